@@ -1,0 +1,294 @@
+//! The counters of a pool, packed into one atomic word.
+//!
+//! ```text
+//!  high                                             low
+//! +---------------------+--------------+--------------+
+//! | jobs event counter  |   inactive   |   sleeping   |
+//! +---------------------+--------------+--------------+
+//! ```
+//!
+//! The jobs event counter (JEC) sits at the top, so that its carry leaves the word and rolling
+//! over disturbs nothing.
+
+use core::{fmt, marker::PhantomData};
+
+use crate::primitive::{AtomicWord, Ordering};
+
+#[cfg(test)]
+mod tests;
+
+/// The integer that the counters are packed into: the widest with native atomics, up to 64 bits.
+#[cfg(any(loom, target_has_atomic = "64"))]
+pub type Word = u64;
+/// The integer that the counters are packed into: the widest with native atomics, up to 64 bits.
+#[cfg(not(any(loom, target_has_atomic = "64")))]
+pub type Word = u32;
+
+/// How many bits each counter gets.
+///
+/// Two thread counters and one jobs event counter must fit into a [`Word`]; that is checked when
+/// the program is compiled. [`DefaultWidths`] suits every program. Narrower ones exist so that
+/// tests meet the rollover of the jobs event counter, which in production takes 2³¹ sleeps:
+///
+/// ```
+/// use sleep_core::{AtomicCounters, Widths};
+///
+/// struct Tiny;
+/// impl Widths for Tiny {
+///     const THREAD_BITS: u32 = 4;
+///     const JEC_BITS: u32 = 1;
+/// }
+///
+/// assert_eq!(AtomicCounters::<Tiny>::MAX_THREADS, 15);
+/// ```
+pub trait Widths: 'static {
+    /// Bits of each of the two thread counters.
+    const THREAD_BITS: u32;
+    /// Bits of the jobs event counter, at least 1.
+    const JEC_BITS: u32;
+}
+
+/// 16 bits for each thread counter and 32 for the JEC; where there are no native 64-bit atomics,
+/// 8 and 16.
+#[derive(Debug, Clone, Copy)]
+pub struct DefaultWidths;
+
+impl Widths for DefaultWidths {
+    const THREAD_BITS: u32 = Word::BITS / 4;
+    const JEC_BITS: u32 = Word::BITS / 2;
+}
+
+/// The sleeping count, the inactive count and the jobs event counter, changed together.
+///
+/// Every operation is one atomic operation on one word, or a loop of compare-exchanges in which a
+/// failure means that another thread succeeded: lock-free.
+///
+/// The protocol that gives the counters their meaning is [`Sleep`](crate::Sleep); use this type
+/// alone only to build another one.
+///
+/// Source: the `AtomicCounters` of rayon RFC 5 and of Blitz.
+pub struct AtomicCounters<W: Widths = DefaultWidths> {
+    word: AtomicWord,
+    widths: PhantomData<fn() -> W>,
+}
+
+impl<W: Widths> AtomicCounters<W> {
+    const JEC_SHIFT: u32 = {
+        assert!(W::JEC_BITS >= 1 && W::THREAD_BITS >= 1, "every counter needs a bit");
+        assert!(
+            2 * W::THREAD_BITS + W::JEC_BITS <= Word::BITS,
+            "two thread counters and the JEC must fit into one word"
+        );
+        Word::BITS - W::JEC_BITS
+    };
+    const ONE_SLEEPING: Word = 1;
+    const ONE_INACTIVE: Word = 1 << W::THREAD_BITS;
+    const ONE_JEC: Word = 1 << Self::JEC_SHIFT;
+    const THREAD_MASK: Word = (1 << W::THREAD_BITS) - 1;
+
+    /// The greatest number of threads that the thread counters can count.
+    pub const MAX_THREADS: usize = Self::THREAD_MASK as usize;
+
+    /// The most sleepers that a worker which leaves the idle state is told to wake.
+    ///
+    /// Two, so that a burst of work wakes a pool in a number of steps logarithmic in its size.
+    pub const CASCADE: usize = 2;
+
+    const_unless_loom! {
+        /// All counters at zero: no thread inactive, nobody sleepy.
+        #[must_use]
+        pub fn new() -> Self {
+            Self { word: AtomicWord::new(0), widths: PhantomData }
+        }
+    }
+
+    /// Reads all counters at one instant.
+    pub fn load(&self) -> Counters<W> {
+        // Ordering: Acquire pairs with the Release of `increment_jec_if_sleepy`: a worker that
+        // finds the counter even here, made so by another worker after a post, must see that
+        // post's job in its next search. Relaxed would let that search read older queues.
+        Counters::from_word(self.word.load(Ordering::Acquire))
+    }
+
+    /// Notes that there is new work: makes an even (sleepy) jobs event counter odd.
+    ///
+    /// Returns the counters as they are after that, so that the caller can decide whom to wake.
+    /// When nobody got sleepy since the last post, this is a single load.
+    #[inline]
+    pub fn increment_jec_if_sleepy(&self) -> Counters<W> {
+        // Ordering: Relaxed, since the compare-exchange below confirms what it acts on, and the
+        // caller's decision is ordered by the fences of `Sleep`, not by this load.
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            let counters = Counters::<W>::from_word(word);
+            if !counters.jec().is_sleepy() {
+                return counters;
+            }
+            let next = word.wrapping_add(Self::ONE_JEC);
+            // Ordering: Release publishes the job that was queued before this call to the worker
+            // that gets sleepy next (`make_jec_sleepy`, `load`): with Relaxed that worker would
+            // remember the new value and still not see the job. No Acquire: nothing of what other
+            // threads wrote is read on the strength of this exchange.
+            match self.word.compare_exchange_weak(word, next, Ordering::Release, Ordering::Relaxed)
+            {
+                Ok(_) => return Counters::from_word(next),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Announces that a worker is about to sleep: makes an odd jobs event counter even.
+    ///
+    /// Returns the counter's final value, which the worker compares before it goes to sleep.
+    pub fn make_jec_sleepy(&self) -> JobsEventCounter {
+        let mut counters = self.load();
+        loop {
+            if counters.jec().is_sleepy() {
+                return counters.jec();
+            }
+            let next = counters.word.wrapping_add(Self::ONE_JEC);
+            // Ordering: Acquire on both outcomes pairs with the Release of
+            // `increment_jec_if_sleepy`, see `load`. Not Release: a poster that reads this value
+            // takes from it only that it must increment.
+            match self.word.compare_exchange_weak(
+                counters.word,
+                next,
+                Ordering::Acquire,
+                Ordering::Acquire,
+            ) {
+                Ok(_) => return Counters::<W>::from_word(next).jec(),
+                Err(now) => counters = Counters::from_word(now),
+            }
+        }
+    }
+
+    /// Counts one more sleeping thread if nothing has changed since `seen`.
+    ///
+    /// # Errors
+    /// The counters as they are now, if they differ from `seen`.
+    pub fn try_add_sleeping_thread(&self, seen: Counters<W>) -> Result<(), Counters<W>> {
+        debug_assert!(seen.sleeping() < seen.inactive(), "a thread sleeps that is not inactive");
+        let next = seen.word + Self::ONE_SLEEPING;
+        // Ordering: Relaxed. That a poster sees the count or the sleeper sees the job is the work
+        // of the two fences in `Sleep`, which no ordering of this exchange could replace.
+        self.word
+            .compare_exchange(seen.word, next, Ordering::Relaxed, Ordering::Relaxed)
+            .map(drop)
+            .map_err(Counters::from_word)
+    }
+
+    /// Counts one sleeping thread less. The waker calls this, not the thread that slept, so that
+    /// other posters stop counting on that sleeper at once.
+    pub fn sub_sleeping_thread(&self) {
+        // Ordering: Relaxed. The slot's state hands the sleeper over; this is only the count.
+        let old = self.word.fetch_sub(Self::ONE_SLEEPING, Ordering::Relaxed);
+        let old = Counters::<W>::from_word(old);
+        debug_assert!(old.sleeping() > 0, "the sleeping count would underflow: {old:?}");
+        debug_assert!(old.sleeping() <= old.inactive(), "more sleeping than inactive: {old:?}");
+    }
+
+    /// Counts one more inactive thread: it has begun to look for work.
+    pub fn add_inactive_thread(&self) {
+        // Ordering: Relaxed, a plain count: posters use it only to estimate how many threads are
+        // searching already, and that these still see the job is ensured by the JEC.
+        let old = self.word.fetch_add(Self::ONE_INACTIVE, Ordering::Relaxed);
+        debug_assert!(
+            Counters::<W>::from_word(old).inactive() < Self::MAX_THREADS,
+            "the inactive count would overflow"
+        );
+    }
+
+    /// Counts one inactive thread less: it has found work.
+    ///
+    /// Returns how many sleepers that thread should wake if there is more work: the cascade, at
+    /// most [`CASCADE`](Self::CASCADE). A poster may have woken nobody because it counted on this
+    /// thread to find its job.
+    pub fn sub_inactive_thread(&self) -> usize {
+        // Ordering: Relaxed; a caller that goes on to look for more work fences first.
+        let old = self.word.fetch_sub(Self::ONE_INACTIVE, Ordering::Relaxed);
+        let old = Counters::<W>::from_word(old);
+        debug_assert!(old.inactive() > 0, "the inactive count would underflow: {old:?}");
+        debug_assert!(old.sleeping() < old.inactive(), "a sleeping thread found work: {old:?}");
+        old.sleeping().min(Self::CASCADE)
+    }
+}
+
+impl<W: Widths> Default for AtomicCounters<W> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<W: Widths> fmt::Debug for AtomicCounters<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.load().fmt(f)
+    }
+}
+
+/// The counters of a pool at one instant.
+pub struct Counters<W: Widths = DefaultWidths> {
+    word: Word,
+    widths: PhantomData<fn() -> W>,
+}
+
+impl<W: Widths> Counters<W> {
+    const fn from_word(word: Word) -> Self {
+        Self { word, widths: PhantomData }
+    }
+
+    /// Threads that are asleep and that no waker has claimed yet.
+    #[must_use]
+    pub const fn sleeping(self) -> usize {
+        (self.word & AtomicCounters::<W>::THREAD_MASK) as usize
+    }
+
+    /// Threads that run no job: the searching and the sleeping ones.
+    #[must_use]
+    pub const fn inactive(self) -> usize {
+        ((self.word >> W::THREAD_BITS) & AtomicCounters::<W>::THREAD_MASK) as usize
+    }
+
+    /// Threads that are searching, and so find new work without being woken.
+    #[must_use]
+    pub const fn awake_but_idle(self) -> usize {
+        self.inactive() - self.sleeping()
+    }
+
+    /// The jobs event counter.
+    #[must_use]
+    pub const fn jec(self) -> JobsEventCounter {
+        JobsEventCounter(self.word >> AtomicCounters::<W>::JEC_SHIFT)
+    }
+}
+
+impl<W: Widths> Clone for Counters<W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W: Widths> Copy for Counters<W> {}
+
+impl<W: Widths> fmt::Debug for Counters<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Counters")
+            .field("jec", &self.jec().0)
+            .field("inactive", &self.inactive())
+            .field("sleeping", &self.sleeping())
+            .finish()
+    }
+}
+
+/// A value of the jobs event counter.
+///
+/// Even: no work was posted since the last worker got sleepy. Odd: some was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobsEventCounter(Word);
+
+impl JobsEventCounter {
+    /// True if no work was posted since the last worker got sleepy.
+    #[must_use]
+    pub const fn is_sleepy(self) -> bool {
+        self.0 & 1 == 0
+    }
+}

@@ -1,0 +1,120 @@
+//! How long an idle worker searches before it sleeps, and where it is in that.
+
+use crate::{counters::JobsEventCounter, sleep::WorkerIndex};
+
+/// How an idle worker goes to sleep: how many fruitless searches until it gets sleepy, how many
+/// until it sleeps, and what it does between two of them.
+///
+/// More rounds find new work sooner and burn more processor time when there is none. With 0
+/// rounds a worker sleeps after the second fruitless search; a second one there always is, since
+/// only a search after getting sleepy makes sleeping safe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IdlePolicy {
+    rounds_until_sleepy: u32,
+    rounds_until_sleeping: u32,
+    relax: Relax,
+}
+
+impl IdlePolicy {
+    /// 32 rounds until sleepy, one more until sleeping, yielding in between: the figures that
+    /// rayon and Blitz settled on.
+    pub const DEFAULT: Self = Self::new(32, 33, Relax::Yield);
+
+    /// No rounds: sleeps as soon as it is safe. Least processor time, slowest reaction.
+    pub const IMMEDIATE: Self = Self::new(0, 0, Relax::Yield);
+
+    /// A policy with these numbers of rounds.
+    ///
+    /// `rounds_until_sleeping` counts from the same start as `rounds_until_sleepy`; if it is the
+    /// smaller one, the worker sleeps right after its sleepy search.
+    #[must_use]
+    pub const fn new(rounds_until_sleepy: u32, rounds_until_sleeping: u32, relax: Relax) -> Self {
+        Self { rounds_until_sleepy, rounds_until_sleeping, relax }
+    }
+
+    /// Fruitless searches before a worker gets sleepy.
+    #[must_use]
+    pub const fn rounds_until_sleepy(self) -> u32 {
+        self.rounds_until_sleepy
+    }
+
+    /// Fruitless searches before a worker sleeps.
+    #[must_use]
+    pub const fn rounds_until_sleeping(self) -> u32 {
+        self.rounds_until_sleeping
+    }
+
+    /// What a worker does between two searches.
+    #[must_use]
+    pub const fn relax(self) -> Relax {
+        self.relax
+    }
+}
+
+impl Default for IdlePolicy {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// What an idle worker does between two searches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relax {
+    /// Executes the processor's spin hint this many times. For workers that have a core each.
+    Spin(u32),
+    /// Calls [`Parker::relax`](crate::Parker::relax), which yields to other threads where there
+    /// is a scheduler.
+    Yield,
+}
+
+/// One worker's way from finding no work to being asleep.
+///
+/// Made by [`Sleep::start_looking`](crate::Sleep::start_looking), kept by the worker's search
+/// loop, and moved on by [`Sleep::no_work_found`](crate::Sleep::no_work_found).
+#[derive(Debug)]
+pub struct IdleState {
+    pub(crate) worker: WorkerIndex,
+    rounds: u32,
+    /// The final value of the JEC when this worker got sleepy, if it is.
+    sleepy: Option<JobsEventCounter>,
+}
+
+/// What a worker does after one more fruitless search.
+pub(crate) enum Step {
+    Relax,
+    GetSleepy,
+    Sleep(JobsEventCounter),
+}
+
+impl IdleState {
+    pub(crate) fn new(worker: WorkerIndex) -> Self {
+        Self { worker, rounds: 0, sleepy: None }
+    }
+
+    pub(crate) fn next_step(&mut self, policy: IdlePolicy) -> Step {
+        let rounds = self.rounds;
+        self.rounds = rounds.saturating_add(1);
+        match self.sleepy {
+            None if rounds < policy.rounds_until_sleepy => Step::Relax,
+            None => Step::GetSleepy,
+            Some(_) if rounds < policy.rounds_until_sleeping => Step::Relax,
+            Some(jec) => Step::Sleep(jec),
+        }
+    }
+
+    pub(crate) fn got_sleepy(&mut self, jec: JobsEventCounter) {
+        self.sleepy = Some(jec);
+    }
+
+    /// Back to just before getting sleepy: there may be work, so one search, not many.
+    pub(crate) fn wake_partly(&mut self, policy: IdlePolicy) {
+        self.rounds = policy.rounds_until_sleepy;
+        self.sleepy = None;
+    }
+
+    /// Back to the start: somebody woke this worker for a reason.
+    pub(crate) fn wake_fully(&mut self) {
+        self.rounds = 0;
+        self.sleepy = None;
+    }
+}

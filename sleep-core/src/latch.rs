@@ -1,0 +1,126 @@
+//! The latch that a worker waits on, in four states.
+
+use core::fmt;
+
+use crate::primitive::{AtomicU8, Ordering};
+
+#[cfg(test)]
+mod tests;
+
+/// Nobody waits, or the waiter is wide awake and will look at the latch before it gets sleepy.
+const UNSET: u8 = 0;
+/// The waiter has begun to fall asleep.
+const SLEEPY: u8 = 1;
+/// The waiter sleeps, or is so close to it that it must be woken.
+const SLEEPING: u8 = 2;
+/// Final until the latch is made anew.
+const SET: u8 = 3;
+
+/// One event that one worker waits for, without a missed wake-up.
+///
+/// ```text
+///           get_sleepy          fall_asleep
+///   UNSET ────────────▶ SLEEPY ────────────▶ SLEEPING
+///    │ ▲                  │ │                  │ │
+///    │ └──────────────────┼─┴─── wake_up ──────┘ │
+///    │ set                │ set                  │ set → true: wake the waiter
+///    └────────────────────┴──────────▶ SET ◀─────┘
+/// ```
+///
+/// [`set`](Self::set) says whether the waiter has to be woken. Without the two middle states a
+/// setter could not tell a waiter that will look again from one that is already on its way to
+/// sleep.
+///
+/// Only one worker may wait on a latch; any thread may set it.
+///
+/// Source: `CoreLatch` of rayon's and Blitz' sleep modules.
+pub struct CoreLatch {
+    state: AtomicU8,
+}
+
+impl CoreLatch {
+    const_unless_loom! {
+        /// A latch that is not set.
+        #[must_use]
+        pub fn new() -> Self {
+            Self { state: AtomicU8::new(UNSET) }
+        }
+    }
+
+    /// True once the latch is set; then all that happened before [`set`](Self::set) is visible.
+    #[inline]
+    #[must_use]
+    pub fn probe(&self) -> bool {
+        // Ordering: Acquire pairs with the Release of `set`: the waiter goes on to read what the
+        // setter wrote (a job's result). Relaxed would let it read older memory.
+        self.state.load(Ordering::Acquire) == SET
+    }
+
+    /// The waiter begins to fall asleep. False if the latch is set.
+    ///
+    /// Call it from the one waiter only, when the latch is awake (new, or after
+    /// [`wake_up`](Self::wake_up)).
+    pub fn get_sleepy(&self) -> bool {
+        self.advance(UNSET, SLEEPY)
+    }
+
+    /// The waiter is about to park. False if the latch was set meanwhile: then it must not park.
+    pub fn fall_asleep(&self) -> bool {
+        self.advance(SLEEPY, SLEEPING)
+    }
+
+    /// The waiter is awake again, for whatever reason. A latch that is set stays set.
+    pub fn wake_up(&self) {
+        // Ordering: Relaxed: only the waiter makes any of these states, so it reads its own or
+        // SET, and SET it looks at again through `probe`.
+        let state = self.state.load(Ordering::Relaxed);
+        if state != SET {
+            self.advance(state, UNSET);
+        }
+    }
+
+    fn advance(&self, from: u8, to: u8) -> bool {
+        // Ordering: Release, because of `fall_asleep`: the waiter opened its slot before it, and
+        // the setter that reads SLEEPING (Acquire in `set`) must find that slot open. With
+        // Relaxed it could find it closed, wake nobody, and the waiter would park for good.
+        // Relaxed on failure: that can only mean SET, which `probe` reads again.
+        self.state.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed).is_ok()
+    }
+
+    /// Sets the latch. True if the waiter sleeps and the caller must wake it, with
+    /// [`Sleep::wake_worker`](crate::Sleep::wake_worker).
+    ///
+    /// Takes a pointer, since the waiter may see the latch set, and end the frame that holds it,
+    /// before this call returns. So nothing may be read from the latch, nor from anything that
+    /// lives beside it, after the call: take what is needed to wake the waiter before.
+    ///
+    /// Never blocks; may be called from an interrupt.
+    ///
+    /// # Safety
+    /// 1. `this` points to a live latch when the call begins.
+    #[inline]
+    pub unsafe fn set(this: *const Self) -> bool {
+        // SAFETY: obligation 1. The reference ends with the one atomic operation.
+        let state = unsafe { &(*this).state };
+        // Ordering: AcqRel. Release pairs with `probe`. Acquire pairs with `fall_asleep`, see
+        // `advance`. Neither half can go.
+        state.swap(SET, Ordering::AcqRel) == SLEEPING
+    }
+}
+
+impl Default for CoreLatch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for CoreLatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.state.load(Ordering::Relaxed) {
+            UNSET => "CoreLatch(UNSET)",
+            SLEEPY => "CoreLatch(SLEEPY)",
+            SLEEPING => "CoreLatch(SLEEPING)",
+            _ => "CoreLatch(SET)",
+        })
+    }
+}

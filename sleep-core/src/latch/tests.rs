@@ -1,0 +1,91 @@
+use super::*;
+
+#[cfg(loom)]
+mod loom;
+
+fn set(latch: &CoreLatch) -> bool {
+    // SAFETY: 1. the reference shows that the latch lives.
+    unsafe { CoreLatch::set(latch) }
+}
+
+#[cfg(not(loom))]
+mod transitions {
+    use std::format;
+
+    use super::*;
+
+    /// A latch that has gone through the given waiter's steps.
+    fn latch(steps: &[fn(&CoreLatch) -> bool]) -> CoreLatch {
+        let latch = CoreLatch::new();
+        for step in steps {
+            assert!(step(&latch));
+        }
+        latch
+    }
+
+    #[test]
+    fn smoke() {
+        let latch = latch(&[CoreLatch::get_sleepy, CoreLatch::fall_asleep]);
+        assert!(!latch.probe());
+        assert!(set(&latch), "a sleeping waiter must be woken");
+        assert!(latch.probe());
+        assert!(!set(&latch), "but only once");
+    }
+
+    #[test]
+    fn a_waiter_that_is_awake_or_only_sleepy_needs_no_wake() {
+        assert!(!set(&latch(&[])));
+        assert!(!set(&latch(&[CoreLatch::get_sleepy])));
+    }
+
+    #[test]
+    fn set_before_getting_sleepy() {
+        let latch = CoreLatch::new();
+        set(&latch);
+        assert!(!latch.get_sleepy());
+        assert!(latch.probe());
+    }
+
+    #[test]
+    fn set_between_sleepy_and_sleeping() {
+        let latch = latch(&[CoreLatch::get_sleepy]);
+        set(&latch);
+        assert!(!latch.fall_asleep());
+        latch.wake_up();
+        assert!(latch.probe(), "waking up keeps the latch set");
+    }
+
+    #[test]
+    fn a_spurious_wake_starts_over() {
+        let latch = latch(&[CoreLatch::get_sleepy, CoreLatch::fall_asleep]);
+        latch.wake_up();
+        assert!(!latch.probe());
+        assert!(latch.get_sleepy() && latch.fall_asleep());
+        assert!(set(&latch));
+    }
+
+    #[test]
+    fn turning_back_from_sleepy_starts_over() {
+        let latch = latch(&[CoreLatch::get_sleepy]);
+        latch.wake_up();
+        assert!(latch.get_sleepy());
+    }
+
+    #[test]
+    fn no_step_can_be_skipped() {
+        assert!(!CoreLatch::new().fall_asleep());
+        assert!(!latch(&[CoreLatch::get_sleepy]).get_sleepy());
+    }
+
+    #[test]
+    fn debug_names_the_state() {
+        let latch = CoreLatch::default();
+        assert_eq!(format!("{latch:?}"), "CoreLatch(UNSET)");
+        latch.get_sleepy();
+        assert_eq!(format!("{latch:?}"), "CoreLatch(SLEEPY)");
+        latch.fall_asleep();
+        assert_eq!(format!("{latch:?}"), "CoreLatch(SLEEPING)");
+        set(&latch);
+        assert_eq!(format!("{latch:?}"), "CoreLatch(SET)");
+    }
+}

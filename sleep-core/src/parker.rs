@@ -1,0 +1,51 @@
+//! What the sleep protocol needs of the platform.
+
+use crate::primitive::spin_loop;
+
+/// Blocks one worker until it is unparked: a token, at most one of which is held.
+///
+/// [`unpark`](Self::unpark) makes the token available, [`park`](Self::park) waits for it and takes
+/// it. It does not matter which comes first, so no wake-up is lost between deciding to park and
+/// parking. A second `unpark` before the `park` changes nothing.
+///
+/// `park` may return without a token (a spurious wake-up): the protocol checks its own state and
+/// parks again. What an implementation must never do is to keep `park` from returning after an
+/// `unpark`; then a worker sleeps for good.
+///
+/// Typical parkers: a futex, a mutex with a condition variable, `WFE` and `SEV`, `WFI` and an
+/// inter-processor interrupt. The simplest possible one spins:
+///
+/// ```
+/// use core::sync::atomic::{AtomicBool, Ordering};
+/// use sleep_core::Parker;
+///
+/// struct SpinParker(AtomicBool);
+///
+/// impl Parker for SpinParker {
+///     fn park(&self) {
+///         while !self.0.swap(false, Ordering::Acquire) {
+///             core::hint::spin_loop();
+///         }
+///     }
+///     fn unpark(&self) {
+///         self.0.store(true, Ordering::Release);
+///     }
+/// }
+/// ```
+pub trait Parker {
+    /// Waits for the token and takes it. Called by one worker only, the one it belongs to.
+    fn park(&self);
+
+    /// Makes the token available. Called by any thread, also before `park` and long after it.
+    ///
+    /// Must not block and must not allocate; where wake-ups come from interrupts, it must be
+    /// callable from one.
+    fn unpark(&self);
+
+    /// Lets others run between two searches of an idle worker, for
+    /// [`Relax::Yield`](crate::Relax::Yield): give up the rest of the time slice if there is a
+    /// scheduler, otherwise what the default does, a hint to the processor.
+    fn relax(&self) {
+        spin_loop();
+    }
+}

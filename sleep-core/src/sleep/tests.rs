@@ -1,0 +1,238 @@
+use super::*;
+use crate::testing::Pool;
+
+#[cfg(loom)]
+mod loom;
+
+/// The jobs event counter rolls over at every second change.
+struct JecOfOneBit;
+
+impl Widths for JecOfOneBit {
+    const THREAD_BITS: u32 = 4;
+    const JEC_BITS: u32 = 1;
+}
+
+/// ... and at every fourth.
+struct JecOfTwoBits;
+
+impl Widths for JecOfTwoBits {
+    const THREAD_BITS: u32 = 4;
+    const JEC_BITS: u32 = 2;
+}
+
+#[cfg(not(loom))]
+mod threads {
+    use std::{boxed::Box, vec::Vec};
+
+    use super::*;
+    use crate::testing::TestParker;
+
+    const POLICIES: [IdlePolicy; 3] = [
+        IdlePolicy::IMMEDIATE,
+        IdlePolicy::DEFAULT,
+        IdlePolicy::new(3, 10, Relax::Spin(5)),
+    ];
+
+    /// `cycles` sleeps and wakes of the whole pool, one burst of jobs each.
+    fn cycles<W: Widths>(workers: usize, policy: IdlePolicy, cycles: usize) {
+        let pool = Pool::<W>::new(workers, policy);
+        let threads = Pool::start(&pool);
+        let mut jobs = 0;
+        for cycle in 0..cycles {
+            let burst = cycle % (workers + 1) + 1;
+            pool.inject(burst);
+            jobs += burst;
+            pool.wait_for(jobs);
+        }
+        pool.terminate();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(pool.finished.load(Ordering::SeqCst), jobs);
+        let counters = pool.sleep.counters();
+        assert_eq!((counters.inactive(), counters.sleeping()), (0, 0));
+    }
+
+    #[test]
+    fn smoke() {
+        for policy in POLICIES {
+            cycles::<DefaultWidths>(1, policy, 3);
+        }
+    }
+
+    #[test]
+    fn stress() {
+        let count = if cfg!(miri) { 5 } else { 2_000 };
+        for policy in POLICIES {
+            for workers in [1, 2, 3, 8] {
+                cycles::<DefaultWidths>(workers, policy, count);
+            }
+        }
+    }
+
+    /// rayon#746: with a JEC that rolls over, only the check after registering finds the job.
+    #[test]
+    fn stress_with_rollover() {
+        let count = if cfg!(miri) { 5 } else { 2_000 };
+        for workers in [2, 4] {
+            cycles::<JecOfOneBit>(workers, IdlePolicy::IMMEDIATE, count);
+            cycles::<JecOfTwoBits>(workers, IdlePolicy::IMMEDIATE, count);
+        }
+    }
+
+    /// oven-sh/bun#32494, rayon#201: terminating while workers are anywhere on their way to sleep.
+    #[test]
+    fn stampede_of_terminations() {
+        for _ in 0..if cfg!(miri) { 3 } else { 500 } {
+            let pool = Pool::<DefaultWidths>::new(4, IdlePolicy::IMMEDIATE);
+            let threads = Pool::start(&pool);
+            pool.terminate();
+            for thread in threads {
+                thread.join().unwrap();
+            }
+        }
+    }
+
+    struct Never;
+
+    impl Parker for Never {
+        fn park(&self) {
+            panic!("this worker must not park");
+        }
+        fn unpark(&self) {}
+    }
+
+    fn one_worker() -> Sleep<Never, [Slot<Never>; 1]> {
+        Sleep::from_array([Slot::new(Never)], IdlePolicy::IMMEDIATE)
+    }
+
+    #[test]
+    fn a_post_after_getting_sleepy_keeps_the_worker_awake() {
+        let sleep = one_worker();
+        let latch = CoreLatch::new();
+        let mut idle = sleep.start_looking(sleep.worker(0).unwrap());
+        for _ in 0..5 {
+            sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
+            sleep.new_internal_jobs(1, true);
+            sleep.no_work_found(&mut idle, &latch, || unreachable!("the JEC has changed"));
+        }
+        assert_eq!(sleep.counters().sleeping(), 0);
+    }
+
+    #[test]
+    fn work_seen_after_registering_keeps_the_worker_awake() {
+        let sleep = one_worker();
+        let latch = CoreLatch::new();
+        let mut idle = sleep.start_looking(sleep.worker(0).unwrap());
+        sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
+        sleep.no_work_found(&mut idle, &latch, || {
+            assert_eq!(sleep.counters().sleeping(), 1, "asked after registering");
+            true
+        });
+        let counters = sleep.counters();
+        assert_eq!((counters.inactive(), counters.sleeping()), (1, 0));
+    }
+
+    /// The JEC lap that rayon#746 is about, step by step.
+    #[test]
+    fn a_rolled_over_jec_is_caught_by_the_last_check() {
+        let sleep: Sleep<Never, [Slot<Never>; 2], JecOfOneBit> =
+            Sleep::from_array([Slot::new(Never), Slot::new(Never)], IdlePolicy::IMMEDIATE);
+        let latch = CoreLatch::new();
+        let mut first = sleep.start_looking(sleep.worker(0).unwrap());
+        let mut second = sleep.start_looking(sleep.worker(1).unwrap());
+        sleep.no_work_found(&mut first, &latch, || unreachable!("only announces"));
+        sleep.new_injected_jobs(1, true);
+        sleep.no_work_found(&mut second, &latch, || unreachable!("only announces"));
+        let mut asked = false;
+        sleep.no_work_found(&mut first, &latch, || {
+            asked = true;
+            true
+        });
+        assert!(asked, "the JEC has the value that the first worker remembers");
+    }
+
+    #[test]
+    fn a_set_latch_keeps_the_worker_awake() {
+        let sleep = one_worker();
+        let latch = CoreLatch::new();
+        let worker = sleep.worker(0).unwrap();
+        let mut idle = sleep.start_looking(worker);
+        sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
+        // SAFETY: 1. to 3. all of them live in this frame, and the only worker is this thread.
+        unsafe { sleep.set_latch(&latch, worker) };
+        sleep.no_work_found(&mut idle, &latch, || unreachable!("the latch is set"));
+        assert_eq!(sleep.counters().sleeping(), 0);
+    }
+
+    /// The latch is set, or the worker is claimed, just after it has registered.
+    #[test]
+    fn a_wake_before_the_park_is_not_lost() {
+        let slots: Vec<_> = (0..2).map(|_| Slot::new(TestParker::new())).collect();
+        let sleep: Sleep<_, _> = Sleep::new(slots, IdlePolicy::IMMEDIATE).unwrap();
+        let worker = sleep.worker(1).unwrap();
+        for by_latch in [true, false] {
+            let latch = CoreLatch::new();
+            let mut idle = sleep.start_looking(worker);
+            sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
+            sleep.no_work_found(&mut idle, &latch, || {
+                if by_latch {
+                    // SAFETY: 1. to 3. all of them live in this frame.
+                    unsafe { sleep.set_latch(&latch, worker) };
+                } else {
+                    assert_eq!(sleep.wake_any(2), 1);
+                }
+                false
+            });
+            assert_eq!(latch.probe(), by_latch);
+            sleep.work_found(|| false);
+            let counters = sleep.counters();
+            assert_eq!((counters.inactive(), counters.sleeping()), (0, 0));
+        }
+    }
+
+    #[test]
+    fn the_cascade_asks_for_more_work_only_while_others_sleep() {
+        let slots = [Slot::new(Never), Slot::new(Never)];
+        let sleep: Sleep<_, _> = Sleep::from_slice(&slots, IdlePolicy::IMMEDIATE).unwrap();
+        sleep.start_looking(sleep.worker(0).unwrap());
+        sleep.work_found(|| unreachable!("nobody sleeps"));
+    }
+
+    #[test]
+    fn idle_workers_are_counted_on_before_sleepers_are_woken() {
+        let sleep: Sleep<TestParker, _> = Sleep::new(
+            (0..3).map(|_| Slot::new(TestParker::new())).collect::<Box<[_]>>(),
+            IdlePolicy::IMMEDIATE,
+        )
+        .unwrap();
+        let latch = CoreLatch::new();
+        sleep.start_looking(sleep.worker(0).unwrap());
+        let mut sleeper = sleep.start_looking(sleep.worker(1).unwrap());
+        sleep.no_work_found(&mut sleeper, &latch, || false);
+        sleep.no_work_found(&mut sleeper, &latch, || {
+            sleep.new_injected_jobs(1, true);
+            assert_eq!(sleep.counters().sleeping(), 1, "the idle worker will find the job");
+            sleep.new_injected_jobs(2, true);
+            assert_eq!(sleep.counters().sleeping(), 0, "it will not find both");
+            false
+        });
+        sleep.no_work_found(&mut sleeper, &latch, || false);
+        sleep.no_work_found(&mut sleeper, &latch, || {
+            sleep.new_injected_jobs(1, false);
+            assert_eq!(sleep.counters().sleeping(), 0, "a backlog: idle workers do not suffice");
+            false
+        });
+    }
+
+    #[test]
+    fn bad_sizes_and_indices_are_typed_errors() {
+        let slots: Vec<_> = (0..16).map(|_| Slot::new(Never)).collect();
+        let error = Sleep::<Never, _, JecOfOneBit>::from_slice(&slots, IdlePolicy::DEFAULT);
+        assert_eq!(error.unwrap_err(), TooManyWorkers { requested: 16, maximum: 15 });
+        let error = Sleep::<Never, _, JecOfOneBit>::new(slots, IdlePolicy::DEFAULT);
+        assert_eq!(error.unwrap_err(), TooManyWorkers { requested: 16, maximum: 15 });
+        let error = one_worker().worker(1);
+        assert_eq!(error.unwrap_err(), UnknownWorker { index: 1, workers: 1 });
+    }
+}

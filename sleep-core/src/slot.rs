@@ -1,0 +1,118 @@
+//! The shared state of one worker: is it asleep, and who has taken it upon itself to wake it.
+
+use core::fmt;
+
+use crossbeam_utils::CachePadded;
+
+use crate::primitive::{AtomicU8, Ordering};
+
+/// The worker runs.
+const AWAKE: u8 = 0;
+/// The worker is counted as sleeping and may be claimed by any waker.
+const ASLEEP: u8 = 1;
+/// One waker has claimed the worker and has not finished waking it.
+const WAKING: u8 = 2;
+
+/// The place of one worker in a [`Sleep`](crate::Sleep), on cache lines of its own.
+///
+/// ```text
+///          open                 claim                 release
+///  AWAKE ────────▶ ASLEEP ──────────────▶ WAKING ──────────────▶ AWAKE
+///    ▲   (worker)    │      (one waker)          (the same waker)
+///    └───────────────┘
+///         close (the worker turns back)
+/// ```
+///
+/// The waker lowers the sleeping count between `claim` and `release`, and the worker stays until
+/// `release`. So a worker that has left is no longer counted, and the counts are exact: a waker
+/// that is interrupted half-way can make them neither too large nor negative.
+pub struct Slot<P> {
+    line: CachePadded<Line<P>>,
+}
+
+struct Line<P> {
+    state: AtomicU8,
+    parker: P,
+}
+
+impl<P> Slot<P> {
+    const_unless_loom! {
+        /// A slot for a worker that is awake.
+        #[must_use]
+        pub fn new(parker: P) -> Self {
+            Self { line: CachePadded::new(Line { state: AtomicU8::new(AWAKE), parker }) }
+        }
+    }
+
+    /// The worker's parker.
+    #[must_use]
+    pub fn parker(&self) -> &P {
+        &self.line.parker
+    }
+
+    /// The worker lets itself be claimed from now on. It has counted itself as sleeping before.
+    pub(crate) fn open(&self) {
+        // Ordering: Release publishes that the worker is counted as sleeping to the waker that
+        // claims it and lowers the count. That wakers see the slot open in time is ensured by the
+        // latch's own ordering (`CoreLatch::advance`) and by the fences in `Sleep`.
+        self.line.state.store(ASLEEP, Ordering::Release);
+    }
+
+    /// The worker turns back. False if a waker has claimed it and will release it.
+    pub(crate) fn close(&self) -> bool {
+        // Ordering: Relaxed: success hands nothing over, and after a failure the worker waits for
+        // `is_awake`, which acquires.
+        self.line
+            .state
+            .compare_exchange(ASLEEP, AWAKE, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// A waker takes it upon itself to wake the worker. At most one succeeds for each sleep.
+    pub(crate) fn claim(&self) -> bool {
+        // The plain load keeps wakers that look for a sleeper from taking the line away from
+        // workers that are awake.
+        //
+        // Ordering: Acquire pairs with `open`. Relaxed on the load and on failure: a slot that is
+        // not open is passed over; the fences in `Sleep` say why that is safe.
+        self.line.state.load(Ordering::Relaxed) == ASLEEP
+            && self
+                .line
+                .state
+                .compare_exchange(ASLEEP, WAKING, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
+    }
+
+    /// As [`claim`](Self::claim), for a waker that knows that this worker opened its slot.
+    pub(crate) fn claim_known_sleeper(&self) -> bool {
+        // Ordering: as in `claim`. No load before it: a compare-exchange acts on the newest state.
+        self.line
+            .state
+            .compare_exchange(ASLEEP, WAKING, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// The waker that claimed the worker lets it go.
+    pub(crate) fn release(&self) {
+        // Ordering: Release pairs with `is_awake`: the worker may count itself as sleeping again
+        // only after the waker has lowered the count.
+        self.line.state.store(AWAKE, Ordering::Release);
+    }
+
+    /// The worker asks whether it has been released.
+    pub(crate) fn is_awake(&self) -> bool {
+        // Ordering: Acquire pairs with `release`.
+        self.line.state.load(Ordering::Acquire) == AWAKE
+    }
+}
+
+impl<P: fmt::Debug> fmt::Debug for Slot<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match self.line.state.load(Ordering::Relaxed) {
+            AWAKE => "AWAKE",
+            ASLEEP => "ASLEEP",
+            _ => "WAKING",
+        };
+        f.debug_struct("Slot").field("state", &state).field("parker", &self.line.parker).finish()
+    }
+}

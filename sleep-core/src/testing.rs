@@ -1,0 +1,126 @@
+//! A parker and a queue for this crate's tests, real and under loom.
+
+#[cfg(loom)]
+pub(crate) use ::loom::{
+    sync::{Arc, Condvar, Mutex, atomic::AtomicUsize},
+    thread,
+};
+#[cfg(not(loom))]
+pub(crate) use std::{
+    sync::{Arc, Condvar, Mutex, atomic::AtomicUsize},
+    thread,
+};
+
+use crate::{
+    CoreLatch, IdlePolicy, Parker, Sleep, Slot, Widths,
+    primitive::Ordering::{Relaxed, SeqCst},
+};
+
+pub(crate) struct TestParker {
+    token: Mutex<bool>,
+    available: Condvar,
+}
+
+impl TestParker {
+    pub(crate) fn new() -> Self {
+        Self { token: Mutex::new(false), available: Condvar::new() }
+    }
+}
+
+impl Parker for TestParker {
+    fn park(&self) {
+        let mut token = self.token.lock().unwrap();
+        while !*token {
+            token = self.available.wait(token).unwrap();
+        }
+        *token = false;
+    }
+
+    fn unpark(&self) {
+        *self.token.lock().unwrap() = true;
+        self.available.notify_one();
+    }
+
+    fn relax(&self) {
+        thread::yield_now();
+    }
+}
+
+/// A whole pool without jobs: a number of pending "jobs" stands for the injector, and running one
+/// sets a latch.
+pub(crate) struct Pool<W: Widths> {
+    pub(crate) sleep: Sleep<TestParker, std::boxed::Box<[Slot<TestParker>]>, W>,
+    pub(crate) pending: AtomicUsize,
+    pub(crate) finished: AtomicUsize,
+    terminate: std::boxed::Box<[CoreLatch]>,
+    done: TestParker,
+}
+
+impl<W: Widths> Pool<W> {
+    pub(crate) fn new(workers: usize, policy: IdlePolicy) -> Arc<Self> {
+        let slots = (0..workers).map(|_| Slot::new(TestParker::new())).collect();
+        Arc::new(Self {
+            sleep: Sleep::new(slots, policy).unwrap(),
+            pending: AtomicUsize::new(0),
+            finished: AtomicUsize::new(0),
+            terminate: (0..workers).map(|_| CoreLatch::new()).collect(),
+            done: TestParker::new(),
+        })
+    }
+
+    /// Starts the workers; each runs until [`terminate`](Self::terminate).
+    pub(crate) fn start(this: &Arc<Self>) -> std::vec::Vec<thread::JoinHandle<()>> {
+        (0..this.terminate.len())
+            .map(|index| {
+                let pool = this.clone();
+                thread::spawn(move || pool.work(index))
+            })
+            .collect()
+    }
+
+    fn has_work(&self) -> bool {
+        self.pending.load(Relaxed) > 0
+    }
+
+    fn take(&self) -> bool {
+        self.pending.fetch_update(Relaxed, Relaxed, |pending| pending.checked_sub(1)).is_ok()
+    }
+
+    fn work(&self, index: usize) {
+        let worker = self.sleep.worker(index).unwrap();
+        let latch = &self.terminate[index];
+        let mut idle = self.sleep.start_looking(worker);
+        while !latch.probe() {
+            if self.take() {
+                self.sleep.work_found(|| self.has_work());
+                self.finished.fetch_add(1, SeqCst);
+                self.done.unpark();
+                idle = self.sleep.start_looking(worker);
+            } else {
+                self.sleep.no_work_found(&mut idle, latch, || self.has_work());
+            }
+        }
+        self.sleep.work_found(|| self.has_work());
+    }
+
+    /// Posts from outside, as many jobs at once.
+    pub(crate) fn inject(&self, jobs: usize) {
+        let before = self.pending.fetch_add(jobs, Relaxed);
+        self.sleep.new_injected_jobs(jobs, before == 0);
+    }
+
+    /// Waits until so many jobs have been run in all. A lost wake-up makes this hang.
+    pub(crate) fn wait_for(&self, jobs: usize) {
+        while self.finished.load(SeqCst) < jobs {
+            self.done.park();
+        }
+    }
+
+    pub(crate) fn terminate(&self) {
+        for (index, latch) in self.terminate.iter().enumerate() {
+            let worker = self.sleep.worker(index).unwrap();
+            // SAFETY: 1. and 3. `self` holds both; 2. each worker waits on its own.
+            unsafe { self.sleep.set_latch(latch, worker) };
+        }
+    }
+}
