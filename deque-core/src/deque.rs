@@ -1,0 +1,261 @@
+//! The work-stealing deque: what its owner and its thieves share.
+
+use core::{fmt, marker::PhantomData, ops::Deref};
+
+use crossbeam_utils::CachePadded;
+
+use crate::{
+    element::{Element, Slot},
+    primitive::{AtomicBool, AtomicUsize, Ordering},
+};
+
+mod stealer;
+mod storage;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+pub use stealer::Stealer;
+#[cfg(feature = "alloc")]
+pub use storage::Growable;
+pub use storage::{Fixed, Storage};
+pub use worker::{Full, Worker};
+
+/// From which end the owner takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// The owner takes what it pushed last, and thieves what it pushed first: best for fork/join.
+    Lifo,
+    /// Owner and thieves both take what was pushed first: a queue with one producer.
+    Fifo,
+}
+
+/// A work-stealing deque: one owner pushes and pops, any number of thieves steal.
+///
+/// Put it where you like, a `static` included, and take handles to it: one [`Worker`] and any
+/// number of [`Stealer`]s, either borrowed or, with `alloc`, through an `Arc`. Elements that are
+/// left when the deque is dropped are dropped with it.
+///
+/// | operation | cost |
+/// | --- | --- |
+/// | push | a store; never waits |
+/// | pop, LIFO | a full fence; a compare-exchange for the last element only |
+/// | pop, FIFO | a compare-exchange |
+/// | steal | a compare-exchange, and a full fence from a LIFO owner |
+///
+/// All are lock-free; push and LIFO pop are wait-free but for the growth of the buffer.
+///
+/// # Examples
+/// ```
+/// use deque_core::{Deque, Fixed, Order, Steal};
+///
+/// static DEQUE: Deque<usize, Fixed<usize, 64>> = Deque::fixed(Order::Lifo);
+///
+/// let worker = DEQUE.worker()?;
+/// for job in 1..=3 {
+///     worker.try_push(job).expect("there is room for 64");
+/// }
+/// assert_eq!(DEQUE.stealer().steal(), Steal::Success(1));
+/// assert_eq!(worker.pop(), Some(3));
+/// # Ok::<(), deque_core::AlreadyOwned>(())
+/// ```
+///
+/// Source: D. Chase and Y. Lev, *Dynamic circular work-stealing deque* (2005), with the orderings
+/// of N. M. Lê et al., *Correct and efficient work-stealing for weak memory models* (2013),
+/// written as fences. What differs is explained in the crate's front page.
+pub struct Deque<T: Element, S: Storage<T>> {
+    /// Index of the oldest element; only ever grows. Written by whoever takes from this end.
+    top: CachePadded<AtomicUsize>,
+    /// Index after the newest element. Written by the owner only.
+    bottom: CachePadded<AtomicUsize>,
+    /// Read by thieves, written when the buffer grows: on lines of its own.
+    shared: CachePadded<Shared<S>>,
+    elements: PhantomData<T>,
+}
+
+struct Shared<S> {
+    storage: S,
+    order: Order,
+    owned: AtomicBool,
+}
+
+// SAFETY: elements move between threads, hence `T: Send`; no reference to one is handed out, so
+// they need not be `Sync`. All else is atomic, and what only the owner may do needs the `Worker`.
+unsafe impl<T: Element + Send, S: Storage<T>> Sync for Deque<T, S> {}
+// SAFETY: as above.
+unsafe impl<T: Element + Send, S: Storage<T>> Send for Deque<T, S> {}
+
+impl<T: Element, const CAPACITY: usize> Deque<T, Fixed<T, CAPACITY>> {
+    const_unless_loom! {
+        /// A deque of fixed capacity: no allocation, ever.
+        ///
+        /// `CAPACITY` must be a power of two; that is checked when the program is compiled.
+        #[must_use]
+        pub fn fixed(order: Order) -> Self {
+            Self::with_storage(Fixed::new(), order)
+        }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<T: Element> Deque<T, Growable<T>> {
+    const_unless_loom! {
+        /// A deque that doubles its buffer when it is full. Allocates at the first push.
+        #[must_use]
+        pub fn growable(order: Order) -> Self {
+            Self::with_storage(Growable::new(), order)
+        }
+    }
+}
+
+impl<T: Element, S: Storage<T>> Deque<T, S> {
+    const_unless_loom! {
+        fn with_storage(storage: S, order: Order) -> Self {
+            Self {
+                top: CachePadded::new(AtomicUsize::new(0)),
+                bottom: CachePadded::new(AtomicUsize::new(0)),
+                shared: CachePadded::new(Shared {
+                    storage,
+                    order,
+                    owned: AtomicBool::new(false),
+                }),
+                elements: PhantomData,
+            }
+        }
+    }
+
+    /// Starts counting at `index` instead of 0, so that a test meets the wrap-around.
+    ///
+    /// # Panics
+    /// If the deque is not empty.
+    #[must_use]
+    pub fn starting_at(self, index: usize) -> Self {
+        assert!(self.is_empty(), "only an empty deque can start elsewhere");
+        // Ordering: Relaxed, the deque is not shared yet.
+        self.top.store(index, Ordering::Relaxed);
+        self.bottom.store(index, Ordering::Relaxed);
+        self
+    }
+
+    /// The owner's handle. There is one at a time.
+    ///
+    /// # Errors
+    /// [`AlreadyOwned`] while another `Worker` of this deque lives.
+    pub fn worker(&self) -> Result<Worker<&Self>, AlreadyOwned> {
+        Worker::new(self)
+    }
+
+    /// A thief's handle.
+    #[must_use]
+    pub fn stealer(&self) -> Stealer<&Self> {
+        Stealer::new(self)
+    }
+
+    /// How many elements there were at some moment during the call.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        // Ordering: Relaxed. An element that is there throughout is always between the two
+        // indices, whichever is read first; a caller that must see a certain push fences before.
+        let top = self.top.load(Ordering::Relaxed);
+        let bottom = self.bottom.load(Ordering::Relaxed);
+        distance(top, bottom).max(0).unsigned_abs()
+    }
+
+    /// True if there was no element at some moment during the call.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// From which end the owner takes.
+    #[must_use]
+    pub fn order(&self) -> Order {
+        self.shared.order
+    }
+
+    /// Takes the oldest element by moving `top` from what the caller has read, on whose strength
+    /// it has copied the words of `count` elements. False if another was faster.
+    fn claim_top(&self, top: usize, count: usize) -> bool {
+        // Ordering: Release keeps the reads of the slots before this exchange: the owner that
+        // reads the new top (Acquire, in `Worker::try_push`) may overwrite them. Relaxed would
+        // let a thief win with words of a later element. Acquire would add nothing: what the
+        // words refer to came with `bottom`. Not SeqCst: the fences decide what `top` and
+        // `bottom` each side sees, and this exchange acts on `top` alone.
+        self.top
+            .compare_exchange(top, top.wrapping_add(count), Ordering::Release, Ordering::Relaxed)
+            .is_ok()
+    }
+}
+
+impl<T: Element, S: Storage<T>> Drop for Deque<T, S> {
+    fn drop(&mut self) {
+        // Ordering: Relaxed throughout, nobody else has the deque any more.
+        let mut index = self.top.load(Ordering::Relaxed);
+        let bottom = self.bottom.load(Ordering::Relaxed);
+        let buffer = self.shared.storage.buffer();
+        while index != bottom {
+            // SAFETY: 1. the slot was filled by a push, being between the indices; 2. nobody took
+            // the element, and nobody will.
+            drop(unsafe { T::from_words(buffer.slot(index).load()) });
+            index = index.wrapping_add(1);
+        }
+    }
+}
+
+impl<T: Element, S: Storage<T>> fmt::Debug for Deque<T, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deque")
+            .field("len", &self.len())
+            .field("order", &self.order())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The signed distance from one index to another, across the wrap-around.
+fn distance(from: usize, to: usize) -> isize {
+    to.wrapping_sub(from).cast_signed()
+}
+
+/// Another [`Worker`] of this deque lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AlreadyOwned;
+
+impl fmt::Display for AlreadyOwned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this deque has an owner already")
+    }
+}
+
+impl core::error::Error for AlreadyOwned {}
+
+/// A way to hold a [`Deque`]: `&Deque`, or with `alloc` `Arc<Deque>`.
+pub trait Handle: Clone + Deref<Target = Deque<Self::Element, Self::Storage>> + sealed::Sealed {
+    /// The deque's elements.
+    type Element: Element;
+    /// Where the deque keeps them.
+    type Storage: Storage<Self::Element>;
+}
+
+impl<T: Element, S: Storage<T>> Handle for &Deque<T, S> {
+    type Element = T;
+    type Storage = S;
+}
+
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+impl<T: Element, S: Storage<T>> Handle for alloc::sync::Arc<Deque<T, S>> {
+    type Element = T;
+    type Storage = S;
+}
+
+mod sealed {
+    use super::{Deque, Element, Storage};
+
+    /// Sealed, since a handle must always lead to the same deque.
+    pub trait Sealed {}
+
+    impl<T: Element, S: Storage<T>> Sealed for &Deque<T, S> {}
+
+    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+    impl<T: Element, S: Storage<T>> Sealed for alloc::sync::Arc<Deque<T, S>> {}
+}

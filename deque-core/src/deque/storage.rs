@@ -1,0 +1,148 @@
+//! Where a deque keeps its elements: a ring of slots, of fixed size or growing.
+
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
+#[cfg(feature = "alloc")]
+use core::ptr;
+
+use crate::element::{Element, Slot, SlotOf};
+#[cfg(feature = "alloc")]
+use crate::primitive::{AtomicPtr, Ordering};
+
+/// Where a [`Deque`](crate::Deque) keeps its elements: [`Fixed`] or [`Growable`].
+pub trait Storage<T: Element>: sealed::Sealed {
+    /// The ring as it is now.
+    #[doc(hidden)]
+    fn buffer(&self) -> Buffer<'_, T>;
+
+    /// Makes room beyond the elements from `top` to `bottom`, and gives the new ring. None if
+    /// the storage cannot grow.
+    ///
+    /// # Safety
+    /// 1. Only the deque's owner calls this.
+    #[doc(hidden)]
+    unsafe fn grow(&self, top: usize, bottom: usize) -> Option<Buffer<'_, T>>;
+}
+
+/// A ring of slots, whose number is a power of two or zero.
+#[doc(hidden)]
+pub struct Buffer<'a, T: Element> {
+    pub(super) slots: &'a [SlotOf<T>],
+}
+
+impl<T: Element> Buffer<'_, T> {
+    /// The slot of an index.
+    ///
+    /// # Panics
+    /// If the ring has no slots at all; a deque that holds an element has some.
+    pub(super) fn slot(&self, index: usize) -> &SlotOf<T> {
+        &self.slots[index & (self.slots.len() - 1)]
+    }
+}
+
+/// A fixed number of slots within the deque itself.
+pub struct Fixed<T: Element, const CAPACITY: usize> {
+    slots: [SlotOf<T>; CAPACITY],
+}
+
+impl<T: Element, const CAPACITY: usize> Fixed<T, CAPACITY> {
+    #[cfg(not(loom))]
+    pub(super) const fn new() -> Self {
+        const { assert!(CAPACITY.is_power_of_two(), "the capacity must be a power of two") };
+        Self { slots: [const { <SlotOf<T> as Slot>::VACANT }; CAPACITY] }
+    }
+
+    #[cfg(loom)]
+    pub(super) fn new() -> Self {
+        const { assert!(CAPACITY.is_power_of_two(), "the capacity must be a power of two") };
+        Self { slots: core::array::from_fn(|_| SlotOf::<T>::vacant()) }
+    }
+}
+
+impl<T: Element, const CAPACITY: usize> Storage<T> for Fixed<T, CAPACITY> {
+    #[inline]
+    fn buffer(&self) -> Buffer<'_, T> {
+        Buffer { slots: &self.slots }
+    }
+
+    unsafe fn grow(&self, _top: usize, _bottom: usize) -> Option<Buffer<'_, T>> {
+        None
+    }
+}
+
+/// Slots on the heap, twice as many each time they do not suffice.
+///
+/// A ring that was replaced may still be read by a thief, so it is kept until the deque is
+/// dropped. All old rings together are smaller than the newest.
+#[cfg(feature = "alloc")]
+pub struct Growable<T: Element> {
+    ring: AtomicPtr<Ring<T>>,
+}
+
+#[cfg(feature = "alloc")]
+struct Ring<T: Element> {
+    slots: Box<[SlotOf<T>]>,
+    /// The ring that this one replaced; null for the first.
+    replaced: *mut Ring<T>,
+}
+
+#[cfg(feature = "alloc")]
+impl<T: Element> Growable<T> {
+    const FIRST_CAPACITY: usize = if cfg!(any(loom, miri)) { 2 } else { 64 };
+
+    const_unless_loom! {
+        pub(super) fn new() -> Self {
+            Self { ring: AtomicPtr::new(ptr::null_mut()) }
+        }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<T: Element> Storage<T> for Growable<T> {
+    fn buffer(&self) -> Buffer<'_, T> {
+        // Ordering: Acquire pairs with `grow`: a ring is read only when its slots are filled.
+        let ring = self.ring.load(Ordering::Acquire);
+        // SAFETY: the pointer is null or a ring that lives as long as `self`, and after it was
+        // published only its slots change, which are atomic.
+        let slots = unsafe { ring.as_ref() }.map_or(&[][..], |ring: &Ring<T>| &*ring.slots);
+        Buffer { slots }
+    }
+
+    #[cold]
+    unsafe fn grow(&self, top: usize, bottom: usize) -> Option<Buffer<'_, T>> {
+        let old = self.buffer();
+        let capacity = (2 * old.slots.len()).max(Self::FIRST_CAPACITY);
+        let slots: Box<[SlotOf<T>]> = (0..capacity).map(|_| SlotOf::<T>::vacant()).collect();
+        let new: Buffer<'_, T> = Buffer { slots: &slots };
+        let mut index = top;
+        while index != bottom {
+            new.slot(index).store(old.slot(index).load());
+            index = index.wrapping_add(1);
+        }
+        // Ordering: Relaxed, only the owner writes it (obligation 1).
+        let replaced = self.ring.load(Ordering::Relaxed);
+        let ring = Box::into_raw(Box::new(Ring { slots, replaced }));
+        // Ordering: Release publishes the copied elements to thieves (`buffer`).
+        self.ring.store(ring, Ordering::Release);
+        Some(self.buffer())
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<T: Element> Drop for Growable<T> {
+    fn drop(&mut self) {
+        // Ordering: Relaxed, nobody else has the deque any more.
+        let mut ring = self.ring.load(Ordering::Relaxed);
+        while !ring.is_null() {
+            // SAFETY: each ring came from a box and is in the list once.
+            ring = unsafe { Box::from_raw(ring) }.replaced;
+        }
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<T: super::Element, const CAPACITY: usize> Sealed for super::Fixed<T, CAPACITY> {}
+    #[cfg(feature = "alloc")]
+    impl<T: super::Element> Sealed for super::Growable<T> {}
+}

@@ -1,0 +1,8 @@
+use super::*;
+
+#[cfg(loom)]
+mod loom;
+#[cfg(not(loom))]
+mod threads;
+#[cfg(not(loom))]
+mod values;

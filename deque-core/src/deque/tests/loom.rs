@@ -1,0 +1,153 @@
+//! Every interleaving of a few operations: no element is lost, none is taken twice.
+
+use ::loom::{model, sync::Arc, thread};
+use std::vec::Vec;
+
+use super::*;
+use crate::Steal;
+
+type Elements = Vec<usize>;
+
+fn steal_all<S: Storage<usize>>(deque: &Deque<usize, S>, attempts: usize) -> Elements {
+    (0..attempts).filter_map(|_| deque.stealer().steal().success()).collect()
+}
+
+/// The owner runs `own` against thieves that make `attempts` each; what is left is counted at
+/// the end.
+fn check<S: Storage<usize> + 'static>(
+    make: impl Fn() -> Deque<usize, S> + Sync + Send + 'static,
+    prefilled: usize,
+    thieves: &'static [usize],
+    own: impl Fn(&Worker<&Deque<usize, S>>) -> (usize, Elements) + Sync + Send + 'static,
+) {
+    model(move || {
+        let deque = Arc::new(make());
+        let worker = deque.worker().unwrap();
+        (0..prefilled).for_each(|element| worker.try_push(element).unwrap());
+        let thieves: Vec<_> = thieves
+            .iter()
+            .map(|&attempts| {
+                let deque = deque.clone();
+                thread::spawn(move || steal_all(&deque, attempts))
+            })
+            .collect();
+        let (pushed, mut taken) = own(&worker);
+        for thief in thieves {
+            taken.extend(thief.join().unwrap());
+        }
+        taken.extend(core::iter::from_fn(|| worker.pop()));
+        taken.sort_unstable();
+        assert_eq!(taken, (0..prefilled + pushed).collect::<Elements>());
+    });
+}
+
+fn pops(worker: &Worker<&Deque<usize, impl Storage<usize>>>, count: usize) -> Elements {
+    (0..count).filter_map(|_| worker.pop()).collect()
+}
+
+fn fixed(order: Order) -> Deque<usize, Fixed<usize, 2>> {
+    Deque::fixed(order).starting_at(usize::MAX)
+}
+
+#[test]
+fn pop_against_steal_of_the_last() {
+    for order in [Order::Lifo, Order::Fifo] {
+        check(move || fixed(order), 1, &[1, 1], |worker| (0, pops(worker, 1)));
+    }
+}
+
+#[test]
+fn two_pops_against_two_thieves() {
+    check(|| fixed(Order::Lifo), 2, &[1, 1], |worker| (0, pops(worker, 2)));
+}
+
+#[test]
+fn push_pop_against_steals() {
+    for order in [Order::Lifo, Order::Fifo] {
+        check(move || fixed(order), 1, &[2], |worker| {
+            worker.try_push(1).unwrap();
+            (1, pops(worker, 2))
+        });
+    }
+}
+
+#[test]
+fn a_slot_is_not_overwritten_under_a_thief() {
+    check(|| fixed(Order::Lifo), 2, &[2], |worker| {
+        let mut taken = pops(worker, 1);
+        let pushed = match worker.try_push(2) {
+            Ok(()) => 1,
+            Err(Full(element)) => {
+                taken.push(element);
+                1
+            }
+        };
+        (pushed, taken)
+    });
+}
+
+#[test]
+fn growth_against_steal() {
+    for order in [Order::Lifo, Order::Fifo] {
+        check(move || Deque::growable(order), 2, &[2], |worker| {
+            worker.push(2);
+            (1, pops(worker, 1))
+        });
+    }
+}
+
+/// CVE-2021-32810 and crossbeam#149 in small.
+#[test]
+fn batch_steal_against_pop_and_growth() {
+    for order in [Order::Lifo, Order::Fifo] {
+        model(move || {
+            let deque = Arc::new(Deque::growable(order));
+            let worker = deque.worker().unwrap();
+            (0..2_usize).for_each(|element| worker.push(element));
+            let thief = {
+                let deque = deque.clone();
+                thread::spawn(move || {
+                    let own = Deque::growable(Order::Lifo);
+                    let own = own.worker().unwrap();
+                    let mut taken: Elements =
+                        deque.stealer().steal_batch_and_pop(&own).success().into_iter().collect();
+                    taken.extend(core::iter::from_fn(|| own.pop()));
+                    taken
+                })
+            };
+            worker.push(2);
+            let mut taken: Elements = worker.pop().into_iter().collect();
+            taken.extend(thief.join().unwrap());
+            taken.extend(core::iter::from_fn(|| worker.pop()));
+            taken.sort_unstable();
+            assert_eq!(taken, [0, 1, 2]);
+        });
+    }
+}
+
+/// What the owner wrote before a push is visible after the steal.
+#[test]
+fn an_element_is_published_with_what_it_refers_to() {
+    for order in [Order::Lifo, Order::Fifo] {
+        model(move || {
+            let value = Arc::new(::loom::cell::UnsafeCell::new(0));
+            let deque = Arc::new(Deque::<usize, Fixed<usize, 2>>::fixed(order));
+            let thief = {
+                let (value, deque) = (value.clone(), deque.clone());
+                thread::spawn(move || {
+                    if let Steal::Success(_) = deque.stealer().steal() {
+                        // SAFETY: the owner writes before the push only.
+                        value.with(|value| assert_eq!(unsafe { *value }, 1));
+                    }
+                })
+            };
+            let worker = deque.worker().unwrap();
+            // SAFETY: the thief reads only after it has stolen what is pushed below.
+            value.with_mut(|value| unsafe { *value = 1 });
+            worker.try_push(0).unwrap();
+            worker.try_push(1).unwrap();
+            worker.pop();
+            thief.join().unwrap();
+        });
+    }
+}

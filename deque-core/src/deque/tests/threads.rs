@@ -1,0 +1,131 @@
+//! What several threads see.
+
+use std::{sync::Barrier, thread};
+
+use super::*;
+use crate::{
+    Steal,
+    testing::{MANY, Taken, Tally, with_thieves},
+};
+
+const ORDERS: [Order; 2] = [Order::Lifo, Order::Fifo];
+
+#[test]
+fn spsc() {
+    for order in ORDERS {
+        let deque = Deque::growable(order).starting_at(usize::MAX - MANY / 2);
+        let worker = deque.worker().unwrap();
+        let next = std::sync::atomic::AtomicUsize::new(0);
+        with_thieves(
+            1,
+            || deque.stealer().steal(),
+            |element| {
+                let expected = next.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                assert_eq!(element, expected, "thieves take the oldest");
+            },
+            || (0..MANY).for_each(|element| worker.push(element)),
+        );
+    }
+}
+
+fn stampede<S: Storage<usize>>(deque: Deque<usize, S>, start: usize) {
+    let deque = deque.starting_at(start);
+    let worker = deque.worker().unwrap();
+    let taken = Taken::new(MANY);
+    let take = |element| taken.note(element);
+    with_thieves(3, || deque.stealer().steal(), take, || {
+        for element in 0..MANY {
+            if let Err(Full(element)) = worker.try_push(element) {
+                taken.note(element);
+            }
+            // Short runs of pushes and pops keep the deque near empty, where the races are.
+            if element % 3 != 0 {
+                if let Some(element) = worker.pop() {
+                    taken.note(element);
+                }
+            }
+        }
+        while let Some(element) = worker.pop() {
+            taken.note(element);
+        }
+    });
+    taken.assert_all();
+}
+
+#[test]
+fn stampede_growable() {
+    for order in ORDERS {
+        stampede(Deque::growable(order), 0);
+    }
+}
+
+#[test]
+fn stampede_fixed_across_the_wrap_around() {
+    for order in ORDERS {
+        stampede(Deque::<usize, Fixed<usize, 4>>::fixed(order), usize::MAX - MANY / 3);
+    }
+}
+
+/// CVE-2021-32810: batch steals while the buffer is replaced.
+#[test]
+fn stampede_of_batches_while_growing() {
+    for order in ORDERS {
+        let deque = Deque::growable(order);
+        let worker = deque.worker().unwrap();
+        let taken = Taken::new(MANY);
+        let barrier = Barrier::new(3);
+        let done = std::sync::atomic::AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let own = Deque::growable(Order::Lifo);
+                    let own = own.worker().unwrap();
+                    barrier.wait();
+                    loop {
+                        let finished = done.load(std::sync::atomic::Ordering::SeqCst);
+                        let stolen = deque.stealer().steal_batch_and_pop(&own);
+                        if let Steal::Success(element) = stolen {
+                            taken.note(element);
+                        }
+                        while let Some(element) = own.pop() {
+                            taken.note(element);
+                        }
+                        if finished && stolen.is_empty() {
+                            break;
+                        }
+                    }
+                });
+            }
+            barrier.wait();
+            for element in 0..MANY {
+                worker.push(element);
+                if element % 16 == 0 {
+                    if let Some(element) = worker.pop() {
+                        taken.note(element);
+                    }
+                }
+            }
+            done.store(true, std::sync::atomic::Ordering::SeqCst);
+        });
+        taken.assert_all();
+    }
+}
+
+#[test]
+fn destructors() {
+    for order in ORDERS {
+        let tally = Tally::default();
+        let deque = Deque::growable(order);
+        let worker = deque.worker().unwrap();
+        let stop = MANY / 2;
+        with_thieves(2, || deque.stealer().steal(), drop, || {
+            (0..stop).for_each(|_| worker.push((tally.element(), 0_usize)));
+            (0..stop / 4).for_each(|_| drop(worker.pop()));
+        });
+        (stop..MANY).for_each(|_| worker.push((tally.element(), 1)));
+        assert_eq!(tally.dropped(), stop);
+        drop(worker);
+        drop(deque);
+        assert_eq!(tally.dropped(), MANY);
+    }
+}

@@ -1,0 +1,227 @@
+//! What one thread sees.
+
+use std::{boxed::Box, format, sync::Arc, vec::Vec};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Steal, testing::Tally};
+
+const NEAR_THE_WRAP: usize = usize::MAX - 2;
+
+#[test]
+fn smoke() {
+    for start in [0, NEAR_THE_WRAP] {
+        let deque = Deque::<usize, Fixed<usize, 4>>::fixed(Order::Lifo).starting_at(start);
+        let worker = deque.worker().unwrap();
+        assert_eq!(worker.pop(), None);
+        assert_eq!(deque.stealer().steal(), Steal::Empty);
+        for element in 0..4 {
+            worker.try_push(element).unwrap();
+        }
+        assert_eq!(worker.try_push(4), Err(Full(4)));
+        assert_eq!((worker.len(), worker.is_empty()), (4, false));
+        assert_eq!(deque.stealer().steal(), Steal::Success(0));
+        assert_eq!(worker.pop(), Some(3));
+        assert_eq!(worker.pop(), Some(2));
+        assert_eq!(worker.pop(), Some(1));
+        assert_eq!(worker.pop(), None);
+        assert!(worker.is_empty());
+    }
+}
+
+#[test]
+fn fifo_owner_takes_the_oldest() {
+    let deque = Deque::growable(Order::Fifo).starting_at(NEAR_THE_WRAP);
+    let worker = deque.worker().unwrap();
+    for element in 0..10_usize {
+        worker.push(element);
+    }
+    assert_eq!(worker.pop(), Some(0));
+    assert_eq!(deque.stealer().steal(), Steal::Success(1));
+    assert_eq!(worker.pop(), Some(2));
+}
+
+/// crossbeam#1149: near the wrap-around a queue must not look empty.
+#[test]
+fn growth_across_the_wrap_around_keeps_order() {
+    let deque = Deque::growable(Order::Lifo).starting_at(NEAR_THE_WRAP);
+    let worker = deque.worker().unwrap();
+    for element in 0..1000_usize {
+        worker.push(element);
+        assert_eq!(worker.len(), element + 1);
+    }
+    for element in 0..500 {
+        assert_eq!(deque.stealer().steal(), Steal::Success(element));
+    }
+    for element in (500..1000).rev() {
+        assert_eq!(worker.pop(), Some(element));
+    }
+    assert!(deque.is_empty());
+}
+
+#[test]
+fn there_is_one_owner_at_a_time() {
+    let deque = Arc::new(Deque::growable(Order::Lifo));
+    let worker = Worker::new(deque.clone()).unwrap();
+    assert_eq!(deque.worker().unwrap_err(), AlreadyOwned);
+    worker.push(1_usize);
+    drop(worker);
+    assert_eq!(deque.worker().unwrap().pop(), Some(1));
+}
+
+/// st3 as used in Forte: half of a queue of one must be one.
+#[test]
+fn a_batch_of_one_can_be_stolen() {
+    for order in [Order::Lifo, Order::Fifo] {
+        let (from, to) = (Deque::growable(order), Deque::growable(order));
+        let (from, to) = (from.worker().unwrap(), to.worker().unwrap());
+        from.push(7_usize);
+        assert_eq!(from.stealer().steal_batch(&to), Steal::Success(1));
+        assert_eq!(from.stealer().steal_batch(&to), Steal::Empty);
+        assert_eq!(to.pop(), Some(7));
+    }
+}
+
+#[test]
+fn a_batch_is_half_and_keeps_order() {
+    for order in [Order::Lifo, Order::Fifo] {
+        let (from, to) = (Deque::growable(order), Deque::growable(Order::Fifo));
+        let (from, to) = (from.worker().unwrap(), to.worker().unwrap());
+        (0..9_usize).for_each(|element| from.push(element));
+        assert_eq!(from.stealer().steal_batch(&to), Steal::Success(5));
+        assert_eq!(core::iter::from_fn(|| to.pop()).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+        assert_eq!(from.stealer().steal_batch_and_pop(&to), Steal::Success(5));
+        assert_eq!(core::iter::from_fn(|| to.pop()).collect::<Vec<_>>(), [6, 7]);
+        assert_eq!(from.len(), 1);
+    }
+}
+
+#[test]
+fn a_full_destination_limits_the_batch() {
+    for order in [Order::Lifo, Order::Fifo] {
+        let from = Deque::growable(order);
+        let to = Deque::<usize, Fixed<usize, 4>>::fixed(Order::Fifo);
+        let (from, to) = (from.worker().unwrap(), to.worker().unwrap());
+        (0..100_usize).for_each(|element| from.push(element));
+        assert_eq!(from.stealer().steal_batch(&to), Steal::Success(4));
+        assert_eq!(from.stealer().steal_batch(&to), Steal::Empty);
+        assert_eq!(from.stealer().steal_batch_and_pop(&to), Steal::Success(4));
+        assert_eq!((from.len(), to.len()), (95, 4));
+    }
+}
+
+#[test]
+fn elements_survive_being_words() {
+    fn check<T: Element + PartialEq + core::fmt::Debug + Clone>(element: T) {
+        let copy = element.clone();
+        // SAFETY: 1. and 2. the words were made here and are used once.
+        assert_eq!(unsafe { T::from_words(copy.into_words()) }, element);
+    }
+    let number = 5;
+    check(usize::MAX);
+    check(-1_isize);
+    check(-2_i8);
+    check(-3_i32);
+    check(u32::MAX);
+    check(&number);
+    check(&raw const number);
+    check(core::ptr::NonNull::from(&number));
+    check(Box::new(number));
+    check(Arc::new(number));
+    check((Box::new(number), -4_i16));
+}
+
+#[test]
+fn destructors() {
+    for order in [Order::Lifo, Order::Fifo] {
+        let tally = Tally::default();
+        let deque = Deque::growable(order).starting_at(NEAR_THE_WRAP);
+        let worker = deque.worker().unwrap();
+        (0..100).for_each(|_| worker.push(tally.element()));
+        for _ in 0..30 {
+            drop(worker.pop());
+            drop(deque.stealer().steal());
+        }
+        assert_eq!(tally.dropped(), 60);
+        drop(worker);
+        drop(deque);
+        assert_eq!(tally.dropped(), 100);
+    }
+}
+
+#[test]
+fn debug_shows_the_length() {
+    let deque = Deque::<usize, Fixed<usize, 4>>::fixed(Order::Lifo);
+    let worker = deque.worker().unwrap();
+    worker.try_push(1).unwrap();
+    assert_eq!(format!("{worker:?}"), "Worker { deque: Deque { len: 1, order: Lifo, .. } }");
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Operation {
+    Push,
+    Pop,
+    Steal,
+    StealBatch,
+}
+
+fn agrees_with_model<S: Storage<usize>>(deque: Deque<usize, S>, operations: &[Operation]) {
+    let mut model = std::collections::VecDeque::new();
+    let other = Deque::growable(Order::Fifo);
+    let (worker, other) = (deque.worker().unwrap(), other.worker().unwrap());
+    for (number, operation) in operations.iter().enumerate() {
+        match operation {
+            Operation::Push => {
+                if worker.try_push(number).is_ok() {
+                    model.push_back(number);
+                } else {
+                    assert_eq!(model.len(), 8);
+                }
+            }
+            Operation::Pop => {
+                let expected = match deque.order() {
+                    Order::Lifo => model.pop_back(),
+                    Order::Fifo => model.pop_front(),
+                };
+                assert_eq!(worker.pop(), expected);
+            }
+            Operation::Steal => {
+                assert_eq!(deque.stealer().steal().success(), model.pop_front());
+            }
+            Operation::StealBatch => {
+                let count = deque.stealer().steal_batch(&other).success().unwrap_or(0);
+                assert_eq!(count, model.len().div_ceil(2).min(32));
+                for _ in 0..count {
+                    assert_eq!(other.pop(), model.pop_front());
+                }
+            }
+        }
+        assert_eq!(deque.len(), model.len());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 8 } else { 256 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn any_sequence_agrees_with_a_vec_deque(
+        operations in prop::collection::vec(prop::sample::select(&[
+            Operation::Push, Operation::Push, Operation::Push,
+            Operation::Pop, Operation::Steal, Operation::StealBatch,
+        ][..]), 0..200),
+        start in prop::sample::select(&[0, 5, usize::MAX - 3, usize::MAX / 2][..]),
+        lifo: bool,
+    ) {
+        let order = if lifo { Order::Lifo } else { Order::Fifo };
+        agrees_with_model(Deque::growable(order).starting_at(start), &operations);
+        agrees_with_model(
+            Deque::<usize, Fixed<usize, 8>>::fixed(order).starting_at(start),
+            &operations,
+        );
+    }
+}

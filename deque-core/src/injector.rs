@@ -1,0 +1,322 @@
+//! The queue for work from outside: many producers, many consumers, unbounded.
+
+use alloc::boxed::Box;
+use core::{fmt, marker::PhantomData, ptr};
+
+use crossbeam_utils::CachePadded;
+
+use crate::{
+    element::{Element, Slot, SlotOf},
+    primitive::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, spin_loop},
+    steal::Steal,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Positions in a block's lap. A power of two, so that laps survive the wrap-around of indices.
+const LAP: usize = if cfg!(any(loom, miri)) { 4 } else { 64 };
+/// Slots in a block. The last position of a lap has none: while an index stands there, the next
+/// block is being linked.
+const BLOCK: usize = LAP - 1;
+
+/// A first-in first-out queue of unbounded length that any thread may push to and steal from.
+///
+/// Elements are kept in blocks of 63, each freed by whoever takes its last element; there is no
+/// epoch and no garbage. One allocation for 63 elements, none while the queue is empty and new.
+///
+/// A push or a steal is one compare-exchange on an index, which fails only when another
+/// succeeded, and a write to a slot. No lock is taken. Two short waits remain, both for a thread
+/// that has already claimed its place: a steal waits for the push of its element to finish
+/// writing, and at the end of a block one thread links the next.
+///
+/// # Examples
+/// ```
+/// use deque_core::{Injector, Steal};
+///
+/// static QUEUE: Injector<Box<&str>> = Injector::new();
+///
+/// QUEUE.push(Box::new("first"));
+/// QUEUE.push(Box::new("second"));
+/// assert_eq!(QUEUE.steal(), Steal::Success(Box::new("first")));
+/// assert_eq!(QUEUE.len(), 1);
+/// ```
+pub struct Injector<T: Element> {
+    head: CachePadded<End<T>>,
+    tail: CachePadded<End<T>>,
+    elements: PhantomData<T>,
+}
+
+/// One end of the queue: an index, and the block that it points into.
+struct End<T: Element> {
+    index: AtomicUsize,
+    block: AtomicPtr<Block<T>>,
+}
+
+struct Block<T: Element> {
+    next: AtomicPtr<Block<T>>,
+    /// How many elements were taken and read; the thread that makes it [`BLOCK`] frees the block.
+    consumed: AtomicUsize,
+    entries: [Entry<T>; BLOCK],
+}
+
+struct Entry<T: Element> {
+    full: AtomicBool,
+    slot: SlotOf<T>,
+}
+
+// SAFETY: elements move between threads, hence `T: Send`; none is shared.
+unsafe impl<T: Element + Send> Send for Injector<T> {}
+// SAFETY: as above.
+unsafe impl<T: Element + Send> Sync for Injector<T> {}
+
+impl<T: Element> Block<T> {
+    fn allocate() -> Box<Self> {
+        Box::new(Self {
+            next: AtomicPtr::new(ptr::null_mut()),
+            consumed: AtomicUsize::new(0),
+            entries: core::array::from_fn(|_| Entry {
+                full: AtomicBool::new(false),
+                slot: SlotOf::<T>::vacant(),
+            }),
+        })
+    }
+}
+
+impl<T: Element> Injector<T> {
+    const_unless_loom! {
+        /// An empty queue.
+        #[must_use]
+        pub fn new() -> Self {
+            Self { head: End::new(0), tail: End::new(0), elements: PhantomData }
+        }
+    }
+
+    /// Starts counting at about `index` instead of 0, so that a test meets the wrap-around.
+    ///
+    /// # Panics
+    /// If the queue is not new.
+    #[must_use]
+    pub fn starting_at(self, index: usize) -> Self {
+        // Ordering: Relaxed here and below, the queue is not shared yet.
+        assert!(self.tail.block.load(Ordering::Relaxed).is_null(), "only a new queue can");
+        let index = index - index % LAP;
+        self.head.index.store(index, Ordering::Relaxed);
+        self.tail.index.store(index, Ordering::Relaxed);
+        self
+    }
+
+    /// Adds an element at the back.
+    pub fn push(&self, element: T) {
+        let mut next = None;
+        loop {
+            // Ordering: Acquire pairs with the Release of `link`: with the first index of a lap
+            // comes its block.
+            let index = self.tail.index.load(Ordering::Acquire);
+            let offset = index % LAP;
+            if offset == BLOCK {
+                // Liveness: the thread that claimed the last slot is between two stores.
+                spin_loop();
+                continue;
+            }
+            // Ordering: Acquire, so that the block's memory is initialised for us.
+            let mut block = self.tail.block.load(Ordering::Acquire);
+            if block.is_null() {
+                block = self.first_block();
+            }
+            if offset + 1 == BLOCK && next.is_none() {
+                next = Some(Block::allocate());
+            }
+            // Ordering: Relaxed. The exchange only deals out indices; the element is published by
+            // `full`, blocks by `link`, whose release sequence this exchange continues.
+            if self
+                .tail
+                .index
+                .compare_exchange_weak(index, index + 1, Ordering::Relaxed, Ordering::Relaxed)
+                .is_err()
+            {
+                spin_loop();
+                continue;
+            }
+            // SAFETY: the index was current, so `block` is the block of its lap (it changes only
+            // while the index stands at the lap's end), and it lives until its every element,
+            // ours included, is consumed.
+            let block = unsafe { &*block };
+            if offset + 1 == BLOCK {
+                let next = Box::into_raw(next.take().expect("allocated above"));
+                self.tail.link(index, next);
+                // Ordering: Release publishes the new block to the consumer that follows the link.
+                block.next.store(next, Ordering::Release);
+            }
+            let entry = &block.entries[offset];
+            entry.slot.store(element.into_words());
+            // Ordering: Release publishes the words and what they refer to. It is also our last
+            // access to the block, which its consumer may free from now on.
+            entry.full.store(true, Ordering::Release);
+            return;
+        }
+    }
+
+    #[cold]
+    fn first_block(&self) -> *mut Block<T> {
+        let new = Box::into_raw(Block::allocate());
+        // Ordering: Release publishes the block; Acquire, if another was faster, receives its.
+        match self.tail.block.compare_exchange(
+            ptr::null_mut(),
+            new,
+            Ordering::Release,
+            Ordering::Acquire,
+        ) {
+            Ok(_) => {
+                // Ordering: Release, as above, for consumers.
+                self.head.block.store(new, Ordering::Release);
+                new
+            }
+            Err(block) => {
+                // SAFETY: it was not published.
+                drop(unsafe { Box::from_raw(new) });
+                block
+            }
+        }
+    }
+
+    /// Takes the element at the front.
+    ///
+    /// `Retry` means that another thread took one at the same time, or is linking a block.
+    pub fn steal(&self) -> Steal<T> {
+        // Ordering: Acquire pairs with the Release of `link` (with the first index of a lap comes
+        // its block) and with the compare-exchange below (`tail` is at least what those before us
+        // saw, so that it is never behind `head`).
+        let index = self.head.index.load(Ordering::Acquire);
+        let offset = index % LAP;
+        if offset == BLOCK {
+            return Steal::Retry;
+        }
+        // Ordering: Acquire pairs with this function's own Release, through the head index: see
+        // there. What was pushed is published by `full`, not by this index.
+        if index == self.tail.index.load(Ordering::Acquire) {
+            return Steal::Empty;
+        }
+        // Ordering: Acquire, so that the block's memory is initialised for us.
+        let block = self.head.block.load(Ordering::Acquire);
+        if block.is_null() {
+            // The first pusher is between its two stores.
+            return Steal::Retry;
+        }
+        // Ordering: Release hands on the tail index that we have seen, see above.
+        if self
+            .head
+            .index
+            .compare_exchange(index, index + 1, Ordering::Release, Ordering::Relaxed)
+            .is_err()
+        {
+            return Steal::Retry;
+        }
+        // SAFETY: the index was current, so `block` is the block of its lap, and it lives until
+        // we count our element as consumed.
+        let entries = unsafe { &(*block).entries };
+        if offset + 1 == BLOCK {
+            // SAFETY: as above.
+            self.head.link(index, Self::wait_for_next(unsafe { &(*block).next }));
+        }
+        let entry = &entries[offset];
+        // Ordering: Acquire pairs with the Release in `push`.
+        while !entry.full.load(Ordering::Acquire) {
+            // Liveness: the pusher has claimed this slot and has only to write it.
+            spin_loop();
+        }
+        let words = entry.slot.load();
+        // Ordering: Release keeps our reads before the free; Acquire, for the one who frees,
+        // receives everybody's.
+        // SAFETY: as above; it is our last access unless we are the last consumer.
+        if unsafe { &(*block).consumed }.fetch_add(1, Ordering::AcqRel) + 1 == BLOCK {
+            // SAFETY: the block came from a box. All its elements are consumed, so every pusher
+            // and every consumer has made its last access, and both ends have left it: the
+            // consumer of the last slot moved the head on before it counted itself.
+            drop(unsafe { Box::from_raw(block) });
+        }
+        // SAFETY: 1. the words are whole, since the slot was full; 2. the index was ours alone.
+        Steal::Success(unsafe { T::from_words(words) })
+    }
+
+    fn wait_for_next(next: &AtomicPtr<Block<T>>) -> *mut Block<T> {
+        loop {
+            // Ordering: Acquire pairs with the Release in `push`.
+            let block = next.load(Ordering::Acquire);
+            if !block.is_null() {
+                return block;
+            }
+            // Liveness: the pusher that claimed the block's last slot has only to store the link.
+            spin_loop();
+        }
+    }
+
+    /// How many elements there were at about the time of the call.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        // Ordering: Relaxed, see `is_empty`.
+        let head = self.head.index.load(Ordering::Relaxed);
+        let tail = self.tail.index.load(Ordering::Relaxed);
+        let positions = tail.wrapping_sub(head);
+        if positions.cast_signed() <= 0 {
+            return 0;
+        }
+        let lap_ends = (head % LAP + positions) / LAP;
+        positions - lap_ends
+    }
+
+    /// True if there was no element at some moment during the call.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        // Ordering: Relaxed. The indices differ as long as an element is there, whichever is read
+        // first; a caller that must see a certain push fences before.
+        self.head.index.load(Ordering::Relaxed) == self.tail.index.load(Ordering::Relaxed)
+    }
+}
+
+impl<T: Element> End<T> {
+    const_unless_loom! {
+        fn new(index: usize) -> CachePadded<Self> {
+            CachePadded::new(Self {
+                index: AtomicUsize::new(index),
+                block: AtomicPtr::new(ptr::null_mut()),
+            })
+        }
+    }
+
+    /// Goes from the last slot of a lap, which the caller has claimed, to the next lap.
+    fn link(&self, last: usize, block: *mut Block<T>) {
+        // Ordering: Release publishes the block's memory to those who load the pointer.
+        self.block.store(block, Ordering::Release);
+        // Ordering: Release, after the block: who sees an index of the new lap sees its block.
+        self.index.store(last.wrapping_add(2), Ordering::Release);
+    }
+}
+
+impl<T: Element> Drop for Injector<T> {
+    fn drop(&mut self) {
+        while let Steal::Success(element) = self.steal() {
+            drop(element);
+        }
+        // Ordering: Relaxed, nobody else has the queue any more.
+        let block = self.tail.block.load(Ordering::Relaxed);
+        if !block.is_null() {
+            // SAFETY: the last block came from a box; every other one was freed by the steal of
+            // its last element, and this one's last slot was never claimed (its claim would have
+            // linked a successor).
+            drop(unsafe { Box::from_raw(block) });
+        }
+    }
+}
+
+impl<T: Element> Default for Injector<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Element> fmt::Debug for Injector<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Injector").field("len", &self.len()).finish_non_exhaustive()
+    }
+}

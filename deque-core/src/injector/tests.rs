@@ -1,0 +1,130 @@
+use super::*;
+
+#[cfg(loom)]
+mod loom;
+
+#[cfg(not(loom))]
+mod threads {
+    use std::{boxed::Box, thread, vec::Vec};
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{MANY, Taken, Tally, with_thieves};
+
+    #[test]
+    fn smoke() {
+        for start in [0, usize::MAX] {
+            let queue = Injector::new().starting_at(start);
+            assert!(queue.is_empty());
+            assert_eq!(queue.steal(), Steal::Empty);
+            for round in 0..3 {
+                for element in 0..200_usize {
+                    assert_eq!(queue.len(), element, "in round {round}");
+                    queue.push(element);
+                }
+                for element in 0..200_usize {
+                    assert_eq!(queue.len(), 200 - element, "in round {round}");
+                    assert!(!queue.is_empty());
+                    assert_eq!(queue.steal(), Steal::Success(element));
+                }
+                assert_eq!(queue.steal(), Steal::Empty);
+            }
+        }
+    }
+
+    #[test]
+    fn spsc() {
+        let queue = Injector::new().starting_at(usize::MAX - MANY / 2);
+        let next = std::sync::atomic::AtomicUsize::new(0);
+        with_thieves(
+            1,
+            || queue.steal(),
+            |element| {
+                let expected = next.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                assert_eq!(element, expected);
+            },
+            || (0..MANY).for_each(|element| queue.push(element)),
+        );
+    }
+
+    #[test]
+    fn mpmc() {
+        const PRODUCERS: usize = 3;
+        let queue = Injector::new();
+        let taken = Taken::new(PRODUCERS * MANY);
+        with_thieves(3, || queue.steal(), |element: usize| taken.note(element), || {
+            thread::scope(|scope| {
+                for producer in 0..PRODUCERS {
+                    let queue = &queue;
+                    scope.spawn(move || {
+                        (0..MANY).for_each(|number| queue.push(producer * MANY + number));
+                    });
+                }
+            });
+        });
+        taken.assert_all();
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn each_producer_is_served_in_its_order() {
+        let queue = Injector::new();
+        thread::scope(|scope| {
+            for producer in 0..2_usize {
+                let queue = &queue;
+                scope.spawn(move || {
+                    (0..MANY).for_each(|number| queue.push((producer, number)));
+                });
+            }
+        });
+        let mut next = [0; 2];
+        while let Steal::Success((producer, number)) = queue.steal() {
+            assert_eq!(number, next[producer]);
+            next[producer] += 1;
+        }
+        assert_eq!(next, [MANY; 2]);
+    }
+
+    #[test]
+    fn destructors() {
+        for left in [0, 1, 62, 63, 64, 200] {
+            let tally = Tally::default();
+            let queue = Injector::new();
+            (0..100 + left).for_each(|_| queue.push(tally.element()));
+            (0..100).for_each(|_| drop(queue.steal()));
+            assert_eq!(tally.dropped(), 100);
+            drop(queue);
+            assert_eq!(tally.dropped(), 100 + left);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            cases: if cfg!(miri) { 8 } else { 256 },
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
+        #[test]
+        fn any_sequence_agrees_with_a_vec_deque(
+            pushes in prop::collection::vec(any::<bool>(), 0..500),
+            start: usize,
+        ) {
+            let queue = Injector::new().starting_at(start);
+            let mut model = std::collections::VecDeque::new();
+            for (number, push) in pushes.into_iter().enumerate() {
+                if push {
+                    queue.push(Box::new(number));
+                    model.push_back(Box::new(number));
+                } else {
+                    prop_assert_eq!(queue.steal().success(), model.pop_front());
+                }
+                prop_assert_eq!(queue.len(), model.len());
+                prop_assert_eq!(queue.is_empty(), model.is_empty());
+            }
+            let rest: Vec<_> = core::iter::from_fn(|| queue.steal().success()).collect();
+            prop_assert_eq!(rest, Vec::from(model));
+        }
+    }
+}

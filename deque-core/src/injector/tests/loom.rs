@@ -1,0 +1,100 @@
+//! Blocks have three slots here, so that these few elements cross their ends.
+
+use ::loom::{model::Builder, sync::Arc, thread};
+use std::vec::Vec;
+
+use super::*;
+
+fn check(
+    prefilled: usize,
+    producers: &'static [usize],
+    consumers: &'static [usize],
+    preemptions: Option<usize>,
+) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = preemptions;
+    let in_order = producers.len() < 2;
+    builder.check(move || {
+        let queue = Arc::new(Injector::new());
+        (0..prefilled).for_each(|element| queue.push(element));
+        let mut first = prefilled;
+        let producers: Vec<_> = producers
+            .iter()
+            .map(|&count| {
+                let (queue, range) = (queue.clone(), first..first + count);
+                first += count;
+                thread::spawn(move || range.for_each(|element| queue.push(element)))
+            })
+            .collect();
+        let consumers: Vec<_> = consumers
+            .iter()
+            .map(|&attempts| {
+                let queue = queue.clone();
+                thread::spawn(move || -> Vec<usize> {
+                    (0..attempts).filter_map(|_| queue.steal().success()).collect()
+                })
+            })
+            .collect();
+        for producer in producers {
+            producer.join().unwrap();
+        }
+        let mut taken = Vec::new();
+        for consumer in consumers {
+            let part = consumer.join().unwrap();
+            assert!(part.is_sorted() || !in_order, "out of order: {part:?}");
+            taken.extend(part);
+        }
+        while !queue.is_empty() {
+            taken.extend(queue.steal().success());
+        }
+        taken.sort_unstable();
+        assert_eq!(taken, (0..first).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn push_against_steal() {
+    check(0, &[2], &[2], None);
+}
+
+#[test]
+fn two_consumers() {
+    check(2, &[], &[1, 2], None);
+}
+
+#[test]
+fn the_end_of_a_block() {
+    check(2, &[2], &[3], Some(3));
+}
+
+#[test]
+fn two_consumers_at_the_end_of_a_block() {
+    check(4, &[], &[2, 2], Some(3));
+}
+
+#[test]
+fn two_producers_at_the_end_of_a_block() {
+    check(2, &[1, 1], &[], Some(3));
+}
+
+/// The consumer sees what the producer wrote before the push.
+#[test]
+fn an_element_is_published_with_what_it_refers_to() {
+    ::loom::model(|| {
+        let value = Arc::new(::loom::cell::UnsafeCell::new(0));
+        let queue = Arc::new(Injector::new());
+        let consumer = {
+            let (value, queue) = (value.clone(), queue.clone());
+            thread::spawn(move || {
+                if let Steal::Success(1_usize) = queue.steal() {
+                    // SAFETY: the producer writes before the push only.
+                    value.with(|value| assert_eq!(unsafe { *value }, 1));
+                }
+            })
+        };
+        // SAFETY: the consumer reads only after it has stolen what is pushed below.
+        value.with_mut(|value| unsafe { *value = 1 });
+        queue.push(1);
+        consumer.join().unwrap();
+    });
+}

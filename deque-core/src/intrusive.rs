@@ -1,0 +1,215 @@
+//! The queue for work from outside, without memory of its own: elements bring their links.
+
+use core::{fmt, marker::PhantomData, ptr, ptr::NonNull};
+
+use crossbeam_utils::CachePadded;
+
+use crate::{
+    primitive::{AtomicPtr, Ordering},
+    steal::Steal,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// A first-in first-out queue of unbounded length that needs no allocation.
+///
+/// Pushing is one compare-exchange, lock-free, and may be done in an interrupt handler. A steal
+/// never waits: while another thread is taking an element it answers [`Steal::Retry`]. Do not
+/// steal in an interrupt handler; the interrupted thread could be that other one.
+///
+/// New nodes go on a Treiber stack, the inbox. Who finds the outbox empty takes the whole inbox at
+/// once and turns it round; so no node is ever taken off the inbox alone, and neither the ABA
+/// problem nor a read of a freed node can occur.
+///
+/// # Examples
+/// ```
+/// use deque_core::{IntrusiveInjector, Node, Steal};
+///
+/// let (mut first, mut second) = (Node::new("first"), Node::new("second"));
+/// let queue = IntrusiveInjector::new();
+/// queue.push(&mut first);
+/// queue.push(&mut second);
+/// let Steal::Success(node) = queue.steal() else { panic!() };
+/// assert_eq!(*node.value(), "first");
+/// ```
+///
+/// Source: R. K. Treiber, *Systems programming: coping with parallelism* (1986), for the inbox.
+pub struct IntrusiveInjector<'a, T> {
+    /// Newest first.
+    inbox: CachePadded<AtomicPtr<Node<T>>>,
+    /// Oldest first, or [`taking`].
+    outbox: CachePadded<AtomicPtr<Node<T>>>,
+    nodes: PhantomData<&'a mut Node<T>>,
+}
+
+/// An element of an [`IntrusiveInjector`] with its link.
+///
+/// Belongs to the queue from the push to the steal.
+#[derive(Debug)]
+pub struct Node<T> {
+    next: AtomicPtr<Node<T>>,
+    value: T,
+}
+
+impl<T> Node<T> {
+    const_unless_loom! {
+        /// A node that is in no queue.
+        pub fn new(value: T) -> Self {
+            Self { next: AtomicPtr::new(ptr::null_mut()), value }
+        }
+    }
+
+    /// The element.
+    pub const fn value(&self) -> &T {
+        &self.value
+    }
+
+    /// The element, to change it.
+    pub const fn value_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+
+    /// The element alone.
+    pub fn into_value(self) -> T {
+        self.value
+    }
+}
+
+// SAFETY: nodes move between threads, hence `T: Send`; none is shared.
+unsafe impl<T: Send> Send for IntrusiveInjector<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for IntrusiveInjector<'_, T> {}
+
+/// Stands in the outbox while a thread is taking from it. No node has this address.
+fn taking<T>() -> *mut Node<T> {
+    ptr::without_provenance_mut(usize::MAX)
+}
+
+impl<'a, T> IntrusiveInjector<'a, T> {
+    const_unless_loom! {
+        /// An empty queue.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                inbox: CachePadded::new(AtomicPtr::new(ptr::null_mut())),
+                outbox: CachePadded::new(AtomicPtr::new(ptr::null_mut())),
+                nodes: PhantomData,
+            }
+        }
+    }
+
+    /// Adds a node at the back.
+    pub fn push(&self, node: &'a mut Node<T>) {
+        // SAFETY: 1. and 2. the exclusive reference lives as long as the queue may be used.
+        unsafe { self.push_raw(NonNull::from(node)) };
+    }
+
+    /// Adds a node at the back, for nodes whose lifetime no reference can express.
+    ///
+    /// # Safety
+    /// 1. The node is valid until a steal has returned it.
+    /// 2. Until then nobody else uses it.
+    pub unsafe fn push_raw(&self, node: NonNull<Node<T>>) {
+        // Ordering: Relaxed, confirmed by the exchange.
+        let mut newest = self.inbox.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: 1. and 2. until the exchange succeeds the node is ours.
+            // Ordering: Relaxed, published by the exchange.
+            unsafe { node.as_ref() }.next.store(newest, Ordering::Relaxed);
+            // Ordering: Release publishes the node. That we publish others' nodes below it too
+            // needs no Acquire: their pushes head release sequences that this exchange continues.
+            match self.inbox.compare_exchange_weak(
+                newest,
+                node.as_ptr(),
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return,
+                Err(now) => newest = now,
+            }
+        }
+    }
+
+    /// Takes the node at the front.
+    ///
+    /// `Retry` means that another thread is taking one.
+    pub fn steal(&self) -> Steal<&'a mut Node<T>> {
+        // SAFETY: the nodes came as exclusive references for `'a`, or by the obligations of
+        // `push_raw` may be used until the caller is done with them; the queue forgets them.
+        self.steal_raw().map(|mut node| unsafe { node.as_mut() })
+    }
+
+    /// As [`steal`](Self::steal), for nodes that were pushed with [`push_raw`](Self::push_raw).
+    pub fn steal_raw(&self) -> Steal<NonNull<Node<T>>> {
+        if self.is_empty() {
+            return Steal::Empty;
+        }
+        // Ordering: Relaxed, confirmed by the exchange.
+        let mut oldest = self.outbox.load(Ordering::Relaxed);
+        // Only the thread that takes writes the outbox meanwhile, so others leave it alone.
+        //
+        // Ordering: Acquire pairs with the Release store below: the list's links were written, or
+        // read last, by the thread that took before us.
+        if oldest == taking()
+            || self
+                .outbox
+                .compare_exchange(oldest, taking(), Ordering::Acquire, Ordering::Relaxed)
+                .is_err()
+        {
+            return Steal::Retry;
+        }
+        if oldest.is_null() {
+            // Ordering: Acquire receives the pushed nodes. Release pairs with `is_empty`: who
+            // sees the inbox empty on account of this sees the outbox taken before.
+            oldest = turn_round(self.inbox.swap(ptr::null_mut(), Ordering::AcqRel));
+        }
+        // SAFETY: a node in the outbox is valid and ours, since nobody else takes now.
+        let rest = match unsafe { oldest.as_ref() } {
+            // Ordering: Relaxed, written by us or by a thread whose outbox we acquired.
+            Some(node) => node.next.load(Ordering::Relaxed),
+            None => ptr::null_mut(),
+        };
+        // Ordering: Release pairs with the exchange of the next thread that takes.
+        self.outbox.store(rest, Ordering::Release);
+        NonNull::new(oldest).map_or(Steal::Empty, Steal::Success)
+    }
+
+    /// True if there was no element at some moment during the call.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        // The inbox first: elements go from there to the outbox, so in the other order one could
+        // slip past us.
+        //
+        // Ordering: Acquire keeps that order, and pairs with the swap of the inbox. Relaxed for
+        // the outbox: a thread that takes leaves it non-null until the element is gone.
+        self.inbox.load(Ordering::Acquire).is_null()
+            && self.outbox.load(Ordering::Relaxed).is_null()
+    }
+}
+
+/// Reverses a list that nobody else can reach.
+fn turn_round<T>(mut node: *mut Node<T>) -> *mut Node<T> {
+    let mut reversed = ptr::null_mut();
+    // SAFETY: the nodes of a list are valid, and the caller took this one for itself.
+    while let Some(reference) = unsafe { node.as_ref() } {
+        // Ordering: Relaxed, nobody else reads the links.
+        let next = reference.next.load(Ordering::Relaxed);
+        reference.next.store(reversed, Ordering::Relaxed);
+        reversed = node;
+        node = next;
+    }
+    reversed
+}
+
+impl<T> Default for IntrusiveInjector<'_, T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> fmt::Debug for IntrusiveInjector<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IntrusiveInjector").field("is_empty", &self.is_empty()).finish()
+    }
+}

@@ -1,0 +1,31 @@
+#![doc = include_str!("../README.md")]
+#![no_std]
+#![deny(missing_docs, unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+#[macro_use]
+mod primitive;
+
+mod deque;
+mod element;
+#[cfg(feature = "alloc")]
+mod injector;
+mod intrusive;
+mod steal;
+
+#[cfg(feature = "alloc")]
+pub use deque::Growable;
+pub use deque::{AlreadyOwned, Deque, Fixed, Full, Handle, Order, Stealer, Storage, Worker};
+pub use element::{Element, Words};
+#[cfg(feature = "alloc")]
+pub use injector::Injector;
+pub use intrusive::{IntrusiveInjector, Node};
+pub use steal::Steal;
+
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,53 @@
+//! The one place where this crate chooses its atomics.
+//!
+//! - normally: `portable-atomic`, which is `core::sync::atomic` where the target has what we need
+//!   and something equivalent where it has not;
+//! - under `--cfg loom`: loom's, so that models explore every interleaving of the code that ships.
+
+#[cfg(loom)]
+pub(crate) use loom::{
+    hint::spin_loop,
+    sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering},
+};
+#[cfg(loom)]
+use loom::sync::atomic::fence;
+
+#[cfg(not(loom))]
+pub(crate) use core::hint::spin_loop;
+#[cfg(not(loom))]
+pub(crate) use portable_atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+#[cfg(all(not(loom), any(not(target_arch = "x86_64"), miri)))]
+use portable_atomic::fence;
+
+/// Defines a function that is `const` except under loom, whose atomics cannot be made in a
+/// constant.
+macro_rules! const_unless_loom {
+    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {
+        #[cfg(not(loom))]
+        $(#[$meta])*
+        $vis const fn $($rest)*
+
+        #[cfg(loom)]
+        $(#[$meta])*
+        $vis fn $($rest)*
+    };
+}
+
+/// A sequentially consistent fence.
+#[cfg(any(not(target_arch = "x86_64"), loom, miri))]
+#[inline]
+pub(crate) fn full_fence() {
+    fence(Ordering::SeqCst);
+}
+
+/// A sequentially consistent fence.
+///
+/// The compiler makes `MFENCE` of the portable fence. Any locked instruction orders all loads and
+/// stores of ordinary memory as well, at less than half the price.
+#[cfg(not(any(not(target_arch = "x86_64"), loom, miri)))]
+#[inline]
+pub(crate) fn full_fence() {
+    // SAFETY: adds nothing to a word of the own stack, so changes no memory; for the compiler it
+    // is a call that may read and write any memory, since it is not marked otherwise.
+    unsafe { core::arch::asm!("lock or dword ptr [rsp], 0", options(nostack)) };
+}

@@ -1,0 +1,85 @@
+//! Elements that count their own drops, and stampedes over queues, for this crate's tests.
+
+use std::{
+    boxed::Box,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    },
+    thread,
+    vec::Vec,
+};
+
+use crate::Steal;
+
+/// How many elements a test with threads moves.
+pub(crate) const MANY: usize = if cfg!(miri) { 120 } else { 100_000 };
+
+/// A tally of elements that were made and dropped.
+#[derive(Clone, Default)]
+pub(crate) struct Tally {
+    dropped: Arc<AtomicUsize>,
+}
+
+impl Tally {
+    pub(crate) fn element(&self) -> Box<Counted> {
+        Box::new(Counted(self.clone()))
+    }
+
+    pub(crate) fn dropped(&self) -> usize {
+        self.dropped.load(SeqCst)
+    }
+}
+
+/// Notes its drop. A second drop would be a double free, which Miri reports.
+pub(crate) struct Counted(Tally);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.dropped.fetch_add(1, SeqCst);
+    }
+}
+
+/// Checks that every number below `count` was taken exactly once.
+pub(crate) struct Taken(Vec<AtomicBool>);
+
+impl Taken {
+    pub(crate) fn new(count: usize) -> Self {
+        Self((0..count).map(|_| AtomicBool::new(false)).collect())
+    }
+
+    pub(crate) fn note(&self, number: usize) {
+        assert!(!self.0[number].swap(true, SeqCst), "{number} was taken twice");
+    }
+
+    pub(crate) fn assert_all(&self) {
+        let missing = self.0.iter().filter(|taken| !taken.load(SeqCst)).count();
+        assert_eq!(missing, 0, "elements were lost");
+    }
+}
+
+/// Runs thieves until `produce` has returned and `steal` then answers `Empty`.
+pub(crate) fn with_thieves<T>(
+    thieves: usize,
+    steal: impl Fn() -> Steal<T> + Sync,
+    take: impl Fn(T) + Sync,
+    produce: impl FnOnce(),
+) {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..thieves {
+            scope.spawn(|| {
+                loop {
+                    let finished = done.load(SeqCst);
+                    match steal() {
+                        Steal::Success(element) => take(element),
+                        Steal::Empty if finished => break,
+                        Steal::Empty | Steal::Retry => thread::yield_now(),
+                    }
+                }
+            });
+        }
+        produce();
+        done.store(true, SeqCst);
+    });
+}
