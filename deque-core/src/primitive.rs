@@ -4,15 +4,14 @@
 //!   and something equivalent where it has not;
 //! - under `--cfg loom`: loom's, so that models explore every interleaving of the code that ships.
 
-#[cfg(loom)]
-pub(crate) use loom::{
-    hint::spin_loop,
-    sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering},
-};
+#[cfg(all(loom, feature = "alloc"))]
+pub(crate) use loom::hint::spin_loop;
 #[cfg(loom)]
 use loom::sync::atomic::fence;
+#[cfg(loom)]
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-#[cfg(not(loom))]
+#[cfg(all(not(loom), feature = "alloc"))]
 pub(crate) use core::hint::spin_loop;
 #[cfg(not(loom))]
 pub(crate) use portable_atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};

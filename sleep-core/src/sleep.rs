@@ -25,7 +25,7 @@ mod tests;
 /// | a worker begins to search for work | [`start_looking`](Self::start_looking) |
 /// | a search was fruitless | [`no_work_found`](Self::no_work_found), which may sleep |
 /// | the worker stops searching: it has work, or its latch is set | [`work_found`](Self::work_found) |
-/// | jobs were queued | [`new_injected_jobs`](Self::new_injected_jobs) or [`new_internal_jobs`](Self::new_internal_jobs) |
+/// | jobs were queued | [`new_injected_jobs`](Self::new_injected_jobs), [`new_internal_jobs`](Self::new_internal_jobs) or [`new_job_for`](Self::new_job_for) |
 /// | a latch was set whose waiter sleeps | [`wake_worker`](Self::wake_worker) |
 ///
 /// `P` is the [`Parker`]; `S` is where the workers' [`Slot`]s are, anything that is
@@ -359,6 +359,17 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Sleep<P, S, W> {
         if counters.sleeping() > 0 {
             self.wake_for_jobs(counters, count, queue_was_empty);
         }
+    }
+
+    /// A job was queued that only `worker` may run. It is not overlooked.
+    ///
+    /// Call it after queueing. `has_work` of that worker must look at that queue.
+    pub fn new_job_for(&self, worker: WorkerIndex) {
+        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`: either the slot is
+        // open for us, or its `has_work` sees the job. Nothing weaker orders the caller's write
+        // of its queue before our look at the slot.
+        fence(Ordering::SeqCst);
+        self.wake_worker(worker);
     }
 
     #[cold]

@@ -1,0 +1,28 @@
+//! One job for every worker of a pool.
+
+use core::ptr::NonNull;
+
+use crate::{job::JobRef, platform::Platform, queue::JobQueue, registry::Registry};
+
+impl<P: Platform> Registry<P> {
+    /// Gives each worker a job that it alone may run, one from the iterator for each.
+    ///
+    /// Two broadcasts at the same time could be queued in different orders on different workers,
+    /// and would wait for each other for ever if their jobs meet at a barrier. So the caller must
+    /// not let two calls for one pool overlap.
+    ///
+    /// # Safety
+    /// 1. As for [`JobQueue::push`], for each job.
+    pub unsafe fn inject_broadcast(
+        &self,
+        jobs: impl Iterator<Item = (NonNull<<P::Queue as JobQueue>::Node>, JobRef)>,
+    ) {
+        for (worker, (node, job)) in self.workers().iter().zip(jobs) {
+            // SAFETY: 1. is handed on.
+            unsafe { worker.inbox().push(node, job) };
+        }
+        for index in 0..self.num_workers() {
+            self.sleep().new_job_for(self.worker(index).expect("counted"));
+        }
+    }
+}

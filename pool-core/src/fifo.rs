@@ -1,0 +1,61 @@
+//! Jobs that are run in the order in which they were spawned, on a deque that is last-in
+//! first-out.
+
+use core::ptr::NonNull;
+
+use deque_core::Steal;
+
+use crate::{
+    job::{Job, JobRef},
+    platform::Platform,
+    queue::JobQueue,
+};
+
+/// A queue behind a deque: each push gives a job for the deque which, whenever it is run, runs
+/// the oldest job of the queue.
+///
+/// Source: rayon's `JobFifo`.
+pub struct JobFifo<P: Platform> {
+    queue: P::Queue,
+}
+
+impl<P: Platform> JobFifo<P> {
+    /// On this queue, which must be empty.
+    pub const fn new(queue: P::Queue) -> Self {
+        Self { queue }
+    }
+
+    /// Queues a job, and returns the job to put on the deque in its place.
+    ///
+    /// # Safety
+    /// 1. As for [`JobQueue::push`].
+    /// 2. `self` stays in place until the returned job has been run.
+    pub unsafe fn push(
+        &self,
+        node: NonNull<<P::Queue as JobQueue>::Node>,
+        job: JobRef,
+    ) -> JobRef {
+        // SAFETY: 1. is handed on; 2. is `JobRef::new`'s first obligation, and its second holds
+        // since a queue may be used from every thread.
+        unsafe {
+            self.queue.push(node, job);
+            JobRef::new(self)
+        }
+    }
+}
+
+impl<P: Platform> Job for JobFifo<P> {
+    unsafe fn execute(this: *const ()) {
+        // SAFETY: by obligation 1 and that of `push`.
+        let this = unsafe { &*this.cast::<Self>() };
+        loop {
+            match this.queue.steal() {
+                // SAFETY: 1. the queue gave it to us alone.
+                Steal::Success(job) => return unsafe { job.execute() },
+                // Liveness: there are as many jobs in the queue as stand-ins on deques, so ours
+                // is there, or about to be when another thread has it half taken.
+                Steal::Empty | Steal::Retry => core::hint::spin_loop(),
+            }
+        }
+    }
+}

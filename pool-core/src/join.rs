@@ -1,0 +1,87 @@
+//! Fork and join: two closures, potentially at the same time.
+
+use crate::{
+    job::StackJob,
+    latch::SpinLatch,
+    platform::Platform,
+    worker::WorkerThread,
+};
+
+impl<P: Platform> WorkerThread<P> {
+    /// Runs both closures, potentially in parallel, and returns both results.
+    ///
+    /// `b` is queued, `a` is run, and then `b` too unless a thief has taken it. The closures are
+    /// told whether they migrated to another thread; `migrated` says it for `a`, and for `b` if
+    /// it stays.
+    ///
+    /// If the deque is full, the closures are run one after the other.
+    ///
+    /// # Panics
+    /// Continues the panic of `a`, or if there is none that of `b`. Returns or unwinds only when
+    /// both closures have ended, since both may borrow from the caller's frame.
+    #[inline]
+    pub fn join_context<A, B, RA, RB>(&self, a: A, b: B, migrated: bool) -> (RA, RB)
+    where
+        A: FnOnce(bool) -> RA,
+        B: FnOnce(bool) -> RB + Send,
+        RB: Send,
+    {
+        let job_b = StackJob::<P, _, _, _>::new(b, SpinLatch::new(self));
+        // SAFETY: 1. this frame is not left until the latch is set or the job was taken back.
+        let queued = self.push(unsafe { job_b.as_job_ref() }).is_ok();
+
+        let result_a = match P::catch_unwind(|| a(migrated)) {
+            Ok(result) => result,
+            Err(panic) => self.join_after_panic(&job_b, queued, panic),
+        };
+
+        if queued {
+            while !job_b.latch().core().probe() {
+                match self.take_local_job() {
+                    Some(job) if job.refers_to(&raw const job_b) => {
+                        // SAFETY: 1. we have just taken it out of the queue.
+                        return (result_a, unsafe { job_b.run_inline(migrated) });
+                    }
+                    // SAFETY: 1. the queue gave it to us alone.
+                    Some(job) => unsafe { job.execute() },
+                    None => {
+                        self.wait_until(job_b.latch().core());
+                        break;
+                    }
+                }
+            }
+            // SAFETY: 1. the latch is set; 2. we are the only one who waits.
+            (result_a, unsafe { job_b.into_result() })
+        } else {
+            // SAFETY: 1. it never was in a queue.
+            (result_a, unsafe { job_b.run_inline(migrated) })
+        }
+    }
+
+    /// `a` panicked. `b` may be running and borrow from the caller's frame, so the frame must
+    /// stay until `b` has ended.
+    #[cold]
+    fn join_after_panic<B, RB>(
+        &self,
+        job_b: &StackJob<P, SpinLatch<P>, B, RB>,
+        queued: bool,
+        panic: P::Panic,
+    ) -> !
+    where
+        B: FnOnce(bool) -> RB + Send,
+        RB: Send,
+    {
+        if queued {
+            self.wait_until(job_b.latch().core());
+            // The first panic counts; what `b` gave is dropped, its own panic included.
+            // SAFETY: 1. the latch is set; 2. the caller does not ask for the result any more.
+            if let Err(second) = P::catch_unwind(|| drop(unsafe { job_b.into_result() })) {
+                core::mem::forget(second);
+            }
+        } else {
+            // SAFETY: the closure was neither run nor queued.
+            unsafe { job_b.drop_closure() };
+        }
+        P::resume_unwind(panic)
+    }
+}

@@ -1,0 +1,41 @@
+#![doc = include_str!("../README.md")]
+#![no_std]
+#![deny(missing_docs, unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(test)]
+extern crate std;
+
+#[macro_use]
+mod primitive;
+
+mod broadcast;
+mod fifo;
+mod job;
+mod join;
+mod latch;
+mod platform;
+mod queue;
+mod random;
+mod registry;
+mod scope;
+mod sources;
+mod worker;
+
+pub use fifo::JobFifo;
+pub use job::{Job, JobRef, StackJob};
+pub use latch::{BlockingLatch, CountLatch, Latch, SpinLatch};
+pub use platform::{Platform, Waiter};
+pub use queue::JobQueue;
+pub use registry::Registry;
+pub use scope::ScopeCore;
+pub use worker::{WorkerShared, WorkerThread};
+
+/// The parts of the crates below that a platform names.
+pub use deque_core::{Deque, Fixed, IntrusiveInjector, Node, Order, Steal, Storage};
+pub use sleep_core::{
+    CoreLatch, IdlePolicy, Parker, Relax, Sleep, Slot, TooManyWorkers, UnknownWorker, WorkerIndex,
+};
+
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,83 @@
+//! What a pool needs of the world around it.
+
+use deque_core::Storage;
+use sleep_core::{Parker, Slot};
+
+use crate::{
+    job::JobRef,
+    queue::JobQueue,
+    registry::Registry,
+    worker::{WorkerShared, WorkerThread},
+};
+
+/// The world a pool runs in: threads or cores, unwinding or not, memory or none.
+///
+/// # Safety
+/// 1. [`current`](Self::current) returns what was last given to
+///    [`set_current`](Self::set_current) on the same thread, or null.
+/// 2. [`Slots`](Self::Slots) and [`Workers`](Self::Workers) always give the same slice, also
+///    after the value was moved into a [`Registry`].
+/// 3. [`keep_alive`](Self::keep_alive) keeps the registry in place until its value is dropped.
+/// 4. [`catch_unwind`](Self::catch_unwind) returns exactly when the closure ends, also if it
+///    unwinds, or does not return at all.
+pub unsafe trait Platform: Sized + 'static {
+    /// How a worker sleeps.
+    type Parker: Parker + Send + Sync;
+    /// Where the workers' places in the sleep protocol are.
+    type Slots: AsRef<[Slot<Self::Parker>]> + Send + Sync;
+    /// Where the workers' shared halves are.
+    type Workers: AsRef<[WorkerShared<Self>]> + Send + Sync;
+    /// Where a worker's deque keeps its jobs.
+    type Storage: Storage<JobRef> + Send + Sync;
+    /// The queue of jobs from outside, and of those for one worker alone.
+    type Queue: JobQueue;
+    /// How a thread that is not a worker waits.
+    type Waiter: Waiter;
+    /// What a panicking job leaves. Without unwinding: an empty type.
+    type Panic: Send;
+    /// What the platform keeps with each pool.
+    type Data: Send + Sync;
+    /// Holds a registry in place.
+    type KeepAlive;
+
+    /// The worker that this thread is, or null. On the path of every `join`.
+    fn current() -> *const WorkerThread<Self>;
+
+    /// Notes which worker this thread is.
+    fn set_current(worker: *const WorkerThread<Self>);
+
+    /// Runs a closure and catches its panic, if panics can be caught.
+    fn catch_unwind<R>(closure: impl FnOnce() -> R) -> Result<R, Self::Panic>;
+
+    /// Continues a panic that was caught.
+    fn resume_unwind(panic: Self::Panic) -> !;
+
+    /// Holds a registry in place while a latch of one of its workers is being set by a thread
+    /// that may not belong to it.
+    ///
+    /// # Safety
+    /// 1. The registry is alive when the call begins.
+    unsafe fn keep_alive(registry: *const Registry<Self>) -> Self::KeepAlive;
+
+    /// A number that differs from worker to worker, for the order in which it tries its victims.
+    fn random_seed() -> u64;
+
+    /// A worker has run out of work and begins to search. For measuring.
+    fn became_idle(_worker: &WorkerThread<Self>) {}
+
+    /// A worker has stopped searching. For measuring.
+    fn became_active(_worker: &WorkerThread<Self>) {}
+}
+
+/// How a thread that is not a worker waits for a job: a token that belongs to the thread.
+pub trait Waiter: Sized + Send {
+    /// A handle to the thread that calls.
+    fn current() -> Self;
+
+    /// The thread that calls waits for a token of its own; may return early.
+    fn park();
+
+    /// Gives the thread its token. The handle may outlive what the thread waits for, and the
+    /// thread.
+    fn unpark(self);
+}

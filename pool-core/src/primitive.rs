@@ -1,0 +1,25 @@
+//! The one place where this crate chooses its atomics and cells.
+//!
+//! - normally: `portable-atomic`, which is `core::sync::atomic` where the target has what we need
+//!   and something equivalent where it has not, and the cell of `core`;
+//! - under `--cfg loom`: loom's, so that models explore every interleaving of the code that ships.
+
+#[cfg(loom)]
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+
+#[cfg(not(loom))]
+pub(crate) use portable_atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+
+/// Defines a function that is `const` except under loom, whose atomics cannot be made in a
+/// constant.
+macro_rules! const_unless_loom {
+    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {
+        #[cfg(not(loom))]
+        $(#[$meta])*
+        $vis const fn $($rest)*
+
+        #[cfg(loom)]
+        $(#[$meta])*
+        $vis fn $($rest)*
+    };
+}

@@ -1,0 +1,57 @@
+//! Queues of jobs that any thread may push to.
+
+use core::ptr::NonNull;
+
+use deque_core::{IntrusiveInjector, Node, Steal};
+
+use crate::job::JobRef;
+
+/// A first-in first-out queue of jobs for many producers and many consumers.
+pub trait JobQueue: Send + Sync {
+    /// Memory that each job brings along for the queue. A queue with memory of its own takes
+    /// `()`.
+    type Node;
+
+    /// A node for a new job.
+    fn node() -> Self::Node;
+
+    /// Adds a job at the back.
+    ///
+    /// # Safety
+    /// 1. `node` is valid, and used by nobody else, until the job begins to run.
+    unsafe fn push(&self, node: NonNull<Self::Node>, job: JobRef);
+
+    /// Takes the job at the front.
+    fn steal(&self) -> Steal<JobRef>;
+
+    /// True if there was no job at some moment during the call.
+    fn is_empty(&self) -> bool;
+}
+
+/// For pools without an allocator.
+impl JobQueue for IntrusiveInjector<'static, Option<JobRef>> {
+    type Node = Node<Option<JobRef>>;
+
+    fn node() -> Self::Node {
+        Node::new(None)
+    }
+
+    unsafe fn push(&self, mut node: NonNull<Self::Node>, job: JobRef) {
+        // SAFETY: by obligation 1 nobody else uses the node.
+        *unsafe { node.as_mut() }.value_mut() = Some(job);
+        // SAFETY: 1. and 2. by obligation 1, since a job begins to run only after its steal.
+        unsafe { self.push_raw(node) };
+    }
+
+    fn steal(&self) -> Steal<JobRef> {
+        self.steal_raw().map(|node| {
+            // SAFETY: by the obligation of `push` the node is valid until the job runs, which
+            // nobody can make it do but through the copy that we take here.
+            unsafe { node.as_ref() }.value().expect("set by push")
+        })
+    }
+
+    fn is_empty(&self) -> bool {
+        Self::is_empty(self)
+    }
+}

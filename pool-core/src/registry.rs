@@ -1,0 +1,199 @@
+//! A pool as its workers and its users share it.
+
+use core::{fmt, ptr, ptr::NonNull};
+
+use sleep_core::{CoreLatch, Sleep, UnknownWorker, WorkerIndex};
+
+use crate::{
+    job::{JobRef, StackJob},
+    latch::{BlockingLatch, SpinLatch},
+    platform::Platform,
+    primitive::{AtomicUsize, Ordering},
+    queue::JobQueue,
+    worker::{WorkerShared, WorkerThread},
+};
+
+/// What the workers of one pool and everybody who gives them work share.
+///
+/// Lives until the last worker has left and the last user has let go; how, the
+/// [`Platform`] decides.
+pub struct Registry<P: Platform> {
+    sleep: Sleep<P::Parker, P::Slots>,
+    workers: P::Workers,
+    injector: P::Queue,
+    /// The users of the pool and its spawned jobs; at zero the workers are told to end.
+    references: AtomicUsize,
+    data: P::Data,
+}
+
+impl<P: Platform> Registry<P> {
+    const_unless_loom! {
+        /// A pool made of its parts, with one reference.
+        ///
+        /// `sleep` and `workers` must have the same number of workers;
+        /// [`is_consistent`](Self::is_consistent) says whether they have.
+        pub fn new(
+            sleep: Sleep<P::Parker, P::Slots>,
+            workers: P::Workers,
+            injector: P::Queue,
+            data: P::Data,
+        ) -> Self {
+            Self { sleep, workers, injector, references: AtomicUsize::new(1), data }
+        }
+    }
+
+    /// Whether each worker has both its halves, and there is at least one.
+    pub fn is_consistent(&self) -> bool {
+        let workers = self.workers().len();
+        workers > 0 && workers == self.sleep.slots().len()
+    }
+
+    /// The sleep protocol's state.
+    #[inline]
+    pub fn sleep(&self) -> &Sleep<P::Parker, P::Slots> {
+        &self.sleep
+    }
+
+    /// The workers' shared halves.
+    #[inline]
+    pub fn workers(&self) -> &[WorkerShared<P>] {
+        self.workers.as_ref()
+    }
+
+    /// The number of workers.
+    #[inline]
+    pub fn num_workers(&self) -> usize {
+        self.workers().len()
+    }
+
+    /// The worker with this number.
+    ///
+    /// # Errors
+    /// [`UnknownWorker`] if there are not so many.
+    pub fn worker(&self, index: usize) -> Result<WorkerIndex, UnknownWorker> {
+        self.sleep.worker(index)
+    }
+
+    /// What the platform keeps with the pool.
+    #[inline]
+    pub fn data(&self) -> &P::Data {
+        &self.data
+    }
+
+    /// The queue of jobs from outside.
+    #[inline]
+    pub fn injector(&self) -> &P::Queue {
+        &self.injector
+    }
+
+    /// Queues a job from outside and wakes a worker for it if need be.
+    ///
+    /// # Safety
+    /// 1. As for [`JobQueue::push`]: the node is valid until the job begins to run.
+    pub unsafe fn inject(&self, node: NonNull<<P::Queue as JobQueue>::Node>, job: JobRef) {
+        let queue_was_empty = self.injector.is_empty();
+        // SAFETY: 1. is handed on.
+        unsafe { self.injector.push(node, job) };
+        self.sleep.new_injected_jobs(1, queue_was_empty);
+    }
+
+    /// Runs a closure on a worker of this pool: here if this thread is one, otherwise by handing
+    /// it over and waiting. The closure is told whether it migrated.
+    ///
+    /// # Panics
+    /// Continues the closure's panic.
+    pub fn in_worker<R: Send>(
+        &self,
+        closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
+    ) -> R {
+        // SAFETY: a thread's worker lives as long as the thread is one.
+        match unsafe { P::current().as_ref() } {
+            None => self.in_worker_cold(closure),
+            Some(worker) if ptr::eq(worker.registry(), self) => closure(worker, false),
+            Some(worker) => self.in_worker_cross(worker, closure),
+        }
+    }
+
+    /// For a thread that is no worker at all.
+    #[cold]
+    pub fn in_worker_cold<R: Send>(
+        &self,
+        closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
+    ) -> R {
+        let job =
+            StackJob::<P, _, _, _>::new(Self::on_current_worker(closure), BlockingLatch::<P>::new());
+        let mut node = P::Queue::node();
+        // SAFETY: job and node stay here until the latch is set, after the job has been run.
+        unsafe {
+            self.inject(NonNull::from(&mut node), job.as_job_ref());
+            job.latch().wait();
+            job.into_result()
+        }
+    }
+
+    /// For a thread that is a worker of another pool: it goes on working there meanwhile.
+    #[cold]
+    fn in_worker_cross<R: Send>(
+        &self,
+        current: &WorkerThread<P>,
+        closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
+    ) -> R {
+        let job = StackJob::<P, _, _, _>::new(
+            Self::on_current_worker(closure),
+            SpinLatch::cross(current),
+        );
+        let mut node = P::Queue::node();
+        // SAFETY: job and node stay here until the latch is set, after the job has been run.
+        unsafe {
+            self.inject(NonNull::from(&mut node), job.as_job_ref());
+            current.wait_until(job.latch().core());
+            job.into_result()
+        }
+    }
+
+    fn on_current_worker<R>(
+        closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
+    ) -> impl FnOnce(bool) -> R + Send {
+        |migrated| {
+            // SAFETY: only workers run jobs, and a thread's worker lives as long as the thread is
+            // one.
+            let worker = unsafe { P::current().as_ref() }.expect("jobs run on workers");
+            closure(worker, migrated)
+        }
+    }
+
+    /// One more user, or one more job that must be run before the workers end.
+    pub fn add_reference(&self) {
+        // Ordering: Relaxed, a plain count: the caller's own reference keeps it above zero.
+        let before = self.references.fetch_add(1, Ordering::Relaxed);
+        debug_assert!(before > 0, "the workers have been told to end");
+    }
+
+    /// One user, or one job, less. After the last one the workers end, when they have run what is
+    /// queued.
+    pub fn remove_reference(&self) {
+        // Ordering: AcqRel, so that the workers end after all that was done under any reference.
+        if self.references.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.terminate();
+        }
+    }
+
+    fn terminate(&self) {
+        for (index, worker) in self.workers().iter().enumerate() {
+            let index = self.worker(index).expect("both halves of the workers are as many");
+            let latch: *const CoreLatch = worker.terminate();
+            // SAFETY: 1. and 3. `self` is alive, and each worker's latch with it; 2. the worker
+            // waits on its own.
+            unsafe { self.sleep.set_latch(latch, index) };
+        }
+    }
+}
+
+impl<P: Platform> fmt::Debug for Registry<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("num_workers", &self.num_workers())
+            .field("sleep", &self.sleep)
+            .finish_non_exhaustive()
+    }
+}

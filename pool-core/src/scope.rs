@@ -1,0 +1,119 @@
+//! Scopes: any number of jobs that may borrow from the frame that waits for them.
+
+use core::{cell::UnsafeCell, mem::MaybeUninit};
+
+use crate::{
+    latch::{CountLatch, Latch},
+    platform::Platform,
+    primitive::{AtomicU8, Ordering},
+    registry::Registry,
+    worker::WorkerThread,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// The part of a scope that does not depend on where its jobs are kept: it counts them, keeps the
+/// first panic, and ends when all are done.
+pub struct ScopeCore<P: Platform> {
+    pending: CountLatch<P>,
+    panic: FirstPanic<P>,
+}
+
+impl<P: Platform> ScopeCore<P> {
+    /// A scope whose jobs run on `registry`; `owner` is the worker that this thread is, if any.
+    pub fn new(owner: Option<&WorkerThread<P>>, registry: &Registry<P>) -> Self {
+        Self { pending: CountLatch::new(owner, registry), panic: FirstPanic::new() }
+    }
+
+    /// Runs the scope's body and then waits for its jobs; `owner` as for [`new`](Self::new).
+    ///
+    /// # Panics
+    /// Continues the first panic of the body or of a job, when all jobs have ended.
+    pub fn complete<R>(&self, owner: Option<&WorkerThread<P>>, body: impl FnOnce() -> R) -> R {
+        let result = self.catch(body);
+        // SAFETY: 1. `self` is alive; only after `wait` may it end.
+        unsafe { Latch::set(&raw const self.pending) };
+        self.pending.wait(owner);
+        if let Some(panic) = self.panic.take() {
+            drop(result);
+            P::resume_unwind(panic);
+        }
+        result.expect("no panic, so there is a result")
+    }
+
+    /// One more job: [`run_job`](Self::run_job) is going to be called for it.
+    pub fn add_job(&self) {
+        self.pending.increment();
+    }
+
+    /// Runs a job of the scope. Keeps its panic.
+    ///
+    /// # Safety
+    /// 1. `this` is a scope that waits for this job: there was an [`add_job`](Self::add_job).
+    pub unsafe fn run_job(this: *const Self, job: impl FnOnce()) {
+        // SAFETY: by obligation 1 the scope waits, and so lives, until its latch is set for us.
+        unsafe {
+            (*this).catch(job);
+            Latch::set(&raw const (*this).pending);
+        }
+    }
+
+    fn catch<R>(&self, closure: impl FnOnce() -> R) -> Option<R> {
+        match P::catch_unwind(closure) {
+            Ok(result) => Some(result),
+            Err(panic) => {
+                self.panic.offer(panic);
+                None
+            }
+        }
+    }
+}
+
+const EMPTY: u8 = 0;
+const WRITING: u8 = 1;
+const FULL: u8 = 2;
+
+/// Keeps the first of many panics.
+struct FirstPanic<P: Platform> {
+    state: AtomicU8,
+    panic: UnsafeCell<MaybeUninit<P::Panic>>,
+}
+
+// SAFETY: the cell is written by the one who moves the state to WRITING, and read by the one who
+// moves it on from FULL.
+unsafe impl<P: Platform> Sync for FirstPanic<P> {}
+
+impl<P: Platform> FirstPanic<P> {
+    fn new() -> Self {
+        Self { state: AtomicU8::new(EMPTY), panic: UnsafeCell::new(MaybeUninit::uninit()) }
+    }
+
+    fn offer(&self, panic: P::Panic) {
+        // Ordering: Relaxed, there is nothing to receive.
+        if self
+            .state
+            .compare_exchange(EMPTY, WRITING, Ordering::Relaxed, Ordering::Relaxed)
+            .is_err()
+        {
+            // A payload may panic when it is dropped; that must not end a worker.
+            if let Err(second) = P::catch_unwind(|| drop(panic)) {
+                core::mem::forget(second);
+            }
+            return;
+        }
+        // SAFETY: winning the exchange makes the cell ours.
+        unsafe { (*self.panic.get()).write(panic) };
+        // Ordering: Release pairs with `take`.
+        self.state.store(FULL, Ordering::Release);
+    }
+
+    fn take(&self) -> Option<P::Panic> {
+        // Ordering: Acquire pairs with `offer`. Relaxed on failure: no panic.
+        self.state
+            .compare_exchange(FULL, EMPTY, Ordering::Acquire, Ordering::Relaxed)
+            .ok()
+            // SAFETY: FULL means written, and the exchange lets one take it.
+            .map(|_| unsafe { (*self.panic.get()).assume_init_read() })
+    }
+}

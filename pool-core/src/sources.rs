@@ -1,0 +1,67 @@
+//! All sources of work, in one place.
+//!
+//! | source | taken from | who may take |
+//! | --- | --- | --- |
+//! | own deque | the end that its order names | the worker |
+//! | inbox (broadcasts) | front | the worker |
+//! | other workers' deques | oldest first | everybody |
+//! | injector | front | everybody |
+//!
+//! A queue that is not listed here is one that a sleeping worker overlooks (rayon#992): what
+//! [`find_work`](WorkerThread::find_work) takes from and what
+//! [`has_work`](WorkerThread::has_work) looks at must stay the same.
+
+use deque_core::Steal;
+
+use crate::{job::JobRef, platform::Platform, queue::JobQueue, worker::WorkerThread};
+
+impl<P: Platform> WorkerThread<P> {
+    /// Searches all sources once, in the order of the table. None only if each of them was empty
+    /// at some moment during the search.
+    pub(crate) fn find_work(&self) -> Option<JobRef> {
+        loop {
+            if let Some(job) = self.take_local_job() {
+                return Some(job);
+            }
+            match self.steal().or_else(|| self.registry().injector().steal()) {
+                Steal::Success(job) => return Some(job),
+                Steal::Empty => return None,
+                Steal::Retry => core::hint::spin_loop(),
+            }
+        }
+    }
+
+    /// Tries every other worker once, from a random one on, so that thieves spread.
+    fn steal(&self) -> Steal<JobRef> {
+        let workers = self.registry().workers();
+        let count = workers.len();
+        if count < 2 {
+            return Steal::Empty;
+        }
+        let first = self.random().below(count);
+        let mut answer = Steal::Empty;
+        for victim in (first..count).chain(0..first) {
+            if victim == self.index().get() || workers[victim].deque().is_empty() {
+                continue;
+            }
+            match workers[victim].deque().stealer().steal() {
+                Steal::Success(job) => return Steal::Success(job),
+                Steal::Empty => {}
+                Steal::Retry => answer = Steal::Retry,
+            }
+        }
+        answer
+    }
+
+    /// Whether any source holds work for this worker: the check before it sleeps.
+    pub(crate) fn has_work(&self) -> bool {
+        !self.shared().inbox().is_empty() || self.has_work_for_others()
+    }
+
+    /// Whether any source holds work that whoever is woken may take.
+    pub(crate) fn has_work_for_others(&self) -> bool {
+        let registry = self.registry();
+        !registry.injector().is_empty()
+            || registry.workers().iter().any(|worker| !worker.deque().is_empty())
+    }
+}

@@ -1,0 +1,255 @@
+//! A worker: the half that everybody sees, the half that is its own, and its loop.
+
+use core::{fmt, marker::PhantomData, ptr, ptr::NonNull};
+
+use deque_core::{Deque, Worker};
+use sleep_core::{CoreLatch, WorkerIndex};
+
+use crate::{
+    fifo::JobFifo, job::JobRef, platform::Platform, queue::JobQueue, random::XorShift64Star,
+    registry::Registry,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// The half of a worker that everybody in its pool sees.
+pub struct WorkerShared<P: Platform> {
+    deque: Deque<JobRef, P::Storage>,
+    /// Jobs that only this worker may run: broadcasts.
+    inbox: P::Queue,
+    /// Jobs that this worker spawned to be run in their order.
+    fifo: JobFifo<P>,
+    terminate: CoreLatch,
+}
+
+impl<P: Platform> WorkerShared<P> {
+    const_unless_loom! {
+        /// A worker with these queues, all empty.
+        pub fn new(deque: Deque<JobRef, P::Storage>, inbox: P::Queue, fifo: P::Queue) -> Self {
+            Self { deque, inbox, fifo: JobFifo::new(fifo), terminate: CoreLatch::new() }
+        }
+    }
+
+    pub(crate) fn deque(&self) -> &Deque<JobRef, P::Storage> {
+        &self.deque
+    }
+
+    /// Jobs that only this worker may run.
+    pub(crate) fn inbox(&self) -> &P::Queue {
+        &self.inbox
+    }
+
+    pub(crate) fn terminate(&self) -> &CoreLatch {
+        &self.terminate
+    }
+}
+
+/// The half of a worker that is its thread's own.
+///
+/// Exists while a thread is a worker, and is not shared with other threads.
+pub struct WorkerThread<P: Platform> {
+    own: Worker<&'static Deque<JobRef, P::Storage>>,
+    index: WorkerIndex,
+    random: XorShift64Star,
+    registry: NonNull<Registry<P>>,
+    /// Neither `Send` nor `Sync`.
+    thread: PhantomData<*const ()>,
+}
+
+impl<P: Platform> WorkerThread<P> {
+    /// Makes this thread a worker of a pool, until the value is dropped. None if the pool has that
+    /// worker already.
+    ///
+    /// [`enter`](Self::enter) makes it known.
+    ///
+    /// # Safety
+    /// 1. The registry outlives the value.
+    pub unsafe fn new(registry: NonNull<Registry<P>>, index: WorkerIndex) -> Option<Self> {
+        // SAFETY: by obligation 1 the registry outlives the handle that we make from it; it is
+        // dropped with `self`, and never given away.
+        let shared: &'static Registry<P> = unsafe { registry.as_ref() };
+        let own = Worker::new(shared.workers().get(index.get())?.deque()).ok()?;
+        let random = XorShift64Star::new(P::random_seed());
+        Some(Self { own, index, random, registry, thread: PhantomData })
+    }
+
+    /// Makes this the worker that the thread is known as.
+    ///
+    /// # Safety
+    /// 1. `self` stays in place until [`leave`](Self::leave).
+    pub unsafe fn enter(&self) {
+        P::set_current(self);
+    }
+
+    /// The thread is no longer known as a worker.
+    pub fn leave(&self) {
+        debug_assert!(ptr::eq(P::current(), self), "this thread is another worker");
+        P::set_current(ptr::null());
+    }
+
+    /// The worker that this thread is, if any.
+    ///
+    /// # Safety
+    /// 1. The reference is not used after the worker has left.
+    #[inline]
+    pub unsafe fn current<'a>() -> Option<&'a Self> {
+        // SAFETY: 1. and the platform's promise.
+        unsafe { P::current().as_ref() }
+    }
+
+    /// The worker's pool.
+    #[inline]
+    pub fn registry(&self) -> &Registry<P> {
+        // SAFETY: by the obligation of `new` it outlives us.
+        unsafe { self.registry.as_ref() }
+    }
+
+    /// The worker's number in its pool.
+    #[inline]
+    pub fn index(&self) -> WorkerIndex {
+        self.index
+    }
+
+    /// What others see of this worker.
+    #[inline]
+    pub(crate) fn shared(&self) -> &WorkerShared<P> {
+        &self.registry().workers()[self.index.get()]
+    }
+
+    pub(crate) fn random(&self) -> &XorShift64Star {
+        &self.random
+    }
+
+    /// Jobs that this worker spawned to be run in their order.
+    pub fn fifo(&self) -> &JobFifo<P> {
+        &self.shared().fifo
+    }
+
+    /// Queues a job on this worker's deque and wakes a thief for it if need be.
+    ///
+    /// # Errors
+    /// Gives the job back if the deque is full: run it at once.
+    #[inline]
+    pub fn push(&self, job: JobRef) -> Result<(), JobRef> {
+        let queue_was_empty = self.own.is_empty();
+        self.own.try_push(job).map_err(|full| full.0)?;
+        self.registry().sleep().new_internal_jobs(1, queue_was_empty);
+        Ok(())
+    }
+
+    /// Queues a job on this worker's deque, or runs it at once if that is full.
+    ///
+    /// # Safety
+    /// 1. As for [`JobRef::execute`].
+    pub unsafe fn push_or_execute(&self, job: JobRef) {
+        if let Err(job) = self.push(job) {
+            // SAFETY: 1. the deque gave it back.
+            unsafe { job.execute() };
+        }
+    }
+
+    /// Whether this worker's own deque holds jobs.
+    pub fn has_pending_jobs(&self) -> bool {
+        !self.own.is_empty()
+    }
+
+    /// The newest job of the own deque, or a job for this worker alone.
+    #[inline]
+    pub fn take_local_job(&self) -> Option<JobRef> {
+        self.own.pop().or_else(|| self.take_inbox_job())
+    }
+
+    #[cold]
+    fn take_inbox_job(&self) -> Option<JobRef> {
+        loop {
+            // Only this worker takes from its inbox; `Retry` is a push that has not ended.
+            match self.shared().inbox().steal() {
+                deque_core::Steal::Success(job) => return Some(job),
+                deque_core::Steal::Empty => return None,
+                deque_core::Steal::Retry => core::hint::spin_loop(),
+            }
+        }
+    }
+
+    /// Runs other jobs until the latch is set, and sleeps when there are none.
+    #[inline]
+    pub fn wait_until(&self, latch: &CoreLatch) {
+        if !latch.probe() {
+            self.wait_until_cold(latch);
+        }
+    }
+
+    #[cold]
+    fn wait_until_cold(&self, latch: &CoreLatch) {
+        while !latch.probe() {
+            match self.take_local_job().or_else(|| self.search(latch)) {
+                // SAFETY: 1. the queue gave it to us alone.
+                Some(job) => unsafe { job.execute() },
+                None => return,
+            }
+        }
+    }
+
+    /// Searches everywhere until there is a job, or until the latch is set (None).
+    fn search(&self, latch: &CoreLatch) -> Option<JobRef> {
+        let sleep = self.registry().sleep();
+        P::became_idle(self);
+        let mut idle = sleep.start_looking(self.index);
+        let job = loop {
+            if latch.probe() {
+                break None;
+            }
+            match self.find_work() {
+                Some(job) => break Some(job),
+                None => sleep.no_work_found(&mut idle, latch, || self.has_work()),
+            }
+        };
+        sleep.work_found(|| self.has_work_for_others());
+        P::became_active(self);
+        job
+    }
+
+    /// Runs jobs until the pool ends.
+    pub fn run_until_terminated(&self) {
+        self.wait_until(self.shared().terminate());
+    }
+
+    /// Runs what is queued on this worker, without waiting for more.
+    pub fn run_local_jobs(&self) {
+        while let Some(job) = self.take_local_job() {
+            // SAFETY: 1. the queue gave it to us alone.
+            unsafe { job.execute() };
+        }
+    }
+
+    /// Runs one job of this worker's own, if there is one.
+    pub fn yield_local(&self) -> bool {
+        self.run_one(self.take_local_job())
+    }
+
+    /// Runs one job from anywhere in the pool, if there is one.
+    pub fn yield_now(&self) -> bool {
+        self.run_one(self.find_work())
+    }
+
+    fn run_one(&self, job: Option<JobRef>) -> bool {
+        match job {
+            Some(job) => {
+                // SAFETY: 1. the queue gave it to us alone.
+                unsafe { job.execute() };
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+impl<P: Platform> fmt::Debug for WorkerThread<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkerThread")
+            .field("index", &self.index.get())
+            .field("pending", &self.own.len())
+            .finish()
+    }
+}

@@ -1,0 +1,144 @@
+//! The same job on every worker.
+
+use std::{
+    marker::PhantomData,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use pool_core::{JobRef, ScopeCore};
+
+use crate::{
+    global::current_registry,
+    heap_job::{HeapJob, NO_NODE, counted_job},
+    platform::{Registry, Std, WorkerThread},
+    thread::lock,
+};
+
+/// What a broadcast tells its jobs.
+#[derive(Debug)]
+pub struct BroadcastContext<'a> {
+    index: usize,
+    num_threads: usize,
+    thread: PhantomData<&'a *mut ()>,
+}
+
+impl BroadcastContext<'_> {
+    /// For a job of a broadcast, which runs on a worker of its pool.
+    pub(crate) fn here() -> Self {
+        // SAFETY: 1. it is used at once.
+        let worker = unsafe { WorkerThread::current() }.expect("broadcast jobs run on workers");
+        Self {
+            index: worker.index().get(),
+            num_threads: worker.registry().num_workers(),
+            thread: PhantomData,
+        }
+    }
+
+    /// The number of the worker that this job runs on.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The number of workers, which is the number of jobs in the broadcast.
+    #[must_use]
+    pub fn num_threads(&self) -> usize {
+        self.num_threads
+    }
+}
+
+/// Runs a closure on every worker of the current pool and returns the results in the workers'
+/// order.
+///
+/// Each worker runs its job when it has finished what it is doing and what is queued on its own
+/// deque.
+///
+/// # Panics
+/// Continues the first panic, when all jobs have ended.
+///
+/// # Examples
+/// ```
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(3).build()?;
+/// assert_eq!(pool.broadcast(|context| context.index() * 10), [0, 10, 20]);
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
+pub fn broadcast<R: Send>(job: impl Fn(BroadcastContext<'_>) -> R + Sync) -> Vec<R> {
+    broadcast_on(&current_registry(), job)
+}
+
+/// Runs a closure on every worker of the current pool at some time, without waiting.
+///
+/// A panic goes where that of a [`spawn`](crate::spawn())ed job goes.
+pub fn spawn_broadcast(job: impl Fn(BroadcastContext<'_>) + Send + Sync + 'static) {
+    spawn_broadcast_on(&current_registry(), job);
+}
+
+pub(crate) fn broadcast_on<R: Send>(
+    registry: &Arc<Registry>,
+    job: impl Fn(BroadcastContext<'_>) -> R + Sync,
+) -> Vec<R> {
+    // SAFETY: 1. this thread stays the worker until the call returns.
+    let owner = unsafe { WorkerThread::current() };
+    let results: Vec<_> = (0..registry.num_workers()).map(|_| Mutex::new(None)).collect();
+    let scope = ScopeCore::<Std>::new(owner, registry);
+    scope.complete(owner, || {
+        let jobs = results.iter().map(|result| {
+            scope.add_job();
+            let (job, pointer) = (&job, ScopePointer(&raw const scope));
+            // SAFETY: `job_ref`: 1. the scope, and with it all that is borrowed here, waits for
+            // the job. `run_job`: 1. it was added above.
+            unsafe {
+                HeapJob::job_ref(move || {
+                    ScopeCore::run_job(pointer.get(), || {
+                        *lock(result) = Some(job(BroadcastContext::here()));
+                    });
+                })
+            }
+        });
+        inject(registry, jobs.collect());
+    });
+    results
+        .into_iter()
+        .map(|result| {
+            let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
+            result.expect("without a panic, each job leaves a result")
+        })
+        .collect()
+}
+
+pub(crate) fn spawn_broadcast_on(
+    registry: &Arc<Registry>,
+    job: impl Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+) {
+    let job = Arc::new(job);
+    inject_with(registry, || {
+        let job = job.clone();
+        counted_job(registry, move || job(BroadcastContext::here()))
+    });
+}
+
+/// Makes a job for each worker, and queues them.
+pub(crate) fn inject_with(registry: &Registry, job: impl FnMut() -> JobRef) {
+    let mut job = job;
+    inject(registry, (0..registry.num_workers()).map(|_| job()).collect());
+}
+
+/// Queues one job on each worker. All of them are made before, since making one may panic.
+fn inject(registry: &Registry, jobs: Vec<JobRef>) {
+    let _broadcasting = lock(&registry.data().broadcasting);
+    // SAFETY: 1. the queues need no node.
+    unsafe { registry.inject_broadcast(jobs.into_iter().map(|job| (NO_NODE, job))) };
+}
+
+/// A pointer to the scope that waits for the job which holds it.
+pub(crate) struct ScopePointer<T>(pub(crate) *const T);
+
+// SAFETY: the scope is `Sync` where it is used: its latch and its first panic are.
+unsafe impl<T: Sync> Send for ScopePointer<T> {}
+
+impl<T> ScopePointer<T> {
+    /// The pointer; a method, so that closures capture the whole.
+    pub(crate) fn get(self) -> *const T {
+        self.0
+    }
+}

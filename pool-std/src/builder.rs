@@ -1,0 +1,303 @@
+//! How a pool is set up.
+
+use std::{fmt, io, sync::Arc};
+
+use deque_core::{Deque, Order};
+use pool_core::{IdlePolicy, Sleep, Slot, TooManyWorkers, WorkerShared};
+
+use crate::{
+    clock::WorkerClock,
+    current,
+    error::BuildError,
+    global,
+    parker::{ParkerKind, StdParker},
+    platform::{Queue, Registry, WorkerThread},
+    pool::ThreadPool,
+    thread::{CustomSpawn, DefaultSpawn, PoolData, ThreadBuilder, ThreadSpawn},
+};
+
+/// As many as the counters of `sleep-core` can count on this target.
+pub(crate) const MAX_THREADS: usize =
+    if cfg!(target_has_atomic = "64") { u16::MAX as usize } else { u8::MAX as usize };
+
+/// What a worker needs on its stack beside the jobs' own needs.
+const MIN_STACK_SIZE: usize = 16 * 1024;
+
+/// Larger stacks than a quarter of the address space no system grants; refusing them here keeps
+/// arithmetic on the way there from overflowing.
+const MAX_STACK_SIZE: usize = usize::MAX / 4;
+
+/// Overrides the default number of threads.
+const NUM_THREADS_VARIABLE: &str = "POOL_STD_NUM_THREADS";
+
+/// Sets up a [`ThreadPool`], or the global one.
+///
+/// # Examples
+/// ```
+/// let pool = pool_std::ThreadPoolBuilder::new()
+///     .num_threads(3)
+///     .thread_name(|index| format!("worker-{index}"))
+///     .build()?;
+/// assert_eq!(pool.current_num_threads(), 3);
+/// pool.shutdown()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct ThreadPoolBuilder<S = DefaultSpawn> {
+    num_threads: usize,
+    stack_size: Option<usize>,
+    use_current_thread: bool,
+    order: Order,
+    idle_policy: IdlePolicy,
+    parker: ParkerKind,
+    measure_time: bool,
+    thread_name: Option<Box<dyn FnMut(usize) -> String>>,
+    data: PoolData,
+    spawn: S,
+}
+
+impl ThreadPoolBuilder {
+    /// The defaults: a worker for each processor that this process may use.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            num_threads: 0,
+            stack_size: None,
+            use_current_thread: false,
+            order: Order::Lifo,
+            idle_policy: IdlePolicy::DEFAULT,
+            parker: ParkerKind::default(),
+            measure_time: false,
+            thread_name: None,
+            data: PoolData::default(),
+            spawn: DefaultSpawn,
+        }
+    }
+}
+
+impl Default for ThreadPoolBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S> ThreadPoolBuilder<S> {
+    /// The number of workers. 0, the default, means: what the environment variable
+    /// `POOL_STD_NUM_THREADS` says if it holds a positive number, otherwise one for each
+    /// processor that this process may use.
+    #[must_use]
+    pub fn num_threads(mut self, num_threads: usize) -> Self {
+        self.num_threads = num_threads;
+        self
+    }
+
+    /// The size of each worker's stack in bytes, at least 16 KiB. The default is the standard
+    /// library's.
+    #[must_use]
+    pub fn stack_size(mut self, stack_size: usize) -> Self {
+        self.stack_size = Some(stack_size);
+        self
+    }
+
+    /// Names the threads; called with the worker's number.
+    #[must_use]
+    pub fn thread_name(mut self, name: impl FnMut(usize) -> String + 'static) -> Self {
+        self.thread_name = Some(Box::new(name));
+        self
+    }
+
+    /// Called on each worker's thread before its first job, with its number.
+    #[must_use]
+    pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.data.start_handler = Some(Box::new(handler));
+        self
+    }
+
+    /// Called on each worker's thread after its last job, with its number.
+    #[must_use]
+    pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.data.exit_handler = Some(Box::new(handler));
+        self
+    }
+
+    /// Called with the panics that nobody waits for: of spawned jobs and of the handlers above.
+    /// Without it, such a panic aborts the process.
+    #[must_use]
+    pub fn panic_handler(
+        mut self,
+        handler: impl Fn(Box<dyn std::any::Any + Send>) + Send + Sync + 'static,
+    ) -> Self {
+        self.data.panic_handler = Some(Box::new(handler));
+        self
+    }
+
+    /// Makes the thread that builds the pool its worker 0, until that thread ends.
+    ///
+    /// It runs jobs only while it waits: in `install`, `join`, a scope, `shutdown`. So a spawned
+    /// job may wait long in a pool that has no other worker.
+    #[must_use]
+    pub fn use_current_thread(mut self) -> Self {
+        self.use_current_thread = true;
+        self
+    }
+
+    /// Workers take their own jobs oldest first instead of newest first.
+    #[must_use]
+    pub fn breadth_first(mut self) -> Self {
+        self.order = Order::Fifo;
+        self
+    }
+
+    /// How long idle workers search before they sleep.
+    #[must_use]
+    pub fn idle_policy(mut self, policy: IdlePolicy) -> Self {
+        self.idle_policy = policy;
+        self
+    }
+
+    /// How idle workers sleep. The default suits the system.
+    #[must_use]
+    pub fn parker(mut self, kind: ParkerKind) -> Self {
+        self.parker = kind;
+        self
+    }
+
+    /// Notes how long each worker is active, idle and asleep, for
+    /// [`ThreadPool::worker_times`]. Costs a look at the clock at each change.
+    #[must_use]
+    pub fn measure_time(mut self, measure: bool) -> Self {
+        self.measure_time = measure;
+        self
+    }
+
+    /// Starts the threads with this closure instead of the standard library: to pin them, to
+    /// scope them, to take them from elsewhere.
+    ///
+    /// For each worker it must start a thread that calls [`ThreadBuilder::run`], or return an
+    /// error.
+    #[must_use]
+    pub fn spawn_handler<F>(self, handler: F) -> ThreadPoolBuilder<CustomSpawn<F>>
+    where
+        F: FnMut(ThreadBuilder) -> io::Result<()>,
+    {
+        ThreadPoolBuilder {
+            num_threads: self.num_threads,
+            stack_size: self.stack_size,
+            use_current_thread: self.use_current_thread,
+            order: self.order,
+            idle_policy: self.idle_policy,
+            parker: self.parker,
+            measure_time: self.measure_time,
+            thread_name: self.thread_name,
+            data: self.data,
+            spawn: CustomSpawn(handler),
+        }
+    }
+}
+
+impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
+    /// Builds the pool and starts its threads.
+    ///
+    /// # Errors
+    /// [`BuildError`], with no thread left running: threads that were started before one failed
+    /// have ended.
+    pub fn build(mut self) -> Result<ThreadPool, BuildError> {
+        let num_threads = self.checked_num_threads()?;
+        self.check_stack_size()?;
+        // SAFETY: 1. it is only compared.
+        if self.use_current_thread && unsafe { WorkerThread::current() }.is_some() {
+            return Err(BuildError::CurrentThreadAlreadyInPool);
+        }
+        let registry = self.registry(num_threads)?;
+        if self.use_current_thread {
+            current::adopt(&registry)?;
+        }
+        for index in usize::from(self.use_current_thread)..num_threads {
+            if let Err(source) = self.start_thread(&registry, index) {
+                registry.remove_reference();
+                current::release(&registry);
+                registry.data().wait_until_stopped();
+                return Err(BuildError::Spawn { index, source });
+            }
+        }
+        Ok(ThreadPool::new(registry))
+    }
+
+    /// Builds the pool that is used by threads which belong to no pool. It lives until the
+    /// process ends.
+    ///
+    /// # Errors
+    /// [`BuildError`]; [`GlobalPoolAlreadyInitialized`](BuildError::GlobalPoolAlreadyInitialized)
+    /// if this was called before, or if the pool has been built with the defaults because
+    /// somebody needed it.
+    pub fn build_global(self) -> Result<(), BuildError> {
+        global::initialize(self)
+    }
+
+    fn checked_num_threads(&self) -> Result<usize, BuildError> {
+        let requested =
+            if self.num_threads > 0 { self.num_threads } else { default_num_threads() };
+        if requested > MAX_THREADS {
+            return Err(BuildError::TooManyThreads { requested, maximum: MAX_THREADS });
+        }
+        Ok(requested)
+    }
+
+    fn check_stack_size(&self) -> Result<(), BuildError> {
+        match self.stack_size {
+            Some(requested) if requested < MIN_STACK_SIZE => {
+                Err(BuildError::StackTooSmall { requested, minimum: MIN_STACK_SIZE })
+            }
+            Some(requested) if requested > MAX_STACK_SIZE => Err(BuildError::Spawn {
+                index: 0,
+                source: io::Error::new(io::ErrorKind::OutOfMemory, "the stack is too large"),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn registry(&mut self, num_threads: usize) -> Result<Arc<Registry>, BuildError> {
+        let clock = || self.measure_time.then(WorkerClock::new);
+        let slots: Box<[_]> =
+            (0..num_threads).map(|_| Slot::new(StdParker::new(self.parker, clock()))).collect();
+        let workers: Box<[_]> = (0..num_threads)
+            .map(|_| WorkerShared::new(Deque::growable(self.order), Queue::new(), Queue::new()))
+            .collect();
+        let sleep = Sleep::new(slots, self.idle_policy).map_err(
+            |TooManyWorkers { requested, maximum }| BuildError::TooManyThreads {
+                requested,
+                maximum,
+            },
+        )?;
+        let data = std::mem::take(&mut self.data);
+        Ok(Arc::new(Registry::new(sleep, workers, Queue::new(), data)))
+    }
+
+    fn start_thread(&mut self, registry: &Arc<Registry>, index: usize) -> io::Result<()> {
+        let name = self.thread_name.as_mut().map(|name| name(index));
+        let index = registry.worker(index).expect("counted");
+        self.spawn.spawn(ThreadBuilder::new(registry, index, name, self.stack_size))
+    }
+}
+
+fn default_num_threads() -> usize {
+    std::env::var(NUM_THREADS_VARIABLE)
+        .ok()
+        .and_then(|value| value.trim().parse().ok())
+        .filter(|&threads| threads > 0)
+        .or_else(|| std::thread::available_parallelism().ok().map(usize::from))
+        .unwrap_or(1)
+}
+
+impl<S> fmt::Debug for ThreadPoolBuilder<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadPoolBuilder")
+            .field("num_threads", &self.num_threads)
+            .field("stack_size", &self.stack_size)
+            .field("use_current_thread", &self.use_current_thread)
+            .field("order", &self.order)
+            .field("idle_policy", &self.idle_policy)
+            .field("parker", &self.parker)
+            .field("measure_time", &self.measure_time)
+            .finish_non_exhaustive()
+    }
+}

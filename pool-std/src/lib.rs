@@ -1,0 +1,41 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs, unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
+
+mod broadcast;
+mod builder;
+mod clock;
+mod context;
+mod current;
+mod error;
+mod global;
+mod heap_job;
+mod join;
+mod parker;
+mod platform;
+mod pool;
+mod scope;
+mod spawn;
+mod thread;
+
+pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
+pub use builder::ThreadPoolBuilder;
+pub use clock::WorkerTimes;
+pub use context::{FnContext, Yield, yield_local, yield_now};
+pub use error::{BuildError, ShutdownError};
+pub use global::{
+    current_num_threads, current_thread_has_pending_tasks, current_thread_index, max_num_threads,
+};
+pub use join::{join, join_context};
+pub use parker::ParkerKind;
+pub use pool::ThreadPool;
+pub use pool_core::{IdlePolicy, Relax};
+pub use scope::{
+    Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo,
+};
+pub use spawn::{spawn, spawn_fifo};
+pub use thread::ThreadBuilder;
+
+/// The examples of the project's front page, compiled and run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+mod front_page {}

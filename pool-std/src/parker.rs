@@ -1,0 +1,111 @@
+//! How a worker sleeps: one parker a worker, of one of two kinds.
+
+use pool_core::Parker;
+
+use crate::clock::{Activity, WorkerClock};
+
+mod condvar;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod futex;
+
+#[cfg(test)]
+mod tests;
+
+use condvar::CondvarParker;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use futex::FutexParker;
+
+/// How the workers of a pool sleep.
+///
+/// Both kinds behave the same. The default is the cheaper one that the system has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParkerKind {
+    /// A mutex and a condition variable. On every system.
+    Condvar,
+    /// A futex. On Linux and Android; elsewhere the same as `Condvar`.
+    Futex,
+}
+
+impl Default for ParkerKind {
+    fn default() -> Self {
+        // Miri does not run raw system calls.
+        if cfg!(miri) { Self::Condvar } else { Self::Futex }
+    }
+}
+
+/// A parker of either kind.
+pub(crate) enum OsParker {
+    Condvar(CondvarParker),
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    Futex(FutexParker),
+}
+
+impl OsParker {
+    pub(crate) fn new(kind: ParkerKind) -> Self {
+        match kind {
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            ParkerKind::Futex => Self::Futex(FutexParker::new()),
+            _ => Self::Condvar(CondvarParker::new()),
+        }
+    }
+}
+
+impl Parker for OsParker {
+    fn park(&self) {
+        match self {
+            Self::Condvar(parker) => parker.park(),
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            Self::Futex(parker) => parker.park(),
+        }
+    }
+
+    fn unpark(&self) {
+        match self {
+            Self::Condvar(parker) => parker.unpark(),
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            Self::Futex(parker) => parker.unpark(),
+        }
+    }
+
+    fn relax(&self) {
+        std::thread::yield_now();
+    }
+}
+
+/// A worker's parker, which notes how long the worker sleeps if its pool measures that.
+pub struct StdParker {
+    parker: OsParker,
+    clock: Option<WorkerClock>,
+}
+
+impl StdParker {
+    pub(crate) fn new(kind: ParkerKind, clock: Option<WorkerClock>) -> Self {
+        Self { parker: OsParker::new(kind), clock }
+    }
+
+    pub(crate) fn clock(&self) -> Option<&WorkerClock> {
+        self.clock.as_ref()
+    }
+}
+
+impl Parker for StdParker {
+    fn park(&self) {
+        match &self.clock {
+            None => self.parker.park(),
+            Some(clock) => {
+                clock.switch(Activity::Asleep);
+                self.parker.park();
+                clock.switch(Activity::Idle);
+            }
+        }
+    }
+
+    fn unpark(&self) {
+        self.parker.unpark();
+    }
+
+    fn relax(&self) {
+        self.parker.relax();
+    }
+}

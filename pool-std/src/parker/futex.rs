@@ -1,0 +1,57 @@
+//! A parker for Linux: one word, and no system call unless somebody sleeps.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use pool_core::Parker;
+use rustix::thread::futex;
+
+/// Nobody waits, and there is no token.
+const EMPTY: u32 = 0;
+/// The token is there.
+const TOKEN: u32 = 1;
+/// The worker sleeps, or is about to.
+const WAITING: u32 = u32::MAX;
+
+/// A token in a futex word.
+pub(crate) struct FutexParker {
+    state: AtomicU32,
+}
+
+impl FutexParker {
+    pub(crate) const fn new() -> Self {
+        Self { state: AtomicU32::new(EMPTY) }
+    }
+}
+
+impl Parker for FutexParker {
+    fn park(&self) {
+        // From TOKEN to EMPTY, or from EMPTY to WAITING.
+        //
+        // Ordering: Acquire pairs with `unpark`: what its caller wrote is visible. The same holds
+        // for the exchange below.
+        if self.state.fetch_sub(1, Ordering::Acquire) == TOKEN {
+            return;
+        }
+        loop {
+            // Liveness: the kernel compares the word with WAITING before it puts us to sleep, so
+            // an `unpark` that comes first makes this return; one that comes later finds WAITING
+            // and wakes us. Errors (the word has changed, a signal) mean that we look again.
+            let _ = futex::wait(&self.state, futex::Flags::PRIVATE, WAITING, None);
+            if self
+                .state
+                .compare_exchange(TOKEN, EMPTY, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
+            {
+                return;
+            }
+        }
+    }
+
+    fn unpark(&self) {
+        // Ordering: Release pairs with `park`.
+        if self.state.swap(TOKEN, Ordering::Release) == WAITING {
+            // It cannot fail with these arguments; there is one waiter at most.
+            let _ = futex::wake(&self.state, futex::Flags::PRIVATE, 1);
+        }
+    }
+}

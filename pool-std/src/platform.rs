@@ -1,0 +1,144 @@
+//! The platform of threads, allocator and unwinding.
+
+use std::{
+    any::Any,
+    cell::Cell,
+    hash::{BuildHasher, RandomState},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    ptr::{self, NonNull},
+    sync::Arc,
+};
+
+use deque_core::{Growable, Injector};
+use pool_core::{JobQueue, JobRef, Parker, Platform, Slot, Steal, Waiter, WorkerShared};
+
+use crate::{
+    clock::Activity,
+    parker::{OsParker, ParkerKind, StdParker},
+    thread::PoolData,
+};
+
+/// Names for the types of `pool-core` on this platform.
+pub(crate) type Registry = pool_core::Registry<Std>;
+pub(crate) type WorkerThread = pool_core::WorkerThread<Std>;
+
+thread_local! {
+    static CURRENT: Cell<*const WorkerThread> = const { Cell::new(ptr::null()) };
+    /// For waiting outside a pool. Not the thread's own park token: that belongs to the user.
+    static WAITER: Arc<OsParker> = Arc::new(OsParker::new(ParkerKind::default()));
+}
+
+/// The platform of threads, allocator and unwinding.
+///
+/// Every registry of this platform is in an [`Arc`].
+pub(crate) enum Std {}
+
+// SAFETY: 1. both use the same thread-local; 2. boxed slices give their own memory; 3. registries
+// are in `Arc`s, and the value is one; 4. that is what the standard library's function does.
+unsafe impl Platform for Std {
+    type Parker = StdParker;
+    type Slots = Box<[Slot<StdParker>]>;
+    type Workers = Box<[WorkerShared<Self>]>;
+    type Storage = Growable<JobRef>;
+    type Queue = Queue;
+    type Waiter = ThreadWaiter;
+    type Panic = Box<dyn Any + Send>;
+    type Data = PoolData;
+    type KeepAlive = Arc<Registry>;
+
+    #[inline]
+    fn current() -> *const WorkerThread {
+        CURRENT.get()
+    }
+
+    fn set_current(worker: *const WorkerThread) {
+        CURRENT.set(worker);
+    }
+
+    #[inline]
+    fn catch_unwind<R>(closure: impl FnOnce() -> R) -> Result<R, Self::Panic> {
+        // What the closure left half-changed is seen by nobody but those who get its panic.
+        catch_unwind(AssertUnwindSafe(closure))
+    }
+
+    fn resume_unwind(panic: Self::Panic) -> ! {
+        resume_unwind(panic)
+    }
+
+    unsafe fn keep_alive(registry: *const Registry) -> Arc<Registry> {
+        // SAFETY: every registry is in an `Arc`, and by obligation 1 this one lives.
+        unsafe {
+            Arc::increment_strong_count(registry);
+            Arc::from_raw(registry)
+        }
+    }
+
+    fn random_seed() -> u64 {
+        RandomState::new().hash_one(0)
+    }
+
+    fn became_idle(worker: &WorkerThread) {
+        switch_clock(worker, Activity::Idle);
+    }
+
+    fn became_active(worker: &WorkerThread) {
+        switch_clock(worker, Activity::Active);
+    }
+}
+
+fn switch_clock(worker: &WorkerThread, to: Activity) {
+    let slot = &worker.registry().sleep().slots()[worker.index().get()];
+    if let Some(clock) = slot.parker().clock() {
+        clock.switch(to);
+    }
+}
+
+/// A queue of jobs with memory of its own.
+pub(crate) struct Queue(Injector<JobRef>);
+
+impl Queue {
+    pub(crate) const fn new() -> Self {
+        Self(Injector::new())
+    }
+}
+
+impl JobQueue for Queue {
+    type Node = ();
+
+    fn node() {}
+
+    unsafe fn push(&self, _node: NonNull<()>, job: JobRef) {
+        self.0.push(job);
+    }
+
+    fn steal(&self) -> Steal<JobRef> {
+        self.0.steal()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// A handle to a thread that waits outside a pool.
+pub(crate) struct ThreadWaiter(Arc<OsParker>);
+
+impl Waiter for ThreadWaiter {
+    fn current() -> Self {
+        // While a thread ends, its thread-locals may be gone: then a parker for this once, which
+        // `park` cannot find; it returns early and the waiter spins.
+        Self(WAITER.try_with(Arc::clone).unwrap_or_else(|_| {
+            Arc::new(OsParker::new(ParkerKind::default()))
+        }))
+    }
+
+    fn park() {
+        if WAITER.try_with(|parker| parker.park()).is_err() {
+            std::thread::yield_now();
+        }
+    }
+
+    fn unpark(self) {
+        self.0.unpark();
+    }
+}

@@ -1,0 +1,186 @@
+//! A pool in the user's hands.
+
+use std::{fmt, sync::Arc};
+
+use crate::{
+    broadcast::{self, BroadcastContext},
+    clock::WorkerTimes,
+    context::Yield,
+    current,
+    error::ShutdownError,
+    heap_job::current_worker_of,
+    platform::Registry,
+    scope::{self, Scope, ScopeFifo},
+    spawn,
+};
+
+/// A pool of worker threads.
+///
+/// Made by [`ThreadPoolBuilder`](crate::ThreadPoolBuilder). Dropping it lets the workers finish
+/// what was spawned, and end; it does not wait for them. [`shutdown`](Self::shutdown) does.
+///
+/// # Examples
+/// ```
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// let sum: u32 = pool.install(|| {
+///     let (a, b) = pool_std::join(|| 1, || 2);
+///     a + b
+/// });
+/// assert_eq!(sum, 3);
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
+pub struct ThreadPool {
+    registry: Arc<Registry>,
+}
+
+impl ThreadPool {
+    pub(crate) fn new(registry: Arc<Registry>) -> Self {
+        Self { registry }
+    }
+
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// Runs a closure on one of the workers and waits for it. `join`, `scope` and the like inside
+    /// it use this pool.
+    ///
+    /// A worker of another pool goes on with that pool's work while it waits.
+    ///
+    /// # Panics
+    /// Continues the closure's panic.
+    pub fn install<R: Send>(&self, closure: impl FnOnce() -> R + Send) -> R {
+        self.registry.in_worker(|_, _| closure())
+    }
+
+    /// [`join`](crate::join) on this pool.
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.registry.in_worker(|worker, migrated| worker.join_context(|_| a(), |_| b(), migrated))
+    }
+
+    /// [`scope`](crate::scope()) on this pool.
+    pub fn scope<'scope, R: Send>(
+        &self,
+        body: impl FnOnce(&Scope<'scope>) -> R + Send,
+    ) -> R {
+        self.install(|| scope::scope(body))
+    }
+
+    /// [`scope_fifo`](crate::scope_fifo) on this pool.
+    pub fn scope_fifo<'scope, R: Send>(
+        &self,
+        body: impl FnOnce(&ScopeFifo<'scope>) -> R + Send,
+    ) -> R {
+        self.install(|| scope::scope_fifo(body))
+    }
+
+    /// [`in_place_scope`](crate::in_place_scope) whose jobs run on this pool.
+    pub fn in_place_scope<'scope, R>(&self, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
+        scope::in_place_scope_on(&self.registry, body)
+    }
+
+    /// [`in_place_scope_fifo`](crate::in_place_scope_fifo) whose jobs run on this pool.
+    pub fn in_place_scope_fifo<'scope, R>(
+        &self,
+        body: impl FnOnce(&ScopeFifo<'scope>) -> R,
+    ) -> R {
+        scope::in_place_scope_fifo_on(&self.registry, body)
+    }
+
+    /// [`spawn`](crate::spawn()) on this pool.
+    pub fn spawn(&self, job: impl FnOnce() + Send + 'static) {
+        spawn::spawn_on(&self.registry, job);
+    }
+
+    /// [`spawn_fifo`](crate::spawn_fifo) on this pool.
+    pub fn spawn_fifo(&self, job: impl FnOnce() + Send + 'static) {
+        spawn::spawn_fifo_on(&self.registry, job);
+    }
+
+    /// [`broadcast`](crate::broadcast()) on this pool.
+    pub fn broadcast<R: Send>(&self, job: impl Fn(BroadcastContext<'_>) -> R + Sync) -> Vec<R> {
+        broadcast::broadcast_on(&self.registry, job)
+    }
+
+    /// [`spawn_broadcast`](crate::spawn_broadcast) on this pool.
+    pub fn spawn_broadcast(&self, job: impl Fn(BroadcastContext<'_>) + Send + Sync + 'static) {
+        broadcast::spawn_broadcast_on(&self.registry, job);
+    }
+
+    /// The number of workers.
+    #[must_use]
+    pub fn current_num_threads(&self) -> usize {
+        self.registry.num_workers()
+    }
+
+    /// The number of the worker that this thread is in this pool. None if it is not one.
+    #[must_use]
+    pub fn current_thread_index(&self) -> Option<usize> {
+        current_worker_of(&self.registry).map(|worker| worker.index().get())
+    }
+
+    /// Whether this thread is a worker of this pool that has jobs queued which nobody has begun.
+    /// None if it is not a worker of it.
+    #[must_use]
+    pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
+        current_worker_of(&self.registry).map(|worker| worker.has_pending_jobs())
+    }
+
+    /// Runs one job from anywhere in this pool. None if this thread is not a worker of it.
+    pub fn yield_now(&self) -> Option<Yield> {
+        current_worker_of(&self.registry)?;
+        crate::context::yield_now()
+    }
+
+    /// Runs one job of this worker's own. None if this thread is not a worker of this pool.
+    pub fn yield_local(&self) -> Option<Yield> {
+        current_worker_of(&self.registry)?;
+        crate::context::yield_local()
+    }
+
+    /// How long each worker was active, idle and asleep. None unless the pool was built with
+    /// [`measure_time`](crate::ThreadPoolBuilder::measure_time).
+    #[must_use]
+    pub fn worker_times(&self) -> Option<Vec<WorkerTimes>> {
+        let slots = self.registry.sleep().slots();
+        slots.iter().map(|slot| slot.parker().clock().map(|clock| clock.times())).collect()
+    }
+
+    /// Lets the workers finish what was spawned, and waits until their threads have ended.
+    ///
+    /// A thread that is a worker by
+    /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) runs jobs meanwhile.
+    ///
+    /// # Errors
+    /// [`ShutdownError::FromWorker`] on a thread of the pool's own, which would wait for itself.
+    /// The pool ends nevertheless, without anybody waiting for it.
+    pub fn shutdown(self) -> Result<(), ShutdownError> {
+        let registry = self.registry.clone();
+        drop(self);
+        if !current::run_until_terminated(&registry) && current_worker_of(&registry).is_some() {
+            return Err(ShutdownError::FromWorker);
+        }
+        registry.data().wait_until_stopped();
+        Ok(())
+    }
+}
+
+impl Drop for ThreadPool {
+    fn drop(&mut self) {
+        self.registry.remove_reference();
+    }
+}
+
+impl fmt::Debug for ThreadPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadPool")
+            .field("num_threads", &self.current_num_threads())
+            .finish_non_exhaustive()
+    }
+}

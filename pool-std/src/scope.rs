@@ -1,0 +1,215 @@
+//! Scopes: any number of jobs that may borrow from the frame that waits for them.
+
+use std::{fmt, marker::PhantomData, sync::Arc};
+
+use pool_core::{JobFifo, ScopeCore};
+
+use crate::{
+    broadcast::{BroadcastContext, ScopePointer},
+    global::{current_registry, in_worker},
+    heap_job::{HeapJob, NO_NODE, current_worker_of, push_or_inject},
+    platform::{Queue, Registry, Std, WorkerThread},
+};
+
+/// A body of jobs of `'scope`: what a scope may hold.
+type Marker<'scope> = PhantomData<Box<dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope>>;
+
+/// Spawns jobs that may borrow what outlives the scope. Made by [`scope()`].
+pub struct Scope<'scope> {
+    base: ScopeBase<'scope>,
+}
+
+/// As [`Scope`], for jobs that are begun in the order in which they were spawned. Made by
+/// [`scope_fifo`].
+pub struct ScopeFifo<'scope> {
+    base: ScopeBase<'scope>,
+    /// One for each worker: the order is kept among the jobs that the same worker spawns.
+    fifos: Vec<JobFifo<Std>>,
+}
+
+struct ScopeBase<'scope> {
+    core: ScopeCore<Std>,
+    registry: Arc<Registry>,
+    marker: Marker<'scope>,
+}
+
+/// Runs `body` on the current pool, and returns when all jobs that were spawned in it have ended.
+///
+/// Jobs may borrow everything that outlives the call. They may spawn more jobs. Jobs that one
+/// worker spawns are begun newest first, unless they are stolen. If this thread is no worker, the
+/// body too is handed to a worker of the global pool.
+///
+/// Each job is one allocation. The stack does not grow with the number of jobs.
+///
+/// # Panics
+/// Continues the first panic of the body or a job, when all have ended.
+///
+/// # Examples
+/// ```
+/// let mut numbers = [1, 2, 3];
+/// pool_std::scope(|scope| {
+///     for number in &mut numbers {
+///         scope.spawn(move |_| *number *= 10);
+///     }
+/// });
+/// assert_eq!(numbers, [10, 20, 30]);
+/// ```
+///
+/// What ends with the body cannot be borrowed:
+/// ```compile_fail,E0373
+/// pool_std::scope(|scope| {
+///     let short = 1;
+///     scope.spawn(|_| println!("{short}"));
+/// });
+/// ```
+pub fn scope<'scope, R: Send>(body: impl FnOnce(&Scope<'scope>) -> R + Send) -> R {
+    in_worker(|worker, _| {
+        let scope = Scope { base: ScopeBase::new(Some(worker), current_registry()) };
+        scope.base.core.complete(Some(worker), || body(&scope))
+    })
+}
+
+/// As [`scope()`], but the jobs that one worker spawns are begun in the order of their spawning.
+pub fn scope_fifo<'scope, R: Send>(body: impl FnOnce(&ScopeFifo<'scope>) -> R + Send) -> R {
+    in_worker(|worker, _| {
+        let scope = ScopeFifo::new(Some(worker), current_registry());
+        scope.base.core.complete(Some(worker), || body(&scope))
+    })
+}
+
+/// As [`scope()`], but runs the body on this thread, worker or not, so that it need not be `Send`.
+pub fn in_place_scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
+    in_place_scope_on(&current_registry(), body)
+}
+
+/// As [`scope_fifo`], but runs the body on this thread, worker or not, so that it need not be
+/// `Send`.
+pub fn in_place_scope_fifo<'scope, R>(body: impl FnOnce(&ScopeFifo<'scope>) -> R) -> R {
+    in_place_scope_fifo_on(&current_registry(), body)
+}
+
+pub(crate) fn in_place_scope_on<'scope, R>(
+    registry: &Arc<Registry>,
+    body: impl FnOnce(&Scope<'scope>) -> R,
+) -> R {
+    // SAFETY: 1. this thread stays the worker until the call returns.
+    let owner = unsafe { WorkerThread::current() };
+    let scope = Scope { base: ScopeBase::new(owner, registry.clone()) };
+    scope.base.core.complete(owner, || body(&scope))
+}
+
+pub(crate) fn in_place_scope_fifo_on<'scope, R>(
+    registry: &Arc<Registry>,
+    body: impl FnOnce(&ScopeFifo<'scope>) -> R,
+) -> R {
+    // SAFETY: 1. this thread stays the worker until the call returns.
+    let owner = unsafe { WorkerThread::current() };
+    let scope = ScopeFifo::new(owner, registry.clone());
+    scope.base.core.complete(owner, || body(&scope))
+}
+
+impl<'scope> ScopeBase<'scope> {
+    fn new(owner: Option<&WorkerThread>, registry: Arc<Registry>) -> Self {
+        Self { core: ScopeCore::new(owner, &registry), registry, marker: PhantomData }
+    }
+}
+
+/// The job that runs `body` in `scope`.
+///
+/// # Safety
+/// 1. The reference is put where it will be run: the scope now waits for it.
+unsafe fn job_of<'scope, S: Sync>(
+    scope: &S,
+    base: fn(&S) -> &ScopeBase<'scope>,
+    body: impl FnOnce(&S) + Send + 'scope,
+) -> pool_core::JobRef {
+    base(scope).core.add_job();
+    let scope = ScopePointer(core::ptr::from_ref(scope));
+    let run = move || {
+        // SAFETY: the scope lives until `run_job` sets its latch; then `body` has ended.
+        let scope = unsafe { &*scope.get() };
+        // SAFETY: 1. added above.
+        unsafe { ScopeCore::run_job(&raw const base(scope).core, || body(scope)) };
+    };
+    // SAFETY: 1. the scope waits for the job, and `'scope` outlives the scope.
+    unsafe { HeapJob::job_ref(run) }
+}
+
+impl<'scope> Scope<'scope> {
+    /// Spawns a job, which is given the scope so that it may spawn more.
+    pub fn spawn(&self, body: impl FnOnce(&Self) + Send + 'scope) {
+        // SAFETY: `job_of`: 1. the next call queues it. `push_or_inject`: 1. and that alone.
+        unsafe { push_or_inject(&self.base.registry, job_of(self, |scope| &scope.base, body)) };
+    }
+
+    /// Spawns a job on each worker of the pool.
+    pub fn spawn_broadcast(
+        &self,
+        body: impl Fn(&Self, BroadcastContext<'_>) + Send + Sync + 'scope,
+    ) {
+        let body = Arc::new(body);
+        crate::broadcast::inject_with(&self.base.registry, || {
+            let body = body.clone();
+            // SAFETY: 1. it is queued at once.
+            unsafe {
+                job_of(self, |scope| &scope.base, move |scope: &Self| {
+                    body(scope, BroadcastContext::here());
+                })
+            }
+        });
+    }
+}
+
+impl<'scope> ScopeFifo<'scope> {
+    fn new(owner: Option<&WorkerThread>, registry: Arc<Registry>) -> Self {
+        let fifos = (0..registry.num_workers()).map(|_| JobFifo::new(Queue::new())).collect();
+        Self { base: ScopeBase::new(owner, registry), fifos }
+    }
+
+    /// Spawns a job, which is given the scope so that it may spawn more.
+    pub fn spawn_fifo(&self, body: impl FnOnce(&Self) + Send + 'scope) {
+        let registry = &self.base.registry;
+        // SAFETY: 1. it is queued below.
+        let job = unsafe { job_of(self, |scope| &scope.base, body) };
+        match current_worker_of(registry) {
+            // SAFETY: `push`: 1. the queue needs no node; 2. the scope waits for the job, and a
+            // stand-in has been run when its job begins. `push_or_execute`: 1. the stand-in is
+            // used for this alone.
+            Some(worker) => unsafe {
+                let fifo = &self.fifos[worker.index().get()];
+                worker.push_or_execute(fifo.push(NO_NODE, job));
+            },
+            // SAFETY: 1. the queue needs no node. The injector is in order by itself.
+            None => unsafe { registry.inject(NO_NODE, job) },
+        }
+    }
+
+    /// Spawns a job on each worker of the pool.
+    pub fn spawn_broadcast(
+        &self,
+        body: impl Fn(&Self, BroadcastContext<'_>) + Send + Sync + 'scope,
+    ) {
+        let body = Arc::new(body);
+        crate::broadcast::inject_with(&self.base.registry, || {
+            let body = body.clone();
+            // SAFETY: 1. it is queued at once.
+            unsafe {
+                job_of(self, |scope| &scope.base, move |scope: &Self| {
+                    body(scope, BroadcastContext::here());
+                })
+            }
+        });
+    }
+}
+
+impl fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").field("registry", &self.base.registry).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ScopeFifo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopeFifo").field("registry", &self.base.registry).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,49 @@
+//! Jobs that nobody waits for.
+
+use std::sync::Arc;
+
+use crate::{
+    global::current_registry,
+    heap_job::{NO_NODE, counted_job, current_worker_of, push_or_inject},
+    platform::Registry,
+};
+
+/// Runs a closure on the current pool at some time, without waiting for it.
+///
+/// On a worker the job is queued with that worker's own, newest first; to have them run in their
+/// order use [`spawn_fifo`]. A pool that is dropped runs what was spawned on it first.
+///
+/// A panic goes to the pool's [handler](crate::ThreadPoolBuilder::panic_handler); without one it
+/// aborts the process.
+///
+/// # Examples
+/// ```
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// pool_std::spawn(move || sender.send(42).unwrap());
+/// assert_eq!(receiver.recv(), Ok(42));
+/// ```
+pub fn spawn(job: impl FnOnce() + Send + 'static) {
+    spawn_on(&current_registry(), job);
+}
+
+/// As [`spawn`], but what one worker spawns this way is begun in that order.
+pub fn spawn_fifo(job: impl FnOnce() + Send + 'static) {
+    spawn_fifo_on(&current_registry(), job);
+}
+
+pub(crate) fn spawn_on(registry: &Arc<Registry>, job: impl FnOnce() + Send + 'static) {
+    let job = counted_job(registry, job);
+    // SAFETY: 1. the reference is used for this alone.
+    unsafe { push_or_inject(registry, job) };
+}
+
+pub(crate) fn spawn_fifo_on(registry: &Arc<Registry>, job: impl FnOnce() + Send + 'static) {
+    let job = counted_job(registry, job);
+    match current_worker_of(registry) {
+        // SAFETY: `push`: 1. the queue needs no node; 2. the FIFO is part of the registry, which
+        // each job of it holds. `push_or_execute`: 1. the stand-in is used for this alone.
+        Some(worker) => unsafe { worker.push_or_execute(worker.fifo().push(NO_NODE, job)) },
+        // SAFETY: 1. the queue needs no node. The injector is in order by itself.
+        None => unsafe { registry.inject(NO_NODE, job) },
+    }
+}
