@@ -1,0 +1,147 @@
+//! A pool of threads without an allocator's help on any path, for this crate's tests: fixed
+//! deques, intrusive queues, parkers of the standard library.
+
+use std::{
+    any::Any,
+    boxed::Box,
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    ptr,
+    sync::{Arc, Condvar, Mutex},
+    thread,
+};
+
+use deque_core::{Deque, Fixed, IntrusiveInjector, Order};
+use sleep_core::{IdlePolicy, Parker, Sleep, Slot};
+
+use crate::{JobRef, Platform, Registry, Waiter, WorkerShared, WorkerThread};
+
+std::thread_local! {
+    static CURRENT: Cell<*const WorkerThread<Test>> = const { Cell::new(ptr::null()) };
+}
+
+/// Small, so that tests meet its limit.
+pub(crate) const DEQUE_CAPACITY: usize = 8;
+
+pub(crate) enum Test {}
+
+pub(crate) struct TestParker {
+    token: Mutex<bool>,
+    available: Condvar,
+}
+
+impl Parker for TestParker {
+    fn park(&self) {
+        let mut token = self.token.lock().unwrap();
+        while !*token {
+            token = self.available.wait(token).unwrap();
+        }
+        *token = false;
+    }
+
+    fn unpark(&self) {
+        *self.token.lock().unwrap() = true;
+        self.available.notify_one();
+    }
+
+    fn relax(&self) {
+        thread::yield_now();
+    }
+}
+
+pub(crate) struct TestWaiter(thread::Thread);
+
+impl Waiter for TestWaiter {
+    fn current() -> Self {
+        Self(thread::current())
+    }
+
+    fn park() {
+        thread::park();
+    }
+
+    fn unpark(self) {
+        self.0.unpark();
+    }
+}
+
+// SAFETY: 1. both use the same thread-local; 2. boxed slices give their own memory; 3. registries
+// are in `Arc`s, and the value is one; 4. that is what the standard library's function does.
+unsafe impl Platform for Test {
+    type Parker = TestParker;
+    type Slots = Box<[Slot<TestParker>]>;
+    type Workers = Box<[WorkerShared<Self>]>;
+    type Storage = Fixed<JobRef, DEQUE_CAPACITY>;
+    type Queue = IntrusiveInjector<'static, Option<JobRef>>;
+    type Waiter = TestWaiter;
+    type Panic = Box<dyn Any + Send>;
+    type Data = ();
+    type KeepAlive = Arc<Registry<Self>>;
+
+    fn current() -> *const WorkerThread<Self> {
+        CURRENT.get()
+    }
+
+    fn set_current(worker: *const WorkerThread<Self>) {
+        CURRENT.set(worker);
+    }
+
+    fn catch_unwind<R>(closure: impl FnOnce() -> R) -> Result<R, Self::Panic> {
+        catch_unwind(AssertUnwindSafe(closure))
+    }
+
+    fn resume_unwind(panic: Self::Panic) -> ! {
+        resume_unwind(panic)
+    }
+
+    unsafe fn keep_alive(registry: *const Registry<Self>) -> Self::KeepAlive {
+        // SAFETY: every registry is in an `Arc`, and by obligation 1 this one lives.
+        unsafe {
+            Arc::increment_strong_count(registry);
+            Arc::from_raw(registry)
+        }
+    }
+
+    fn random_seed() -> u64 {
+        7
+    }
+}
+
+/// Runs `body` with a pool, then ends the pool and waits for its threads.
+pub(crate) fn with_pool<R>(workers: usize, body: impl FnOnce(&Arc<Registry<Test>>) -> R) -> R {
+    let slots = (0..workers)
+        .map(|_| Slot::new(TestParker { token: Mutex::new(false), available: Condvar::new() }))
+        .collect();
+    let shared = (0..workers)
+        .map(|_| {
+            let (inbox, fifo) = (IntrusiveInjector::new(), IntrusiveInjector::new());
+            WorkerShared::new(Deque::fixed(Order::Lifo), inbox, fifo)
+        })
+        .collect();
+    let sleep = Sleep::new(slots, IdlePolicy::IMMEDIATE).unwrap();
+    let registry = Arc::new(Registry::new(sleep, shared, IntrusiveInjector::new(), ()));
+    assert!(registry.is_consistent());
+    let threads: std::vec::Vec<_> = (0..workers)
+        .map(|index| {
+            let registry = registry.clone();
+            thread::spawn(move || {
+                let index = registry.worker(index).unwrap();
+                // SAFETY: 1. this closure holds the registry.
+                let worker = unsafe { WorkerThread::new((&*registry).into(), index) }.unwrap();
+                // SAFETY: 1. it stays until it leaves.
+                unsafe { worker.enter() };
+                worker.run_until_terminated();
+                worker.leave();
+            })
+        })
+        .collect();
+    // The pool must end also if the test fails, or its threads would be waited for in vain.
+    let result = catch_unwind(AssertUnwindSafe(|| body(&registry)));
+    registry.remove_reference();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    let counters = registry.sleep().counters();
+    assert_eq!((counters.inactive(), counters.sleeping()), (0, 0));
+    result.unwrap_or_else(|panic| resume_unwind(panic))
+}

@@ -1,0 +1,80 @@
+use super::*;
+use crate::testing::Test;
+
+#[cfg(not(loom))]
+mod threads {
+    use std::{boxed::Box, sync::Arc, thread};
+
+    use super::*;
+    use crate::testing::with_pool;
+
+    const ROUNDS: usize = if cfg!(miri) { 5 } else { 500 };
+
+    /// A pointer that is sent to the setter.
+    struct Sent<T>(*const T);
+    // SAFETY: the latches are `Sync`.
+    unsafe impl<T: Sync> Send for Sent<T> {}
+
+    impl<T: Latch> Sent<T> {
+        /// # Safety
+        /// 1. As for [`Latch::set`].
+        unsafe fn set(self) {
+            // SAFETY: 1. is handed on.
+            unsafe { T::set(self.0) };
+        }
+    }
+
+    /// rayon#739, #929: the latch is freed as soon as its waiter has seen it set. Under Miri, a
+    /// setter that looks at it later is an error.
+    #[test]
+    fn a_blocking_latch_may_die_while_it_is_being_set() {
+        for _ in 0..ROUNDS {
+            let latch = Box::new(BlockingLatch::<Test>::new());
+            let pointer = Sent(&raw const *latch);
+            // SAFETY: 1. it lives until it is set.
+            let setter = thread::spawn(move || unsafe { pointer.set() });
+            latch.wait();
+            drop(latch);
+            setter.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_count_latch_waits_for_every_job() {
+        with_pool(1, |registry| {
+            for _ in 0..ROUNDS {
+                let latch = Box::new(CountLatch::new(None, registry));
+                let setters: std::vec::Vec<_> = (0..2)
+                    .map(|_| {
+                        latch.increment();
+                        let pointer = Sent(&raw const *latch);
+                        // SAFETY: 1. it counts us, and lives until it is set.
+                        thread::spawn(move || unsafe { pointer.set() })
+                    })
+                    .collect();
+                // SAFETY: 1. it lives.
+                unsafe { Latch::set(&raw const *latch) };
+                latch.wait(None);
+                drop(latch);
+                for setter in setters {
+                    setter.join().unwrap();
+                }
+            }
+        });
+    }
+
+    /// The same, for a worker that waits for another pool's job, which may be the last to hold
+    /// the worker's pool (rayon#740).
+    #[test]
+    fn a_cross_latch_keeps_the_waiters_pool_alive() {
+        for _ in 0..ROUNDS {
+            with_pool(1, |first| {
+                let second = with_pool(1, |second| {
+                    first.in_worker(|_, _| second.in_worker(|_, _| ()));
+                    Arc::downgrade(second)
+                });
+                assert!(second.upgrade().is_none(), "nothing holds the pool for ever");
+            });
+        }
+    }
+}
