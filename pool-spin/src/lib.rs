@@ -11,6 +11,7 @@ mod pool;
 mod primitive;
 
 pub use parker::SpinParker;
+pub use platform::CoreLocal;
 pub use pool::{Pool, RunError, Worker};
 pub use pool_core::{IdlePolicy, Relax};
 

@@ -1,0 +1,195 @@
+//! A pool in a static, whose workers are cores.
+
+use core::{fmt, ptr::NonNull};
+
+use pool_core::{
+    Deque, IdlePolicy, IntrusiveInjector, Order, Registry, Sleep, Slot, UnknownWorker,
+    WorkerShared, WorkerThread,
+};
+
+use crate::{
+    parker::SpinParker,
+    platform::{CoreLocal, Spin},
+};
+
+/// A pool of `N` workers, each with room for `JOBS` queued jobs (a power of two).
+///
+/// Lives in a `static` and needs no initialiser and no allocator. Each core that takes part calls
+/// [`run_worker`](Self::run_worker). A `join` that finds its worker's deque full runs both its
+/// closures at once, so `JOBS` limits parallelism, never depth.
+///
+/// A panic in a job aborts.
+///
+/// # Examples
+/// Two threads of a host in place of two cores:
+/// ```
+/// use std::cell::Cell;
+/// use pool_spin::{CoreLocal, Pool, Worker};
+///
+/// thread_local!(static LOCAL: Cell<*const ()> = const { Cell::new(std::ptr::null()) });
+///
+/// struct HostCore;
+/// // SAFETY: 1. a thread-local variable is just that.
+/// unsafe impl CoreLocal for HostCore {
+///     fn get() -> *const () { LOCAL.get() }
+///     fn set(pointer: *const ()) { LOCAL.set(pointer) }
+/// }
+///
+/// type Core<'a> = Worker<'a, HostCore, 2, 64>;
+/// static POOL: Pool<HostCore, 2, 64> = Pool::new();
+///
+/// fn fib(core: Core, n: u32) -> u32 {
+///     if n < 2 {
+///         return n;
+///     }
+///     let (a, b) = core.join(|core| fib(core, n - 1), |core| fib(core, n - 2));
+///     a + b
+/// }
+///
+/// std::thread::scope(|threads| {
+///     for index in 0..2 {
+///         threads.spawn(move || POOL.run_worker(index).unwrap());
+///     }
+///     assert_eq!(POOL.install(|core| fib(core, 15)), 610);
+///     POOL.end();
+/// });
+/// ```
+pub struct Pool<C: CoreLocal, const N: usize, const JOBS: usize> {
+    registry: Registry<Spin<C, N, JOBS>>,
+}
+
+impl<C: CoreLocal, const N: usize, const JOBS: usize> Pool<C, N, JOBS> {
+    /// A pool whose idle workers behave by the default policy.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self::with_idle_policy(IdlePolicy::DEFAULT)
+    }
+
+    /// A pool whose idle workers behave by this policy.
+    #[must_use]
+    pub const fn with_idle_policy(policy: IdlePolicy) -> Self {
+        const { assert!(N > 0, "a pool needs a worker") };
+        let workers = [const {
+            WorkerShared::new(
+                Deque::fixed(Order::Lifo),
+                IntrusiveInjector::new(),
+                IntrusiveInjector::new(),
+            )
+        }; N];
+        let slots = [const { Slot::new(SpinParker::new()) }; N];
+        let sleep = Sleep::from_array(slots, policy);
+        Self { registry: Registry::new(sleep, workers, IntrusiveInjector::new(), ()) }
+    }
+
+    /// The number of workers.
+    #[must_use]
+    pub const fn num_workers(&self) -> usize {
+        N
+    }
+
+    /// This core becomes worker number `index` until the pool [ends](Self::end).
+    ///
+    /// # Errors
+    /// [`RunError`] if there is no such worker, if another core is it, or if this core is a
+    /// worker already.
+    pub fn run_worker(&'static self, index: usize) -> Result<(), RunError> {
+        if !C::get().is_null() {
+            return Err(RunError::AlreadyWorker);
+        }
+        let index = self.registry.worker(index).map_err(RunError::UnknownWorker)?;
+        // SAFETY: 1. a static outlives everything.
+        let worker = unsafe { WorkerThread::new(NonNull::from(&self.registry), index) }
+            .ok_or(RunError::Taken)?;
+        // SAFETY: 1. it stays in this frame until it leaves.
+        unsafe { worker.enter() };
+        worker.run_until_terminated();
+        worker.leave();
+        Ok(())
+    }
+
+    /// Runs a closure on one of the workers and waits for it, spinning: the way in for cores that
+    /// are no workers. On a worker, the closure is run at once.
+    pub fn install<R: Send>(
+        &'static self,
+        closure: impl FnOnce(Worker<'_, C, N, JOBS>) -> R + Send,
+    ) -> R {
+        self.registry.in_worker(|worker, _| closure(Worker(worker)))
+    }
+
+    /// Lets the workers return from [`run_worker`](Self::run_worker) when they have nothing left
+    /// to do. Call it once, and [`install`](Self::install) nothing afterwards.
+    pub fn end(&'static self) {
+        self.registry.remove_reference();
+    }
+}
+
+impl<C: CoreLocal, const N: usize, const JOBS: usize> Default for Pool<C, N, JOBS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<C: CoreLocal, const N: usize, const JOBS: usize> fmt::Debug for Pool<C, N, JOBS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("registry", &self.registry).finish()
+    }
+}
+
+/// The worker that a closure runs on.
+pub struct Worker<'a, C: CoreLocal, const N: usize, const JOBS: usize>(
+    &'a WorkerThread<Spin<C, N, JOBS>>,
+);
+
+impl<C: CoreLocal, const N: usize, const JOBS: usize> Worker<'_, C, N, JOBS> {
+    /// The worker's number.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.0.index().get()
+    }
+
+    /// Runs both closures, potentially at the same time on two cores, and returns both results.
+    /// Each is given the worker that it runs on.
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(Worker<'_, C, N, JOBS>) -> RA,
+        B: FnOnce(Worker<'_, C, N, JOBS>) -> RB + Send,
+        RB: Send,
+    {
+        self.0.join_context(|_| a(Worker(self.0)), |_| b(Self::here()), false)
+    }
+
+    fn here() -> Self {
+        // SAFETY: 1. the closure that is given it cannot keep it, for its lifetime is unknown.
+        Self(unsafe { WorkerThread::current() }.expect("jobs run on workers"))
+    }
+}
+
+impl<C: CoreLocal, const N: usize, const JOBS: usize> fmt::Debug for Worker<'_, C, N, JOBS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Worker").field(&self.index()).finish()
+    }
+}
+
+/// A core could not become a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The pool has no such worker.
+    UnknownWorker(UnknownWorker),
+    /// Another core is this worker.
+    Taken,
+    /// This core is a worker already.
+    AlreadyWorker,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownWorker(error) => error.fmt(f),
+            Self::Taken => f.write_str("another core is this worker"),
+            Self::AlreadyWorker => f.write_str("this core is a worker already"),
+        }
+    }
+}
+
+impl core::error::Error for RunError {}
