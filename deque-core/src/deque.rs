@@ -183,7 +183,12 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
         // words refer to came with `bottom`. Not SeqCst: the fences decide what `top` and
         // `bottom` each side sees, and this exchange acts on `top` alone.
         self.top
-            .compare_exchange(top, top.wrapping_add(count), Ordering::Release, Ordering::Relaxed)
+            .compare_exchange(
+                top,
+                top.wrapping_add(count),
+                Ordering::Release,
+                Ordering::Relaxed,
+            )
             .is_ok()
     }
 }
@@ -230,7 +235,9 @@ impl fmt::Display for AlreadyOwned {
 impl core::error::Error for AlreadyOwned {}
 
 /// A way to hold a [`Deque`]: `&Deque`, or with `alloc` `Arc<Deque>`.
-pub trait Handle: Clone + Deref<Target = Deque<Self::Element, Self::Storage>> + sealed::Sealed {
+pub trait Handle:
+    Clone + Deref<Target = Deque<Self::Element, Self::Storage>> + sealed::Sealed
+{
     /// The deque's elements.
     type Element: Element;
     /// Where the deque keeps them.

@@ -73,7 +73,9 @@ impl<const N: usize> Slot for WordSlot<N> {
     const VACANT: Self = Self([const { AtomicPtr::new(core::ptr::null_mut()) }; N]);
 
     fn vacant() -> Self {
-        Self(core::array::from_fn(|_| AtomicPtr::new(core::ptr::null_mut())))
+        Self(core::array::from_fn(|_| {
+            AtomicPtr::new(core::ptr::null_mut())
+        }))
     }
 
     #[inline]

@@ -99,7 +99,10 @@ impl<T: Element> Injector<T> {
     #[must_use]
     pub fn starting_at(self, index: usize) -> Self {
         // Ordering: Relaxed here and below, the queue is not shared yet.
-        assert!(self.tail.block.load(Ordering::Relaxed).is_null(), "only a new queue can");
+        assert!(
+            self.tail.block.load(Ordering::Relaxed).is_null(),
+            "only a new queue can"
+        );
         let index = index - index % LAP;
         self.head.index.store(index, Ordering::Relaxed);
         self.tail.index.store(index, Ordering::Relaxed);
@@ -217,7 +220,8 @@ impl<T: Element> Injector<T> {
         let entries = unsafe { &(*block).entries };
         if offset + 1 == BLOCK {
             // SAFETY: as above.
-            self.head.link(index, Self::wait_for_next(unsafe { &(*block).next }));
+            self.head
+                .link(index, Self::wait_for_next(unsafe { &(*block).next }));
         }
         let entry = &entries[offset];
         // Ordering: Acquire pairs with the Release in `push`.
@@ -317,6 +321,8 @@ impl<T: Element> Default for Injector<T> {
 
 impl<T: Element> fmt::Debug for Injector<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Injector").field("len", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Injector")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
     }
 }

@@ -116,7 +116,9 @@ impl<'a, T> IntrusiveInjector<'a, T> {
         loop {
             // SAFETY: 1. and 2. until the exchange succeeds the node is ours.
             // Ordering: Relaxed, published by the exchange.
-            unsafe { node.as_ref() }.next.store(newest, Ordering::Relaxed);
+            unsafe { node.as_ref() }
+                .next
+                .store(newest, Ordering::Relaxed);
             // Ordering: Release publishes the node. That we publish others' nodes below it too
             // needs no Acquire: their pushes head release sequences that this exchange continues.
             match self.inbox.compare_exchange_weak(
@@ -210,6 +212,8 @@ impl<T> Default for IntrusiveInjector<'_, T> {
 
 impl<T> fmt::Debug for IntrusiveInjector<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IntrusiveInjector").field("is_empty", &self.is_empty()).finish()
+        f.debug_struct("IntrusiveInjector")
+            .field("is_empty", &self.is_empty())
+            .finish()
     }
 }

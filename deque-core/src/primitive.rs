@@ -13,10 +13,10 @@ pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering
 
 #[cfg(all(not(loom), feature = "alloc"))]
 pub(crate) use core::hint::spin_loop;
-#[cfg(not(loom))]
-pub(crate) use portable_atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 #[cfg(all(not(loom), any(not(target_arch = "x86_64"), miri)))]
 use portable_atomic::fence;
+#[cfg(not(loom))]
+pub(crate) use portable_atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 /// Defines a function that is `const` except under loom, whose atomics cannot be made in a
 /// constant.

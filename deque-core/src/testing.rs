@@ -49,7 +49,10 @@ impl Taken {
     }
 
     pub(crate) fn note(&self, number: usize) {
-        assert!(!self.0[number].swap(true, SeqCst), "{number} was taken twice");
+        assert!(
+            !self.0[number].swap(true, SeqCst),
+            "{number} was taken twice"
+        );
     }
 
     pub(crate) fn assert_all(&self) {

@@ -22,7 +22,8 @@ impl<P: Platform> Registry<P> {
             unsafe { worker.inbox().push(node, job) };
         }
         for index in 0..self.num_workers() {
-            self.sleep().new_job_for(self.worker(index).expect("counted"));
+            self.sleep()
+                .new_job_for(self.worker(index).expect("counted"));
         }
     }
 }

@@ -30,11 +30,7 @@ impl<P: Platform> JobFifo<P> {
     /// # Safety
     /// 1. As for [`JobQueue::push`].
     /// 2. `self` stays in place until the returned job has been run.
-    pub unsafe fn push(
-        &self,
-        node: NonNull<<P::Queue as JobQueue>::Node>,
-        job: JobRef,
-    ) -> JobRef {
+    pub unsafe fn push(&self, node: NonNull<<P::Queue as JobQueue>::Node>, job: JobRef) -> JobRef {
         // SAFETY: 1. is handed on; 2. is `JobRef::new`'s first obligation, and its second holds
         // since a queue may be used from every thread.
         unsafe {

@@ -47,7 +47,10 @@ impl JobRef {
     /// 1. The job stays valid until it has been run.
     /// 2. It may be run by another thread.
     pub unsafe fn new<J: Job>(job: *const J) -> Self {
-        Self { job: job.cast(), execute: J::execute }
+        Self {
+            job: job.cast(),
+            execute: J::execute,
+        }
     }
 
     /// Runs the job.

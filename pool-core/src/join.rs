@@ -1,11 +1,6 @@
 //! Fork and join: two closures, potentially at the same time.
 
-use crate::{
-    job::StackJob,
-    latch::SpinLatch,
-    platform::Platform,
-    worker::WorkerThread,
-};
+use crate::{job::StackJob, latch::SpinLatch, platform::Platform, worker::WorkerThread};
 
 impl<P: Platform> WorkerThread<P> {
     /// Runs both closures, potentially in parallel, and returns both results.

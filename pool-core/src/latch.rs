@@ -51,7 +51,10 @@ impl<P: Platform> SpinLatch<P> {
 
     /// For a job that runs on another pool.
     pub fn cross(waiter: &WorkerThread<P>) -> Self {
-        Self { cross: true, ..Self::new(waiter) }
+        Self {
+            cross: true,
+            ..Self::new(waiter)
+        }
     }
 
     /// The part that the waiter looks at.
@@ -148,7 +151,10 @@ impl<P: Platform> CountLatch<P> {
             Some(owner) => CountWaiter::Worker(SpinLatch::cross(owner)),
             None => CountWaiter::Outside(BlockingLatch::new()),
         };
-        Self { pending: AtomicUsize::new(1), waiter }
+        Self {
+            pending: AtomicUsize::new(1),
+            waiter,
+        }
     }
 
     /// One more job is pending. Only while one is.

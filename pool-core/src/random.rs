@@ -13,7 +13,9 @@ pub(crate) struct XorShift64Star {
 impl XorShift64Star {
     pub(crate) fn new(seed: u64) -> Self {
         // The state must not be zero; the multiplication spreads seeds that are close together.
-        Self { state: Cell::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1) }
+        Self {
+            state: Cell::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
+        }
     }
 
     /// A number below `end`, which must not be zero and should be far below 2³².

@@ -120,8 +120,10 @@ impl<P: Platform> Registry<P> {
         &self,
         closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
     ) -> R {
-        let job =
-            StackJob::<P, _, _, _>::new(Self::on_current_worker(closure), BlockingLatch::<P>::new());
+        let job = StackJob::<P, _, _, _>::new(
+            Self::on_current_worker(closure),
+            BlockingLatch::<P>::new(),
+        );
         let mut node = P::Queue::node();
         // SAFETY: job and node stay here until the latch is set, after the job has been run.
         unsafe {
@@ -180,7 +182,9 @@ impl<P: Platform> Registry<P> {
 
     fn terminate(&self) {
         for (index, worker) in self.workers().iter().enumerate() {
-            let index = self.worker(index).expect("both halves of the workers are as many");
+            let index = self
+                .worker(index)
+                .expect("both halves of the workers are as many");
             let latch: *const CoreLatch = worker.terminate();
             // SAFETY: 1. and 3. `self` is alive, and each worker's latch with it; 2. the worker
             // waits on its own.

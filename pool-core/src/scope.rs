@@ -23,7 +23,10 @@ pub struct ScopeCore<P: Platform> {
 impl<P: Platform> ScopeCore<P> {
     /// A scope whose jobs run on `registry`; `owner` is the worker that this thread is, if any.
     pub fn new(owner: Option<&WorkerThread<P>>, registry: &Registry<P>) -> Self {
-        Self { pending: CountLatch::new(owner, registry), panic: FirstPanic::new() }
+        Self {
+            pending: CountLatch::new(owner, registry),
+            panic: FirstPanic::new(),
+        }
     }
 
     /// Runs the scope's body and then waits for its jobs; `owner` as for [`new`](Self::new).
@@ -86,7 +89,10 @@ unsafe impl<P: Platform> Sync for FirstPanic<P> {}
 
 impl<P: Platform> FirstPanic<P> {
     fn new() -> Self {
-        Self { state: AtomicU8::new(EMPTY), panic: UnsafeCell::new(MaybeUninit::uninit()) }
+        Self {
+            state: AtomicU8::new(EMPTY),
+            panic: UnsafeCell::new(MaybeUninit::uninit()),
+        }
     }
 
     fn offer(&self, panic: P::Panic) {

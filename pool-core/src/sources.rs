@@ -62,6 +62,9 @@ impl<P: Platform> WorkerThread<P> {
     pub(crate) fn has_work_for_others(&self) -> bool {
         let registry = self.registry();
         !registry.injector().is_empty()
-            || registry.workers().iter().any(|worker| !worker.deque().is_empty())
+            || registry
+                .workers()
+                .iter()
+                .any(|worker| !worker.deque().is_empty())
     }
 }

@@ -110,7 +110,12 @@ unsafe impl Platform for Test {
 /// Runs `body` with a pool, then ends the pool and waits for its threads.
 pub(crate) fn with_pool<R>(workers: usize, body: impl FnOnce(&Arc<Registry<Test>>) -> R) -> R {
     let slots = (0..workers)
-        .map(|_| Slot::new(TestParker { token: Mutex::new(false), available: Condvar::new() }))
+        .map(|_| {
+            Slot::new(TestParker {
+                token: Mutex::new(false),
+                available: Condvar::new(),
+            })
+        })
         .collect();
     let shared = (0..workers)
         .map(|_| {

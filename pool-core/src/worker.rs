@@ -71,7 +71,13 @@ impl<P: Platform> WorkerThread<P> {
         let shared: &'static Registry<P> = unsafe { registry.as_ref() };
         let own = Worker::new(shared.workers().get(index.get())?.deque()).ok()?;
         let random = XorShift64Star::new(P::random_seed());
-        Some(Self { own, index, random, registry, thread: PhantomData })
+        Some(Self {
+            own,
+            index,
+            random,
+            registry,
+            thread: PhantomData,
+        })
     }
 
     /// Makes this the worker that the thread is known as.
@@ -134,7 +140,9 @@ impl<P: Platform> WorkerThread<P> {
     pub fn push(&self, job: JobRef) -> Result<(), JobRef> {
         let queue_was_empty = self.own.is_empty();
         self.own.try_push(job).map_err(|full| full.0)?;
-        self.registry().sleep().new_internal_jobs(1, queue_was_empty);
+        self.registry()
+            .sleep()
+            .new_internal_jobs(1, queue_was_empty);
         Ok(())
     }
 

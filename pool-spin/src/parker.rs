@@ -17,7 +17,9 @@ impl SpinParker {
     /// A parker without a token.
     #[must_use]
     pub const fn new() -> Self {
-        Self { token: AtomicBool::new(false) }
+        Self {
+            token: AtomicBool::new(false),
+        }
     }
 }
 

@@ -78,7 +78,9 @@ impl<C: CoreLocal, const N: usize, const JOBS: usize> Pool<C, N, JOBS> {
         }; N];
         let slots = [const { Slot::new(SpinParker::new()) }; N];
         let sleep = Sleep::from_array(slots, policy);
-        Self { registry: Registry::new(sleep, workers, IntrusiveInjector::new(), ()) }
+        Self {
+            registry: Registry::new(sleep, workers, IntrusiveInjector::new(), ()),
+        }
     }
 
     /// The number of workers.
@@ -96,7 +98,10 @@ impl<C: CoreLocal, const N: usize, const JOBS: usize> Pool<C, N, JOBS> {
         if !C::get().is_null() {
             return Err(RunError::AlreadyWorker);
         }
-        let index = self.registry.worker(index).map_err(RunError::UnknownWorker)?;
+        let index = self
+            .registry
+            .worker(index)
+            .map_err(RunError::UnknownWorker)?;
         // SAFETY: 1. a static outlives everything.
         let worker = unsafe { WorkerThread::new(NonNull::from(&self.registry), index) }
             .ok_or(RunError::Taken)?;
@@ -131,7 +136,9 @@ impl<C: CoreLocal, const N: usize, const JOBS: usize> Default for Pool<C, N, JOB
 
 impl<C: CoreLocal, const N: usize, const JOBS: usize> fmt::Debug for Pool<C, N, JOBS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool").field("registry", &self.registry).finish()
+        f.debug_struct("Pool")
+            .field("registry", &self.registry)
+            .finish()
     }
 }
 
@@ -155,7 +162,8 @@ impl<C: CoreLocal, const N: usize, const JOBS: usize> Worker<'_, C, N, JOBS> {
         B: FnOnce(Worker<'_, C, N, JOBS>) -> RB + Send,
         RB: Send,
     {
-        self.0.join_context(|_| a(Worker(self.0)), |_| b(Self::here()), false)
+        self.0
+            .join_context(|_| a(Worker(self.0)), |_| b(Self::here()), false)
     }
 
     fn here() -> Self {

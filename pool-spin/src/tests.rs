@@ -47,7 +47,9 @@ fn with_workers<const N: usize, const JOBS: usize>(
 #[test]
 fn smoke() {
     static POOL: Pool<HostCore, 2, 64> = Pool::new();
-    with_workers(&POOL, || assert_eq!(POOL.install(|core| fib(core, 16)), 987));
+    with_workers(&POOL, || {
+        assert_eq!(POOL.install(|core| fib(core, 16)), 987)
+    });
 }
 
 /// Bug 11 of the collection: less searching exposed a deadlock. So with no rounds at all, too.
@@ -86,7 +88,13 @@ fn both_closures_run_at_the_same_time() {
 fn bad_workers_are_typed_errors() {
     static POOL: Pool<HostCore, 1, 64> = Pool::new();
     let error = POOL.run_worker(1).unwrap_err();
-    assert_eq!(error, RunError::UnknownWorker(UnknownWorker { index: 1, workers: 1 }));
+    assert_eq!(
+        error,
+        RunError::UnknownWorker(UnknownWorker {
+            index: 1,
+            workers: 1
+        })
+    );
     with_workers(&POOL, || {
         POOL.install(|_| assert_eq!(POOL.run_worker(0), Err(RunError::AlreadyWorker)));
         assert_eq!(POOL.run_worker(0), Err(RunError::Taken));

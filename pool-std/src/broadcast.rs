@@ -79,7 +79,9 @@ pub(crate) fn broadcast_on<R: Send>(
 ) -> Vec<R> {
     // SAFETY: 1. this thread stays the worker until the call returns.
     let owner = unsafe { WorkerThread::current() };
-    let results: Vec<_> = (0..registry.num_workers()).map(|_| Mutex::new(None)).collect();
+    let results: Vec<_> = (0..registry.num_workers())
+        .map(|_| Mutex::new(None))
+        .collect();
     let scope = ScopeCore::<Std>::new(owner, registry);
     scope.complete(owner, || {
         let jobs = results.iter().map(|result| {
@@ -120,7 +122,10 @@ pub(crate) fn spawn_broadcast_on(
 /// Makes a job for each worker, and queues them.
 pub(crate) fn inject_with(registry: &Registry, job: impl FnMut() -> JobRef) {
     let mut job = job;
-    inject(registry, (0..registry.num_workers()).map(|_| job()).collect());
+    inject(
+        registry,
+        (0..registry.num_workers()).map(|_| job()).collect(),
+    );
 }
 
 /// Queues one job on each worker. All of them are made before, since making one may panic.

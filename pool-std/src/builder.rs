@@ -17,8 +17,11 @@ use crate::{
 };
 
 /// As many as the counters of `sleep-core` can count on this target.
-pub(crate) const MAX_THREADS: usize =
-    if cfg!(target_has_atomic = "64") { u16::MAX as usize } else { u8::MAX as usize };
+pub(crate) const MAX_THREADS: usize = if cfg!(target_has_atomic = "64") {
+    u16::MAX as usize
+} else {
+    u8::MAX as usize
+};
 
 /// What a worker needs on its stack beside the jobs' own needs.
 const MIN_STACK_SIZE: usize = 16 * 1024;
@@ -234,19 +237,26 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 
     fn checked_num_threads(&self) -> Result<usize, BuildError> {
-        let requested =
-            if self.num_threads > 0 { self.num_threads } else { default_num_threads() };
+        let requested = if self.num_threads > 0 {
+            self.num_threads
+        } else {
+            default_num_threads()
+        };
         if requested > MAX_THREADS {
-            return Err(BuildError::TooManyThreads { requested, maximum: MAX_THREADS });
+            return Err(BuildError::TooManyThreads {
+                requested,
+                maximum: MAX_THREADS,
+            });
         }
         Ok(requested)
     }
 
     fn check_stack_size(&self) -> Result<(), BuildError> {
         match self.stack_size {
-            Some(requested) if requested < MIN_STACK_SIZE => {
-                Err(BuildError::StackTooSmall { requested, minimum: MIN_STACK_SIZE })
-            }
+            Some(requested) if requested < MIN_STACK_SIZE => Err(BuildError::StackTooSmall {
+                requested,
+                minimum: MIN_STACK_SIZE,
+            }),
             Some(requested) if requested > MAX_STACK_SIZE => Err(BuildError::Spawn {
                 index: 0,
                 source: io::Error::new(io::ErrorKind::OutOfMemory, "the stack is too large"),
@@ -257,8 +267,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
 
     fn registry(&mut self, num_threads: usize) -> Result<Arc<Registry>, BuildError> {
         let clock = || self.measure_time.then(WorkerClock::new);
-        let slots: Box<[_]> =
-            (0..num_threads).map(|_| Slot::new(StdParker::new(self.parker, clock()))).collect();
+        let slots: Box<[_]> = (0..num_threads)
+            .map(|_| Slot::new(StdParker::new(self.parker, clock())))
+            .collect();
         let workers: Box<[_]> = (0..num_threads)
             .map(|_| WorkerShared::new(Deque::growable(self.order), Queue::new(), Queue::new()))
             .collect();
@@ -275,7 +286,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     fn start_thread(&mut self, registry: &Arc<Registry>, index: usize) -> io::Result<()> {
         let name = self.thread_name.as_mut().map(|name| name(index));
         let index = registry.worker(index).expect("counted");
-        self.spawn.spawn(ThreadBuilder::new(registry, index, name, self.stack_size))
+        self.spawn
+            .spawn(ThreadBuilder::new(registry, index, name, self.stack_size))
     }
 }
 

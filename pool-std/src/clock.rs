@@ -55,7 +55,11 @@ impl WorkerClock {
         let current = usize::from(self.activity.load(Ordering::Relaxed));
         totals[current] += self.now().saturating_sub(since);
         let [active, idle, asleep] = totals.map(Duration::from_nanos);
-        WorkerTimes { active, idle, asleep }
+        WorkerTimes {
+            active,
+            idle,
+            asleep,
+        }
     }
 }
 

@@ -15,7 +15,10 @@ pub struct FnContext {
 impl FnContext {
     #[inline]
     pub(crate) fn new(migrated: bool) -> Self {
-        Self { migrated, thread: PhantomData }
+        Self {
+            migrated,
+            thread: PhantomData,
+        }
     }
 
     /// True if the closure runs on another thread than the one that called `join_context`: it was
@@ -49,5 +52,9 @@ pub fn yield_local() -> Option<Yield> {
 fn yield_with(run_one: impl FnOnce(&WorkerThread) -> bool) -> Option<Yield> {
     // SAFETY: 1. it is used at once.
     let worker = unsafe { WorkerThread::current() }?;
-    Some(if run_one(worker) { Yield::Executed } else { Yield::Idle })
+    Some(if run_one(worker) {
+        Yield::Executed
+    } else {
+        Yield::Idle
+    })
 }

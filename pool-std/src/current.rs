@@ -35,7 +35,10 @@ pub(crate) fn adopt(registry: &Arc<Registry>) -> Result<(), BuildError> {
     ADOPTED.with(|adopted| {
         // SAFETY: 1. the box stays until the thread ends, and leaves before it goes.
         unsafe { worker.enter() };
-        *adopted.borrow_mut() = Some(Adopted { worker, _registry: registry.clone() });
+        *adopted.borrow_mut() = Some(Adopted {
+            worker,
+            _registry: registry.clone(),
+        });
     });
     Ok(())
 }
@@ -58,7 +61,10 @@ pub(crate) fn run_until_terminated(registry: &Arc<Registry>) -> bool {
 /// Takes back an adoption of this thread by a pool that could not be built.
 pub(crate) fn release(registry: &Arc<Registry>) {
     ADOPTED.with_borrow_mut(|adopted| {
-        if adopted.as_ref().is_some_and(|adopted| Arc::ptr_eq(&adopted._registry, registry)) {
+        if adopted
+            .as_ref()
+            .is_some_and(|adopted| Arc::ptr_eq(&adopted._registry, registry))
+        {
             *adopted = None;
         }
     });

@@ -37,14 +37,20 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooManyThreads { requested, maximum } => {
-                write!(f, "{requested} threads requested, at most {maximum} are possible")
+                write!(
+                    f,
+                    "{requested} threads requested, at most {maximum} are possible"
+                )
             }
             Self::StackTooSmall { requested, minimum } => write!(
                 f,
                 "a stack of {requested} bytes is too small for a worker, which needs {minimum}"
             ),
             Self::Spawn { index, source } => {
-                write!(f, "the thread of worker {index} could not be started: {source}")
+                write!(
+                    f,
+                    "the thread of worker {index} could not be started: {source}"
+                )
             }
             Self::GlobalPoolAlreadyInitialized => {
                 f.write_str("the global thread pool has already been initialized")

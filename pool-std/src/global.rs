@@ -13,15 +13,15 @@ use crate::{
 static GLOBAL: OnceLock<ThreadPool> = OnceLock::new();
 
 /// Builds the global pool if there is none, or says that there is.
-pub(crate) fn initialize<S: ThreadSpawn>(
-    builder: ThreadPoolBuilder<S>,
-) -> Result<(), BuildError> {
+pub(crate) fn initialize<S: ThreadSpawn>(builder: ThreadPoolBuilder<S>) -> Result<(), BuildError> {
     let mut result = Err(BuildError::GlobalPoolAlreadyInitialized);
     let mut builder = Some(builder);
     // `get_or_try_init` is not stable; a failed build leaves a panic-free way out through a
     // second cell.
     static BUILDING: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let _building = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _building = BUILDING
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     if GLOBAL.get().is_none() {
         result = builder.take().expect("taken once").build().map(|pool| {
             let fresh = GLOBAL.set(pool).is_ok();
@@ -60,9 +60,7 @@ pub(crate) fn current_registry() -> Arc<Registry> {
 
 /// Runs a closure on the worker that this thread is, or else on one of the global pool.
 #[inline]
-pub(crate) fn in_worker<R: Send>(
-    closure: impl FnOnce(&WorkerThread, bool) -> R + Send,
-) -> R {
+pub(crate) fn in_worker<R: Send>(closure: impl FnOnce(&WorkerThread, bool) -> R + Send) -> R {
     // SAFETY: 1. the thread stays the worker at least until the closure returns.
     match unsafe { WorkerThread::current() } {
         Some(worker) => closure(worker, false),

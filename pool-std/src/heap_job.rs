@@ -51,8 +51,7 @@ pub(crate) unsafe fn push_or_inject(registry: &Registry, job: JobRef) {
 /// The reference must not outlive the caller's stay on the worker.
 pub(crate) fn current_worker_of<'a>(registry: &Registry) -> Option<&'a WorkerThread> {
     // SAFETY: callers use it at once, while the thread is still the worker.
-    unsafe { WorkerThread::current() }
-        .filter(|worker| std::ptr::eq(worker.registry(), registry))
+    unsafe { WorkerThread::current() }.filter(|worker| std::ptr::eq(worker.registry(), registry))
 }
 
 /// Spawns a closure on a pool, which stays alive until it has been run. Its panic goes to the

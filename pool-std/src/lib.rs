@@ -1,5 +1,9 @@
 #![doc = include_str!("../README.md")]
-#![deny(missing_docs, unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
+#![deny(
+    missing_docs,
+    unsafe_op_in_unsafe_fn,
+    clippy::undocumented_unsafe_blocks
+)]
 
 mod broadcast;
 mod builder;
@@ -29,9 +33,7 @@ pub use join::{join, join_context};
 pub use parker::ParkerKind;
 pub use pool::ThreadPool;
 pub use pool_core::{IdlePolicy, Relax};
-pub use scope::{
-    Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo,
-};
+pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
 pub use spawn::{spawn, spawn_fifo};
 pub use thread::ThreadBuilder;
 

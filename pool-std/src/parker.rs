@@ -30,7 +30,11 @@ pub enum ParkerKind {
 impl Default for ParkerKind {
     fn default() -> Self {
         // Miri does not run raw system calls.
-        if cfg!(miri) { Self::Condvar } else { Self::Futex }
+        if cfg!(miri) {
+            Self::Condvar
+        } else {
+            Self::Futex
+        }
     }
 }
 
@@ -81,7 +85,10 @@ pub struct StdParker {
 
 impl StdParker {
     pub(crate) fn new(kind: ParkerKind, clock: Option<WorkerClock>) -> Self {
-        Self { parker: OsParker::new(kind), clock }
+        Self {
+            parker: OsParker::new(kind),
+            clock,
+        }
     }
 
     pub(crate) fn clock(&self) -> Option<&WorkerClock> {

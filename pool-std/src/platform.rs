@@ -127,9 +127,11 @@ impl Waiter for ThreadWaiter {
     fn current() -> Self {
         // While a thread ends, its thread-locals may be gone: then a parker for this once, which
         // `park` cannot find; it returns early and the waiter spins.
-        Self(WAITER.try_with(Arc::clone).unwrap_or_else(|_| {
-            Arc::new(OsParker::new(ParkerKind::default()))
-        }))
+        Self(
+            WAITER
+                .try_with(Arc::clone)
+                .unwrap_or_else(|_| Arc::new(OsParker::new(ParkerKind::default()))),
+        )
     }
 
     fn park() {

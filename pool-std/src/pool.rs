@@ -61,14 +61,12 @@ impl ThreadPool {
         RA: Send,
         RB: Send,
     {
-        self.registry.in_worker(|worker, migrated| worker.join_context(|_| a(), |_| b(), migrated))
+        self.registry
+            .in_worker(|worker, migrated| worker.join_context(|_| a(), |_| b(), migrated))
     }
 
     /// [`scope`](crate::scope()) on this pool.
-    pub fn scope<'scope, R: Send>(
-        &self,
-        body: impl FnOnce(&Scope<'scope>) -> R + Send,
-    ) -> R {
+    pub fn scope<'scope, R: Send>(&self, body: impl FnOnce(&Scope<'scope>) -> R + Send) -> R {
         self.install(|| scope::scope(body))
     }
 
@@ -86,10 +84,7 @@ impl ThreadPool {
     }
 
     /// [`in_place_scope_fifo`](crate::in_place_scope_fifo) whose jobs run on this pool.
-    pub fn in_place_scope_fifo<'scope, R>(
-        &self,
-        body: impl FnOnce(&ScopeFifo<'scope>) -> R,
-    ) -> R {
+    pub fn in_place_scope_fifo<'scope, R>(&self, body: impl FnOnce(&ScopeFifo<'scope>) -> R) -> R {
         scope::in_place_scope_fifo_on(&self.registry, body)
     }
 
@@ -149,7 +144,10 @@ impl ThreadPool {
     #[must_use]
     pub fn worker_times(&self) -> Option<Vec<WorkerTimes>> {
         let slots = self.registry.sleep().slots();
-        slots.iter().map(|slot| slot.parker().clock().map(|clock| clock.times())).collect()
+        slots
+            .iter()
+            .map(|slot| slot.parker().clock().map(|clock| clock.times()))
+            .collect()
     }
 
     /// Lets the workers finish what was spawned, and waits until their threads have ended.

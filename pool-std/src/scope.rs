@@ -64,7 +64,9 @@ struct ScopeBase<'scope> {
 /// ```
 pub fn scope<'scope, R: Send>(body: impl FnOnce(&Scope<'scope>) -> R + Send) -> R {
     in_worker(|worker, _| {
-        let scope = Scope { base: ScopeBase::new(Some(worker), current_registry()) };
+        let scope = Scope {
+            base: ScopeBase::new(Some(worker), current_registry()),
+        };
         scope.base.core.complete(Some(worker), || body(&scope))
     })
 }
@@ -94,7 +96,9 @@ pub(crate) fn in_place_scope_on<'scope, R>(
 ) -> R {
     // SAFETY: 1. this thread stays the worker until the call returns.
     let owner = unsafe { WorkerThread::current() };
-    let scope = Scope { base: ScopeBase::new(owner, registry.clone()) };
+    let scope = Scope {
+        base: ScopeBase::new(owner, registry.clone()),
+    };
     scope.base.core.complete(owner, || body(&scope))
 }
 
@@ -110,7 +114,11 @@ pub(crate) fn in_place_scope_fifo_on<'scope, R>(
 
 impl<'scope> ScopeBase<'scope> {
     fn new(owner: Option<&WorkerThread>, registry: Arc<Registry>) -> Self {
-        Self { core: ScopeCore::new(owner, &registry), registry, marker: PhantomData }
+        Self {
+            core: ScopeCore::new(owner, &registry),
+            registry,
+            marker: PhantomData,
+        }
     }
 }
 
@@ -152,9 +160,13 @@ impl<'scope> Scope<'scope> {
             let body = body.clone();
             // SAFETY: 1. it is queued at once.
             unsafe {
-                job_of(self, |scope| &scope.base, move |scope: &Self| {
-                    body(scope, BroadcastContext::here());
-                })
+                job_of(
+                    self,
+                    |scope| &scope.base,
+                    move |scope: &Self| {
+                        body(scope, BroadcastContext::here());
+                    },
+                )
             }
         });
     }
@@ -162,8 +174,13 @@ impl<'scope> Scope<'scope> {
 
 impl<'scope> ScopeFifo<'scope> {
     fn new(owner: Option<&WorkerThread>, registry: Arc<Registry>) -> Self {
-        let fifos = (0..registry.num_workers()).map(|_| JobFifo::new(Queue::new())).collect();
-        Self { base: ScopeBase::new(owner, registry), fifos }
+        let fifos = (0..registry.num_workers())
+            .map(|_| JobFifo::new(Queue::new()))
+            .collect();
+        Self {
+            base: ScopeBase::new(owner, registry),
+            fifos,
+        }
     }
 
     /// Spawns a job, which is given the scope so that it may spawn more.
@@ -194,9 +211,13 @@ impl<'scope> ScopeFifo<'scope> {
             let body = body.clone();
             // SAFETY: 1. it is queued at once.
             unsafe {
-                job_of(self, |scope| &scope.base, move |scope: &Self| {
-                    body(scope, BroadcastContext::here());
-                })
+                job_of(
+                    self,
+                    |scope| &scope.base,
+                    move |scope: &Self| {
+                        body(scope, BroadcastContext::here());
+                    },
+                )
             }
         });
     }
@@ -204,12 +225,16 @@ impl<'scope> ScopeFifo<'scope> {
 
 impl fmt::Debug for Scope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").field("registry", &self.base.registry).finish_non_exhaustive()
+        f.debug_struct("Scope")
+            .field("registry", &self.base.registry)
+            .finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for ScopeFifo<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScopeFifo").field("registry", &self.base.registry).finish_non_exhaustive()
+        f.debug_struct("ScopeFifo")
+            .field("registry", &self.base.registry)
+            .finish_non_exhaustive()
     }
 }

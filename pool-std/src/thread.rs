@@ -105,7 +105,12 @@ impl ThreadBuilder {
         stack_size: Option<usize>,
     ) -> Self {
         registry.data().thread_will_run();
-        Self { name, stack_size, index, registry: registry.clone() }
+        Self {
+            name,
+            stack_size,
+            index,
+            registry: registry.clone(),
+        }
     }
 
     /// The number of the worker.

@@ -74,7 +74,10 @@ pub struct AtomicCounters<W: Widths = DefaultWidths> {
 
 impl<W: Widths> AtomicCounters<W> {
     const JEC_SHIFT: u32 = {
-        assert!(W::JEC_BITS >= 1 && W::THREAD_BITS >= 1, "every counter needs a bit");
+        assert!(
+            W::JEC_BITS >= 1 && W::THREAD_BITS >= 1,
+            "every counter needs a bit"
+        );
         assert!(
             2 * W::THREAD_BITS + W::JEC_BITS <= Word::BITS,
             "two thread counters and the JEC must fit into one word"
@@ -129,7 +132,9 @@ impl<W: Widths> AtomicCounters<W> {
             // that gets sleepy next (`make_jec_sleepy`, `load`): with Relaxed that worker would
             // remember the new value and still not see the job. No Acquire: nothing of what other
             // threads wrote is read on the strength of this exchange.
-            match self.word.compare_exchange_weak(word, next, Ordering::Release, Ordering::Relaxed)
+            match self
+                .word
+                .compare_exchange_weak(word, next, Ordering::Release, Ordering::Relaxed)
             {
                 Ok(_) => return Counters::from_word(next),
                 Err(now) => word = now,
@@ -167,7 +172,10 @@ impl<W: Widths> AtomicCounters<W> {
     /// # Errors
     /// The counters as they are now, if they differ from `seen`.
     pub fn try_add_sleeping_thread(&self, seen: Counters<W>) -> Result<(), Counters<W>> {
-        debug_assert!(seen.sleeping() < seen.inactive(), "a thread sleeps that is not inactive");
+        debug_assert!(
+            seen.sleeping() < seen.inactive(),
+            "a thread sleeps that is not inactive"
+        );
         let next = seen.word + Self::ONE_SLEEPING;
         // Ordering: Relaxed. That a poster sees the count or the sleeper sees the job is the work
         // of the two fences in `Sleep`, which no ordering of this exchange could replace.
@@ -183,8 +191,14 @@ impl<W: Widths> AtomicCounters<W> {
         // Ordering: Relaxed. The slot's state hands the sleeper over; this is only the count.
         let old = self.word.fetch_sub(Self::ONE_SLEEPING, Ordering::Relaxed);
         let old = Counters::<W>::from_word(old);
-        debug_assert!(old.sleeping() > 0, "the sleeping count would underflow: {old:?}");
-        debug_assert!(old.sleeping() <= old.inactive(), "more sleeping than inactive: {old:?}");
+        debug_assert!(
+            old.sleeping() > 0,
+            "the sleeping count would underflow: {old:?}"
+        );
+        debug_assert!(
+            old.sleeping() <= old.inactive(),
+            "more sleeping than inactive: {old:?}"
+        );
     }
 
     /// Counts one more inactive thread: it has begun to look for work.
@@ -207,8 +221,14 @@ impl<W: Widths> AtomicCounters<W> {
         // Ordering: Relaxed; a caller that goes on to look for more work fences first.
         let old = self.word.fetch_sub(Self::ONE_INACTIVE, Ordering::Relaxed);
         let old = Counters::<W>::from_word(old);
-        debug_assert!(old.inactive() > 0, "the inactive count would underflow: {old:?}");
-        debug_assert!(old.sleeping() < old.inactive(), "a sleeping thread found work: {old:?}");
+        debug_assert!(
+            old.inactive() > 0,
+            "the inactive count would underflow: {old:?}"
+        );
+        debug_assert!(
+            old.sleeping() < old.inactive(),
+            "a sleeping thread found work: {old:?}"
+        );
         old.sleeping().min(Self::CASCADE)
     }
 }
@@ -233,7 +253,10 @@ pub struct Counters<W: Widths = DefaultWidths> {
 
 impl<W: Widths> Counters<W> {
     const fn from_word(word: Word) -> Self {
-        Self { word, widths: PhantomData }
+        Self {
+            word,
+            widths: PhantomData,
+        }
     }
 
     /// Threads that are asleep and that no waker has claimed yet.

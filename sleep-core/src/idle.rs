@@ -29,7 +29,11 @@ impl IdlePolicy {
     /// smaller one, the worker sleeps right after its sleepy search.
     #[must_use]
     pub const fn new(rounds_until_sleepy: u32, rounds_until_sleeping: u32, relax: Relax) -> Self {
-        Self { rounds_until_sleepy, rounds_until_sleeping, relax }
+        Self {
+            rounds_until_sleepy,
+            rounds_until_sleeping,
+            relax,
+        }
     }
 
     /// Fruitless searches before a worker gets sleepy.
@@ -88,7 +92,11 @@ pub(crate) enum Step {
 
 impl IdleState {
     pub(crate) fn new(worker: WorkerIndex) -> Self {
-        Self { worker, rounds: 0, sleepy: None }
+        Self {
+            worker,
+            rounds: 0,
+            sleepy: None,
+        }
     }
 
     pub(crate) fn next_step(&mut self, policy: IdlePolicy) -> Step {

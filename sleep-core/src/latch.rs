@@ -84,7 +84,9 @@ impl CoreLatch {
         // the setter that reads SLEEPING (Acquire in `set`) must find that slot open. With
         // Relaxed it could find it closed, wake nobody, and the waiter would park for good.
         // Relaxed on failure: that can only mean SET, which `probe` reads again.
-        self.state.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed).is_ok()
+        self.state
+            .compare_exchange(from, to, Ordering::Release, Ordering::Relaxed)
+            .is_ok()
     }
 
     /// Sets the latch. True if the waiter sleeps and the caller must wake it, with

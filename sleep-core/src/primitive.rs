@@ -12,10 +12,10 @@ pub(crate) use loom::{
 
 #[cfg(not(loom))]
 pub(crate) use core::hint::spin_loop;
-#[cfg(all(not(loom), target_has_atomic = "64"))]
-pub(crate) use portable_atomic::AtomicU64 as AtomicWord;
 #[cfg(all(not(loom), not(target_has_atomic = "64")))]
 pub(crate) use portable_atomic::AtomicU32 as AtomicWord;
+#[cfg(all(not(loom), target_has_atomic = "64"))]
+pub(crate) use portable_atomic::AtomicU64 as AtomicWord;
 #[cfg(not(loom))]
 pub(crate) use portable_atomic::{AtomicU8, Ordering, fence};
 

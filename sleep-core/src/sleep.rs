@@ -71,7 +71,11 @@ pub struct TooManyWorkers {
 
 impl fmt::Display for TooManyWorkers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} workers requested, at most {} are possible", self.requested, self.maximum)
+        write!(
+            f,
+            "{} workers requested, at most {} are possible",
+            self.requested, self.maximum
+        )
     }
 }
 
@@ -175,7 +179,11 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Sleep<P, S, W> {
     /// [`UnknownWorker`] if there are not so many.
     pub fn worker(&self, index: usize) -> Result<WorkerIndex, UnknownWorker> {
         let workers = self.slots().len();
-        if index < workers { Ok(WorkerIndex(index)) } else { Err(UnknownWorker { index, workers }) }
+        if index < workers {
+            Ok(WorkerIndex(index))
+        } else {
+            Err(UnknownWorker { index, workers })
+        }
     }
 
     /// The workers' slots, in their order.
@@ -374,7 +382,11 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Sleep<P, S, W> {
 
     #[cold]
     fn wake_for_jobs(&self, counters: Counters<W>, count: usize, queue_was_empty: bool) {
-        let helped = if queue_was_empty { counters.awake_but_idle() } else { 0 };
+        let helped = if queue_was_empty {
+            counters.awake_but_idle()
+        } else {
+            0
+        };
         self.wake_any(count.saturating_sub(helped).min(counters.sleeping()));
     }
 

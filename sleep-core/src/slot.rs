@@ -113,6 +113,9 @@ impl<P: fmt::Debug> fmt::Debug for Slot<P> {
             ASLEEP => "ASLEEP",
             _ => "WAKING",
         };
-        f.debug_struct("Slot").field("state", &state).field("parker", &self.line.parker).finish()
+        f.debug_struct("Slot")
+            .field("state", &state)
+            .field("parker", &self.line.parker)
+            .finish()
     }
 }

@@ -23,7 +23,10 @@ pub(crate) struct TestParker {
 
 impl TestParker {
     pub(crate) fn new() -> Self {
-        Self { token: Mutex::new(false), available: Condvar::new() }
+        Self {
+            token: Mutex::new(false),
+            available: Condvar::new(),
+        }
     }
 }
 
@@ -83,7 +86,9 @@ impl<W: Widths> Pool<W> {
     }
 
     fn take(&self) -> bool {
-        self.pending.fetch_update(Relaxed, Relaxed, |pending| pending.checked_sub(1)).is_ok()
+        self.pending
+            .fetch_update(Relaxed, Relaxed, |pending| pending.checked_sub(1))
+            .is_ok()
     }
 
     fn work(&self, index: usize) {
@@ -97,7 +102,8 @@ impl<W: Widths> Pool<W> {
                 self.done.unpark();
                 idle = self.sleep.start_looking(worker);
             } else {
-                self.sleep.no_work_found(&mut idle, latch, || self.has_work());
+                self.sleep
+                    .no_work_found(&mut idle, latch, || self.has_work());
             }
         }
         self.sleep.work_found(|| self.has_work());

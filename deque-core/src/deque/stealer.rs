@@ -94,7 +94,11 @@ impl<H: Handle> Stealer<H> {
             stolen = self.steal_into(destination, top, 1);
             total += stolen.success().unwrap_or(0);
         }
-        if total > 0 { Steal::Success(total) } else { stolen }
+        if total > 0 {
+            Steal::Success(total)
+        } else {
+            stolen
+        }
     }
 
     /// As [`steal_batch`](Self::steal_batch), but returns the oldest element of the batch and
@@ -153,6 +157,8 @@ impl<H: Handle> Stealer<H> {
 
 impl<H: Handle> fmt::Debug for Stealer<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stealer").field("deque", &*self.deque).finish()
+        f.debug_struct("Stealer")
+            .field("deque", &*self.deque)
+            .finish()
     }
 }

@@ -48,14 +48,28 @@ pub struct Fixed<T: Element, const CAPACITY: usize> {
 impl<T: Element, const CAPACITY: usize> Fixed<T, CAPACITY> {
     #[cfg(not(loom))]
     pub(super) const fn new() -> Self {
-        const { assert!(CAPACITY.is_power_of_two(), "the capacity must be a power of two") };
-        Self { slots: [const { <SlotOf<T> as Slot>::VACANT }; CAPACITY] }
+        const {
+            assert!(
+                CAPACITY.is_power_of_two(),
+                "the capacity must be a power of two"
+            )
+        };
+        Self {
+            slots: [const { <SlotOf<T> as Slot>::VACANT }; CAPACITY],
+        }
     }
 
     #[cfg(loom)]
     pub(super) fn new() -> Self {
-        const { assert!(CAPACITY.is_power_of_two(), "the capacity must be a power of two") };
-        Self { slots: core::array::from_fn(|_| SlotOf::<T>::vacant()) }
+        const {
+            assert!(
+                CAPACITY.is_power_of_two(),
+                "the capacity must be a power of two"
+            )
+        };
+        Self {
+            slots: core::array::from_fn(|_| SlotOf::<T>::vacant()),
+        }
     }
 }
 

@@ -38,7 +38,11 @@ impl<H: Handle> Worker<H> {
             return Err(AlreadyOwned);
         }
         let slots = Cell::new(NonNull::from(deque.shared.storage.buffer().slots));
-        Ok(Self { deque, slots, not_sync: PhantomData })
+        Ok(Self {
+            deque,
+            slots,
+            not_sync: PhantomData,
+        })
     }
 
     /// The deque.
@@ -72,7 +76,12 @@ impl<H: Handle> Worker<H> {
         debug_assert!(slots.len().is_power_of_two());
         // SAFETY: the ring is not empty (an index is asked for only when there is room for it or
         // an element at it), the masked index is within it, and it lives as long as the deque.
-        unsafe { slots.cast::<SlotOf<H::Element>>().add(index & (slots.len() - 1)).as_ref() }
+        unsafe {
+            slots
+                .cast::<SlotOf<H::Element>>()
+                .add(index & (slots.len() - 1))
+                .as_ref()
+        }
     }
 
     /// Adds an element.
@@ -196,7 +205,11 @@ impl<H: Handle> Worker<H> {
         while room > 0 && !self.has_room(bottom, room) {
             room /= 2;
         }
-        Reserved { worker: self, bottom, room }
+        Reserved {
+            worker: self,
+            bottom,
+            room,
+        }
     }
 }
 
@@ -219,7 +232,9 @@ impl<H: Handle> Drop for Worker<H> {
 
 impl<H: Handle> fmt::Debug for Worker<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Worker").field("deque", &*self.deque).finish()
+        f.debug_struct("Worker")
+            .field("deque", &*self.deque)
+            .finish()
     }
 }
 
@@ -235,7 +250,9 @@ impl<H: Handle> Reserved<'_, H> {
     /// Writes words into the free slot number `offset`; nobody sees them yet.
     pub(super) fn write(&self, offset: usize, words: <H::Element as Element>::Words) {
         debug_assert!(offset < self.room);
-        self.worker.slot(self.bottom.wrapping_add(offset)).store(words);
+        self.worker
+            .slot(self.bottom.wrapping_add(offset))
+            .store(words);
     }
 
     /// The first `count` slots become elements.

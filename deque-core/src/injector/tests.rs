@@ -53,16 +53,21 @@ mod threads {
         const PRODUCERS: usize = 3;
         let queue = Injector::new();
         let taken = Taken::new(PRODUCERS * MANY);
-        with_thieves(3, || queue.steal(), |element: usize| taken.note(element), || {
-            thread::scope(|scope| {
-                for producer in 0..PRODUCERS {
-                    let queue = &queue;
-                    scope.spawn(move || {
-                        (0..MANY).for_each(|number| queue.push(producer * MANY + number));
-                    });
-                }
-            });
-        });
+        with_thieves(
+            3,
+            || queue.steal(),
+            |element: usize| taken.note(element),
+            || {
+                thread::scope(|scope| {
+                    for producer in 0..PRODUCERS {
+                        let queue = &queue;
+                        scope.spawn(move || {
+                            (0..MANY).for_each(|number| queue.push(producer * MANY + number));
+                        });
+                    }
+                });
+            },
+        );
         taken.assert_all();
         assert!(queue.is_empty());
     }

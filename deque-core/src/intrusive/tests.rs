@@ -72,20 +72,25 @@ mod threads {
             // SAFETY: it came from a box and was stolen once.
             taken.note(unsafe { Box::from_raw(node.0.as_ptr()) }.into_value());
         };
-        with_thieves(3, || queue.steal_raw().map(NodePointer), take, || {
-            thread::scope(|scope| {
-                for producer in 0..PRODUCERS {
-                    let queue = &queue;
-                    scope.spawn(move || {
-                        for number in 0..MANY {
-                            let node = Box::new(Node::new(producer * MANY + number));
-                            // SAFETY: 1. and 2. nobody else has the node until it is stolen.
-                            unsafe { queue.push_raw(NonNull::from(Box::leak(node))) };
-                        }
-                    });
-                }
-            });
-        });
+        with_thieves(
+            3,
+            || queue.steal_raw().map(NodePointer),
+            take,
+            || {
+                thread::scope(|scope| {
+                    for producer in 0..PRODUCERS {
+                        let queue = &queue;
+                        scope.spawn(move || {
+                            for number in 0..MANY {
+                                let node = Box::new(Node::new(producer * MANY + number));
+                                // SAFETY: 1. and 2. nobody else has the node until it is stolen.
+                                unsafe { queue.push_raw(NonNull::from(Box::leak(node))) };
+                            }
+                        });
+                    }
+                });
+            },
+        );
         taken.assert_all();
     }
 

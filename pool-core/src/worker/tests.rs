@@ -17,8 +17,7 @@ fn fib(worker: &WorkerThread<Test>, n: u32) -> u32 {
     }
     // SAFETY: 1. they are used at once. The closures may run on other workers.
     let current = || unsafe { WorkerThread::<Test>::current() }.unwrap();
-    let (a, b) =
-        worker.join_context(|_| fib(current(), n - 1), |_| fib(current(), n - 2), false);
+    let (a, b) = worker.join_context(|_| fib(current(), n - 1), |_| fib(current(), n - 2), false);
     a + b
 }
 
@@ -26,7 +25,9 @@ fn fib(worker: &WorkerThread<Test>, n: u32) -> u32 {
 fn smoke() {
     let n = if cfg!(miri) { 6 } else { 18 };
     for workers in 1..=3 {
-        let result = with_pool(workers, |registry| registry.in_worker(|worker, _| fib(worker, n)));
+        let result = with_pool(workers, |registry| {
+            registry.in_worker(|worker, _| fib(worker, n))
+        });
         assert_eq!(result, if n == 6 { 8 } else { 2584 });
     }
 }
@@ -56,7 +57,11 @@ fn a_queued_job_is_stolen_under_a_long_leaf() {
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
             let barrier = Barrier::new(2);
             let (a, b) = registry.in_worker(|worker, _| {
-                worker.join_context(|_| barrier.wait().is_leader(), |_| barrier.wait().is_leader(), false)
+                worker.join_context(
+                    |_| barrier.wait().is_leader(),
+                    |_| barrier.wait().is_leader(),
+                    false,
+                )
             });
             assert!(a ^ b);
         }
@@ -83,9 +88,7 @@ fn a_closure_is_told_exactly_whether_it_migrated() {
 #[test]
 fn panics_in_join() {
     with_pool(2, |registry| {
-        for (a, b, expected) in
-            [(true, false, "a"), (false, true, "b"), (true, true, "a")]
-        {
+        for (a, b, expected) in [(true, false, "a"), (false, true, "b"), (true, true, "a")] {
             let ended = AtomicUsize::new(0);
             let run = |name: &'static str, fails: bool| {
                 ended.fetch_add(1, SeqCst);
@@ -100,7 +103,11 @@ fn panics_in_join() {
             }))
             .unwrap_err();
             assert_eq!(*panic.downcast::<&str>().unwrap(), expected);
-            assert_eq!(ended.load(SeqCst), 2, "both have ended before the panic goes on");
+            assert_eq!(
+                ended.load(SeqCst),
+                2,
+                "both have ended before the panic goes on"
+            );
         }
     });
 }
@@ -150,7 +157,10 @@ fn a_broadcast_reaches_sleeping_workers() {
         // SAFETY: both stay until the caller has waited for every latch.
         unsafe {
             registry.inject_broadcast(
-                nodes.iter_mut().zip(jobs).map(|(node, job)| (NonNull::from(node), job.as_job_ref())),
+                nodes
+                    .iter_mut()
+                    .zip(jobs)
+                    .map(|(node, job)| (NonNull::from(node), job.as_job_ref())),
             );
         }
     }
@@ -160,13 +170,16 @@ fn a_broadcast_reaches_sleeping_workers() {
             let jobs: Vec<_> = (0..3)
                 .map(|_| {
                     // SAFETY: 1. it is used at once.
-                    let index =
-                        |_| unsafe { WorkerThread::<Test>::current() }.unwrap().index().get();
+                    let index = |_| {
+                        unsafe { WorkerThread::<Test>::current() }
+                            .unwrap()
+                            .index()
+                            .get()
+                    };
                     StackJob::<Test, _, _, _>::new(index, BlockingLatch::<Test>::new())
                 })
                 .collect();
-            let mut nodes: Vec<_> =
-                (0..3).map(|_| <Test as Platform>::Queue::node()).collect();
+            let mut nodes: Vec<_> = (0..3).map(|_| <Test as Platform>::Queue::node()).collect();
             run(&jobs, registry, &mut nodes);
             for (index, job) in jobs.iter().enumerate() {
                 job.latch().wait();
@@ -186,7 +199,10 @@ fn stampede_of_calls_from_outside() {
             for _ in 0..threads {
                 scope.spawn(|| {
                     for call in 0..calls {
-                        assert_eq!(registry.in_worker(|_, migrated| (call, migrated)), (call, true));
+                        assert_eq!(
+                            registry.in_worker(|_, migrated| (call, migrated)),
+                            (call, true)
+                        );
                     }
                 });
             }
@@ -199,7 +215,9 @@ fn there_is_one_of_each_worker() {
     with_pool(1, |registry| {
         registry.in_worker(|worker, _| {
             // SAFETY: 1. the registry is held by the test.
-            assert!(unsafe { WorkerThread::new(registry.as_ref().into(), worker.index()) }.is_none());
+            assert!(
+                unsafe { WorkerThread::new(registry.as_ref().into(), worker.index()) }.is_none()
+            );
         });
         assert!(registry.worker(1).is_err());
     });

@@ -12,7 +12,10 @@ pub(crate) struct CondvarParker {
 
 impl CondvarParker {
     pub(crate) const fn new() -> Self {
-        Self { token: Mutex::new(false), available: Condvar::new() }
+        Self {
+            token: Mutex::new(false),
+            available: Condvar::new(),
+        }
     }
 }
 

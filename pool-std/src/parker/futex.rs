@@ -19,7 +19,9 @@ pub(crate) struct FutexParker {
 
 impl FutexParker {
     pub(crate) const fn new() -> Self {
-        Self { state: AtomicU32::new(EMPTY) }
+        Self {
+            state: AtomicU32::new(EMPTY),
+        }
     }
 }
 

@@ -18,11 +18,17 @@ fn smoke() {
     counters.add_inactive_thread();
     counters.add_inactive_thread();
     let seen = counters.load();
-    assert_eq!((seen.inactive(), seen.sleeping(), seen.awake_but_idle()), (2, 0, 2));
+    assert_eq!(
+        (seen.inactive(), seen.sleeping(), seen.awake_but_idle()),
+        (2, 0, 2)
+    );
 
     counters.try_add_sleeping_thread(seen).unwrap();
     let now = counters.try_add_sleeping_thread(seen).unwrap_err();
-    assert_eq!((now.inactive(), now.sleeping(), now.awake_but_idle()), (2, 1, 1));
+    assert_eq!(
+        (now.inactive(), now.sleeping(), now.awake_but_idle()),
+        (2, 1, 1)
+    );
 
     assert_eq!(counters.sub_inactive_thread(), 1);
     counters.sub_sleeping_thread();
@@ -37,11 +43,19 @@ fn posting_makes_odd_and_getting_sleepy_makes_even() {
 
     let first = counters.increment_jec_if_sleepy().jec();
     assert!(!first.is_sleepy());
-    assert_eq!(counters.increment_jec_if_sleepy().jec(), first, "a second post changes nothing");
+    assert_eq!(
+        counters.increment_jec_if_sleepy().jec(),
+        first,
+        "a second post changes nothing"
+    );
 
     let sleepy = counters.make_jec_sleepy();
     assert!(sleepy.is_sleepy());
-    assert_eq!(counters.make_jec_sleepy(), sleepy, "a second sleepy worker shares the value");
+    assert_eq!(
+        counters.make_jec_sleepy(),
+        sleepy,
+        "a second sleepy worker shares the value"
+    );
     assert_ne!(counters.increment_jec_if_sleepy().jec(), sleepy);
 }
 
@@ -97,7 +111,16 @@ enum Operation {
 
 fn operation() -> impl Strategy<Value = Operation> {
     use Operation::*;
-    prop::sample::select(&[Post, GetSleepy, AddInactive, SubInactive, AddSleeping, SubSleeping][..])
+    prop::sample::select(
+        &[
+            Post,
+            GetSleepy,
+            AddInactive,
+            SubInactive,
+            AddSleeping,
+            SubSleeping,
+        ][..],
+    )
 }
 
 /// The same counters, unpacked.
@@ -142,7 +165,10 @@ fn agrees_with_model<W: Widths>(operations: &[Operation]) {
         }
         let now = counters.load();
         assert_eq!(now.jec().0, model.jec);
-        assert_eq!((now.inactive(), now.sleeping()), (model.inactive, model.sleeping));
+        assert_eq!(
+            (now.inactive(), now.sleeping()),
+            (model.inactive, model.sleeping)
+        );
     }
 }
 

@@ -149,7 +149,10 @@ mod threads {
             asked = true;
             true
         });
-        assert!(asked, "the JEC has the value that the first worker remembers");
+        assert!(
+            asked,
+            "the JEC has the value that the first worker remembers"
+        );
     }
 
     #[test]
@@ -202,7 +205,9 @@ mod threads {
     #[test]
     fn idle_workers_are_counted_on_before_sleepers_are_woken() {
         let sleep: Sleep<TestParker, _> = Sleep::new(
-            (0..3).map(|_| Slot::new(TestParker::new())).collect::<Box<[_]>>(),
+            (0..3)
+                .map(|_| Slot::new(TestParker::new()))
+                .collect::<Box<[_]>>(),
             IdlePolicy::IMMEDIATE,
         )
         .unwrap();
@@ -212,7 +217,11 @@ mod threads {
         sleep.no_work_found(&mut sleeper, &latch, || false);
         sleep.no_work_found(&mut sleeper, &latch, || {
             sleep.new_injected_jobs(1, true);
-            assert_eq!(sleep.counters().sleeping(), 1, "the idle worker will find the job");
+            assert_eq!(
+                sleep.counters().sleeping(),
+                1,
+                "the idle worker will find the job"
+            );
             sleep.new_injected_jobs(2, true);
             assert_eq!(sleep.counters().sleeping(), 0, "it will not find both");
             false
@@ -220,7 +229,11 @@ mod threads {
         sleep.no_work_found(&mut sleeper, &latch, || false);
         sleep.no_work_found(&mut sleeper, &latch, || {
             sleep.new_injected_jobs(1, false);
-            assert_eq!(sleep.counters().sleeping(), 0, "a backlog: idle workers do not suffice");
+            assert_eq!(
+                sleep.counters().sleeping(),
+                0,
+                "a backlog: idle workers do not suffice"
+            );
             false
         });
     }
@@ -229,10 +242,28 @@ mod threads {
     fn bad_sizes_and_indices_are_typed_errors() {
         let slots: Vec<_> = (0..16).map(|_| Slot::new(Never)).collect();
         let error = Sleep::<Never, _, JecOfOneBit>::from_slice(&slots, IdlePolicy::DEFAULT);
-        assert_eq!(error.unwrap_err(), TooManyWorkers { requested: 16, maximum: 15 });
+        assert_eq!(
+            error.unwrap_err(),
+            TooManyWorkers {
+                requested: 16,
+                maximum: 15
+            }
+        );
         let error = Sleep::<Never, _, JecOfOneBit>::new(slots, IdlePolicy::DEFAULT);
-        assert_eq!(error.unwrap_err(), TooManyWorkers { requested: 16, maximum: 15 });
+        assert_eq!(
+            error.unwrap_err(),
+            TooManyWorkers {
+                requested: 16,
+                maximum: 15
+            }
+        );
         let error = one_worker().worker(1);
-        assert_eq!(error.unwrap_err(), UnknownWorker { index: 1, workers: 1 });
+        assert_eq!(
+            error.unwrap_err(),
+            UnknownWorker {
+                index: 1,
+                workers: 1
+            }
+        );
     }
 }

@@ -9,7 +9,9 @@ use crate::Steal;
 type Elements = Vec<usize>;
 
 fn steal_all<S: Storage<usize>>(deque: &Deque<usize, S>, attempts: usize) -> Elements {
-    (0..attempts).filter_map(|_| deque.stealer().steal().success()).collect()
+    (0..attempts)
+        .filter_map(|_| deque.stealer().steal().success())
+        .collect()
 }
 
 /// The owner runs `own` against thieves that make `attempts` each; what is left is counted at
@@ -52,47 +54,72 @@ fn fixed(order: Order) -> Deque<usize, Fixed<usize, 2>> {
 #[test]
 fn pop_against_steal_of_the_last() {
     for order in [Order::Lifo, Order::Fifo] {
-        check(move || fixed(order), 1, &[1, 1], |worker| (0, pops(worker, 1)));
+        check(
+            move || fixed(order),
+            1,
+            &[1, 1],
+            |worker| (0, pops(worker, 1)),
+        );
     }
 }
 
 #[test]
 fn two_pops_against_two_thieves() {
-    check(|| fixed(Order::Lifo), 2, &[1, 1], |worker| (0, pops(worker, 2)));
+    check(
+        || fixed(Order::Lifo),
+        2,
+        &[1, 1],
+        |worker| (0, pops(worker, 2)),
+    );
 }
 
 #[test]
 fn push_pop_against_steals() {
     for order in [Order::Lifo, Order::Fifo] {
-        check(move || fixed(order), 1, &[2], |worker| {
-            worker.try_push(1).unwrap();
-            (1, pops(worker, 2))
-        });
+        check(
+            move || fixed(order),
+            1,
+            &[2],
+            |worker| {
+                worker.try_push(1).unwrap();
+                (1, pops(worker, 2))
+            },
+        );
     }
 }
 
 #[test]
 fn a_slot_is_not_overwritten_under_a_thief() {
-    check(|| fixed(Order::Lifo), 2, &[2], |worker| {
-        let mut taken = pops(worker, 1);
-        let pushed = match worker.try_push(2) {
-            Ok(()) => 1,
-            Err(Full(element)) => {
-                taken.push(element);
-                1
-            }
-        };
-        (pushed, taken)
-    });
+    check(
+        || fixed(Order::Lifo),
+        2,
+        &[2],
+        |worker| {
+            let mut taken = pops(worker, 1);
+            let pushed = match worker.try_push(2) {
+                Ok(()) => 1,
+                Err(Full(element)) => {
+                    taken.push(element);
+                    1
+                }
+            };
+            (pushed, taken)
+        },
+    );
 }
 
 #[test]
 fn growth_against_steal() {
     for order in [Order::Lifo, Order::Fifo] {
-        check(move || Deque::growable(order), 2, &[2], |worker| {
-            worker.push(2);
-            (1, pops(worker, 1))
-        });
+        check(
+            move || Deque::growable(order),
+            2,
+            &[2],
+            |worker| {
+                worker.push(2);
+                (1, pops(worker, 1))
+            },
+        );
     }
 }
 
@@ -109,8 +136,12 @@ fn batch_steal_against_pop_and_growth() {
                 thread::spawn(move || {
                     let own = Deque::growable(Order::Lifo);
                     let own = own.worker().unwrap();
-                    let mut taken: Elements =
-                        deque.stealer().steal_batch_and_pop(&own).success().into_iter().collect();
+                    let mut taken: Elements = deque
+                        .stealer()
+                        .steal_batch_and_pop(&own)
+                        .success()
+                        .into_iter()
+                        .collect();
                     taken.extend(core::iter::from_fn(|| own.pop()));
                     taken
                 })

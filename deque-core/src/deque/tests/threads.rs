@@ -33,22 +33,27 @@ fn stampede<S: Storage<usize>>(deque: Deque<usize, S>, start: usize) {
     let worker = deque.worker().unwrap();
     let taken = Taken::new(MANY);
     let take = |element| taken.note(element);
-    with_thieves(3, || deque.stealer().steal(), take, || {
-        for element in 0..MANY {
-            if let Err(Full(element)) = worker.try_push(element) {
-                taken.note(element);
-            }
-            // Short runs of pushes and pops keep the deque near empty, where the races are.
-            if element % 3 != 0 {
-                if let Some(element) = worker.pop() {
+    with_thieves(
+        3,
+        || deque.stealer().steal(),
+        take,
+        || {
+            for element in 0..MANY {
+                if let Err(Full(element)) = worker.try_push(element) {
                     taken.note(element);
                 }
+                // Short runs of pushes and pops keep the deque near empty, where the races are.
+                if element % 3 != 0 {
+                    if let Some(element) = worker.pop() {
+                        taken.note(element);
+                    }
+                }
             }
-        }
-        while let Some(element) = worker.pop() {
-            taken.note(element);
-        }
-    });
+            while let Some(element) = worker.pop() {
+                taken.note(element);
+            }
+        },
+    );
     taken.assert_all();
 }
 
@@ -62,7 +67,10 @@ fn stampede_growable() {
 #[test]
 fn stampede_fixed_across_the_wrap_around() {
     for order in ORDERS {
-        stampede(Deque::<usize, Fixed<usize, 4>>::fixed(order), usize::MAX - MANY / 3);
+        stampede(
+            Deque::<usize, Fixed<usize, 4>>::fixed(order),
+            usize::MAX - MANY / 3,
+        );
     }
 }
 
@@ -118,10 +126,15 @@ fn destructors() {
         let deque = Deque::growable(order);
         let worker = deque.worker().unwrap();
         let stop = MANY / 2;
-        with_thieves(2, || deque.stealer().steal(), drop, || {
-            (0..stop).for_each(|_| worker.push((tally.element(), 0_usize)));
-            (0..stop / 4).for_each(|_| drop(worker.pop()));
-        });
+        with_thieves(
+            2,
+            || deque.stealer().steal(),
+            drop,
+            || {
+                (0..stop).for_each(|_| worker.push((tally.element(), 0_usize)));
+                (0..stop / 4).for_each(|_| drop(worker.pop()));
+            },
+        );
         (stop..MANY).for_each(|_| worker.push((tally.element(), 1)));
         assert_eq!(tally.dropped(), stop);
         drop(worker);

@@ -90,7 +90,10 @@ fn a_batch_is_half_and_keeps_order() {
         let (from, to) = (from.worker().unwrap(), to.worker().unwrap());
         (0..9_usize).for_each(|element| from.push(element));
         assert_eq!(from.stealer().steal_batch(&to), Steal::Success(5));
-        assert_eq!(core::iter::from_fn(|| to.pop()).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+        assert_eq!(
+            core::iter::from_fn(|| to.pop()).collect::<Vec<_>>(),
+            [0, 1, 2, 3, 4]
+        );
         assert_eq!(from.stealer().steal_batch_and_pop(&to), Steal::Success(5));
         assert_eq!(core::iter::from_fn(|| to.pop()).collect::<Vec<_>>(), [6, 7]);
         assert_eq!(from.len(), 1);
@@ -155,7 +158,10 @@ fn debug_shows_the_length() {
     let deque = Deque::<usize, Fixed<usize, 4>>::fixed(Order::Lifo);
     let worker = deque.worker().unwrap();
     worker.try_push(1).unwrap();
-    assert_eq!(format!("{worker:?}"), "Worker { deque: Deque { len: 1, order: Lifo, .. } }");
+    assert_eq!(
+        format!("{worker:?}"),
+        "Worker { deque: Deque { len: 1, order: Lifo, .. } }"
+    );
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -31,7 +31,9 @@ fn check(
             .map(|&attempts| {
                 let queue = queue.clone();
                 thread::spawn(move || -> Vec<usize> {
-                    (0..attempts).filter_map(|_| queue.steal().success()).collect()
+                    (0..attempts)
+                        .filter_map(|_| queue.steal().success())
+                        .collect()
                 })
             })
             .collect();

@@ -28,7 +28,10 @@ fn set_against_every_step() {
         latch.1.with(|value| assert_eq!(unsafe { *value }, 1));
         (if slept { &WOKEN } else { &TURNED_BACK }).fetch_add(1, Relaxed);
     });
-    assert!(WOKEN.load(Relaxed) > 0 && TURNED_BACK.load(Relaxed) > 0, "both ends were explored");
+    assert!(
+        WOKEN.load(Relaxed) > 0 && TURNED_BACK.load(Relaxed) > 0,
+        "both ends were explored"
+    );
 }
 
 /// The waiter turns back from SLEEPING while the setter sets: the latch ends up set.

@@ -1,0 +1,113 @@
+//! The command line of `dedup`.
+
+mod report;
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use clap::Parser;
+use dedup::{Duplicates, File, Tree, hash_all};
+use indicatif::{ProgressBar, ProgressStyle};
+use pool_std::{BuildError, ThreadPool, ThreadPoolBuilder, WorkerTimes};
+
+/// Hashes every file of a directory tree, finds the duplicates, and shows what parallel work
+/// gains.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// The directory [default: the sources in the cargo registry, or else the current directory]
+    path: Option<PathBuf>,
+
+    /// Workers to use [default: one for each processor]
+    #[arg(long, short, default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+
+    /// How many groups of duplicates to list
+    #[arg(long, short, default_value_t = 5)]
+    groups: usize,
+}
+
+/// One pass over all files.
+struct Pass {
+    time: Duration,
+    workers: Vec<WorkerTimes>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let root = arguments.path.clone().unwrap_or_else(default_path);
+    let tree = match Tree::read(&root) {
+        Ok(tree) => tree,
+        Err(error) => {
+            eprintln!("dedup: {}: {error}", root.display());
+            return ExitCode::from(2);
+        }
+    };
+    match run(&arguments, &root, &tree) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("dedup: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &Arguments, root: &Path, tree: &Tree) -> Result<(), BuildError> {
+    let build = |threads| {
+        ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .measure_time(true)
+            .build()
+    };
+    let all = build(arguments.threads)?;
+    let one = build(1)?;
+
+    // The first pass finds the duplicates, and brings the files into the system's cache; the
+    // others are measured.
+    let (hashed, _) = pass(&all, tree, "finding duplicates");
+    let duplicates = Duplicates::find(&tree.files, hashed);
+    let (_, one) = pass(&one, tree, "measuring 1 worker");
+    let (_, all) = pass(&all, tree, "measuring all workers");
+
+    report::print(root, tree, &duplicates, arguments.groups, &one, &all);
+    Ok(())
+}
+
+fn pass(pool: &ThreadPool, tree: &Tree, what: &'static str) -> (Vec<HashResult>, Pass) {
+    let bar = ProgressBar::new(tree.bytes())
+        .with_message(what)
+        .with_style(
+            ProgressStyle::with_template("{msg:22} {wide_bar} {bytes:>11} of {total_bytes}")
+                .expect("the template is valid"),
+        );
+    let before = times(pool);
+    let start = Instant::now();
+    let hashed = pool.install(|| hash_all(&tree.files, &|file: &File| bar.inc(file.size)));
+    let time = start.elapsed();
+    let workers = std::iter::zip(times(pool), before)
+        .map(|(now, before)| now.since(before))
+        .collect();
+    bar.finish_and_clear();
+    (hashed, Pass { time, workers })
+}
+
+type HashResult = std::io::Result<dedup::Digest>;
+
+fn times(pool: &ThreadPool) -> Vec<WorkerTimes> {
+    pool.worker_times().expect("the pools measure")
+}
+
+/// The sources in the cargo registry: many files, in several versions, and every user of this
+/// program has some.
+fn default_path() -> PathBuf {
+    let cargo_home = std::env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    cargo_home
+        .map(|home| home.join("registry").join("src"))
+        .filter(|sources| sources.is_dir())
+        .unwrap_or_else(|| PathBuf::from("."))
+}

@@ -1,0 +1,131 @@
+//! The library against a plain sequential run, and the program as a user starts it.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use dedup::{Duplicates, Tree, hash_all, hash_all_sequentially};
+use pool_std::ThreadPoolBuilder;
+
+/// A tree of files of which some are the same: in name, in size, in contents, in none.
+fn tree_of_files(root: &Path, files: usize) {
+    for index in 0..files {
+        let directory = root.join(format!("{}", index % 7));
+        fs::create_dir_all(&directory).unwrap();
+        // Contents repeat every 40 files; sizes from 0 to beyond a chunk.
+        let kind = index % 40;
+        let contents = vec![kind as u8; kind * kind * 100];
+        fs::write(directory.join(format!("{index}")), contents).unwrap();
+    }
+}
+
+#[test]
+fn agrees_with_a_sequential_run() {
+    let directory = tempfile::tempdir().unwrap();
+    tree_of_files(directory.path(), 200);
+    let tree = Tree::read(directory.path()).unwrap();
+    assert_eq!(tree.files.len(), 200);
+
+    let expected = Duplicates::find(&tree.files, hash_all_sequentially(&tree.files, &|_| {}));
+    assert_eq!(
+        (expected.groups.len(), expected.redundant_files()),
+        (40, 160)
+    );
+    assert!(
+        expected
+            .groups
+            .is_sorted_by_key(|group| std::cmp::Reverse(group.redundant_bytes()))
+    );
+
+    for threads in [1, 2, 5] {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        let bytes = AtomicU64::new(0);
+        let hashed = pool.install(|| {
+            hash_all(&tree.files, &|file| {
+                _ = bytes.fetch_add(file.size, Ordering::Relaxed)
+            })
+        });
+        let found = Duplicates::find(&tree.files, hashed);
+        assert_eq!(found.groups, expected.groups);
+        assert_eq!(bytes.into_inner(), tree.bytes());
+    }
+}
+
+#[test]
+fn real_sources_agree_too() {
+    let tree = Tree::read(Path::new(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../sleep-core"
+    )));
+    let tree = tree.unwrap();
+    let sequential = Duplicates::find(&tree.files, hash_all_sequentially(&tree.files, &|_| {}));
+    let parallel = Duplicates::find(&tree.files, hash_all(&tree.files, &|_| {}));
+    assert!(tree.files.len() > 10);
+    assert_eq!(parallel.groups, sequential.groups);
+}
+
+fn dedup(arguments: &[&Path]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dedup"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn the_program_reports() {
+    let directory = tempfile::tempdir().unwrap();
+    tree_of_files(directory.path(), 80);
+    let output = dedup(&[directory.path()]);
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{report}");
+    for line in [
+        "files                 80",
+        "duplicates            40   in 40 groups",
+        "speed-up",
+    ] {
+        assert!(report.contains(line), "{line:?} is not in:\n{report}");
+    }
+}
+
+#[test]
+fn a_path_that_does_not_exist_is_a_clear_error() {
+    let output = dedup(&[Path::new("/no/such/directory")]);
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        message.contains("/no/such/directory: No such file"),
+        "{message}"
+    );
+    assert!(output.stdout.is_empty());
+}
+
+/// A file that vanishes between the listing and the hashing is unreadable for everybody, also for
+/// the superuser.
+#[test]
+fn unreadable_files_are_counted_and_named() {
+    let directory = tempfile::tempdir().unwrap();
+    tree_of_files(directory.path(), 10);
+    let tree = Tree::read(directory.path()).unwrap();
+    let gone = directory.path().join("3").join("3");
+    fs::remove_file(&gone).unwrap();
+    let duplicates = Duplicates::find(&tree.files, hash_all(&tree.files, &|_| {}));
+    let [unreadable] = &duplicates.unreadable[..] else {
+        panic!("{duplicates:?}")
+    };
+    assert_eq!(unreadable.path, gone);
+    assert!(unreadable.reason.contains("No such file"));
+}
+
+#[test]
+fn an_empty_tree_has_no_duplicates() {
+    let directory = tempfile::tempdir().unwrap();
+    let tree = Tree::read(directory.path()).unwrap();
+    let duplicates = Duplicates::find(&tree.files, hash_all(&tree.files, &|_| {}));
+    assert!(duplicates.groups.is_empty() && duplicates.unreadable.is_empty());
+}

@@ -1,0 +1,419 @@
+//! Building, using and ending pools.
+
+use std::{
+    collections::HashSet,
+    io,
+    sync::{
+        Arc, Barrier, Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+        mpsc,
+    },
+    thread,
+};
+
+use pool_std::{
+    BuildError, IdlePolicy, ShutdownError, ThreadPool, ThreadPoolBuilder, Yield,
+    current_thread_has_pending_tasks, current_thread_index, max_num_threads, spawn, yield_local,
+    yield_now,
+};
+
+fn pool(threads: usize) -> ThreadPool {
+    ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn smoke() {
+    let pool = pool(3);
+    assert_eq!(pool.current_num_threads(), 3);
+    assert_eq!(pool.current_thread_index(), None);
+    assert_eq!(
+        (
+            yield_now(),
+            yield_local(),
+            current_thread_has_pending_tasks()
+        ),
+        (None, None, None)
+    );
+    let index = pool.install(|| {
+        assert_eq!(pool_std::current_num_threads(), 3);
+        assert_eq!(pool.current_thread_index(), current_thread_index());
+        current_thread_index().unwrap()
+    });
+    assert!(index < 3);
+    pool.shutdown().unwrap();
+}
+
+#[test]
+fn too_many_threads_is_a_typed_error() {
+    for requested in [70_000, usize::MAX] {
+        match ThreadPoolBuilder::new().num_threads(requested).build() {
+            Err(BuildError::TooManyThreads {
+                requested: reported,
+                maximum,
+            }) => {
+                assert_eq!((reported, maximum), (requested, max_num_threads()));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn bad_stacks_are_typed_errors() {
+    let build = |size| {
+        ThreadPoolBuilder::new()
+            .num_threads(2)
+            .stack_size(size)
+            .build()
+    };
+    assert!(matches!(
+        build(0),
+        Err(BuildError::StackTooSmall { requested: 0, .. })
+    ));
+    assert!(matches!(
+        build(1000),
+        Err(BuildError::StackTooSmall {
+            requested: 1000,
+            ..
+        })
+    ));
+    for huge in [1 << 60, usize::MAX / 4, usize::MAX] {
+        assert!(
+            matches!(build(huge), Err(BuildError::Spawn { .. })),
+            "{huge}"
+        );
+    }
+    assert_eq!(
+        build(16 << 10).unwrap().install(|| 7),
+        7,
+        "the smallest stack is enough"
+    );
+}
+
+/// A spawn that fails half-way: the threads before it end, and nothing is leaked.
+#[test]
+fn a_failing_spawn_ends_the_threads_before_it() {
+    let ended = Arc::new(AtomicUsize::new(0));
+    let mut threads = Vec::new();
+    let result = ThreadPoolBuilder::new()
+        .num_threads(4)
+        .exit_handler({
+            let ended = ended.clone();
+            move |_| _ = ended.fetch_add(1, SeqCst)
+        })
+        .spawn_handler(|builder| {
+            if builder.index() == 2 {
+                return Err(io::Error::other("no more"));
+            }
+            threads.push(thread::spawn(|| builder.run()));
+            Ok(())
+        })
+        .build();
+    match result {
+        Err(BuildError::Spawn { index: 2, source }) => assert_eq!(source.to_string(), "no more"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(ended.load(SeqCst), 2, "already ended when `build` returns");
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    assert_eq!(
+        Arc::strong_count(&ended),
+        1,
+        "the handlers, and so the pool, are gone"
+    );
+}
+
+#[test]
+fn names_and_handlers() {
+    let (started, ended) = (
+        Arc::new(Mutex::new(HashSet::new())),
+        Arc::new(AtomicUsize::new(0)),
+    );
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(3)
+        .thread_name(|index| format!("worker-{index}"))
+        .start_handler({
+            let started = started.clone();
+            move |index| {
+                assert_eq!(
+                    current_thread_index(),
+                    Some(index),
+                    "a worker from the start"
+                );
+                assert!(started.lock().unwrap().insert(index));
+            }
+        })
+        .exit_handler({
+            let ended = ended.clone();
+            move |_| {
+                assert!(current_thread_index().is_some(), "a worker to the end");
+                ended.fetch_add(1, SeqCst);
+            }
+        })
+        .build()
+        .unwrap();
+    let names = pool.broadcast(|context| {
+        let thread = thread::current();
+        (context.index(), thread.name().map(str::to_owned))
+    });
+    for (index, (reported, name)) in names.into_iter().enumerate() {
+        assert_eq!((reported, name), (index, Some(format!("worker-{index}"))));
+    }
+    pool.shutdown().unwrap();
+    assert_eq!((started.lock().unwrap().len(), ended.load(SeqCst)), (3, 3));
+}
+
+#[test]
+fn panics_of_spawned_jobs_and_handlers_go_to_the_panic_handler() {
+    let (sender, receiver) = mpsc::channel();
+    let sender = Mutex::new(sender);
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .panic_handler(move |panic| {
+            sender
+                .lock()
+                .unwrap()
+                .send(*panic.downcast::<&str>().unwrap())
+                .unwrap();
+        })
+        .start_handler(|_| std::panic::panic_any("start"))
+        .exit_handler(|_| std::panic::panic_any("exit"))
+        .build()
+        .unwrap();
+    pool.spawn(|| std::panic::panic_any("spawn"));
+    pool.spawn_fifo(|| std::panic::panic_any("spawn_fifo"));
+    pool.spawn_broadcast(|_| std::panic::panic_any("spawn_broadcast"));
+    assert_eq!(pool.install(|| 1), 1, "the worker has survived");
+    pool.shutdown().unwrap();
+    let mut panics: Vec<_> = receiver.iter().collect();
+    panics.sort_unstable();
+    assert_eq!(
+        panics,
+        ["exit", "spawn", "spawn_broadcast", "spawn_fifo", "start"]
+    );
+}
+
+/// Dropping a pool loses no spawned job, also none that a job spawns later.
+#[test]
+fn dropping_a_pool_finishes_its_work() {
+    for threads in 1..=3 {
+        let (sender, receiver) = mpsc::channel();
+        let pool = pool(threads);
+        for _ in 0..50 {
+            let sender = sender.clone();
+            pool.spawn(move || {
+                let inner = sender.clone();
+                spawn(move || inner.send(1).unwrap());
+                sender.send(1).unwrap();
+            });
+        }
+        drop((pool, sender));
+        assert_eq!(receiver.iter().sum::<i32>(), 100);
+    }
+}
+
+#[test]
+fn shutdown_waits_for_the_work_and_the_threads() {
+    let finished = Arc::new(AtomicUsize::new(0));
+    let pool = pool(2);
+    for _ in 0..100 {
+        let finished = finished.clone();
+        pool.spawn(move || _ = finished.fetch_add(1, SeqCst));
+    }
+    pool.shutdown().unwrap();
+    assert_eq!(finished.load(SeqCst), 100);
+    assert_eq!(Arc::strong_count(&finished), 1);
+}
+
+#[test]
+fn shutdown_from_a_worker_is_a_typed_error() {
+    let pool = Arc::new(Mutex::new(Some(pool(1))));
+    let (sender, receiver) = mpsc::channel();
+    let inner = pool.clone();
+    let guard = pool.lock().unwrap();
+    guard.as_ref().unwrap().spawn(move || {
+        let pool = inner.lock().unwrap().take().unwrap();
+        sender.send(pool.shutdown()).unwrap();
+    });
+    drop(guard);
+    assert_eq!(receiver.recv().unwrap(), Err(ShutdownError::FromWorker));
+}
+
+/// oven-sh/bun#32494: ending a pool while its workers are anywhere on their way to sleep.
+#[test]
+fn stampede_of_shutdowns() {
+    for round in 0..300 {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1 + round % 4)
+            .idle_policy(IdlePolicy::IMMEDIATE)
+            .build()
+            .unwrap();
+        if round % 3 == 0 {
+            pool.spawn(|| {});
+        }
+        pool.shutdown().unwrap();
+    }
+}
+
+#[test]
+fn fifo_order() {
+    let pool = pool(1);
+    let (sender, receiver) = mpsc::channel();
+    let order = |spawn: fn(&ThreadPool, Box<dyn FnOnce() + Send>)| {
+        pool.install(|| {
+            for number in 0..5 {
+                let sender = sender.clone();
+                spawn(&pool, Box::new(move || sender.send(number).unwrap()));
+            }
+        });
+        (0..5).map(|_| receiver.recv().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(order(|pool, job| pool.spawn(job)), [4, 3, 2, 1, 0]);
+    assert_eq!(order(|pool, job| pool.spawn_fifo(job)), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn yields() {
+    let pool = pool(1);
+    pool.install(|| {
+        assert_eq!(yield_local(), Some(Yield::Idle));
+        let ran = Arc::new(AtomicUsize::new(0));
+        for _ in 0..2 {
+            let ran = ran.clone();
+            spawn(move || _ = ran.fetch_add(1, SeqCst));
+        }
+        assert_eq!(current_thread_has_pending_tasks(), Some(true));
+        assert_eq!(pool.yield_local(), Some(Yield::Executed));
+        assert_eq!(pool.yield_now(), Some(Yield::Executed));
+        assert_eq!((yield_now(), ran.load(SeqCst)), (Some(Yield::Idle), 2));
+        assert_eq!(pool.current_thread_has_pending_tasks(), Some(false));
+    });
+    assert_eq!((pool.yield_now(), pool.yield_local()), (None, None));
+}
+
+#[test]
+fn broadcasts() {
+    let pool = pool(4);
+    assert_eq!(pool.broadcast(|context| context.index()), [0, 1, 2, 3]);
+    pool.install(|| assert_eq!(pool_std::broadcast(|c| c.num_threads()), [4; 4]));
+
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        pool.broadcast(|context| assert_ne!(context.index(), 2))
+    }));
+    assert!(panic.is_err());
+    let (sender, receiver) = mpsc::channel();
+    pool.spawn_broadcast(move |context| sender.send(context.index()).unwrap());
+    assert_eq!(receiver.iter().sum::<usize>(), 6);
+}
+
+/// Two broadcasts whose jobs meet at barriers: queued in different orders they would hang.
+#[test]
+fn stampede_of_broadcasts_with_barriers() {
+    let pool = pool(3);
+    thread::scope(|threads| {
+        for _ in 0..2 {
+            threads.spawn(|| {
+                for _ in 0..50 {
+                    let barrier = Barrier::new(3);
+                    pool.broadcast(|_| drop(barrier.wait()));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn the_current_thread_can_be_a_worker() {
+    thread::spawn(|| {
+        let build = || {
+            ThreadPoolBuilder::new()
+                .num_threads(2)
+                .use_current_thread()
+                .build()
+        };
+        let pool = build().unwrap();
+        assert_eq!(
+            (pool.current_thread_index(), pool.current_num_threads()),
+            (Some(0), 2)
+        );
+        assert!(matches!(
+            build(),
+            Err(BuildError::CurrentThreadAlreadyInPool)
+        ));
+        let here = thread::current().id();
+        assert_eq!(pool.install(|| thread::current().id()), here);
+        assert_eq!(pool.broadcast(|context| context.index()), [0, 1]);
+        let (sender, receiver) = mpsc::channel();
+        for number in 0..10 {
+            let sender = sender.clone();
+            pool.spawn(move || sender.send(number).unwrap());
+        }
+        drop(sender);
+        pool.shutdown().unwrap();
+        assert_eq!(receiver.iter().count(), 10);
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn a_pool_of_the_current_thread_alone() {
+    thread::spawn(|| {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .use_current_thread()
+            .build()
+            .unwrap();
+        assert_eq!(pool.join(|| 1, || 2), (1, 2));
+        pool.shutdown().unwrap();
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn a_failed_build_gives_the_current_thread_back() {
+    thread::spawn(|| {
+        let fails = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .use_current_thread()
+            .spawn_handler(|_| Err(io::Error::other("no")))
+            .build();
+        assert!(matches!(fails, Err(BuildError::Spawn { index: 1, .. })));
+        assert_eq!(current_thread_index(), None);
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn worker_times_are_measured_on_request() {
+    assert_eq!(pool(1).worker_times(), None);
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .idle_policy(IdlePolicy::IMMEDIATE)
+        .measure_time(true)
+        .build()
+        .unwrap();
+    let before = pool.worker_times().unwrap();
+    let worker = pool.install(|| {
+        let start = std::time::Instant::now();
+        while start.elapsed().as_millis() < 20 {
+            std::hint::spin_loop();
+        }
+        current_thread_index().unwrap()
+    });
+    let times: Vec<_> = std::iter::zip(pool.worker_times().unwrap(), before)
+        .map(|(now, before)| now.since(before))
+        .collect();
+    assert!(times[worker].active.as_millis() >= 19, "{times:?}");
+    assert!(times[1 - worker].active.as_millis() < 19, "{times:?}");
+    assert!(
+        times[1 - worker].asleep > times[1 - worker].active,
+        "{times:?}"
+    );
+}
