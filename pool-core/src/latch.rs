@@ -43,7 +43,7 @@ impl<P: Platform> SpinLatch<P> {
     pub fn new(waiter: &WorkerThread<P>) -> Self {
         Self {
             core: CoreLatch::new(),
-            registry: waiter.registry(),
+            registry: waiter.registry_pointer(),
             worker: waiter.index(),
             cross: false,
         }

@@ -57,6 +57,7 @@ pub unsafe trait Platform: Sized + 'static {
     ///
     /// # Safety
     /// 1. The registry is alive when the call begins.
+    /// 2. The pointer is one that a worker was made with.
     unsafe fn keep_alive(registry: *const Registry<Self>) -> Self::KeepAlive;
 
     /// A number that differs from worker to worker, for the order in which it tries its victims.

@@ -95,7 +95,8 @@ unsafe impl Platform for Test {
     }
 
     unsafe fn keep_alive(registry: *const Registry<Self>) -> Self::KeepAlive {
-        // SAFETY: every registry is in an `Arc`, and by obligation 1 this one lives.
+        // SAFETY: every registry is in an `Arc`, by obligation 1 this one lives, and by 2. the
+        // pointer is the `Arc`'s own.
         unsafe {
             Arc::increment_strong_count(registry);
             Arc::from_raw(registry)
@@ -131,8 +132,8 @@ pub(crate) fn with_pool<R>(workers: usize, body: impl FnOnce(&Arc<Registry<Test>
             let registry = registry.clone();
             thread::spawn(move || {
                 let index = registry.worker(index).unwrap();
-                // SAFETY: 1. this closure holds the registry.
-                let worker = unsafe { WorkerThread::new((&*registry).into(), index) }.unwrap();
+                // SAFETY: 1. this closure holds the registry; 2. it is the `Arc`'s pointer.
+                let worker = unsafe { WorkerThread::new(Arc::as_ptr(&registry), index) }.unwrap();
                 // SAFETY: 1. it stays until it leaves.
                 unsafe { worker.enter() };
                 worker.run_until_terminated();

@@ -1,6 +1,6 @@
 //! A worker: the half that everybody sees, the half that is its own, and its loop.
 
-use core::{fmt, marker::PhantomData, ptr, ptr::NonNull};
+use core::{fmt, marker::PhantomData, ptr};
 
 use deque_core::{Deque, Worker};
 use sleep_core::{CoreLatch, WorkerIndex};
@@ -52,7 +52,7 @@ pub struct WorkerThread<P: Platform> {
     own: Worker<&'static Deque<JobRef, P::Storage>>,
     index: WorkerIndex,
     random: XorShift64Star,
-    registry: NonNull<Registry<P>>,
+    registry: *const Registry<P>,
     /// Neither `Send` nor `Sync`.
     thread: PhantomData<*const ()>,
 }
@@ -65,10 +65,12 @@ impl<P: Platform> WorkerThread<P> {
     ///
     /// # Safety
     /// 1. The registry outlives the value.
-    pub unsafe fn new(registry: NonNull<Registry<P>>, index: WorkerIndex) -> Option<Self> {
+    /// 2. The pointer is one that [`Platform::keep_alive`] can use. One made from a reference to
+    ///    the registry is not, if keeping alive needs memory beside the registry.
+    pub unsafe fn new(registry: *const Registry<P>, index: WorkerIndex) -> Option<Self> {
         // SAFETY: by obligation 1 the registry outlives the handle that we make from it; it is
         // dropped with `self`, and never given away.
-        let shared: &'static Registry<P> = unsafe { registry.as_ref() };
+        let shared: &'static Registry<P> = unsafe { &*registry };
         let own = Worker::new(shared.workers().get(index.get())?.deque()).ok()?;
         let random = XorShift64Star::new(P::random_seed());
         Some(Self {
@@ -108,7 +110,13 @@ impl<P: Platform> WorkerThread<P> {
     #[inline]
     pub fn registry(&self) -> &Registry<P> {
         // SAFETY: by the obligation of `new` it outlives us.
-        unsafe { self.registry.as_ref() }
+        unsafe { &*self.registry }
+    }
+
+    /// The worker's pool, for [`Platform::keep_alive`].
+    #[inline]
+    pub fn registry_pointer(&self) -> *const Registry<P> {
+        self.registry
     }
 
     /// The worker's number in its pool.

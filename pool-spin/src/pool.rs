@@ -1,6 +1,6 @@
 //! A pool in a static, whose workers are cores.
 
-use core::{fmt, ptr::NonNull};
+use core::fmt;
 
 use pool_core::{
     Deque, IdlePolicy, IntrusiveInjector, Order, Registry, Sleep, Slot, UnknownWorker,
@@ -102,9 +102,9 @@ impl<C: CoreLocal, const N: usize, const JOBS: usize> Pool<C, N, JOBS> {
             .registry
             .worker(index)
             .map_err(RunError::UnknownWorker)?;
-        // SAFETY: 1. a static outlives everything.
-        let worker = unsafe { WorkerThread::new(NonNull::from(&self.registry), index) }
-            .ok_or(RunError::Taken)?;
+        // SAFETY: 1. a static outlives everything; 2. keeping it alive needs nothing.
+        let worker =
+            unsafe { WorkerThread::new(&raw const self.registry, index) }.ok_or(RunError::Taken)?;
         // SAFETY: 1. it stays in this frame until it leaves.
         unsafe { worker.enter() };
         worker.run_until_terminated();

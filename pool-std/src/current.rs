@@ -1,6 +1,6 @@
 //! A pool's worker on a thread that the pool did not start.
 
-use std::{cell::RefCell, ptr::NonNull, sync::Arc};
+use std::{cell::RefCell, sync::Arc};
 
 use crate::{
     error::BuildError,
@@ -29,8 +29,8 @@ impl Drop for Adopted {
 /// lets go of it.
 pub(crate) fn adopt(registry: &Arc<Registry>) -> Result<(), BuildError> {
     let index = registry.worker(0).expect("a pool has at least one worker");
-    // SAFETY: 1. the registry is held beside the worker.
-    let worker = unsafe { WorkerThread::new(NonNull::from(&**registry), index) };
+    // SAFETY: 1. the registry is held beside the worker; 2. it is the `Arc`'s pointer.
+    let worker = unsafe { WorkerThread::new(Arc::as_ptr(registry), index) };
     let worker = Box::new(worker.expect("the pool is new"));
     ADOPTED.with(|adopted| {
         // SAFETY: 1. the box stays until the thread ends, and leaves before it goes.

@@ -1,34 +1,31 @@
 //! The global pool, and the current one.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use pool_core::Platform;
 
 use crate::{
     builder::{MAX_THREADS, ThreadPoolBuilder},
     error::BuildError,
-    platform::{Registry, WorkerThread},
+    platform::{Registry, Std, WorkerThread},
     pool::ThreadPool,
-    thread::ThreadSpawn,
+    thread::{ThreadSpawn, lock},
 };
 
 static GLOBAL: OnceLock<ThreadPool> = OnceLock::new();
 
+/// Held while the global pool is being built, so that only one is.
+static BUILDING: Mutex<()> = Mutex::new(());
+
 /// Builds the global pool if there is none, or says that there is.
 pub(crate) fn initialize<S: ThreadSpawn>(builder: ThreadPoolBuilder<S>) -> Result<(), BuildError> {
-    let mut result = Err(BuildError::GlobalPoolAlreadyInitialized);
-    let mut builder = Some(builder);
-    // `get_or_try_init` is not stable; a failed build leaves a panic-free way out through a
-    // second cell.
-    static BUILDING: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let _building = BUILDING
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    if GLOBAL.get().is_none() {
-        result = builder.take().expect("taken once").build().map(|pool| {
-            let fresh = GLOBAL.set(pool).is_ok();
-            debug_assert!(fresh, "only set under the lock");
-        });
+    let _building = lock(&BUILDING);
+    if GLOBAL.get().is_some() {
+        return Err(BuildError::GlobalPoolAlreadyInitialized);
     }
-    result
+    let pool = builder.build()?;
+    GLOBAL.set(pool).expect("set only while building");
+    Ok(())
 }
 
 /// The global pool, built with the defaults if nobody has built one.
@@ -50,10 +47,8 @@ fn global() -> &'static ThreadPool {
 pub(crate) fn current_registry() -> Arc<Registry> {
     // SAFETY: 1. it is used at once.
     match unsafe { WorkerThread::current() } {
-        // SAFETY: 1. the worker keeps its registry alive.
-        Some(worker) => unsafe {
-            <crate::platform::Std as pool_core::Platform>::keep_alive(worker.registry())
-        },
+        // SAFETY: 1. the worker keeps its registry alive; 2. and was made with this pointer.
+        Some(worker) => unsafe { Std::keep_alive(worker.registry_pointer()) },
         None => global().registry().clone(),
     }
 }

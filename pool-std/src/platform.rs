@@ -66,7 +66,8 @@ unsafe impl Platform for Std {
     }
 
     unsafe fn keep_alive(registry: *const Registry) -> Arc<Registry> {
-        // SAFETY: every registry is in an `Arc`, and by obligation 1 this one lives.
+        // SAFETY: every registry is in an `Arc`, by obligation 1 this one lives, and by 2. the
+        // pointer is the `Arc`'s own.
         unsafe {
             Arc::increment_strong_count(registry);
             Arc::from_raw(registry)

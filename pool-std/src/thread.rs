@@ -3,7 +3,6 @@
 use std::{
     fmt, io,
     panic::{AssertUnwindSafe, catch_unwind},
-    ptr::NonNull,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
 };
@@ -135,8 +134,9 @@ impl ThreadBuilder {
     pub fn run(self) {
         let registry = &self.registry;
         let data = registry.data();
-        // SAFETY: 1. `self` holds the registry to the end of this function.
-        let worker = unsafe { WorkerThread::new(NonNull::from(&**registry), self.index) }
+        // SAFETY: 1. `self` holds the registry to the end of this function; 2. it is the `Arc`'s
+        // pointer.
+        let worker = unsafe { WorkerThread::new(Arc::as_ptr(registry), self.index) }
             .expect("each worker is started once");
         // SAFETY: 1. `worker` stays where it is until it leaves.
         unsafe { worker.enter() };

@@ -3,7 +3,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Barrier,
+        Arc, Barrier,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
 };
@@ -214,10 +214,8 @@ fn stampede_of_calls_from_outside() {
 fn there_is_one_of_each_worker() {
     with_pool(1, |registry| {
         registry.in_worker(|worker, _| {
-            // SAFETY: 1. the registry is held by the test.
-            assert!(
-                unsafe { WorkerThread::new(registry.as_ref().into(), worker.index()) }.is_none()
-            );
+            // SAFETY: 1. the registry is held by the test; 2. it is the `Arc`'s pointer.
+            assert!(unsafe { WorkerThread::new(Arc::as_ptr(registry), worker.index()) }.is_none());
         });
         assert!(registry.worker(1).is_err());
     });

@@ -1,0 +1,184 @@
+//! Running cargo and rustup: what they print is shown as it comes, tests are counted, and a
+//! command that hangs is ended.
+
+use std::{
+    ffi::OsStr,
+    io::{BufRead, BufReader},
+    process::{Command, ExitStatus, Stdio},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use wait_timeout::ChildExt;
+
+use crate::root;
+
+/// No single command of a lane should take longer, also on a slow machine.
+const TIME_LIMIT: Duration = Duration::from_secs(25 * 60);
+
+/// A command in the workspace's directory.
+pub(crate) struct Step {
+    command: Command,
+}
+
+impl Step {
+    pub(crate) fn new(program: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(root());
+        // This process was started by cargo, whose variables would confuse another toolchain's.
+        for variable in ["CARGO", "RUSTUP_TOOLCHAIN", "RUSTC", "RUSTDOC"] {
+            command.env_remove(variable);
+        }
+        Self { command }
+    }
+
+    /// The toolchain that runs this program.
+    pub(crate) fn cargo(arguments: &[&str]) -> Self {
+        Self::new("cargo", arguments)
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(crate) fn args<S: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
+        self.command.args(arguments);
+        self
+    }
+
+    /// The command as one would type it.
+    fn shown(&self) -> String {
+        let words = |command: &Command| {
+            std::iter::once(command.get_program())
+                .chain(command.get_args())
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect::<Vec<_>>()
+        };
+        let variables = self.command.get_envs().filter_map(|(name, value)| {
+            Some(format!(
+                "{}='{}'",
+                name.to_string_lossy(),
+                value?.to_string_lossy()
+            ))
+        });
+        variables
+            .chain(words(&self.command))
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    /// Runs the command to its end.
+    ///
+    /// # Errors
+    /// If it cannot be started, fails, or hangs.
+    pub(crate) fn run(self) -> Result<()> {
+        self.run_counting().map(drop)
+    }
+
+    /// As [`run`](Self::run), for a command that runs tests: returns how many passed.
+    ///
+    /// # Errors
+    /// Also if there was no test at all.
+    pub(crate) fn run_tests(self) -> Result<u64> {
+        let shown = self.shown();
+        match self.run_counting()? {
+            0 => bail!("`{shown}` ran no test"),
+            tests => Ok(tests),
+        }
+    }
+
+    /// Runs the command with our input and output, and returns how it ended.
+    pub(crate) fn status(mut self) -> Result<ExitStatus> {
+        let shown = self.shown();
+        self.command
+            .status()
+            .with_context(|| format!("`{shown}` could not be started"))
+    }
+
+    /// Whether the command succeeds; what it prints is not shown.
+    pub(crate) fn succeeds(mut self) -> bool {
+        self.command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    }
+
+    /// What the command prints.
+    pub(crate) fn read(mut self) -> Result<String> {
+        let shown = self.shown();
+        let output = self
+            .command
+            .stderr(Stdio::inherit())
+            .output()
+            .with_context(|| format!("`{shown}` could not be started"))?;
+        if !output.status.success() {
+            bail!("`{shown}` failed: {}", output.status);
+        }
+        Ok(String::from_utf8(output.stdout)?)
+    }
+
+    fn run_counting(mut self) -> Result<u64> {
+        let shown = self.shown();
+        println!("$ {shown}");
+        let mut child = self
+            .command
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("`{shown}` could not be started"))?;
+        let output = BufReader::new(child.stdout.take().expect("piped"));
+        let printer = thread::spawn(move || {
+            let mut passed = 0;
+            for line in output.lines().map_while(Result::ok) {
+                println!("{line}");
+                passed += passed_tests(&line);
+            }
+            passed
+        });
+        let Some(status) = child.wait_timeout(TIME_LIMIT)? else {
+            child.kill()?;
+            bail!("`{shown}` made no end in {TIME_LIMIT:?}");
+        };
+        let passed = printer.join().expect("the printer does not panic");
+        if !status.success() {
+            bail!("`{shown}` failed: {status}");
+        }
+        Ok(passed)
+    }
+}
+
+/// The passed tests in a line of a test program's summary.
+fn passed_tests(line: &str) -> u64 {
+    let number = || {
+        let rest = line.trim_start().strip_prefix("test result: ok. ")?;
+        rest.split(" passed").next()?.parse().ok()
+    };
+    number().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn summaries_are_counted() {
+        let line = "test result: ok. 26 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
+        assert_eq!(passed_tests(line), 26);
+        assert_eq!(passed_tests("test result: FAILED. 3 passed; 1 failed"), 0);
+        assert_eq!(passed_tests("test smoke ... ok"), 0);
+    }
+
+    #[test]
+    fn a_failing_command_is_an_error() {
+        assert!(Step::cargo(&["no-such-subcommand"]).run().is_err());
+        assert!(Step::new("no-such-program", &[]).run().is_err());
+    }
+
+    #[test]
+    fn a_run_without_tests_is_an_error() {
+        let error = Step::cargo(&["--version"]).run_tests().unwrap_err();
+        assert!(error.to_string().ends_with("ran no test"), "{error}");
+    }
+}

@@ -1,0 +1,201 @@
+//! The lanes of `cargo xtask test-all`.
+
+use anyhow::Result;
+
+use crate::{command::Step, links, root, rustup};
+
+/// One kind of check. Returns how many tests, or single checks, passed.
+pub(crate) struct Lane {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    /// Is told whether to leave out the slow parts.
+    pub(crate) run: fn(quick: bool) -> Result<u64>,
+}
+
+pub(crate) const LANES: &[Lane] = &[
+    Lane {
+        name: "lint",
+        about: "formatting, and clippy without a warning",
+        run: lint,
+    },
+    Lane {
+        name: "host",
+        about: "all tests of all crates on this machine",
+        run: host,
+    },
+    Lane {
+        name: "no_std",
+        about: "the core crates for bare-metal targets",
+        run: no_std,
+    },
+    Lane {
+        name: "docs",
+        about: "rustdoc without a warning, links of all pages",
+        run: docs,
+    },
+    Lane {
+        name: "miri",
+        about: "the core crates' tests under Miri",
+        run: miri,
+    },
+    Lane {
+        name: "loom",
+        about: "the core crates' models, every interleaving",
+        run: loom,
+    },
+];
+
+/// The crates that must run without an operating system.
+const CORE_CRATES: [&str; 4] = ["sleep-core", "deque-core", "pool-core", "pool-spin"];
+
+const DENY_WARNINGS: &str = "-D warnings";
+const LOOM: &str = "--cfg loom";
+
+/// Runs each step; a step counts as one check.
+fn checks(steps: impl IntoIterator<Item = Step>) -> Result<u64> {
+    let mut count = 0;
+    for step in steps {
+        step.run()?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+fn target_directory(name: &str) -> String {
+    root()
+        .join("target")
+        .join(name)
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn lint(_quick: bool) -> Result<u64> {
+    rustup::add_component("rustfmt", &["fmt", "--version"])?;
+    rustup::add_component("clippy", &["clippy", "--version"])?;
+    let clippy = |arguments: &[&str]| {
+        Step::cargo(&["clippy"])
+            .args(arguments)
+            .args(["--", "-D", "warnings"])
+    };
+    checks([
+        Step::cargo(&["fmt", "--all", "--check"]),
+        clippy(&["--workspace", "--all-targets"]),
+        clippy(&["--workspace", "--all-targets", "--all-features"]),
+        clippy(&["--package", "deque-core", "--no-default-features"]),
+        clippy(&[
+            "-p",
+            "sleep-core",
+            "-p",
+            "deque-core",
+            "-p",
+            "pool-core",
+            "--lib",
+            "--tests",
+        ])
+        .env("RUSTFLAGS", LOOM)
+        .env("CARGO_TARGET_DIR", target_directory("loom")),
+    ])
+}
+
+fn host(quick: bool) -> Result<u64> {
+    let mut tests = Step::cargo(&["test", "--workspace"]).run_tests()?;
+    tests +=
+        Step::cargo(&["test", "--package", "deque-core", "--no-default-features"]).run_tests()?;
+    if !quick {
+        // Optimised code has other timings, and so other interleavings.
+        tests += Step::cargo(&["test", "--workspace", "--release", "--lib", "--tests"])
+            .env("STRESS_CYCLES", "200000")
+            .run_tests()?;
+    }
+    Ok(tests)
+}
+
+fn no_std(_quick: bool) -> Result<u64> {
+    // The first has no compare-and-swap; portable-atomic must be told how to make one.
+    const WITHOUT_CAS: &str = "thumbv6m-none-eabi";
+    const TARGETS: [&str; 6] = [
+        WITHOUT_CAS,
+        "thumbv8m.main-none-eabihf",
+        "riscv32imac-unknown-none-elf",
+        "aarch64-unknown-none",
+        "riscv64gc-unknown-none-elf",
+        "x86_64-unknown-none",
+    ];
+    rustup::add_targets(&TARGETS)?;
+
+    let build = |target: &str, arguments: &[&str]| {
+        let flags = if target == WITHOUT_CAS && !arguments.contains(&"critical-section") {
+            "-D warnings --cfg portable_atomic_unsafe_assume_single_core"
+        } else {
+            DENY_WARNINGS
+        };
+        Step::cargo(&["build", "--target", target])
+            .args(arguments)
+            .env("RUSTFLAGS", flags)
+            .env("CARGO_TARGET_DIR", target_directory("no_std"))
+    };
+    let mut count = 0;
+    for target in TARGETS {
+        for package in CORE_CRATES {
+            build(target, &["--package", package, "--no-default-features"]).run()?;
+            count += 1;
+        }
+        build(target, &["--package", "deque-core", "--features", "alloc"]).run()?;
+        count += 1;
+    }
+    for package in CORE_CRATES {
+        build(
+            WITHOUT_CAS,
+            &["--package", package, "--features", "critical-section"],
+        )
+        .run()?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+fn docs(_quick: bool) -> Result<u64> {
+    let doc = |arguments: &[&str]| {
+        Step::cargo(&["doc", "--no-deps"])
+            .args(arguments)
+            .env("RUSTDOCFLAGS", DENY_WARNINGS)
+    };
+    let built = checks([
+        doc(&["--workspace"]),
+        doc(&["--workspace", "--all-features", "--document-private-items"]),
+        doc(&["--package", "deque-core", "--no-default-features"]),
+    ])?;
+    Ok(built + links::check(&root())?)
+}
+
+fn miri(quick: bool) -> Result<u64> {
+    rustup::need_nightly(&["miri", "rust-src"])?;
+    let miri = |arguments: &[&str], flags: &str| {
+        Step::cargo(&["+nightly", "miri", "test", "--lib"])
+            .args(arguments)
+            .env("MIRIFLAGS", format!("-Zmiri-strict-provenance {flags}"))
+            .env("CARGO_TARGET_DIR", target_directory("miri"))
+    };
+    let mut tests = miri(
+        &["-p", "sleep-core", "-p", "deque-core", "-p", "pool-core"],
+        "",
+    )
+    .run_tests()?;
+    if !quick {
+        // 32 bits, no native 64-bit atomics, big-endian: the narrow layout of the counters.
+        tests += miri(
+            &["-p", "sleep-core", "--target", "powerpc-unknown-linux-gnu"],
+            "-Zmiri-disable-isolation",
+        )
+        .run_tests()?;
+    }
+    Ok(tests)
+}
+
+fn loom(_quick: bool) -> Result<u64> {
+    Step::cargo(&["test", "--release", "--lib"])
+        .args(["-p", "sleep-core", "-p", "deque-core", "-p", "pool-core"])
+        .env("RUSTFLAGS", LOOM)
+        .env("CARGO_TARGET_DIR", target_directory("loom"))
+        .run_tests()
+}

@@ -1,0 +1,47 @@
+//! The commands of this workspace.
+
+mod command;
+mod demo;
+mod lanes;
+mod links;
+mod rustup;
+mod test_all;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+
+/// The commands of this workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Hash and de-duplicate the files of a directory tree on all processors, and report.
+    Demo(demo::Arguments),
+    /// Run all tests for all targets, installing what they need.
+    TestAll(test_all::Arguments),
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::TestAll(arguments) => test_all::run(&arguments),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+/// The workspace's own directory.
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask is in the workspace")
+        .to_owned()
+}
