@@ -195,3 +195,11 @@ where
         }
     }
 }
+
+/// Drops a panic that nobody will see. Its payload may panic when it is dropped, which must end
+/// neither a worker nor the panic that is under way.
+pub(crate) fn discard_panic<P: Platform>(panic: P::Panic) {
+    if let Err(another) = P::catch_unwind(|| drop(panic)) {
+        core::mem::forget(another);
+    }
+}

@@ -1,6 +1,11 @@
 //! Fork and join: two closures, potentially at the same time.
 
-use crate::{job::StackJob, latch::SpinLatch, platform::Platform, worker::WorkerThread};
+use crate::{
+    job::{StackJob, discard_panic},
+    latch::SpinLatch,
+    platform::Platform,
+    worker::WorkerThread,
+};
 
 impl<P: Platform> WorkerThread<P> {
     /// Runs both closures, potentially in parallel, and returns both results.
@@ -71,7 +76,7 @@ impl<P: Platform> WorkerThread<P> {
             // The first panic counts; what `b` gave is dropped, its own panic included.
             // SAFETY: 1. the latch is set; 2. the caller does not ask for the result any more.
             if let Err(second) = P::catch_unwind(|| drop(unsafe { job_b.into_result() })) {
-                core::mem::forget(second);
+                discard_panic::<P>(second);
             }
         } else {
             // SAFETY: the closure was neither run nor queued.

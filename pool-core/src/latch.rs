@@ -110,6 +110,16 @@ impl<P: Platform> BlockingLatch<P> {
     }
 }
 
+impl<P: Platform> Drop for BlockingLatch<P> {
+    fn drop(&mut self) {
+        // Ordering: Relaxed, the waiter has seen what there was to see.
+        if !self.set.load(Ordering::Relaxed) {
+            // SAFETY: no setter has moved the handle out, and none will.
+            unsafe { core::mem::ManuallyDrop::drop(&mut self.waiter) };
+        }
+    }
+}
+
 impl<P: Platform> Default for BlockingLatch<P> {
     fn default() -> Self {
         Self::new()

@@ -3,6 +3,7 @@
 use core::{cell::UnsafeCell, mem::MaybeUninit};
 
 use crate::{
+    job::discard_panic,
     latch::{CountLatch, Latch},
     platform::Platform,
     primitive::{AtomicU8, Ordering},
@@ -102,10 +103,7 @@ impl<P: Platform> FirstPanic<P> {
             .compare_exchange(EMPTY, WRITING, Ordering::Relaxed, Ordering::Relaxed)
             .is_err()
         {
-            // A payload may panic when it is dropped; that must not end a worker.
-            if let Err(second) = P::catch_unwind(|| drop(panic)) {
-                core::mem::forget(second);
-            }
+            discard_panic::<P>(panic);
             return;
         }
         // SAFETY: winning the exchange makes the cell ours.

@@ -50,11 +50,11 @@ pub(crate) fn run_until_terminated(registry: &Arc<Registry>) -> bool {
         let adopted = adopted.as_ref()?;
         Arc::ptr_eq(&adopted._registry, registry).then_some(&raw const *adopted.worker)
     });
-    // SAFETY: the box stays until this thread ends. Jobs that we run now may not borrow the cell.
-    match worker {
-        Some(worker) => unsafe { &*worker }.run_until_terminated(),
-        None => return false,
-    }
+    let Some(worker) = worker else { return false };
+    // The cell is not borrowed meanwhile: jobs may look at it too.
+    //
+    // SAFETY: the box stays until this thread ends.
+    unsafe { &*worker }.run_until_terminated();
     true
 }
 
