@@ -8,6 +8,7 @@ use deque_core::Steal;
 use crate::{
     job::{Job, JobRef},
     platform::Platform,
+    primitive::spin_loop,
     queue::JobQueue,
 };
 
@@ -50,7 +51,7 @@ impl<P: Platform> Job for JobFifo<P> {
                 Steal::Success(job) => return unsafe { job.execute() },
                 // Liveness: there are as many jobs in the queue as stand-ins on deques, so ours
                 // is there, or about to be when another thread has it half taken.
-                Steal::Empty | Steal::Retry => core::hint::spin_loop(),
+                Steal::Empty | Steal::Retry => spin_loop(),
             }
         }
     }

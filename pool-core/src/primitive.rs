@@ -5,8 +5,12 @@
 //! - under `--cfg loom`: loom's, so that models explore every interleaving of the code that ships.
 
 #[cfg(loom)]
+pub(crate) use loom::hint::spin_loop;
+#[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
+#[cfg(not(loom))]
+pub(crate) use core::hint::spin_loop;
 #[cfg(not(loom))]
 pub(crate) use portable_atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 

@@ -13,7 +13,9 @@
 
 use deque_core::Steal;
 
-use crate::{job::JobRef, platform::Platform, queue::JobQueue, worker::WorkerThread};
+use crate::{
+    job::JobRef, platform::Platform, primitive::spin_loop, queue::JobQueue, worker::WorkerThread,
+};
 
 impl<P: Platform> WorkerThread<P> {
     /// Searches all sources once, in the order of the table. None only if each of them was empty
@@ -26,7 +28,7 @@ impl<P: Platform> WorkerThread<P> {
             match self.steal().or_else(|| self.registry().injector().steal()) {
                 Steal::Success(job) => return Some(job),
                 Steal::Empty => return None,
-                Steal::Retry => core::hint::spin_loop(),
+                Steal::Retry => spin_loop(),
             }
         }
     }

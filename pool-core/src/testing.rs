@@ -1,5 +1,8 @@
 //! A pool of threads without an allocator's help on any path, for this crate's tests: fixed
-//! deques, intrusive queues, parkers of the standard library.
+//! deques, intrusive queues, parkers of mutex and condition variable. Under loom too.
+
+// loom's `thread_local` takes no constants.
+#![allow(clippy::missing_const_for_thread_local)]
 
 use std::{
     any::Any,
@@ -7,8 +10,18 @@ use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     ptr,
-    sync::{Arc, Condvar, Mutex},
-    thread,
+    sync::Arc,
+};
+#[cfg(not(loom))]
+use std::{
+    sync::{Condvar, Mutex},
+    thread, thread_local,
+};
+
+#[cfg(loom)]
+use ::loom::{
+    sync::{Condvar, Mutex},
+    thread, thread_local,
 };
 
 use deque_core::{Deque, Fixed, IntrusiveInjector, Order};
@@ -16,12 +29,12 @@ use sleep_core::{IdlePolicy, Parker, Sleep, Slot};
 
 use crate::{JobRef, Platform, Registry, Waiter, WorkerShared, WorkerThread};
 
-std::thread_local! {
-    static CURRENT: Cell<*const WorkerThread<Test>> = const { Cell::new(ptr::null()) };
+thread_local! {
+    static CURRENT: Cell<*const WorkerThread<Test>> = Cell::new(ptr::null());
 }
 
 /// Small, so that tests meet its limit.
-pub(crate) const DEQUE_CAPACITY: usize = 8;
+pub(crate) const DEQUE_CAPACITY: usize = if cfg!(loom) { 2 } else { 8 };
 
 pub(crate) enum Test {}
 
@@ -79,11 +92,11 @@ unsafe impl Platform for Test {
     type KeepAlive = Arc<Registry<Self>>;
 
     fn current() -> *const WorkerThread<Self> {
-        CURRENT.get()
+        CURRENT.with(Cell::get)
     }
 
     fn set_current(worker: *const WorkerThread<Self>) {
-        CURRENT.set(worker);
+        CURRENT.with(|current| current.set(worker));
     }
 
     fn catch_unwind<R>(closure: impl FnOnce() -> R) -> Result<R, Self::Panic> {
@@ -108,8 +121,8 @@ unsafe impl Platform for Test {
     }
 }
 
-/// Runs `body` with a pool, then ends the pool and waits for its threads.
-pub(crate) fn with_pool<R>(workers: usize, body: impl FnOnce(&Arc<Registry<Test>>) -> R) -> R {
+/// A pool without threads.
+pub(crate) fn registry(workers: usize) -> Arc<Registry<Test>> {
     let slots = (0..workers)
         .map(|_| {
             Slot::new(TestParker {
@@ -127,6 +140,12 @@ pub(crate) fn with_pool<R>(workers: usize, body: impl FnOnce(&Arc<Registry<Test>
     let sleep = Sleep::new(slots, IdlePolicy::IMMEDIATE).unwrap();
     let registry = Arc::new(Registry::new(sleep, shared, IntrusiveInjector::new(), ()));
     assert!(registry.is_consistent());
+    registry
+}
+
+/// Runs `body` with a pool, then ends the pool and waits for its threads.
+pub(crate) fn with_pool<R>(workers: usize, body: impl FnOnce(&Arc<Registry<Test>>) -> R) -> R {
+    let registry = registry(workers);
     let threads: std::vec::Vec<_> = (0..workers)
         .map(|index| {
             let registry = registry.clone();

@@ -6,8 +6,8 @@ use deque_core::{Deque, Worker};
 use sleep_core::{CoreLatch, WorkerIndex};
 
 use crate::{
-    fifo::JobFifo, job::JobRef, platform::Platform, queue::JobQueue, random::XorShift64Star,
-    registry::Registry,
+    fifo::JobFifo, job::JobRef, platform::Platform, primitive::spin_loop, queue::JobQueue,
+    random::XorShift64Star, registry::Registry,
 };
 
 #[cfg(test)]
@@ -183,7 +183,7 @@ impl<P: Platform> WorkerThread<P> {
             match self.shared().inbox().steal() {
                 deque_core::Steal::Success(job) => return Some(job),
                 deque_core::Steal::Empty => return None,
-                deque_core::Steal::Retry => core::hint::spin_loop(),
+                deque_core::Steal::Retry => spin_loop(),
             }
         }
     }

@@ -42,7 +42,6 @@ mod threads {
             *node.value_mut() += 1;
             queue.push(node);
         }
-        drop(queue);
         assert_eq!(node.into_value(), 3);
     }
 

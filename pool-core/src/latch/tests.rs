@@ -1,6 +1,24 @@
 use super::*;
 use crate::testing::Test;
 
+#[cfg(loom)]
+mod loom;
+
+/// A pointer that is sent to the setter.
+struct Sent<T>(*const T);
+
+// SAFETY: the latches are `Sync`.
+unsafe impl<T: Sync> Send for Sent<T> {}
+
+impl<T: Latch> Sent<T> {
+    /// # Safety
+    /// 1. As for [`Latch::set`].
+    unsafe fn set(self) {
+        // SAFETY: 1. is handed on.
+        unsafe { T::set(self.0) };
+    }
+}
+
 #[cfg(not(loom))]
 mod threads {
     use std::{boxed::Box, sync::Arc, thread};
@@ -9,20 +27,6 @@ mod threads {
     use crate::testing::with_pool;
 
     const ROUNDS: usize = if cfg!(miri) { 5 } else { 500 };
-
-    /// A pointer that is sent to the setter.
-    struct Sent<T>(*const T);
-    // SAFETY: the latches are `Sync`.
-    unsafe impl<T: Sync> Send for Sent<T> {}
-
-    impl<T: Latch> Sent<T> {
-        /// # Safety
-        /// 1. As for [`Latch::set`].
-        unsafe fn set(self) {
-            // SAFETY: 1. is handed on.
-            unsafe { T::set(self.0) };
-        }
-    }
 
     /// rayon#739, #929: the latch is freed as soon as its waiter has seen it set. Under Miri, a
     /// setter that looks at it later is an error.

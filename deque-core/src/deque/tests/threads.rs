@@ -43,10 +43,10 @@ fn stampede<S: Storage<usize>>(deque: Deque<usize, S>, start: usize) {
                     taken.note(element);
                 }
                 // Short runs of pushes and pops keep the deque near empty, where the races are.
-                if element % 3 != 0 {
-                    if let Some(element) = worker.pop() {
-                        taken.note(element);
-                    }
+                if element % 3 != 0
+                    && let Some(element) = worker.pop()
+                {
+                    taken.note(element);
                 }
             }
             while let Some(element) = worker.pop() {
@@ -107,10 +107,10 @@ fn stampede_of_batches_while_growing() {
             barrier.wait();
             for element in 0..MANY {
                 worker.push(element);
-                if element % 16 == 0 {
-                    if let Some(element) = worker.pop() {
-                        taken.note(element);
-                    }
+                if element % 16 == 0
+                    && let Some(element) = worker.pop()
+                {
+                    taken.note(element);
                 }
             }
             done.store(true, std::sync::atomic::Ordering::SeqCst);

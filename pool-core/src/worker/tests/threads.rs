@@ -1,0 +1,222 @@
+//! A whole pool, on threads.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Barrier,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+};
+
+use super::super::*;
+use crate::testing::{DEQUE_CAPACITY, Test, with_pool};
+
+/// The number of the worker that this thread is.
+fn here() -> usize {
+    // SAFETY: 1. it is used at once.
+    unsafe { WorkerThread::<Test>::current() }
+        .unwrap()
+        .index()
+        .get()
+}
+
+fn fib(worker: &WorkerThread<Test>, n: u32) -> u32 {
+    if n < 2 {
+        return n;
+    }
+    // SAFETY: 1. they are used at once. The closures may run on other workers.
+    let current = || unsafe { WorkerThread::<Test>::current() }.unwrap();
+    let (a, b) = worker.join_context(|_| fib(current(), n - 1), |_| fib(current(), n - 2), false);
+    a + b
+}
+
+#[test]
+fn smoke() {
+    let n = if cfg!(miri) { 6 } else { 18 };
+    for workers in 1..=3 {
+        let result = with_pool(workers, |registry| {
+            registry.in_worker(|worker, _| fib(worker, n))
+        });
+        assert_eq!(result, if n == 6 { 8 } else { 2584 });
+    }
+}
+
+#[test]
+fn recursion_deeper_than_the_deque_runs_at_once() {
+    fn nest(worker: &WorkerThread<Test>, depth: usize) -> usize {
+        if depth == 0 {
+            return 0;
+        }
+        // SAFETY: 1. it is used at once.
+        let current = || unsafe { WorkerThread::<Test>::current() }.unwrap();
+        let (deep, one) = worker.join_context(|_| nest(current(), depth - 1), |_| 1, false);
+        deep + one
+    }
+    with_pool(1, |registry| {
+        let depth = 5 * DEQUE_CAPACITY;
+        assert_eq!(registry.in_worker(|worker, _| nest(worker, depth)), depth);
+    });
+}
+
+/// Both closures run at the same time, or this never ends: the second must be stealable while
+/// the first runs on and on.
+#[test]
+fn a_queued_job_is_stolen_under_a_long_leaf() {
+    with_pool(2, |registry| {
+        for _ in 0..if cfg!(miri) { 3 } else { 300 } {
+            let barrier = Barrier::new(2);
+            let (a, b) = registry.in_worker(|worker, _| {
+                worker.join_context(
+                    |_| barrier.wait().is_leader(),
+                    |_| barrier.wait().is_leader(),
+                    false,
+                )
+            });
+            assert!(a ^ b);
+        }
+    });
+}
+
+#[test]
+fn a_closure_is_told_exactly_whether_it_migrated() {
+    with_pool(2, |registry| {
+        let barrier = Barrier::new(2);
+        let (a, b) = registry.in_worker(|worker, migrated| {
+            assert!(migrated, "it came from outside");
+            let wait = |migrated| {
+                barrier.wait();
+                migrated
+            };
+            worker.join_context(wait, wait, false)
+        });
+        assert_eq!((a, b), (false, true));
+    });
+}
+
+/// rayon#10: a panic in either half releases whoever waits, and that of the first counts.
+#[test]
+fn panics_in_join() {
+    with_pool(2, |registry| {
+        for (a, b, expected) in [(true, false, "a"), (false, true, "b"), (true, true, "a")] {
+            let ended = AtomicUsize::new(0);
+            let run = |name: &'static str, fails: bool| {
+                ended.fetch_add(1, SeqCst);
+                if fails {
+                    std::panic::panic_any(name);
+                }
+            };
+            let panic = catch_unwind(AssertUnwindSafe(|| {
+                registry.in_worker(|worker, _| {
+                    worker.join_context(|_| run("a", a), |_| run("b", b), false)
+                })
+            }))
+            .unwrap_err();
+            assert_eq!(*panic.downcast::<&str>().unwrap(), expected);
+            assert_eq!(
+                ended.load(SeqCst),
+                2,
+                "both have ended before the panic goes on"
+            );
+        }
+    });
+}
+
+/// rayon#446, #819: nested and cross-pool calls neither deadlock nor run on the wrong pool.
+#[test]
+fn calls_across_pools() {
+    with_pool(1, |first| {
+        with_pool(1, |second| {
+            let on = |registry: &Registry<Test>, worker: &WorkerThread<Test>| {
+                assert!(ptr::eq(registry, worker.registry()));
+            };
+            let answer = first.in_worker(|worker, _| {
+                on(first, worker);
+                first.in_worker(|worker, migrated| {
+                    assert!(!migrated);
+                    on(first, worker);
+                });
+                second.in_worker(|worker, _| {
+                    on(second, worker);
+                    // `first` has one worker, and it waits for us: it must run this meanwhile.
+                    first.in_worker(|worker, _| {
+                        on(first, worker);
+                        42
+                    })
+                })
+            });
+            assert_eq!(answer, 42);
+        });
+    });
+}
+
+/// rayon#992: a queue that the check before sleeping forgets is one that hangs.
+#[test]
+fn a_broadcast_reaches_sleeping_workers() {
+    use std::{ptr::NonNull, vec::Vec};
+
+    use crate::{BlockingLatch, Job, StackJob, queue::JobQueue};
+
+    fn run<L: crate::Latch, F: FnOnce(bool) -> usize + Send>(
+        jobs: &[StackJob<Test, L, F, usize>],
+        registry: &Registry<Test>,
+        nodes: &mut [<<Test as Platform>::Queue as JobQueue>::Node],
+    ) where
+        StackJob<Test, L, F, usize>: Job,
+    {
+        // SAFETY: both stay until the caller has waited for every latch.
+        unsafe {
+            registry.inject_broadcast(
+                nodes
+                    .iter_mut()
+                    .zip(jobs)
+                    .map(|(node, job)| (NonNull::from(node), job.as_job_ref())),
+            );
+        }
+    }
+
+    with_pool(3, |registry| {
+        for _ in 0..if cfg!(miri) { 3 } else { 300 } {
+            let jobs: Vec<_> = (0..3)
+                .map(|_| StackJob::<Test, _, _, _>::new(|_| here(), BlockingLatch::<Test>::new()))
+                .collect();
+            let mut nodes: Vec<_> = (0..3).map(|_| <Test as Platform>::Queue::node()).collect();
+            run(&jobs, registry, &mut nodes);
+            for (index, job) in jobs.iter().enumerate() {
+                job.latch().wait();
+                // SAFETY: 1. the latch is set; 2. once.
+                assert_eq!(unsafe { job.into_result() }, index);
+            }
+        }
+    });
+}
+
+/// From many threads at once, while the workers fall asleep and wake.
+#[test]
+fn stampede_of_calls_from_outside() {
+    let (threads, calls) = if cfg!(miri) { (2, 3) } else { (4, 1_000) };
+    with_pool(2, |registry| {
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    for call in 0..calls {
+                        assert_eq!(
+                            registry.in_worker(|_, migrated| (call, migrated)),
+                            (call, true)
+                        );
+                    }
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn there_is_one_of_each_worker() {
+    with_pool(1, |registry| {
+        registry.in_worker(|worker, _| {
+            // SAFETY: 1. the registry is held by the test; 2. it is the `Arc`'s pointer.
+            assert!(unsafe { WorkerThread::new(Arc::as_ptr(registry), worker.index()) }.is_none());
+        });
+        assert!(registry.worker(1).is_err());
+    });
+}
