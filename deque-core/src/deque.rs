@@ -13,7 +13,7 @@ mod stealer;
 mod storage;
 mod worker;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests;
 
 pub use stealer::Stealer;

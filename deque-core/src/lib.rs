@@ -31,5 +31,5 @@ pub use injector::Injector;
 pub use intrusive::{IntrusiveInjector, Node};
 pub use steal::Steal;
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod testing;

@@ -1,5 +1,8 @@
 //! Elements that count their own drops, and stampedes over queues, for this crate's tests.
 
+// Without `alloc` only the intrusive queue's tests remain.
+#![cfg_attr(not(feature = "alloc"), allow(dead_code))]
+
 use std::{
     boxed::Box,
     sync::{

@@ -1,0 +1,107 @@
+//! What a kernel author would write: three threads with a queue of their own, and of the
+//! workspace only `sleep-core`.
+//!
+//! The queue is a plain locked list, the parker the thread's own. `sleep-core` decides who sleeps
+//! when, and wakes.
+//!
+//! ```sh
+//! cargo run --package sleep-core --example three_threads
+//! ```
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Mutex, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread::{self, Thread},
+};
+
+use sleep_core::{CoreLatch, IdlePolicy, Parker, Sleep, Slot};
+
+const WORKERS: usize = 3;
+const JOBS: usize = 1_000;
+
+/// A thread parks itself, and is unparked through its handle, which it leaves here before it
+/// begins to look for work.
+struct ThreadParker {
+    thread: OnceLock<Thread>,
+}
+
+impl Parker for ThreadParker {
+    fn park(&self) {
+        thread::park();
+    }
+
+    fn unpark(&self) {
+        self.thread.get().expect("only a worker that has searched is woken").unpark();
+    }
+
+    fn relax(&self) {
+        thread::yield_now();
+    }
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+static SLEEP: Sleep<ThreadParker, [Slot<ThreadParker>; WORKERS]> = Sleep::from_array(
+    [const { Slot::new(ThreadParker { thread: OnceLock::new() }) }; WORKERS],
+    IdlePolicy::DEFAULT,
+);
+static QUEUE: Mutex<VecDeque<Job>> = Mutex::new(VecDeque::new());
+static STOP: [CoreLatch; WORKERS] = [const { CoreLatch::new() }; WORKERS];
+static DONE: AtomicUsize = AtomicUsize::new(0);
+
+fn has_work() -> bool {
+    !QUEUE.lock().unwrap().is_empty()
+}
+
+fn post(job: Job) {
+    let queue_was_empty = {
+        let mut queue = QUEUE.lock().unwrap();
+        queue.push_back(job);
+        queue.len() == 1
+    };
+    SLEEP.new_injected_jobs(1, queue_was_empty);
+}
+
+fn worker(index: usize) -> usize {
+    let me = SLEEP.worker(index).expect("there are three");
+    let latch = &STOP[index];
+    let fresh = SLEEP.slots()[index].parker().thread.set(thread::current()).is_ok();
+    assert!(fresh, "each worker is one thread");
+    let mut jobs = 0;
+    let mut idle = SLEEP.start_looking(me);
+    while !latch.probe() {
+        let job = QUEUE.lock().unwrap().pop_front();
+        if let Some(job) = job {
+            SLEEP.work_found(has_work);
+            job();
+            jobs += 1;
+            idle = SLEEP.start_looking(me);
+        } else {
+            SLEEP.no_work_found(&mut idle, latch, has_work);
+        }
+    }
+    SLEEP.work_found(has_work);
+    jobs
+}
+
+fn main() {
+    let threads: Vec<_> = (0..WORKERS).map(|index| thread::spawn(move || worker(index))).collect();
+
+    for _ in 0..JOBS {
+        post(Box::new(|| _ = DONE.fetch_add(1, Ordering::SeqCst)));
+    }
+    while DONE.load(Ordering::SeqCst) < JOBS {
+        thread::yield_now();
+    }
+
+    for (index, latch) in STOP.iter().enumerate() {
+        // SAFETY: 1. and 3. statics live for ever; 2. each worker waits on its own latch.
+        unsafe { SLEEP.set_latch(latch, SLEEP.worker(index).expect("there are three")) };
+    }
+    let jobs: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    println!("{JOBS} jobs, by worker: {jobs:?}");
+    assert_eq!(jobs.iter().sum::<usize>(), JOBS);
+}
