@@ -53,7 +53,7 @@ impl ThreadPool {
         self.registry.in_worker(|_, _| closure())
     }
 
-    /// [`join`](crate::join) on this pool.
+    /// [`join`](crate::join()) on this pool.
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,

@@ -34,7 +34,10 @@ impl Parker for ThreadParker {
     }
 
     fn unpark(&self) {
-        self.thread.get().expect("only a worker that has searched is woken").unpark();
+        self.thread
+            .get()
+            .expect("only a worker that has searched is woken")
+            .unpark();
     }
 
     fn relax(&self) {
@@ -45,7 +48,11 @@ impl Parker for ThreadParker {
 type Job = Box<dyn FnOnce() + Send>;
 
 static SLEEP: Sleep<ThreadParker, [Slot<ThreadParker>; WORKERS]> = Sleep::from_array(
-    [const { Slot::new(ThreadParker { thread: OnceLock::new() }) }; WORKERS],
+    [const {
+        Slot::new(ThreadParker {
+            thread: OnceLock::new(),
+        })
+    }; WORKERS],
     IdlePolicy::DEFAULT,
 );
 static QUEUE: Mutex<VecDeque<Job>> = Mutex::new(VecDeque::new());
@@ -68,7 +75,11 @@ fn post(job: Job) {
 fn worker(index: usize) -> usize {
     let me = SLEEP.worker(index).expect("there are three");
     let latch = &STOP[index];
-    let fresh = SLEEP.slots()[index].parker().thread.set(thread::current()).is_ok();
+    let fresh = SLEEP.slots()[index]
+        .parker()
+        .thread
+        .set(thread::current())
+        .is_ok();
     assert!(fresh, "each worker is one thread");
     let mut jobs = 0;
     let mut idle = SLEEP.start_looking(me);
@@ -88,7 +99,9 @@ fn worker(index: usize) -> usize {
 }
 
 fn main() {
-    let threads: Vec<_> = (0..WORKERS).map(|index| thread::spawn(move || worker(index))).collect();
+    let threads: Vec<_> = (0..WORKERS)
+        .map(|index| thread::spawn(move || worker(index)))
+        .collect();
 
     for _ in 0..JOBS {
         post(Box::new(|| _ = DONE.fetch_add(1, Ordering::SeqCst)));
@@ -101,7 +114,10 @@ fn main() {
         // SAFETY: 1. and 3. statics live for ever; 2. each worker waits on its own latch.
         unsafe { SLEEP.set_latch(latch, SLEEP.worker(index).expect("there are three")) };
     }
-    let jobs: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    let jobs: Vec<_> = threads
+        .into_iter()
+        .map(|thread| thread.join().unwrap())
+        .collect();
     println!("{JOBS} jobs, by worker: {jobs:?}");
     assert_eq!(jobs.iter().sum::<usize>(), JOBS);
 }

@@ -1,6 +1,6 @@
 //! How long an idle worker searches before it sleeps, and where it is in that.
 
-use crate::{counters::JobsEventCounter, sleep::WorkerIndex};
+use crate::{counters::JobsEventCounter, index::WorkerIndex};
 
 /// How an idle worker goes to sleep: how many fruitless searches until it gets sleepy, how many
 /// until it sleeps, and what it does between two of them.

@@ -15,6 +15,7 @@ mod primitive;
 
 mod counters;
 mod idle;
+mod index;
 mod latch;
 mod parker;
 mod sleep;
@@ -22,9 +23,10 @@ mod slot;
 
 pub use counters::{AtomicCounters, Counters, DefaultWidths, JobsEventCounter, Widths, Word};
 pub use idle::{IdlePolicy, IdleState, Relax};
+pub use index::{TooManyWorkers, UnknownWorker, WorkerIndex};
 pub use latch::CoreLatch;
 pub use parker::Parker;
-pub use sleep::{Sleep, TooManyWorkers, UnknownWorker, WorkerIndex};
+pub use sleep::Sleep;
 pub use slot::Slot;
 
 #[cfg(test)]

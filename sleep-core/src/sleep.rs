@@ -7,6 +7,7 @@ use crossbeam_utils::CachePadded;
 use crate::{
     counters::{AtomicCounters, Counters, DefaultWidths, JobsEventCounter, Widths},
     idle::{IdlePolicy, IdleState, Relax, Step},
+    index::{TooManyWorkers, UnknownWorker, WorkerIndex},
     latch::CoreLatch,
     parker::Parker,
     primitive::{Ordering, fence, spin_loop},
@@ -58,56 +59,6 @@ pub struct Sleep<P, S = &'static [Slot<P>], W: Widths = DefaultWidths> {
     policy: IdlePolicy,
     slots: S,
     parker: PhantomData<fn() -> P>,
-}
-
-/// More workers than the thread counters can count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooManyWorkers {
-    /// How many were asked for.
-    pub requested: usize,
-    /// How many there can be.
-    pub maximum: usize,
-}
-
-impl fmt::Display for TooManyWorkers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} workers requested, at most {} are possible",
-            self.requested, self.maximum
-        )
-    }
-}
-
-impl core::error::Error for TooManyWorkers {}
-
-/// There is no worker with this index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnknownWorker {
-    /// The index that was asked for.
-    pub index: usize,
-    /// How many workers there are.
-    pub workers: usize,
-}
-
-impl fmt::Display for UnknownWorker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no worker {}, there are {}", self.index, self.workers)
-    }
-}
-
-impl core::error::Error for UnknownWorker {}
-
-/// The number of a worker, checked once by [`Sleep::worker`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WorkerIndex(usize);
-
-impl WorkerIndex {
-    /// The number itself.
-    #[must_use]
-    pub const fn get(self) -> usize {
-        self.0
-    }
 }
 
 impl<P, const N: usize, W: Widths> Sleep<P, [Slot<P>; N], W> {
@@ -180,7 +131,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Sleep<P, S, W> {
     pub fn worker(&self, index: usize) -> Result<WorkerIndex, UnknownWorker> {
         let workers = self.slots().len();
         if index < workers {
-            Ok(WorkerIndex(index))
+            Ok(WorkerIndex::new(index))
         } else {
             Err(UnknownWorker { index, workers })
         }
@@ -261,7 +212,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Sleep<P, S, W> {
     fn relax(&self, worker: WorkerIndex) {
         match self.policy.relax() {
             Relax::Spin(times) => (0..times).for_each(|_| spin_loop()),
-            Relax::Yield => self.slots()[worker.0].parker().relax(),
+            Relax::Yield => self.slots()[worker.get()].parker().relax(),
         }
     }
 
@@ -273,7 +224,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Sleep<P, S, W> {
         latch: &CoreLatch,
         has_work: impl FnOnce() -> bool,
     ) {
-        let slot = &self.slots()[idle.worker.0];
+        let slot = &self.slots()[idle.worker.get()];
         if !latch.get_sleepy() {
             return;
         }
@@ -419,7 +370,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Sleep<P, S, W> {
     ///
     /// For the setter of a latch that said SLEEPING.
     pub fn wake_worker(&self, worker: WorkerIndex) -> bool {
-        let slot = &self.slots()[worker.0];
+        let slot = &self.slots()[worker.get()];
         let claimed = slot.claim_known_sleeper();
         if claimed {
             self.wake_claimed(slot);

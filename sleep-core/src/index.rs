@@ -1,0 +1,57 @@
+//! The workers' numbers, and what can be wrong with them.
+
+use core::fmt;
+
+/// The number of a worker, checked once by [`Sleep::worker`](crate::Sleep::worker).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkerIndex(usize);
+
+impl WorkerIndex {
+    pub(crate) const fn new(index: usize) -> Self {
+        Self(index)
+    }
+
+    /// The number itself.
+    #[must_use]
+    pub const fn get(self) -> usize {
+        self.0
+    }
+}
+
+/// More workers than the thread counters can count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooManyWorkers {
+    /// How many were asked for.
+    pub requested: usize,
+    /// How many there can be.
+    pub maximum: usize,
+}
+
+impl fmt::Display for TooManyWorkers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} workers requested, at most {} are possible",
+            self.requested, self.maximum
+        )
+    }
+}
+
+impl core::error::Error for TooManyWorkers {}
+
+/// There is no worker with this index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownWorker {
+    /// The index that was asked for.
+    pub index: usize,
+    /// How many workers there are.
+    pub workers: usize,
+}
+
+impl fmt::Display for UnknownWorker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no worker {}, there are {}", self.index, self.workers)
+    }
+}
+
+impl core::error::Error for UnknownWorker {}
