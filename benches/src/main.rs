@@ -29,7 +29,11 @@ fib!(fib_ours, pool_std);
 fib!(fib_rayon, rayon_core);
 
 fn fib_plain(n: u32) -> u64 {
-    if n < 2 { u64::from(n) } else { fib_plain(n - 1) + fib_plain(std::hint::black_box(n - 2)) }
+    if n < 2 {
+        u64::from(n)
+    } else {
+        fib_plain(n - 1) + fib_plain(std::hint::black_box(n - 2))
+    }
 }
 
 fn time(run: impl FnOnce() -> u64) -> Duration {
@@ -51,13 +55,22 @@ fn print(threads: usize, system: &str, [min, median, max]: [f64; 3]) {
 
 fn main() {
     println!("fib({N}), nanoseconds per join, {REPETITIONS} repetitions in turn\n");
-    println!("{:>7} {:<12} {:>8} {:>8} {:>8}", "workers", "system", "median", "min", "max");
-    let plain = (0..REPETITIONS).map(|_| time(|| fib_plain(std::hint::black_box(N)))).collect();
+    println!(
+        "{:>7} {:<12} {:>8} {:>8} {:>8}",
+        "workers", "system", "median", "min", "max"
+    );
+    let plain = (0..REPETITIONS)
+        .map(|_| time(|| fib_plain(std::hint::black_box(N))))
+        .collect();
     print(1, "plain", summary(plain));
     for threads in [1, 2] {
-        let ours = pool_std::ThreadPoolBuilder::new().num_threads(threads).build();
+        let ours = pool_std::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build();
         let ours = ours.expect("a small pool");
-        let rayon = rayon_core::ThreadPoolBuilder::new().num_threads(threads).build();
+        let rayon = rayon_core::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build();
         let rayon = rayon.expect("a small pool");
         let (mut our_times, mut rayon_times) = (Vec::new(), Vec::new());
         for _ in 0..REPETITIONS {
@@ -67,6 +80,10 @@ fn main() {
         let (our_times, rayon_times) = (summary(our_times), summary(rayon_times));
         print(threads, "pool-std", our_times);
         print(threads, "rayon-core", rayon_times);
-        println!("{:>7} ratio of medians {:.2}\n", "", our_times[1] / rayon_times[1]);
+        println!(
+            "{:>7} ratio of medians {:.2}\n",
+            "",
+            our_times[1] / rayon_times[1]
+        );
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     global::current_registry,
     heap_job::{HeapJob, NO_NODE, counted_job},
     platform::{Registry, Std, WorkerThread},
-    thread::lock,
+    pool_data::lock,
 };
 
 /// What a broadcast tells its jobs.

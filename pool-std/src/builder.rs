@@ -9,11 +9,10 @@ use crate::{
     clock::WorkerClock,
     current,
     error::BuildError,
-    global,
     parker::{ParkerKind, StdParker},
     platform::{Queue, Registry, WorkerThread},
-    pool::ThreadPool,
-    thread::{CustomSpawn, DefaultSpawn, PoolData, ThreadBuilder, ThreadSpawn},
+    pool_data::PoolData,
+    thread::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn},
 };
 
 /// As many as the counters of `sleep-core` can count on this target.
@@ -33,7 +32,7 @@ const MAX_STACK_SIZE: usize = usize::MAX / 4;
 /// Overrides the default number of threads.
 const NUM_THREADS_VARIABLE: &str = "POOL_STD_NUM_THREADS";
 
-/// Sets up a [`ThreadPool`], or the global one.
+/// Sets up a [`ThreadPool`](crate::ThreadPool), or the global one.
 ///
 /// # Examples
 /// ```
@@ -165,7 +164,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Notes how long each worker is active, idle and asleep, for
-    /// [`ThreadPool::worker_times`]. Costs a look at the clock at each change.
+    /// [`ThreadPool::worker_times`](crate::ThreadPool::worker_times). Costs a look at the clock at each change.
     #[must_use]
     pub fn measure_time(mut self, measure: bool) -> Self {
         self.measure_time = measure;
@@ -198,12 +197,8 @@ impl<S> ThreadPoolBuilder<S> {
 }
 
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
-    /// Builds the pool and starts its threads.
-    ///
-    /// # Errors
-    /// [`BuildError`], with no thread left running: threads that were started before one failed
-    /// have ended.
-    pub fn build(mut self) -> Result<ThreadPool, BuildError> {
+    /// Starts a pool; its one reference is the caller's.
+    pub(crate) fn start(mut self) -> Result<Arc<Registry>, BuildError> {
         let num_threads = self.checked_num_threads()?;
         self.check_stack_size()?;
         // SAFETY: 1. it is only compared.
@@ -222,18 +217,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
                 return Err(BuildError::Spawn { index, source });
             }
         }
-        Ok(ThreadPool::new(registry))
-    }
-
-    /// Builds the pool that is used by threads which belong to no pool. It lives until the
-    /// process ends.
-    ///
-    /// # Errors
-    /// [`BuildError`]; [`GlobalPoolAlreadyInitialized`](BuildError::GlobalPoolAlreadyInitialized)
-    /// if this was called before, or if the pool has been built with the defaults because
-    /// somebody needed it.
-    pub fn build_global(self) -> Result<(), BuildError> {
-        global::initialize(self)
+        Ok(registry)
     }
 
     fn checked_num_threads(&self) -> Result<usize, BuildError> {

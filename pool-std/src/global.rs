@@ -8,39 +8,48 @@ use crate::{
     builder::{MAX_THREADS, ThreadPoolBuilder},
     error::BuildError,
     platform::{Registry, Std, WorkerThread},
-    pool::ThreadPool,
-    thread::{ThreadSpawn, lock},
+    pool_data::lock,
+    thread::ThreadSpawn,
 };
 
-static GLOBAL: OnceLock<ThreadPool> = OnceLock::new();
+/// Holds a reference for ever, so the pool never ends.
+static GLOBAL: OnceLock<Arc<Registry>> = OnceLock::new();
 
 /// Held while the global pool is being built, so that only one is.
 static BUILDING: Mutex<()> = Mutex::new(());
 
-/// Builds the global pool if there is none, or says that there is.
-pub(crate) fn initialize<S: ThreadSpawn>(builder: ThreadPoolBuilder<S>) -> Result<(), BuildError> {
-    let _building = lock(&BUILDING);
-    if GLOBAL.get().is_some() {
-        return Err(BuildError::GlobalPoolAlreadyInitialized);
+impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
+    /// Builds the pool that is used by threads which belong to no pool. It lives until the
+    /// process ends.
+    ///
+    /// # Errors
+    /// [`BuildError`]; [`GlobalPoolAlreadyInitialized`](BuildError::GlobalPoolAlreadyInitialized)
+    /// if this was called before, or if the pool has been built with the defaults because
+    /// somebody needed it.
+    pub fn build_global(self) -> Result<(), BuildError> {
+        let _building = lock(&BUILDING);
+        if GLOBAL.get().is_some() {
+            return Err(BuildError::GlobalPoolAlreadyInitialized);
+        }
+        let registry = self.start()?;
+        GLOBAL.set(registry).expect("set only while building");
+        Ok(())
     }
-    let pool = builder.build()?;
-    GLOBAL.set(pool).expect("set only while building");
-    Ok(())
 }
 
 /// The global pool, built with the defaults if nobody has built one.
 ///
 /// # Panics
 /// If it must be built and cannot be.
-fn global() -> &'static ThreadPool {
-    if let Some(pool) = GLOBAL.get() {
-        return pool;
+fn global() -> &'static Arc<Registry> {
+    if let Some(registry) = GLOBAL.get() {
+        return registry;
     }
-    match initialize(ThreadPoolBuilder::new()) {
+    match ThreadPoolBuilder::new().build_global() {
         Ok(()) | Err(BuildError::GlobalPoolAlreadyInitialized) => {}
         Err(error) => panic!("the global thread pool could not be built: {error}"),
     }
-    GLOBAL.get().expect("initialized above")
+    GLOBAL.get().expect("built above")
 }
 
 /// The pool that this thread is a worker of, or the global one.
@@ -49,7 +58,7 @@ pub(crate) fn current_registry() -> Arc<Registry> {
     match unsafe { WorkerThread::current() } {
         // SAFETY: 1. the worker keeps its registry alive; 2. and was made with this pointer.
         Some(worker) => unsafe { Std::keep_alive(worker.registry_pointer()) },
-        None => global().registry().clone(),
+        None => global().clone(),
     }
 }
 
@@ -59,7 +68,7 @@ pub(crate) fn in_worker<R: Send>(closure: impl FnOnce(&WorkerThread, bool) -> R 
     // SAFETY: 1. the thread stays the worker at least until the closure returns.
     match unsafe { WorkerThread::current() } {
         Some(worker) => closure(worker, false),
-        None => global().registry().in_worker_cold(closure),
+        None => global().in_worker_cold(closure),
     }
 }
 
@@ -70,7 +79,7 @@ pub fn current_num_threads() -> usize {
     // SAFETY: 1. it is used at once.
     match unsafe { WorkerThread::current() } {
         Some(worker) => worker.registry().num_workers(),
-        None => global().current_num_threads(),
+        None => global().num_workers(),
     }
 }
 

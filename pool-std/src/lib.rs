@@ -17,6 +17,7 @@ mod join;
 mod parker;
 mod platform;
 mod pool;
+mod pool_data;
 mod scope;
 mod spawn;
 mod thread;

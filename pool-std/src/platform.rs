@@ -15,7 +15,7 @@ use pool_core::{JobQueue, JobRef, Parker, Platform, Slot, Steal, Waiter, WorkerS
 use crate::{
     clock::Activity,
     parker::{OsParker, ParkerKind, StdParker},
-    thread::PoolData,
+    pool_data::PoolData,
 };
 
 /// Names for the types of `pool-core` on this platform.

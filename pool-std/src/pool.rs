@@ -4,19 +4,21 @@ use std::{fmt, sync::Arc};
 
 use crate::{
     broadcast::{self, BroadcastContext},
+    builder::ThreadPoolBuilder,
     clock::WorkerTimes,
     context::Yield,
     current,
-    error::ShutdownError,
+    error::{BuildError, ShutdownError},
     heap_job::current_worker_of,
     platform::Registry,
     scope::{self, Scope, ScopeFifo},
     spawn,
+    thread::ThreadSpawn,
 };
 
 /// A pool of worker threads.
 ///
-/// Made by [`ThreadPoolBuilder`](crate::ThreadPoolBuilder). Dropping it lets the workers finish
+/// Made by [`ThreadPoolBuilder`]. Dropping it lets the workers finish
 /// what was spawned, and end; it does not wait for them. [`shutdown`](Self::shutdown) does.
 ///
 /// # Examples
@@ -33,15 +35,18 @@ pub struct ThreadPool {
     registry: Arc<Registry>,
 }
 
+impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
+    /// Builds the pool and starts its threads.
+    ///
+    /// # Errors
+    /// [`BuildError`], with no thread left running: threads that were started before one failed
+    /// have ended.
+    pub fn build(self) -> Result<ThreadPool, BuildError> {
+        self.start().map(|registry| ThreadPool { registry })
+    }
+}
+
 impl ThreadPool {
-    pub(crate) fn new(registry: Arc<Registry>) -> Self {
-        Self { registry }
-    }
-
-    pub(crate) fn registry(&self) -> &Arc<Registry> {
-        &self.registry
-    }
-
     /// Runs a closure on one of the workers and waits for it. `join`, `scope` and the like inside
     /// it use this pool.
     ///
@@ -140,7 +145,7 @@ impl ThreadPool {
     }
 
     /// How long each worker was active, idle and asleep. None unless the pool was built with
-    /// [`measure_time`](crate::ThreadPoolBuilder::measure_time).
+    /// [`measure_time`](ThreadPoolBuilder::measure_time).
     #[must_use]
     pub fn worker_times(&self) -> Option<Vec<WorkerTimes>> {
         let slots = self.registry.sleep().slots();
@@ -153,7 +158,7 @@ impl ThreadPool {
     /// Lets the workers finish what was spawned, and waits until their threads have ended.
     ///
     /// A thread that is a worker by
-    /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) runs jobs meanwhile.
+    /// [`use_current_thread`](ThreadPoolBuilder::use_current_thread) runs jobs meanwhile.
     ///
     /// # Errors
     /// [`ShutdownError::FromWorker`] on a thread of the pool's own, which would wait for itself.

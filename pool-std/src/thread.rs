@@ -1,11 +1,6 @@
-//! The threads of a pool: how they are started, what they run, how their end is waited for.
+//! The threads of a pool: how they are started, and what they run.
 
-use std::{
-    fmt, io,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    thread::{self, JoinHandle},
-};
+use std::{fmt, io, sync::Arc, thread};
 
 use pool_core::WorkerIndex;
 
@@ -13,77 +8,6 @@ use crate::{
     clock::Activity,
     platform::{Registry, WorkerThread},
 };
-
-/// Called with the payload of a panic that nobody waits for.
-pub(crate) type PanicHandler = dyn Fn(Box<dyn std::any::Any + Send>) + Send + Sync;
-/// Called with the number of a worker.
-pub(crate) type WorkerHandler = dyn Fn(usize) + Send + Sync;
-
-/// What a pool keeps beside its workers.
-#[derive(Default)]
-pub(crate) struct PoolData {
-    pub(crate) start_handler: Option<Box<WorkerHandler>>,
-    pub(crate) exit_handler: Option<Box<WorkerHandler>>,
-    pub(crate) panic_handler: Option<Box<PanicHandler>>,
-    /// Held while a broadcast is queued, see `Registry::inject_broadcast`.
-    pub(crate) broadcasting: Mutex<()>,
-    running: Mutex<usize>,
-    all_stopped: Condvar,
-    threads: Mutex<Vec<JoinHandle<()>>>,
-}
-
-/// A mutex of ours is never left half-changed by a panic.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl PoolData {
-    /// Runs a closure that nobody waits for. Its panic goes to the handler; without one, or if
-    /// the handler panics too, the process ends: a panic must not vanish.
-    pub(crate) fn run_and_handle_panic(&self, closure: impl FnOnce()) {
-        let Err(panic) = catch_unwind(AssertUnwindSafe(closure)) else {
-            return;
-        };
-        let handled = self
-            .panic_handler
-            .as_ref()
-            .is_some_and(|handler| catch_unwind(AssertUnwindSafe(|| handler(panic))).is_ok());
-        if !handled {
-            eprintln!("pool-std: a panic in a spawned job has no handler; aborting");
-            std::process::abort();
-        }
-    }
-
-    pub(crate) fn keep_thread(&self, thread: JoinHandle<()>) {
-        lock(&self.threads).push(thread);
-    }
-
-    fn thread_will_run(&self) {
-        *lock(&self.running) += 1;
-    }
-
-    fn thread_has_stopped(&self) {
-        *lock(&self.running) -= 1;
-        self.all_stopped.notify_all();
-    }
-
-    /// Waits until every thread of the pool has stopped, and its system thread has ended where we
-    /// started it.
-    pub(crate) fn wait_until_stopped(&self) {
-        // Liveness: each thread that was started notifies when it stops, which it does once the
-        // pool has no reference left; a `ThreadBuilder` that is dropped unrun counts as stopped.
-        let running = lock(&self.running);
-        drop(
-            self.all_stopped
-                .wait_while(running, |running| *running > 0)
-                .unwrap_or_else(PoisonError::into_inner),
-        );
-        for thread in std::mem::take(&mut *lock(&self.threads)) {
-            // Its panics were handled on the thread.
-            let _ = thread.join();
-        }
-    }
-}
 
 /// A thread that a pool needs: what a [spawn handler](crate::ThreadPoolBuilder::spawn_handler) is
 /// given.

@@ -47,6 +47,12 @@ fn smoke() {
 }
 
 #[test]
+fn zero_threads_mean_the_default() {
+    let processors = thread::available_parallelism().unwrap().get();
+    assert_eq!(pool(0).current_num_threads(), processors);
+}
+
+#[test]
 fn too_many_threads_is_a_typed_error() {
     for requested in [70_000, usize::MAX] {
         match ThreadPoolBuilder::new().num_threads(requested).build() {

@@ -82,6 +82,9 @@ fn lint(_quick: bool) -> Result<u64> {
         clippy(&["--workspace", "--all-targets"]),
         clippy(&["--workspace", "--all-targets", "--all-features"]),
         clippy(&["--package", "deque-core", "--no-default-features"]),
+        Step::cargo(&["fmt", "--check", "--manifest-path", "benches/Cargo.toml"]),
+        clippy(&["--manifest-path", "benches/Cargo.toml"])
+            .env("CARGO_TARGET_DIR", target_directory("benches")),
         clippy(&[
             "-p",
             "sleep-core",
@@ -101,6 +104,16 @@ fn host(quick: bool) -> Result<u64> {
     let mut tests = Step::cargo(&["test", "--workspace"]).run_tests()?;
     tests +=
         Step::cargo(&["test", "--package", "deque-core", "--no-default-features"]).run_tests()?;
+    // An example without any pool of ours; it checks its own result.
+    Step::cargo(&[
+        "run",
+        "--package",
+        "sleep-core",
+        "--example",
+        "three_threads",
+    ])
+    .run()?;
+    tests += 1;
     if !quick {
         // Optimised code has other timings, and so other interleavings.
         tests += Step::cargo(&["test", "--workspace", "--release", "--lib", "--tests"])
