@@ -1,6 +1,6 @@
 //! The queue for work from outside, without memory of its own: elements bring their links.
 
-use core::{fmt, marker::PhantomData, ptr, ptr::NonNull};
+use core::{cell::Cell, fmt, marker::PhantomData, ptr, ptr::NonNull};
 
 use crossbeam_utils::CachePadded;
 
@@ -34,13 +34,26 @@ mod tests;
 /// assert_eq!(*node.value(), "first");
 /// ```
 ///
+/// A node must outlive the queue's use:
+/// ```compile_fail,E0597
+/// use deque_core::{IntrusiveInjector, Node, Steal};
+///
+/// fn dangling(queue: &IntrusiveInjector<'static, u32>) -> Steal<&'static mut Node<u32>> {
+///     let mut node = Node::new(1);
+///     queue.push(&mut node);
+///     queue.steal()
+/// }
+/// ```
+///
 /// Source: R. K. Treiber, *Systems programming: coping with parallelism* (1986), for the inbox.
 pub struct IntrusiveInjector<'a, T> {
     /// Newest first.
     inbox: CachePadded<AtomicPtr<Node<T>>>,
     /// Oldest first, or [`taking`].
     outbox: CachePadded<AtomicPtr<Node<T>>>,
-    nodes: PhantomData<&'a mut Node<T>>,
+    /// Invariant in `'a`: a queue must not pass for one of shorter-lived nodes, into which such a
+    /// node could be pushed, and out of which it would come as a longer-lived one.
+    nodes: PhantomData<Cell<&'a mut Node<T>>>,
 }
 
 /// An element of an [`IntrusiveInjector`] with its link.
@@ -101,7 +114,7 @@ impl<'a, T> IntrusiveInjector<'a, T> {
 
     /// Adds a node at the back.
     pub fn push(&self, node: &'a mut Node<T>) {
-        // SAFETY: 1. and 2. the exclusive reference lives as long as the queue may be used.
+        // SAFETY: 1. to 3. the exclusive reference lives for `'a`.
         unsafe { self.push_raw(NonNull::from(node)) };
     }
 
@@ -110,6 +123,8 @@ impl<'a, T> IntrusiveInjector<'a, T> {
     /// # Safety
     /// 1. The node is valid until a steal has returned it.
     /// 2. Until then nobody else uses it.
+    /// 3. If the queue's user calls [`steal`](Self::steal), not only
+    ///    [`steal_raw`](Self::steal_raw), both hold for all of `'a`.
     pub unsafe fn push_raw(&self, node: NonNull<Node<T>>) {
         // Ordering: Relaxed, confirmed by the exchange.
         let mut newest = self.inbox.load(Ordering::Relaxed);
@@ -137,8 +152,8 @@ impl<'a, T> IntrusiveInjector<'a, T> {
     ///
     /// `Retry` means that another thread is taking one.
     pub fn steal(&self) -> Steal<&'a mut Node<T>> {
-        // SAFETY: the nodes came as exclusive references for `'a`, or by the obligations of
-        // `push_raw` may be used until the caller is done with them; the queue forgets them.
+        // SAFETY: the nodes came as exclusive references for `'a`, or are as good as that by
+        // obligation 3 of `push_raw`; the queue forgets them.
         self.steal_raw().map(|mut node| unsafe { node.as_mut() })
     }
 

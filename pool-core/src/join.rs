@@ -27,8 +27,9 @@ impl<P: Platform> WorkerThread<P> {
         RB: Send,
     {
         let job_b = StackJob::<P, _, _, _>::new(b, SpinLatch::new(self));
-        // SAFETY: 1. this frame is not left until the latch is set or the job was taken back.
-        let queued = self.push(unsafe { job_b.as_job_ref() }).is_ok();
+        // SAFETY: `as_job_ref`: 1. this frame is not left until the latch is set or the job was taken
+        // back. `push`: 1. the reference is used for this alone.
+        let queued = unsafe { self.push(job_b.as_job_ref()) }.is_ok();
 
         let result_a = match P::catch_unwind(|| a(migrated)) {
             Ok(result) => result,
@@ -43,7 +44,7 @@ impl<P: Platform> WorkerThread<P> {
                         return (result_a, unsafe { job_b.run_inline(migrated) });
                     }
                     // SAFETY: 1. the queue gave it to us alone.
-                    Some(job) => unsafe { job.execute() },
+                    Some(job) => unsafe { self.run(job) },
                     None => {
                         self.wait_until(job_b.latch().core());
                         break;

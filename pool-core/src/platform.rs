@@ -44,7 +44,10 @@ pub unsafe trait Platform: Sized + 'static {
     fn current() -> *const WorkerThread<Self>;
 
     /// Notes which worker this thread is.
-    fn set_current(worker: *const WorkerThread<Self>);
+    ///
+    /// # Safety
+    /// 1. Null, or a worker that stays in place until this is called again on the same thread.
+    unsafe fn set_current(worker: *const WorkerThread<Self>);
 
     /// Runs a closure and catches its panic, if panics can be caught.
     fn catch_unwind<R>(closure: impl FnOnce() -> R) -> Result<R, Self::Panic>;

@@ -171,11 +171,24 @@ impl<P: Platform> Registry<P> {
         debug_assert!(before > 0, "the workers have been told to end");
     }
 
+    /// As [`add_reference`](Self::add_reference), for somebody who may come too late. False if the
+    /// workers have been told to end.
+    pub fn try_add_reference(&self) -> bool {
+        // Ordering: Relaxed, a plain count; zero is final.
+        self.references
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |references| {
+                (references > 0).then_some(references + 1)
+            })
+            .is_ok()
+    }
+
     /// One user, or one job, less. After the last one the workers end, when they have run what is
     /// queued.
     pub fn remove_reference(&self) {
         // Ordering: AcqRel, so that the workers end after all that was done under any reference.
-        if self.references.fetch_sub(1, Ordering::AcqRel) == 1 {
+        let before = self.references.fetch_sub(1, Ordering::AcqRel);
+        debug_assert!(before > 0, "a reference is given back twice");
+        if before == 1 {
             self.terminate();
         }
     }

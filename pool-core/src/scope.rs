@@ -46,24 +46,13 @@ impl<P: Platform> ScopeCore<P> {
         result.expect("no panic, so there is a result")
     }
 
-    /// One more job: [`run_job`](Self::run_job) is going to be called for it.
+    /// One more job: [`job_done`](Self::job_done) is going to be called for it.
     pub fn add_job(&self) {
         self.pending.increment();
     }
 
-    /// Runs a job of the scope. Keeps its panic.
-    ///
-    /// # Safety
-    /// 1. `this` is a scope that waits for this job: there was an [`add_job`](Self::add_job).
-    pub unsafe fn run_job(this: *const Self, job: impl FnOnce()) {
-        // SAFETY: by obligation 1 the scope waits, and so lives, until its latch is set for us.
-        unsafe {
-            (*this).catch(job);
-            Latch::set(&raw const (*this).pending);
-        }
-    }
-
-    fn catch<R>(&self, closure: impl FnOnce() -> R) -> Option<R> {
+    /// Runs a closure, the body of the scope or of a job. Keeps its panic.
+    pub fn catch<R>(&self, closure: impl FnOnce() -> R) -> Option<R> {
         match P::catch_unwind(closure) {
             Ok(result) => Some(result),
             Err(panic) => {
@@ -71,6 +60,16 @@ impl<P: Platform> ScopeCore<P> {
                 None
             }
         }
+    }
+
+    /// A job of the scope is done. Apart from [`catch`](Self::catch), so that nothing of the job,
+    /// also no argument of a function that is still running, borrows from the scope any more.
+    ///
+    /// # Safety
+    /// 1. `this` is a scope that waits for this job: there was an [`add_job`](Self::add_job).
+    pub unsafe fn job_done(this: *const Self) {
+        // SAFETY: by obligation 1 the scope waits, and so lives, until its latch is set for us.
+        unsafe { Latch::set(&raw const (*this).pending) };
     }
 }
 

@@ -95,7 +95,7 @@ unsafe impl Platform for Test {
         CURRENT.with(Cell::get)
     }
 
-    fn set_current(worker: *const WorkerThread<Self>) {
+    unsafe fn set_current(worker: *const WorkerThread<Self>) {
         CURRENT.with(|current| current.set(worker));
     }
 

@@ -1,6 +1,6 @@
 //! A worker: the half that everybody sees, the half that is its own, and its loop.
 
-use core::{fmt, marker::PhantomData, ptr};
+use core::{any::TypeId, cell::Cell, fmt, marker::PhantomData, ptr};
 
 use deque_core::{Deque, Worker};
 use sleep_core::{CoreLatch, WorkerIndex};
@@ -48,11 +48,16 @@ impl<P: Platform> WorkerShared<P> {
 /// The half of a worker that is its thread's own.
 ///
 /// Exists while a thread is a worker, and is not shared with other threads.
+#[repr(C)]
 pub struct WorkerThread<P: Platform> {
+    /// First, see [`downcast`](Self::downcast).
+    platform: TypeId,
     own: Worker<&'static Deque<JobRef, P::Storage>>,
     index: WorkerIndex,
     random: XorShift64Star,
     registry: *const Registry<P>,
+    /// How many jobs from queues are being run, one inside the other.
+    depth: Cell<usize>,
     /// Neither `Send` nor `Sync`.
     thread: PhantomData<*const ()>,
 }
@@ -74,12 +79,27 @@ impl<P: Platform> WorkerThread<P> {
         let own = Worker::new(shared.workers().get(index.get())?.deque()).ok()?;
         let random = XorShift64Star::new(P::random_seed());
         Some(Self {
+            platform: TypeId::of::<P>(),
             own,
             index,
             random,
             registry,
+            depth: Cell::new(0),
             thread: PhantomData,
         })
+    }
+
+    /// The worker that an untyped pointer leads to, or null if it is a worker of another platform.
+    /// For platforms that share one place for such pointers.
+    ///
+    /// # Safety
+    /// 1. `worker` is null or leads to a living worker of any platform.
+    pub unsafe fn downcast(worker: *const ()) -> *const Self {
+        // SAFETY: by obligation 1 a worker, and every worker begins with its platform's type.
+        match unsafe { worker.cast::<TypeId>().as_ref() } {
+            Some(platform) if *platform == TypeId::of::<P>() => worker.cast(),
+            _ => ptr::null(),
+        }
     }
 
     /// Makes this the worker that the thread is known as.
@@ -87,13 +107,15 @@ impl<P: Platform> WorkerThread<P> {
     /// # Safety
     /// 1. `self` stays in place until [`leave`](Self::leave).
     pub unsafe fn enter(&self) {
-        P::set_current(self);
+        // SAFETY: 1. is handed on.
+        unsafe { P::set_current(self) };
     }
 
     /// The thread is no longer known as a worker.
     pub fn leave(&self) {
         debug_assert!(ptr::eq(P::current(), self), "this thread is another worker");
-        P::set_current(ptr::null());
+        // SAFETY: 1. null.
+        unsafe { P::set_current(ptr::null()) };
     }
 
     /// The worker that this thread is, if any.
@@ -142,10 +164,17 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Queues a job on this worker's deque and wakes a thief for it if need be.
     ///
+    /// In a rare race a sleeping worker overlooks the job, see
+    /// [`Sleep::new_internal_jobs`](sleep_core::Sleep::new_internal_jobs). So this is for a worker
+    /// that stays until the job has been run.
+    ///
     /// # Errors
     /// Gives the job back if the deque is full: run it at once.
+    ///
+    /// # Safety
+    /// 1. As for [`JobRef::execute`].
     #[inline]
-    pub fn push(&self, job: JobRef) -> Result<(), JobRef> {
+    pub unsafe fn push(&self, job: JobRef) -> Result<(), JobRef> {
         let queue_was_empty = self.own.is_empty();
         self.own.try_push(job).map_err(|full| full.0)?;
         self.registry()
@@ -154,15 +183,38 @@ impl<P: Platform> WorkerThread<P> {
         Ok(())
     }
 
-    /// Queues a job on this worker's deque, or runs it at once if that is full.
+    /// Queues a job on this worker's deque, or runs it at once if that is full. No sleeping worker
+    /// overlooks it, so this worker may go and do something else.
     ///
     /// # Safety
     /// 1. As for [`JobRef::execute`].
-    pub unsafe fn push_or_execute(&self, job: JobRef) {
-        if let Err(job) = self.push(job) {
+    pub unsafe fn post(&self, job: JobRef) {
+        let queue_was_empty = self.own.is_empty();
+        match self.own.try_push(job) {
+            Ok(()) => self
+                .registry()
+                .sleep()
+                .new_injected_jobs(1, queue_was_empty),
             // SAFETY: 1. the deque gave it back.
-            unsafe { job.execute() };
+            Err(full) => unsafe { self.run(full.0) },
         }
+    }
+
+    /// Runs a job that a queue gave to this worker.
+    ///
+    /// # Safety
+    /// 1. As for [`JobRef::execute`].
+    #[inline]
+    pub(crate) unsafe fn run(&self, job: JobRef) {
+        self.depth.set(self.depth.get() + 1);
+        // SAFETY: 1. is handed on.
+        unsafe { job.execute() };
+        self.depth.set(self.depth.get() - 1);
+    }
+
+    /// Whether this worker is in the middle of a job that a queue gave to it.
+    pub fn is_running_job(&self) -> bool {
+        self.depth.get() > 0
     }
 
     /// Whether this worker's own deque holds jobs.
@@ -201,7 +253,7 @@ impl<P: Platform> WorkerThread<P> {
         while !latch.probe() {
             match self.take_local_job().or_else(|| self.search(latch)) {
                 // SAFETY: 1. the queue gave it to us alone.
-                Some(job) => unsafe { job.execute() },
+                Some(job) => unsafe { self.run(job) },
                 None => return,
             }
         }
@@ -226,16 +278,17 @@ impl<P: Platform> WorkerThread<P> {
         job
     }
 
-    /// Runs jobs until the pool ends.
+    /// Runs jobs until the pool ends, and then those that are still queued.
     pub fn run_until_terminated(&self) {
         self.wait_until(self.shared().terminate());
+        while self.yield_now() {}
     }
 
     /// Runs what is queued on this worker, without waiting for more.
     pub fn run_local_jobs(&self) {
         while let Some(job) = self.take_local_job() {
             // SAFETY: 1. the queue gave it to us alone.
-            unsafe { job.execute() };
+            unsafe { self.run(job) };
         }
     }
 
@@ -253,7 +306,7 @@ impl<P: Platform> WorkerThread<P> {
         match job {
             Some(job) => {
                 // SAFETY: 1. the queue gave it to us alone.
-                unsafe { job.execute() };
+                unsafe { self.run(job) };
                 true
             }
             None => false,

@@ -6,12 +6,14 @@ use pool_core::{
     Fixed, IntrusiveInjector, JobRef, Platform, Registry, Slot, Waiter, WorkerShared, WorkerThread,
 };
 
-use crate::parker::SpinParker;
+use crate::{parker::SpinParker, primitive::AtomicBool};
 
 /// One pointer for each core: how a job finds out on which worker it runs.
 ///
 /// On a board, a register that the software may use as it likes (`TPIDR_EL1`, `mscratch`, `GS`),
 /// or an array indexed by the core's number. On a host, a thread-local variable.
+///
+/// Pools of different types may share one; a core is a worker of one pool at a time.
 ///
 /// # Safety
 /// 1. [`get`](Self::get) returns what [`set`](Self::set) was last given on the same core, or null
@@ -21,13 +23,16 @@ pub unsafe trait CoreLocal: 'static {
     fn get() -> *const ();
 
     /// Changes this core's pointer.
-    fn set(pointer: *const ());
+    ///
+    /// # Safety
+    /// 1. Only a pool calls this: it follows the pointer.
+    unsafe fn set(pointer: *const ());
 }
 
 /// A platform for `N` workers with room for `JOBS` queued jobs each.
 pub struct Spin<C, const N: usize, const JOBS: usize>(PhantomData<fn() -> C>);
 
-// SAFETY: 1. `CoreLocal` promises it; 2. arrays give their own memory; 3. the pools are statics;
+// SAFETY: 1. `CoreLocal` promises it, and `downcast` tells the worker of another type of pool; 2. arrays give their own memory; 3. the pools are statics;
 // 4. without unwinding a closure either returns or does not.
 unsafe impl<C: CoreLocal, const N: usize, const JOBS: usize> Platform for Spin<C, N, JOBS> {
     type Parker = SpinParker;
@@ -37,15 +42,18 @@ unsafe impl<C: CoreLocal, const N: usize, const JOBS: usize> Platform for Spin<C
     type Queue = IntrusiveInjector<'static, Option<JobRef>>;
     type Waiter = SpinWaiter;
     type Panic = Infallible;
-    type Data = ();
+    type Data = AtomicBool;
     type KeepAlive = ();
 
     fn current() -> *const WorkerThread<Self> {
-        C::get().cast()
+        // SAFETY: 1. only pools set the pointer, to null or to a worker that is in place until it
+        // is set again.
+        unsafe { WorkerThread::downcast(C::get()) }
     }
 
-    fn set_current(worker: *const WorkerThread<Self>) {
-        C::set(worker.cast());
+    unsafe fn set_current(worker: *const WorkerThread<Self>) {
+        // SAFETY: 1. a pool calls this.
+        unsafe { C::set(worker.cast()) };
     }
 
     fn catch_unwind<R>(closure: impl FnOnce() -> R) -> Result<R, Infallible> {

@@ -10,6 +10,7 @@ use pool_core::{
 use crate::{
     parker::SpinParker,
     platform::{CoreLocal, Spin},
+    primitive::{AtomicBool, Ordering},
 };
 
 /// A pool of `N` workers, each with room for `JOBS` queued jobs (a power of two).
@@ -32,7 +33,7 @@ use crate::{
 /// // SAFETY: 1. a thread-local variable is just that.
 /// unsafe impl CoreLocal for HostCore {
 ///     fn get() -> *const () { LOCAL.get() }
-///     fn set(pointer: *const ()) { LOCAL.set(pointer) }
+///     unsafe fn set(pointer: *const ()) { LOCAL.set(pointer) }
 /// }
 ///
 /// type Core<'a> = Worker<'a, HostCore, 2, 64>;
@@ -79,7 +80,12 @@ impl<C: CoreLocal, const N: usize, const JOBS: usize> Pool<C, N, JOBS> {
         let slots = [const { Slot::new(SpinParker::new()) }; N];
         let sleep = Sleep::from_array(slots, policy);
         Self {
-            registry: Registry::new(sleep, workers, IntrusiveInjector::new(), ()),
+            registry: Registry::new(
+                sleep,
+                workers,
+                IntrusiveInjector::new(),
+                AtomicBool::new(false),
+            ),
         }
     }
 
@@ -122,9 +128,12 @@ impl<C: CoreLocal, const N: usize, const JOBS: usize> Pool<C, N, JOBS> {
     }
 
     /// Lets the workers return from [`run_worker`](Self::run_worker) when they have nothing left
-    /// to do. Call it once, and [`install`](Self::install) nothing afterwards.
+    /// to do. [`install`](Self::install) nothing afterwards. A second call does nothing.
     pub fn end(&'static self) {
-        self.registry.remove_reference();
+        // Ordering: Relaxed, it only picks one caller; what orders the end is the count.
+        if !self.registry.data().swap(true, Ordering::Relaxed) {
+            self.registry.remove_reference();
+        }
     }
 }
 

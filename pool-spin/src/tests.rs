@@ -18,7 +18,7 @@ unsafe impl CoreLocal for HostCore {
         LOCAL.get()
     }
 
-    fn set(pointer: *const ()) {
+    unsafe fn set(pointer: *const ()) {
         LOCAL.set(pointer);
     }
 }
@@ -99,4 +99,27 @@ fn bad_workers_are_typed_errors() {
         POOL.install(|_| assert_eq!(POOL.run_worker(0), Err(RunError::AlreadyWorker)));
         assert_eq!(POOL.run_worker(0), Err(RunError::Taken));
     });
+}
+
+/// Pools of two types share a core's pointer; neither may take the other's worker for its own.
+#[test]
+fn pools_of_different_types_share_cores() {
+    static SMALL: Pool<HostCore, 1, 2> = Pool::new();
+    static LARGE: Pool<HostCore, 2, 64> = Pool::new();
+    with_workers(&SMALL, || {
+        with_workers(&LARGE, || {
+            let answer = SMALL.install(|core| {
+                assert_eq!(core.index(), 0);
+                LARGE.install(|core| fib(core, 10))
+            });
+            assert_eq!(answer, 55);
+        });
+    });
+}
+
+#[test]
+fn a_second_end_does_nothing() {
+    static POOL: Pool<HostCore, 1, 2> = Pool::new();
+    with_workers(&POOL, || {});
+    POOL.end();
 }

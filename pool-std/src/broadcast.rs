@@ -8,8 +8,8 @@ use std::{
 use pool_core::{JobRef, ScopeCore};
 
 use crate::{
-    global::current_registry,
-    heap_job::{HeapJob, NO_NODE, counted_job},
+    global::Living,
+    heap_job::{NO_NODE, counted_job, scope_job},
     platform::{Registry, Std, WorkerThread},
     pool_data::lock,
 };
@@ -63,14 +63,14 @@ impl BroadcastContext<'_> {
 /// # Ok::<(), pool_std::BuildError>(())
 /// ```
 pub fn broadcast<R: Send>(job: impl Fn(BroadcastContext<'_>) -> R + Sync) -> Vec<R> {
-    broadcast_on(&current_registry(), job)
+    broadcast_on(Living::current().registry(), job)
 }
 
 /// Runs a closure on every worker of the current pool at some time, without waiting.
 ///
 /// A panic goes where that of a [`spawn`](crate::spawn())ed job goes.
 pub fn spawn_broadcast(job: impl Fn(BroadcastContext<'_>) + Send + Sync + 'static) {
-    spawn_broadcast_on(&current_registry(), job);
+    spawn_broadcast_on(Living::current().registry(), job);
 }
 
 pub(crate) fn broadcast_on<R: Send>(
@@ -85,17 +85,12 @@ pub(crate) fn broadcast_on<R: Send>(
     let scope = ScopeCore::<Std>::new(owner, registry);
     scope.complete(owner, || {
         let jobs = results.iter().map(|result| {
-            scope.add_job();
-            let (job, pointer) = (&job, ScopePointer(&raw const scope));
-            // SAFETY: `job_ref`: 1. the scope, and with it all that is borrowed here, waits for
-            // the job. `run_job`: 1. it was added above.
-            unsafe {
-                HeapJob::job_ref(move || {
-                    ScopeCore::run_job(pointer.get(), || {
-                        *lock(result) = Some(job(BroadcastContext::here()));
-                    });
-                })
-            }
+            let job = &job;
+            let body = move |_: &ScopeCore<Std>| {
+                *lock(result) = Some(job(BroadcastContext::here()));
+            };
+            // SAFETY: 1. it is queued below; 2. all that is borrowed is in this frame, which waits.
+            unsafe { scope_job(&scope, body) }
         });
         inject(registry, jobs.collect());
     });
@@ -115,7 +110,9 @@ pub(crate) fn spawn_broadcast_on(
     let job = Arc::new(job);
     inject_with(registry, || {
         let job = job.clone();
-        counted_job(registry, move || job(BroadcastContext::here()))
+        counted_job(Living::of(registry).into_registry(), move || {
+            job(BroadcastContext::here())
+        })
     });
 }
 
@@ -133,17 +130,4 @@ fn inject(registry: &Registry, jobs: Vec<JobRef>) {
     let _broadcasting = lock(&registry.data().broadcasting);
     // SAFETY: 1. the queues need no node.
     unsafe { registry.inject_broadcast(jobs.into_iter().map(|job| (NO_NODE, job))) };
-}
-
-/// A pointer to the scope that waits for the job which holds it.
-pub(crate) struct ScopePointer<T>(pub(crate) *const T);
-
-// SAFETY: the scope is `Sync` where it is used: its latch and its first panic are.
-unsafe impl<T: Sync> Send for ScopePointer<T> {}
-
-impl<T> ScopePointer<T> {
-    /// The pointer; a method, so that closures capture the whole.
-    pub(crate) fn get(self) -> *const T {
-        self.0
-    }
 }

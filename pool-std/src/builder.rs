@@ -10,7 +10,7 @@ use crate::{
     current,
     error::BuildError,
     parker::{ParkerKind, StdParker},
-    platform::{Queue, Registry, WorkerThread},
+    platform::{Queue, Registry},
     pool_data::PoolData,
     thread::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn},
 };
@@ -135,7 +135,9 @@ impl<S> ThreadPoolBuilder<S> {
     /// Makes the thread that builds the pool its worker 0, until that thread ends.
     ///
     /// It runs jobs only while it waits: in `install`, `join`, a scope, `shutdown`. So a spawned
-    /// job may wait long in a pool that has no other worker.
+    /// job may wait long in a pool that has no other worker, and so does a broadcast, one of whose
+    /// jobs only this thread may run. A thread can do this once, and must not end before the pool
+    /// is last used.
     #[must_use]
     pub fn use_current_thread(mut self) -> Self {
         self.use_current_thread = true;
@@ -201,22 +203,16 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     pub(crate) fn start(mut self) -> Result<Arc<Registry>, BuildError> {
         let num_threads = self.checked_num_threads()?;
         self.check_stack_size()?;
-        // SAFETY: 1. it is only compared.
-        if self.use_current_thread && unsafe { WorkerThread::current() }.is_some() {
-            return Err(BuildError::CurrentThreadAlreadyInPool);
-        }
         let registry = self.registry(num_threads)?;
         if self.use_current_thread {
             current::adopt(&registry)?;
         }
+        let unfinished = Unfinished(&registry);
         for index in usize::from(self.use_current_thread)..num_threads {
-            if let Err(source) = self.start_thread(&registry, index) {
-                registry.remove_reference();
-                current::release(&registry);
-                registry.data().wait_until_stopped();
-                return Err(BuildError::Spawn { index, source });
-            }
+            self.start_thread(&registry, index)
+                .map_err(|source| BuildError::Spawn { index, source })?;
         }
+        std::mem::forget(unfinished);
         Ok(registry)
     }
 
@@ -272,6 +268,18 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let index = registry.worker(index).expect("counted");
         self.spawn
             .spawn(ThreadBuilder::new(registry, index, name, self.stack_size))
+    }
+}
+
+/// A pool that is being built. If that fails, or a closure of the user panics: ends the threads
+/// that were started, and waits for them.
+struct Unfinished<'a>(&'a Arc<Registry>);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        self.0.remove_reference();
+        current::release(self.0);
+        self.0.data().wait_until_stopped();
     }
 }
 

@@ -11,15 +11,21 @@ thread_local! {
     static ADOPTED: RefCell<Option<Adopted>> = const { RefCell::new(None) };
 }
 
-/// A worker and what it refers to, dropped in this order.
+/// A worker, and the pool that it must not outlive.
 struct Adopted {
-    worker: Box<WorkerThread>,
-    _registry: Arc<Registry>,
+    /// From a box.
+    worker: *const WorkerThread,
+    registry: Arc<Registry>,
 }
 
 impl Drop for Adopted {
     fn drop(&mut self) {
-        self.worker.leave();
+        // SAFETY: it came from a box, and this is the only owner. The thread ends, or the pool
+        // was never built: no frame uses the worker any more.
+        let worker = unsafe { Box::from_raw(self.worker.cast_mut()) };
+        // Others can take the rest, but not what is for this worker alone.
+        worker.run_local_jobs();
+        worker.leave();
     }
 }
 
@@ -28,44 +34,38 @@ impl Drop for Adopted {
 /// Not only until the pool ends: a frame further up may be using the worker when the pool's owner
 /// lets go of it.
 pub(crate) fn adopt(registry: &Arc<Registry>) -> Result<(), BuildError> {
-    let index = registry.worker(0).expect("a pool has at least one worker");
-    // SAFETY: 1. the registry is held beside the worker; 2. it is the `Arc`'s pointer.
-    let worker = unsafe { WorkerThread::new(Arc::as_ptr(registry), index) };
-    let worker = Box::new(worker.expect("the pool is new"));
-    ADOPTED.with(|adopted| {
-        // SAFETY: 1. the box stays until the thread ends, and leaves before it goes.
-        unsafe { worker.enter() };
-        *adopted.borrow_mut() = Some(Adopted {
+    ADOPTED.with_borrow_mut(|adopted| {
+        // SAFETY: 1. it is only compared.
+        if adopted.is_some() || unsafe { WorkerThread::current() }.is_some() {
+            return Err(BuildError::CurrentThreadAlreadyInPool);
+        }
+        let index = registry.worker(0).expect("a pool has at least one worker");
+        // SAFETY: 1. the registry is held beside the worker; 2. it is the `Arc`'s pointer.
+        let worker = unsafe { WorkerThread::new(Arc::as_ptr(registry), index) };
+        let worker: *const _ = Box::into_raw(Box::new(worker.expect("the pool is new")));
+        // SAFETY: 1. the worker stays until the thread ends, and leaves before it goes.
+        unsafe { (*worker).enter() };
+        *adopted = Some(Adopted {
             worker,
-            _registry: registry.clone(),
+            registry: registry.clone(),
         });
-    });
-    Ok(())
+        Ok(())
+    })
 }
 
-/// Runs what is left to do for a pool that this thread belongs to, until the pool has ended.
-/// False if the thread does not belong to it by [`adopt`].
-pub(crate) fn run_until_terminated(registry: &Arc<Registry>) -> bool {
-    let worker: Option<*const WorkerThread> = ADOPTED.with_borrow(|adopted| {
-        let adopted = adopted.as_ref()?;
-        Arc::ptr_eq(&adopted._registry, registry).then_some(&raw const *adopted.worker)
-    });
-    let Some(worker) = worker else { return false };
-    // The cell is not borrowed meanwhile: jobs may look at it too.
-    //
-    // SAFETY: the box stays until this thread ends.
-    unsafe { &*worker }.run_until_terminated();
-    true
+/// Whether this thread is a worker of the pool by [`adopt`].
+pub(crate) fn is_adopted_by(registry: &Arc<Registry>) -> bool {
+    ADOPTED.with_borrow(|adopted| {
+        adopted
+            .as_ref()
+            .is_some_and(|adopted| Arc::ptr_eq(&adopted.registry, registry))
+    })
 }
 
 /// Takes back an adoption of this thread by a pool that could not be built.
 pub(crate) fn release(registry: &Arc<Registry>) {
-    ADOPTED.with_borrow_mut(|adopted| {
-        if adopted
-            .as_ref()
-            .is_some_and(|adopted| Arc::ptr_eq(&adopted._registry, registry))
-        {
-            *adopted = None;
-        }
-    });
+    if is_adopted_by(registry) {
+        // Dropped outside the cell: a job that is run then may look at it.
+        drop(ADOPTED.take());
+    }
 }

@@ -1,6 +1,9 @@
 //! The global pool, and the current one.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::{
+    cell::Cell,
+    sync::{Arc, Mutex, OnceLock},
+};
 
 use pool_core::Platform;
 
@@ -18,6 +21,19 @@ static GLOBAL: OnceLock<Arc<Registry>> = OnceLock::new();
 /// Held while the global pool is being built, so that only one is.
 static BUILDING: Mutex<()> = Mutex::new(());
 
+thread_local! {
+    /// This thread holds or awaits `BUILDING`, and would wait for itself.
+    static BUILDING_HERE: Cell<bool> = const { Cell::new(false) };
+}
+
+struct ResetBuildingHere;
+
+impl Drop for ResetBuildingHere {
+    fn drop(&mut self) {
+        BUILDING_HERE.set(false);
+    }
+}
+
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Builds the pool that is used by threads which belong to no pool. It lives until the
     /// process ends.
@@ -26,7 +42,15 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// [`BuildError`]; [`GlobalPoolAlreadyInitialized`](BuildError::GlobalPoolAlreadyInitialized)
     /// if this was called before, or if the pool has been built with the defaults because
     /// somebody needed it.
+    ///
+    /// # Panics
+    /// If a closure given to this builder, called on this thread, uses the global pool.
     pub fn build_global(self) -> Result<(), BuildError> {
+        assert!(
+            !BUILDING_HERE.replace(true),
+            "a closure that helps to build the global pool cannot use it"
+        );
+        let _reset = ResetBuildingHere;
         let _building = lock(&BUILDING);
         if GLOBAL.get().is_some() {
             return Err(BuildError::GlobalPoolAlreadyInitialized);
@@ -52,13 +76,45 @@ fn global() -> &'static Arc<Registry> {
     GLOBAL.get().expect("built above")
 }
 
-/// The pool that this thread is a worker of, or the global one.
-pub(crate) fn current_registry() -> Arc<Registry> {
-    // SAFETY: 1. it is used at once.
-    match unsafe { WorkerThread::current() } {
-        // SAFETY: 1. the worker keeps its registry alive; 2. and was made with this pointer.
-        Some(worker) => unsafe { Std::keep_alive(worker.registry_pointer()) },
-        None => global().clone(),
+/// A pool that does not end while this is held.
+pub(crate) struct Living(Arc<Registry>);
+
+impl Living {
+    /// The pool that this thread is a worker of, or the global one. A thread that was adopted, or
+    /// an exit handler, may be a worker of a pool that has ended: then the global one too.
+    pub(crate) fn current() -> Self {
+        // SAFETY: 1. it is used at once.
+        match unsafe { WorkerThread::current() } {
+            Some(worker) if worker.registry().try_add_reference() => {
+                // SAFETY: 1. the worker keeps its registry alive; 2. and was made with this
+                // pointer.
+                Self(unsafe { Std::keep_alive(worker.registry_pointer()) })
+            }
+            _ => Self::of(global()),
+        }
+    }
+
+    /// This pool, which the caller keeps from ending meanwhile.
+    pub(crate) fn of(registry: &Arc<Registry>) -> Self {
+        registry.add_reference();
+        Self(registry.clone())
+    }
+
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.0
+    }
+
+    /// Gives the pool to a job, which must give back the reference.
+    pub(crate) fn into_registry(self) -> Arc<Registry> {
+        let registry = self.0.clone();
+        registry.add_reference();
+        registry
+    }
+}
+
+impl Drop for Living {
+    fn drop(&mut self) {
+        self.0.remove_reference();
     }
 }
 
@@ -70,6 +126,16 @@ pub(crate) fn in_worker<R: Send>(closure: impl FnOnce(&WorkerThread, bool) -> R 
         Some(worker) => closure(worker, false),
         None => global().in_worker_cold(closure),
     }
+}
+
+/// As [`in_worker`], for what other workers may be needed for: not on one whose pool has ended.
+/// The pool does not end meanwhile.
+pub(crate) fn in_living_worker<R: Send>(
+    closure: impl FnOnce(&WorkerThread, &Arc<Registry>) -> R + Send,
+) -> R {
+    let pool = Living::current();
+    let registry = pool.registry();
+    registry.in_worker(|worker, _| closure(worker, registry))
 }
 
 /// The number of workers in the current pool: the one that this thread is a worker of, or the

@@ -2,32 +2,83 @@
 
 use std::{ptr::NonNull, sync::Arc};
 
-use pool_core::{Job, JobRef};
+use pool_core::{Job, JobRef, ScopeCore};
 
-use crate::platform::{Registry, WorkerThread};
+use crate::platform::{Registry, Std, WorkerThread};
 
-/// A closure in a box, freed when it is run.
-pub(crate) struct HeapJob<F> {
+/// A closure that borrows nothing, in a box that is freed when it is run.
+struct HeapJob<F> {
     closure: F,
 }
 
-impl<F: FnOnce() + Send> HeapJob<F> {
-    /// A job that runs the closure, which must not unwind.
-    ///
-    /// # Safety
-    /// 1. The job is run before anything that the closure borrows ends.
-    pub(crate) unsafe fn job_ref(closure: F) -> JobRef {
-        // SAFETY: 1. the box lives until the job is run; 2. the closure is `Send`.
-        unsafe { JobRef::new(Box::into_raw(Box::new(Self { closure }))) }
-    }
-}
-
-impl<F: FnOnce() + Send> Job for HeapJob<F> {
+impl<F: FnOnce() + Send + 'static> Job for HeapJob<F> {
     unsafe fn execute(this: *const ()) {
-        // SAFETY: by obligations 1 and 2 this is the box of `job_ref`, and used once.
+        // SAFETY: by obligations 1 and 2 this is the box of `counted_job`, and used once.
         let this = unsafe { Box::from_raw(this.cast_mut().cast::<Self>()) };
         (this.closure)();
     }
+}
+
+/// A spawned closure, for a pool that is held by a reference which the job gives back. Its panic
+/// goes to the pool's handler.
+pub(crate) fn counted_job(
+    registry: Arc<Registry>,
+    closure: impl FnOnce() + Send + 'static,
+) -> JobRef {
+    let job = HeapJob {
+        closure: move || {
+            registry.data().run_and_handle_panic(closure);
+            registry.remove_reference();
+        },
+    };
+    // SAFETY: 1. the box lives until the job is run; 2. the closure is `Send`.
+    unsafe { JobRef::new(Box::into_raw(Box::new(job))) }
+}
+
+/// What jobs with borrows belong to: it waits for them.
+pub(crate) trait AnyScope: Sync {
+    /// What counts them.
+    fn core(&self) -> &ScopeCore<Std>;
+}
+
+impl AnyScope for ScopeCore<Std> {
+    fn core(&self) -> &Self {
+        self
+    }
+}
+
+/// A closure that borrows what outlives its scope, in a box that is freed when it is run.
+struct ScopeJob<S, F> {
+    scope: *const S,
+    body: F,
+}
+
+impl<S: AnyScope, F: FnOnce(&S) + Send> Job for ScopeJob<S, F> {
+    unsafe fn execute(this: *const ()) {
+        // SAFETY: by obligations 1 and 2 this is the box of `scope_job`, and used once.
+        let Self { scope, body } = *unsafe { Box::from_raw(this.cast_mut().cast::<Self>()) };
+        // SAFETY: the scope waits, and so lives, until `job_done`.
+        let core: *const ScopeCore<Std> = unsafe { &*scope }.core();
+        // The body is consumed here. Were it still an argument of some function when the latch is
+        // set, what it borrows would count as borrowed longer than it lives.
+        //
+        // SAFETY: as above.
+        unsafe { (*core).catch(|| body(&*scope)) };
+        // SAFETY: 1. `scope_job` added it.
+        unsafe { ScopeCore::job_done(core) };
+    }
+}
+
+/// A job of a scope.
+///
+/// # Safety
+/// 1. The reference is put where it will be run: the scope now waits for it.
+/// 2. What `body` borrows outlives the scope.
+pub(crate) unsafe fn scope_job<S: AnyScope>(scope: &S, body: impl FnOnce(&S) + Send) -> JobRef {
+    scope.core().add_job();
+    // SAFETY: 1. the box lives until the job is run, and all else by obligations 1 and 2; 2. the
+    // body is `Send` and the scope is `Sync`.
+    unsafe { JobRef::new(Box::into_raw(Box::new(ScopeJob { scope, body }))) }
 }
 
 /// The node that a job needs in this platform's queues: none.
@@ -37,10 +88,10 @@ pub(crate) const NO_NODE: NonNull<()> = NonNull::dangling();
 ///
 /// # Safety
 /// 1. As for [`JobRef::execute`].
-pub(crate) unsafe fn push_or_inject(registry: &Registry, job: JobRef) {
+pub(crate) unsafe fn post_or_inject(registry: &Registry, job: JobRef) {
     match current_worker_of(registry) {
         // SAFETY: 1. is handed on.
-        Some(worker) => unsafe { worker.push_or_execute(job) },
+        Some(worker) => unsafe { worker.post(job) },
         // SAFETY: 1. the queue needs no node.
         None => unsafe { registry.inject(NO_NODE, job) },
     }
@@ -52,21 +103,4 @@ pub(crate) unsafe fn push_or_inject(registry: &Registry, job: JobRef) {
 pub(crate) fn current_worker_of<'a>(registry: &Registry) -> Option<&'a WorkerThread> {
     // SAFETY: callers use it at once, while the thread is still the worker.
     unsafe { WorkerThread::current() }.filter(|worker| std::ptr::eq(worker.registry(), registry))
-}
-
-/// Spawns a closure on a pool, which stays alive until it has been run. Its panic goes to the
-/// pool's handler.
-pub(crate) fn counted_job(
-    registry: &Arc<Registry>,
-    closure: impl FnOnce() + Send + 'static,
-) -> JobRef {
-    registry.add_reference();
-    let registry = registry.clone();
-    // SAFETY: 1. the closure borrows nothing.
-    unsafe {
-        HeapJob::job_ref(move || {
-            registry.data().run_and_handle_panic(closure);
-            registry.remove_reference();
-        })
-    }
 }

@@ -51,7 +51,7 @@ unsafe impl Platform for Std {
         CURRENT.get()
     }
 
-    fn set_current(worker: *const WorkerThread) {
+    unsafe fn set_current(worker: *const WorkerThread) {
         CURRENT.set(worker);
     }
 

@@ -9,6 +9,7 @@ use crate::{
     context::Yield,
     current,
     error::{BuildError, ShutdownError},
+    global::Living,
     heap_job::current_worker_of,
     platform::Registry,
     scope::{self, Scope, ScopeFifo},
@@ -95,12 +96,12 @@ impl ThreadPool {
 
     /// [`spawn`](crate::spawn()) on this pool.
     pub fn spawn(&self, job: impl FnOnce() + Send + 'static) {
-        spawn::spawn_on(&self.registry, job);
+        spawn::spawn_on(Living::of(&self.registry), job);
     }
 
     /// [`spawn_fifo`](crate::spawn_fifo) on this pool.
     pub fn spawn_fifo(&self, job: impl FnOnce() + Send + 'static) {
-        spawn::spawn_fifo_on(&self.registry, job);
+        spawn::spawn_fifo_on(Living::of(&self.registry), job);
     }
 
     /// [`broadcast`](crate::broadcast()) on this pool.
@@ -161,13 +162,16 @@ impl ThreadPool {
     /// [`use_current_thread`](ThreadPoolBuilder::use_current_thread) runs jobs meanwhile.
     ///
     /// # Errors
-    /// [`ShutdownError::FromWorker`] on a thread of the pool's own, which would wait for itself.
-    /// The pool ends nevertheless, without anybody waiting for it.
+    /// [`ShutdownError::FromWorker`] on a thread of the pool's own, or in a job of the pool on an
+    /// adopted one, which would wait for itself. The pool ends nevertheless, without anybody waiting for it.
     pub fn shutdown(self) -> Result<(), ShutdownError> {
         let registry = self.registry.clone();
         drop(self);
-        if !current::run_until_terminated(&registry) && current_worker_of(&registry).is_some() {
-            return Err(ShutdownError::FromWorker);
+        if let Some(worker) = current_worker_of(&registry) {
+            if worker.is_running_job() || !current::is_adopted_by(&registry) {
+                return Err(ShutdownError::FromWorker);
+            }
+            worker.run_until_terminated();
         }
         registry.data().wait_until_stopped();
         Ok(())

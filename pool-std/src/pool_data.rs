@@ -1,7 +1,9 @@
 //! What a pool keeps beside its workers: handlers, and who is still running.
 
 use std::{
+    io::{self, Write},
     panic::{AssertUnwindSafe, catch_unwind},
+    process,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
 };
@@ -22,18 +24,23 @@ pub(crate) struct PoolData {
 impl PoolData {
     /// Runs a closure that nobody waits for. Its panic goes to the handler; without one, or if
     /// the handler panics too, the process ends: a panic must not vanish.
+    ///
+    /// Never unwinds: it is called from frames that others use.
     pub(crate) fn run_and_handle_panic(&self, closure: impl FnOnce()) {
         let Err(panic) = catch_unwind(AssertUnwindSafe(closure)) else {
             return;
         };
-        let handled = self
-            .panic_handler
-            .as_ref()
-            .is_some_and(|handler| catch_unwind(AssertUnwindSafe(|| handler(panic))).is_ok());
-        if !handled {
-            eprintln!("pool-std: a panic in a spawned job has no handler; aborting");
-            std::process::abort();
+        let no_way_out = AbortOnUnwind;
+        match &self.panic_handler {
+            Some(handler) => handler(panic),
+            None => {
+                // A message that cannot be written must not stand in the way of the abort.
+                let message = "pool-std: a panic in a spawned job has no handler; aborting";
+                let _ = writeln!(io::stderr(), "{message}");
+                process::abort();
+            }
         }
+        std::mem::forget(no_way_out);
     }
 
     pub(crate) fn keep_thread(&self, thread: JoinHandle<()>) {
@@ -71,6 +78,17 @@ impl PoolData {
 pub(crate) type PanicHandler = dyn Fn(Box<dyn std::any::Any + Send>) + Send + Sync;
 /// Called with the number of a worker.
 pub(crate) type WorkerHandler = dyn Fn(usize) + Send + Sync;
+
+/// Ends the process if it is dropped, as only an unwinding panic drops it.
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        let message = "pool-std: the panic handler panicked; aborting";
+        let _ = writeln!(io::stderr(), "{message}");
+        process::abort();
+    }
+}
 
 /// A mutex of ours is never left half-changed by a panic.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

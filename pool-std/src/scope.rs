@@ -5,9 +5,9 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 use pool_core::{JobFifo, ScopeCore};
 
 use crate::{
-    broadcast::{BroadcastContext, ScopePointer},
-    global::{current_registry, in_worker},
-    heap_job::{HeapJob, NO_NODE, current_worker_of, push_or_inject},
+    broadcast::BroadcastContext,
+    global::{Living, in_living_worker},
+    heap_job::{AnyScope, NO_NODE, current_worker_of, post_or_inject, scope_job},
     platform::{Queue, Registry, Std, WorkerThread},
 };
 
@@ -63,9 +63,9 @@ struct ScopeBase<'scope> {
 /// });
 /// ```
 pub fn scope<'scope, R: Send>(body: impl FnOnce(&Scope<'scope>) -> R + Send) -> R {
-    in_worker(|worker, _| {
+    in_living_worker(|worker, pool| {
         let scope = Scope {
-            base: ScopeBase::new(Some(worker), current_registry()),
+            base: ScopeBase::new(Some(worker), pool.clone()),
         };
         scope.base.core.complete(Some(worker), || body(&scope))
     })
@@ -73,21 +73,21 @@ pub fn scope<'scope, R: Send>(body: impl FnOnce(&Scope<'scope>) -> R + Send) -> 
 
 /// As [`scope()`], but the jobs that one worker spawns are begun in the order of their spawning.
 pub fn scope_fifo<'scope, R: Send>(body: impl FnOnce(&ScopeFifo<'scope>) -> R + Send) -> R {
-    in_worker(|worker, _| {
-        let scope = ScopeFifo::new(Some(worker), current_registry());
+    in_living_worker(|worker, pool| {
+        let scope = ScopeFifo::new(Some(worker), pool.clone());
         scope.base.core.complete(Some(worker), || body(&scope))
     })
 }
 
 /// As [`scope()`], but runs the body on this thread, worker or not, so that it need not be `Send`.
 pub fn in_place_scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
-    in_place_scope_on(&current_registry(), body)
+    in_place_scope_on(Living::current().registry(), body)
 }
 
 /// As [`scope_fifo`], but runs the body on this thread, worker or not, so that it need not be
 /// `Send`.
 pub fn in_place_scope_fifo<'scope, R>(body: impl FnOnce(&ScopeFifo<'scope>) -> R) -> R {
-    in_place_scope_fifo_on(&current_registry(), body)
+    in_place_scope_fifo_on(Living::current().registry(), body)
 }
 
 pub(crate) fn in_place_scope_on<'scope, R>(
@@ -122,32 +122,24 @@ impl<'scope> ScopeBase<'scope> {
     }
 }
 
-/// The job that runs `body` in `scope`.
-///
-/// # Safety
-/// 1. The reference is put where it will be run: the scope now waits for it.
-unsafe fn job_of<'scope, S: Sync>(
-    scope: &S,
-    base: fn(&S) -> &ScopeBase<'scope>,
-    body: impl FnOnce(&S) + Send + 'scope,
-) -> pool_core::JobRef {
-    base(scope).core.add_job();
-    let scope = ScopePointer(core::ptr::from_ref(scope));
-    let run = move || {
-        // SAFETY: the scope lives until `run_job` sets its latch; then `body` has ended.
-        let scope = unsafe { &*scope.get() };
-        // SAFETY: 1. added above.
-        unsafe { ScopeCore::run_job(&raw const base(scope).core, || body(scope)) };
-    };
-    // SAFETY: 1. the scope waits for the job, and `'scope` outlives the scope.
-    unsafe { HeapJob::job_ref(run) }
+impl AnyScope for Scope<'_> {
+    fn core(&self) -> &ScopeCore<Std> {
+        &self.base.core
+    }
+}
+
+impl AnyScope for ScopeFifo<'_> {
+    fn core(&self) -> &ScopeCore<Std> {
+        &self.base.core
+    }
 }
 
 impl<'scope> Scope<'scope> {
     /// Spawns a job, which is given the scope so that it may spawn more.
     pub fn spawn(&self, body: impl FnOnce(&Self) + Send + 'scope) {
-        // SAFETY: `job_of`: 1. the next call queues it. `push_or_inject`: 1. and that alone.
-        unsafe { push_or_inject(&self.base.registry, job_of(self, |scope| &scope.base, body)) };
+        // SAFETY: `scope_job`: 1. the next call queues it; 2. `'scope` outlives the scope.
+        // `post_or_inject`: 1. the reference is used for this alone.
+        unsafe { post_or_inject(&self.base.registry, scope_job(self, body)) };
     }
 
     /// Spawns a job on each worker of the pool.
@@ -158,15 +150,11 @@ impl<'scope> Scope<'scope> {
         let body = Arc::new(body);
         crate::broadcast::inject_with(&self.base.registry, || {
             let body = body.clone();
-            // SAFETY: 1. it is queued at once.
+            // SAFETY: 1. it is queued at once; 2. `'scope` outlives the scope.
             unsafe {
-                job_of(
-                    self,
-                    |scope| &scope.base,
-                    move |scope: &Self| {
-                        body(scope, BroadcastContext::here());
-                    },
-                )
+                scope_job(self, move |scope: &Self| {
+                    body(scope, BroadcastContext::here())
+                })
             }
         });
     }
@@ -186,15 +174,15 @@ impl<'scope> ScopeFifo<'scope> {
     /// Spawns a job, which is given the scope so that it may spawn more.
     pub fn spawn_fifo(&self, body: impl FnOnce(&Self) + Send + 'scope) {
         let registry = &self.base.registry;
-        // SAFETY: 1. it is queued below.
-        let job = unsafe { job_of(self, |scope| &scope.base, body) };
+        // SAFETY: 1. it is queued below; 2. `'scope` outlives the scope.
+        let job = unsafe { scope_job(self, body) };
         match current_worker_of(registry) {
             // SAFETY: `push`: 1. the queue needs no node; 2. the scope waits for the job, and a
-            // stand-in has been run when its job begins. `push_or_execute`: 1. the stand-in is
+            // stand-in has been run when its job begins. `post`: 1. the stand-in is
             // used for this alone.
             Some(worker) => unsafe {
                 let fifo = &self.fifos[worker.index().get()];
-                worker.push_or_execute(fifo.push(NO_NODE, job));
+                worker.post(fifo.push(NO_NODE, job));
             },
             // SAFETY: 1. the queue needs no node. The injector is in order by itself.
             None => unsafe { registry.inject(NO_NODE, job) },
@@ -209,15 +197,11 @@ impl<'scope> ScopeFifo<'scope> {
         let body = Arc::new(body);
         crate::broadcast::inject_with(&self.base.registry, || {
             let body = body.clone();
-            // SAFETY: 1. it is queued at once.
+            // SAFETY: 1. it is queued at once; 2. `'scope` outlives the scope.
             unsafe {
-                job_of(
-                    self,
-                    |scope| &scope.base,
-                    move |scope: &Self| {
-                        body(scope, BroadcastContext::here());
-                    },
-                )
+                scope_job(self, move |scope: &Self| {
+                    body(scope, BroadcastContext::here())
+                })
             }
         });
     }

@@ -1,11 +1,8 @@
 //! Jobs that nobody waits for.
 
-use std::sync::Arc;
-
 use crate::{
-    global::current_registry,
-    heap_job::{NO_NODE, counted_job, current_worker_of, push_or_inject},
-    platform::Registry,
+    global::Living,
+    heap_job::{NO_NODE, counted_job, current_worker_of, post_or_inject},
 };
 
 /// Runs a closure on the current pool at some time, without waiting for it.
@@ -23,26 +20,27 @@ use crate::{
 /// assert_eq!(receiver.recv(), Ok(42));
 /// ```
 pub fn spawn(job: impl FnOnce() + Send + 'static) {
-    spawn_on(&current_registry(), job);
+    spawn_on(Living::current(), job);
 }
 
 /// As [`spawn`], but what one worker spawns this way is begun in that order.
 pub fn spawn_fifo(job: impl FnOnce() + Send + 'static) {
-    spawn_fifo_on(&current_registry(), job);
+    spawn_fifo_on(Living::current(), job);
 }
 
-pub(crate) fn spawn_on(registry: &Arc<Registry>, job: impl FnOnce() + Send + 'static) {
-    let job = counted_job(registry, job);
+pub(crate) fn spawn_on(pool: Living, job: impl FnOnce() + Send + 'static) {
+    let job = counted_job(pool.registry().clone(), job);
     // SAFETY: 1. the reference is used for this alone.
-    unsafe { push_or_inject(registry, job) };
+    unsafe { post_or_inject(&pool.into_registry(), job) };
 }
 
-pub(crate) fn spawn_fifo_on(registry: &Arc<Registry>, job: impl FnOnce() + Send + 'static) {
-    let job = counted_job(registry, job);
-    match current_worker_of(registry) {
+pub(crate) fn spawn_fifo_on(pool: Living, job: impl FnOnce() + Send + 'static) {
+    let job = counted_job(pool.registry().clone(), job);
+    let registry = pool.into_registry();
+    match current_worker_of(&registry) {
         // SAFETY: `push`: 1. the queue needs no node; 2. the FIFO is part of the registry, which
-        // each job of it holds. `push_or_execute`: 1. the stand-in is used for this alone.
-        Some(worker) => unsafe { worker.push_or_execute(worker.fifo().push(NO_NODE, job)) },
+        // each job of it holds. `post`: 1. the stand-in is used for this alone.
+        Some(worker) => unsafe { worker.post(worker.fifo().push(NO_NODE, job)) },
         // SAFETY: 1. the queue needs no node. The injector is in order by itself.
         None => unsafe { registry.inject(NO_NODE, job) },
     }

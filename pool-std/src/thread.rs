@@ -55,7 +55,13 @@ impl ThreadBuilder {
     }
 
     /// Makes the calling thread a worker. Returns when the pool has ended.
+    ///
+    /// # Panics
+    /// If the thread is a worker of some pool already.
     pub fn run(self) {
+        // SAFETY: 1. it is only compared.
+        let current = unsafe { WorkerThread::current() };
+        assert!(current.is_none(), "a thread is one worker at a time");
         let registry = &self.registry;
         let data = registry.data();
         // SAFETY: 1. `self` holds the registry to the end of this function; 2. it is the `Arc`'s

@@ -10,6 +10,13 @@ fn the_global_pool_is_built_once() {
     let too_many = ThreadPoolBuilder::new().num_threads(70_000).build_global();
     assert!(matches!(too_many, Err(BuildError::TooManyThreads { .. })));
 
+    let uses_itself = std::panic::catch_unwind(|| {
+        ThreadPoolBuilder::new()
+            .thread_name(|_| current_num_threads().to_string())
+            .build_global()
+    });
+    assert!(uses_itself.is_err(), "a clear panic in place of a deadlock");
+
     ThreadPoolBuilder::new().build_global().unwrap();
     assert_eq!(
         current_num_threads(),

@@ -423,3 +423,98 @@ fn worker_times_are_measured_on_request() {
         "{times:?}"
     );
 }
+
+/// A thread whose pool has ended, and an exit handler, still are workers of it. What they spawn
+/// must not be lost with the pool: it goes to the global one.
+#[test]
+fn what_is_spawned_on_an_ended_pool_goes_to_the_global_one() {
+    let (sender, receiver) = mpsc::channel();
+    let from_handler = Mutex::new(sender.clone());
+    thread::spawn(move || {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .use_current_thread()
+            .exit_handler(move |_| {
+                let sender = from_handler.lock().unwrap().clone();
+                spawn(move || sender.send(1).unwrap());
+            })
+            .build()
+            .unwrap();
+        pool.shutdown().unwrap();
+        assert_eq!(current_thread_index(), Some(0), "until the thread ends");
+        let late = sender.clone();
+        spawn(move || late.send(2).unwrap());
+        let ran = pool_std::broadcast(|_| ()).len();
+        assert!(ran > 0);
+        pool_std::scope(|scope| scope.spawn_broadcast(|_, _| sender.send(0).unwrap()));
+    })
+    .join()
+    .unwrap();
+    assert_eq!(receiver.iter().sum::<i32>(), 3);
+}
+
+#[test]
+fn shutdown_in_a_job_on_the_adopted_thread_is_a_typed_error() {
+    thread::spawn(|| {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .use_current_thread()
+            .build()
+            .unwrap();
+        let pool = Arc::new(Mutex::new(Some(pool)));
+        let (sender, receiver) = mpsc::channel();
+        let inner = pool.clone();
+        pool.lock().unwrap().as_ref().unwrap().spawn(move || {
+            let pool = inner.lock().unwrap().take().unwrap();
+            sender.send(pool.shutdown()).unwrap();
+        });
+        assert_eq!(yield_local(), Some(Yield::Executed));
+        assert_eq!(receiver.recv().unwrap(), Err(ShutdownError::FromWorker));
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn a_closure_that_panics_while_building_ends_the_threads_before_it() {
+    let ended = Arc::new(AtomicUsize::new(0));
+    let count = ended.clone();
+    let panicked = std::panic::catch_unwind(|| {
+        ThreadPoolBuilder::new()
+            .num_threads(3)
+            .exit_handler(move |_| _ = count.fetch_add(1, SeqCst))
+            .thread_name(|index| {
+                if index < 2 {
+                    String::new()
+                } else {
+                    panic!("on purpose")
+                }
+            })
+            .build()
+    });
+    assert!(panicked.is_err());
+    assert_eq!((ended.load(SeqCst), Arc::strong_count(&ended)), (2, 1));
+}
+
+#[test]
+fn a_worker_cannot_become_another_one() {
+    let outer = pool(1);
+    let failed = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .spawn_handler(|builder| {
+            let builder = Mutex::new(Some(builder));
+            outer.install(|| {
+                let builder = builder.lock().unwrap().take().unwrap();
+                let run = std::panic::AssertUnwindSafe(|| builder.run());
+                let panic = std::panic::catch_unwind(run).unwrap_err();
+                Err(io::Error::other(*panic.downcast::<&str>().unwrap()))
+            })
+        });
+    match failed.build() {
+        Err(BuildError::Spawn { source, .. }) => {
+            assert_eq!(source.to_string(), "a thread is one worker at a time");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(outer.install(|| 1), 1);
+}

@@ -29,13 +29,12 @@ fn panics() {
                         scope.add_job();
                         let (scope, ended) = (&scope, &ended);
                         threads.spawn(move || {
+                            scope.catch(|| {
+                                ended.fetch_add(1, Ordering::SeqCst);
+                                std::panic::panic_any(number);
+                            });
                             // SAFETY: 1. it was added above.
-                            unsafe {
-                                ScopeCore::run_job(scope, || {
-                                    ended.fetch_add(1, Ordering::SeqCst);
-                                    std::panic::panic_any(number);
-                                });
-                            }
+                            unsafe { ScopeCore::job_done(scope) };
                         });
                     }
                 });
