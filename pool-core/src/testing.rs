@@ -31,6 +31,7 @@ use crate::{JobRef, Platform, Registry, Waiter, WorkerShared, WorkerThread};
 
 thread_local! {
     static CURRENT: Cell<*const WorkerThread<Test>> = Cell::new(ptr::null());
+    static WAITER: Arc<TestParker> = Arc::new(TestParker::new());
 }
 
 /// Small, so that tests meet its limit.
@@ -41,6 +42,15 @@ pub(crate) enum Test {}
 pub(crate) struct TestParker {
     token: Mutex<bool>,
     available: Condvar,
+}
+
+impl TestParker {
+    fn new() -> Self {
+        Self {
+            token: Mutex::new(false),
+            available: Condvar::new(),
+        }
+    }
 }
 
 impl Parker for TestParker {
@@ -62,15 +72,16 @@ impl Parker for TestParker {
     }
 }
 
-pub(crate) struct TestWaiter(thread::Thread);
+/// Not the thread's own park token: loom does not interleave anything with that.
+pub(crate) struct TestWaiter(Arc<TestParker>);
 
 impl Waiter for TestWaiter {
     fn current() -> Self {
-        Self(thread::current())
+        Self(WAITER.with(Arc::clone))
     }
 
     fn park() {
-        thread::park();
+        WAITER.with(|waiter| waiter.park());
     }
 
     fn unpark(self) {
@@ -123,14 +134,7 @@ unsafe impl Platform for Test {
 
 /// A pool without threads.
 pub(crate) fn registry(workers: usize) -> Arc<Registry<Test>> {
-    let slots = (0..workers)
-        .map(|_| {
-            Slot::new(TestParker {
-                token: Mutex::new(false),
-                available: Condvar::new(),
-            })
-        })
-        .collect();
+    let slots = (0..workers).map(|_| Slot::new(TestParker::new())).collect();
     let shared = (0..workers)
         .map(|_| {
             let (inbox, fifo) = (IntrusiveInjector::new(), IntrusiveInjector::new());

@@ -19,6 +19,9 @@ fn pool(threads: usize) -> ThreadPool {
         .unwrap()
 }
 
+const MANY: usize = if cfg!(miri) { 100 } else { 100_000 };
+const DEPTH: u32 = if cfg!(miri) { 3 } else { 10 };
+
 #[test]
 fn smoke() {
     let counter = AtomicUsize::new(0);
@@ -43,8 +46,8 @@ fn jobs_spawn_jobs() {
         }
     }
     let counter = AtomicUsize::new(0);
-    pool(2).scope(|scope| grow(scope, &counter, 10));
-    assert_eq!(counter.into_inner(), (1 << 11) - 1);
+    pool(2).scope(|scope| grow(scope, &counter, DEPTH));
+    assert_eq!(counter.into_inner(), (1 << (DEPTH + 1)) - 1);
 }
 
 /// One worker, so that nothing is stolen: newest first, or in order.
@@ -106,7 +109,7 @@ fn in_place_runs_the_body_here() {
 #[test]
 fn in_place_across_pools() {
     let (first, second) = (pool(1), pool(1));
-    for _ in 0..50 {
+    for _ in 0..if cfg!(miri) { 3 } else { 50 } {
         let ran = AtomicUsize::new(0);
         first.install(|| {
             second.in_place_scope(|scope| {
@@ -183,11 +186,11 @@ fn constant_stack() {
         .unwrap();
     let counter = AtomicUsize::new(0);
     pool.scope(|scope| {
-        for _ in 0..100_000 {
+        for _ in 0..MANY {
             scope.spawn(|_| {
                 counter.fetch_add(1, SeqCst);
             });
         }
     });
-    assert_eq!(counter.into_inner(), 100_000);
+    assert_eq!(counter.into_inner(), MANY);
 }

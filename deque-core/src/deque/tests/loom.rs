@@ -156,6 +156,32 @@ fn batch_steal_against_pop_and_growth() {
     }
 }
 
+/// crossbeam#149: the owner takes without touching `top` what a claim of several would include.
+#[test]
+fn batch_steal_against_pops() {
+    for order in [Order::Lifo, Order::Fifo] {
+        model(move || {
+            let deque = Arc::new(Deque::growable(order));
+            let worker = deque.worker().unwrap();
+            (0..3_usize).for_each(|element| worker.push(element));
+            let thief = {
+                let deque = deque.clone();
+                thread::spawn(move || -> Elements {
+                    let own = Deque::growable(Order::Fifo);
+                    let own = own.worker().unwrap();
+                    let _ = deque.stealer().steal_batch(&own);
+                    core::iter::from_fn(|| own.pop()).collect()
+                })
+            };
+            let mut taken = pops(&worker, 2);
+            taken.extend(thief.join().unwrap());
+            taken.extend(core::iter::from_fn(|| worker.pop()));
+            taken.sort_unstable();
+            assert_eq!(taken, [0, 1, 2]);
+        });
+    }
+}
+
 /// What the owner wrote before a push is visible after the steal.
 #[test]
 fn an_element_is_published_with_what_it_refers_to() {
