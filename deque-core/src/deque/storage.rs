@@ -9,7 +9,7 @@ use crate::element::{Element, Slot, SlotOf};
 #[cfg(feature = "alloc")]
 use crate::primitive::{AtomicPtr, Ordering};
 
-/// Where a [`Deque`](crate::Deque) keeps its elements: [`Fixed`] or [`Growable`].
+/// Where a [`Deque`](crate::Deque) keeps its elements: [`Fixed`] or `Growable`.
 pub trait Storage<T: Element>: sealed::Sealed {
     /// The ring as it is now.
     #[doc(hidden)]
