@@ -77,7 +77,13 @@ fn is_empty_sees_an_element_on_its_way() {
             let queue = queue.clone();
             thread::spawn(move || steal(&queue))
         };
-        assert!(!queue.is_empty(), "only one of two is ever taken");
+        // On a thread of its own: loom does not interleave the first thread's own steps with those
+        // of a thread that has not begun.
+        let observer = {
+            let queue = queue.clone();
+            thread::spawn(move || assert!(!queue.is_empty(), "only one of two is ever taken"))
+        };
+        observer.join().unwrap();
         let first = taker.join().unwrap();
         let second = steal(&queue);
         assert_eq!((first, second), (Some(0), Some(1)));
