@@ -108,7 +108,7 @@ pub(crate) fn spawn_broadcast_on(
     job: impl Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 ) {
     let job = Arc::new(job);
-    inject_with(registry, || {
+    inject_on_each(registry, || {
         let job = job.clone();
         counted_job(Living::of(registry).into_registry(), move || {
             job(BroadcastContext::here())
@@ -117,12 +117,9 @@ pub(crate) fn spawn_broadcast_on(
 }
 
 /// Makes a job for each worker, and queues them.
-pub(crate) fn inject_with(registry: &Registry, job: impl FnMut() -> JobRef) {
-    let mut job = job;
-    inject(
-        registry,
-        (0..registry.num_workers()).map(|_| job()).collect(),
-    );
+pub(crate) fn inject_on_each(registry: &Registry, mut job: impl FnMut() -> JobRef) {
+    let jobs = (0..registry.num_workers()).map(|_| job()).collect();
+    inject(registry, jobs);
 }
 
 /// Queues one job on each worker. All of them are made before, since making one may panic.

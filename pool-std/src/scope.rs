@@ -5,7 +5,7 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 use pool_core::{JobFifo, ScopeCore};
 
 use crate::{
-    broadcast::BroadcastContext,
+    broadcast::{BroadcastContext, inject_on_each},
     global::{Living, in_living_worker},
     heap_job::{AnyScope, NO_NODE, current_worker_of, post_or_inject, scope_job},
     platform::{Queue, Registry, Std, WorkerThread},
@@ -134,6 +134,23 @@ impl AnyScope for ScopeFifo<'_> {
     }
 }
 
+/// Spawns a job of a scope on each worker of the pool.
+///
+/// # Safety
+/// 1. What `body` borrows outlives the scope.
+unsafe fn spawn_broadcast_in<S: AnyScope>(
+    scope: &S,
+    registry: &Registry,
+    body: impl Fn(&S, BroadcastContext<'_>) + Send + Sync,
+) {
+    let body = Arc::new(body);
+    inject_on_each(registry, || {
+        let body = body.clone();
+        // SAFETY: 1. it is queued at once; 2. is handed on.
+        unsafe { scope_job(scope, move |scope| body(scope, BroadcastContext::here())) }
+    });
+}
+
 impl<'scope> Scope<'scope> {
     /// Spawns a job, which is given the scope so that it may spawn more.
     pub fn spawn(&self, body: impl FnOnce(&Self) + Send + 'scope) {
@@ -147,16 +164,8 @@ impl<'scope> Scope<'scope> {
         &self,
         body: impl Fn(&Self, BroadcastContext<'_>) + Send + Sync + 'scope,
     ) {
-        let body = Arc::new(body);
-        crate::broadcast::inject_with(&self.base.registry, || {
-            let body = body.clone();
-            // SAFETY: 1. it is queued at once; 2. `'scope` outlives the scope.
-            unsafe {
-                scope_job(self, move |scope: &Self| {
-                    body(scope, BroadcastContext::here())
-                })
-            }
-        });
+        // SAFETY: 1. `'scope` outlives the scope.
+        unsafe { spawn_broadcast_in(self, &self.base.registry, body) };
     }
 }
 
@@ -194,16 +203,8 @@ impl<'scope> ScopeFifo<'scope> {
         &self,
         body: impl Fn(&Self, BroadcastContext<'_>) + Send + Sync + 'scope,
     ) {
-        let body = Arc::new(body);
-        crate::broadcast::inject_with(&self.base.registry, || {
-            let body = body.clone();
-            // SAFETY: 1. it is queued at once; 2. `'scope` outlives the scope.
-            unsafe {
-                scope_job(self, move |scope: &Self| {
-                    body(scope, BroadcastContext::here())
-                })
-            }
-        });
+        // SAFETY: 1. `'scope` outlives the scope.
+        unsafe { spawn_broadcast_in(self, &self.base.registry, body) };
     }
 }
 
