@@ -49,6 +49,11 @@ fn wake_and_sleep(policy: IdlePolicy, parker: ParkerKind) {
             // From outside, and from inside with a job to steal.
             let (a, b) = pool.install(|| join(|| cycle, || cycle + 1));
             assert_eq!(a + 1, b);
+            if policy.rounds_until_sleepy() > 0 {
+                // The shortest pause that the system makes is longer than all rounds together, so
+                // that these workers really fall asleep too.
+                thread::sleep(Duration::from_nanos(1));
+            }
         }
         println!(
             "{policy:?} {parker:?}: {workers} workers, {:?}",
