@@ -64,6 +64,12 @@ fn two_consumers() {
     check(2, &[], &[1, 2], None);
 }
 
+/// The second consumer follows the first one's index, and must see the tail that the first one saw.
+#[test]
+fn two_consumers_and_a_producer() {
+    check(0, &[1], &[1, 1], Some(3));
+}
+
 #[test]
 fn the_end_of_a_block() {
     check(2, &[2], &[3], Some(3));
