@@ -308,8 +308,9 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Sleep<P, S, W> {
     /// Jobs were queued by a worker of the pool on its own queue.
     ///
     /// As [`new_injected_jobs`](Self::new_injected_jobs) without the fence. In a rare race a
-    /// sleeper overlooks the job; the worker that queued it is awake, so the job is run, but with
-    /// less parallelism than possible until the next wake-up.
+    /// sleeper overlooks the job. The worker that queued it runs it nevertheless, with less
+    /// parallelism than possible until the next wake-up; so this is for a worker that stays until
+    /// the job has been run, as in a join.
     ///
     /// While nobody is sleepy or asleep, this is one load.
     #[inline]
