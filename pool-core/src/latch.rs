@@ -173,6 +173,12 @@ impl<P: Platform> CountLatch<P> {
         self.pending.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// How many jobs are pending; old when it arrives.
+    pub fn pending(&self) -> usize {
+        // Ordering: Relaxed, a plain count.
+        self.pending.load(Ordering::Relaxed)
+    }
+
     /// Waits until all jobs are done; `owner` is the one that `new` was called with.
     pub fn wait(&self, owner: Option<&WorkerThread<P>>) {
         match (&self.waiter, owner) {

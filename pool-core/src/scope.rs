@@ -1,6 +1,6 @@
 //! Scopes: any number of jobs that may borrow from the frame that waits for them.
 
-use core::{cell::UnsafeCell, mem::MaybeUninit};
+use core::{cell::UnsafeCell, fmt, mem::MaybeUninit};
 
 use crate::{
     job::discard_panic,
@@ -62,6 +62,12 @@ impl<P: Platform> ScopeCore<P> {
         }
     }
 
+    /// Whether the body or a job has panicked so far.
+    pub fn has_panicked(&self) -> bool {
+        // Ordering: Relaxed, the answer may be old when it arrives anyway.
+        self.panic.state.load(Ordering::Relaxed) != EMPTY
+    }
+
     /// A job of the scope is done. Apart from [`catch`](Self::catch), so that nothing of the job,
     /// also no argument of a function that is still running, borrows from the scope any more.
     ///
@@ -70,6 +76,14 @@ impl<P: Platform> ScopeCore<P> {
     pub unsafe fn job_done(this: *const Self) {
         // SAFETY: by obligation 1 the scope waits, and so lives, until its latch is set for us.
         unsafe { Latch::set(&raw const (*this).pending) };
+    }
+}
+
+impl<P: Platform> fmt::Debug for ScopeCore<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopeCore")
+            .field("pending_jobs", &self.pending.pending())
+            .finish_non_exhaustive()
     }
 }
 

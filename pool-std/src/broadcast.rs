@@ -1,7 +1,7 @@
 //! The same job on every worker.
 
 use std::{
-    marker::PhantomData,
+    fmt,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -12,38 +12,40 @@ use crate::{
     heap_job::{NO_NODE, counted_job, scope_job},
     platform::{Registry, Std, WorkerThread},
     pool_data::lock,
+    pool_id::PoolId,
 };
 
 /// What a broadcast tells its jobs.
-#[derive(Debug)]
 pub struct BroadcastContext<'a> {
-    index: usize,
-    num_threads: usize,
-    thread: PhantomData<&'a *mut ()>,
+    worker: &'a WorkerThread,
 }
 
 impl BroadcastContext<'_> {
-    /// For a job of a broadcast, which runs on a worker of its pool.
-    pub(crate) fn here() -> Self {
-        // SAFETY: 1. it is used at once.
+    /// Runs a job of a broadcast, on a worker of its pool.
+    pub(crate) fn with<R>(job: impl FnOnce(BroadcastContext<'_>) -> R) -> R {
+        // SAFETY: 1. the thread stays the worker at least until the job returns.
         let worker = unsafe { WorkerThread::current() }.expect("broadcast jobs run on workers");
-        Self {
-            index: worker.index().get(),
-            num_threads: worker.registry().num_workers(),
-            thread: PhantomData,
-        }
+        job(BroadcastContext { worker })
     }
 
     /// The number of the worker that this job runs on.
-    #[must_use]
     pub fn index(&self) -> usize {
-        self.index
+        self.worker.index().get()
     }
 
     /// The number of workers, which is the number of jobs in the broadcast.
-    #[must_use]
     pub fn num_threads(&self) -> usize {
-        self.num_threads
+        self.worker.registry().num_workers()
+    }
+}
+
+impl fmt::Debug for BroadcastContext<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BroadcastContext")
+            .field("index", &self.index())
+            .field("num_threads", &self.num_threads())
+            .field("pool_id", &PoolId::of(self.worker.registry()))
+            .finish()
     }
 }
 
@@ -62,14 +64,21 @@ impl BroadcastContext<'_> {
 /// assert_eq!(pool.broadcast(|context| context.index() * 10), [0, 10, 20]);
 /// # Ok::<(), pool_std::BuildError>(())
 /// ```
-pub fn broadcast<R: Send>(job: impl Fn(BroadcastContext<'_>) -> R + Sync) -> Vec<R> {
+pub fn broadcast<F, R>(job: F) -> Vec<R>
+where
+    F: Fn(BroadcastContext<'_>) -> R + Sync,
+    R: Send,
+{
     broadcast_on(Living::current().registry(), job)
 }
 
 /// Runs a closure on every worker of the current pool at some time, without waiting.
 ///
 /// A panic goes where that of a [`spawn`](crate::spawn())ed job goes.
-pub fn spawn_broadcast(job: impl Fn(BroadcastContext<'_>) + Send + Sync + 'static) {
+pub fn spawn_broadcast<F>(job: F)
+where
+    F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+{
     spawn_broadcast_on(Living::current().registry(), job);
 }
 
@@ -87,7 +96,7 @@ pub(crate) fn broadcast_on<R: Send>(
         let jobs = results.iter().map(|result| {
             let job = &job;
             let body = move |_: &ScopeCore<Std>| {
-                *lock(result) = Some(job(BroadcastContext::here()));
+                *lock(result) = Some(BroadcastContext::with(job));
             };
             // SAFETY: 1. it is queued below; 2. all that is borrowed is in this frame, which waits.
             unsafe { scope_job(&scope, body) }
@@ -111,7 +120,7 @@ pub(crate) fn spawn_broadcast_on(
     inject_on_each(registry, || {
         let job = job.clone();
         counted_job(Living::of(registry).into_registry(), move || {
-            job(BroadcastContext::here())
+            BroadcastContext::with(&*job)
         })
     });
 }

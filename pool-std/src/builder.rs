@@ -1,6 +1,6 @@
 //! How a pool is set up.
 
-use std::{fmt, io, sync::Arc};
+use std::{any::Any, fmt, io, sync::Arc};
 
 use deque_core::{Deque, Order};
 use pool_core::{IdlePolicy, Sleep, Slot, TooManyWorkers, WorkerShared};
@@ -21,13 +21,6 @@ pub(crate) const MAX_THREADS: usize = if cfg!(target_has_atomic = "64") {
 } else {
     u8::MAX as usize
 };
-
-/// What a worker needs on its stack beside the jobs' own needs.
-const MIN_STACK_SIZE: usize = 16 * 1024;
-
-/// Larger stacks than a quarter of the address space no system grants; refusing them here keeps
-/// arithmetic on the way there from overflowing.
-const MAX_STACK_SIZE: usize = usize::MAX / 4;
 
 /// Overrides the default number of threads.
 const NUM_THREADS_VARIABLE: &str = "POOL_STD_NUM_THREADS";
@@ -93,7 +86,8 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// The size of each worker's stack in bytes, at least 16 KiB. The default is the standard
-    /// library's.
+    /// library's. A [spawn handler](Self::spawn_handler) is told the size, and may do with it what
+    /// it likes.
     #[must_use]
     pub fn stack_size(mut self, stack_size: usize) -> Self {
         self.stack_size = Some(stack_size);
@@ -102,21 +96,30 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// Names the threads; called with the worker's number.
     #[must_use]
-    pub fn thread_name(mut self, name: impl FnMut(usize) -> String + 'static) -> Self {
+    pub fn thread_name<F>(mut self, name: F) -> Self
+    where
+        F: FnMut(usize) -> String + 'static,
+    {
         self.thread_name = Some(Box::new(name));
         self
     }
 
     /// Called on each worker's thread before its first job, with its number.
     #[must_use]
-    pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+    pub fn start_handler<F>(mut self, handler: F) -> Self
+    where
+        F: Fn(usize) + Send + Sync + 'static,
+    {
         self.data.start_handler = Some(Box::new(handler));
         self
     }
 
     /// Called on each worker's thread after its last job, with its number.
     #[must_use]
-    pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+    pub fn exit_handler<F>(mut self, handler: F) -> Self
+    where
+        F: Fn(usize) + Send + Sync + 'static,
+    {
         self.data.exit_handler = Some(Box::new(handler));
         self
     }
@@ -124,10 +127,10 @@ impl<S> ThreadPoolBuilder<S> {
     /// Called with the panics that nobody waits for: of spawned jobs and of the handlers above.
     /// Without it, such a panic aborts the process.
     #[must_use]
-    pub fn panic_handler(
-        mut self,
-        handler: impl Fn(Box<dyn std::any::Any + Send>) + Send + Sync + 'static,
-    ) -> Self {
+    pub fn panic_handler<F>(mut self, handler: F) -> Self
+    where
+        F: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
+    {
         self.data.panic_handler = Some(Box::new(handler));
         self
     }
@@ -231,18 +234,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         Ok(requested)
     }
 
-    fn check_stack_size(&self) -> Result<(), BuildError> {
-        match self.stack_size {
-            Some(requested) if requested < MIN_STACK_SIZE => Err(BuildError::StackTooSmall {
-                requested,
-                minimum: MIN_STACK_SIZE,
-            }),
-            Some(requested) if requested > MAX_STACK_SIZE => Err(BuildError::Spawn {
-                index: 0,
-                source: io::Error::new(io::ErrorKind::OutOfMemory, "the stack is too large"),
-            }),
-            _ => Ok(()),
-        }
+    pub(crate) fn check_stack_size(&self) -> Result<(), BuildError> {
+        self.stack_size
+            .map_or(Ok(()), |size| self.spawn.check_stack_size(size))
     }
 
     fn registry(&mut self, num_threads: usize) -> Result<Arc<Registry>, BuildError> {

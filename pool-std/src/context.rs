@@ -9,7 +9,7 @@ use crate::platform::WorkerThread;
 pub struct FnContext {
     migrated: bool,
     /// Neither `Send` nor `Sync`: true only here and now.
-    thread: PhantomData<*mut ()>,
+    _marker: PhantomData<*mut ()>,
 }
 
 impl FnContext {
@@ -17,14 +17,13 @@ impl FnContext {
     pub(crate) fn new(migrated: bool) -> Self {
         Self {
             migrated,
-            thread: PhantomData,
+            _marker: PhantomData,
         }
     }
 
     /// True if the closure runs on another thread than the one that called `join_context`: it was
     /// stolen, or came from outside the pool. A good moment to split work further.
     #[inline]
-    #[must_use]
     pub fn migrated(&self) -> bool {
         self.migrated
     }

@@ -33,6 +33,13 @@ pub enum BuildError {
     CurrentThreadAlreadyInPool,
 }
 
+impl BuildError {
+    /// Whether the system has no threads at all.
+    pub(crate) fn is_unsupported(&self) -> bool {
+        matches!(self, Self::Spawn { source, .. } if source.kind() == io::ErrorKind::Unsupported)
+    }
+}
+
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -61,7 +61,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 }
 
-/// The global pool, built with the defaults if nobody has built one.
+/// The global pool, built with the defaults if nobody has built one. On a system without threads
+/// it is the calling thread alone.
 ///
 /// # Panics
 /// If it must be built and cannot be.
@@ -69,7 +70,14 @@ fn global() -> &'static Arc<Registry> {
     if let Some(registry) = GLOBAL.get() {
         return registry;
     }
-    match ThreadPoolBuilder::new().build_global() {
+    let mut result = ThreadPoolBuilder::new().build_global();
+    if result.as_ref().is_err_and(BuildError::is_unsupported) {
+        // A system without threads: all that jobs can run on is the thread that waits for them.
+        let alone = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+        // A worker of another pool cannot be adopted, and knows the first error better.
+        result = alone.build_global().or(result);
+    }
+    match result {
         Ok(()) | Err(BuildError::GlobalPoolAlreadyInitialized) => {}
         Err(error) => panic!("the global thread pool could not be built: {error}"),
     }
@@ -140,7 +148,6 @@ pub(crate) fn in_living_worker<R: Send>(
 
 /// The number of workers in the current pool: the one that this thread is a worker of, or the
 /// global one.
-#[must_use]
 pub fn current_num_threads() -> usize {
     // SAFETY: 1. it is used at once.
     match unsafe { WorkerThread::current() } {
@@ -150,7 +157,6 @@ pub fn current_num_threads() -> usize {
 }
 
 /// The number of the worker that this thread is, in its pool. None if it is no worker.
-#[must_use]
 pub fn current_thread_index() -> Option<usize> {
     // SAFETY: 1. it is used at once.
     unsafe { WorkerThread::current() }.map(|worker| worker.index().get())
@@ -158,14 +164,12 @@ pub fn current_thread_index() -> Option<usize> {
 
 /// Whether the worker that this thread is has jobs queued that nobody has begun. None if it is no
 /// worker.
-#[must_use]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
     // SAFETY: 1. it is used at once.
     unsafe { WorkerThread::current() }.map(WorkerThread::has_pending_jobs)
 }
 
 /// The greatest number of workers that a pool can have.
-#[must_use]
 pub const fn max_num_threads() -> usize {
     MAX_THREADS
 }

@@ -18,6 +18,7 @@ mod parker;
 mod platform;
 mod pool;
 mod pool_data;
+mod pool_id;
 mod scope;
 mod spawn;
 mod thread;

@@ -1,6 +1,6 @@
 //! A pool in the user's hands.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, thread};
 
 use crate::{
     broadcast::{self, BroadcastContext},
@@ -12,9 +12,10 @@ use crate::{
     global::Living,
     heap_job::current_worker_of,
     platform::Registry,
+    pool_id::PoolId,
     scope::{self, Scope, ScopeFifo},
     spawn,
-    thread::ThreadSpawn,
+    thread::{ThreadBuilder, ThreadSpawn},
 };
 
 /// A pool of worker threads.
@@ -47,6 +48,50 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 }
 
+impl ThreadPoolBuilder {
+    /// Builds a pool whose threads may borrow from the caller, and ends it, with its threads,
+    /// when `with_pool` returns.
+    ///
+    /// Each thread runs `wrapper`, which must call [`ThreadBuilder::run`]: to set up what the
+    /// pool's jobs find on their thread.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build); then `with_pool` has not been called.
+    ///
+    /// # Panics
+    /// Continues a panic of `with_pool`, when the pool has ended.
+    ///
+    /// # Examples
+    /// ```
+    /// let names = std::sync::Mutex::new(Vec::new());
+    /// let sum = pool_std::ThreadPoolBuilder::new().num_threads(2).build_scoped(
+    ///     |thread| {
+    ///         names.lock().unwrap().push(thread.index());
+    ///         thread.run();
+    ///     },
+    ///     |pool| pool.join(|| 1, || 2),
+    /// )?;
+    /// assert_eq!(sum, (1, 2));
+    /// assert_eq!(names.into_inner().unwrap().len(), 2);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> Result<R, BuildError>
+    where
+        W: Fn(ThreadBuilder) + Sync,
+        F: FnOnce(&ThreadPool) -> R,
+    {
+        self.check_stack_size()?;
+        thread::scope(|scope| {
+            let spawn = |thread: ThreadBuilder| {
+                let builder = thread.standard();
+                builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
+            };
+            let pool = self.spawn_handler(spawn).build()?;
+            Ok(with_pool(&pool))
+        })
+    }
+}
+
 impl ThreadPool {
     /// Runs a closure on one of the workers and waits for it. `join`, `scope` and the like inside
     /// it use this pool.
@@ -55,7 +100,11 @@ impl ThreadPool {
     ///
     /// # Panics
     /// Continues the closure's panic.
-    pub fn install<R: Send>(&self, closure: impl FnOnce() -> R + Send) -> R {
+    pub fn install<F, R>(&self, closure: F) -> R
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
         self.registry.in_worker(|_, _| closure())
     }
 
@@ -72,45 +121,69 @@ impl ThreadPool {
     }
 
     /// [`scope`](crate::scope()) on this pool.
-    pub fn scope<'scope, R: Send>(&self, body: impl FnOnce(&Scope<'scope>) -> R + Send) -> R {
+    pub fn scope<'scope, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&Scope<'scope>) -> R + Send,
+        R: Send,
+    {
         self.install(|| scope::scope(body))
     }
 
     /// [`scope_fifo`](crate::scope_fifo) on this pool.
-    pub fn scope_fifo<'scope, R: Send>(
-        &self,
-        body: impl FnOnce(&ScopeFifo<'scope>) -> R + Send,
-    ) -> R {
+    pub fn scope_fifo<'scope, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+        R: Send,
+    {
         self.install(|| scope::scope_fifo(body))
     }
 
     /// [`in_place_scope`](crate::in_place_scope) whose jobs run on this pool.
-    pub fn in_place_scope<'scope, R>(&self, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
+    pub fn in_place_scope<'scope, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&Scope<'scope>) -> R,
+    {
         scope::in_place_scope_on(&self.registry, body)
     }
 
     /// [`in_place_scope_fifo`](crate::in_place_scope_fifo) whose jobs run on this pool.
-    pub fn in_place_scope_fifo<'scope, R>(&self, body: impl FnOnce(&ScopeFifo<'scope>) -> R) -> R {
+    pub fn in_place_scope_fifo<'scope, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&ScopeFifo<'scope>) -> R,
+    {
         scope::in_place_scope_fifo_on(&self.registry, body)
     }
 
     /// [`spawn`](crate::spawn()) on this pool.
-    pub fn spawn(&self, job: impl FnOnce() + Send + 'static) {
+    pub fn spawn<F>(&self, job: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
         spawn::spawn_on(Living::of(&self.registry), job);
     }
 
     /// [`spawn_fifo`](crate::spawn_fifo) on this pool.
-    pub fn spawn_fifo(&self, job: impl FnOnce() + Send + 'static) {
+    pub fn spawn_fifo<F>(&self, job: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
         spawn::spawn_fifo_on(Living::of(&self.registry), job);
     }
 
     /// [`broadcast`](crate::broadcast()) on this pool.
-    pub fn broadcast<R: Send>(&self, job: impl Fn(BroadcastContext<'_>) -> R + Sync) -> Vec<R> {
+    pub fn broadcast<F, R>(&self, job: F) -> Vec<R>
+    where
+        F: Fn(BroadcastContext<'_>) -> R + Sync,
+        R: Send,
+    {
         broadcast::broadcast_on(&self.registry, job)
     }
 
     /// [`spawn_broadcast`](crate::spawn_broadcast) on this pool.
-    pub fn spawn_broadcast(&self, job: impl Fn(BroadcastContext<'_>) + Send + Sync + 'static) {
+    pub fn spawn_broadcast<F>(&self, job: F)
+    where
+        F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+    {
         broadcast::spawn_broadcast_on(&self.registry, job);
     }
 
@@ -188,6 +261,7 @@ impl fmt::Debug for ThreadPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPool")
             .field("num_threads", &self.current_num_threads())
-            .finish_non_exhaustive()
+            .field("id", &PoolId::of(&self.registry))
+            .finish()
     }
 }

@@ -9,6 +9,7 @@ use crate::{
     global::{Living, in_living_worker},
     heap_job::{AnyScope, NO_NODE, current_worker_of, post_or_inject, scope_job},
     platform::{Queue, Registry, Std, WorkerThread},
+    pool_id::PoolId,
 };
 
 /// A body of jobs of `'scope`: what a scope may hold.
@@ -62,7 +63,11 @@ struct ScopeBase<'scope> {
 ///     scope.spawn(|_| println!("{short}"));
 /// });
 /// ```
-pub fn scope<'scope, R: Send>(body: impl FnOnce(&Scope<'scope>) -> R + Send) -> R {
+pub fn scope<'scope, F, R>(body: F) -> R
+where
+    F: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
     in_living_worker(|worker, pool| {
         let scope = Scope {
             base: ScopeBase::new(Some(worker), pool.clone()),
@@ -72,7 +77,11 @@ pub fn scope<'scope, R: Send>(body: impl FnOnce(&Scope<'scope>) -> R + Send) -> 
 }
 
 /// As [`scope()`], but the jobs that one worker spawns are begun in the order of their spawning.
-pub fn scope_fifo<'scope, R: Send>(body: impl FnOnce(&ScopeFifo<'scope>) -> R + Send) -> R {
+pub fn scope_fifo<'scope, F, R>(body: F) -> R
+where
+    F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+    R: Send,
+{
     in_living_worker(|worker, pool| {
         let scope = ScopeFifo::new(Some(worker), pool.clone());
         scope.base.core.complete(Some(worker), || body(&scope))
@@ -80,13 +89,19 @@ pub fn scope_fifo<'scope, R: Send>(body: impl FnOnce(&ScopeFifo<'scope>) -> R + 
 }
 
 /// As [`scope()`], but runs the body on this thread, worker or not, so that it need not be `Send`.
-pub fn in_place_scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
+pub fn in_place_scope<'scope, F, R>(body: F) -> R
+where
+    F: FnOnce(&Scope<'scope>) -> R,
+{
     in_place_scope_on(Living::current().registry(), body)
 }
 
 /// As [`scope_fifo`], but runs the body on this thread, worker or not, so that it need not be
 /// `Send`.
-pub fn in_place_scope_fifo<'scope, R>(body: impl FnOnce(&ScopeFifo<'scope>) -> R) -> R {
+pub fn in_place_scope_fifo<'scope, F, R>(body: F) -> R
+where
+    F: FnOnce(&ScopeFifo<'scope>) -> R,
+{
     in_place_scope_fifo_on(Living::current().registry(), body)
 }
 
@@ -147,23 +162,30 @@ unsafe fn spawn_broadcast_in<S: AnyScope>(
     inject_on_each(registry, || {
         let body = body.clone();
         // SAFETY: 1. it is queued at once; 2. is handed on.
-        unsafe { scope_job(scope, move |scope| body(scope, BroadcastContext::here())) }
+        unsafe {
+            scope_job(scope, move |scope| {
+                BroadcastContext::with(|context| body(scope, context))
+            })
+        }
     });
 }
 
 impl<'scope> Scope<'scope> {
     /// Spawns a job, which is given the scope so that it may spawn more.
-    pub fn spawn(&self, body: impl FnOnce(&Self) + Send + 'scope) {
+    pub fn spawn<F>(&self, body: F)
+    where
+        F: FnOnce(&Self) + Send + 'scope,
+    {
         // SAFETY: `scope_job`: 1. the next call queues it; 2. `'scope` outlives the scope.
         // `post_or_inject`: 1. the reference is used for this alone.
         unsafe { post_or_inject(&self.base.registry, scope_job(self, body)) };
     }
 
     /// Spawns a job on each worker of the pool.
-    pub fn spawn_broadcast(
-        &self,
-        body: impl Fn(&Self, BroadcastContext<'_>) + Send + Sync + 'scope,
-    ) {
+    pub fn spawn_broadcast<F>(&self, body: F)
+    where
+        F: Fn(&Self, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
         // SAFETY: 1. `'scope` outlives the scope.
         unsafe { spawn_broadcast_in(self, &self.base.registry, body) };
     }
@@ -181,7 +203,10 @@ impl<'scope> ScopeFifo<'scope> {
     }
 
     /// Spawns a job, which is given the scope so that it may spawn more.
-    pub fn spawn_fifo(&self, body: impl FnOnce(&Self) + Send + 'scope) {
+    pub fn spawn_fifo<F>(&self, body: F)
+    where
+        F: FnOnce(&Self) + Send + 'scope,
+    {
         let registry = &self.base.registry;
         // SAFETY: 1. it is queued below; 2. `'scope` outlives the scope.
         let job = unsafe { scope_job(self, body) };
@@ -199,27 +224,35 @@ impl<'scope> ScopeFifo<'scope> {
     }
 
     /// Spawns a job on each worker of the pool.
-    pub fn spawn_broadcast(
-        &self,
-        body: impl Fn(&Self, BroadcastContext<'_>) + Send + Sync + 'scope,
-    ) {
+    pub fn spawn_broadcast<F>(&self, body: F)
+    where
+        F: Fn(&Self, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
         // SAFETY: 1. `'scope` outlives the scope.
         unsafe { spawn_broadcast_in(self, &self.base.registry, body) };
     }
 }
 
+impl ScopeBase<'_> {
+    fn debug(&self, output: &mut fmt::DebugStruct<'_, '_>) -> fmt::Result {
+        output
+            .field("pool_id", &PoolId::of(&self.registry))
+            .field("panic", &self.core.has_panicked())
+            .field("job_completed_latch", &self.core)
+            .finish()
+    }
+}
+
 impl fmt::Debug for Scope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope")
-            .field("registry", &self.base.registry)
-            .finish_non_exhaustive()
+        self.base.debug(&mut f.debug_struct("Scope"))
     }
 }
 
 impl fmt::Debug for ScopeFifo<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScopeFifo")
-            .field("registry", &self.base.registry)
-            .finish_non_exhaustive()
+        let mut output = f.debug_struct("ScopeFifo");
+        self.base
+            .debug(output.field("num_fifos", &self.fifos.len()))
     }
 }

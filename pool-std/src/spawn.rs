@@ -19,12 +19,18 @@ use crate::{
 /// pool_std::spawn(move || sender.send(42).unwrap());
 /// assert_eq!(receiver.recv(), Ok(42));
 /// ```
-pub fn spawn(job: impl FnOnce() + Send + 'static) {
+pub fn spawn<F>(job: F)
+where
+    F: FnOnce() + Send + 'static,
+{
     spawn_on(Living::current(), job);
 }
 
 /// As [`spawn`], but what one worker spawns this way is begun in that order.
-pub fn spawn_fifo(job: impl FnOnce() + Send + 'static) {
+pub fn spawn_fifo<F>(job: F)
+where
+    F: FnOnce() + Send + 'static,
+{
     spawn_fifo_on(Living::current(), job);
 }
 

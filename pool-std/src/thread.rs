@@ -6,8 +6,17 @@ use pool_core::WorkerIndex;
 
 use crate::{
     clock::Activity,
+    error::BuildError,
     platform::{Registry, WorkerThread},
+    pool_id::PoolId,
 };
+
+/// What a worker needs on its stack beside the jobs' own needs.
+const MIN_STACK_SIZE: usize = 16 * 1024;
+
+/// Larger stacks than a quarter of the address space no system grants; refusing them here keeps
+/// arithmetic on the way there from overflowing.
+const MAX_STACK_SIZE: usize = usize::MAX / 4;
 
 /// A thread that a pool needs: what a [spawn handler](crate::ThreadPoolBuilder::spawn_handler) is
 /// given.
@@ -37,21 +46,30 @@ impl ThreadBuilder {
     }
 
     /// The number of the worker.
-    #[must_use]
     pub fn index(&self) -> usize {
         self.index.get()
     }
 
     /// The name that the pool's builder gave the thread.
-    #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
     /// The size of the stack in bytes that the pool's builder asked for.
-    #[must_use]
     pub fn stack_size(&self) -> Option<usize> {
         self.stack_size
+    }
+
+    /// What the standard library needs to know to start this thread.
+    pub(crate) fn standard(&self) -> thread::Builder {
+        let mut builder = thread::Builder::new();
+        if let Some(name) = &self.name {
+            builder = builder.name(name.clone());
+        }
+        if let Some(size) = self.stack_size {
+            builder = builder.stack_size(size);
+        }
+        builder
     }
 
     /// Makes the calling thread a worker. Returns when the pool has ended.
@@ -93,6 +111,7 @@ impl Drop for ThreadBuilder {
 impl fmt::Debug for ThreadBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadBuilder")
+            .field("pool", &PoolId::of(&self.registry))
             .field("index", &self.index())
             .field("name", &self.name)
             .field("stack_size", &self.stack_size)
@@ -104,6 +123,11 @@ impl fmt::Debug for ThreadBuilder {
 pub trait ThreadSpawn: private::Sealed {
     #[doc(hidden)]
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
+
+    #[doc(hidden)]
+    fn check_stack_size(&self, _requested: usize) -> Result<(), BuildError> {
+        Ok(())
+    }
 }
 
 /// Starts threads with the standard library.
@@ -112,15 +136,25 @@ pub struct DefaultSpawn;
 
 impl ThreadSpawn for DefaultSpawn {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
-        let mut builder = thread::Builder::new();
-        if let Some(name) = &thread.name {
-            builder = builder.name(name.clone());
-        }
-        if let Some(size) = thread.stack_size {
-            builder = builder.stack_size(size);
-        }
+        let builder = thread.standard();
         let registry = thread.registry.clone();
         registry.data().keep_thread(builder.spawn(|| thread.run())?);
+        Ok(())
+    }
+
+    fn check_stack_size(&self, requested: usize) -> Result<(), BuildError> {
+        if requested < MIN_STACK_SIZE {
+            return Err(BuildError::StackTooSmall {
+                requested,
+                minimum: MIN_STACK_SIZE,
+            });
+        }
+        if requested > MAX_STACK_SIZE {
+            return Err(BuildError::Spawn {
+                index: 0,
+                source: io::Error::new(io::ErrorKind::OutOfMemory, "the stack is too large"),
+            });
+        }
         Ok(())
     }
 }
