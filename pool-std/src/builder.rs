@@ -8,6 +8,7 @@ use pool_core::{IdlePolicy, Sleep, Slot, TooManyWorkers, WorkerShared};
 use crate::{
     clock::WorkerClock,
     current,
+    environment::default_num_threads,
     error::BuildError,
     parker::{ParkerKind, StdParker},
     platform::{Queue, Registry},
@@ -21,9 +22,6 @@ pub(crate) const MAX_THREADS: usize = if cfg!(target_has_atomic = "64") {
 } else {
     u8::MAX as usize
 };
-
-/// Overrides the default number of threads.
-const NUM_THREADS_VARIABLE: &str = "POOL_STD_NUM_THREADS";
 
 /// Sets up a [`ThreadPool`](crate::ThreadPool), or the global one.
 ///
@@ -77,8 +75,8 @@ impl Default for ThreadPoolBuilder {
 
 impl<S> ThreadPoolBuilder<S> {
     /// The number of workers. 0, the default, means: what the environment variable
-    /// `POOL_STD_NUM_THREADS` says if it holds a positive number, otherwise one for each
-    /// processor that this process may use.
+    /// `POOL_STD_NUM_THREADS` says, or else `RAYON_NUM_THREADS` or `RAYON_RS_NUM_CPUS`, if it is
+    /// a positive number; otherwise one for each processor that this process may use.
     #[must_use]
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
@@ -223,7 +221,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let requested = if self.num_threads > 0 {
             self.num_threads
         } else {
-            default_num_threads()
+            default_num_threads(MAX_THREADS)
         };
         if requested > MAX_THREADS {
             return Err(BuildError::TooManyThreads {
@@ -275,15 +273,6 @@ impl Drop for Unfinished<'_> {
         current::release(self.0);
         self.0.data().wait_until_stopped();
     }
-}
-
-fn default_num_threads() -> usize {
-    std::env::var(NUM_THREADS_VARIABLE)
-        .ok()
-        .and_then(|value| value.trim().parse().ok())
-        .filter(|&threads| threads > 0)
-        .or_else(|| std::thread::available_parallelism().ok().map(usize::from))
-        .unwrap_or(1)
 }
 
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {

@@ -10,6 +10,7 @@ mod builder;
 mod clock;
 mod context;
 mod current;
+mod environment;
 mod error;
 mod global;
 mod heap_job;

@@ -1,0 +1,26 @@
+#![doc = include_str!("../README.md")]
+#![deny(
+    missing_docs,
+    unsafe_op_in_unsafe_fn,
+    clippy::undocumented_unsafe_blocks
+)]
+
+mod builder;
+mod configuration;
+mod error;
+mod pool;
+mod spawn;
+
+pub use builder::ThreadPoolBuilder;
+#[allow(deprecated)]
+pub use configuration::{Configuration, initialize};
+pub use error::ThreadPoolBuildError;
+pub use pool::ThreadPool;
+
+#[doc(inline)]
+pub use pool_std::{
+    BroadcastContext, FnContext, Scope, ScopeFifo, ThreadBuilder, Yield, broadcast,
+    current_num_threads, current_thread_has_pending_tasks, current_thread_index, in_place_scope,
+    in_place_scope_fifo, join, join_context, max_num_threads, scope, scope_fifo, spawn,
+    spawn_broadcast, spawn_fifo, yield_local, yield_now,
+};

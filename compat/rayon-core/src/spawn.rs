@@ -1,0 +1,48 @@
+//! How the threads of a pool are started.
+
+use std::{io, thread};
+
+use pool_std::ThreadBuilder;
+
+/// How the threads of a pool are started.
+pub trait ThreadSpawn: private::Sealed {
+    #[doc(hidden)]
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
+}
+
+/// Starts threads with the standard library, which takes a stack size of any smallness for the
+/// smallest that the system allows.
+pub struct DefaultSpawn;
+
+impl ThreadSpawn for DefaultSpawn {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        standard(&thread).spawn(|| thread.run()).map(drop)
+    }
+}
+
+/// Starts threads with the user's closure.
+pub struct CustomSpawn<F>(pub(crate) F);
+
+impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        (self.0)(thread)
+    }
+}
+
+/// What the standard library needs to know to start a thread.
+pub(crate) fn standard(thread: &ThreadBuilder) -> thread::Builder {
+    let mut builder = thread::Builder::new();
+    if let Some(name) = thread.name() {
+        builder = builder.name(name.to_owned());
+    }
+    if let Some(size) = thread.stack_size() {
+        builder = builder.stack_size(size);
+    }
+    builder
+}
+
+mod private {
+    pub trait Sealed {}
+    impl Sealed for super::DefaultSpawn {}
+    impl<F> Sealed for super::CustomSpawn<F> {}
+}
