@@ -36,6 +36,8 @@ pub struct SpinLatch<P: Platform> {
 // SAFETY: the registry is made for sharing, as the bounds of `Platform` demand; the rest is shared
 // atomics or never changes.
 unsafe impl<P: Platform> Sync for SpinLatch<P> {}
+// SAFETY: as above; a latch that is moved has no setter yet, or none any more.
+unsafe impl<P: Platform> Send for SpinLatch<P> {}
 
 impl<P: Platform> SpinLatch<P> {
     /// For a job that runs on the waiter's own pool.

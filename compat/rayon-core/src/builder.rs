@@ -89,7 +89,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let (builder, mut spawn) = self.into_parts();
         let pool = builder
             .spawn_handler(|thread| spawn.spawn(thread))
-            .build()?;
+            .build()
+            .map_err(ThreadPoolBuildError::new)?;
         Ok(ThreadPool::new_on(pool))
     }
 
@@ -101,7 +102,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
         let (builder, mut spawn) = self.into_parts();
         let builder = builder.spawn_handler(|thread| spawn.spawn(thread));
-        Ok(builder.build_global()?)
+        builder.build_global().map_err(ThreadPoolBuildError::new)
     }
 
     fn into_parts(self) -> (pool_std::ThreadPoolBuilder, S) {

@@ -23,8 +23,8 @@ const GLOBAL_POOL_ALREADY_INITIALIZED: &str =
 const CURRENT_THREAD_ALREADY_IN_POOL: &str =
     "The current thread is already part of another thread pool.";
 
-impl From<BuildError> for ThreadPoolBuildError {
-    fn from(error: BuildError) -> Self {
+impl ThreadPoolBuildError {
+    pub(crate) fn new(error: BuildError) -> Self {
         let kind = match error {
             BuildError::GlobalPoolAlreadyInitialized => ErrorKind::GlobalPoolAlreadyInitialized,
             BuildError::CurrentThreadAlreadyInPool => ErrorKind::CurrentThreadAlreadyInPool,

@@ -6,6 +6,8 @@
 )]
 
 mod builder;
+#[cfg(doctest)]
+mod compile_fail;
 mod configuration;
 mod error;
 mod pool;

@@ -46,3 +46,15 @@ mod private {
     impl Sealed for super::DefaultSpawn {}
     impl<F> Sealed for super::CustomSpawn<F> {}
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ThreadPoolBuilder;
+
+    /// pool-std refuses it, but rayon leaves it to the system, which rounds up.
+    #[test]
+    fn a_stack_of_any_smallness() {
+        let builder = ThreadPoolBuilder::new().num_threads(1).stack_size(1);
+        assert_eq!(builder.build().unwrap().install(|| 7), 7);
+    }
+}
