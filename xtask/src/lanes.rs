@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::{command::Step, links, root, rustup};
+use crate::{command::Step, links, rayon, root, rustup};
 
 /// One kind of check. Returns how many tests, or single checks, passed.
 pub(crate) struct Lane {
@@ -42,6 +42,11 @@ pub(crate) const LANES: &[Lane] = &[
         name: "loom",
         about: "the core crates' models, every interleaving",
         run: loom,
+    },
+    Lane {
+        name: "rayon",
+        about: "rayon's own test suite on our pool, ours on the original rayon-core",
+        run: rayon::lane,
     },
 ];
 

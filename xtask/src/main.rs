@@ -4,6 +4,8 @@ mod command;
 mod demo;
 mod lanes;
 mod links;
+mod published;
+mod rayon;
 mod rustup;
 mod test_all;
 
@@ -25,12 +27,15 @@ enum Command {
     Demo(demo::Arguments),
     /// Run all tests for all targets, installing what they need.
     TestAll(test_all::Arguments),
+    /// Run a published program that uses rayon, as published and on our pool, and compare.
+    RayonRun(rayon::Arguments),
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::TestAll(arguments) => test_all::run(&arguments),
+        Command::RayonRun(arguments) => rayon::run(&arguments),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

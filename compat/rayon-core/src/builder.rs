@@ -79,7 +79,10 @@ impl ThreadPoolBuilder {
     }
 }
 
-impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
+impl<S> ThreadPoolBuilder<S>
+where
+    S: ThreadSpawn,
+{
     /// Builds the pool and starts its threads.
     ///
     /// # Errors

@@ -1,0 +1,86 @@
+//! The sources of published crates.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use cargo_metadata::MetadataCommand;
+
+use crate::{command::Step, root};
+
+/// A copy of a published crate's source, in a directory of its own, to build and change.
+pub(crate) struct Published {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    /// The crate's directory in cargo's own store, which nobody may change.
+    stored: PathBuf,
+}
+
+impl Published {
+    /// Has cargo fetch a crate from its registry; `requirement` is of the version.
+    pub(crate) fn fetch(name: &str, requirement: &str) -> Result<Self> {
+        let scratch = root().join("target/published").join(name);
+        write_package(
+            &scratch,
+            &format!("[dependencies]\n{name} = \"{requirement}\"\n"),
+        )?;
+        let manifest = scratch.join("Cargo.toml");
+        let metadata = Step::cargo(&["metadata", "--format-version", "1", "--manifest-path"])
+            .args([&manifest])
+            .read()
+            .with_context(|| format!("cargo does not find `{name}` {requirement}"))?;
+        let metadata = MetadataCommand::parse(metadata)?;
+        let package = metadata
+            .packages
+            .into_iter()
+            .find(|package| *package.name == name)
+            .with_context(|| format!("cargo did not fetch `{name}`"))?;
+        let stored = package.manifest_path.parent().expect("a file");
+        Ok(Self {
+            name: name.to_owned(),
+            version: package.version.to_string(),
+            stored: stored.to_owned().into_std_path_buf(),
+        })
+    }
+
+    /// Makes a fresh copy of the source; returns its manifest.
+    pub(crate) fn copy_to(&self, directory: &Path) -> Result<PathBuf> {
+        if directory.exists() {
+            fs::remove_dir_all(directory)?;
+        }
+        copy(&self.stored, directory)?;
+        let manifest = directory.join("Cargo.toml");
+        let text = fs::read_to_string(&manifest)?;
+        // Else cargo would take it for a member of the workspace around it.
+        fs::write(&manifest, text + "\n[workspace]\n")?;
+        Ok(manifest)
+    }
+}
+
+/// Writes a package without code, a workspace of its own, whose manifest ends with these lines.
+pub(crate) fn write_package(directory: &Path, lines: &str) -> Result<()> {
+    fs::create_dir_all(directory.join("src"))?;
+    fs::write(directory.join("src/lib.rs"), "")?;
+    let manifest = format!(
+        "[package]\nname = \"scratch\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+         [workspace]\n\n{lines}"
+    );
+    fs::write(directory.join("Cargo.toml"), manifest)?;
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from).with_context(|| from.display().to_string())? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! The public items of our rayon-core and of the original, as rustdoc shows them: names,
+//! signatures, bounds, trait implementations, automatic ones included.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    sync::LazyLock,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use regex::Regex;
+
+use super::ORIGINAL;
+use crate::{command::Step, published, root};
+
+/// By the name of rustdoc's page, what it declares.
+type Surface = BTreeMap<String, BTreeSet<String>>;
+
+/// More than the original has, each for a reason that no program can mind.
+const MORE: [&str; 5] = [
+    // Can also be called where a constant is needed.
+    "pub const fn max_num_threads()->usize",
+    // A thread that was asked for and is never started still counts as stopped.
+    "impl Drop for ThreadBuilder",
+    "fn drop(&mut self)",
+    // It has nothing in it that only one thread may look at.
+    "impl Sync for ThreadBuilder",
+    "impl Freeze for ThreadBuilder",
+];
+
+/// What stands in the original in place of the above.
+const INSTEAD: [&str; 3] = [
+    "pub fn max_num_threads()->usize",
+    "impl!Sync for ThreadBuilder",
+    "impl!Freeze for ThreadBuilder",
+];
+
+/// Compares the two; returns how many declarations there are.
+pub(super) fn compare() -> Result<u64> {
+    let build = root().join("target/rayon/build");
+    let doc = |manifest: &Path| {
+        Step::cargo(&["doc", "--no-deps", "--package", "rayon-core"])
+            .args(["--manifest-path".as_ref(), manifest.as_os_str()])
+            .env("CARGO_TARGET_DIR", &build)
+            .run()?;
+        read(&build.join("doc/rayon_core"))
+    };
+    let scratch = root().join("target/rayon/surface");
+    published::write_package(
+        &scratch,
+        &format!("[dependencies]\nrayon-core = \"{ORIGINAL}\"\n"),
+    )?;
+    let original = doc(&scratch.join("Cargo.toml"))?;
+    let ours = doc(&root().join("Cargo.toml"))?;
+    let count: usize = original.values().map(BTreeSet::len).sum();
+    ensure!(
+        count > 150,
+        "rustdoc's pages are not as they were: only {count} declarations"
+    );
+
+    let differences = differences(&original, &ours);
+    if !differences.is_empty() {
+        bail!(
+            "the public items are not those of rayon-core:\n{}",
+            differences.join("\n")
+        );
+    }
+    Ok(count as u64)
+}
+
+/// Reads all pages, and removes them: the other crate's have the same names.
+fn read(directory: &Path) -> Result<Surface> {
+    let mut surface = Surface::new();
+    for entry in fs::read_dir(directory).with_context(|| directory.display().to_string())? {
+        let path = entry?.path();
+        let name = path
+            .file_name()
+            .expect("an entry")
+            .to_string_lossy()
+            .into_owned();
+        let is_item = name.ends_with(".html") && !["index.html", "all.html"].contains(&&*name);
+        if is_item {
+            surface.insert(name, declarations(&fs::read_to_string(&path)?));
+        }
+    }
+    fs::remove_dir_all(directory)?;
+    Ok(surface)
+}
+
+fn differences(original: &Surface, ours: &Surface) -> Vec<String> {
+    let nothing = BTreeSet::new();
+    let pages: BTreeSet<_> = original.keys().chain(ours.keys()).collect();
+    let mut differences = Vec::new();
+    for page in pages {
+        let original = original.get(page).unwrap_or(&nothing);
+        let ours = ours.get(page).unwrap_or(&nothing);
+        let missing = original
+            .difference(ours)
+            .filter(|line| !INSTEAD.contains(&&***line));
+        differences.extend(missing.map(|line| format!("{page}: missing: {line}")));
+        let more = ours
+            .difference(original)
+            .filter(|line| !MORE.contains(&&***line));
+        differences.extend(more.map(|line| format!("{page}: more: {line}")));
+    }
+    differences
+}
+
+/// The declarations on a page, in a form that does not tell how parameters are named.
+fn declarations(page: &str) -> BTreeSet<String> {
+    static DECLARATION: LazyLock<Regex> = LazyLock::new(|| {
+        let item = r#"<pre class="rust item-decl">(?s:(.*?))</pre>"#;
+        let member = r#"<h[34] class="code-header">(?s:(.*?))</h[34]>"#;
+        Regex::new(&format!("{item}|{member}")).expect("a valid expression")
+    });
+    // What every type has by others' blanket implementations says nothing of it.
+    let own = page
+        .split("id=\"blanket-implementations\"")
+        .next()
+        .unwrap_or(page);
+    DECLARATION
+        .captures_iter(own)
+        .filter_map(|found| found.get(1).or(found.get(2)))
+        .map(|found| without_names(&plain(found.as_str())))
+        .collect()
+}
+
+/// The text of a piece of HTML, in one line.
+fn plain(html: &str) -> String {
+    static TAG: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new("<[^>]*>").expect("a valid expression"));
+    let text = TAG
+        .replace_all(html, " ")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&#39;", "'")
+        .replace("&quot;", "\"")
+        .replace("&amp;", "&");
+    static GAP: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\s*([^\w\s])\s*").expect("a valid expression"));
+    let words: Vec<_> = text.split_whitespace().collect();
+    GAP.replace_all(&words.join(" "), "$1").into_owned()
+}
+
+/// Names type parameters by their order, and leaves out what has no meaning: the names of
+/// arguments, those of lifetimes where they only say of what type an implementation is.
+fn without_names(declaration: &str) -> String {
+    static LIFETIME: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"'\w+").expect("a valid expression"));
+    static PARAMETERS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"fn \w+<([^>]*)>").expect("a valid expression"));
+    static ARGUMENT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"([(,])(?:mut )?[a-z_]\w*:([^:])").expect("a valid expression")
+    });
+    let mut text = declaration.to_owned();
+    if let Some(found) = PARAMETERS.captures(declaration) {
+        let names = found[1].split(',').filter(|name| !name.starts_with('\''));
+        for (index, name) in names.enumerate() {
+            let name = Regex::new(&format!(r"\b{name}\b")).expect("a valid expression");
+            text = name.replace_all(&text, format!("T{index}")).into_owned();
+        }
+    }
+    if text.starts_with("impl") {
+        let anonymous = LIFETIME.replace_all(&text, "'_");
+        text = anonymous
+            .replace("impl<'_>", "impl ")
+            .replace("impl !", "impl!");
+    }
+    let text = ARGUMENT.replace_all(&text, "${1}_:$2");
+    text.replace("->Result<(),Error>", "->Result")
+}
