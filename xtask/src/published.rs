@@ -10,16 +10,14 @@ use cargo_metadata::MetadataCommand;
 
 use crate::{command::Step, root};
 
-/// A copy of a published crate's source, in a directory of its own, to build and change.
+/// A published crate's source.
 pub(crate) struct Published {
-    pub(crate) name: String,
-    pub(crate) version: String,
-    /// The crate's directory in cargo's own store, which nobody may change.
+    /// Its directory in cargo's own store, which nobody may change.
     stored: PathBuf,
 }
 
 impl Published {
-    /// Has cargo fetch a crate from its registry; `requirement` is of the version.
+    /// Has cargo fetch a library from its registry; `requirement` is of the version.
     pub(crate) fn fetch(name: &str, requirement: &str) -> Result<Self> {
         let scratch = root().join("target/published").join(name);
         write_package(
@@ -39,8 +37,6 @@ impl Published {
             .with_context(|| format!("cargo did not fetch `{name}`"))?;
         let stored = package.manifest_path.parent().expect("a file");
         Ok(Self {
-            name: name.to_owned(),
-            version: package.version.to_string(),
             stored: stored.to_owned().into_std_path_buf(),
         })
     }

@@ -9,10 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+use cargo_metadata::Message;
 
-use super::{assert_ours, patch};
-use crate::{command::Step, published::Published, root};
+use super::patch;
+use crate::{command::Step, root};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -40,16 +41,8 @@ pub(crate) struct Arguments {
 
 /// Installs the program twice, runs both, and compares what they print.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let (name, requirement) = match arguments.package.split_once('@') {
-        Some((name, version)) => (name, format!("={version}")),
-        None => (&*arguments.package, "*".to_owned()),
-    };
-    let published = Published::fetch(name, &requirement)?;
-    println!("{name} {}", published.version);
-    let original = install(&published, Which::Original, &arguments.features)?;
-    let ours = install(&published, Which::Ours, &arguments.features)?;
-    let original = binary(&original, name, arguments.bin.as_deref())?;
-    let ours = binary(&ours, name, arguments.bin.as_deref())?;
+    let original = install(Which::Original, arguments)?;
+    let ours = install(Which::Ours, arguments)?;
     println!(
         "original: {}\nours:     {}",
         original.display(),
@@ -103,33 +96,38 @@ impl Which {
     }
 }
 
-/// Builds the program and returns the directory of its binaries.
-fn install(published: &Published, which: Which, features: &str) -> Result<PathBuf> {
-    let directory = root()
+/// Installs the program; returns its path.
+fn install(which: Which, arguments: &Arguments) -> Result<PathBuf> {
+    let name = arguments.package.split('@').next().unwrap_or_default();
+    let installed = root()
         .join("target/rayon-run")
-        .join(format!("{}-{}", published.name, published.version));
-    let source = directory.join(which.name()).join("source");
-    let installed = directory.join(which.name());
-    let manifest = published.copy_to(&source)?;
-    // A locked version of rayon-core stands in the way of the patch. Without the lock both are
-    // built with the newest versions, as `cargo install` has it.
-    let lock = source.join("Cargo.lock");
-    if lock.exists() {
-        fs::remove_file(lock)?;
-    }
-    if let Which::Ours = which {
-        assert_ours(&manifest)?;
-    }
-    let mut step = Step::cargo(&["install", "--force", "--path"])
-        .args([&source])
+        .join(name)
+        .join(which.name());
+    let step = Step::cargo(&["install", "--force", &arguments.package])
+        .args(["--features", &arguments.features])
+        .args(["--message-format", "json-render-diagnostics"])
         .args(["--root".as_ref(), installed.as_os_str()])
-        .args(["--features", features])
         .env("CARGO_TARGET_DIR", root().join("target/rayon-run/build"));
-    if let Which::Ours = which {
-        step = step.args(patch());
-    }
-    step.run()?;
-    Ok(installed.join("bin"))
+    let messages = match which {
+        Which::Original => step.read()?,
+        Which::Ours => step.args(patch()).read()?,
+    };
+    let packages = Message::parse_stream(messages.as_bytes()).filter_map(|message| match message {
+        Ok(Message::CompilerArtifact(artifact)) => Some(artifact.package_id.repr),
+        _ => None,
+    });
+    let core = packages
+        .filter(|package| package.contains("rayon-core"))
+        .last();
+    let Some(core) = core else {
+        bail!("`{name}` does not use rayon, not with these features");
+    };
+    let is_ours = core.starts_with("path+") && core.contains("compat/rayon-core");
+    ensure!(
+        is_ours == matches!(which, Which::Ours),
+        "the patch was not used: {core}"
+    );
+    binary(&installed.join("bin"), name, arguments.bin.as_deref())
 }
 
 /// The binary of this name, or the one named as the crate, or the only one.
