@@ -82,14 +82,11 @@ fn lint(_quick: bool) -> Result<u64> {
             .args(arguments)
             .args(["--", "-D", "warnings"])
     };
-    checks([
+    let mut steps = vec![
         Step::cargo(&["fmt", "--all", "--check"]),
         clippy(&["--workspace", "--all-targets"]),
         clippy(&["--workspace", "--all-targets", "--all-features"]),
         clippy(&["--package", "deque-core", "--no-default-features"]),
-        Step::cargo(&["fmt", "--check", "--manifest-path", "benches/Cargo.toml"]),
-        clippy(&["--manifest-path", "benches/Cargo.toml"])
-            .env("CARGO_TARGET_DIR", target_directory("benches")),
         clippy(&[
             "-p",
             "sleep-core",
@@ -102,7 +99,17 @@ fn lint(_quick: bool) -> Result<u64> {
         ])
         .env("RUSTFLAGS", LOOM)
         .env("CARGO_TARGET_DIR", target_directory("loom")),
-    ])
+    ];
+    // What measures is in workspaces of its own.
+    for directory in ["benches", "benches/apps", "benches/apps-ours"] {
+        let manifest = ["--manifest-path", &format!("{directory}/Cargo.toml")];
+        steps.push(Step::cargo(&["fmt", "--all", "--check"]).args(manifest));
+        steps.push(
+            clippy(&[manifest[0], manifest[1], "--all-targets"])
+                .env("CARGO_TARGET_DIR", target_directory("benches")),
+        );
+    }
+    checks(steps)
 }
 
 fn host(quick: bool) -> Result<u64> {

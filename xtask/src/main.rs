@@ -1,5 +1,6 @@
 //! The commands of this workspace.
 
+mod bench;
 mod command;
 mod demo;
 mod lanes;
@@ -27,6 +28,8 @@ enum Command {
     Demo(demo::Arguments),
     /// Run all tests for all targets, installing what they need.
     TestAll(test_all::Arguments),
+    /// Measure our crates against their peers, and show the ratios.
+    Bench(bench::Arguments),
     /// Run a published program that uses rayon, as published and on our pool, and compare.
     RayonRun(rayon::Arguments),
 }
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::TestAll(arguments) => test_all::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::RayonRun(arguments) => rayon::run(&arguments),
     };
     result.unwrap_or_else(|error| {

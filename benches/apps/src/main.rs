@@ -1,0 +1,35 @@
+//! Programs of rayon's iterators, to be measured on one rayon-core and on another.
+
+mod input;
+mod programs;
+
+use std::{io, rc::Rc};
+
+use protocol::{Case, Unit, serve, thread_counts};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// Whose rayon-core this was built with. The manifests see to it that it is true.
+const SYSTEM: &str = match env!("CARGO_PKG_NAME").as_bytes() {
+    b"apps-ours" => "ours",
+    _ => "rayon-core",
+};
+
+fn main() -> io::Result<()> {
+    let mut cases = Vec::new();
+    for threads in thread_counts() {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = Rc::new(pool.map_err(io::Error::other)?);
+        for program in programs::all() {
+            cases.push(case(program, threads, &pool));
+        }
+    }
+    serve(cases)
+}
+
+fn case(mut program: programs::Program, threads: usize, pool: &Rc<ThreadPool>) -> Case {
+    let pool = pool.clone();
+    let unit = Unit::Microseconds;
+    let run = move || unit.of((program.run)(&pool, program.repeats)) / f64::from(program.repeats);
+    // With three threads on two processors, chance has its say.
+    Case::new("apps", program.name, threads, SYSTEM, unit, run).repetitions(31)
+}

@@ -1,0 +1,133 @@
+//! `cargo xtask bench`: measures our crates against their peers, and shows the ratios.
+
+mod measure;
+mod plot;
+mod program;
+mod table;
+
+use std::{fs, io::IsTerminal, path::PathBuf, process::ExitCode};
+
+use anyhow::{Context, Result, ensure};
+use serde::Serialize;
+
+use measure::{Comparison, measure};
+use program::{PROGRAMS, Program};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Measure these groups only
+    #[arg(long, value_name = "GROUP", value_delimiter = ',')]
+    only: Vec<String>,
+
+    /// A third of the repetitions
+    #[arg(long)]
+    quick: bool,
+
+    /// The numbers of workers
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 2])]
+    threads: Vec<usize>,
+
+    /// Write the results to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Draw a chart of each group into this directory
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
+}
+
+/// A line of the JSON file.
+#[derive(Serialize)]
+struct Line<'a> {
+    group: &'a str,
+    name: &'a str,
+    threads: usize,
+    system: &'a str,
+    unit: &'static str,
+    median: f64,
+    min: f64,
+    max: f64,
+    n: usize,
+}
+
+/// Builds the programs that measure, lets them take turns, and reports.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let groups = chosen(&arguments.only)?;
+    ensure!(
+        !arguments.threads.contains(&0),
+        "--threads: a pool has at least one worker"
+    );
+    let mut programs = Vec::new();
+    for source in PROGRAMS {
+        if source.groups.iter().any(|group| groups.contains(group)) {
+            programs.push(Program::start(source, &arguments.threads)?);
+        }
+    }
+    let comparisons = measure(&mut programs, &groups, arguments.quick)?;
+    table::print(&comparisons, std::io::stdout().is_terminal());
+    if let Some(file) = &arguments.json {
+        let text = serde_json::to_string_pretty(&lines(&comparisons))?;
+        fs::write(file, text + "\n").with_context(|| file.display().to_string())?;
+    }
+    if let Some(directory) = &arguments.svg {
+        plot::draw(&comparisons, directory)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The groups with these names, or all.
+fn chosen(names: &[String]) -> Result<Vec<&'static str>> {
+    let mut all: Vec<&str> = Vec::new();
+    for group in PROGRAMS.iter().flat_map(|program| program.groups) {
+        if !all.contains(group) {
+            all.push(group);
+        }
+    }
+    if names.is_empty() {
+        return Ok(all);
+    }
+    for name in names {
+        ensure!(
+            all.contains(&&**name),
+            "there is no group `{name}`; the groups are {}",
+            all.join(", ")
+        );
+    }
+    all.retain(|group| names.iter().any(|name| name == group));
+    Ok(all)
+}
+
+fn lines(comparisons: &[Comparison]) -> Vec<Line<'_>> {
+    let mut lines = Vec::new();
+    for comparison in comparisons {
+        for (system, result) in &comparison.systems {
+            let Ok(summary) = result else { continue };
+            lines.push(Line {
+                group: &comparison.group,
+                name: &comparison.name,
+                threads: comparison.threads,
+                system,
+                unit: comparison.unit.symbol(),
+                median: summary.median,
+                min: summary.min,
+                max: summary.max,
+                n: summary.n,
+            });
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_chosen_by_name() {
+        assert!(chosen(&[]).unwrap().len() > 1);
+        let names = ["join".to_owned()];
+        assert_eq!(chosen(&names).unwrap(), ["join"]);
+        let error = chosen(&["jion".to_owned()]).unwrap_err().to_string();
+        assert!(error.contains("no group `jion`") && error.contains("join"));
+    }
+}

@@ -1,0 +1,193 @@
+//! Lets the systems take turns, and sums up.
+
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressStyle};
+use protocol::Unit;
+
+use super::program::Program;
+
+/// The results of all systems for the same work.
+pub(crate) struct Comparison {
+    pub(crate) group: String,
+    pub(crate) name: String,
+    pub(crate) threads: usize,
+    pub(crate) unit: Unit,
+    /// By system; why one is missing, if it is.
+    pub(crate) systems: Vec<(String, Result<Summary, String>)>,
+}
+
+/// What came of the repetitions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Summary {
+    pub(crate) median: f64,
+    pub(crate) min: f64,
+    pub(crate) max: f64,
+    pub(crate) n: usize,
+}
+
+impl Summary {
+    /// Of one result at least.
+    fn of(mut results: Vec<f64>) -> Self {
+        results.sort_by(f64::total_cmp);
+        let n = results.len();
+        Self {
+            median: f64::midpoint(results[(n - 1) / 2], results[n / 2]),
+            min: results[0],
+            max: results[n - 1],
+            n,
+        }
+    }
+}
+
+/// One case of one program, and what came of it.
+struct Turn {
+    program: usize,
+    case: usize,
+    results: Vec<f64>,
+}
+
+/// Measures the cases of these groups.
+pub(crate) fn measure(
+    programs: &mut [Program],
+    groups: &[&str],
+    quick: bool,
+) -> Result<Vec<Comparison>> {
+    let mut plan = plan(programs, groups);
+    let total: u32 = plan
+        .iter()
+        .map(|turns| repetitions(programs, turns, quick))
+        .sum();
+    let progress = ProgressBar::new(total.into()).with_style(
+        ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}, {eta} left").expect("valid"),
+    );
+    let mut comparisons = Vec::new();
+    for turns in &mut plan {
+        let first = &programs[turns[0].program].cases[turns[0].case];
+        progress.set_message(format!("{} {}", first.group, first.name));
+        let repetitions = repetitions(programs, turns, quick);
+        // Once without counting, unless that would take long: pages, caches, frequencies.
+        let warm_up = u32::from(repetitions > 3);
+        for round in 0..repetitions + warm_up {
+            // Who begins must not always be the same.
+            turns.rotate_left(1);
+            for turn in turns.iter_mut() {
+                if programs[turn.program].cases[turn.case].missing.is_some() {
+                    continue;
+                }
+                let result = programs[turn.program].measure(turn.case)?;
+                if round >= warm_up {
+                    turn.results.push(result);
+                }
+            }
+            if round >= warm_up {
+                progress.inc(1);
+            }
+        }
+        comparisons.push(sum_up(programs, turns));
+    }
+    progress.finish_and_clear();
+    Ok(comparisons)
+}
+
+/// The cases that are compared with each other, in the order in which they were described.
+fn plan(programs: &[Program], groups: &[&str]) -> Vec<Vec<Turn>> {
+    let mut plan: Vec<Vec<Turn>> = Vec::new();
+    for (program, Program { cases, .. }) in programs.iter().enumerate() {
+        for (case, description) in cases.iter().enumerate() {
+            if !groups.contains(&&*description.group) {
+                continue;
+            }
+            let turn = Turn {
+                program,
+                case,
+                results: Vec::new(),
+            };
+            let same = plan.iter_mut().find(|turns| {
+                let other = &programs[turns[0].program].cases[turns[0].case];
+                (&other.group, &other.name, other.threads)
+                    == (&description.group, &description.name, description.threads)
+            });
+            match same {
+                Some(turns) => turns.push(turn),
+                None => plan.push(vec![turn]),
+            }
+        }
+    }
+    plan
+}
+
+fn repetitions(programs: &[Program], turns: &[Turn], quick: bool) -> u32 {
+    let full = programs[turns[0].program].cases[turns[0].case].repetitions;
+    if quick { full.div_ceil(3) } else { full }
+}
+
+fn sum_up(programs: &[Program], turns: &mut [Turn]) -> Comparison {
+    turns.sort_by_key(|turn| (turn.program, turn.case));
+    let first = &programs[turns[0].program].cases[turns[0].case];
+    let systems = turns.iter_mut().map(|turn| {
+        let description = &programs[turn.program].cases[turn.case];
+        let result = match &description.missing {
+            Some(reason) => Err(reason.clone()),
+            None => Ok(Summary::of(std::mem::take(&mut turn.results))),
+        };
+        (description.system.clone(), result)
+    });
+    let mut systems: Vec<_> = systems.collect();
+    // Ours first, whatever the order of the programs.
+    systems.sort_by_key(|(system, _)| !system.starts_with("ours"));
+    Comparison {
+        group: first.group.clone(),
+        name: first.name.clone(),
+        threads: first.threads,
+        unit: first.unit,
+        systems,
+    }
+}
+
+impl Comparison {
+    /// How our result compares with another's: below 1 is better for us, whatever the unit.
+    pub(crate) fn ratio(&self, other: &Summary) -> Option<f64> {
+        let (system, ours) = self.systems.first()?;
+        let ours = ours.as_ref().ok().filter(|_| system == "ours")?;
+        Some(if self.unit.more_is_better() {
+            other.median / ours.median
+        } else {
+            ours.median / other.median
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn summaries() {
+        let odd = Summary::of(vec![3.0, 1.0, 2.0]);
+        assert_eq!((odd.median, odd.min, odd.max, odd.n), (2.0, 1.0, 3.0, 3));
+        let even = Summary::of(vec![4.0, 1.0, 2.0, 3.0]);
+        assert_eq!((even.median, even.n), (2.5, 4));
+    }
+
+    #[test]
+    fn a_ratio_below_one_is_better() {
+        let summary = |median| Summary {
+            median,
+            min: median,
+            max: median,
+            n: 1,
+        };
+        let comparison = |unit| Comparison {
+            group: String::new(),
+            name: String::new(),
+            threads: 1,
+            unit,
+            systems: vec![("ours".to_owned(), Ok(summary(2.0)))],
+        };
+        assert_eq!(
+            comparison(Unit::Nanoseconds).ratio(&summary(4.0)),
+            Some(0.5)
+        );
+        assert_eq!(comparison(Unit::PerSecond).ratio(&summary(4.0)), Some(2.0));
+    }
+}

@@ -1,0 +1,123 @@
+//! The results as charts: for each group, how the others compare with ours.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result};
+use plotters::{
+    coord::ranged1d::{IntoSegmentedCoord, SegmentValue},
+    prelude::{ChartBuilder, IntoDrawingArea, Rectangle, SVGBackend},
+    style::{BLACK, Color, IntoFont, Palette, Palette99, WHITE},
+};
+
+use super::measure::Comparison;
+
+const WIDTH: u32 = 960;
+const ROW: u32 = 18;
+/// Title, axis and legend.
+const FRAME: u32 = 120;
+
+/// A bar of a chart.
+struct Bar<'a> {
+    label: String,
+    system: &'a str,
+    /// The other's time to ours.
+    ratio: f64,
+}
+
+/// Draws `GROUP.svg` for each group that we take part in.
+pub(crate) fn draw(comparisons: &[Comparison], directory: &Path) -> Result<()> {
+    fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
+    let mut rest = comparisons;
+    while let Some(first) = rest.first() {
+        let length = rest
+            .iter()
+            .take_while(|other| other.group == first.group)
+            .count();
+        let (group, after) = rest.split_at(length);
+        let bars = bars(group);
+        if !bars.is_empty() {
+            let file = directory.join(format!("{}.svg", first.group));
+            chart(&first.group, &bars, &file)
+                .with_context(|| format!("{} could not be drawn", file.display()))?;
+            println!("{}", file.display());
+        }
+        rest = after;
+    }
+    Ok(())
+}
+
+fn bars(group: &[Comparison]) -> Vec<Bar<'_>> {
+    let mut bars = Vec::new();
+    for comparison in group {
+        for (system, result) in comparison.systems.iter().skip(1) {
+            let ratio = result
+                .as_ref()
+                .ok()
+                .and_then(|other| comparison.ratio(other));
+            if let Some(ratio) = ratio {
+                bars.push(Bar {
+                    label: format!(
+                        "{}, {} workers: {system}",
+                        comparison.name, comparison.threads
+                    ),
+                    system,
+                    ratio: 1.0 / ratio,
+                });
+            }
+        }
+    }
+    bars
+}
+
+fn chart(group: &str, bars: &[Bar<'_>], file: &Path) -> Result<()> {
+    let rows = i32::try_from(bars.len())?;
+    let height = FRAME + ROW * u32::try_from(rows)?;
+    let area = SVGBackend::new(file, (WIDTH, height)).into_drawing_area();
+    area.fill(&WHITE)?;
+    let greatest = bars.iter().map(|bar| bar.ratio).fold(1.0, f64::max);
+    let mut chart = ChartBuilder::on(&area)
+        .caption(
+            format!("{group}: the other's time, ours is 1"),
+            ("sans-serif", 20).into_font(),
+        )
+        .margin(12)
+        .x_label_area_size(36)
+        .y_label_area_size(300)
+        .build_cartesian_2d(0.0..greatest * 1.1, (0..rows).into_segmented())?;
+    let label = |row: &SegmentValue<i32>| match row {
+        SegmentValue::CenterOf(row) => usize::try_from(rows - 1 - row)
+            .ok()
+            .and_then(|row| bars.get(row))
+            .map_or_else(String::new, |bar| bar.label.clone()),
+        _ => String::new(),
+    };
+    chart
+        .configure_mesh()
+        .disable_y_mesh()
+        .y_labels(bars.len())
+        .y_label_formatter(&label)
+        .draw()?;
+    let mut systems: Vec<&str> = bars.iter().map(|bar| bar.system).collect();
+    systems.sort_unstable();
+    systems.dedup();
+    chart.draw_series((0..rows).rev().zip(bars).map(|(row, bar)| {
+        let colour = systems.iter().position(|system| *system == bar.system);
+        let style = Palette99::pick(colour.unwrap_or(0)).filled();
+        let corners = [
+            (0.0, SegmentValue::Exact(row)),
+            (bar.ratio, SegmentValue::Exact(row + 1)),
+        ];
+        let mut rectangle = Rectangle::new(corners, style);
+        rectangle.set_margin(3, 3, 0, 0);
+        rectangle
+    }))?;
+    let ours = [
+        (1.0, SegmentValue::Exact(0)),
+        (1.0, SegmentValue::Exact(rows)),
+    ];
+    chart.draw_series(std::iter::once(plotters::element::PathElement::new(
+        ours, BLACK,
+    )))?;
+    area.present()?;
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! The results on the terminal.
+
+use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
+
+use super::measure::{Comparison, Summary};
+
+/// Prints a table for each group.
+pub(crate) fn print(comparisons: &[Comparison], colour: bool) {
+    let mut rest = comparisons;
+    while let Some(first) = rest.first() {
+        let length = rest
+            .iter()
+            .take_while(|other| other.group == first.group)
+            .count();
+        let (group, after) = rest.split_at(length);
+        println!("\n{}\n{}", first.group, table(group, colour));
+        if let Some(mean) = geometric_mean(group) {
+            println!("geometric mean of the ratios to rayon-core: {mean:.2}");
+        }
+        rest = after;
+    }
+    println!("\nmedians; the ratio is ours to the other's, below 1 is better for us");
+}
+
+fn table(comparisons: &[Comparison], colour: bool) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    if !colour {
+        table.force_no_tty();
+    }
+    table.set_header([
+        "name", "workers", "system", "median", "", "min", "max", "n", "ratio",
+    ]);
+    for comparison in comparisons {
+        for (index, (system, result)) in comparison.systems.iter().enumerate() {
+            let mut row = if index == 0 {
+                vec![
+                    Cell::new(&comparison.name),
+                    right(comparison.threads.to_string()),
+                ]
+            } else {
+                vec![Cell::new(""), Cell::new("")]
+            };
+            row.push(Cell::new(system));
+            match result {
+                Ok(summary) => row.extend(cells(comparison, summary, index == 0)),
+                Err(reason) => row.push(Cell::new(format!("missing: {reason}"))),
+            }
+            table.add_row(row);
+        }
+    }
+    table
+}
+
+fn cells(comparison: &Comparison, summary: &Summary, is_first: bool) -> Vec<Cell> {
+    let ratio = comparison.ratio(summary).filter(|_| !is_first);
+    vec![
+        right(number(summary.median)).add_attribute(Attribute::Bold),
+        Cell::new(comparison.unit.symbol()),
+        right(number(summary.min)),
+        right(number(summary.max)),
+        right(summary.n.to_string()),
+        match ratio {
+            Some(ratio) => right(format!("{ratio:.2}")).fg(if ratio <= 1.0 {
+                Color::Green
+            } else {
+                Color::Red
+            }),
+            None => Cell::new(""),
+        },
+    ]
+}
+
+fn right(text: String) -> Cell {
+    Cell::new(text).set_alignment(CellAlignment::Right)
+}
+
+/// With three digits at least.
+pub(crate) fn number(value: f64) -> String {
+    let digits = match value.abs() {
+        100.0.. => 0,
+        10.0.. => 1,
+        1.0.. => 2,
+        _ => 3,
+    };
+    format!("{value:.digits$}")
+}
+
+fn geometric_mean(comparisons: &[Comparison]) -> Option<f64> {
+    let logarithms: Vec<_> = comparisons
+        .iter()
+        .filter_map(|comparison| {
+            let (_, result) = comparison
+                .systems
+                .iter()
+                .find(|(system, _)| system == "rayon-core")?;
+            Some(comparison.ratio(result.as_ref().ok()?)?.ln())
+        })
+        .collect();
+    let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
+    (!logarithms.is_empty()).then(|| mean.exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits() {
+        let texts = [1234.5, 123.45, 12.345, 1.2345, 0.12345].map(number);
+        assert_eq!(texts, ["1234", "123", "12.3", "1.23", "0.123"]);
+    }
+}
