@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use measure::{Comparison, measure};
-use program::{PROGRAMS, Program};
+use program::{PROGRAMS, Source};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -57,13 +57,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         !arguments.threads.contains(&0),
         "--threads: a pool has at least one worker"
     );
-    let mut programs = Vec::new();
-    for source in PROGRAMS {
-        if source.groups.iter().any(|group| groups.contains(group)) {
-            programs.push(Program::start(source, &arguments.threads)?);
-        }
+    let wanted = |source: &&Source| source.groups.iter().any(|group| groups.contains(group));
+    let sources: Vec<_> = PROGRAMS.iter().filter(wanted).collect();
+    for source in &sources {
+        source.build()?;
     }
-    let comparisons = measure(&mut programs, &groups, arguments.quick)?;
+    let comparisons = measure(&sources, &arguments.threads, &groups, arguments.quick)?;
     table::print(&comparisons, std::io::stdout().is_terminal());
     if let Some(file) = &arguments.json {
         let text = serde_json::to_string_pretty(&lines(&comparisons))?;

@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
-use protocol::Unit;
+use protocol::{Description, Unit};
 
-use super::program::Program;
+use super::program::{Program, Source};
 
 /// The results of all systems for the same work.
 pub(crate) struct Comparison {
@@ -46,47 +46,81 @@ struct Turn {
     results: Vec<f64>,
 }
 
-/// Measures the cases of these groups.
+impl Turn {
+    fn of<'a>(&self, programs: &'a [Program]) -> &'a Description {
+        &programs[self.program].cases[self.case]
+    }
+}
+
+/// How often the programs are started anew. Where their memory lies, and so what is fast in it, is
+/// another matter in each process.
+const LAUNCHES: u32 = 5;
+
+/// Measures the cases of these groups. A case is repeated as often as it wants, or a third of it
+/// if that is to be `quick`, in equal shares after each start of its program.
 pub(crate) fn measure(
-    programs: &mut [Program],
+    sources: &[&Source],
+    threads: &[usize],
     groups: &[&str],
     quick: bool,
 ) -> Result<Vec<Comparison>> {
-    let mut plan = plan(programs, groups);
+    let mut programs = start(sources, threads)?;
+    let mut plan = plan(&programs, groups);
     let total: u32 = plan
         .iter()
-        .map(|turns| repetitions(programs, turns, quick))
+        .map(|turns| repetitions(&programs, turns, quick))
         .sum();
     let progress = ProgressBar::new(total.into()).with_style(
         ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}, {eta} left").expect("valid"),
     );
-    let mut comparisons = Vec::new();
-    for turns in &mut plan {
-        let first = &programs[turns[0].program].cases[turns[0].case];
-        progress.set_message(format!("{} {}", first.group, first.name));
-        let repetitions = repetitions(programs, turns, quick);
-        // Once without counting, unless that would take long: pages, caches, frequencies.
-        let warm_up = u32::from(repetitions > 3);
-        for round in 0..repetitions + warm_up {
-            // Who begins must not always be the same.
-            turns.rotate_left(1);
-            for turn in turns.iter_mut() {
-                if programs[turn.program].cases[turn.case].missing.is_some() {
-                    continue;
-                }
-                let result = programs[turn.program].measure(turn.case)?;
-                if round >= warm_up {
-                    turn.results.push(result);
-                }
-            }
-            if round >= warm_up {
-                progress.inc(1);
-            }
+    for launch in 0..LAUNCHES {
+        if launch > 0 {
+            programs = start(sources, threads)?;
         }
-        comparisons.push(sum_up(programs, turns));
+        for turns in &mut plan {
+            let first = turns[0].of(&programs);
+            progress.set_message(format!("{} {}", first.group, first.name));
+            let all = repetitions(&programs, turns, quick);
+            let rounds = all * (launch + 1) / LAUNCHES - all * launch / LAUNCHES;
+            take_turns(&mut programs, turns, rounds, all > LAUNCHES)?;
+            progress.inc(rounds.into());
+        }
     }
     progress.finish_and_clear();
-    Ok(comparisons)
+    Ok(plan
+        .iter_mut()
+        .map(|turns| sum_up(&programs, turns))
+        .collect())
+}
+
+fn start(sources: &[&Source], threads: &[usize]) -> Result<Vec<Program>> {
+    let programs = sources.iter().map(|source| Program::start(source, threads));
+    programs.collect()
+}
+
+/// Measures each of the turns so often, and once more before without counting if there is to be a
+/// warm-up: pages, caches, frequencies.
+fn take_turns(
+    programs: &mut [Program],
+    turns: &mut [Turn],
+    rounds: u32,
+    warm_up: bool,
+) -> Result<()> {
+    let warm_up = u32::from(warm_up && rounds > 0);
+    for round in 0..rounds + warm_up {
+        // Who begins must not always be the same.
+        turns.rotate_left(1);
+        for turn in turns.iter_mut() {
+            if turn.of(programs).missing.is_some() {
+                continue;
+            }
+            let result = programs[turn.program].measure(turn.case)?;
+            if round >= warm_up {
+                turn.results.push(result);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The cases that are compared with each other, in the order in which they were described.
@@ -103,7 +137,7 @@ fn plan(programs: &[Program], groups: &[&str]) -> Vec<Vec<Turn>> {
                 results: Vec::new(),
             };
             let same = plan.iter_mut().find(|turns| {
-                let other = &programs[turns[0].program].cases[turns[0].case];
+                let other = turns[0].of(programs);
                 (&other.group, &other.name, other.threads)
                     == (&description.group, &description.name, description.threads)
             });
@@ -117,15 +151,15 @@ fn plan(programs: &[Program], groups: &[&str]) -> Vec<Vec<Turn>> {
 }
 
 fn repetitions(programs: &[Program], turns: &[Turn], quick: bool) -> u32 {
-    let full = programs[turns[0].program].cases[turns[0].case].repetitions;
+    let full = turns[0].of(programs).repetitions;
     if quick { full.div_ceil(3) } else { full }
 }
 
 fn sum_up(programs: &[Program], turns: &mut [Turn]) -> Comparison {
     turns.sort_by_key(|turn| (turn.program, turn.case));
-    let first = &programs[turns[0].program].cases[turns[0].case];
+    let first = turns[0].of(programs);
     let systems = turns.iter_mut().map(|turn| {
-        let description = &programs[turn.program].cases[turn.case];
+        let description = turn.of(programs);
         let result = match &description.missing {
             Some(reason) => Err(reason.clone()),
             None => Ok(Summary::of(std::mem::take(&mut turn.results))),
