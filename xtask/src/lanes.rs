@@ -25,7 +25,7 @@ pub(crate) const LANES: &[Lane] = &[
     },
     Lane {
         name: "no_std",
-        about: "the core crates for bare-metal targets",
+        about: "the core crates for bare-metal targets, the drop-in for wasm",
         run: no_std,
     },
     Lane {
@@ -138,6 +138,7 @@ fn host(quick: bool) -> Result<u64> {
 fn no_std(_quick: bool) -> Result<u64> {
     // The first has no compare-and-swap; portable-atomic must be told how to make one.
     const WITHOUT_CAS: &str = "thumbv6m-none-eabi";
+    const WITHOUT_THREADS: &str = "wasm32-unknown-unknown";
     const TARGETS: [&str; 6] = [
         WITHOUT_CAS,
         "thumbv8m.main-none-eabihf",
@@ -168,6 +169,10 @@ fn no_std(_quick: bool) -> Result<u64> {
         build(target, &["--package", "deque-core", "--features", "alloc"]).run()?;
         count += 1;
     }
+    // A system without threads, which has the caller's alone.
+    rustup::add_targets(&[WITHOUT_THREADS])?;
+    build(WITHOUT_THREADS, &["--package", "rayon-core"]).run()?;
+    count += 1;
     for package in CORE_CRATES {
         build(
             WITHOUT_CAS,

@@ -34,7 +34,7 @@ fn smoke() {
     let pool = pool(3);
     assert_eq!(pool.current_num_threads(), 3);
     assert_eq!(pool.install(rayon_core::current_num_threads), 3);
-    assert_eq!(pool.install(|| pool.current_thread_index().is_some()), true);
+    assert!(pool.install(|| pool.current_thread_index().is_some()));
     assert_eq!(pool.current_thread_index(), None);
     assert_eq!(pool.current_thread_has_pending_tasks(), None);
     assert_eq!((pool.yield_now(), pool.yield_local()), (None, None));
