@@ -7,6 +7,8 @@
 )]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
@@ -18,6 +20,7 @@ mod idle;
 mod index;
 mod latch;
 mod parker;
+pub mod progress;
 mod sleep;
 mod slot;
 

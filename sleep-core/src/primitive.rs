@@ -7,7 +7,9 @@
 #[cfg(loom)]
 pub(crate) use loom::{
     hint::spin_loop,
-    sync::atomic::{AtomicU8, AtomicU64 as AtomicWord, Ordering, fence},
+    sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU64 as AtomicWord, AtomicUsize, Ordering, fence,
+    },
 };
 
 #[cfg(not(loom))]
@@ -17,7 +19,33 @@ pub(crate) use portable_atomic::AtomicU32 as AtomicWord;
 #[cfg(all(not(loom), target_has_atomic = "64"))]
 pub(crate) use portable_atomic::AtomicU64 as AtomicWord;
 #[cfg(not(loom))]
-pub(crate) use portable_atomic::{AtomicU8, Ordering, fence};
+pub(crate) use portable_atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering, fence};
+
+/// What an [`AtomicWord`] holds.
+#[cfg(any(loom, target_has_atomic = "64"))]
+pub(crate) type RawWord = u64;
+/// What an [`AtomicWord`] holds.
+#[cfg(not(any(loom, target_has_atomic = "64")))]
+pub(crate) type RawWord = u32;
+
+/// A sequentially consistent fence.
+#[cfg(any(not(target_arch = "x86_64"), loom, miri))]
+#[inline]
+pub(crate) fn full_fence() {
+    fence(Ordering::SeqCst);
+}
+
+/// A sequentially consistent fence.
+///
+/// The compiler makes `MFENCE` of the portable fence. Any locked instruction orders all loads and
+/// stores of ordinary memory as well, at less than half the price.
+#[cfg(not(any(not(target_arch = "x86_64"), loom, miri)))]
+#[inline]
+pub(crate) fn full_fence() {
+    // SAFETY: adds nothing to a word of the own stack, so changes no memory; for the compiler it
+    // is a call that may read and write any memory, since it is not marked otherwise.
+    unsafe { core::arch::asm!("lock or dword ptr [rsp], 0", options(nostack)) };
+}
 
 /// Defines a function that is `const` except under loom, whose atomics cannot be made in a
 /// constant.

@@ -1,0 +1,218 @@
+#![doc = include_str!("progress/README.md")]
+
+mod barrier;
+mod blocking;
+mod delays;
+mod leader;
+mod line;
+mod managed;
+mod operation;
+mod unmanaged;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+use core::{fmt, marker::PhantomData, ptr};
+
+use crossbeam_utils::CachePadded;
+
+pub use barrier::{Barrier, Fences};
+pub use blocking::Blocked;
+pub use line::Line;
+pub use managed::{Active, ManagedThread, NoFreeLine};
+pub use operation::{IntoOperation, Operation};
+pub use unmanaged::Delay;
+pub use value::Value;
+
+use crate::{
+    parker::Parker,
+    primitive::{AtomicBool, AtomicUsize, AtomicWord, Ordering, RawWord, full_fence},
+};
+use delays::Delays;
+use leader::Scan;
+use operation::Orphans;
+use value::{is_reached, next};
+
+/// Tells when all threads have made progress since some moment: when nobody can be reading any
+/// more what was taken out of reach before.
+///
+/// `L` is where the managed threads' [`Line`]s are, anything that is `AsRef<[Line<P>]>` and always
+/// gives the same slice. `B` has the fences.
+///
+/// # Examples
+/// ```
+/// use sleep_core::progress::{Line, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// static PROGRESS: Progress<Core, [Line<Core>; 2]> =
+///     Progress::from_array([const { Line::new(Core) }; 2]);
+///
+/// let mut this_thread = PROGRESS.register()?;
+/// {
+///     let mut active = this_thread.activate();
+///     // ... reads of shared structures ...
+///     let value = active.later();
+///     assert!(!PROGRESS.has_reached(value));
+///     for _ in 0..3 {
+///         active.tick();
+///     }
+///     assert!(PROGRESS.has_reached(value), "the other line is free");
+/// }
+/// # Ok::<(), sleep_core::progress::NoFreeLine>(())
+/// ```
+///
+/// Source: "Thread Progress" in the documentation of Erlang/OTP's runtime system.
+pub struct Progress<P: Parker, L: AsRef<[Line<P>]> = &'static [Line<P>], B: Barrier = Fences> {
+    shared: CachePadded<Shared>,
+    scan: CachePadded<Scan>,
+    delays: Delays,
+    orphans: Orphans,
+    /// The thread that blocks the others: its line's number plus one, or 0.
+    blocker: AtomicUsize,
+    lines: L,
+    types: PhantomData<fn() -> (P, B)>,
+}
+
+/// What every thread reads and few write.
+struct Shared {
+    /// The value that all threads have confirmed.
+    current: AtomicWord,
+    /// What threads must look after: `BLOCKED`, `WAKEUPS`.
+    attention: AtomicUsize,
+    /// Whether some thread leads.
+    is_led: AtomicBool,
+}
+
+/// A thread blocks the others.
+const BLOCKED: usize = 1;
+/// A line may have a value at which its thread is to be woken.
+const WAKEUPS: usize = 2;
+
+impl<P: Parker, const N: usize, B: Barrier> Progress<P, [Line<P>; N], B> {
+    const_unless_loom! {
+        /// For threads whose lines live in the value itself.
+        #[must_use]
+        pub fn from_array(lines: [Line<P>; N]) -> Self {
+            Self::starting_at(0, lines)
+        }
+    }
+}
+
+impl<'a, P: Parker, B: Barrier> Progress<P, &'a [Line<P>], B> {
+    const_unless_loom! {
+        /// For threads whose lines live elsewhere.
+        #[must_use]
+        pub fn from_slice(lines: &'a [Line<P>]) -> Self {
+            Self::starting_at(0, lines)
+        }
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
+    /// For threads whose lines live wherever the caller puts them.
+    pub fn new(lines: L) -> Self {
+        Self::starting_at(0, lines)
+    }
+
+    const_unless_loom! {
+        fn starting_at(current: RawWord, lines: L) -> Self {
+            Self {
+                shared: CachePadded::new(Shared {
+                    current: AtomicWord::new(current),
+                    attention: AtomicUsize::new(0),
+                    is_led: AtomicBool::new(false),
+                }),
+                scan: CachePadded::new(Scan::new()),
+                delays: Delays::new(),
+                orphans: Orphans::new(),
+                blocker: AtomicUsize::new(0),
+                lines,
+                types: PhantomData,
+            }
+        }
+    }
+
+    /// A moment by which every thread will have let go of what it reads now. Any thread may ask,
+    /// also one that is not managed; a full fence.
+    pub fn later(&self) -> Value<'_> {
+        // Ordering: pairs with the light fences of `Active`: what the caller took out of reach
+        // before is not seen by threads that confirm a value after the one read below.
+        full_fence();
+        // One advance may be under way already; the next one needs everybody again.
+        self.value(next(next(self.current())))
+    }
+
+    /// Whether all threads have made progress to this moment: then nobody reads any more what was
+    /// out of reach when the moment was asked for.
+    ///
+    /// # Panics
+    /// If the value is another instance's.
+    pub fn has_reached(&self, value: Value<'_>) -> bool {
+        is_reached(self.current(), self.raw(value))
+    }
+
+    /// The lines, in their order.
+    pub fn lines(&self) -> &[Line<P>] {
+        self.lines.as_ref()
+    }
+
+    #[inline]
+    fn current(&self) -> RawWord {
+        // Ordering: Acquire pairs with the leader's store in `try_advance`: what all threads did
+        // before they confirmed lies before what follows here, as freeing.
+        self.shared.current.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn attention(&self) -> usize {
+        // Ordering: Acquire pairs with `stop_blocking`: what the blocker did is seen by whom it
+        // lets go on. That the bits are seen in time is due to the fences before.
+        self.shared.attention.load(Ordering::Acquire)
+    }
+
+    fn value(&self, raw: RawWord) -> Value<'_> {
+        Value {
+            raw,
+            instance: ptr::from_ref(&*self.shared).cast(),
+            lifetime: PhantomData,
+        }
+    }
+
+    fn raw(&self, value: Value<'_>) -> RawWord {
+        assert!(
+            value.instance == ptr::from_ref(&*self.shared).cast(),
+            "the value is of another instance"
+        );
+        value.raw
+    }
+}
+
+/// Runs the operations that threads left behind when they went. All threads have gone by now, so
+/// nobody reads anything.
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Progress<P, L, B> {
+    fn drop(&mut self) {
+        self.orphans.run_all();
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for Progress<P, L, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let attention = self.attention();
+        f.debug_struct("Progress")
+            .field("current", &self.current())
+            // Ordering: Relaxed, for looking on.
+            .field("is_led", &self.shared.is_led.load(Ordering::Relaxed))
+            .field("is_blocked", &(attention & BLOCKED != 0))
+            .field("has_wakeups", &(attention & WAKEUPS != 0))
+            .field("delays", &self.delays)
+            .field("has_orphans", &!self.orphans.is_empty())
+            .field("lines", &self.lines())
+            .finish()
+    }
+}

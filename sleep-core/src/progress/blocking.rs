@@ -1,0 +1,145 @@
+//! Blocking: one thread stops all other managed ones.
+
+use core::fmt;
+
+use super::{
+    Active, BLOCKED, ManagedThread, Progress, barrier::Barrier, line::Line, value::WAITING,
+};
+use crate::{
+    parker::Parker,
+    primitive::{Ordering, spin_loop},
+};
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
+    /// Wakes the thread that blocks, if there is one: a line has changed.
+    pub(super) fn tell_blocker(&self) {
+        // Ordering: Relaxed, the parker brings the news. Whoever blocks by now may be another
+        // one, which then looks once too often.
+        let blocker = self.blocker.load(Ordering::Relaxed);
+        if let Some(line) = blocker
+            .checked_sub(1)
+            .and_then(|index| self.lines().get(index))
+        {
+            line.parker().unpark();
+        }
+    }
+}
+
+impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> {
+    /// Stops all other managed threads: waits until each waits, as it does when it is not active
+    /// or updates. None becomes active until the guard is dropped.
+    ///
+    /// Delays do not count: who delays is not managed.
+    pub fn block(&mut self) -> Blocked<'_, 'p, P, L, B> {
+        self.start_blocking();
+        Blocked { thread: self }
+    }
+
+    fn start_blocking(&mut self) {
+        self.blocks += 1;
+        if self.blocks > 1 {
+            return;
+        }
+        let progress = self.progress;
+        // Ordering: Acquire pairs with `stop_blocking`: what the last blocker did is seen. Relaxed
+        // on failure: we look again.
+        while progress
+            .blocker
+            .compare_exchange(0, self.index + 1, Ordering::Acquire, Ordering::Relaxed)
+            .is_err()
+        {
+            self.stand_aside();
+            spin_loop();
+        }
+        // Ordering: Relaxed; the fence publishes it.
+        progress
+            .shared
+            .attention
+            .fetch_or(BLOCKED, Ordering::Relaxed);
+        // Ordering: pairs with the light fence of `confirm`: either a thread that becomes active
+        // sees the bit, or we see its line.
+        B::heavy();
+        for (index, line) in progress.lines().iter().enumerate() {
+            while index != self.index && line.confirmed() != WAITING {
+                // Liveness: the thread sees the bit when it updates, or goes to wait, and then
+                // unparks us after it has written its line; the token stays until we park.
+                self.line().parker().park();
+            }
+        }
+    }
+
+    pub(super) fn stop_blocking(&mut self) {
+        self.blocks -= 1;
+        if self.blocks > 0 {
+            return;
+        }
+        let progress = self.progress;
+        // Ordering: Release pairs with `attention`, and with the exchange in `start_blocking`.
+        // The bit goes first: it must not be the next blocker's.
+        progress
+            .shared
+            .attention
+            .fetch_and(!BLOCKED, Ordering::Release);
+        progress.blocker.store(0, Ordering::Release);
+        for line in progress.lines() {
+            line.parker().unpark();
+        }
+    }
+
+    /// Waits, also if active, while another thread blocks.
+    #[cold]
+    pub(super) fn stand_aside(&mut self) {
+        // Ordering: Relaxed, only we write our own number.
+        if self.progress.blocker.load(Ordering::Relaxed) == self.index + 1 {
+            return;
+        }
+        if self.is_active() {
+            self.leave();
+            self.stand_by();
+            self.enter();
+        } else {
+            self.stand_by();
+        }
+    }
+
+    /// Parks until nobody blocks. While waiting.
+    #[cold]
+    pub(super) fn stand_by(&self) {
+        while self.progress.attention() & BLOCKED != 0 {
+            // Liveness: `stop_blocking` clears the bit and then unparks every line; the token
+            // stays until we park.
+            self.line().parker().park();
+        }
+    }
+}
+
+impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
+    /// As [`ManagedThread::block`]. This thread stays active.
+    pub fn block(&mut self) -> Blocked<'_, 'p, P, L, B> {
+        self.thread.block()
+    }
+}
+
+/// All other managed threads are stopped. From [`ManagedThread::block`].
+pub struct Blocked<'t, 'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
+    thread: &'t mut ManagedThread<'p, P, L, B>,
+}
+
+impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Blocked<'_, 'p, P, L, B> {
+    /// Blocks once more; the others go on when all guards are dropped.
+    pub fn block(&mut self) -> Blocked<'_, 'p, P, L, B> {
+        self.thread.block()
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Blocked<'_, '_, P, L, B> {
+    fn drop(&mut self) {
+        self.thread.stop_blocking();
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for Blocked<'_, '_, P, L, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Blocked").field(&self.thread).finish()
+    }
+}

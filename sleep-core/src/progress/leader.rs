@@ -1,0 +1,153 @@
+//! Advancing: done by one thread at a time, the leader.
+
+use super::{
+    BLOCKED, Progress, WAKEUPS,
+    barrier::Barrier,
+    line::Line,
+    value::{WAITING, is_reached, next},
+};
+use crate::{
+    parker::Parker,
+    primitive::{AtomicUsize, Ordering},
+};
+
+/// How far the leader has come in looking at the lines. Only leaders touch it, and leadership is
+/// handed on with a release.
+pub(super) struct Scan {
+    /// The first line that is not known to have confirmed the next value.
+    position: AtomicUsize,
+}
+
+impl Scan {
+    const_unless_loom! {
+        pub(super) fn new() -> Self {
+            Self { position: AtomicUsize::new(0) }
+        }
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
+    /// Takes the leadership if nobody has it.
+    #[inline]
+    pub(super) fn try_lead(&self) -> bool {
+        let is_led = &self.shared.is_led;
+        // Ordering: Relaxed, a hint that saves the exchange. Acquire pairs with `stop_leading`:
+        // the scan and the counters are as the last leader left them.
+        !is_led.load(Ordering::Relaxed)
+            && is_led
+                .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
+    }
+
+    pub(super) fn stop_leading(&self) {
+        // Ordering: Release pairs with `try_lead`.
+        self.shared.is_led.store(false, Ordering::Release);
+    }
+
+    /// Advances by one, if all threads have confirmed the next value and no delay stands in the
+    /// way. Only by the leader.
+    pub(super) fn try_advance(&self) -> bool {
+        // Ordering: Relaxed here and for the scan: only leaders write them.
+        let next = next(self.shared.current.load(Ordering::Relaxed));
+        let position = &self.scan.position;
+        let first = position.load(Ordering::Relaxed);
+        let lines = self.lines();
+        let may_pass =
+            |line: &Line<P>| matches!(line.confirmed(), value if value == next || value == WAITING);
+        let passed = lines[first..]
+            .iter()
+            .take_while(|line| may_pass(line))
+            .count();
+        position.store(first + passed, Ordering::Relaxed);
+        if first + passed < lines.len() || !self.delays.let_pass() {
+            return false;
+        }
+
+        // Ordering: Release hands on what was received from the lines and the delays, to whoever
+        // sees the value (`current`) and, by way of the turn, to delays.
+        self.shared.current.store(next, Ordering::Release);
+        self.delays.turn();
+        // Ordering: pairs with the light fences of threads that begin to read (`enter`) and of
+        // delays (`begin`): either they see the new value, and the turn, or the next scan sees
+        // their lines, and counts.
+        B::heavy();
+        position.store(0, Ordering::Relaxed);
+        self.wake_those_who_reached();
+        true
+    }
+
+    /// Wakes the threads whose value has come. Only by the leader.
+    fn wake_those_who_reached(&self) {
+        if self.attention() & WAKEUPS == 0 {
+            return;
+        }
+        // Ordering: AcqRel: Acquire pairs with `ask`: whoever asked before is seen below. Whoever
+        // asks after that sets the bit again.
+        self.shared.attention.fetch_and(!WAKEUPS, Ordering::AcqRel);
+        let current = self.current();
+        let mut some_are_left = false;
+        for line in self.lines() {
+            match line.wanted() {
+                WAITING => {}
+                value if is_reached(current, value) => {
+                    if line.fulfil(value) {
+                        line.parker().unpark();
+                    }
+                }
+                _ => some_are_left = true,
+            }
+        }
+        if some_are_left {
+            // Ordering: Relaxed, who asked has published; leaders read what they wrote.
+            self.shared.attention.fetch_or(WAKEUPS, Ordering::Relaxed);
+        }
+    }
+
+    /// Has progress made until this line's wish is fulfilled, as soon as that is possible.
+    pub(super) fn ask(&self) {
+        // Ordering: Release publishes the wish to the leader that sees the bit.
+        self.shared.attention.fetch_or(WAKEUPS, Ordering::Release);
+        // Ordering: pairs with the light fence of whoever stands in the way now and ceases to
+        // (`leave`): either it sees the bit and makes progress, or we see it out of the way.
+        B::heavy();
+        self.drive();
+    }
+
+    /// Makes progress as long as somebody waits for it and nothing stands in the way. By any
+    /// thread that has ceased to stand in the way, or waits.
+    ///
+    /// If it gives up, somebody else goes on: a leader that is active, and calls `update` soon; or
+    /// the thread or delay that stands in the way, which drives when it ceases to.
+    #[cold]
+    pub(super) fn drive(&self) {
+        while self.attention() & WAKEUPS != 0 && self.try_lead() {
+            while self.attention() & WAKEUPS != 0 && self.try_advance() {}
+            self.stop_leading();
+            // Ordering: pairs with the fence of one who ceased to stand in the way while we led:
+            // either it finds nobody leading, or we see it out of the way.
+            B::heavy();
+            if self.is_held_up() {
+                return;
+            }
+        }
+    }
+
+    /// Whether something stands in the way of the next advance just now, and will drive when it
+    /// ceases to. A delay that nobody has looked at yet will not.
+    fn is_held_up(&self) -> bool {
+        let next = next(self.current());
+        let stands = |line: &Line<P>| !matches!(line.confirmed(), value if value == next || value == WAITING);
+        self.delays.are_awaited() || self.lines().iter().any(stands)
+    }
+
+    /// What a thread does that has gone to wait while something asks for attention.
+    #[cold]
+    pub(super) fn attend(&self, attention: usize) {
+        if attention & BLOCKED != 0 {
+            self.tell_blocker();
+        }
+        if attention & WAKEUPS != 0 {
+            self.drive();
+        }
+    }
+}

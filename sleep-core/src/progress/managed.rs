@@ -1,0 +1,348 @@
+//! Managed threads: those whose progress is counted.
+
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
+use core::{fmt, marker::PhantomData};
+
+#[cfg(feature = "alloc")]
+use super::Operation;
+use super::{
+    BLOCKED, Progress, Value,
+    barrier::Barrier,
+    line::Line,
+    operation::{IntoOperation, Queue},
+    value::{WAITING, next},
+};
+use crate::{
+    parker::Parker,
+    primitive::{RawWord, full_fence},
+};
+
+/// All lines are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoFreeLine {
+    /// How many lines there are.
+    pub lines: usize,
+}
+
+impl fmt::Display for NoFreeLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "all {} lines for managed threads are taken", self.lines)
+    }
+}
+
+impl core::error::Error for NoFreeLine {}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
+    /// Makes this thread a managed one, which waits until it is [activated].
+    ///
+    /// # Errors
+    /// [`NoFreeLine`] if there are as many managed threads as lines.
+    ///
+    /// [activated]: ManagedThread::activate
+    pub fn register(&self) -> Result<ManagedThread<'_, P, L, B>, NoFreeLine> {
+        let lines = self.lines();
+        match lines.iter().position(Line::take) {
+            Some(index) => Ok(ManagedThread {
+                progress: self,
+                index,
+                confirmed: WAITING,
+                leads: false,
+                blocks: 0,
+                operations: Queue::new(),
+                not_send: PhantomData,
+            }),
+            None => Err(NoFreeLine { lines: lines.len() }),
+        }
+    }
+}
+
+/// A managed thread. From [`Progress::register`].
+///
+/// It waits, and holds nothing up, but while it is [active](Self::activate). Only then may it read
+/// what is freed by progress.
+pub struct ManagedThread<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
+    pub(super) progress: &'p Progress<P, L, B>,
+    pub(super) index: usize,
+    /// What the line holds.
+    pub(super) confirmed: RawWord,
+    leads: bool,
+    /// How often the others are blocked.
+    pub(super) blocks: usize,
+    operations: Queue,
+    /// The line is this thread's.
+    not_send: PhantomData<*mut ()>,
+}
+
+impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> {
+    /// The instance that it is a thread of.
+    #[must_use]
+    pub fn progress(&self) -> &'p Progress<P, L, B> {
+        self.progress
+    }
+
+    /// The thread may read from now on, until the guard is dropped. It should call
+    /// [`Active::update`] often, or drop the guard.
+    ///
+    /// Waits if another thread blocks.
+    #[inline]
+    pub fn activate(&mut self) -> Active<'_, 'p, P, L, B> {
+        self.enter();
+        Active { thread: self }
+    }
+
+    /// Has an operation run by this thread when all threads have made progress: by
+    /// [`run_reached`](Self::run_reached), [`Active::tick`] or [`wait`](Self::wait). If this
+    /// thread goes before, another one runs it, or the drop of the instance does.
+    ///
+    /// Takes a `&'static mut` [`Operation`](super::Operation) or, with the feature `alloc`, a box
+    /// with one.
+    pub fn schedule(&mut self, operation: impl IntoOperation) {
+        let value = self.progress.later().raw;
+        self.operations.push(operation.into_header(), value);
+    }
+
+    /// As [`schedule`](Self::schedule), of a closure that is put in a box.
+    #[cfg(feature = "alloc")]
+    pub fn defer(&mut self, closure: impl FnOnce() + Send + 'static) {
+        self.schedule(Box::new(Operation::new(closure)));
+    }
+
+    /// How many operations this thread has scheduled and not run yet.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// Runs the operations whose time has come, at most 50 and an eighth of those pending, so that
+    /// a backlog shrinks. Returns how many.
+    pub fn run_reached(&mut self) -> usize {
+        self.adopt_orphans();
+        let current = self.progress.current();
+        let limit = 50 + self.operations.len() / 8;
+        (0..limit)
+            .take_while(|_| self.operations.run_first(current))
+            .count()
+    }
+
+    /// Parks until this thread's first operation may be run, or its parker is unparked; runs what
+    /// may be run. Returns how many operations.
+    pub fn wait(&mut self) -> usize {
+        self.adopt_orphans();
+        if let Some(value) = self.operations.first_value() {
+            self.line().want(value);
+            self.progress.ask();
+        }
+        let mut count = self.run_reached();
+        if count == 0 {
+            // Liveness: whoever makes progress to the wanted value takes the wish and unparks; the
+            // token outlasts the time until we park. Somebody makes progress: see `drive`.
+            self.line().parker().park();
+            count = self.run_reached();
+        }
+        self.line().want(WAITING);
+        count
+    }
+
+    /// Parks until all threads have made progress to this moment.
+    ///
+    /// # Panics
+    /// If the value is another instance's.
+    pub fn wait_for(&mut self, value: Value<'_>) {
+        let raw = self.progress.raw(value);
+        while !self.progress.has_reached(value) {
+            self.line().want(raw);
+            self.progress.ask();
+            if !self.progress.has_reached(value) {
+                // Liveness: as in `wait`.
+                self.line().parker().park();
+            }
+        }
+        self.line().want(WAITING);
+    }
+
+    pub(super) fn line(&self) -> &'p Line<P> {
+        &self.progress.lines()[self.index]
+    }
+
+    pub(super) fn is_active(&self) -> bool {
+        self.confirmed != WAITING
+    }
+
+    /// From waiting to active.
+    #[inline]
+    pub(super) fn enter(&mut self) {
+        loop {
+            let mut current = self.progress.current();
+            loop {
+                self.confirm(next(current));
+                let again = self.progress.current();
+                if again == current {
+                    break;
+                }
+                current = again;
+            }
+            if self.progress.attention() & BLOCKED == 0 || self.blocks > 0 {
+                return;
+            }
+            self.leave();
+            self.stand_by();
+        }
+    }
+
+    /// From active to waiting.
+    #[inline]
+    pub(super) fn leave(&mut self) {
+        if self.leads {
+            self.leads = false;
+            self.progress.stop_leading();
+        }
+        self.confirm(WAITING);
+        let attention = self.progress.attention();
+        if attention != 0 {
+            self.progress.attend(attention);
+        }
+    }
+
+    /// Writes the line, and orders that before all that the thread reads from now on.
+    #[inline]
+    fn confirm(&mut self, value: RawWord) {
+        self.confirmed = value;
+        self.line().set_confirmed(value);
+        // Ordering: pairs with the leader's heavy fence (`try_advance`), with that of one who asks
+        // or blocks (`ask`, `block`), and with the full fence of `later`.
+        B::light();
+    }
+
+    fn adopt_orphans(&mut self) {
+        if self.progress.orphans.is_empty() {
+            return;
+        }
+        // Their own values may lie far in the past; a new one is safe in any case.
+        let value = self.progress.later().raw;
+        for operation in self.progress.orphans.take() {
+            self.operations.push(operation, value);
+        }
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for ManagedThread<'_, P, L, B> {
+    fn drop(&mut self) {
+        // Only if a guard was forgotten.
+        if self.is_active() {
+            self.leave();
+        }
+        if self.blocks > 0 {
+            self.blocks = 1;
+            self.stop_blocking();
+        }
+        self.line().want(WAITING);
+        let leaves_operations = self.pending() > 0;
+        self.progress.orphans.adopt(&mut self.operations);
+        self.line().give_back();
+        if leaves_operations {
+            // Liveness: a thread that parks in `wait` adopts what we leave behind.
+            let others = self.progress.lines().iter().filter(|line| line.is_taken());
+            others.for_each(|line| line.parker().unpark());
+        }
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for ManagedThread<'_, P, L, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ManagedThread")
+            .field("index", &self.index)
+            .field("line", self.line())
+            .field("leads", &self.leads)
+            .field("pending", &self.pending())
+            .finish()
+    }
+}
+
+/// The thread may read, and holds up progress unless it [updates](Self::update). From
+/// [`ManagedThread::activate`].
+///
+/// References to what is freed by progress should borrow from this guard: then the compiler sees
+/// that none is held across an update.
+pub struct Active<'t, 'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
+    pub(super) thread: &'t mut ManagedThread<'p, P, L, B>,
+}
+
+impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
+    /// As [`Progress::later`], without reading what other threads write.
+    #[must_use]
+    pub fn later(&self) -> Value<'p> {
+        // Ordering: as in `Progress::later`.
+        full_fence();
+        // No other thread can have confirmed more than we have.
+        let value = next(next(self.thread.confirmed));
+        self.thread.progress.value(value)
+    }
+
+    /// As [`ManagedThread::schedule`].
+    pub fn schedule(&mut self, operation: impl IntoOperation) {
+        let value = self.later().raw;
+        self.thread.operations.push(operation.into_header(), value);
+    }
+
+    /// As [`ManagedThread::defer`].
+    #[cfg(feature = "alloc")]
+    pub fn defer(&mut self, closure: impl FnOnce() + Send + 'static) {
+        self.schedule(Box::new(Operation::new(closure)));
+    }
+
+    /// Confirms that the thread holds no references. Cheap when nothing has changed: three loads
+    /// of a line that is seldom written.
+    ///
+    /// True if this thread leads: then it must call [`leader_update`](Self::leader_update), which
+    /// may take longer and wake others, as soon as it holds no locks.
+    ///
+    /// Waits if another thread blocks.
+    #[inline]
+    #[must_use = "the leader must call `leader_update`"]
+    pub fn update(&mut self) -> bool {
+        let thread = &mut *self.thread;
+        let progress = thread.progress;
+        if progress.attention() & BLOCKED != 0 {
+            thread.stand_aside();
+        }
+        let current = progress.current();
+        if thread.confirmed == current {
+            thread.confirm(next(current));
+        }
+        thread.leads = thread.leads || progress.try_lead();
+        thread.leads
+    }
+
+    /// Advances, if this thread leads and all others have confirmed. Returns whether it did.
+    pub fn leader_update(&mut self) -> bool {
+        let thread = &mut *self.thread;
+        let advanced = thread.leads && thread.progress.try_advance();
+        if advanced {
+            thread.confirm(next(thread.confirmed));
+        }
+        advanced
+    }
+
+    /// All that a managed thread should do often: update, advance if it leads, run what may be
+    /// run. Returns how many operations were run.
+    pub fn tick(&mut self) -> usize {
+        if self.update() {
+            self.leader_update();
+        }
+        self.thread.run_reached()
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Active<'_, '_, P, L, B> {
+    #[inline]
+    fn drop(&mut self) {
+        self.thread.leave();
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for Active<'_, '_, P, L, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Active").field(&self.thread).finish()
+    }
+}

@@ -1,0 +1,234 @@
+//! Operations for later: what is to be done when all threads have made progress.
+
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
+use core::ptr::{self, NonNull};
+
+use super::value::is_reached;
+use crate::primitive::{AtomicPtr, Ordering, RawWord};
+
+/// A closure that is run when all threads have made progress, with room for the place in a queue.
+///
+/// Owned by whoever makes it, until it is given to [`ManagedThread::schedule`], in a place that
+/// stays for ever or in a box (feature `alloc`). It is run exactly once.
+///
+/// [`ManagedThread::schedule`]: super::ManagedThread::schedule
+#[repr(C)]
+pub struct Operation<F> {
+    header: Header,
+    closure: Option<F>,
+}
+
+/// The part of an operation that does not depend on its closure.
+pub struct Header {
+    next: *mut Header,
+    value: RawWord,
+    run: unsafe fn(NonNull<Header>),
+}
+
+// SAFETY: the links are used by whoever has the operation, one at a time.
+unsafe impl<F: Send> Send for Operation<F> {}
+
+impl<F: FnOnce() + Send + 'static> Operation<F> {
+    /// An operation in a place that stays; it may be scheduled as a `&'static mut`.
+    pub const fn new(closure: F) -> Self {
+        Self {
+            header: Header {
+                next: ptr::null_mut(),
+                value: 0,
+                run: Self::run_in_place,
+            },
+            closure: Some(closure),
+        }
+    }
+
+    /// # Safety
+    /// 1. `header` is that of an operation of this type, which the caller has for itself.
+    unsafe fn run_in_place(header: NonNull<Header>) {
+        // SAFETY: by obligation 1; the header is the first field.
+        let closure = unsafe { header.cast::<Self>().as_mut() }.closure.take();
+        if let Some(closure) = closure {
+            closure();
+        }
+    }
+
+    /// # Safety
+    /// 1. `header` is that of a box of this type, which the caller has for itself and gives up.
+    #[cfg(feature = "alloc")]
+    unsafe fn run_and_free(header: NonNull<Header>) {
+        // SAFETY: by obligation 1; the header is the first field.
+        let this = unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) };
+        if let Some(closure) = this.closure {
+            closure();
+        }
+    }
+}
+
+/// An operation that is given away: `&'static mut Operation<F>`, or with the feature `alloc`
+/// `Box<Operation<F>>`.
+pub trait IntoOperation: sealed::Sealed {
+    #[doc(hidden)]
+    fn into_header(self) -> NonNull<Header>;
+}
+
+impl<F: FnOnce() + Send + 'static> IntoOperation for &'static mut Operation<F> {
+    fn into_header(self) -> NonNull<Header> {
+        NonNull::from(self).cast()
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<F: FnOnce() + Send + 'static> IntoOperation for Box<Operation<F>> {
+    fn into_header(mut self) -> NonNull<Header> {
+        self.header.run = Operation::<F>::run_and_free;
+        NonNull::from(Box::leak(self)).cast()
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<F> Sealed for &'static mut super::Operation<F> {}
+    #[cfg(feature = "alloc")]
+    impl<F> Sealed for alloc::boxed::Box<super::Operation<F>> {}
+}
+
+/// A thread's operations in the order of their scheduling.
+pub(super) struct Queue {
+    first: *mut Header,
+    last: *mut Header,
+    length: usize,
+}
+
+impl Queue {
+    pub(super) const fn new() -> Self {
+        Self {
+            first: ptr::null_mut(),
+            last: ptr::null_mut(),
+            length: 0,
+        }
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Adds an operation that may be run at this value. The queue has it now.
+    pub(super) fn push(&mut self, mut operation: NonNull<Header>, value: RawWord) {
+        // SAFETY: given away by `IntoOperation`, or taken from another queue.
+        let header = unsafe { operation.as_mut() };
+        header.next = ptr::null_mut();
+        header.value = value;
+        // SAFETY: the last operation is in the queue, so it is ours.
+        match unsafe { self.last.as_mut() } {
+            Some(last) => last.next = operation.as_ptr(),
+            None => self.first = operation.as_ptr(),
+        }
+        self.last = operation.as_ptr();
+        self.length += 1;
+    }
+
+    /// The value at which the first operation may be run.
+    pub(super) fn first_value(&self) -> Option<RawWord> {
+        // SAFETY: it is in the queue, so it is ours.
+        unsafe { self.first.as_ref() }.map(|first| first.value)
+    }
+
+    fn pop(&mut self) -> Option<NonNull<Header>> {
+        let first = NonNull::new(self.first)?;
+        // SAFETY: it is in the queue, so it is ours.
+        self.first = unsafe { first.as_ref() }.next;
+        if self.first.is_null() {
+            self.last = ptr::null_mut();
+        }
+        self.length -= 1;
+        Some(first)
+    }
+
+    /// Takes out and runs the first operation, if progress has come to its value.
+    pub(super) fn run_first(&mut self, current: RawWord) -> bool {
+        if !self
+            .first_value()
+            .is_some_and(|value| is_reached(current, value))
+        {
+            return false;
+        }
+        if let Some(first) = self.pop() {
+            run(first);
+        }
+        true
+    }
+}
+
+/// Runs an operation that is in no queue any more.
+fn run(operation: NonNull<Header>) {
+    // SAFETY: 1. the caller has taken it out of the one queue that it was in.
+    unsafe { (operation.as_ref().run)(operation) };
+}
+
+/// Operations whose thread has gone.
+pub(super) struct Orphans {
+    newest: AtomicPtr<Header>,
+}
+
+impl Orphans {
+    const_unless_loom! {
+        pub(super) fn new() -> Self {
+            Self { newest: AtomicPtr::new(ptr::null_mut()) }
+        }
+    }
+
+    /// Takes over what a thread leaves behind.
+    pub(super) fn adopt(&self, queue: &mut Queue) {
+        if queue.first.is_null() {
+            return;
+        }
+        // Ordering: Relaxed; the exchange decides, and only the pointer is used.
+        let mut newest = self.newest.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: the last operation of the queue is ours until the exchange.
+            unsafe { (*queue.last).next = newest };
+            // Ordering: Release pairs with `take_all`: the operations are complete. Relaxed on
+            // failure: as above.
+            match self.newest.compare_exchange_weak(
+                newest,
+                queue.first,
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => break,
+                Err(other) => newest = other,
+            }
+        }
+        *queue = Queue::new();
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        // Ordering: Relaxed, a hint.
+        self.newest.load(Ordering::Relaxed).is_null()
+    }
+
+    /// Takes all of them, for one who runs them or queues them anew.
+    pub(super) fn take(&self) -> Chain {
+        // Ordering: Acquire pairs with `adopt`.
+        Chain(self.newest.swap(ptr::null_mut(), Ordering::Acquire))
+    }
+
+    /// Runs all of them. Only when no thread can be reading anything any more.
+    pub(super) fn run_all(&mut self) {
+        self.take().for_each(run);
+    }
+}
+
+/// Operations that were taken.
+pub(super) struct Chain(*mut Header);
+
+impl Iterator for Chain {
+    type Item = NonNull<Header>;
+
+    fn next(&mut self) -> Option<NonNull<Header>> {
+        let first = NonNull::new(self.0)?;
+        // SAFETY: it was taken, with its chain, so it is ours.
+        self.0 = unsafe { first.as_ref() }.next;
+        Some(first)
+    }
+}

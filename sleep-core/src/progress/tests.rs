@@ -1,0 +1,269 @@
+use std::{
+    boxed::Box,
+    sync::{
+        Arc as StdArc,
+        atomic::{AtomicUsize as Tally, Ordering::SeqCst},
+    },
+};
+
+use super::*;
+use crate::testing::TestParker;
+
+#[cfg(loom)]
+mod loom;
+#[cfg(not(loom))]
+mod sequential;
+#[cfg(not(loom))]
+mod threads;
+
+type TestProgress = Progress<TestParker, Box<[Line<TestParker>]>>;
+
+fn progress(lines: usize) -> TestProgress {
+    starting_at(0, lines)
+}
+
+fn starting_at(current: RawWord, lines: usize) -> TestProgress {
+    let lines = (0..lines).map(|_| Line::new(TestParker::new())).collect();
+    Progress::starting_at(current, lines)
+}
+
+/// An operation that counts its runs.
+fn counting(tally: &StdArc<Tally>) -> Box<Operation<impl FnOnce() + Send + 'static>> {
+    let tally = tally.clone();
+    Box::new(Operation::new(move || {
+        tally.fetch_add(1, SeqCst);
+    }))
+}
+
+#[cfg(not(loom))]
+mod alone {
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn smoke() {
+        let progress = progress(2);
+        let mut thread = progress.register().unwrap();
+        let tally = StdArc::new(Tally::new(0));
+        let mut active = thread.activate();
+        let value = active.later();
+        active.schedule(counting(&tally));
+        assert_eq!((active.tick(), active.tick()), (0, 0));
+        assert!(!progress.has_reached(value), "one more than is confirmed");
+        assert_eq!(active.tick(), 1);
+        assert!(progress.has_reached(value));
+        assert_eq!(tally.load(SeqCst), 1);
+        assert_eq!(active.tick(), 0, "it is run once");
+    }
+
+    #[test]
+    fn more_threads_than_lines_are_refused() {
+        let progress = progress(1);
+        let first = progress.register().unwrap();
+        let error = progress.register().unwrap_err();
+        assert_eq!(error, NoFreeLine { lines: 1 });
+        assert_eq!(
+            error.to_string(),
+            "all 1 lines for managed threads are taken"
+        );
+        drop(first);
+        assert!(progress.register().is_ok(), "the line is free again");
+        assert!(super::progress(0).register().is_err());
+    }
+
+    #[test]
+    #[should_panic(expected = "another instance")]
+    fn a_value_of_another_instance_is_refused() {
+        let (one, other) = (progress(1), progress(1));
+        let value = one.later();
+        other.has_reached(value);
+    }
+
+    #[test]
+    fn values_wrap_around() {
+        for start in (RawWord::MAX - 6..=RawWord::MAX - 1).chain(0..2) {
+            let progress = starting_at(start, 2);
+            let mut thread = progress.register().unwrap();
+            for _ in 0..6 {
+                let mut active = thread.activate();
+                let (own, any) = (active.later(), progress.later());
+                assert!(!progress.has_reached(own) && !progress.has_reached(any));
+                for _ in 0..4 {
+                    assert_ne!(active.thread.confirmed, value::WAITING, "from {start}");
+                    active.tick();
+                }
+                assert!(progress.has_reached(own) && progress.has_reached(any));
+            }
+        }
+    }
+
+    #[test]
+    fn an_active_thread_stops_the_second_advance() {
+        let progress = progress(2);
+        let (mut reader, mut writer) = (progress.register().unwrap(), progress.register().unwrap());
+        let mut reading = reader.activate();
+        let mut writing = writer.activate();
+        let value = progress.later();
+        for _ in 0..5 {
+            writing.tick();
+        }
+        assert!(!progress.has_reached(value));
+        assert!(!reading.update(), "the other one leads");
+        for _ in 0..5 {
+            writing.tick();
+        }
+        assert!(progress.has_reached(value), "one update was enough");
+    }
+
+    #[test]
+    fn a_delay_stops_the_second_advance() {
+        let progress = progress(1);
+        let mut thread = progress.register().unwrap();
+        let mut active = thread.activate();
+        let delay = progress.delay();
+        let value = progress.later();
+        let before = progress.current();
+        for _ in 0..5 {
+            active.tick();
+        }
+        assert_eq!(progress.current(), before + 1);
+        assert!(!progress.has_reached(value));
+        let later_delay = progress.delay();
+        drop(delay);
+        active.tick();
+        assert!(progress.has_reached(value), "a later delay does not count");
+        drop(later_delay);
+    }
+
+    #[test]
+    fn the_end_of_a_delay_makes_progress_for_a_thread_that_waits() {
+        let progress = progress(1);
+        let thread = progress.register().unwrap();
+        let tally = StdArc::new(Tally::new(0));
+        let mut thread = thread;
+        let delay = progress.delay();
+        thread.schedule(counting(&tally));
+        thread.line().want(thread.progress.later().raw);
+        progress.ask();
+        assert_eq!(thread.run_reached(), 0, "{progress:?}");
+        drop(delay);
+        assert_eq!(thread.run_reached(), 1, "{progress:?}");
+        // The parker has its token: this does not block.
+        thread.line().parker().park();
+    }
+
+    #[test]
+    fn leadership_is_handed_back_by_one_who_waits() {
+        let progress = progress(2);
+        let (mut one, mut other) = (progress.register().unwrap(), progress.register().unwrap());
+        let mut first = one.activate();
+        assert!(first.update(), "nobody led");
+        let mut second = other.activate();
+        assert!(!second.update(), "there is a leader");
+        assert!(!second.leader_update(), "only the leader can");
+        drop(first);
+        assert!(second.update());
+        assert!(second.leader_update());
+    }
+
+    #[test]
+    fn a_backlog_is_run_in_growing_portions() {
+        let progress = progress(1);
+        let mut thread = progress.register().unwrap();
+        let tally = StdArc::new(Tally::new(0));
+        for _ in 0..1000 {
+            thread.schedule(counting(&tally));
+        }
+        assert_eq!(thread.pending(), 1000);
+        let value = progress.later();
+        thread.wait_for(value);
+        assert_eq!(thread.run_reached(), 50 + 1000 / 8);
+        assert_eq!(thread.run_reached(), 50 + 825 / 8);
+        while thread.run_reached() > 0 {}
+        assert_eq!(tally.load(SeqCst), 1000);
+    }
+
+    #[test]
+    fn operations_in_a_static() {
+        static TALLY: Tally = Tally::new(0);
+        fn count() {
+            TALLY.fetch_add(1, SeqCst);
+        }
+        let operation: &'static mut Operation<fn()> = Box::leak(Box::new(Operation::new(count)));
+        let pointer: *mut Operation<fn()> = operation;
+        let progress = progress(1);
+        let mut thread = progress.register().unwrap();
+        // SAFETY: the only use of the pointer before it is freed below.
+        thread.schedule(unsafe { &mut *pointer });
+        assert_eq!(thread.wait(), 1);
+        assert_eq!(TALLY.load(SeqCst), 1);
+        // SAFETY: it has been run, so the reference that was given away has ended.
+        drop(unsafe { Box::from_raw(pointer) });
+    }
+
+    #[test]
+    fn operations_of_a_thread_that_has_gone_are_run_by_another() {
+        let progress = progress(2);
+        let tally = StdArc::new(Tally::new(0));
+        let mut gone = progress.register().unwrap();
+        let mut stays = progress.register().unwrap();
+        for _ in 0..3 {
+            gone.schedule(counting(&tally));
+        }
+        drop(gone);
+        assert_eq!(stays.wait(), 3);
+        assert_eq!(tally.load(SeqCst), 3);
+    }
+
+    #[test]
+    fn operations_of_the_last_thread_are_run_by_the_drop() {
+        let progress = progress(2);
+        let tally = StdArc::new(Tally::new(0));
+        for _ in 0..2 {
+            let mut thread = progress.register().unwrap();
+            thread.schedule(counting(&tally));
+            thread.defer({
+                let tally = tally.clone();
+                move || {
+                    tally.fetch_add(1, SeqCst);
+                }
+            });
+        }
+        drop(progress);
+        assert_eq!(tally.load(SeqCst), 4);
+    }
+
+    #[test]
+    fn a_forgotten_guard_holds_up_until_its_thread_goes() {
+        let progress = progress(2);
+        let (mut one, mut other) = (progress.register().unwrap(), progress.register().unwrap());
+        core::mem::forget(one.activate());
+        core::mem::forget(one.block());
+        let value = progress.later();
+        drop(one);
+        other.wait_for(value);
+        drop(other.activate());
+    }
+
+    #[test]
+    fn a_dump_tells_everything() {
+        let progress = progress(3);
+        let mut one = progress.register().unwrap();
+        let _other = progress.register().unwrap();
+        let mut active = one.activate();
+        let _delay = progress.delay();
+        assert!(active.update());
+        let text = std::format!("{progress:?} {active:?}");
+        for part in [
+            "current: 0",
+            "is_led: true",
+            "is_blocked: false",
+            "current: 1, awaited: 0",
+            "lines: [confirmed 1, waiting, free]",
+            "leads: true",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Small scenes in every interleaving. What readers look at is a loom cell, so that freeing it too
+//! early is a race which loom reports; waiting for ever is a deadlock, which it reports as well.
+
+use ::loom::{
+    cell::UnsafeCell,
+    model::Builder,
+    sync::{Arc, atomic::AtomicUsize},
+    thread,
+};
+
+use super::*;
+use crate::primitive::Ordering::Relaxed;
+
+fn model(preemptions: usize, scene: impl Fn() + Send + Sync + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 20_000;
+    builder.check(scene);
+}
+
+/// A structure of one element, which is replaced once.
+struct Scene {
+    progress: TestProgress,
+    /// Which of the elements is in reach.
+    reachable: AtomicUsize,
+    elements: [UnsafeCell<usize>; 2],
+}
+
+impl Scene {
+    fn new(lines: usize) -> Arc<Self> {
+        Arc::new(Self {
+            progress: progress(lines),
+            reachable: AtomicUsize::new(0),
+            elements: [UnsafeCell::new(1), UnsafeCell::new(1)],
+        })
+    }
+
+    /// Reads the element that is in reach. Under protection.
+    fn read(&self) {
+        let index = self.reachable.load(Relaxed);
+        // SAFETY: it is freed only when progress has been made.
+        self.elements[index].with(|element| assert_eq!(unsafe { *element }, 1));
+    }
+
+    /// Puts the other element in reach.
+    fn replace(&self) {
+        self.reachable.store(1, Relaxed);
+    }
+
+    /// Frees the first element.
+    fn free(&self) {
+        // SAFETY: it is out of reach, and progress has been made.
+        self.elements[0].with_mut(|element| unsafe { *element = 0 });
+    }
+
+    fn run(this: &Arc<Self>, body: fn(&Self)) -> thread::JoinHandle<()> {
+        let scene = this.clone();
+        thread::spawn(move || body(&scene))
+    }
+
+    fn replace_and_free(&self) {
+        let mut this = self.progress.register().unwrap();
+        self.replace();
+        let value = self.progress.later();
+        this.wait_for(value);
+        self.free();
+    }
+}
+
+#[test]
+fn an_active_reader() {
+    model(3, || {
+        let scene = Scene::new(2);
+        let reader = Scene::run(&scene, |scene| {
+            let mut this = scene.progress.register().unwrap();
+            let _active = this.activate();
+            scene.read();
+        });
+        scene.replace_and_free();
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn a_reader_that_updates() {
+    model(3, || {
+        let scene = Scene::new(2);
+        let reader = Scene::run(&scene, |scene| {
+            let mut this = scene.progress.register().unwrap();
+            let mut active = this.activate();
+            scene.read();
+            active.tick();
+            scene.read();
+        });
+        scene.replace_and_free();
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn a_reader_that_delays() {
+    model(3, || {
+        let scene = Scene::new(1);
+        let reader = Scene::run(&scene, |scene| {
+            let _delay = scene.progress.delay();
+            scene.read();
+        });
+        scene.replace_and_free();
+        reader.join().unwrap();
+    });
+}
+
+/// Two managed threads and one that delays.
+#[test]
+fn two_managed_and_one_unmanaged() {
+    model(2, || {
+        let scene = Scene::new(2);
+        let delaying = Scene::run(&scene, |scene| {
+            let _delay = scene.progress.delay();
+            scene.read();
+        });
+        let managed = Scene::run(&scene, |scene| {
+            let mut this = scene.progress.register().unwrap();
+            let _active = this.activate();
+            scene.read();
+        });
+        scene.replace_and_free();
+        delaying.join().unwrap();
+        managed.join().unwrap();
+    });
+}
+
+/// Who frees is active and leads, and asks by what it has itself confirmed.
+#[test]
+fn a_writer_that_leads() {
+    model(2, || {
+        let scene = Scene::new(2);
+        let reader = Scene::run(&scene, |scene| {
+            let mut this = scene.progress.register().unwrap();
+            let mut active = this.activate();
+            scene.read();
+            active.tick();
+            scene.read();
+        });
+        let mut this = scene.progress.register().unwrap();
+        let mut active = this.activate();
+        scene.replace();
+        let value = active.later();
+        active.tick();
+        active.tick();
+        drop(active);
+        this.wait_for(value);
+        scene.free();
+        reader.join().unwrap();
+    });
+}
+
+/// OTP-16870: all go to sleep at once, each with an operation that waits for progress.
+#[test]
+fn all_threads_sleep_at_once() {
+    model(2, || {
+        let scene = Scene::new(2);
+        fn sleep(scene: &Scene) {
+            let tally = StdArc::new(Tally::new(0));
+            let mut this = scene.progress.register().unwrap();
+            this.activate().schedule(counting(&tally));
+            while this.pending() > 0 {
+                this.wait();
+            }
+            assert_eq!(tally.load(SeqCst), 1);
+        }
+        let other = Scene::run(&scene, sleep);
+        sleep(&scene);
+        other.join().unwrap();
+    });
+}
+
+/// A leader goes to wait while another thread relies on it.
+#[test]
+fn leader_hand_over() {
+    model(3, || {
+        let scene = Scene::new(2);
+        let leader = Scene::run(&scene, |scene| {
+            let mut this = scene.progress.register().unwrap();
+            let mut active = this.activate();
+            if active.update() {
+                active.leader_update();
+            }
+        });
+        let mut this = scene.progress.register().unwrap();
+        let value = this.activate().later();
+        this.wait_for(value);
+        leader.join().unwrap();
+    });
+}
+
+/// A delay ends while a thread waits for what it delayed.
+#[test]
+fn the_end_of_a_delay_wakes() {
+    model(3, || {
+        let scene = Scene::new(1);
+        let delaying = Scene::run(&scene, |scene| drop(scene.progress.delay()));
+        let mut this = scene.progress.register().unwrap();
+        let value = scene.progress.later();
+        this.wait_for(value);
+        delaying.join().unwrap();
+    });
+}
+
+/// A thread goes, with an operation, while the other one waits for its own.
+#[test]
+fn operations_are_left_behind() {
+    model(2, || {
+        let scene = Scene::new(2);
+        let tally = StdArc::new(Tally::new(0));
+        let mut this = scene.progress.register().unwrap();
+        let leaver = {
+            let (scene, tally) = (scene.clone(), tally.clone());
+            thread::spawn(move || {
+                let mut this = scene.progress.register().unwrap();
+                this.schedule(counting(&tally));
+            })
+        };
+        while tally.load(SeqCst) == 0 {
+            this.wait();
+        }
+        leaver.join().unwrap();
+    });
+}
+
+#[test]
+fn blocking_excludes_readers() {
+    model(2, || {
+        let scene = Scene::new(2);
+        let reader = Scene::run(&scene, |scene| {
+            let mut this = scene.progress.register().unwrap();
+            let mut active = this.activate();
+            scene.read();
+            let _ = active.update();
+        });
+        let mut this = scene.progress.register().unwrap();
+        let blocked = this.block();
+        scene.replace();
+        scene.free();
+        drop(blocked);
+        reader.join().unwrap();
+    });
+}

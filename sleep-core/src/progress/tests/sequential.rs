@@ -1,0 +1,163 @@
+//! Random sequences on one thread, against a model: whoever could be reading when a moment was
+//! asked for must have let go when it is reached.
+
+use std::vec::Vec;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const THREADS: usize = 3;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Enter(usize),
+    Leave(usize),
+    Update(usize),
+    LeaderUpdate(usize),
+    BeginDelay,
+    EndDelay(usize),
+    Later(usize),
+    Schedule(usize),
+    Run(usize),
+    Drive,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let thread = || 0..THREADS;
+    let step = prop_oneof![
+        2 => thread().prop_map(Step::Enter),
+        1 => thread().prop_map(Step::Leave),
+        6 => thread().prop_map(Step::Update),
+        6 => thread().prop_map(Step::LeaderUpdate),
+        1 => Just(Step::BeginDelay),
+        1 => (0..8_usize).prop_map(Step::EndDelay),
+        2 => thread().prop_map(Step::Later),
+        2 => thread().prop_map(Step::Schedule),
+        2 => thread().prop_map(Step::Run),
+        1 => Just(Step::Drive),
+    ];
+    prop::collection::vec(step, 1..120)
+}
+
+/// What stood in the way when a moment was asked for, and has not let go since.
+#[derive(Clone)]
+struct Moment<'p> {
+    value: Value<'p>,
+    threads: [bool; THREADS],
+    delays: Vec<usize>,
+}
+
+type Thread<'p> = ManagedThread<'p, TestParker, Box<[Line<TestParker>]>, Fences>;
+
+fn is_active(thread: &Thread<'_>) -> bool {
+    thread.confirmed != value::WAITING
+}
+
+/// Does something with the guard of a thread that is active.
+fn with_active<'p>(
+    thread: &mut Thread<'p>,
+    act: impl FnOnce(&mut Active<'_, 'p, TestParker, Box<[Line<TestParker>]>, Fences>),
+) {
+    if is_active(thread) {
+        let mut active = Active { thread };
+        act(&mut active);
+        core::mem::forget(active);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 8 } else { 1000 }))]
+
+    #[test]
+    fn nobody_is_overtaken(start in 0..6_u8, steps in steps()) {
+        let start = RawWord::MAX.wrapping_sub(2).wrapping_add(RawWord::from(start));
+        let start = if start == value::WAITING { 0 } else { start };
+        let progress = starting_at(start, THREADS);
+        let mut threads: Vec<Thread<'_>> =
+            (0..THREADS).map(|_| progress.register().unwrap()).collect();
+        let mut delays = Vec::new();
+        let mut moments: Vec<Moment<'_>> = Vec::new();
+        let mut next_delay = 0;
+        let tally = StdArc::new(Tally::new(0));
+        let mut scheduled = 0;
+
+        for step in steps {
+            match step {
+                Step::Enter(index) if !is_active(&threads[index]) => threads[index].enter(),
+                Step::Leave(index) if is_active(&threads[index]) => {
+                    threads[index].leave();
+                    moments.iter_mut().for_each(|moment| moment.threads[index] = false);
+                }
+                Step::Update(index) => with_active(&mut threads[index], |active| {
+                    let _ = active.update();
+                    moments.iter_mut().for_each(|moment| moment.threads[index] = false);
+                }),
+                Step::LeaderUpdate(index) => with_active(&mut threads[index], |active| {
+                    active.leader_update();
+                    moments.iter_mut().for_each(|moment| moment.threads[index] = false);
+                }),
+                Step::BeginDelay => {
+                    delays.push((next_delay, progress.delay()));
+                    next_delay += 1;
+                }
+                Step::EndDelay(index) if index < delays.len() => {
+                    let (number, delay) = delays.remove(index);
+                    drop(delay);
+                    for moment in &mut moments {
+                        moment.delays.retain(|delay| *delay != number);
+                    }
+                }
+                Step::Later(index) => {
+                    let mut value = progress.later();
+                    with_active(&mut threads[index], |active| value = active.later());
+                    prop_assert!(!progress.has_reached(value));
+                    let mut active = [false; THREADS];
+                    for (active, thread) in active.iter_mut().zip(&threads) {
+                        *active = is_active(thread);
+                    }
+                    moments.push(Moment {
+                        value,
+                        threads: active,
+                        delays: delays.iter().map(|(number, _)| *number).collect(),
+                    });
+                }
+                Step::Schedule(index) => {
+                    threads[index].schedule(counting(&tally));
+                    scheduled += 1;
+                }
+                Step::Run(index) => {
+                    threads[index].run_reached();
+                }
+                Step::Drive => progress.drive(),
+                _ => {}
+            }
+            for moment in &moments {
+                if progress.has_reached(moment.value) {
+                    prop_assert_eq!(moment.threads, [false; THREADS], "{:?}", progress);
+                    prop_assert!(moment.delays.is_empty(), "{:?}", progress);
+                }
+            }
+        }
+
+        // Nothing stands in the way any more: everything is reached, and run.
+        drop(delays);
+        for thread in &mut threads {
+            if is_active(thread) {
+                thread.leave();
+            }
+        }
+        for _ in 0..2 {
+            let last = progress.later();
+            threads[0].wait_for(last);
+        }
+        for moment in &moments {
+            prop_assert!(progress.has_reached(moment.value));
+        }
+        drop(moments);
+        threads[1].run_reached();
+        drop(threads);
+        drop(progress);
+        prop_assert_eq!(tally.load(SeqCst), scheduled);
+    }
+}

@@ -1,0 +1,226 @@
+//! With real threads.
+
+use std::{
+    sync::atomic::{AtomicBool, AtomicPtr},
+    thread,
+    time::Duration,
+};
+
+use super::*;
+
+/// What readers look at: a number and its complement, destroyed before it is freed.
+struct Node {
+    number: usize,
+    complement: usize,
+}
+
+impl Node {
+    fn new(number: usize) -> *mut Self {
+        Box::into_raw(Box::new(Self {
+            number,
+            complement: !number,
+        }))
+    }
+
+    fn check(node: *mut Self) {
+        // SAFETY: the caller reads under protection.
+        let (number, complement) = unsafe { ((*node).number, (*node).complement) };
+        assert_eq!(number, !complement);
+    }
+
+    fn free(address: usize) {
+        let node = core::ptr::with_exposed_provenance_mut::<Self>(address);
+        // SAFETY: it was taken out of reach, and progress has been made.
+        unsafe {
+            (*node).complement = (*node).number;
+            drop(Box::from_raw(node));
+        }
+    }
+}
+
+const ROUNDS: usize = if cfg!(miri) { 30 } else { 5_000 };
+
+/// Writers replace a node, managed and unmanaged readers look at it.
+#[test]
+fn stress() {
+    let progress = progress(3);
+    let node = AtomicPtr::new(Node::new(0));
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(SeqCst) {
+                let _delay = progress.delay();
+                Node::check(node.load(SeqCst));
+            }
+        });
+        scope.spawn(|| {
+            let mut this = progress.register().unwrap();
+            let mut active = this.activate();
+            while !is_done.load(SeqCst) {
+                Node::check(node.load(SeqCst));
+                active.tick();
+            }
+        });
+        scope.spawn(|| {
+            let mut this = progress.register().unwrap();
+            while !is_done.load(SeqCst) {
+                let _active = this.activate();
+                Node::check(node.load(SeqCst));
+            }
+        });
+        let mut this = progress.register().unwrap();
+        for number in 1..=ROUNDS {
+            let old = node.swap(Node::new(number), SeqCst).expose_provenance();
+            this.defer(move || Node::free(old));
+            if this.pending() > 100 {
+                this.wait();
+            }
+        }
+        is_done.store(true, SeqCst);
+    });
+    Node::free(node.into_inner().expose_provenance());
+}
+
+/// Ten million of them by hand: `PROGRESS_OPERATIONS=10000000 cargo test --release -p sleep-core`.
+#[test]
+fn every_operation_is_run_exactly_once() {
+    let operations: usize = std::env::var("PROGRESS_OPERATIONS")
+        .ok()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(if cfg!(miri) { 200 } else { 100_000 });
+    let runs: StdArc<[std::sync::atomic::AtomicU8]> = (0..operations)
+        .map(|_| std::sync::atomic::AtomicU8::new(0))
+        .collect();
+    let progress = progress(4);
+    thread::scope(|scope| {
+        for part in 0..4 {
+            let (progress, runs) = (&progress, &runs);
+            scope.spawn(move || {
+                let mut this = progress.register().unwrap();
+                let mut active = this.activate();
+                for number in (part..operations).step_by(4) {
+                    let runs = runs.clone();
+                    active.defer(move || {
+                        runs[number].fetch_add(1, SeqCst);
+                    });
+                    if number % 64 == part {
+                        active.tick();
+                    }
+                }
+                drop(active);
+                while this.pending() > 0 {
+                    this.wait();
+                }
+            });
+        }
+    });
+    drop(progress);
+    assert!(runs.iter().all(|runs| runs.load(SeqCst) == 1));
+}
+
+/// OTP-16870: all threads go to sleep at the same time, with operations pending.
+#[test]
+fn all_threads_sleep_at_once() {
+    for _ in 0..ROUNDS / 10 {
+        let progress = progress(3);
+        let tally = StdArc::new(Tally::new(0));
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let mut this = progress.register().unwrap();
+                    this.activate().schedule(counting(&tally));
+                    while this.pending() > 0 {
+                        this.wait();
+                    }
+                });
+            }
+        });
+        assert_eq!(tally.load(SeqCst), 3);
+    }
+}
+
+/// otp#4127: what wakes a thread must not be lost between its deciding to sleep and its sleeping.
+#[test]
+fn a_wake_before_the_sleep_is_not_lost() {
+    let progress = progress(2);
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let mut this = progress.register().unwrap();
+            for _ in 0..ROUNDS {
+                let value = progress.later();
+                this.wait_for(value);
+            }
+        });
+        // Stands in the way now and then, so that the other one has to sleep.
+        let mut this = progress.register().unwrap();
+        while !waiter.is_finished() {
+            let mut active = this.activate();
+            active.tick();
+        }
+    });
+}
+
+#[test]
+fn blocking_stops_all_others() {
+    let progress = progress(3);
+    let is_blocked = AtomicBool::new(false);
+    let is_done = AtomicBool::new(false);
+    let work = Tally::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut this = progress.register().unwrap();
+                while !is_done.load(SeqCst) {
+                    let mut active = this.activate();
+                    for _ in 0..10 {
+                        assert!(!is_blocked.load(SeqCst), "nobody is active while blocked");
+                        work.fetch_add(1, SeqCst);
+                        let _ = active.update();
+                        active.leader_update();
+                    }
+                }
+            });
+        }
+        let mut this = progress.register().unwrap();
+        for _ in 0..ROUNDS / 30 {
+            let mut blocked = this.block();
+            is_blocked.store(true, SeqCst);
+            let nested = blocked.block();
+            let before = work.load(SeqCst);
+            thread::sleep(Duration::from_micros(20));
+            drop(nested);
+            thread::yield_now();
+            assert_eq!(work.load(SeqCst), before, "still blocked");
+            is_blocked.store(false, SeqCst);
+            drop(blocked);
+        }
+        is_done.store(true, SeqCst);
+    });
+}
+
+#[test]
+fn two_threads_block_in_turn() {
+    let progress = progress(2);
+    let inside = Tally::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut this = progress.register().unwrap();
+                for round in 0..ROUNDS / 10 {
+                    let check = || {
+                        assert_eq!(inside.fetch_add(1, SeqCst), 0, "one at a time");
+                        inside.fetch_sub(1, SeqCst);
+                    };
+                    if round % 2 == 0 {
+                        let _blocked = this.block();
+                        check();
+                    } else {
+                        let mut active = this.activate();
+                        let _blocked = active.block();
+                        check();
+                    }
+                }
+            });
+        }
+    });
+}

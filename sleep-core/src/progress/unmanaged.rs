@@ -1,0 +1,60 @@
+//! Readers that are not managed.
+
+use core::fmt;
+
+use super::{Progress, barrier::Barrier, line::Line};
+use crate::parker::Parker;
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
+    /// Holds up progress, so that a thread which is not managed may read. Any number of threads,
+    /// any number of times; drop the delay soon.
+    ///
+    /// Two read-modify-writes on a cache line that all such threads share. A thread that reads
+    /// often does better to [`register`](Self::register) and [`activate`]: that touches only a
+    /// line of its own.
+    ///
+    /// [`activate`]: super::ManagedThread::activate
+    #[inline]
+    #[must_use = "the delay ends when it is dropped"]
+    pub fn delay(&self) -> Delay<'_, P, L, B> {
+        let counter = self.delays.begin::<B>(|wrong| self.end_delay(wrong));
+        Delay {
+            progress: self,
+            counter,
+        }
+    }
+
+    #[inline]
+    fn end_delay(&self, counter: usize) {
+        if self.delays.end(counter) {
+            self.drive_after_delay();
+        }
+    }
+
+    #[cold]
+    fn drive_after_delay(&self) {
+        // Ordering: pairs with the heavy fence in `drive` of a leader who stops: either it sees
+        // that the delay has ended, or we find nobody leading.
+        B::heavy();
+        self.drive();
+    }
+}
+
+/// Progress is held up while this lives. From [`Progress::delay`].
+pub struct Delay<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
+    progress: &'p Progress<P, L, B>,
+    counter: usize,
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Delay<'_, P, L, B> {
+    #[inline]
+    fn drop(&mut self) {
+        self.progress.end_delay(self.counter);
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for Delay<'_, P, L, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Delay").finish_non_exhaustive()
+    }
+}

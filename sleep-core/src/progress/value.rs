@@ -1,0 +1,43 @@
+//! The values that progress is counted in.
+
+use core::{fmt, marker::PhantomData};
+
+use crate::primitive::RawWord;
+
+/// What a line holds while its thread waits; no value, so counting leaves it out.
+pub(super) const WAITING: RawWord = RawWord::MAX;
+
+/// The value after this one.
+pub(super) const fn next(value: RawWord) -> RawWord {
+    match value.wrapping_add(1) {
+        WAITING => 0,
+        next => next,
+    }
+}
+
+/// Whether counting has come to `value`. Right across the wrap-around, as long as less than half
+/// of all values lie between the two.
+pub(super) const fn is_reached(current: RawWord, value: RawWord) -> bool {
+    current.wrapping_sub(value) <= RawWord::MAX / 2
+}
+
+/// A moment in the future of a [`Progress`](super::Progress), from
+/// [`later`](super::Progress::later).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Value<'p> {
+    pub(super) raw: RawWord,
+    /// Where the instance is; it cannot move while the value lives.
+    pub(super) instance: *const (),
+    pub(super) lifetime: PhantomData<&'p ()>,
+}
+
+// SAFETY: the pointer is only compared.
+unsafe impl Send for Value<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Value<'_> {}
+
+impl fmt::Debug for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Value").field(&self.raw).finish()
+    }
+}
