@@ -29,7 +29,7 @@ mod worker;
 pub use fifo::JobFifo;
 pub use job::{Job, JobRef, StackJob};
 pub use latch::{BlockingLatch, CountLatch, Latch, SpinLatch};
-pub use platform::{Platform, Waiter};
+pub use platform::{ManagedWorker, Platform, PoolProgress, Replaced, Waiter};
 pub use queue::JobQueue;
 pub use registry::Registry;
 pub use scope::ScopeCore;
@@ -39,6 +39,7 @@ pub use worker::{WorkerShared, WorkerThread};
 pub use deque_core::{Deque, Fixed, IntrusiveInjector, Node, Order, Steal, Storage};
 pub use sleep_core::{
     CoreLatch, IdlePolicy, Parker, Relax, Sleep, Slot, TooManyWorkers, UnknownWorker, WorkerIndex,
+    progress,
 };
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! What a pool needs of the world around it.
 
 use deque_core::Storage;
-use sleep_core::{Parker, Slot};
+use sleep_core::{
+    Parker, Slot,
+    progress::{Barrier, Line, ManagedThread, Progress},
+};
 
 use crate::{
     job::JobRef,
@@ -15,8 +18,8 @@ use crate::{
 /// # Safety
 /// 1. [`current`](Self::current) returns what was last given to
 ///    [`set_current`](Self::set_current) on the same thread, or null.
-/// 2. [`Slots`](Self::Slots) and [`Workers`](Self::Workers) always give the same slice, also
-///    after the value was moved into a [`Registry`].
+/// 2. [`Slots`](Self::Slots), [`Lines`](Self::Lines) and [`Workers`](Self::Workers) always give
+///    the same slice, also after the value was moved into a [`Registry`].
 /// 3. [`keep_alive`](Self::keep_alive) keeps the registry in place until its value is dropped.
 /// 4. [`catch_unwind`](Self::catch_unwind) returns exactly when the closure ends, also if it
 ///    unwinds, or does not return at all.
@@ -29,6 +32,10 @@ pub unsafe trait Platform: Sized + 'static {
     type Workers: AsRef<[WorkerShared<Self>]> + Send + Sync;
     /// Where a worker's deque keeps its jobs.
     type Storage: Storage<JobRef> + Send + Sync;
+    /// Where the workers' lines in thread progress are.
+    type Lines: AsRef<[Line<Self::Parker>]> + Send + Sync;
+    /// The fences of thread progress.
+    type Barrier: Barrier;
     /// The queue of jobs from outside, and of those for one worker alone.
     type Queue: JobQueue;
     /// How a thread that is not a worker waits.
@@ -63,6 +70,9 @@ pub unsafe trait Platform: Sized + 'static {
     /// 2. The pointer is one that a worker was made with.
     unsafe fn keep_alive(registry: *const Registry<Self>) -> Self::KeepAlive;
 
+    /// Drops what a deque has replaced when all workers have made progress.
+    fn free_later(worker: &mut ManagedWorker<Self>, replaced: Replaced<Self>);
+
     /// A number that differs from worker to worker, for the order in which it tries its victims.
     fn random_seed() -> u64;
 
@@ -72,6 +82,21 @@ pub unsafe trait Platform: Sized + 'static {
     /// A worker has stopped searching. For measuring.
     fn became_active(_worker: &WorkerThread<Self>) {}
 }
+
+/// The thread progress of a pool: its workers are the managed threads.
+pub type PoolProgress<P> =
+    Progress<<P as Platform>::Parker, <P as Platform>::Lines, <P as Platform>::Barrier>;
+
+/// A worker in the thread progress of its pool.
+pub type ManagedWorker<P> = ManagedThread<
+    'static,
+    <P as Platform>::Parker,
+    <P as Platform>::Lines,
+    <P as Platform>::Barrier,
+>;
+
+/// What a worker's deque has replaced.
+pub type Replaced<P> = <<P as Platform>::Storage as Storage<JobRef>>::Replaced;
 
 /// How a thread that is not a worker waits for a job: a token that belongs to the thread.
 pub trait Waiter: Sized + Send {

@@ -7,7 +7,7 @@ use sleep_core::{CoreLatch, Sleep, UnknownWorker, WorkerIndex};
 use crate::{
     job::{JobRef, StackJob},
     latch::{BlockingLatch, SpinLatch},
-    platform::Platform,
+    platform::{Platform, PoolProgress},
     primitive::{AtomicUsize, Ordering},
     queue::JobQueue,
     worker::{WorkerShared, WorkerThread},
@@ -20,6 +20,7 @@ use crate::{
 pub struct Registry<P: Platform> {
     sleep: Sleep<P::Parker, P::Slots>,
     workers: P::Workers,
+    progress: PoolProgress<P>,
     injector: P::Queue,
     /// The users of the pool and its spawned jobs; at zero the workers are told to end.
     references: AtomicUsize,
@@ -30,28 +31,34 @@ impl<P: Platform> Registry<P> {
     const_unless_loom! {
         /// A pool made of its parts, with one reference.
         ///
-        /// `sleep` and `workers` must have the same number of workers;
+        /// `sleep`, `workers` and `progress` must have the same number of workers;
         /// [`is_consistent`](Self::is_consistent) says whether they have.
         pub fn new(
             sleep: Sleep<P::Parker, P::Slots>,
             workers: P::Workers,
+            progress: PoolProgress<P>,
             injector: P::Queue,
             data: P::Data,
         ) -> Self {
-            Self { sleep, workers, injector, references: AtomicUsize::new(1), data }
+            Self { sleep, workers, progress, injector, references: AtomicUsize::new(1), data }
         }
     }
 
     /// Whether each worker has both its halves, and there is at least one.
     pub fn is_consistent(&self) -> bool {
         let workers = self.workers().len();
-        workers > 0 && workers == self.sleep.slots().len()
+        workers > 0 && workers == self.sleep.slots().len() && workers == self.progress.lines().len()
     }
 
     /// The sleep protocol's state.
     #[inline]
     pub fn sleep(&self) -> &Sleep<P::Parker, P::Slots> {
         &self.sleep
+    }
+
+    /// The workers' thread progress.
+    pub fn progress(&self) -> &PoolProgress<P> {
+        &self.progress
     }
 
     /// The workers' shared halves.

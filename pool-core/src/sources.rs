@@ -11,7 +11,7 @@
 //! [`find_work`](WorkerThread::find_work) takes from and what
 //! [`has_work`](WorkerThread::has_work) looks at must stay the same.
 
-use deque_core::Steal;
+use deque_core::{Steal, Storage};
 
 use crate::{
     job::JobRef, platform::Platform, primitive::spin_loop, queue::JobQueue, worker::WorkerThread,
@@ -27,19 +27,31 @@ impl<P: Platform> WorkerThread<P> {
             }
             match self.steal().or_else(|| self.registry().injector().steal()) {
                 Steal::Success(job) => return Some(job),
-                Steal::Empty => return None,
+                Steal::Empty => {
+                    self.free_replaced();
+                    return None;
+                }
                 Steal::Retry => spin_loop(),
             }
         }
     }
 
-    /// Tries every other worker once, from a random one on, so that thieves spread.
     fn steal(&self) -> Steal<JobRef> {
-        let workers = self.registry().workers();
-        let count = workers.len();
-        if count < 2 {
+        let mut workers = self.registry().workers().iter();
+        // The own deque may count: that is one look too many.
+        if workers.all(|worker| worker.deque().is_empty()) {
             return Steal::Empty;
         }
+        let mut progress = self.progress().borrow_mut();
+        // While this lives, no ring that a victim replaces is freed.
+        let _active = P::Storage::REPLACES.then(|| progress.activate());
+        self.steal_from_anybody()
+    }
+
+    /// Tries every other worker once, from a random one on, so that thieves spread.
+    fn steal_from_anybody(&self) -> Steal<JobRef> {
+        let workers = self.registry().workers();
+        let count = workers.len();
         let first = self.random().below(count);
         let mut answer = Steal::Empty;
         for victim in (first..count).chain(0..first) {
@@ -53,6 +65,23 @@ impl<P: Platform> WorkerThread<P> {
             }
         }
         answer
+    }
+
+    /// Frees the rings that the own deque has replaced, a little later. Between two searches, when
+    /// there is time.
+    fn free_replaced(&self) {
+        if !P::Storage::REPLACES {
+            return;
+        }
+        let mut progress = self.progress().borrow_mut();
+        // SAFETY: 1. the rings are freed by progress, and every steal is made by a worker that is
+        // active in it.
+        if let Some(replaced) = unsafe { self.own().take_replaced() } {
+            P::free_later(&mut progress, replaced);
+        }
+        if progress.pending() > 0 {
+            progress.activate().tick();
+        }
     }
 
     /// Whether any source holds work for this worker: the check before it sleeps.

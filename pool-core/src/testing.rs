@@ -25,9 +25,14 @@ use ::loom::{
 };
 
 use deque_core::{Deque, Fixed, IntrusiveInjector, Order};
-use sleep_core::{IdlePolicy, Parker, Sleep, Slot};
+use sleep_core::{
+    IdlePolicy, Parker, Sleep, Slot,
+    progress::{Fences, Line, Progress},
+};
 
-use crate::{JobRef, Platform, Registry, Waiter, WorkerShared, WorkerThread};
+use crate::{
+    JobRef, ManagedWorker, Platform, Registry, Replaced, Waiter, WorkerShared, WorkerThread,
+};
 
 thread_local! {
     static CURRENT: Cell<*const WorkerThread<Test>> = Cell::new(ptr::null());
@@ -96,6 +101,8 @@ unsafe impl Platform for Test {
     type Slots = Box<[Slot<TestParker>]>;
     type Workers = Box<[WorkerShared<Self>]>;
     type Storage = Fixed<JobRef, DEQUE_CAPACITY>;
+    type Lines = Box<[Line<TestParker>]>;
+    type Barrier = Fences;
     type Queue = IntrusiveInjector<'static, Option<JobRef>>;
     type Waiter = TestWaiter;
     type Panic = Box<dyn Any + Send>;
@@ -127,6 +134,10 @@ unsafe impl Platform for Test {
         }
     }
 
+    fn free_later(_worker: &mut ManagedWorker<Self>, replaced: Replaced<Self>) {
+        match replaced {}
+    }
+
     fn random_seed() -> u64 {
         7
     }
@@ -142,7 +153,10 @@ pub(crate) fn registry(workers: usize) -> Arc<Registry<Test>> {
         })
         .collect();
     let sleep = Sleep::new(slots, IdlePolicy::IMMEDIATE).unwrap();
-    let registry = Arc::new(Registry::new(sleep, shared, IntrusiveInjector::new(), ()));
+    let lines = (0..workers).map(|_| Line::new(TestParker::new())).collect();
+    let progress = Progress::new(lines);
+    let injector = IntrusiveInjector::new();
+    let registry = Arc::new(Registry::new(sleep, shared, progress, injector, ()));
     assert!(registry.is_consistent());
     registry
 }

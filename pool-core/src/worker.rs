@@ -1,13 +1,24 @@
 //! A worker: the half that everybody sees, the half that is its own, and its loop.
 
-use core::{any::TypeId, cell::Cell, fmt, marker::PhantomData, ptr};
+use core::{
+    any::TypeId,
+    cell::{Cell, RefCell},
+    fmt,
+    marker::PhantomData,
+    ptr,
+};
 
 use deque_core::{Deque, Worker};
 use sleep_core::{CoreLatch, WorkerIndex};
 
 use crate::{
-    fifo::JobFifo, job::JobRef, platform::Platform, primitive::spin_loop, queue::JobQueue,
-    random::XorShift64Star, registry::Registry,
+    fifo::JobFifo,
+    job::JobRef,
+    platform::{ManagedWorker, Platform},
+    primitive::spin_loop,
+    queue::JobQueue,
+    random::XorShift64Star,
+    registry::Registry,
 };
 
 #[cfg(test)]
@@ -55,6 +66,9 @@ pub struct WorkerThread<P: Platform> {
     own: Worker<&'static Deque<JobRef, P::Storage>>,
     index: WorkerIndex,
     random: XorShift64Star,
+    /// Waiting, but while this worker looks into others' deques. So no job, however long, holds up
+    /// progress.
+    progress: RefCell<ManagedWorker<P>>,
     registry: *const Registry<P>,
     /// How many jobs from queues are being run, one inside the other.
     depth: Cell<usize>,
@@ -77,12 +91,14 @@ impl<P: Platform> WorkerThread<P> {
         // dropped with `self`, and never given away.
         let shared: &'static Registry<P> = unsafe { &*registry };
         let own = Worker::new(shared.workers().get(index.get())?.deque()).ok()?;
+        let progress = RefCell::new(shared.progress().register().ok()?);
         let random = XorShift64Star::new(P::random_seed());
         Some(Self {
             platform: TypeId::of::<P>(),
             own,
             index,
             random,
+            progress,
             registry,
             depth: Cell::new(0),
             thread: PhantomData,
@@ -155,6 +171,14 @@ impl<P: Platform> WorkerThread<P> {
 
     pub(crate) fn random(&self) -> &XorShift64Star {
         &self.random
+    }
+
+    pub(crate) fn progress(&self) -> &RefCell<ManagedWorker<P>> {
+        &self.progress
+    }
+
+    pub(crate) fn own(&self) -> &Worker<&'static Deque<JobRef, P::Storage>> {
+        &self.own
     }
 
     /// Jobs that this worker spawned to be run in their order.

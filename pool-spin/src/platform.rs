@@ -3,7 +3,9 @@
 use core::{convert::Infallible, marker::PhantomData};
 
 use pool_core::{
-    Fixed, IntrusiveInjector, JobRef, Platform, Registry, Slot, Waiter, WorkerShared, WorkerThread,
+    Fixed, IntrusiveInjector, JobRef, ManagedWorker, Platform, Registry, Replaced, Slot, Waiter,
+    WorkerShared, WorkerThread,
+    progress::{Fences, Line},
 };
 
 use crate::{parker::SpinParker, primitive::AtomicBool};
@@ -39,6 +41,8 @@ unsafe impl<C: CoreLocal, const N: usize, const JOBS: usize> Platform for Spin<C
     type Slots = [Slot<SpinParker>; N];
     type Workers = [WorkerShared<Self>; N];
     type Storage = Fixed<JobRef, JOBS>;
+    type Lines = [Line<SpinParker>; N];
+    type Barrier = Fences;
     type Queue = IntrusiveInjector<'static, Option<JobRef>>;
     type Waiter = SpinWaiter;
     type Panic = Infallible;
@@ -76,6 +80,10 @@ unsafe impl<C: CoreLocal, const N: usize, const JOBS: usize> Platform for Spin<C
     }
 
     unsafe fn keep_alive(_registry: *const Registry<Self>) {}
+
+    fn free_later(_worker: &mut ManagedWorker<Self>, replaced: Replaced<Self>) {
+        match replaced {}
+    }
 
     fn random_seed() -> u64 {
         // Victims are chosen in an order that starts elsewhere for each worker: the address of

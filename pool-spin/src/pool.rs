@@ -5,6 +5,7 @@ use core::fmt;
 use pool_core::{
     Deque, IdlePolicy, IntrusiveInjector, Order, Registry, Sleep, Slot, UnknownWorker,
     WorkerShared, WorkerThread,
+    progress::{Line, Progress},
 };
 
 use crate::{
@@ -79,10 +80,12 @@ impl<C: CoreLocal, const N: usize, const JOBS: usize> Pool<C, N, JOBS> {
         }; N];
         let slots = [const { Slot::new(SpinParker::new()) }; N];
         let sleep = Sleep::from_array(slots, policy);
+        let lines = [const { Line::new(SpinParker::new()) }; N];
         Self {
             registry: Registry::new(
                 sleep,
                 workers,
+                Progress::from_array(lines),
                 IntrusiveInjector::new(),
                 AtomicBool::new(false),
             ),

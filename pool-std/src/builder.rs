@@ -3,7 +3,10 @@
 use std::{any::Any, fmt, io, sync::Arc};
 
 use deque_core::{Deque, Order};
-use pool_core::{IdlePolicy, Sleep, Slot, TooManyWorkers, WorkerShared};
+use pool_core::{
+    IdlePolicy, Sleep, Slot, TooManyWorkers, WorkerShared,
+    progress::{Line, Progress},
+};
 
 use crate::{
     clock::WorkerClock,
@@ -251,8 +254,11 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
                 maximum,
             },
         )?;
+        let lines = (0..num_threads).map(|_| Line::new(StdParker::new(self.parker, None)));
+        let progress = Progress::new(lines.collect());
         let data = std::mem::take(&mut self.data);
-        Ok(Arc::new(Registry::new(sleep, workers, Queue::new(), data)))
+        let registry = Registry::new(sleep, workers, progress, Queue::new(), data);
+        Ok(Arc::new(registry))
     }
 
     fn start_thread(&mut self, registry: &Arc<Registry>, index: usize) -> io::Result<()> {

@@ -5,6 +5,7 @@
     clippy::undocumented_unsafe_blocks
 )]
 
+mod barrier;
 mod broadcast;
 mod builder;
 mod clock;
@@ -24,6 +25,7 @@ mod scope;
 mod spawn;
 mod thread;
 
+pub use barrier::ProcessBarrier;
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use builder::ThreadPoolBuilder;
 pub use clock::WorkerTimes;

@@ -10,9 +10,13 @@ use std::{
 };
 
 use deque_core::{Growable, Injector};
-use pool_core::{JobQueue, JobRef, Parker, Platform, Slot, Steal, Waiter, WorkerShared};
+use pool_core::{
+    JobQueue, JobRef, ManagedWorker, Parker, Platform, Replaced, Slot, Steal, Waiter, WorkerShared,
+    progress::Line,
+};
 
 use crate::{
+    barrier::ProcessBarrier,
     clock::Activity,
     parker::{OsParker, ParkerKind, StdParker},
     pool_data::PoolData,
@@ -40,6 +44,8 @@ unsafe impl Platform for Std {
     type Slots = Box<[Slot<StdParker>]>;
     type Workers = Box<[WorkerShared<Self>]>;
     type Storage = Growable<JobRef>;
+    type Lines = Box<[Line<StdParker>]>;
+    type Barrier = ProcessBarrier;
     type Queue = Queue;
     type Waiter = ThreadWaiter;
     type Panic = Box<dyn Any + Send>;
@@ -72,6 +78,10 @@ unsafe impl Platform for Std {
             Arc::increment_strong_count(registry);
             Arc::from_raw(registry)
         }
+    }
+
+    fn free_later(worker: &mut ManagedWorker<Self>, replaced: Replaced<Self>) {
+        worker.defer(move || drop(replaced));
     }
 
     fn random_seed() -> u64 {

@@ -2,8 +2,9 @@
 
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
+use core::convert::Infallible;
 #[cfg(feature = "alloc")]
-use core::ptr;
+use core::{cell::Cell, ptr};
 
 use crate::element::{Element, Slot, SlotOf};
 #[cfg(feature = "alloc")]
@@ -22,6 +23,19 @@ pub trait Storage<T: Element>: sealed::Sealed {
     /// 1. Only the deque's owner calls this.
     #[doc(hidden)]
     unsafe fn grow(&self, top: usize, bottom: usize) -> Option<Buffer<'_, T>>;
+
+    /// Whether rings are ever replaced.
+    const REPLACES: bool;
+
+    /// Rings that were replaced; freed when this is dropped.
+    type Replaced: Send;
+
+    /// The rings that were replaced since the last call.
+    ///
+    /// # Safety
+    /// 1. Only the deque's owner calls this.
+    #[doc(hidden)]
+    unsafe fn take_replaced(&self) -> Option<Self::Replaced>;
 }
 
 /// A ring of slots, whose number is a power of two or zero.
@@ -82,12 +96,21 @@ impl<T: Element, const CAPACITY: usize> Storage<T> for Fixed<T, CAPACITY> {
     unsafe fn grow(&self, _top: usize, _bottom: usize) -> Option<Buffer<'_, T>> {
         None
     }
+
+    const REPLACES: bool = false;
+
+    type Replaced = Infallible;
+
+    unsafe fn take_replaced(&self) -> Option<Infallible> {
+        None
+    }
 }
 
 /// Slots on the heap, twice as many each time they do not suffice.
 ///
-/// A ring that was replaced may still be read by a thief, so it is kept until the deque is
-/// dropped. All old rings together are smaller than the newest.
+/// A ring that was replaced may still be read by a thief, so it is kept until the owner
+/// [takes](crate::Worker::take_replaced) it away or the deque is dropped. All old rings together
+/// are smaller than the newest.
 #[cfg(feature = "alloc")]
 pub struct Growable<T: Element> {
     ring: AtomicPtr<Ring<T>>,
@@ -96,8 +119,30 @@ pub struct Growable<T: Element> {
 #[cfg(feature = "alloc")]
 struct Ring<T: Element> {
     slots: Box<[SlotOf<T>]>,
-    /// The ring that this one replaced; null for the first.
-    replaced: *mut Ring<T>,
+    /// The ring that this one replaced, if nobody has taken it; only the owner looks.
+    replaced: Cell<*mut Ring<T>>,
+}
+
+/// Rings of a deque that were replaced; freed when this is dropped.
+#[cfg(feature = "alloc")]
+pub struct ReplacedRings<T: Element> {
+    newest: *mut Ring<T>,
+}
+
+// SAFETY: whoever has it has the rings for itself, but for thieves that only read atomics. A ring
+// does not own its elements.
+#[cfg(feature = "alloc")]
+unsafe impl<T: Element> Send for ReplacedRings<T> {}
+
+#[cfg(feature = "alloc")]
+impl<T: Element> Drop for ReplacedRings<T> {
+    fn drop(&mut self) {
+        while !self.newest.is_null() {
+            // SAFETY: each ring came from a box and is in one list once; that nobody reads it any
+            // more is the obligation of who took it, or of the deque's drop.
+            self.newest = unsafe { Box::from_raw(self.newest) }.replaced.get();
+        }
+    }
 }
 
 #[cfg(feature = "alloc")]
@@ -135,10 +180,23 @@ impl<T: Element> Storage<T> for Growable<T> {
         }
         // Ordering: Relaxed, only the owner writes it (obligation 1).
         let replaced = self.ring.load(Ordering::Relaxed);
+        let replaced = Cell::new(replaced);
         let ring = Box::into_raw(Box::new(Ring { slots, replaced }));
         // Ordering: Release publishes the copied elements to thieves (`buffer`).
         self.ring.store(ring, Ordering::Release);
         Some(self.buffer())
+    }
+
+    const REPLACES: bool = true;
+
+    type Replaced = ReplacedRings<T>;
+
+    unsafe fn take_replaced(&self) -> Option<ReplacedRings<T>> {
+        // Ordering: Relaxed, only the owner writes it (obligation 1).
+        let ring = self.ring.load(Ordering::Relaxed);
+        // SAFETY: null, or the newest ring, which lives as long as `self`.
+        let newest = unsafe { ring.as_ref() }?.replaced.replace(ptr::null_mut());
+        (!newest.is_null()).then_some(ReplacedRings { newest })
     }
 }
 
@@ -146,11 +204,8 @@ impl<T: Element> Storage<T> for Growable<T> {
 impl<T: Element> Drop for Growable<T> {
     fn drop(&mut self) {
         // Ordering: Relaxed, nobody else has the deque any more.
-        let mut ring = self.ring.load(Ordering::Relaxed);
-        while !ring.is_null() {
-            // SAFETY: each ring came from a box and is in the list once.
-            ring = unsafe { Box::from_raw(ring) }.replaced;
-        }
+        let newest = self.ring.load(Ordering::Relaxed);
+        drop(ReplacedRings { newest });
     }
 }
 

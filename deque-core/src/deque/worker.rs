@@ -213,6 +213,19 @@ impl<H: Handle> Worker<H> {
     }
 }
 
+impl<H: Handle> Worker<H> {
+    /// The rings that the deque has replaced by larger ones since the last call, if any. They are
+    /// freed when the value is dropped; without this call, when the deque is.
+    ///
+    /// # Safety
+    /// 1. The value is dropped only when every steal from the deque that began before this call
+    ///    has ended. Epochs tell, or thread progress.
+    pub unsafe fn take_replaced(&self) -> Option<<H::Storage as Storage<H::Element>>::Replaced> {
+        // SAFETY: 1. we are the owner.
+        unsafe { self.deque.shared.storage.take_replaced() }
+    }
+}
+
 #[cfg(feature = "alloc")]
 impl<T: Element, H: Handle<Element = T, Storage = Growable<T>>> Worker<H> {
     /// Adds an element; the deque grows as needed.

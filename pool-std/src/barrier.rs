@@ -1,0 +1,152 @@
+//! A barrier that one thread has all others of the process execute.
+
+use std::sync::atomic::{AtomicU8, Ordering, compiler_fence, fence};
+
+use pool_core::progress::Barrier;
+
+/// Fences for thread progress that cost readers next to nothing, where the system offers the other
+/// half: `membarrier` on Linux, which interrupts the processors on which threads of this process
+/// run. Elsewhere, and where the system refuses it (an old kernel, a sandbox), full fences.
+///
+/// # Examples
+/// ```
+/// use pool_std::ProcessBarrier;
+/// # use pool_std::ParkerKind;
+/// use sleep_core::progress::{Line, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let lines = [Line::new(Core), Line::new(Core)];
+/// let progress: Progress<Core, _, ProcessBarrier> = Progress::from_array(lines);
+/// let mut this_thread = progress.register()?;
+/// drop(this_thread.activate()); // no fence
+/// # Ok::<(), sleep_core::progress::NoFreeLine>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub enum ProcessBarrier {}
+
+/// Nobody has asked the system yet.
+const UNKNOWN: u8 = 0;
+/// The system does the heavy half.
+const BY_SYSTEM: u8 = 1;
+/// Both halves are fences.
+const BY_FENCES: u8 = 2;
+
+static KIND: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+// SAFETY: 1. if a light fence is one for the compiler alone, the process has registered before, and
+// every heavy one asks the system, which has each other thread execute a full barrier between two
+// of its instructions: what the thread did before is visible after the call, and it sees, from
+// then on, what was done before the call. A light fence that is a real one does no less. Before
+// the answer is known, and if it is no, both are sequentially consistent fences; a heavy one waits
+// for the answer.
+unsafe impl Barrier for ProcessBarrier {
+    #[inline]
+    fn light() {
+        // Ordering: Relaxed; whoever sees that the system does it sees what is true since before.
+        if KIND.load(Ordering::Relaxed) == BY_SYSTEM {
+            compiler_fence(Ordering::SeqCst);
+        } else {
+            fence(Ordering::SeqCst);
+        }
+    }
+
+    fn heavy() {
+        // Ordering: SeqCst, also beside the system's barrier: two heavy fences pair as well.
+        fence(Ordering::SeqCst);
+        if Self::is_by_system() {
+            system::barrier();
+        }
+        fence(Ordering::SeqCst);
+    }
+}
+
+impl ProcessBarrier {
+    /// Whether the system does the heavy half. Asks it at the first call.
+    #[must_use]
+    pub fn is_by_system() -> bool {
+        // Ordering: Relaxed, the answer is the same for everybody.
+        match KIND.load(Ordering::Relaxed) {
+            UNKNOWN => {
+                let kind = if system::register() {
+                    BY_SYSTEM
+                } else {
+                    BY_FENCES
+                };
+                // The first answer counts: nobody may find a heavy fence lighter than a light one
+                // that somebody else relies on.
+                let first =
+                    KIND.compare_exchange(UNKNOWN, kind, Ordering::Relaxed, Ordering::Relaxed);
+                first.map_or_else(|kind| kind, |_| kind) == BY_SYSTEM
+            }
+            kind => kind == BY_SYSTEM,
+        }
+    }
+}
+
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+mod system {
+    use rustix::thread::{MembarrierCommand, membarrier};
+
+    pub(super) fn register() -> bool {
+        membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
+    }
+
+    pub(super) fn barrier() {
+        membarrier(MembarrierCommand::PrivateExpedited)
+            .expect("a process that has registered may have a barrier");
+    }
+}
+
+#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
+mod system {
+    pub(super) fn register() -> bool {
+        false
+    }
+
+    pub(super) fn barrier() {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{
+            Barrier as Meeting,
+            atomic::{AtomicUsize, Ordering::Relaxed},
+        },
+        thread,
+    };
+
+    use super::*;
+
+    /// The two halves order as Dekker's algorithm needs it: not both sides miss the other.
+    #[test]
+    fn a_light_and_a_heavy_fence_order() {
+        const ROUNDS: usize = if cfg!(miri) { 20 } else { 2_000 };
+        println!("by the system: {}", ProcessBarrier::is_by_system());
+        let (left, right) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let meeting = Meeting::new(2);
+        for _ in 0..ROUNDS {
+            let (light_saw, heavy_saw) = thread::scope(|scope| {
+                let light = scope.spawn(|| {
+                    meeting.wait();
+                    left.store(1, Relaxed);
+                    ProcessBarrier::light();
+                    right.load(Relaxed)
+                });
+                meeting.wait();
+                right.store(1, Relaxed);
+                ProcessBarrier::heavy();
+                let heavy_saw = left.load(Relaxed);
+                (light.join().unwrap(), heavy_saw)
+            });
+            assert!(light_saw + heavy_saw > 0);
+            left.store(0, Relaxed);
+            right.store(0, Relaxed);
+        }
+    }
+}
