@@ -2,7 +2,10 @@
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    sync::{
+        Barrier,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -32,7 +35,9 @@ static ALLOCATOR: Counting = Counting;
 
 /// A slot of a deque: the two words of a job.
 const SLOT: usize = 2 * size_of::<usize>();
-const JOBS: usize = 1 << 16;
+/// Slots of the ring that it takes for the jobs below.
+const RING: usize = 1 << 16;
+const JOBS: usize = RING - 100;
 
 #[test]
 fn rings_that_were_replaced_are_freed() {
@@ -42,14 +47,21 @@ fn rings_that_were_replaced_are_freed() {
         .unwrap();
     pool.install(|| ());
     let before = HELD.load(Relaxed);
+    let (other_is_busy, jobs_are_spawned) = (Barrier::new(2), Barrier::new(2));
     pool.scope(|scope| {
+        // Nobody takes jobs away while they are spawned.
+        scope.spawn(|_| {
+            other_is_busy.wait();
+            jobs_are_spawned.wait();
+        });
+        other_is_busy.wait();
         for _ in 0..JOBS {
             scope.spawn(|_| ());
         }
+        jobs_are_spawned.wait();
     });
-    // Each worker may have grown, but the scope's jobs came from one deque. Its last ring has room
-    // for all jobs at most, and those before it would be as large again, all together.
-    let largest = JOBS * SLOT;
+    // The rings before the last one are as large again, all together.
+    let largest = RING * SLOT;
     let small_things = largest / 4;
     let start = Instant::now();
     let mut held = usize::MAX;
