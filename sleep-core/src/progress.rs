@@ -7,6 +7,8 @@ mod leader;
 mod line;
 mod managed;
 mod operation;
+#[cfg(feature = "alloc")]
+mod reclaimable;
 mod unmanaged;
 mod value;
 
@@ -22,6 +24,8 @@ pub use blocking::Blocked;
 pub use line::Line;
 pub use managed::{Active, ManagedThread, NoFreeLine};
 pub use operation::{IntoOperation, Operation};
+#[cfg(feature = "alloc")]
+pub use reclaimable::Reclaimable;
 pub use unmanaged::Delay;
 pub use value::Value;
 

@@ -26,6 +26,17 @@ pub struct Header {
     run: unsafe fn(NonNull<Header>),
 }
 
+impl Header {
+    /// Of an operation that this function runs. It is handed the header that it is in.
+    pub(super) const fn new(run: unsafe fn(NonNull<Self>)) -> Self {
+        Self {
+            next: ptr::null_mut(),
+            value: 0,
+            run,
+        }
+    }
+}
+
 // SAFETY: the links are used by whoever has the operation, one at a time.
 unsafe impl<F: Send> Send for Operation<F> {}
 
@@ -33,11 +44,7 @@ impl<F: FnOnce() + Send + 'static> Operation<F> {
     /// An operation in a place that stays; it may be scheduled as a `&'static mut`.
     pub const fn new(closure: F) -> Self {
         Self {
-            header: Header {
-                next: ptr::null_mut(),
-                value: 0,
-                run: Self::run_in_place,
-            },
+            header: Header::new(Self::run_in_place),
             closure: Some(closure),
         }
     }
@@ -85,7 +92,7 @@ impl<F: FnOnce() + Send + 'static> IntoOperation for Box<Operation<F>> {
     }
 }
 
-mod sealed {
+pub(super) mod sealed {
     pub trait Sealed {}
     impl<F> Sealed for &'static mut super::Operation<F> {}
     #[cfg(feature = "alloc")]

@@ -1,0 +1,143 @@
+//! Values that readers may see until progress frees them.
+
+use alloc::boxed::Box;
+use core::{
+    cell::UnsafeCell,
+    fmt,
+    ops::{Deref, DerefMut},
+    ptr::NonNull,
+};
+
+use super::{
+    Active, Line, ManagedThread,
+    barrier::Barrier,
+    operation::{Header, IntoOperation, sealed::Sealed},
+};
+use crate::parker::Parker;
+
+/// A value that readers may see until progress frees it, with room for the place in the queue
+/// that it waits in: to free it takes no other memory.
+///
+/// Boxed, published as a pointer by whoever makes it, taken out of reach again, and then given to
+/// [`ManagedThread::retire`], which drops it in time.
+///
+/// # Examples
+/// ```
+/// use std::sync::atomic::{AtomicPtr, Ordering};
+/// use sleep_core::progress::{Line, Progress, Reclaimable};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let progress: Progress<Core, _> = Progress::from_array([Line::new(Core)]);
+/// let shared = AtomicPtr::new(Box::into_raw(Box::new(Reclaimable::new(1))));
+///
+/// // A reader, on any thread.
+/// {
+///     let _delay = progress.delay();
+///     // SAFETY: it cannot be freed before the delay ends.
+///     let value = unsafe { &*shared.load(Ordering::Acquire) };
+///     assert_eq!(**value, 1);
+/// }
+///
+/// // A writer.
+/// let mut this_thread = progress.register()?;
+/// let new = Box::into_raw(Box::new(Reclaimable::new(2)));
+/// let old = shared.swap(new, Ordering::AcqRel);
+/// // SAFETY: 1. it came from a box; 2. nobody finds it any more.
+/// unsafe { this_thread.retire(old) };
+/// assert_eq!(this_thread.wait(), 1);
+/// # // SAFETY: the last one; nobody reads.
+/// # drop(unsafe { Box::from_raw(shared.into_inner()) });
+/// # Ok::<(), sleep_core::progress::NoFreeLine>(())
+/// ```
+#[repr(C)]
+pub struct Reclaimable<T> {
+    /// Not for readers: it changes while they may still hold references.
+    header: UnsafeCell<Header>,
+    value: T,
+}
+
+impl<T> Reclaimable<T> {
+    /// A value that nobody else sees yet.
+    pub const fn new(value: T) -> Self {
+        Self {
+            header: UnsafeCell::new(Header::new(Self::free)),
+            value,
+        }
+    }
+
+    /// The value, for one who has it for itself.
+    pub fn into_inner(self) -> T {
+        self.value
+    }
+
+    /// # Safety
+    /// 1. `header` is that of a box of this type, which the caller has for itself and gives up.
+    unsafe fn free(header: NonNull<Header>) {
+        // SAFETY: by obligation 1; the header is the first field.
+        drop(unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) });
+    }
+}
+
+impl<T> Deref for Reclaimable<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for Reclaimable<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+// SAFETY: the links are used only by whoever the value was given to.
+unsafe impl<T: Send> Send for Reclaimable<T> {}
+// SAFETY: readers see the value and nothing else.
+unsafe impl<T: Sync> Sync for Reclaimable<T> {}
+
+impl<T: fmt::Debug> fmt::Debug for Reclaimable<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Reclaimable").field(&self.value).finish()
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'_, P, L, B> {
+    /// Drops a value when all threads have made progress: as
+    /// [`schedule`](Self::schedule)d, and without other memory.
+    ///
+    /// # Safety
+    /// 1. `value` came from [`Box::into_raw`] and is given here once.
+    /// 2. Whoever begins to read after this call does not find it.
+    pub unsafe fn retire<T: Send + 'static>(&mut self, value: *mut Reclaimable<T>) {
+        self.schedule(Retired(value));
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, '_, P, L, B> {
+    /// As [`ManagedThread::retire`].
+    ///
+    /// # Safety
+    /// 1. and 2. as there.
+    pub unsafe fn retire<T: Send + 'static>(&mut self, value: *mut Reclaimable<T>) {
+        self.schedule(Retired(value));
+    }
+}
+
+/// A value that readers may still see.
+struct Retired<T>(*mut Reclaimable<T>);
+
+impl<T> IntoOperation for Retired<T> {
+    fn into_header(self) -> NonNull<Header> {
+        // SAFETY: by obligation 1 of `retire` it is no null pointer.
+        unsafe { NonNull::new_unchecked(self.0) }.cast()
+    }
+}
+
+impl<T> Sealed for Retired<T> {}
