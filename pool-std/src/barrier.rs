@@ -39,7 +39,7 @@ const BY_FENCES: u8 = 2;
 static KIND: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 // SAFETY: 1. if a light fence is one for the compiler alone, the process has registered before, and
-// every heavy one asks the system, which has each other thread execute a full barrier between two
+// every heavy one asks the system, which executes a full barrier, and has each other thread execute one between two
 // of its instructions: what the thread did before is visible after the call, and it sees, from
 // then on, what was done before the call. A light fence that is a real one does no less. Before
 // the answer is known, and if it is no, both are sequentially consistent fences; a heavy one waits
@@ -51,21 +51,29 @@ unsafe impl Barrier for ProcessBarrier {
         if KIND.load(Ordering::Relaxed) == BY_SYSTEM {
             compiler_fence(Ordering::SeqCst);
         } else {
-            fence(Ordering::SeqCst);
+            Self::light_without_system();
         }
     }
 
     fn heavy() {
-        // Ordering: SeqCst, also beside the system's barrier: two heavy fences pair as well.
-        fence(Ordering::SeqCst);
         if Self::is_by_system() {
+            compiler_fence(Ordering::SeqCst);
             system::barrier();
+            compiler_fence(Ordering::SeqCst);
+        } else {
+            fence(Ordering::SeqCst);
         }
-        fence(Ordering::SeqCst);
     }
 }
 
 impl ProcessBarrier {
+    #[cold]
+    fn light_without_system() {
+        // So that the next one is light, if there is such a thing.
+        let _answer = Self::is_by_system();
+        fence(Ordering::SeqCst);
+    }
+
     /// Whether the system does the heavy half. Asks it at the first call.
     #[must_use]
     pub fn is_by_system() -> bool {

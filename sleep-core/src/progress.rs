@@ -91,6 +91,8 @@ struct Shared {
     attention: AtomicUsize,
     /// Whether some thread leads.
     is_led: AtomicBool,
+    /// The latest moment that was asked for: there is no need to advance beyond.
+    asked_for: AtomicWord,
 }
 
 /// A thread blocks the others.
@@ -131,6 +133,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
                     current: AtomicWord::new(current),
                     attention: AtomicUsize::new(0),
                     is_led: AtomicBool::new(false),
+                    asked_for: AtomicWord::new(current),
                 }),
                 scan: CachePadded::new(Scan::new()),
                 delays: Delays::new(),
@@ -149,7 +152,35 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
         // before is not seen by threads that confirm a value after the one read below.
         full_fence();
         // One advance may be under way already; the next one needs everybody again.
-        self.value(next(next(self.current())))
+        let value = next(next(self.current()));
+        self.ask_for(value);
+        self.value(value)
+    }
+
+    /// Notes that somebody may be interested in this value.
+    #[inline]
+    fn ask_for(&self, value: RawWord) {
+        // Ordering: Relaxed here and below, a hint to active leaders. Whoever parks for a value
+        // has its own way to be heard (`ask`).
+        let mut latest = self.shared.asked_for.load(Ordering::Relaxed);
+        while !is_reached(latest, value) {
+            match self.shared.asked_for.compare_exchange_weak(
+                latest,
+                value,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return,
+                Err(other) => latest = other,
+            }
+        }
+    }
+
+    /// Whether somebody may be interested in a value that has not been reached.
+    #[inline]
+    fn is_asked_for_more(&self, current: RawWord) -> bool {
+        // Ordering: Relaxed, see above.
+        !is_reached(current, self.shared.asked_for.load(Ordering::Relaxed))
     }
 
     /// Whether all threads have made progress to this moment: then nobody reads any more what was

@@ -46,7 +46,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
             Some(index) => Ok(ManagedThread {
                 progress: self,
                 index,
-                confirmed: WAITING,
+                line: &lines[index],
                 leads: false,
                 blocks: 0,
                 operations: Queue::new(),
@@ -64,8 +64,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
 pub struct ManagedThread<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
     pub(super) progress: &'p Progress<P, L, B>,
     pub(super) index: usize,
-    /// What the line holds.
-    pub(super) confirmed: RawWord,
+    line: &'p Line<P>,
     leads: bool,
     /// How often the others are blocked.
     pub(super) blocks: usize,
@@ -161,32 +160,46 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
         self.line().want(WAITING);
     }
 
+    #[inline]
     pub(super) fn line(&self) -> &'p Line<P> {
-        &self.progress.lines()[self.index]
+        self.line
+    }
+
+    /// What the line holds.
+    #[inline]
+    pub(super) fn confirmed(&self) -> RawWord {
+        self.line.confirmed()
     }
 
     pub(super) fn is_active(&self) -> bool {
-        self.confirmed != WAITING
+        self.confirmed() != WAITING
     }
 
     /// From waiting to active.
     #[inline]
     pub(super) fn enter(&mut self) {
+        let current = self.progress.current();
+        self.confirm(next(current));
+        if self.progress.current() != current || self.progress.attention() & BLOCKED != 0 {
+            self.enter_again();
+        }
+    }
+
+    /// Goes on with entering, when something has changed meanwhile.
+    #[cold]
+    fn enter_again(&mut self) {
         loop {
-            let mut current = self.progress.current();
-            loop {
-                self.confirm(next(current));
-                let again = self.progress.current();
-                if again == current {
-                    break;
-                }
-                current = again;
+            if self.progress.attention() & BLOCKED != 0 && self.blocks == 0 {
+                self.leave();
+                self.stand_by();
             }
-            if self.progress.attention() & BLOCKED == 0 || self.blocks > 0 {
+            let current = self.progress.current();
+            self.confirm(next(current));
+            if self.progress.current() == current
+                && (self.progress.attention() & BLOCKED == 0 || self.blocks > 0)
+            {
                 return;
             }
-            self.leave();
-            self.stand_by();
         }
     }
 
@@ -206,9 +219,8 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
 
     /// Writes the line, and orders that before all that the thread reads from now on.
     #[inline]
-    fn confirm(&mut self, value: RawWord) {
-        self.confirmed = value;
-        self.line().set_confirmed(value);
+    fn confirm(&self, value: RawWord) {
+        self.line.set_confirmed(value);
         // Ordering: pairs with the leader's heavy fence (`try_advance`), with that of one who asks
         // or blocks (`ask`, `block`), and with the full fence of `later`.
         B::light();
@@ -275,7 +287,8 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
         // Ordering: as in `Progress::later`.
         full_fence();
         // No other thread can have confirmed more than we have.
-        let value = next(next(self.thread.confirmed));
+        let value = next(next(self.thread.confirmed()));
+        self.thread.progress.ask_for(value);
         self.thread.progress.value(value)
     }
 
@@ -294,12 +307,13 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
     /// Confirms that the thread holds no references. Cheap when nothing has changed: three loads
     /// of a line that is seldom written.
     ///
-    /// True if this thread leads: then it must call [`leader_update`](Self::leader_update), which
-    /// may take longer and wake others, as soon as it holds no locks.
+    /// True if this thread leads and somebody has asked for more than was reached: then it must
+    /// call [`leader_update`](Self::leader_update), which may take longer and wake others, as soon
+    /// as it holds no locks.
     ///
     /// Waits if another thread blocks.
     #[inline]
-    #[must_use = "the leader must call `leader_update`"]
+    #[must_use = "if true, call `leader_update`"]
     pub fn update(&mut self) -> bool {
         let thread = &mut *self.thread;
         let progress = thread.progress;
@@ -307,11 +321,11 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
             thread.stand_aside();
         }
         let current = progress.current();
-        if thread.confirmed == current {
+        if thread.confirmed() == current {
             thread.confirm(next(current));
         }
         thread.leads = thread.leads || progress.try_lead();
-        thread.leads
+        thread.leads && progress.is_asked_for_more(current)
     }
 
     /// Advances, if this thread leads and all others have confirmed. Returns whether it did.
@@ -319,7 +333,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
         let thread = &mut *self.thread;
         let advanced = thread.leads && thread.progress.try_advance();
         if advanced {
-            thread.confirm(next(thread.confirmed));
+            thread.confirm(next(thread.confirmed()));
         }
         advanced
     }

@@ -90,7 +90,7 @@ mod alone {
                 let (own, any) = (active.later(), progress.later());
                 assert!(!progress.has_reached(own) && !progress.has_reached(any));
                 for _ in 0..4 {
-                    assert_ne!(active.thread.confirmed, value::WAITING, "from {start}");
+                    assert_ne!(active.thread.confirmed(), value::WAITING, "from {start}");
                     active.tick();
                 }
                 assert!(progress.has_reached(own) && progress.has_reached(any));
@@ -158,7 +158,9 @@ mod alone {
         let progress = progress(2);
         let (mut one, mut other) = (progress.register().unwrap(), progress.register().unwrap());
         let mut first = one.activate();
-        assert!(first.update(), "nobody led");
+        assert!(!first.update(), "nobody has asked for progress");
+        let _value = progress.later();
+        assert!(first.update(), "it led already");
         let mut second = other.activate();
         assert!(!second.update(), "there is a leader");
         assert!(!second.leader_update(), "only the leader can");
@@ -253,7 +255,7 @@ mod alone {
         let _other = progress.register().unwrap();
         let mut active = one.activate();
         let _delay = progress.delay();
-        assert!(active.update());
+        assert!(!active.update());
         let text = std::format!("{progress:?} {active:?}");
         for part in [
             "current: 0",

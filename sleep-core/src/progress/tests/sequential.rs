@@ -51,7 +51,7 @@ struct Moment<'p> {
 type Thread<'p> = ManagedThread<'p, TestParker, Box<[Line<TestParker>]>, Fences>;
 
 fn is_active(thread: &Thread<'_>) -> bool {
-    thread.confirmed != value::WAITING
+    thread.is_active()
 }
 
 /// Does something with the guard of a thread that is active.
