@@ -46,7 +46,12 @@ pub(crate) fn full_fence() {
 #[cfg(not(any(not(target_arch = "x86_64"), loom, miri)))]
 #[inline]
 pub(crate) fn full_fence() {
-    // SAFETY: adds nothing to a word of the own stack, so changes no memory; for the compiler it
-    // is a call that may read and write any memory, since it is not marked otherwise.
-    unsafe { core::arch::asm!("lock or dword ptr [rsp], 0", options(nostack)) };
+    // A word of its own: one that the frame uses would be read back by its next instructions, which
+    // then wait for the fence.
+    let word = 0_u32;
+    // SAFETY: adds nothing to the word, so changes no memory; for the compiler it is a call that
+    // may read and write any memory, since it is not marked otherwise.
+    unsafe {
+        core::arch::asm!("lock or dword ptr [{}], 0", in(reg) &raw const word, options(nostack));
+    }
 }

@@ -21,6 +21,20 @@ pub(crate) use portable_atomic::AtomicU64 as AtomicWord;
 #[cfg(not(loom))]
 pub(crate) use portable_atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering, fence};
 
+/// Defines a function that is `const` except under loom, whose atomics cannot be made in a
+/// constant.
+macro_rules! const_unless_loom {
+    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {
+        #[cfg(not(loom))]
+        $(#[$meta])*
+        $vis const fn $($rest)*
+
+        #[cfg(loom)]
+        $(#[$meta])*
+        $vis fn $($rest)*
+    };
+}
+
 /// What an [`AtomicWord`] holds.
 #[cfg(any(loom, target_has_atomic = "64"))]
 pub(crate) type RawWord = u64;
@@ -42,21 +56,12 @@ pub(crate) fn full_fence() {
 #[cfg(not(any(not(target_arch = "x86_64"), loom, miri)))]
 #[inline]
 pub(crate) fn full_fence() {
-    // SAFETY: adds nothing to a word of the own stack, so changes no memory; for the compiler it
-    // is a call that may read and write any memory, since it is not marked otherwise.
-    unsafe { core::arch::asm!("lock or dword ptr [rsp], 0", options(nostack)) };
-}
-
-/// Defines a function that is `const` except under loom, whose atomics cannot be made in a
-/// constant.
-macro_rules! const_unless_loom {
-    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {
-        #[cfg(not(loom))]
-        $(#[$meta])*
-        $vis const fn $($rest)*
-
-        #[cfg(loom)]
-        $(#[$meta])*
-        $vis fn $($rest)*
-    };
+    // A word of its own: one that the frame uses would be read back by its next instructions, which
+    // then wait for the fence.
+    let word = 0_u32;
+    // SAFETY: adds nothing to the word, so changes no memory; for the compiler it is a call that
+    // may read and write any memory, since it is not marked otherwise.
+    unsafe {
+        core::arch::asm!("lock or dword ptr [{}], 0", in(reg) &raw const word, options(nostack));
+    }
 }

@@ -36,7 +36,7 @@ use crate::{
 use delays::Delays;
 use leader::Scan;
 use operation::Orphans;
-use value::{is_reached, next};
+use value::{FIRST, is_reached, next, number};
 
 /// Tells when all threads have made progress since some moment: when nobody can be reading any
 /// more what was taken out of reach before.
@@ -105,7 +105,7 @@ impl<P: Parker, const N: usize, B: Barrier> Progress<P, [Line<P>; N], B> {
         /// For threads whose lines live in the value itself.
         #[must_use]
         pub fn from_array(lines: [Line<P>; N]) -> Self {
-            Self::starting_at(0, lines)
+            Self::starting_at(FIRST, lines)
         }
     }
 }
@@ -115,7 +115,7 @@ impl<'a, P: Parker, B: Barrier> Progress<P, &'a [Line<P>], B> {
         /// For threads whose lines live elsewhere.
         #[must_use]
         pub fn from_slice(lines: &'a [Line<P>]) -> Self {
-            Self::starting_at(0, lines)
+            Self::starting_at(FIRST, lines)
         }
     }
 }
@@ -123,7 +123,7 @@ impl<'a, P: Parker, B: Barrier> Progress<P, &'a [Line<P>], B> {
 impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     /// For threads whose lines live wherever the caller puts them.
     pub fn new(lines: L) -> Self {
-        Self::starting_at(0, lines)
+        Self::starting_at(FIRST, lines)
     }
 
     const_unless_loom! {
@@ -240,7 +240,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for Progress<P, L, B
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let attention = self.attention();
         f.debug_struct("Progress")
-            .field("current", &self.current())
+            .field("current", &number(self.current()))
             // Ordering: Relaxed, for looking on.
             .field("is_led", &self.shared.is_led.load(Ordering::Relaxed))
             .field("is_blocked", &(attention & BLOCKED != 0))

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
-use super::value::WAITING;
+use super::value::{WAITING, number};
 use crate::primitive::{AtomicBool, AtomicWord, Ordering, RawWord};
 
 /// The place of one managed thread in a [`Progress`](super::Progress).
@@ -108,9 +108,9 @@ impl<P> fmt::Debug for Line<P> {
             WAITING if !self.is_taken() => f.write_str("free"),
             WAITING => match self.wanted() {
                 WAITING => f.write_str("waiting"),
-                value => write!(f, "waiting for {value}"),
+                value => write!(f, "waiting for {}", number(value)),
             },
-            value => write!(f, "confirmed {value}"),
+            value => write!(f, "confirmed {}", number(value)),
         }
     }
 }

@@ -178,9 +178,11 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     /// From waiting to active.
     #[inline]
     pub(super) fn enter(&mut self) {
-        let current = self.progress.current();
+        // Kept beside the fence, which makes the compiler forget what is in memory.
+        let progress = self.progress;
+        let current = progress.current();
         self.confirm(next(current));
-        if self.progress.current() != current || self.progress.attention() & BLOCKED != 0 {
+        if progress.current() != current || progress.attention() & BLOCKED != 0 {
             self.enter_again();
         }
     }
@@ -206,14 +208,15 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     /// From active to waiting.
     #[inline]
     pub(super) fn leave(&mut self) {
+        let progress = self.progress;
         if self.leads {
             self.leads = false;
-            self.progress.stop_leading();
+            progress.stop_leading();
         }
         self.confirm(WAITING);
-        let attention = self.progress.attention();
+        let attention = progress.attention();
         if attention != 0 {
-            self.progress.attend(attention);
+            progress.attend(attention);
         }
     }
 

@@ -19,7 +19,7 @@ mod threads;
 type TestProgress = Progress<TestParker, Box<[Line<TestParker>]>>;
 
 fn progress(lines: usize) -> TestProgress {
-    starting_at(0, lines)
+    starting_at(value::FIRST, lines)
 }
 
 fn starting_at(current: RawWord, lines: usize) -> TestProgress {
@@ -82,7 +82,7 @@ mod alone {
 
     #[test]
     fn values_wrap_around() {
-        for start in (RawWord::MAX - 6..=RawWord::MAX - 1).chain(0..2) {
+        for start in (0..8).map(|back| RawWord::MAX - 2 * back) {
             let progress = starting_at(start, 2);
             let mut thread = progress.register().unwrap();
             for _ in 0..6 {
@@ -127,7 +127,7 @@ mod alone {
         for _ in 0..5 {
             active.tick();
         }
-        assert_eq!(progress.current(), before + 1);
+        assert_eq!(progress.current(), value::next(before));
         assert!(!progress.has_reached(value));
         let later_delay = progress.delay();
         drop(delay);

@@ -4,21 +4,28 @@ use core::{fmt, marker::PhantomData};
 
 use crate::primitive::RawWord;
 
-/// What a line holds while its thread waits; no value, so counting leaves it out.
-pub(super) const WAITING: RawWord = RawWord::MAX;
+/// What a line holds while its thread waits. No value: these are odd.
+pub(super) const WAITING: RawWord = 0;
 
-/// The value after this one.
+/// The first value.
+pub(super) const FIRST: RawWord = 1;
+
+/// The value after this one. Counting goes in steps of two, so that it never comes to
+/// [`WAITING`], also when it wraps around.
+#[inline]
 pub(super) const fn next(value: RawWord) -> RawWord {
-    match value.wrapping_add(1) {
-        WAITING => 0,
-        next => next,
-    }
+    value.wrapping_add(2)
 }
 
 /// Whether counting has come to `value`. Right across the wrap-around, as long as less than half
 /// of all values lie between the two.
 pub(super) const fn is_reached(current: RawWord, value: RawWord) -> bool {
     current.wrapping_sub(value) <= RawWord::MAX / 2
+}
+
+/// A value as one would count.
+pub(super) const fn number(value: RawWord) -> RawWord {
+    value / 2
 }
 
 /// A moment in the future of a [`Progress`](super::Progress), from
@@ -38,6 +45,6 @@ unsafe impl Sync for Value<'_> {}
 
 impl fmt::Debug for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Value").field(&self.raw).finish()
+        f.debug_tuple("Value").field(&number(self.raw)).finish()
     }
 }

@@ -72,9 +72,7 @@ proptest! {
     #[test]
     #[cfg_attr(miri, ignore = "one thread, and the generator takes minutes")]
     fn nobody_is_overtaken(start in 0..6_u8, steps in steps()) {
-        let start = RawWord::MAX.wrapping_sub(2).wrapping_add(RawWord::from(start));
-        let start = if start == value::WAITING { 0 } else { start };
-        let progress = starting_at(start, THREADS);
+        let progress = starting_at(RawWord::MAX - 2 * RawWord::from(start), THREADS);
         let mut threads: Vec<Thread<'_>> =
             (0..THREADS).map(|_| progress.register().unwrap()).collect();
         let mut delays = Vec::new();
