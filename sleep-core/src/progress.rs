@@ -26,7 +26,7 @@ pub use managed::{Active, ManagedThread, NoFreeLine};
 pub use operation::{IntoOperation, Operation};
 #[cfg(feature = "alloc")]
 pub use reclaimable::Reclaimable;
-pub use unmanaged::Delay;
+pub use unmanaged::{Delay, Guard};
 pub use value::Value;
 
 use crate::{

@@ -1,6 +1,6 @@
 //! The lanes of `cargo xtask test-all`.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use crate::{command::Step, links, rayon, root, rustup};
 
@@ -37,6 +37,11 @@ pub(crate) const LANES: &[Lane] = &[
         name: "miri",
         about: "the core crates' tests under Miri",
         run: miri,
+    },
+    Lane {
+        name: "tsan",
+        about: "thread progress under ThreadSanitizer",
+        run: thread_sanitizer,
     },
     Lane {
         name: "loom",
@@ -116,16 +121,11 @@ fn host(quick: bool) -> Result<u64> {
     let mut tests = Step::cargo(&["test", "--workspace"]).run_tests()?;
     tests +=
         Step::cargo(&["test", "--package", "deque-core", "--no-default-features"]).run_tests()?;
-    // An example without any pool of ours; it checks its own result.
-    Step::cargo(&[
-        "run",
-        "--package",
-        "sleep-core",
-        "--example",
-        "three_threads",
-    ])
-    .run()?;
-    tests += 1;
+    // Examples without any pool of ours; they check their own results.
+    for example in ["three_threads", "hash_map"] {
+        Step::cargo(&["run", "--package", "sleep-core", "--example", example]).run()?;
+        tests += 1;
+    }
     if !quick {
         // Optimised code has other timings, and so other interleavings.
         tests += Step::cargo(&["test", "--workspace", "--release", "--lib", "--tests"])
@@ -226,8 +226,47 @@ fn miri(quick: bool) -> Result<u64> {
         .env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-ignore-leaks")
         .env("CARGO_TARGET_DIR", target_directory("miri"))
         .run_tests()?;
+        // Entries that are freed while others read; it checks its own result.
+        Step::cargo(&[
+            "+nightly",
+            "miri",
+            "run",
+            "-p",
+            "sleep-core",
+            "--example",
+            "hash_map",
+        ])
+        .env(
+            "MIRIFLAGS",
+            "-Zmiri-strict-provenance -Zmiri-disable-isolation",
+        )
+        .env("CARGO_TARGET_DIR", target_directory("miri"))
+        .run()?;
+        tests += 1;
     }
     Ok(tests)
+}
+
+fn thread_sanitizer(_quick: bool) -> Result<u64> {
+    const TARGET: &str = "x86_64-unknown-linux-gnu";
+    ensure!(
+        cfg!(all(target_os = "linux", target_arch = "x86_64")),
+        "this lane needs {TARGET}; on another system leave it out with --only"
+    );
+    rustup::need_nightly(&["rust-src"])?;
+    let sanitized = |arguments: &[&str]| {
+        Step::cargo(&["+nightly"])
+            .args(arguments)
+            // The standard library too, or its atomics are not seen.
+            .args(["-Zbuild-std", "--target", TARGET, "--package", "sleep-core"])
+            .env("RUSTFLAGS", "-Zsanitizer=thread")
+            .env("CARGO_TARGET_DIR", target_directory("tsan"))
+    };
+    sanitized(&["run", "--example", "hash_map"]).run()?;
+    let tests = sanitized(&["test", "--lib"])
+        .args(["--", "progress::tests::threads"])
+        .run_tests()?;
+    Ok(tests + 1)
 }
 
 fn loom(_quick: bool) -> Result<u64> {

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Progress, barrier::Barrier, line::Line};
+use super::{Active, Progress, barrier::Barrier, line::Line};
 use crate::parker::Parker;
 
 impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
@@ -37,6 +37,25 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
         // that the delay has ended, or we find nobody leading.
         B::heavy();
         self.drive();
+    }
+}
+
+/// Whose owner may read what is freed by progress: [`Delay`] and
+/// [`Active`](super::Active). What is read should borrow from it.
+pub trait Guard: sealed::Sealed {}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Delay<'_, P, L, B> {}
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Active<'_, '_, P, L, B> {}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<P: super::Parker, L: AsRef<[super::Line<P>]>, B: super::Barrier> Sealed
+        for super::Delay<'_, P, L, B>
+    {
+    }
+    impl<P: super::Parker, L: AsRef<[super::Line<P>]>, B: super::Barrier> Sealed
+        for super::Active<'_, '_, P, L, B>
+    {
     }
 }
 

@@ -1,0 +1,315 @@
+//! A lock-free hash map whose removed entries are freed by thread progress, and readers that the
+//! map knows nothing of.
+//!
+//! The map is Michael's ("High performance dynamic lock-free hash tables and list-based sets",
+//! 2002): sorted lists, in which a removed entry is first marked and then unlinked. Writers are
+//! managed threads. Readers take a delay for each look.
+//!
+//! ```sh
+//! cargo run --release -p sleep-core --example hash_map
+//! ```
+
+use std::{
+    hint::black_box,
+    ptr,
+    sync::{
+        Condvar, Mutex,
+        atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use sleep_core::{
+    Parker,
+    progress::{Active, Fences, Guard, Line, Progress, Reclaimable},
+};
+
+const BUCKETS: usize = 64;
+const KEYS: u64 = if cfg!(miri) { 60 } else { 1000 };
+const WRITERS: usize = 2;
+const READERS: usize = 2;
+/// How often each writer adds, or removes, all its keys.
+const ROUNDS: u64 = if cfg!(miri) { 6 } else { 300 };
+
+type Lines = [Line<ThreadParker>; WRITERS];
+type Writer<'t, 'p> = Active<'t, 'p, ThreadParker, Lines, Fences>;
+type Link<V> = AtomicPtr<Reclaimable<Entry<V>>>;
+
+/// A map from numbers to values.
+struct Map<V> {
+    buckets: [Link<V>; BUCKETS],
+}
+
+struct Entry<V> {
+    key: u64,
+    value: V,
+    /// The next entry; marked if this one is removed.
+    next: Link<V>,
+}
+
+/// Where a key is, or would be.
+struct Place<'m, V> {
+    /// The link that leads to the first entry that is not before the key.
+    link: &'m Link<V>,
+    entry: *mut Reclaimable<Entry<V>>,
+    is_found: bool,
+}
+
+impl<V: Send + Sync + 'static> Map<V> {
+    fn new() -> Self {
+        Self {
+            buckets: [const { AtomicPtr::new(ptr::null_mut()) }; BUCKETS],
+        }
+    }
+
+    /// The value of a key, as long as the guard protects it.
+    fn get<'g>(&'g self, key: u64, _guard: &'g impl Guard) -> Option<&'g V> {
+        let mut entry = self.bucket(key).load(Ordering::Acquire);
+        // SAFETY: it was in reach after the guard began to protect, so it is not freed before the
+        // guard ends.
+        while let Some(found) = unsafe { unmarked(entry).as_ref() } {
+            let next = found.next.load(Ordering::Acquire);
+            if found.key >= key {
+                return (found.key == key && !is_marked(next)).then_some(&found.value);
+            }
+            entry = next;
+        }
+        None
+    }
+
+    /// Adds a value. False if the key has one.
+    fn insert(&self, key: u64, value: V, writer: &mut Writer<'_, '_>) -> bool {
+        let next = AtomicPtr::new(ptr::null_mut());
+        let mut new = Box::new(Reclaimable::new(Entry { key, value, next }));
+        loop {
+            let place = self.find(key, writer);
+            if place.is_found {
+                return false;
+            }
+            *new.next.get_mut() = place.entry;
+            let pointer = Box::into_raw(new);
+            if replace(place.link, place.entry, pointer) {
+                return true;
+            }
+            // SAFETY: nobody has seen it.
+            new = unsafe { Box::from_raw(pointer) };
+        }
+    }
+
+    /// Removes a key. False if it was not there.
+    fn remove(&self, key: u64, writer: &mut Writer<'_, '_>) -> bool {
+        loop {
+            let place = self.find(key, writer);
+            if !place.is_found {
+                return false;
+            }
+            // SAFETY: the writer is active since before it found the entry.
+            let entry = unsafe { &*place.entry };
+            let next = entry.next.load(Ordering::Acquire);
+            if is_marked(next) || !replace(&entry.next, next, marked(next)) {
+                continue;
+            }
+            // It is removed; whoever comes by unlinks it, now or later.
+            self.find(key, writer);
+            return true;
+        }
+    }
+
+    /// Looks for a key, and unlinks the removed entries on the way.
+    fn find(&self, key: u64, writer: &mut Writer<'_, '_>) -> Place<'_, V> {
+        'again: loop {
+            let mut link = self.bucket(key);
+            let mut entry = link.load(Ordering::Acquire);
+            // SAFETY: the writer is active since before this search, so nothing that it finds is
+            // freed.
+            while let Some(found) = unsafe { entry.as_ref() } {
+                let next = found.next.load(Ordering::Acquire);
+                if is_marked(next) {
+                    if !replace(link, entry, unmarked(next)) {
+                        continue 'again;
+                    }
+                    // SAFETY: 1. it came from a box, and only we have unlinked it; 2. whoever
+                    // begins to read now does not find it.
+                    unsafe { writer.retire(entry) };
+                    entry = unmarked(next);
+                } else if found.key >= key {
+                    let is_found = found.key == key;
+                    return Place {
+                        link,
+                        entry,
+                        is_found,
+                    };
+                } else {
+                    link = &found.next;
+                    entry = next;
+                }
+            }
+            let is_found = false;
+            return Place {
+                link,
+                entry,
+                is_found,
+            };
+        }
+    }
+
+    fn bucket(&self, key: u64) -> &Link<V> {
+        &self.buckets[(key % BUCKETS as u64) as usize]
+    }
+}
+
+impl<V> Drop for Map<V> {
+    fn drop(&mut self) {
+        for bucket in &mut self.buckets {
+            let mut entry = unmarked(*bucket.get_mut());
+            while !entry.is_null() {
+                // SAFETY: what is still linked was not retired, and nobody else has the map.
+                let mut boxed = unsafe { Box::from_raw(entry) };
+                entry = unmarked(*boxed.next.get_mut());
+            }
+        }
+    }
+}
+
+fn replace<T>(link: &AtomicPtr<T>, old: *mut T, new: *mut T) -> bool {
+    link.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed)
+        .is_ok()
+}
+
+fn is_marked<T>(pointer: *mut T) -> bool {
+    pointer.addr() & 1 == 1
+}
+
+fn marked<T>(pointer: *mut T) -> *mut T {
+    pointer.map_addr(|address| address | 1)
+}
+
+fn unmarked<T>(pointer: *mut T) -> *mut T {
+    pointer.map_addr(|address| address & !1)
+}
+
+/// A thread of the operating system that waits for progress.
+struct ThreadParker {
+    token: Mutex<bool>,
+    given: Condvar,
+}
+
+impl ThreadParker {
+    const fn new() -> Self {
+        Self {
+            token: Mutex::new(false),
+            given: Condvar::new(),
+        }
+    }
+}
+
+impl Parker for ThreadParker {
+    fn park(&self) {
+        let mut token = self.token.lock().unwrap();
+        while !std::mem::take(&mut *token) {
+            token = self.given.wait(token).unwrap();
+        }
+    }
+
+    fn unpark(&self) {
+        *self.token.lock().unwrap() = true;
+        self.given.notify_one();
+    }
+}
+
+/// A value that counts how many of its kind there are, and knows when it is read too late.
+struct Counted {
+    key: u64,
+    is_alive: bool,
+}
+
+static ALIVE: AtomicUsize = AtomicUsize::new(0);
+
+impl Counted {
+    fn new(key: u64) -> Self {
+        ALIVE.fetch_add(1, Ordering::Relaxed);
+        Self {
+            key,
+            is_alive: true,
+        }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        black_box(&mut self.is_alive);
+        self.is_alive = false;
+        ALIVE.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Adds and removes, each writer its own keys, so that it knows what to expect.
+fn write(map: &Map<Counted>, progress: &Progress<ThreadParker, Lines>, number: u64) {
+    let mut this_thread = progress.register().expect("a line for each writer");
+    let own_keys = || (number..KEYS).step_by(WRITERS);
+    for round in 0..ROUNDS {
+        for key in own_keys() {
+            let mut active = this_thread.activate();
+            if round % 2 == 0 {
+                assert!(map.insert(key, Counted::new(key), &mut active));
+            } else {
+                assert!(map.remove(key, &mut active));
+            }
+            active.tick();
+        }
+    }
+    for key in own_keys() {
+        map.remove(key, &mut this_thread.activate());
+    }
+    while this_thread.pending() > 0 {
+        this_thread.wait();
+    }
+}
+
+/// Looks up one key after the other; returns how many were there.
+fn read(map: &Map<Counted>, progress: &Progress<ThreadParker, Lines>, stop: &AtomicBool) -> u64 {
+    let mut found = 0;
+    while !stop.load(Ordering::Relaxed) {
+        for key in 0..KEYS {
+            let delay = progress.delay();
+            if let Some(value) = map.get(key, &delay) {
+                assert!(value.is_alive && value.key == key);
+                found += 1;
+            }
+        }
+    }
+    found
+}
+
+fn main() {
+    let progress = Progress::from_array([const { Line::new(ThreadParker::new()) }; WRITERS]);
+    let map = Map::new();
+    let stop = AtomicBool::new(false);
+    let found: u64 = thread::scope(|scope| {
+        let readers: Vec<_> = (0..READERS)
+            .map(|_| scope.spawn(|| read(&map, &progress, &stop)))
+            .collect();
+        let writers: Vec<_> = (0..WRITERS as u64)
+            .map(|number| {
+                let (map, progress) = (&map, &progress);
+                scope.spawn(move || write(map, progress, number))
+            })
+            .collect();
+        for writer in writers {
+            writer.join().expect("a writer does not panic");
+        }
+        stop.store(true, Ordering::Relaxed);
+        readers
+            .into_iter()
+            .map(|reader| reader.join().expect("nor does a reader"))
+            .sum()
+    });
+    println!("{found} entries were read while they were added and removed");
+    println!("{progress:?}");
+    drop(progress);
+    assert_eq!(
+        ALIVE.load(Ordering::Relaxed),
+        0,
+        "every removed entry was freed"
+    );
+}
