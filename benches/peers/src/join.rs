@@ -1,65 +1,62 @@
-//! The group `join`: what a fork and its join cost.
+//! The group `join`: programs of forks and joins.
 
-use protocol::{Case, Unit, time};
+mod coarse;
+mod fib;
+mod long_leaf;
+mod queens;
+mod tree;
+mod uts;
 
-const N: u32 = 32;
-const FIB_OF_N: u64 = 2_178_309;
-/// `fib(n)` makes `fib(n + 1) - 1` joins.
-const JOINS: f64 = 3_524_577.0;
+use std::rc::Rc;
 
-pub(crate) fn cases(threads: &[usize]) -> Vec<Case> {
-    let mut cases = Vec::new();
-    for &threads in threads {
-        let ours = pool_std::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .expect("a small pool");
-        cases.push(fib32(threads, "ours", move || ours.install(|| fib_ours(N))));
-        let rayon = rayon_core::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .expect("a small pool");
-        cases.push(fib32(threads, "rayon-core", move || {
-            rayon.install(|| fib_rayon(N))
-        }));
-    }
-    cases.push(fib32(1, "sequential", || fib_plain(N)));
+use protocol::{Case, Unit};
+
+use crate::{
+    fork_join::ForkJoin,
+    pools::{Lazy, Pools},
+};
+
+/// A program, the same for all systems.
+trait Program {
+    const NAME: &str;
+    const UNIT: Unit;
+
+    /// Runs it once.
+    fn measure<P: ForkJoin>(pool: &P) -> f64;
+}
+
+pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
+    let mut cases = with_sequential::<fib::Fib>(pools);
+    cases.extend(with_sequential::<tree::TreeSum>(pools));
+    cases.extend(with_sequential::<queens::Queens>(pools));
+    cases.extend(with_sequential::<uts::Uts>(pools));
+    cases.extend(with_sequential::<coarse::Coarse>(pools));
+    // It is about what others do meanwhile.
+    let several = pools.iter().filter(|pools| pools.threads() > 1);
+    cases.extend(several.flat_map(on_pools::<long_leaf::LongLeaf>));
     cases
 }
 
-fn fib32(threads: usize, system: &str, fib: impl Fn() -> u64 + 'static) -> Case {
-    Case::new(
-        "join",
-        "fib32",
-        threads,
-        system,
-        Unit::Nanoseconds,
-        move || {
-            let time = time(|| assert_eq!(fib(), FIB_OF_N));
-            Unit::Nanoseconds.of(time) / JOINS
-        },
-    )
-}
-
-macro_rules! fib {
-    ($name:ident, $pool:ident) => {
-        fn $name(n: u32) -> u64 {
-            if n < 2 {
-                return u64::from(n);
-            }
-            let (a, b) = $pool::join(|| $name(n - 1), || $name(n - 2));
-            a + b
-        }
+/// A program on all systems, and as it is without one.
+fn with_sequential<R: Program>(pools: &[Pools]) -> Vec<Case> {
+    let on_all = |pools: &Pools| {
+        let sequential = case::<R, _>(&pools.sequential);
+        on_pools::<R>(pools).into_iter().chain([sequential])
     };
+    pools.iter().flat_map(on_all).collect()
 }
 
-fib!(fib_ours, pool_std);
-fib!(fib_rayon, rayon_core);
+fn on_pools<R: Program>(pools: &Pools) -> [Case; 3] {
+    [
+        case::<R, _>(&pools.ours),
+        case::<R, _>(&pools.rayon),
+        case::<R, _>(&pools.chili),
+    ]
+}
 
-fn fib_plain(n: u32) -> u64 {
-    if n < 2 {
-        u64::from(n)
-    } else {
-        fib_plain(n - 1) + fib_plain(std::hint::black_box(n - 2))
-    }
+fn case<R: Program, P: ForkJoin>(pool: &Rc<Lazy<P>>) -> Case {
+    let threads = pool.threads();
+    let pool = pool.clone();
+    let run = move || R::measure(pool.get());
+    Case::new("join", R::NAME, threads, P::SYSTEM, R::UNIT, run)
 }

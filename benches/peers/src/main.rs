@@ -1,9 +1,30 @@
 //! Measurements of our crates and their peers in one process.
 
+mod computation;
+mod deque;
+mod fork_join;
 mod join;
+mod latch;
+mod pools;
+mod progress;
+mod quantile;
+mod sparse;
+mod spawn;
+mod spawning;
+mod wake;
 
+use pools::Pools;
 use protocol::{serve, thread_counts};
 
 fn main() -> std::io::Result<()> {
-    serve(join::cases(&thread_counts()))
+    let pools: Vec<_> = thread_counts().into_iter().map(Pools::new).collect();
+    let groups = [
+        join::cases(&pools),
+        deque::cases(),
+        spawn::cases(&pools),
+        wake::cases(&pools),
+        sparse::cases(),
+        progress::cases(&thread_counts()),
+    ];
+    serve(groups.into_iter().flatten().collect())
 }

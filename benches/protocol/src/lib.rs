@@ -24,6 +24,8 @@ pub struct Description {
     pub system: String,
     /// The unit of the result.
     pub unit: Unit,
+    /// Whether the better of two results is the greater one.
+    pub more_is_better: bool,
     /// How often to measure it.
     pub repetitions: u32,
     /// Why it cannot be measured here, if it cannot.
@@ -81,7 +83,7 @@ impl Unit {
         }
     }
 
-    /// Whether the better of two results is the greater one.
+    /// Whether the better of two results is the greater one, unless the case says otherwise.
     #[must_use]
     pub const fn more_is_better(self) -> bool {
         matches!(self, Self::PerSecond | Self::Count)
@@ -111,6 +113,7 @@ impl Case {
                 threads,
                 system: system.to_owned(),
                 unit,
+                more_is_better: unit.more_is_better(),
                 repetitions: 15,
                 missing: None,
             },
@@ -122,6 +125,13 @@ impl Case {
     #[must_use]
     pub fn repetitions(mut self, repetitions: u32) -> Self {
         self.description.repetitions = repetitions;
+        self
+    }
+
+    /// The better of two results is the smaller one, whatever the unit.
+    #[must_use]
+    pub fn less_is_better(mut self) -> Self {
+        self.description.more_is_better = false;
         self
     }
 

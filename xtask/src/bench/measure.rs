@@ -12,6 +12,7 @@ pub(crate) struct Comparison {
     pub(crate) name: String,
     pub(crate) threads: usize,
     pub(crate) unit: Unit,
+    pub(crate) more_is_better: bool,
     /// By system; why one is missing, if it is.
     pub(crate) systems: Vec<(String, Result<Summary, String>)>,
 }
@@ -174,6 +175,7 @@ fn sum_up(programs: &[Program], turns: &mut [Turn]) -> Comparison {
         name: first.name.clone(),
         threads: first.threads,
         unit: first.unit,
+        more_is_better: first.more_is_better,
         systems,
     }
 }
@@ -183,7 +185,7 @@ impl Comparison {
     pub(crate) fn ratio(&self, other: &Summary) -> Option<f64> {
         let (system, ours) = self.systems.first()?;
         let ours = ours.as_ref().ok().filter(|_| system == "ours")?;
-        Some(if self.unit.more_is_better() {
+        Some(if self.more_is_better {
             other.median / ours.median
         } else {
             ours.median / other.median
@@ -216,6 +218,7 @@ mod tests {
             name: String::new(),
             threads: 1,
             unit,
+            more_is_better: unit.more_is_better(),
             systems: vec![("ours".to_owned(), Ok(summary(2.0)))],
         };
         assert_eq!(

@@ -23,7 +23,7 @@ pub(crate) const PROGRAMS: &[Source] = &[
     Source {
         directory: "benches",
         binary: "peers",
-        groups: &["join"],
+        groups: &["join", "deque", "spawn", "wake", "sparse", "progress"],
     },
     Source {
         directory: "benches/apps",

@@ -1,0 +1,52 @@
+//! The sum of a tree's values: little work for each join, and memory to wait for.
+
+use std::sync::LazyLock;
+
+use protocol::{Unit, time};
+
+use super::Program;
+use crate::fork_join::ForkJoin;
+
+pub(super) struct TreeSum;
+
+impl Program for TreeSum {
+    const NAME: &str = "tree-sum";
+    const UNIT: Unit = Unit::Milliseconds;
+
+    fn measure<P: ForkJoin>(pool: &P) -> f64 {
+        let root = &*TREE;
+        let time = time(|| assert_eq!(pool.run(|context| sum::<P>(context, root)), NODES));
+        Self::UNIT.of(time)
+    }
+}
+
+const LEVELS: u32 = 20;
+const NODES: u64 = (1 << LEVELS) - 1;
+static TREE: LazyLock<Node> = LazyLock::new(|| Node::tree(LEVELS));
+
+struct Node {
+    value: u64,
+    children: Option<[Box<Node>; 2]>,
+}
+
+impl Node {
+    fn tree(levels: u32) -> Self {
+        let child = || Box::new(Self::tree(levels - 1));
+        Self {
+            value: 1,
+            children: (levels > 1).then(|| [child(), child()]),
+        }
+    }
+}
+
+fn sum<P: ForkJoin>(context: &mut P::Context<'_>, node: &Node) -> u64 {
+    let Some([left, right]) = &node.children else {
+        return node.value;
+    };
+    let (left, right) = P::join(
+        context,
+        |context| sum::<P>(context, left),
+        |context| sum::<P>(context, right),
+    );
+    node.value + left + right
+}

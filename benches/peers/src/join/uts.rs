@@ -1,0 +1,65 @@
+//! Counting the nodes of a tree that nobody knows before: most nodes have no children, a few have
+//! many descendants.
+//!
+//! In the manner of the binomial trees of S. Olivier et al., "UTS: an unbalanced tree search
+//! benchmark" (2006), with a cheaper hash. A node is a hash, from which those of its children
+//! follow; none is stored.
+
+use std::ops::Range;
+
+use protocol::{Unit, time};
+
+use super::Program;
+use crate::{computation::splitmix64, fork_join::ForkJoin};
+
+pub(super) struct Uts;
+
+/// The root, of some hundred, whose tree is of a good size: over two million nodes, and 462 levels,
+/// for which the workers' stacks suffice.
+const ROOT: u64 = 25_000_000_175;
+const CHILDREN_OF_ROOT: u64 = 10_000;
+/// Of a node that has children.
+const CHILDREN: u64 = 8;
+/// Hashes below it have children: a part of 0.124. With an eighth, the tree would not end.
+const FERTILE: u64 = (0.124 * u64::MAX as f64) as u64;
+const NODES: u64 = 2_321_401;
+
+impl Program for Uts {
+    const NAME: &str = "uts";
+    const UNIT: Unit = Unit::Milliseconds;
+
+    fn measure<P: ForkJoin>(pool: &P) -> f64 {
+        let children =
+            |context: &mut P::Context<'_>| nodes_below::<P>(context, ROOT, 0..CHILDREN_OF_ROOT);
+        let time = time(|| assert_eq!(1 + pool.run(children), NODES));
+        Self::UNIT.of(time)
+    }
+}
+
+/// The number of nodes from this one downwards.
+fn nodes<P: ForkJoin>(context: &mut P::Context<'_>, node: u64) -> u64 {
+    if node < FERTILE {
+        1 + nodes_below::<P>(context, node, 0..CHILDREN)
+    } else {
+        1
+    }
+}
+
+/// The number of nodes from these children of a node downwards.
+fn nodes_below<P: ForkJoin>(
+    context: &mut P::Context<'_>,
+    parent: u64,
+    children: Range<u64>,
+) -> u64 {
+    let Range { start, end } = children;
+    if end - start == 1 {
+        return nodes::<P>(context, splitmix64(parent.wrapping_add(start)));
+    }
+    let middle = start.midpoint(end);
+    let (left, right) = P::join(
+        context,
+        |context| nodes_below::<P>(context, parent, start..middle),
+        |context| nodes_below::<P>(context, parent, middle..end),
+    );
+    left + right
+}

@@ -1,0 +1,103 @@
+//! The group `progress`: what it costs to read what others free, to free it, and how much is held.
+
+mod reading;
+mod retiring;
+
+use protocol::{Case, Unit};
+use sleep_core::{
+    Parker,
+    progress::{Barrier, Line, Progress},
+};
+
+use reading::reading;
+use retiring::{held, rate};
+
+/// Parks by yielding: nobody here waits long.
+struct Yielding;
+
+impl Parker for Yielding {
+    fn park(&self) {
+        std::thread::yield_now();
+    }
+
+    fn unpark(&self) {}
+}
+
+type OurProgress<B> = Progress<Yielding, Box<[Line<Yielding>]>, B>;
+
+fn our_progress<B: Barrier>(threads: usize) -> OurProgress<B> {
+    Progress::new((0..threads).map(|_| Line::new(Yielding)).collect())
+}
+
+pub(crate) fn cases(threads: &[usize]) -> Vec<Case> {
+    use pool_std::ProcessBarrier as System;
+    use sleep_core::progress::Fences;
+
+    let mut cases = Vec::new();
+    for &threads in threads {
+        let mut read = |name: &str, system: &str, run: fn(usize) -> f64| {
+            let run = move || run(threads);
+            cases.push(Case::new(
+                "progress",
+                name,
+                threads,
+                system,
+                Unit::Nanoseconds,
+                run,
+            ));
+        };
+        // By threads that are not managed: a delay of their own line, or of the shared counters.
+        read("pin", "ours", reading::<reading::Activating<System>>);
+        read("pin", "ours-fenced", reading::<reading::Activating<Fences>>);
+        read("pin", "crossbeam-epoch", reading::<reading::Pinning>);
+        read("pin", "arc", reading::<reading::Counting>);
+        read("delay", "ours", reading::<reading::Delaying<System>>);
+        read("delay", "ours-fenced", reading::<reading::Delaying<Fences>>);
+        read("delay", "crossbeam-epoch", reading::<reading::Pinning>);
+        // By managed threads, which stay active and say that they let go.
+        read("update", "ours", reading::<reading::Updating<System>>);
+        read(
+            "update",
+            "ours-fenced",
+            reading::<reading::Updating<Fences>>,
+        );
+        read("update", "crossbeam-epoch", reading::<reading::Pinning>);
+
+        let mut retire = |name: &str, system: &str, unit: Unit, run: fn(usize) -> f64| {
+            let run = move || run(threads);
+            cases.push(Case::new("progress", name, threads, system, unit, run));
+        };
+        retire(
+            "retire",
+            "ours",
+            Unit::PerSecond,
+            rate::<retiring::Ours<System>>,
+        );
+        retire(
+            "retire",
+            "ours-fenced",
+            Unit::PerSecond,
+            rate::<retiring::Ours<Fences>>,
+        );
+        retire(
+            "retire",
+            "crossbeam-epoch",
+            Unit::PerSecond,
+            rate::<retiring::Epoch>,
+        );
+        retire("held", "ours", Unit::Bytes, held::<retiring::Ours<System>>);
+        retire(
+            "held",
+            "ours-fenced",
+            Unit::Bytes,
+            held::<retiring::Ours<Fences>>,
+        );
+        retire(
+            "held",
+            "crossbeam-epoch",
+            Unit::Bytes,
+            held::<retiring::Epoch>,
+        );
+    }
+    cases
+}

@@ -1,0 +1,70 @@
+//! The group `spawn`: what a job costs that nobody returns to.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use protocol::{Case, Unit, time};
+
+use crate::{
+    latch::Latch,
+    pools::Pools,
+    spawning::{Spawning, on_both},
+};
+
+/// So many jobs are spawned and waited for, so often.
+const JOBS: usize = 10_000;
+const ROUNDS: usize = 10;
+const BROADCASTS: usize = 1000;
+
+pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
+    let on_both = |name, unit, ours, rayon| on_both("spawn", name, unit, pools, ours, rayon);
+    let (per_job, each) = (Unit::Nanoseconds, Unit::Microseconds);
+    let mut cases = on_both("external-spawn", per_job, spawn, spawn);
+    cases.extend(on_both("scope-spawn", per_job, scope, scope));
+    cases.extend(on_both("spawn-fifo", per_job, fifo, fifo));
+    cases.extend(on_both("broadcast", each, broadcast, broadcast));
+    cases
+}
+
+/// From a thread that is no worker.
+fn spawn<P: Spawning>(pool: &P) -> f64 {
+    static LATCH: Latch = Latch::new();
+    let time = time(|| {
+        for _ in 0..ROUNDS {
+            LATCH.expect(JOBS);
+            (0..JOBS).for_each(|_| pool.spawn(|| LATCH.count_down()));
+            LATCH.wait();
+        }
+    });
+    Unit::Nanoseconds.of(time) / (ROUNDS * JOBS) as f64
+}
+
+fn scope<P: Spawning>(pool: &P) -> f64 {
+    nanoseconds_per_job(|done| pool.spawn_in_scope(JOBS, done))
+}
+
+fn fifo<P: Spawning>(pool: &P) -> f64 {
+    nanoseconds_per_job(|done| pool.spawn_in_order(JOBS, done))
+}
+
+/// Of rounds that each spawn [`JOBS`] jobs, which count themselves.
+fn nanoseconds_per_job(round: impl Fn(&AtomicUsize)) -> f64 {
+    let done = AtomicUsize::new(0);
+    let time = time(|| (0..ROUNDS).for_each(|_| round(&done)));
+    assert_eq!(done.into_inner(), ROUNDS * JOBS);
+    Unit::Nanoseconds.of(time) / (ROUNDS * JOBS) as f64
+}
+
+fn broadcast<P: Spawning>(pool: &P) -> f64 {
+    let done = AtomicUsize::new(0);
+    let count = || {
+        done.fetch_add(1, Ordering::Relaxed);
+    };
+    let mut expected = 0;
+    let time = time(|| {
+        for _ in 0..BROADCASTS {
+            expected += pool.broadcast(count);
+        }
+    });
+    assert_eq!(done.into_inner(), expected);
+    Unit::Microseconds.of(time) / BROADCASTS as f64
+}

@@ -1,0 +1,94 @@
+//! Jobs that nobody returns to, and calls from outside, by the systems that have them.
+
+use std::{
+    rc::Rc,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use protocol::{Case, Unit};
+
+use crate::pools::{Lazy, Pool, Pools};
+
+/// A pool on which jobs can be spawned.
+pub(crate) trait Spawning: Pool {
+    fn spawn(&self, job: impl FnOnce() + Send + 'static);
+
+    fn install<R: Send>(&self, call: impl FnOnce() -> R + Send) -> R;
+
+    /// Runs a closure on each worker; returns how many there are.
+    fn broadcast(&self, job: impl Fn() + Sync) -> usize;
+
+    /// Spawns so many jobs in a scope, from inside. Each counts itself.
+    fn spawn_in_scope(&self, jobs: usize, done: &AtomicUsize);
+
+    /// The same in a scope that keeps their order.
+    fn spawn_in_order(&self, jobs: usize, done: &AtomicUsize);
+}
+
+macro_rules! spawning {
+    ($pool:ty) => {
+        impl Spawning for $pool {
+            fn spawn(&self, job: impl FnOnce() + Send + 'static) {
+                self.spawn(job);
+            }
+
+            fn install<R: Send>(&self, call: impl FnOnce() -> R + Send) -> R {
+                self.install(call)
+            }
+
+            fn broadcast(&self, job: impl Fn() + Sync) -> usize {
+                self.broadcast(|_| job()).len()
+            }
+
+            fn spawn_in_scope(&self, jobs: usize, done: &AtomicUsize) {
+                self.scope(|scope| {
+                    for _ in 0..jobs {
+                        scope.spawn(|_| _ = done.fetch_add(1, Ordering::Relaxed));
+                    }
+                });
+            }
+
+            fn spawn_in_order(&self, jobs: usize, done: &AtomicUsize) {
+                self.scope_fifo(|scope| {
+                    for _ in 0..jobs {
+                        scope.spawn_fifo(|_| _ = done.fetch_add(1, Ordering::Relaxed));
+                    }
+                });
+            }
+        }
+    };
+}
+
+spawning!(pool_std::ThreadPool);
+spawning!(rayon_core::ThreadPool);
+
+/// The same measurement on the pools of both systems.
+pub(crate) fn on_both(
+    group: &str,
+    name: &str,
+    unit: Unit,
+    pools: &[Pools],
+    ours: fn(&pool_std::ThreadPool) -> f64,
+    rayon: fn(&rayon_core::ThreadPool) -> f64,
+) -> Vec<Case> {
+    let on_both = |pools: &Pools| {
+        [
+            case(group, name, unit, &pools.ours, ours),
+            case(group, name, unit, &pools.rayon, rayon),
+        ]
+    };
+    pools.iter().flat_map(on_both).collect()
+}
+
+fn case<P: Pool>(
+    group: &str,
+    name: &str,
+    unit: Unit,
+    pool: &Rc<Lazy<P>>,
+    measure: fn(&P) -> f64,
+) -> Case {
+    let threads = pool.threads();
+    let pool = pool.clone();
+    let run = move || measure(pool.get());
+    Case::new(group, name, threads, P::SYSTEM, unit, run)
+}

@@ -1,0 +1,88 @@
+//! The group `wake`: how soon a pool begins with a job, asleep or not.
+
+#[cfg(target_os = "linux")]
+mod futex;
+
+use std::{
+    hint::black_box,
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use protocol::{Case, Unit, time};
+
+use crate::{
+    pools::Pools,
+    quantile::quantile,
+    spawning::{Spawning, on_both},
+};
+
+/// How often a case does it. Of the cold ones, the result is the median.
+const COLD_SAMPLES: usize = 40;
+const HOT_CALLS: u32 = 2000;
+/// In which the workers go to sleep.
+const NAP: Duration = Duration::from_millis(2);
+
+pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
+    let on_both = |name, ours, rayon| on_both("wake", name, Unit::Microseconds, pools, ours, rayon);
+    let mut cases = on_both("spawn-cold", spawn_cold, spawn_cold);
+    cases.extend(pools.iter().map(|pools| raw_futex(pools.threads())));
+    cases.extend(on_both("install-cold", install_cold, install_cold));
+    cases.extend(on_both("install-hot", install_hot, install_hot));
+    let cases = cases.into_iter().map(|case| case.repetitions(10));
+    cases.collect()
+}
+
+/// Until the job begins.
+fn spawn_cold<P: Spawning>(pool: &P) -> f64 {
+    let (sender, beginnings) = mpsc::channel();
+    median_after_naps(|| {
+        let sender = sender.clone();
+        let start = Instant::now();
+        pool.spawn(move || sender.send(Instant::now()).expect("received below"));
+        let begun: Instant = beginnings.recv().expect("sent above");
+        begun - start
+    })
+}
+
+/// Until the call returns.
+fn install_cold<P: Spawning>(pool: &P) -> f64 {
+    median_after_naps(|| time(|| assert_eq!(pool.install(|| black_box(1)), 1)))
+}
+
+/// One call after the other.
+fn install_hot<P: Spawning>(pool: &P) -> f64 {
+    let time = time(|| {
+        for call in 0..HOT_CALLS {
+            assert_eq!(pool.install(|| black_box(call)), call);
+        }
+    });
+    Unit::Microseconds.of(time) / f64::from(HOT_CALLS)
+}
+
+/// What waking a thread costs without any pool, to compare with those of so many threads.
+fn raw_futex(threads: usize) -> Case {
+    let case = |run| {
+        let unit = Unit::Microseconds;
+        Case::new("wake", "spawn-cold", threads, "raw-futex", unit, run)
+    };
+    #[cfg(target_os = "linux")]
+    {
+        let sleeper = std::cell::LazyCell::new(futex::Sleeper::start);
+        case(move || median_after_naps(|| sleeper.wake()))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        case(|| unreachable!("nobody asks for what is missing")).missing("no futex")
+    }
+}
+
+/// In microseconds.
+fn median_after_naps(mut sample: impl FnMut() -> Duration) -> f64 {
+    let samples = (0..COLD_SAMPLES).map(|_| {
+        thread::sleep(NAP);
+        Unit::Microseconds.of(sample())
+    });
+    quantile(samples.collect(), 0.5)
+}
