@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: measures our crates against their peers, and shows the ratios.
 
+mod callgrind;
 mod measure;
 mod plot;
 mod program;
@@ -31,6 +32,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
+    /// Count the instructions of a join with valgrind, and nothing else
+    #[arg(long, conflicts_with_all = ["only", "quick", "json", "svg"])]
+    callgrind: bool,
+
     /// Draw a chart of each group into this directory
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
@@ -52,6 +57,10 @@ struct Line<'a> {
 
 /// Builds the programs that measure, lets them take turns, and reports.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if arguments.callgrind {
+        callgrind::run()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let groups = chosen(&arguments.only)?;
     ensure!(
         !arguments.threads.contains(&0),

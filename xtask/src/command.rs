@@ -120,6 +120,20 @@ impl Step {
         Ok(String::from_utf8(output.stdout)?)
     }
 
+    /// What the command prints as errors, of which valgrind's results are some.
+    pub(crate) fn read_errors(mut self) -> Result<String> {
+        let shown = self.shown();
+        let output = self
+            .command
+            .output()
+            .with_context(|| format!("`{shown}` could not be started"))?;
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        if !output.status.success() {
+            bail!("`{shown}` failed: {}\n{errors}", output.status);
+        }
+        Ok(errors)
+    }
+
     fn run_counting(mut self) -> Result<u64> {
         let shown = self.shown();
         println!("$ {shown}");

@@ -2,6 +2,7 @@
 
 mod bench;
 mod command;
+mod debian;
 mod demo;
 mod lanes;
 mod links;

@@ -62,7 +62,7 @@ impl Source {
     }
 }
 
-fn target_directory() -> PathBuf {
+pub(super) fn target_directory() -> PathBuf {
     root().join("target/benches")
 }
 

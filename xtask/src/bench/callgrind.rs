@@ -1,0 +1,70 @@
+//! How many instructions a join takes, counted by valgrind. Repeatable, whatever else the machine
+//! is doing.
+
+use anyhow::{Context, Result};
+
+use super::program::{PROGRAMS, target_directory};
+use crate::{command::Step, debian};
+
+const SYSTEMS: [&str; 3] = ["ours", "rayon-core", "sequential"];
+/// The larger run less the smaller one is joins alone, without start and end.
+const SMALL: u32 = 10;
+const LARGE: u32 = 20;
+
+/// Counts, and prints a line for each system.
+pub(super) fn run() -> Result<()> {
+    debian::need("valgrind", "valgrind")?;
+    PROGRAMS[0].build()?;
+    println!("\ninstructions for a join that nobody steals, and its share of the program");
+    for system in SYSTEMS {
+        let difference = count(system, LARGE)? - count(system, SMALL)?;
+        let joins = joins(LARGE) - joins(SMALL);
+        println!("{system:12} {:6.1}", difference as f64 / joins as f64);
+    }
+    Ok(())
+}
+
+/// `fib(n)` makes `fib(n + 1) - 1` joins.
+fn joins(n: u32) -> i64 {
+    let (mut this, mut next) = (1, 1);
+    for _ in 0..n {
+        (this, next) = (next, this + next);
+    }
+    this - 1
+}
+
+/// All instructions of a run.
+fn count(system: &str, n: u32) -> Result<i64> {
+    let output = Step::new(
+        "valgrind",
+        &["--tool=callgrind", "--callgrind-out-file=/dev/null"],
+    )
+    .args([target_directory().join("release/joins")])
+    .args([system, &n.to_string()])
+    .read_errors()?;
+    collected(&output).with_context(|| format!("valgrind did not count:\n{output}"))
+}
+
+/// The number that callgrind says it has collected.
+fn collected(output: &str) -> Option<i64> {
+    let (_, rest) = output.split_once("Collected : ")?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_count_is_found() {
+        let output = "==7== Events    : Ir\n==7== Collected : 13579\n==7==\n";
+        assert_eq!(collected(output), Some(13_579));
+        assert_eq!(collected("==7== nothing"), None);
+    }
+
+    #[test]
+    fn joins_of_small_numbers() {
+        assert_eq!([0, 1, 2, 3, 4].map(joins), [0, 0, 1, 2, 4]);
+        assert_eq!(joins(32), 3_524_577);
+    }
+}
