@@ -155,6 +155,57 @@ fn a_writer_that_leads() {
     });
 }
 
+/// One thread frees, another one leads, a third one begins to read meanwhile. It takes four
+/// preemptions to go wrong.
+fn one_frees_and_another_leads(preemptions: usize, read: fn(&Scene), lead: fn(&Scene)) {
+    static FREED: Tally = Tally::new(0);
+    model(preemptions, move || {
+        let scene = Scene::new(2);
+        let reader = Scene::run(&scene, read);
+        let leader = Scene::run(&scene, lead);
+        scene.replace();
+        let value = scene.progress.later();
+        leader.join().unwrap();
+        if scene.progress.has_reached(value) {
+            FREED.fetch_add(1, SeqCst);
+            scene.free();
+        }
+        reader.join().unwrap();
+    });
+    assert!(FREED.load(SeqCst) > 0);
+}
+
+fn wait_once(scene: &Scene) {
+    let mut this = scene.progress.register().unwrap();
+    let value = scene.progress.later();
+    this.wait_for(value);
+}
+
+#[test]
+fn a_leader_that_does_not_free_and_an_active_reader() {
+    one_frees_and_another_leads(
+        4,
+        |scene| {
+            let mut this = scene.progress.register().unwrap();
+            let _active = this.activate();
+            scene.read();
+        },
+        wait_once,
+    );
+}
+
+#[test]
+fn a_leader_that_does_not_free_and_a_delay() {
+    one_frees_and_another_leads(
+        4,
+        |scene| {
+            let _delay = scene.progress.delay();
+            scene.read();
+        },
+        wait_once,
+    );
+}
+
 /// OTP-16870: all go to sleep at once, each with an operation that waits for progress.
 #[test]
 fn all_threads_sleep_at_once() {
