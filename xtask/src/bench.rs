@@ -36,6 +36,10 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["only", "quick", "json", "svg"])]
     callgrind: bool,
 
+    /// Write the tables to this file, as Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+
     /// Draw a chart of each group into this directory
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
@@ -76,6 +80,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(file) = &arguments.json {
         let text = serde_json::to_string_pretty(&lines(&comparisons))?;
         fs::write(file, text + "\n").with_context(|| file.display().to_string())?;
+    }
+    if let Some(file) = &arguments.markdown {
+        fs::write(file, table::markdown(&comparisons))
+            .with_context(|| file.display().to_string())?;
     }
     if let Some(directory) = &arguments.svg {
         plot::draw(&comparisons, directory)?;

@@ -54,14 +54,15 @@ fn bars(group: &[Comparison]) -> Vec<Bar<'_>> {
                 .as_ref()
                 .ok()
                 .and_then(|other| comparison.ratio(other));
-            if let Some(ratio) = ratio {
+            // What was not done at all has no bar.
+            if let Some(ratio) = ratio.map(f64::recip).filter(|ratio| ratio.is_finite()) {
                 bars.push(Bar {
                     label: format!(
                         "{}, {} workers: {system}",
                         comparison.name, comparison.threads
                     ),
                     system,
-                    ratio: 1.0 / ratio,
+                    ratio,
                 });
             }
         }

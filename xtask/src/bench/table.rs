@@ -6,6 +6,27 @@ use super::measure::{Comparison, Summary};
 
 /// Prints a table for each group.
 pub(crate) fn print(comparisons: &[Comparison], colour: bool) {
+    print!(
+        "{}",
+        text(comparisons, |table| {
+            table.load_style(presets::NOTHING);
+            if !colour {
+                table.force_no_tty();
+            }
+        })
+    );
+}
+
+/// The same in Markdown.
+pub(crate) fn markdown(comparisons: &[Comparison]) -> String {
+    text(comparisons, |table| {
+        table.load_style(presets::ASCII_MARKDOWN);
+        table.force_no_tty();
+    })
+}
+
+fn text(comparisons: &[Comparison], style: impl Fn(&mut Table)) -> String {
+    let mut text = String::new();
     let mut rest = comparisons;
     while let Some(first) = rest.first() {
         let length = rest
@@ -13,21 +34,19 @@ pub(crate) fn print(comparisons: &[Comparison], colour: bool) {
             .take_while(|other| other.group == first.group)
             .count();
         let (group, after) = rest.split_at(length);
-        println!("\n{}\n{}", first.group, table(group, colour));
+        let mut table = table(group);
+        style(&mut table);
+        text += &format!("\n## {}\n\n{table}\n", first.group);
         if let Some(mean) = geometric_mean(group) {
-            println!("geometric mean of the ratios to rayon-core: {mean:.2}");
+            text += &format!("\ngeometric mean of the ratios to rayon-core: {mean:.2}\n");
         }
         rest = after;
     }
-    println!("\nmedians; the ratio is ours to the other's, below 1 is better for us");
+    text + "\nmedians; the ratio is ours to the other's, below 1 is better for us\n"
 }
 
-fn table(comparisons: &[Comparison], colour: bool) -> Table {
+fn table(comparisons: &[Comparison]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    if !colour {
-        table.force_no_tty();
-    }
     table.set_header([
         "name", "workers", "system", "median", "", "min", "max", "n", "ratio",
     ]);
