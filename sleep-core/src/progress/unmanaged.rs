@@ -41,7 +41,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
 }
 
 /// Whose owner may read what is freed by progress: [`Delay`] and
-/// [`Active`](super::Active). What is read should borrow from it.
+/// [`Active`]. What is read should borrow from it.
 pub trait Guard: sealed::Sealed {}
 
 impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Delay<'_, P, L, B> {}
