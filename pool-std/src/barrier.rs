@@ -20,6 +20,7 @@ use pool_core::progress::Barrier;
 /// #     fn unpark(&self) {}
 /// # }
 ///
+/// println!("the system helps: {}", ProcessBarrier::is_by_system());
 /// let lines = [Line::new(Core), Line::new(Core)];
 /// let progress: Progress<Core, _, ProcessBarrier> = Progress::from_array(lines);
 /// let mut this_thread = progress.register()?;
@@ -51,7 +52,7 @@ unsafe impl Barrier for ProcessBarrier {
         if KIND.load(Ordering::Relaxed) == BY_SYSTEM {
             compiler_fence(Ordering::SeqCst);
         } else {
-            Self::light_without_system();
+            fence(Ordering::SeqCst);
         }
     }
 
@@ -67,14 +68,11 @@ unsafe impl Barrier for ProcessBarrier {
 }
 
 impl ProcessBarrier {
-    #[cold]
-    fn light_without_system() {
-        // So that the next one is light, if there is such a thing.
-        let _answer = Self::is_by_system();
-        fence(Ordering::SeqCst);
-    }
-
-    /// Whether the system does the heavy half. Asks it at the first call.
+    /// Whether the system does the heavy half. Asks it at the first call, or at the first heavy
+    /// fence; until then light ones are full fences.
+    ///
+    /// In a process that has several threads by then, Linux takes some ten milliseconds for the
+    /// first answer. So call it early, or let it be asked for where nobody waits.
     #[must_use]
     pub fn is_by_system() -> bool {
         // Ordering: Relaxed, the answer is the same for everybody.

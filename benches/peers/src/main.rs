@@ -17,6 +17,8 @@ use pools::Pools;
 use protocol::{serve, thread_counts};
 
 fn main() -> std::io::Result<()> {
+    // While there is one thread only; later it takes milliseconds.
+    let _is_there = pool_std::ProcessBarrier::is_by_system();
     let pools: Vec<_> = thread_counts().into_iter().map(Pools::new).collect();
     let groups = [
         join::cases(&pools),
