@@ -11,7 +11,6 @@ use pool_core::progress::Barrier;
 /// # Examples
 /// ```
 /// use pool_std::ProcessBarrier;
-/// # use pool_std::ParkerKind;
 /// use sleep_core::progress::{Line, Progress};
 /// # use sleep_core::Parker;
 /// # struct Core;
@@ -40,8 +39,8 @@ const BY_FENCES: u8 = 2;
 static KIND: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 // SAFETY: 1. if a light fence is one for the compiler alone, the process has registered before, and
-// every heavy one asks the system, which executes a full barrier, and has each other thread execute one between two
-// of its instructions: what the thread did before is visible after the call, and it sees, from
+// every heavy one asks the system, which executes a full barrier, and has each other thread execute
+// one between two of its instructions: what the thread did before is visible after the call, and it sees, from
 // then on, what was done before the call. A light fence that is a real one does no less. Before
 // the answer is known, and if it is no, both are sequentially consistent fences; a heavy one waits
 // for the answer.

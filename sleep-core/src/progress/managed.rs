@@ -94,8 +94,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     /// [`run_reached`](Self::run_reached), [`Active::tick`] or [`wait`](Self::wait). If this
     /// thread goes before, another one runs it, or the drop of the instance does.
     ///
-    /// Takes a `&'static mut` `Operation` or, with the feature `alloc`, a box
-    /// with one.
+    /// Takes a `&'static mut` `Operation` or, with the feature `alloc`, a box with one.
     pub fn schedule(&mut self, operation: impl IntoOperation) {
         let value = self.progress.later().raw;
         self.operations.push(operation.into_header(), value);

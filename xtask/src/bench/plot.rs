@@ -27,21 +27,15 @@ struct Bar<'a> {
 /// Draws `GROUP.svg` for each group that we take part in.
 pub(crate) fn draw(comparisons: &[Comparison], directory: &Path) -> Result<()> {
     fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
-    let mut rest = comparisons;
-    while let Some(first) = rest.first() {
-        let length = rest
-            .iter()
-            .take_while(|other| other.group == first.group)
-            .count();
-        let (group, after) = rest.split_at(length);
+    for group in comparisons.chunk_by(|one, next| one.group == next.group) {
         let bars = bars(group);
+        let name = &group[0].group;
         if !bars.is_empty() {
-            let file = directory.join(format!("{}.svg", first.group));
-            chart(&first.group, &bars, &file)
+            let file = directory.join(format!("{name}.svg"));
+            chart(name, &bars, &file)
                 .with_context(|| format!("{} could not be drawn", file.display()))?;
             println!("{}", file.display());
         }
-        rest = after;
     }
     Ok(())
 }

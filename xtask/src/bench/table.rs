@@ -27,20 +27,13 @@ pub(crate) fn markdown(comparisons: &[Comparison]) -> String {
 
 fn text(comparisons: &[Comparison], style: impl Fn(&mut Table)) -> String {
     let mut text = String::new();
-    let mut rest = comparisons;
-    while let Some(first) = rest.first() {
-        let length = rest
-            .iter()
-            .take_while(|other| other.group == first.group)
-            .count();
-        let (group, after) = rest.split_at(length);
+    for group in comparisons.chunk_by(|one, next| one.group == next.group) {
         let mut table = table(group);
         style(&mut table);
-        text += &format!("\n## {}\n\n{table}\n", first.group);
+        text += &format!("\n## {}\n\n{table}\n", group[0].group);
         if let Some(mean) = geometric_mean(group) {
             text += &format!("\ngeometric mean of the ratios to rayon-core: {mean:.2}\n");
         }
-        rest = after;
     }
     text + "\nmedians; the ratio is ours to the other's, below 1 is better for us\n"
 }
