@@ -48,11 +48,10 @@ unsafe impl Barrier for ProcessBarrier {
     #[inline]
     fn light() {
         // Ordering: Relaxed; whoever sees that the system does it sees what is true since before.
-        if KIND.load(Ordering::Relaxed) == BY_SYSTEM {
-            compiler_fence(Ordering::SeqCst);
-        } else {
-            fence(Ordering::SeqCst);
+        if KIND.load(Ordering::Relaxed) != BY_SYSTEM {
+            own_fence();
         }
+        compiler_fence(Ordering::SeqCst);
     }
 
     fn heavy() {
@@ -64,6 +63,13 @@ unsafe impl Barrier for ProcessBarrier {
             fence(Ordering::SeqCst);
         }
     }
+}
+
+/// Out of the way of those who need none.
+#[cold]
+#[inline(never)]
+fn own_fence() {
+    fence(Ordering::SeqCst);
 }
 
 impl ProcessBarrier {

@@ -9,6 +9,7 @@ mod managed;
 mod operation;
 #[cfg(feature = "alloc")]
 mod reclaimable;
+mod state;
 mod unmanaged;
 mod value;
 
@@ -36,6 +37,7 @@ use crate::{
 use delays::Delays;
 use leader::Scan;
 use operation::Orphans;
+use state::{SharedState, State};
 use value::{FIRST, is_reached, next, number};
 
 /// Tells when all threads have made progress since some moment: when nobody can be reading any
@@ -85,20 +87,12 @@ pub struct Progress<P: Parker, L: AsRef<[Line<P>]> = &'static [Line<P>], B: Barr
 
 /// What every thread reads and few write.
 struct Shared {
-    /// The value that all threads have confirmed.
-    current: AtomicWord,
-    /// What threads must look after: `BLOCKED`, `WAKEUPS`.
-    attention: AtomicUsize,
+    state: SharedState,
     /// Whether some thread leads.
     is_led: AtomicBool,
     /// The latest moment that was asked for: there is no need to advance beyond.
     asked_for: AtomicWord,
 }
-
-/// A thread blocks the others.
-const BLOCKED: usize = 1;
-/// A line may have a value at which its thread is to be woken.
-const WAKEUPS: usize = 2;
 
 impl<P: Parker, const N: usize, B: Barrier> Progress<P, [Line<P>; N], B> {
     const_unless_loom! {
@@ -130,8 +124,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
         fn starting_at(current: RawWord, lines: L) -> Self {
             Self {
                 shared: CachePadded::new(Shared {
-                    current: AtomicWord::new(current),
-                    attention: AtomicUsize::new(0),
+                    state: SharedState::new(current),
                     is_led: AtomicBool::new(false),
                     asked_for: AtomicWord::new(current),
                 }),
@@ -198,17 +191,14 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     }
 
     #[inline]
-    fn current(&self) -> RawWord {
-        // Ordering: Acquire pairs with the leader's store in `try_advance`: what all threads did
-        // before they confirmed lies before what follows here, as freeing.
-        self.shared.current.load(Ordering::Acquire)
+    fn state(&self) -> State {
+        self.shared.state.load()
     }
 
+    /// The value that all threads have confirmed.
     #[inline]
-    fn attention(&self) -> usize {
-        // Ordering: Acquire pairs with `stop_blocking`: what the blocker did is seen by whom it
-        // lets go on. That the bits are seen in time is due to the fences before.
-        self.shared.attention.load(Ordering::Acquire)
+    fn current(&self) -> RawWord {
+        self.state().value()
     }
 
     fn value(&self, raw: RawWord) -> Value<'_> {
@@ -238,13 +228,13 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Progress<P, L, B> {
 
 impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for Progress<P, L, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let attention = self.attention();
+        let state = self.state();
         f.debug_struct("Progress")
-            .field("current", &number(self.current()))
+            .field("current", &number(state.value()))
             // Ordering: Relaxed, for looking on.
             .field("is_led", &self.shared.is_led.load(Ordering::Relaxed))
-            .field("is_blocked", &(attention & BLOCKED != 0))
-            .field("has_wakeups", &(attention & WAKEUPS != 0))
+            .field("is_blocked", &(state.is_blocked()))
+            .field("has_wakeups", &(state.has_wakeups()))
             .field("delays", &self.delays)
             .field("has_orphans", &!self.orphans.is_empty())
             .field("lines", &self.lines())

@@ -2,9 +2,7 @@
 
 use core::fmt;
 
-use super::{
-    Active, BLOCKED, ManagedThread, Progress, barrier::Barrier, line::Line, value::WAITING,
-};
+use super::{Active, ManagedThread, Progress, barrier::Barrier, line::Line, value::WAITING};
 use crate::{
     parker::Parker,
     primitive::{Ordering, spin_loop},
@@ -40,7 +38,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
         if self.blocks > 1 {
             return;
         }
-        let progress = self.progress;
+        let progress = self.progress();
         // Ordering: Acquire pairs with `stop_blocking`: what the last blocker did is seen. Relaxed
         // on failure: we look again.
         while progress
@@ -51,11 +49,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
             self.stand_aside();
             spin_loop();
         }
-        // Ordering: Relaxed; the fence publishes it.
-        progress
-            .shared
-            .attention
-            .fetch_or(BLOCKED, Ordering::Relaxed);
+        progress.shared.state.block();
         // Ordering: pairs with the light fence of `confirm`: either a thread that becomes active
         // sees the bit, or we see its line.
         B::heavy();
@@ -73,13 +67,10 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
         if self.blocks > 0 {
             return;
         }
-        let progress = self.progress;
-        // Ordering: Release pairs with `attention`, and with the exchange in `start_blocking`.
-        // The bit goes first: it must not be the next blocker's.
-        progress
-            .shared
-            .attention
-            .fetch_and(!BLOCKED, Ordering::Release);
+        let progress = self.progress();
+        // Ordering: Release pairs with the exchange in `start_blocking`. The bit goes first: it
+        // must not be the next blocker's.
+        progress.shared.state.unblock();
         progress.blocker.store(0, Ordering::Release);
         for line in progress.lines() {
             line.parker().unpark();
@@ -90,7 +81,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     #[cold]
     pub(super) fn stand_aside(&mut self) {
         // Ordering: Relaxed, only we write our own number.
-        if self.progress.blocker.load(Ordering::Relaxed) == self.index + 1 {
+        if self.progress().blocker.load(Ordering::Relaxed) == self.index + 1 {
             return;
         }
         if self.is_active() {
@@ -105,7 +96,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     /// Parks until nobody blocks. While waiting.
     #[cold]
     pub(super) fn stand_by(&self) {
-        while self.progress.attention() & BLOCKED != 0 {
+        while self.progress().state().is_blocked() {
             // Liveness: `stop_blocking` clears the bit and then unparks every line; the token
             // stays until we park.
             self.line().parker().park();

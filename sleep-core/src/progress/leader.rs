@@ -1,9 +1,10 @@
 //! Advancing: done by one thread at a time, the leader.
 
 use super::{
-    BLOCKED, Progress, WAKEUPS,
+    Progress,
     barrier::Barrier,
     line::Line,
+    state::State,
     value::{WAITING, is_reached, next},
 };
 use crate::{
@@ -47,8 +48,8 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     /// Advances by one, if all threads have confirmed the next value and no delay stands in the
     /// way. Only by the leader.
     pub(super) fn try_advance(&self) -> bool {
-        // Ordering: Relaxed here and for the scan: only leaders write them.
-        let next = next(self.shared.current.load(Ordering::Relaxed));
+        let next = next(self.shared.state.leaders_value());
+        // Ordering: Relaxed here and below: only leaders write it.
         let position = &self.scan.position;
         let first = position.load(Ordering::Relaxed);
         let lines = self.lines();
@@ -63,9 +64,9 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
             return false;
         }
 
-        // Ordering: Release hands on what was received from the lines and the delays, to whoever
-        // sees the value (`current`) and, by way of the turn, to delays.
-        self.shared.current.store(next, Ordering::Release);
+        // What was received from the lines and the delays goes to whoever sees the value and, by
+        // way of the turn, to delays.
+        self.shared.state.advance();
         self.delays.turn();
         // Ordering: pairs with the light fences of threads that begin to read (`enter`) and of
         // delays (`begin`): either they see the new value, and the turn, or the next scan sees
@@ -78,12 +79,10 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
 
     /// Wakes the threads whose value has come. Only by the leader.
     fn wake_those_who_reached(&self) {
-        if self.attention() & WAKEUPS == 0 {
+        if !self.state().has_wakeups() {
             return;
         }
-        // Ordering: AcqRel: Acquire pairs with `ask`: whoever asked before is seen below. Whoever
-        // asks after that sets the bit again.
-        self.shared.attention.fetch_and(!WAKEUPS, Ordering::AcqRel);
+        self.shared.state.take_wakeups();
         let current = self.current();
         let mut some_are_left = false;
         for line in self.lines() {
@@ -98,15 +97,13 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
             }
         }
         if some_are_left {
-            // Ordering: Relaxed, who asked has published; leaders read what they wrote.
-            self.shared.attention.fetch_or(WAKEUPS, Ordering::Relaxed);
+            self.shared.state.ask_for_wakeups();
         }
     }
 
     /// Has progress made until this line's wish is fulfilled, as soon as that is possible.
     pub(super) fn ask(&self) {
-        // Ordering: Release publishes the wish to the leader that sees the bit.
-        self.shared.attention.fetch_or(WAKEUPS, Ordering::Release);
+        self.shared.state.ask_for_wakeups();
         // Ordering: pairs with the light fence of whoever stands in the way now and ceases to
         // (`leave`): either it sees the bit and makes progress, or we see it out of the way.
         B::heavy();
@@ -120,8 +117,8 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     /// the thread or delay that stands in the way, which drives when it ceases to.
     #[cold]
     pub(super) fn drive(&self) {
-        while self.attention() & WAKEUPS != 0 && self.try_lead() {
-            while self.attention() & WAKEUPS != 0 && self.try_advance() {}
+        while self.state().has_wakeups() && self.try_lead() {
+            while self.state().has_wakeups() && self.try_advance() {}
             self.stop_leading();
             // Ordering: pairs with the fence of one who ceased to stand in the way while we led:
             // either it finds nobody leading, or we see it out of the way.
@@ -142,11 +139,11 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
 
     /// What a thread does that has gone to wait while something asks for attention.
     #[cold]
-    pub(super) fn attend(&self, attention: usize) {
-        if attention & BLOCKED != 0 {
+    pub(super) fn attend(&self, state: State) {
+        if state.is_blocked() {
             self.tell_blocker();
         }
-        if attention & WAKEUPS != 0 {
+        if state.has_wakeups() {
             self.drive();
         }
     }

@@ -7,7 +7,7 @@ use core::{fmt, marker::PhantomData};
 #[cfg(feature = "alloc")]
 use super::Operation;
 use super::{
-    BLOCKED, Progress, Value,
+    Progress, Value,
     barrier::Barrier,
     line::Line,
     operation::{IntoOperation, Queue},
@@ -44,9 +44,11 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
         let lines = self.lines();
         match lines.iter().position(Line::take) {
             Some(index) => Ok(ManagedThread {
-                progress: self,
+                place: Place {
+                    progress: self,
+                    line: &lines[index],
+                },
                 index,
-                line: &lines[index],
                 leads: false,
                 blocks: 0,
                 operations: Queue::new(),
@@ -62,9 +64,8 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
 /// It waits, and holds nothing up, but while it is [active](Self::activate). Only then may it read
 /// what is freed by progress.
 pub struct ManagedThread<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
-    pub(super) progress: &'p Progress<P, L, B>,
+    pub(super) place: Place<'p, P, L, B>,
     pub(super) index: usize,
-    line: &'p Line<P>,
     leads: bool,
     /// How often the others are blocked.
     pub(super) blocks: usize,
@@ -75,9 +76,10 @@ pub struct ManagedThread<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
 
 impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> {
     /// The instance that it is a thread of.
+    #[inline]
     #[must_use]
     pub fn progress(&self) -> &'p Progress<P, L, B> {
-        self.progress
+        self.place.progress
     }
 
     /// The thread may read from now on, until the guard is dropped. It should call
@@ -86,8 +88,13 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     /// Waits if another thread blocks.
     #[inline]
     pub fn activate(&mut self) -> Active<'_, 'p, P, L, B> {
+        let place = self.place;
         self.enter();
-        Active { thread: self }
+        Active {
+            thread: self,
+            place,
+            has_updated: false,
+        }
     }
 
     /// Has an operation run by this thread when all threads have made progress: by
@@ -96,7 +103,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     ///
     /// Takes a `&'static mut` `Operation` or, with the feature `alloc`, a box with one.
     pub fn schedule(&mut self, operation: impl IntoOperation) {
-        let value = self.progress.later().raw;
+        let value = self.progress().later().raw;
         self.operations.push(operation.into_header(), value);
     }
 
@@ -116,7 +123,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     /// a backlog shrinks. Returns how many.
     pub fn run_reached(&mut self) -> usize {
         self.adopt_orphans();
-        let current = self.progress.current();
+        let current = self.progress().current();
         let limit = 50 + self.operations.len() / 8;
         (0..limit)
             .take_while(|_| self.operations.run_first(current))
@@ -129,7 +136,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
         self.adopt_orphans();
         if let Some(value) = self.operations.first_value() {
             self.line().want(value);
-            self.progress.ask();
+            self.progress().ask();
         }
         let mut count = self.run_reached();
         if count == 0 {
@@ -147,11 +154,11 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     /// # Panics
     /// If the value is another instance's.
     pub fn wait_for(&mut self, value: Value<'_>) {
-        let raw = self.progress.raw(value);
-        while !self.progress.has_reached(value) {
+        let raw = self.progress().raw(value);
+        while !self.progress().has_reached(value) {
             self.line().want(raw);
-            self.progress.ask();
-            if !self.progress.has_reached(value) {
+            self.progress().ask();
+            if !self.progress().has_reached(value) {
                 // Liveness: as in `wait`.
                 self.line().parker().park();
             }
@@ -161,13 +168,13 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
 
     #[inline]
     pub(super) fn line(&self) -> &'p Line<P> {
-        self.line
+        self.place.line
     }
 
     /// What the line holds.
     #[inline]
     pub(super) fn confirmed(&self) -> RawWord {
-        self.line.confirmed()
+        self.line().confirmed()
     }
 
     pub(super) fn is_active(&self) -> bool {
@@ -177,11 +184,10 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     /// From waiting to active.
     #[inline]
     pub(super) fn enter(&mut self) {
-        // Kept beside the fence, which makes the compiler forget what is in memory.
-        let progress = self.progress;
-        let current = progress.current();
-        self.confirm(next(current));
-        if progress.current() != current || progress.attention() & BLOCKED != 0 {
+        let place = self.place;
+        let current = place.progress.current();
+        place.confirm(next(current));
+        if !place.progress.state().is_quiet_at(current) {
             self.enter_again();
         }
     }
@@ -190,15 +196,14 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     #[cold]
     fn enter_again(&mut self) {
         loop {
-            if self.progress.attention() & BLOCKED != 0 && self.blocks == 0 {
+            if self.progress().state().is_blocked() && self.blocks == 0 {
                 self.leave();
                 self.stand_by();
             }
-            let current = self.progress.current();
-            self.confirm(next(current));
-            if self.progress.current() == current
-                && (self.progress.attention() & BLOCKED == 0 || self.blocks > 0)
-            {
+            let current = self.progress().current();
+            self.place.confirm(next(current));
+            let state = self.progress().state();
+            if state.value() == current && (!state.is_blocked() || self.blocks > 0) {
                 return;
             }
         }
@@ -207,35 +212,62 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     /// From active to waiting.
     #[inline]
     pub(super) fn leave(&mut self) {
-        let progress = self.progress;
         if self.leads {
-            self.leads = false;
-            progress.stop_leading();
+            self.hand_leadership_back();
         }
-        self.confirm(WAITING);
-        let attention = progress.attention();
-        if attention != 0 {
-            progress.attend(attention);
-        }
+        self.place.leave();
     }
 
+    #[cold]
+    fn hand_leadership_back(&mut self) {
+        self.leads = false;
+        self.progress().stop_leading();
+    }
+
+    fn adopt_orphans(&mut self) {
+        if self.progress().orphans.is_empty() {
+            return;
+        }
+        // Their own values may lie far in the past; a new one is safe in any case.
+        let value = self.progress().later().raw;
+        for operation in self.progress().orphans.take() {
+            self.operations.push(operation, value);
+        }
+    }
+}
+
+/// A managed thread's instance and line. Its guards have a copy: that stays in registers when a
+/// fence makes the compiler forget what is in memory.
+pub(super) struct Place<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
+    progress: &'p Progress<P, L, B>,
+    line: &'p Line<P>,
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Clone for Place<'_, P, L, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Copy for Place<'_, P, L, B> {}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Place<'_, P, L, B> {
     /// Writes the line, and orders that before all that the thread reads from now on.
     #[inline]
-    fn confirm(&self, value: RawWord) {
+    fn confirm(self, value: RawWord) {
         self.line.set_confirmed(value);
         // Ordering: pairs with the leader's heavy fence (`try_advance`), with that of one who asks
         // or blocks (`ask`, `block`), and with the full fence of `later`.
         B::light();
     }
 
-    fn adopt_orphans(&mut self) {
-        if self.progress.orphans.is_empty() {
-            return;
-        }
-        // Their own values may lie far in the past; a new one is safe in any case.
-        let value = self.progress.later().raw;
-        for operation in self.progress.orphans.take() {
-            self.operations.push(operation, value);
+    /// From active to waiting, for a thread that does not lead.
+    #[inline]
+    fn leave(self) {
+        self.confirm(WAITING);
+        let state = self.progress.state();
+        if state.asks_for_attention() {
+            self.progress.attend(state);
         }
     }
 }
@@ -252,11 +284,15 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for ManagedThread<'_, P, L
         }
         self.line().want(WAITING);
         let leaves_operations = self.pending() > 0;
-        self.progress.orphans.adopt(&mut self.operations);
+        self.progress().orphans.adopt(&mut self.operations);
         self.line().give_back();
         if leaves_operations {
             // Liveness: a thread that parks in `wait` adopts what we leave behind.
-            let others = self.progress.lines().iter().filter(|line| line.is_taken());
+            let others = self
+                .progress()
+                .lines()
+                .iter()
+                .filter(|line| line.is_taken());
             others.for_each(|line| line.parker().unpark());
         }
     }
@@ -280,6 +316,9 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for ManagedThread<'_
 /// that none is held across an update.
 pub struct Active<'t, 'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
     pub(super) thread: &'t mut ManagedThread<'p, P, L, B>,
+    pub(super) place: Place<'p, P, L, B>,
+    /// Only then may the thread lead.
+    pub(super) has_updated: bool,
 }
 
 impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
@@ -290,8 +329,8 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
         full_fence();
         // No other thread can have confirmed more than we have.
         let value = next(next(self.thread.confirmed()));
-        self.thread.progress.ask_for(value);
-        self.thread.progress.value(value)
+        self.place.progress.ask_for(value);
+        self.place.progress.value(value)
     }
 
     /// As [`ManagedThread::schedule`].
@@ -306,7 +345,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
         self.schedule(Box::new(Operation::new(closure)));
     }
 
-    /// Confirms that the thread holds no references. Cheap when nothing has changed: three loads
+    /// Confirms that the thread holds no references. Cheap when nothing has changed: loads
     /// of a line that is seldom written.
     ///
     /// True if this thread leads and somebody has asked for more than was reached: then it must
@@ -317,14 +356,17 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
     #[inline]
     #[must_use = "if true, call `leader_update`"]
     pub fn update(&mut self) -> bool {
+        self.has_updated = true;
         let thread = &mut *self.thread;
-        let progress = thread.progress;
-        if progress.attention() & BLOCKED != 0 {
+        let progress = self.place.progress;
+        let mut state = progress.state();
+        if state.is_blocked() {
             thread.stand_aside();
+            state = progress.state();
         }
-        let current = progress.current();
+        let current = state.value();
         if thread.confirmed() == current {
-            thread.confirm(next(current));
+            self.place.confirm(next(current));
         }
         thread.leads = thread.leads || progress.try_lead();
         thread.leads && progress.is_asked_for_more(current)
@@ -333,9 +375,9 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
     /// Advances, if this thread leads and all others have confirmed. Returns whether it did.
     pub fn leader_update(&mut self) -> bool {
         let thread = &mut *self.thread;
-        let advanced = thread.leads && thread.progress.try_advance();
+        let advanced = thread.leads && self.place.progress.try_advance();
         if advanced {
-            thread.confirm(next(thread.confirmed()));
+            self.place.confirm(next(thread.confirmed()));
         }
         advanced
     }
@@ -353,7 +395,10 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
 impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Active<'_, '_, P, L, B> {
     #[inline]
     fn drop(&mut self) {
-        self.thread.leave();
+        if self.has_updated && self.thread.leads {
+            self.thread.hand_leadership_back();
+        }
+        self.place.leave();
     }
 }
 

@@ -22,6 +22,11 @@ fn progress(lines: usize) -> TestProgress {
     starting_at(value::FIRST, lines)
 }
 
+/// A value so many steps before counting wraps around.
+fn before_the_end(steps: u8) -> RawWord {
+    value::FIRST.wrapping_sub(value::STEP * (RawWord::from(steps) + 1))
+}
+
 fn starting_at(current: RawWord, lines: usize) -> TestProgress {
     let lines = (0..lines).map(|_| Line::new(TestParker::new())).collect();
     Progress::starting_at(current, lines)
@@ -82,7 +87,7 @@ mod alone {
 
     #[test]
     fn values_wrap_around() {
-        for start in (0..8).map(|back| RawWord::MAX - 2 * back) {
+        for start in (0..8).map(before_the_end) {
             let progress = starting_at(start, 2);
             let mut thread = progress.register().unwrap();
             for _ in 0..6 {
@@ -144,7 +149,7 @@ mod alone {
         let mut thread = thread;
         let delay = progress.delay();
         thread.schedule(counting(&tally));
-        thread.line().want(thread.progress.later().raw);
+        thread.line().want(thread.progress().later().raw);
         progress.ask();
         assert_eq!(thread.run_reached(), 0, "{progress:?}");
         drop(delay);

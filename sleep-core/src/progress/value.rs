@@ -10,11 +10,14 @@ pub(super) const WAITING: RawWord = 0;
 /// The first value.
 pub(super) const FIRST: RawWord = 1;
 
-/// The value after this one. Counting goes in steps of two, so that it never comes to
-/// [`WAITING`], also when it wraps around.
+/// From one value to the next. The lowest bit of a value stays set, so that counting never comes to
+/// [`WAITING`], also when it wraps around; the two above it are free for [`State`](super::state::State).
+pub(super) const STEP: RawWord = 8;
+
+/// The value after this one.
 #[inline]
 pub(super) const fn next(value: RawWord) -> RawWord {
-    value.wrapping_add(2)
+    value.wrapping_add(STEP)
 }
 
 /// Whether counting has come to `value`. Right across the wrap-around, as long as less than half
@@ -25,7 +28,7 @@ pub(super) const fn is_reached(current: RawWord, value: RawWord) -> bool {
 
 /// A value as one would count.
 pub(super) const fn number(value: RawWord) -> RawWord {
-    value / 2
+    value / STEP
 }
 
 /// A moment in the future of a [`Progress`](super::Progress), from

@@ -60,7 +60,11 @@ fn with_active<'p>(
     act: impl FnOnce(&mut Active<'_, 'p, TestParker, Box<[Line<TestParker>]>, Fences>),
 ) {
     if is_active(thread) {
-        let mut active = Active { thread };
+        let mut active = Active {
+            place: thread.place,
+            thread,
+            has_updated: true,
+        };
         act(&mut active);
         core::mem::forget(active);
     }
@@ -72,7 +76,7 @@ proptest! {
     #[test]
     #[cfg_attr(miri, ignore = "one thread, and the generator takes minutes")]
     fn nobody_is_overtaken(start in 0..6_u8, steps in steps()) {
-        let progress = starting_at(RawWord::MAX - 2 * RawWord::from(start), THREADS);
+        let progress = starting_at(before_the_end(start), THREADS);
         let mut threads: Vec<Thread<'_>> =
             (0..THREADS).map(|_| progress.register().unwrap()).collect();
         let mut delays = Vec::new();
