@@ -1,6 +1,7 @@
 #![doc = include_str!("progress/README.md")]
 
 mod barrier;
+mod batch;
 mod blocking;
 mod delays;
 mod leader;

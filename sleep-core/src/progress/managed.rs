@@ -9,6 +9,7 @@ use super::Operation;
 use super::{
     Progress, Value,
     barrier::Barrier,
+    batch::Batch,
     line::Line,
     operation::{IntoOperation, Queue},
     value::{WAITING, next},
@@ -51,6 +52,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
                 index,
                 leads: false,
                 blocks: 0,
+                recent: Batch::new(),
                 operations: Queue::new(),
                 not_send: PhantomData,
             }),
@@ -69,6 +71,8 @@ pub struct ManagedThread<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
     leads: bool,
     /// How often the others are blocked.
     pub(super) blocks: usize,
+    /// Operations without a value.
+    recent: Batch,
     operations: Queue,
     /// The line is this thread's.
     not_send: PhantomData<*mut ()>,
@@ -101,10 +105,15 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     /// [`run_reached`](Self::run_reached), [`Active::tick`] or [`wait`](Self::wait). If this
     /// thread goes before, another one runs it, or the drop of the instance does.
     ///
+    /// Operations are counted from the next such call, or together when there are 32 of them: one
+    /// fence for all.
+    ///
     /// Takes a `&'static mut` `Operation` or, with the feature `alloc`, a box with one.
     pub fn schedule(&mut self, operation: impl IntoOperation) {
-        let value = self.progress().later().raw;
-        self.operations.push(operation.into_header(), value);
+        if self.recent.is_full() {
+            self.seal();
+        }
+        self.recent.push(operation.into_header());
     }
 
     /// As [`schedule`](Self::schedule), of a closure that is put in a box.
@@ -116,13 +125,14 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     /// How many operations this thread has scheduled and not run yet.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.operations.len()
+        self.recent.len() + self.operations.len()
     }
 
     /// Runs the operations whose time has come, at most 50 and an eighth of those pending, so that
     /// a backlog shrinks. Returns how many.
     pub fn run_reached(&mut self) -> usize {
         self.adopt_orphans();
+        self.seal();
         let current = self.progress().current();
         let limit = 50 + self.operations.len() / 8;
         (0..limit)
@@ -134,6 +144,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     /// may be run. Returns how many operations.
     pub fn wait(&mut self) -> usize {
         self.adopt_orphans();
+        self.seal();
         if let Some(value) = self.operations.first_value() {
             self.line().want(value);
             self.progress().ask();
@@ -224,6 +235,17 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
         self.progress().stop_leading();
     }
 
+    /// Gives the operations without a value one.
+    fn seal(&mut self) {
+        if self.recent.len() == 0 {
+            return;
+        }
+        let value = self.progress().later().raw;
+        for operation in self.recent.drain() {
+            self.operations.push(operation, value);
+        }
+    }
+
     fn adopt_orphans(&mut self) {
         if self.progress().orphans.is_empty() {
             return;
@@ -283,6 +305,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for ManagedThread<'_, P, L
             self.stop_blocking();
         }
         self.line().want(WAITING);
+        self.seal();
         let leaves_operations = self.pending() > 0;
         self.progress().orphans.adopt(&mut self.operations);
         self.line().give_back();
@@ -335,8 +358,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
 
     /// As [`ManagedThread::schedule`].
     pub fn schedule(&mut self, operation: impl IntoOperation) {
-        let value = self.later().raw;
-        self.thread.operations.push(operation.into_header(), value);
+        self.thread.schedule(operation);
     }
 
     /// As [`ManagedThread::defer`].
@@ -385,6 +407,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
     /// All that a managed thread should do often: update, advance if it leads, run what may be
     /// run. Returns how many operations were run.
     pub fn tick(&mut self) -> usize {
+        self.thread.seal();
         if self.update() {
             self.leader_update();
         }

@@ -1,4 +1,4 @@
-//! Replacing a value that others may be reading, and freeing the old one.
+//! Replacing values that others may be reading, and freeing the old ones.
 
 use std::{
     sync::{
@@ -9,14 +9,16 @@ use std::{
 };
 
 use crossbeam_epoch::{self as epoch, Atomic, Owned};
+use crossbeam_utils::CachePadded;
 use protocol::time;
 use sleep_core::progress::{Barrier, Reclaimable};
 
 use super::{OurProgress, our_progress};
 
 const RETIRED: usize = 1_000_000;
-/// How many values a thread retires before it looks for some that it may free: as crossbeam does.
-const FREED_AT_ONCE: usize = 128;
+/// How many values a thread retires before it looks for some that it may free. crossbeam looks after
+/// 128; a barrier by the system wants more to pay for it.
+const FREED_AT_ONCE: usize = 256;
 
 /// A value of the size of a small node, which counts itself if it is told to.
 pub(super) struct Node {
@@ -45,8 +47,10 @@ impl Drop for Node {
 pub(super) trait Reclamation: Sync {
     fn new(threads: usize) -> Self;
 
-    /// Replaces a value so often, on one of the threads, by what `node` makes.
-    fn replace(&self, times: usize, node: impl FnMut() -> Node);
+    /// Replaces a thread's value so often, by what `node` makes. Each has its own, as in a table
+    /// whose rows seldom collide: else one measures the exchange, and how the allocator takes memory
+    /// back from another thread.
+    fn replace(&self, thread: usize, times: usize, node: impl FnMut() -> Node);
 }
 
 /// Values per second, by so many threads at once.
@@ -54,8 +58,8 @@ pub(super) fn rate<R: Reclamation>(threads: usize) -> f64 {
     let reclamation = R::new(threads);
     let each = RETIRED / threads;
     let time = time(|| {
-        run(&reclamation, threads, || {
-            reclamation.replace(each, || Node::new(None))
+        run(threads, |thread| {
+            reclamation.replace(thread, each, || Node::new(None))
         })
     });
     (each * threads) as f64 / time.as_secs_f64()
@@ -66,8 +70,8 @@ pub(super) fn held<R: Reclamation>(threads: usize) -> f64 {
     let reclamation = R::new(threads);
     let unfreed = Arc::new(AtomicI64::new(0));
     let peak = AtomicI64::new(0);
-    run(&reclamation, threads, || {
-        reclamation.replace(RETIRED / threads, || {
+    run(threads, |thread| {
+        reclamation.replace(thread, RETIRED / threads, || {
             let now = unfreed.fetch_add(1, Ordering::Relaxed) + 1;
             peak.fetch_max(now, Ordering::Relaxed);
             Node::new(Some(&unfreed))
@@ -76,13 +80,15 @@ pub(super) fn held<R: Reclamation>(threads: usize) -> f64 {
     peak.into_inner() as f64 * size_of::<Node>() as f64
 }
 
-fn run<R: Reclamation>(_reclamation: &R, threads: usize, body: impl Fn() + Sync) {
+/// Runs it on so many threads, with its number.
+fn run(threads: usize, body: impl Fn(usize) + Sync) {
     let meeting = Meeting::new(threads);
     thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
+        for thread in 0..threads {
+            let (meeting, body) = (&meeting, &body);
+            scope.spawn(move || {
                 meeting.wait();
-                body();
+                body(thread);
             });
         }
     });
@@ -91,24 +97,26 @@ fn run<R: Reclamation>(_reclamation: &R, threads: usize, body: impl Fn() + Sync)
 /// Thread progress: the threads are managed.
 pub(super) struct Ours<B: Barrier> {
     progress: OurProgress<B>,
-    shared: AtomicPtr<Reclaimable<Node>>,
+    shared: Vec<CachePadded<AtomicPtr<Reclaimable<Node>>>>,
 }
 
 impl<B: Barrier> Reclamation for Ours<B> {
     fn new(threads: usize) -> Self {
-        let first = Box::new(Reclaimable::new(Node::new(None)));
+        let first = || Box::into_raw(Box::new(Reclaimable::new(Node::new(None))));
         Self {
             progress: our_progress(threads),
-            shared: AtomicPtr::new(Box::into_raw(first)),
+            shared: (0..threads)
+                .map(|_| CachePadded::new(AtomicPtr::new(first())))
+                .collect(),
         }
     }
 
-    fn replace(&self, times: usize, mut node: impl FnMut() -> Node) {
+    fn replace(&self, index: usize, times: usize, mut node: impl FnMut() -> Node) {
         let mut thread = self.progress.register().expect("a line for each thread");
         for number in 0..times {
             let mut active = thread.activate();
             let new = Box::into_raw(Box::new(Reclaimable::new(node())));
-            let old = self.shared.swap(new, Ordering::AcqRel);
+            let old = self.shared[index].swap(new, Ordering::AcqRel);
             // SAFETY: 1. it came from a box, and only we have taken it; 2. it is out of reach.
             unsafe { active.retire(old) };
             if number % FREED_AT_ONCE == 0 {
@@ -120,29 +128,31 @@ impl<B: Barrier> Reclamation for Ours<B> {
 
 impl<B: Barrier> Drop for Ours<B> {
     fn drop(&mut self) {
-        // SAFETY: the last one; no thread is left.
-        drop(unsafe { Box::from_raw(*self.shared.get_mut()) });
+        for last in &mut self.shared {
+            // SAFETY: nobody has taken it, and no thread is left.
+            drop(unsafe { Box::from_raw(*last.get_mut()) });
+        }
     }
 }
 
 /// Epochs.
 pub(super) struct Epoch {
-    shared: Atomic<Node>,
+    shared: Vec<CachePadded<Atomic<Node>>>,
 }
 
 impl Reclamation for Epoch {
-    fn new(_threads: usize) -> Self {
+    fn new(threads: usize) -> Self {
         Self {
-            shared: Atomic::new(Node::new(None)),
+            shared: (0..threads)
+                .map(|_| CachePadded::new(Atomic::new(Node::new(None))))
+                .collect(),
         }
     }
 
-    fn replace(&self, times: usize, mut node: impl FnMut() -> Node) {
+    fn replace(&self, index: usize, times: usize, mut node: impl FnMut() -> Node) {
         for _ in 0..times {
             let guard = epoch::pin();
-            let old = self
-                .shared
-                .swap(Owned::new(node()), Ordering::AcqRel, &guard);
+            let old = self.shared[index].swap(Owned::new(node()), Ordering::AcqRel, &guard);
             // SAFETY: only we have taken it, and it is out of reach.
             unsafe { guard.defer_destroy(old) };
         }
@@ -151,7 +161,9 @@ impl Reclamation for Epoch {
 
 impl Drop for Epoch {
     fn drop(&mut self) {
-        // SAFETY: the last one; no thread is left.
-        drop(unsafe { std::mem::take(&mut self.shared).into_owned() });
+        for last in self.shared.drain(..) {
+            // SAFETY: nobody has taken it, and no thread is left.
+            drop(unsafe { last.into_inner().into_owned() });
+        }
     }
 }
