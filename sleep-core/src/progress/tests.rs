@@ -184,7 +184,11 @@ mod alone {
             thread.schedule(counting(&tally));
         }
         assert_eq!(thread.pending(), 600);
-        assert_eq!(thread.run_reached(), 0, "now the last ones have a value too");
+        assert_eq!(
+            thread.run_reached(),
+            0,
+            "now the last ones have a value too"
+        );
         let value = progress.later();
         thread.wait_for(value);
         assert_eq!(thread.run_reached(), 50 + 600 / 8);

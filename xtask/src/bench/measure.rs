@@ -55,10 +55,11 @@ impl Turn {
 
 /// How often the programs are started anew. Where their memory lies, and so what is fast in it, is
 /// another matter in each process.
-const LAUNCHES: u32 = 5;
+const LAUNCHES: u32 = 9;
 
-/// Measures the cases of these groups. A case is repeated as often as it wants, or a third of it
-/// if that is to be `quick`, in equal shares after each start of its program.
+/// Measures the cases of these groups. A case is repeated as often as it wants, in equal shares
+/// after each start of its program; if that is to be `quick`, once a start, or a third as often if
+/// it is slow.
 pub(crate) fn measure(
     sources: &[&Source],
     threads: &[usize],
@@ -83,7 +84,8 @@ pub(crate) fn measure(
             progress.set_message(format!("{} {}", first.group, first.name));
             let all = repetitions(&programs, turns, quick);
             let rounds = all * (launch + 1) / LAUNCHES - all * launch / LAUNCHES;
-            take_turns(&mut programs, turns, rounds, all > LAUNCHES)?;
+            let warm_up = turns[0].of(&programs).repetitions > LAUNCHES;
+            take_turns(&mut programs, turns, rounds, warm_up)?;
             progress.inc(rounds.into());
         }
     }
@@ -153,7 +155,11 @@ fn plan(programs: &[Program], groups: &[&str]) -> Vec<Vec<Turn>> {
 
 fn repetitions(programs: &[Program], turns: &[Turn], quick: bool) -> u32 {
     let full = turns[0].of(programs).repetitions;
-    if quick { full.div_ceil(3) } else { full }
+    match quick {
+        true if full > LAUNCHES => LAUNCHES,
+        true => full.div_ceil(3),
+        false => full,
+    }
 }
 
 fn sum_up(programs: &[Program], turns: &mut [Turn]) -> Comparison {

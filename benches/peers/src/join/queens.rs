@@ -8,8 +8,8 @@ use crate::fork_join::ForkJoin;
 pub(super) struct Queens;
 
 /// Rows and columns of the board.
-const N: usize = 12;
-const SOLUTIONS: u64 = 14_200;
+const N: usize = 13;
+const SOLUTIONS: u64 = 73_712;
 
 impl Program for Queens {
     const NAME: &str = "nqueens";
