@@ -9,18 +9,23 @@ use crate::{
     primitive::{AtomicBool, AtomicUsize, Ordering},
 };
 
+mod bias;
 mod stealer;
 mod storage;
+mod top;
 mod worker;
 
 #[cfg(all(test, feature = "alloc"))]
 mod tests;
 
+pub use bias::ProcessFence;
 pub use stealer::Stealer;
 #[cfg(feature = "alloc")]
 pub use storage::Growable;
 pub use storage::{Fixed, Storage};
-pub use worker::{Full, Worker};
+pub use worker::{Full, Pushed, TakeBack, Worker};
+
+use top::{AtomicTop, STEP, distance, position};
 
 /// From which end the owner takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +46,7 @@ pub enum Order {
 /// | --- | --- |
 /// | push | a store; never waits |
 /// | pop, LIFO | a full fence; a compare-exchange for the last element only |
+/// | pop, LIFO, [biased](Self::with_process_fence) | a compare-exchange for the last element only |
 /// | pop, FIFO | a compare-exchange |
 /// | steal | a compare-exchange, and a full fence from a LIFO owner |
 ///
@@ -65,9 +71,9 @@ pub enum Order {
 /// of N. M. Lê et al., *Correct and efficient work-stealing for weak memory models* (2013),
 /// written as fences. What differs is explained in the crate's front page.
 pub struct Deque<T: Element, S: Storage<T>> {
-    /// Index of the oldest element; only ever grows. Written by whoever takes from this end.
-    top: CachePadded<AtomicUsize>,
-    /// Index after the newest element. Written by the owner only.
+    /// Position of the oldest element; only ever grows. Written by whoever takes from this end.
+    top: CachePadded<AtomicTop>,
+    /// Position after the newest element. Written by the owner only.
     bottom: CachePadded<AtomicUsize>,
     /// Read by thieves, written when the buffer grows: on lines of its own.
     shared: CachePadded<Shared<S>>,
@@ -78,6 +84,7 @@ struct Shared<S> {
     storage: S,
     order: Order,
     owned: AtomicBool,
+    fence: Option<&'static dyn ProcessFence>,
 }
 
 // SAFETY: elements move between threads, hence `T: Send`; no reference to one is handed out, so
@@ -113,16 +120,29 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     const_unless_loom! {
         fn with_storage(storage: S, order: Order) -> Self {
             Self {
-                top: CachePadded::new(AtomicUsize::new(0)),
+                top: CachePadded::new(AtomicTop::new()),
                 bottom: CachePadded::new(AtomicUsize::new(0)),
                 shared: CachePadded::new(Shared {
                     storage,
                     order,
                     owned: AtomicBool::new(false),
+                    fence: None,
                 }),
                 elements: PhantomData,
             }
         }
+    }
+
+    /// Lets the owner of a LIFO deque pop without a fence while nobody steals, see
+    /// [`ProcessFence`].
+    ///
+    /// # Panics
+    /// If the deque has a process fence already.
+    #[must_use]
+    pub fn with_process_fence(mut self, fence: &'static dyn ProcessFence) -> Self {
+        let before = self.shared.fence.replace(fence);
+        assert!(before.is_none(), "a deque has one process fence");
+        self
     }
 
     /// Starts counting at `index` instead of 0, so that a test meets the wrap-around.
@@ -132,9 +152,9 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     #[must_use]
     pub fn starting_at(self, index: usize) -> Self {
         assert!(self.is_empty(), "only an empty deque can start elsewhere");
+        self.top.start_at(index);
         // Ordering: Relaxed, the deque is not shared yet.
-        self.top.store(index, Ordering::Relaxed);
-        self.bottom.store(index, Ordering::Relaxed);
+        self.bottom.store(position(index), Ordering::Relaxed);
         self
     }
 
@@ -159,7 +179,7 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
         // indices, whichever is read first; a caller that must see a certain push fences before.
         let top = self.top.load(Ordering::Relaxed);
         let bottom = self.bottom.load(Ordering::Relaxed);
-        distance(top, bottom).max(0).unsigned_abs()
+        distance(top.position(), bottom).max(0).unsigned_abs()
     }
 
     /// True if there was no element at some moment during the call.
@@ -173,37 +193,19 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     pub fn order(&self) -> Order {
         self.shared.order
     }
-
-    /// Takes the oldest element by moving `top` from what the caller has read, on whose strength
-    /// it has copied the words of `count` elements. False if another was faster.
-    fn claim_top(&self, top: usize, count: usize) -> bool {
-        // Ordering: Release keeps the reads of the slots before this exchange: the owner that
-        // reads the new top (Acquire, in `Worker::try_push`) may overwrite them. Relaxed would
-        // let a thief win with words of a later element. Acquire would add nothing: what the
-        // words refer to came with `bottom`. Not SeqCst: the fences decide what `top` and
-        // `bottom` each side sees, and this exchange acts on `top` alone.
-        self.top
-            .compare_exchange(
-                top,
-                top.wrapping_add(count),
-                Ordering::Release,
-                Ordering::Relaxed,
-            )
-            .is_ok()
-    }
 }
 
 impl<T: Element, S: Storage<T>> Drop for Deque<T, S> {
     fn drop(&mut self) {
         // Ordering: Relaxed throughout, nobody else has the deque any more.
-        let mut index = self.top.load(Ordering::Relaxed);
+        let mut next = self.top.load(Ordering::Relaxed).position();
         let bottom = self.bottom.load(Ordering::Relaxed);
         let buffer = self.shared.storage.buffer();
-        while index != bottom {
-            // SAFETY: 1. the slot was filled by a push, being between the indices; 2. nobody took
+        while next != bottom {
+            // SAFETY: 1. the slot was filled by a push, being between top and bottom; 2. nobody took
             // the element, and nobody will.
-            drop(unsafe { T::from_words(buffer.slot(index).load()) });
-            index = index.wrapping_add(1);
+            drop(unsafe { T::from_words(buffer.slot(next).load()) });
+            next = next.wrapping_add(STEP);
         }
     }
 }
@@ -213,13 +215,10 @@ impl<T: Element, S: Storage<T>> fmt::Debug for Deque<T, S> {
         f.debug_struct("Deque")
             .field("len", &self.len())
             .field("order", &self.order())
+            // Ordering: Relaxed, for looking on.
+            .field("fence", &self.top.load(Ordering::Relaxed).mode())
             .finish_non_exhaustive()
     }
-}
-
-/// The signed distance from one index to another, across the wrap-around.
-fn distance(from: usize, to: usize) -> isize {
-    to.wrapping_sub(from).cast_signed()
 }
 
 /// Another [`Worker`] of this deque lives.

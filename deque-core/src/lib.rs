@@ -19,12 +19,17 @@ mod deque;
 mod element;
 #[cfg(feature = "alloc")]
 mod injector;
+#[cfg(loom)]
+mod interrupt;
 mod intrusive;
 mod steal;
 
 #[cfg(feature = "alloc")]
 pub use deque::Growable;
-pub use deque::{AlreadyOwned, Deque, Fixed, Full, Handle, Order, Stealer, Storage, Worker};
+pub use deque::{
+    AlreadyOwned, Deque, Fixed, Full, Handle, Order, ProcessFence, Pushed, Stealer, Storage,
+    TakeBack, Worker,
+};
 pub use element::{Element, Words};
 #[cfg(feature = "alloc")]
 pub use injector::Injector;

@@ -32,6 +32,21 @@ macro_rules! const_unless_loom {
     };
 }
 
+#[cfg(loom)]
+pub(crate) use crate::interrupt::interruption_point;
+
+/// Where a model may let a process fence of another thread take effect.
+#[cfg(not(loom))]
+#[inline]
+pub(crate) fn interruption_point() {}
+
+/// Keeps the compiler from letting accesses change places: the light half of a process fence.
+#[inline]
+pub(crate) fn light_fence() {
+    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+    interruption_point();
+}
+
 /// A sequentially consistent fence.
 #[cfg(any(not(target_arch = "x86_64"), loom, miri))]
 #[inline]

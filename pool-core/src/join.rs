@@ -1,5 +1,8 @@
 //! Fork and join: two closures, potentially at the same time.
 
+use deque_core::{Pushed, TakeBack};
+use sleep_core::CoreLatch;
+
 use crate::{
     job::{StackJob, discard_panic},
     latch::SpinLatch,
@@ -29,34 +32,63 @@ impl<P: Platform> WorkerThread<P> {
         let job_b = StackJob::<P, _, _, _>::new(b, SpinLatch::new(self));
         // SAFETY: `as_job_ref`: 1. this frame is not left until the latch is set or the job was taken
         // back. `push`: 1. the reference is used for this alone.
-        let queued = unsafe { self.push(job_b.as_job_ref()) }.is_ok();
+        let pushed = unsafe { self.push(job_b.as_job_ref()) }.ok();
 
         let result_a = match P::catch_unwind(|| a(migrated)) {
             Ok(result) => result,
-            Err(panic) => self.join_after_panic(&job_b, queued, panic),
+            Err(panic) => self.join_after_panic(&job_b, pushed.is_some(), panic),
         };
 
-        if queued {
-            while !job_b.latch().core().probe() {
-                match self.take_local_job() {
-                    Some(job) if job.refers_to(&raw const job_b) => {
-                        // SAFETY: 1. we have just taken it out of the queue.
-                        return (result_a, unsafe { job_b.run_inline(migrated) });
-                    }
-                    // SAFETY: 1. the queue gave it to us alone.
-                    Some(job) => unsafe { self.run(job) },
-                    None => {
-                        self.wait_until(job_b.latch().core());
-                        break;
-                    }
-                }
-            }
+        let is_ours = match pushed {
+            Some(pushed) => self.take_back(&job_b, pushed),
+            None => true,
+        };
+        if is_ours {
+            // SAFETY: 1. it never was in a queue, or we have just taken it out.
+            (result_a, unsafe { job_b.run_inline(migrated) })
+        } else {
             // SAFETY: 1. the latch is set; 2. we are the only one who waits.
             (result_a, unsafe { job_b.into_result() })
-        } else {
-            // SAFETY: 1. it never was in a queue.
-            (result_a, unsafe { job_b.run_inline(migrated) })
         }
+    }
+
+    /// Takes back a job that was pushed, or waits until it has been run: then false.
+    #[inline]
+    fn take_back<B, RB>(&self, job: &StackJob<P, SpinLatch<P>, B, RB>, pushed: Pushed) -> bool
+    where
+        B: FnOnce(bool) -> RB + Send,
+        RB: Send,
+    {
+        let latch = job.latch().core();
+        if latch.probe() {
+            return false;
+        }
+        // It has not been run, so if we have popped it ourselves we still run it, further down the
+        // stack, and would not be here. So nothing else is in its place.
+        match self.own().take_back(pushed) {
+            TakeBack::Taken => true,
+            TakeBack::Stolen => {
+                self.wait_until(latch);
+                false
+            }
+            TakeBack::NotNewest => {
+                self.take_back_from_below(core::ptr::from_ref(job).cast(), latch)
+            }
+        }
+    }
+
+    /// As `take_back`, when other jobs were pushed since and must be run first.
+    #[cold]
+    fn take_back_from_below(&self, wanted: *const (), latch: &CoreLatch) -> bool {
+        while !latch.probe() {
+            match self.take_local_job() {
+                Some(job) if job.refers_to(wanted) => return true,
+                // SAFETY: 1. the queue gave it to us alone.
+                Some(job) => unsafe { self.run(job) },
+                None => self.wait_until(latch),
+            }
+        }
+        false
     }
 
     /// `a` panicked. `b` may be running and borrow from the caller's frame, so the frame must

@@ -1,6 +1,6 @@
 //! Latches: one event, somebody who waits for it, somebody who sets it.
 
-use sleep_core::{CoreLatch, WorkerIndex};
+use sleep_core::CoreLatch;
 
 use crate::{
     platform::{Platform, Waiter},
@@ -27,14 +27,15 @@ pub trait Latch {
 /// What a worker waits on: it searches for other work meanwhile, and sleeps when there is none.
 pub struct SpinLatch<P: Platform> {
     core: CoreLatch,
-    registry: *const Registry<P>,
-    worker: WorkerIndex,
+    /// Outlives the wait. Others read only what never changes.
+    waiter: *const WorkerThread<P>,
     /// The setter may belong to another pool, and so nothing but us keeps the waiter's alive.
     cross: bool,
 }
 
-// SAFETY: the registry is made for sharing, as the bounds of `Platform` demand; the rest is shared
-// atomics or never changes.
+// SAFETY: of the waiter, others read its registry and its number, which never change; the registry
+// is made for sharing, as the bounds of `Platform` demand; the rest is shared atomics or never
+// changes.
 unsafe impl<P: Platform> Sync for SpinLatch<P> {}
 // SAFETY: as above; a latch that is moved has no setter yet, or none any more.
 unsafe impl<P: Platform> Send for SpinLatch<P> {}
@@ -45,8 +46,7 @@ impl<P: Platform> SpinLatch<P> {
     pub fn new(waiter: &WorkerThread<P>) -> Self {
         Self {
             core: CoreLatch::new(),
-            registry: waiter.registry_pointer(),
-            worker: waiter.index(),
+            waiter,
             cross: false,
         }
     }
@@ -69,12 +69,11 @@ impl<P: Platform> SpinLatch<P> {
 impl<P: Platform> Latch for SpinLatch<P> {
     #[inline]
     unsafe fn set(this: *const Self) {
-        // SAFETY: the latch is alive (obligation 1) until `CoreLatch::set`, and all that is needed
-        // after it is copied before. The registry lives on: the setter is one of its workers, or
+        // SAFETY: the latch is alive (obligation 1) until `CoreLatch::set`, and its waiter, and all
+        // that is needed after it is copied before. The registry lives on: the setter is one of its workers, or
         // `keep_alive` holds it, which we call while the waiter cannot leave yet.
         unsafe {
-            let registry = (*this).registry;
-            let worker = (*this).worker;
+            let (registry, worker) = WorkerThread::place((*this).waiter);
             let _held = (*this).cross.then(|| P::keep_alive(registry));
             if CoreLatch::set(&raw const (*this).core) {
                 (*registry).sleep().wake_worker(worker);

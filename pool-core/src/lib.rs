@@ -36,7 +36,7 @@ pub use scope::ScopeCore;
 pub use worker::{WorkerShared, WorkerThread};
 
 /// The parts of the crates below that a platform names.
-pub use deque_core::{Deque, Fixed, IntrusiveInjector, Node, Order, Steal, Storage};
+pub use deque_core::{Deque, Fixed, IntrusiveInjector, Node, Order, ProcessFence, Steal, Storage};
 pub use sleep_core::{
     CoreLatch, IdlePolicy, Parker, Relax, Sleep, Slot, TooManyWorkers, UnknownWorker, WorkerIndex,
     progress,

@@ -8,7 +8,7 @@ use core::{
     ptr,
 };
 
-use deque_core::{Deque, Worker};
+use deque_core::{Deque, Pushed, Worker};
 use sleep_core::{CoreLatch, WorkerIndex};
 
 use crate::{
@@ -163,6 +163,16 @@ impl<P: Platform> WorkerThread<P> {
         self.index
     }
 
+    /// Registry and number of a worker, for another thread.
+    ///
+    /// # Safety
+    /// 1. `this` leads to a living worker.
+    #[inline]
+    pub(crate) unsafe fn place(this: *const Self) -> (*const Registry<P>, WorkerIndex) {
+        // SAFETY: by obligation 1. Neither ever changes, and nothing else is touched.
+        unsafe { ((*this).registry, (*this).index) }
+    }
+
     /// What others see of this worker.
     #[inline]
     pub(crate) fn shared(&self) -> &WorkerShared<P> {
@@ -198,13 +208,12 @@ impl<P: Platform> WorkerThread<P> {
     /// # Safety
     /// 1. As for [`JobRef::execute`].
     #[inline]
-    pub unsafe fn push(&self, job: JobRef) -> Result<(), JobRef> {
-        let queue_was_empty = self.own.is_empty();
-        self.own.try_push(job).map_err(|full| full.0)?;
+    pub unsafe fn push(&self, job: JobRef) -> Result<Pushed, JobRef> {
+        let pushed = self.own.try_push(job).map_err(|full| full.0)?;
         self.registry()
             .sleep()
-            .new_internal_jobs(1, queue_was_empty);
-        Ok(())
+            .new_internal_jobs(1, || self.own.len() <= 1);
+        Ok(pushed)
     }
 
     /// Queues a job on this worker's deque, or runs it at once if that is full. No sleeping worker
@@ -213,12 +222,11 @@ impl<P: Platform> WorkerThread<P> {
     /// # Safety
     /// 1. As for [`JobRef::execute`].
     pub unsafe fn post(&self, job: JobRef) {
-        let queue_was_empty = self.own.is_empty();
         match self.own.try_push(job) {
-            Ok(()) => self
+            Ok(_) => self
                 .registry()
                 .sleep()
-                .new_injected_jobs(1, queue_was_empty),
+                .new_injected_jobs(1, self.own.len() <= 1),
             // SAFETY: 1. the deque gave it back.
             Err(full) => unsafe { self.run(full.0) },
         }

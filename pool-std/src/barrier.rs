@@ -1,11 +1,17 @@
 //! A barrier that one thread has all others of the process execute.
 
-use std::sync::atomic::{AtomicU8, Ordering, compiler_fence, fence};
+mod price;
+mod system;
 
-use pool_core::progress::Barrier;
+use std::{
+    num::NonZeroU32,
+    sync::atomic::{AtomicBool, AtomicU8, Ordering, compiler_fence, fence},
+};
 
-/// Fences for thread progress that cost readers next to nothing, where the system offers the other
-/// half: `membarrier` on Linux, which interrupts the processors on which threads of this process
+use pool_core::{ProcessFence, progress::Barrier};
+
+/// Fences for thread progress and for deques that cost readers and owners next to nothing, where
+/// the system offers the other half: `membarrier` on Linux, which interrupts the processors on which threads of this process
 /// run. Elsewhere, and where the system refuses it (an old kernel, a sandbox), full fences.
 ///
 /// # Examples
@@ -27,7 +33,7 @@ use pool_core::progress::Barrier;
 /// # Ok::<(), sleep_core::progress::NoFreeLine>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub enum ProcessBarrier {}
+pub struct ProcessBarrier;
 
 /// Nobody has asked the system yet.
 const UNKNOWN: u8 = 0;
@@ -57,7 +63,7 @@ unsafe impl Barrier for ProcessBarrier {
     fn heavy() {
         if Self::is_by_system() {
             compiler_fence(Ordering::SeqCst);
-            system::barrier();
+            price::timed(system::barrier);
             compiler_fence(Ordering::SeqCst);
         } else {
             fence(Ordering::SeqCst);
@@ -72,18 +78,33 @@ fn own_fence() {
     fence(Ordering::SeqCst);
 }
 
+// SAFETY: 1. as above: a compiler fence is what a light one is once the system does it, and before
+// that nobody asks for a process fence, since there is no price.
+unsafe impl ProcessFence for ProcessBarrier {
+    fn fence_all(&self) {
+        Self::heavy();
+    }
+
+    fn price(&self) -> Option<NonZeroU32> {
+        // Ordering: Relaxed; whoever sees that the system does it sees what is true since before.
+        (KIND.load(Ordering::Relaxed) == BY_SYSTEM).then(price::in_fences)
+    }
+}
+
 impl ProcessBarrier {
     /// Whether the system does the heavy half. Asks it at the first call, or at the first heavy
     /// fence; until then light ones are full fences.
     ///
     /// In a process that has several threads by then, Linux takes some ten milliseconds for the
-    /// first answer. So call it early, or let it be asked for where nobody waits.
+    /// first answer. So call it early, or let it be asked for where nobody waits; a pool that is
+    /// built does the one or the other.
     #[must_use]
     pub fn is_by_system() -> bool {
         // Ordering: Relaxed, the answer is the same for everybody.
         match KIND.load(Ordering::Relaxed) {
             UNKNOWN => {
                 let kind = if system::register() {
+                    price::measure();
                     BY_SYSTEM
                 } else {
                     BY_FENCES
@@ -97,29 +118,35 @@ impl ProcessBarrier {
             kind => kind == BY_SYSTEM,
         }
     }
-}
 
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
-mod system {
-    use rustix::thread::{MembarrierCommand, membarrier};
-
-    pub(super) fn register() -> bool {
-        membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
+    /// Asks the system, at once if that is quick, or else on a thread of its own for once.
+    pub(crate) fn prepare() {
+        static ASKED: AtomicBool = AtomicBool::new(false);
+        // Ordering: Relaxed here and below, nothing else depends on it.
+        if KIND.load(Ordering::Relaxed) != UNKNOWN || ASKED.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let ask = || {
+            let _is_known = Self::is_by_system();
+        };
+        if system::answers_at_once() {
+            ask();
+        } else {
+            // If there can be no thread, the first heavy fence asks.
+            let thread = std::thread::Builder::new().name("pool-std barrier".to_owned());
+            let _detached = thread.spawn(ask);
+        }
     }
 
-    pub(super) fn barrier() {
-        membarrier(MembarrierCommand::PrivateExpedited)
-            .expect("a process that has registered may have a barrier");
+    /// For humans.
+    pub(crate) fn description() -> &'static str {
+        // Ordering: Relaxed, for looking on.
+        match KIND.load(Ordering::Relaxed) {
+            UNKNOWN => "own, the system is being asked",
+            BY_SYSTEM => "by the system",
+            _ => "own",
+        }
     }
-}
-
-#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
-mod system {
-    pub(super) fn register() -> bool {
-        false
-    }
-
-    pub(super) fn barrier() {}
 }
 
 #[cfg(test)]

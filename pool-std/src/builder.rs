@@ -9,6 +9,7 @@ use pool_core::{
 };
 
 use crate::{
+    barrier::ProcessBarrier,
     clock::WorkerClock,
     current,
     environment::default_num_threads,
@@ -245,8 +246,10 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let slots: Box<[_]> = (0..num_threads)
             .map(|_| Slot::new(StdParker::new(self.parker, clock())))
             .collect();
+        ProcessBarrier::prepare();
+        let deque = || Deque::growable(self.order).with_process_fence(&ProcessBarrier);
         let workers: Box<[_]> = (0..num_threads)
-            .map(|_| WorkerShared::new(Deque::growable(self.order), Queue::new(), Queue::new()))
+            .map(|_| WorkerShared::new(deque(), Queue::new(), Queue::new()))
             .collect();
         let sleep = Sleep::new(slots, self.idle_policy).map_err(
             |TooManyWorkers { requested, maximum }| BuildError::TooManyThreads {

@@ -3,6 +3,7 @@
 use std::{fmt, sync::Arc, thread};
 
 use crate::{
+    barrier::ProcessBarrier,
     broadcast::{self, BroadcastContext},
     builder::ThreadPoolBuilder,
     clock::WorkerTimes,
@@ -262,6 +263,7 @@ impl fmt::Debug for ThreadPool {
         f.debug_struct("ThreadPool")
             .field("num_threads", &self.current_num_threads())
             .field("id", &PoolId::of(&self.registry))
+            .field("fences", &ProcessBarrier::description())
             .finish()
     }
 }

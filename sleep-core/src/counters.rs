@@ -113,6 +113,18 @@ impl<W: Widths> AtomicCounters<W> {
         Counters::from_word(self.word.load(Ordering::Acquire))
     }
 
+    /// Whether nobody sleeps or is about to, so that new work need not be announced: one load and
+    /// one comparison.
+    #[inline]
+    pub fn all_are_awake(&self) -> bool {
+        const {
+            assert!(Self::ONE_JEC & Self::THREAD_MASK == 0);
+        }
+        // Ordering: Relaxed, as in `increment_jec_if_sleepy`.
+        let word = self.word.load(Ordering::Relaxed);
+        word & (Self::ONE_JEC | Self::THREAD_MASK) == Self::ONE_JEC
+    }
+
     /// Notes that there is new work: makes an even (sleepy) jobs event counter odd.
     ///
     /// Returns the counters as they are after that, so that the caller can decide whom to wake.

@@ -302,7 +302,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Sleep<P, S, W> {
         // `cascade`: orders the caller's write of its queue before our read of the counters,
         // which no acquire or release can.
         fence(Ordering::SeqCst);
-        self.new_internal_jobs(count, queue_was_empty);
+        self.new_internal_jobs(count, || queue_was_empty);
     }
 
     /// Jobs were queued by a worker of the pool on its own queue.
@@ -312,9 +312,16 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Sleep<P, S, W> {
     /// parallelism than possible until the next wake-up; so this is for a worker that stays until
     /// the job has been run, as in a join.
     ///
-    /// While nobody is sleepy or asleep, this is one load.
+    /// While nobody is sleepy or asleep, this is one load, and `queue_was_empty` is not asked.
     #[inline]
-    pub fn new_internal_jobs(&self, count: usize, queue_was_empty: bool) {
+    pub fn new_internal_jobs(&self, count: usize, queue_was_empty: impl FnOnce() -> bool) {
+        if !self.counters.all_are_awake() {
+            self.new_jobs_while_some_sleep(count, queue_was_empty());
+        }
+    }
+
+    #[cold]
+    fn new_jobs_while_some_sleep(&self, count: usize, queue_was_empty: bool) {
         let counters = self.counters.increment_jec_if_sleepy();
         if counters.sleeping() > 0 {
             self.wake_for_jobs(counters, count, queue_was_empty);
@@ -332,7 +339,6 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Sleep<P, S, W> {
         self.wake_worker(worker);
     }
 
-    #[cold]
     fn wake_for_jobs(&self, counters: Counters<W>, count: usize, queue_was_empty: bool) {
         let helped = if queue_was_empty {
             counters.awake_but_idle()

@@ -2,7 +2,10 @@
 
 use core::fmt;
 
-use super::{Deque, Handle, Order, Storage, Worker, distance};
+use super::{
+    Deque, Handle, Order, Storage, Worker,
+    top::{Mode, STEP, Top, distance},
+};
 use crate::{
     element::{Element, Slot},
     primitive::{Ordering, full_fence},
@@ -46,14 +49,22 @@ impl<H: Handle> Stealer<H> {
     ///
     /// `Retry` means that somebody took an element at the same time.
     pub fn steal(&self) -> Steal<H::Element> {
-        let (top, available) = self.look();
+        let Some((top, available)) = self.look() else {
+            return Steal::Retry;
+        };
         if available == 0 {
             return Steal::Empty;
         }
         // The words must be read before the compare-exchange: after it the owner may overwrite
         // them (crossbeam#148, #149).
-        let words = self.deque.shared.storage.buffer().slot(top).load();
-        if !self.deque.claim_top(top, 1) {
+        let words = self
+            .deque
+            .shared
+            .storage
+            .buffer()
+            .slot(top.position())
+            .load();
+        if self.deque.top.claim(top, 1).is_err() {
             return Steal::Retry;
         }
         // SAFETY: 1. the words were whole: `look` acquired the push of this index, and a later
@@ -72,7 +83,9 @@ impl<H: Handle> Stealer<H> {
     where
         D: Handle<Element = H::Element>,
     {
-        let (top, available) = self.look();
+        let Some((top, available)) = self.look() else {
+            return Steal::Retry;
+        };
         // Half rounded up: half of one must be one, or the last element could not be stolen.
         let wanted = available.div_ceil(2).min(MAX_BATCH);
         if wanted == 0 {
@@ -87,10 +100,9 @@ impl<H: Handle> Stealer<H> {
         let mut stolen = self.steal_into(destination, top, batch);
         let mut total = stolen.success().unwrap_or(0);
         while total > 0 && total < wanted && stolen.success().is_some() {
-            let (top, available) = self.look();
-            if available == 0 {
+            let Some((top, 1..)) = self.look() else {
                 break;
-            }
+            };
             stolen = self.steal_into(destination, top, 1);
             total += stolen.success().unwrap_or(0);
         }
@@ -115,24 +127,42 @@ impl<H: Handle> Stealer<H> {
         first
     }
 
-    /// One consistent look at the deque: `top`, and how many elements there are from it on.
-    fn look(&self) -> (usize, usize) {
+    /// One consistent look at the deque: `top`, and how many elements there are from it on. None if
+    /// another thief has changed the mode at the same time.
+    fn look(&self) -> Option<(Top, usize)> {
         let deque = &*self.deque;
-        // Ordering: Relaxed. The compare-exchange confirms it, and the fence orders it.
-        let top = deque.top.load(Ordering::Relaxed);
+        // Ordering: Acquire pairs with `AtomicTop::end_revocation` and `AtomicTop::bias`: in the mode
+        // that we find, we may rely on what led to it.
+        let mut top = deque.top.load(Ordering::Acquire);
         if deque.shared.order == Order::Lifo {
-            // Ordering: pairs with the owner's fence in `Worker::pop`, see there. Needed although
-            // `top` is confirmed by the compare-exchange: that does not say whether `bottom` was
-            // read before the owner lowered it. A FIFO owner never lowers it.
-            full_fence();
+            match (top.mode(), deque.shared.fence) {
+                // Ordering: pairs with the owner's fence in `Worker::pop`, see there. Needed
+                // although `top` is confirmed by the compare-exchange: that does not say whether
+                // `bottom` was read before the owner lowered it. A FIFO owner never lowers it.
+                (Mode::Fenced, _) | (_, None) => full_fence(),
+                (Mode::Biased, Some(_)) if deque.is_empty() => return Some((top, 0)),
+                (Mode::Biased, Some(fence)) => {
+                    if !deque.top.begin_revocation(top) {
+                        return None;
+                    }
+                    // Ordering: pairs with the owner's compiler fence in `Worker::pop`, where a full
+                    // one is missing.
+                    fence.fence_all();
+                    deque.top.end_revocation();
+                    top = top.fenced();
+                }
+                // Ordering: as above; that of the thief that revokes may not have been yet.
+                (Mode::Revoking, Some(fence)) => fence.fence_all(),
+            }
         }
         // Ordering: Acquire pairs with `Worker::publish`: slots, ring and elements are visible.
         let bottom = deque.bottom.load(Ordering::Acquire);
-        (top, distance(top, bottom).max(0).unsigned_abs())
+        let available = distance(top.position(), bottom).max(0).unsigned_abs();
+        Some((top, available))
     }
 
     /// Moves `count` elements, which exist from `top` on, or as many as there is room for.
-    fn steal_into<D>(&self, destination: &Worker<D>, top: usize, count: usize) -> Steal<usize>
+    fn steal_into<D>(&self, destination: &Worker<D>, top: Top, count: usize) -> Steal<usize>
     where
         D: Handle<Element = H::Element>,
     {
@@ -143,12 +173,17 @@ impl<H: Handle> Stealer<H> {
         }
         let buffer = self.deque.shared.storage.buffer();
         for offset in 0..count {
-            reserved.write(offset, buffer.slot(top.wrapping_add(offset)).load());
+            reserved.write(
+                offset,
+                buffer
+                    .slot(top.position().wrapping_add(offset * STEP))
+                    .load(),
+            );
         }
-        if !self.deque.claim_top(top, count) {
+        if self.deque.top.claim(top, count).is_err() {
             return Steal::Retry;
         }
-        // SAFETY: 1. all `count` slots were written above, with words that `claim_top` makes ours,
+        // SAFETY: 1. all `count` slots were written above, with words that the claim makes ours,
         // for the reason given in `steal`.
         unsafe { reserved.publish(count) };
         Steal::Success(count)

@@ -6,6 +6,7 @@ use core::convert::Infallible;
 #[cfg(feature = "alloc")]
 use core::{cell::Cell, ptr};
 
+use super::top::{STEP, index};
 use crate::element::{Element, Slot, SlotOf};
 #[cfg(feature = "alloc")]
 use crate::primitive::{AtomicPtr, Ordering};
@@ -16,7 +17,7 @@ pub trait Storage<T: Element>: sealed::Sealed {
     #[doc(hidden)]
     fn buffer(&self) -> Buffer<'_, T>;
 
-    /// Makes room beyond the elements from `top` to `bottom`, and gives the new ring. None if
+    /// Makes room beyond the elements from the position `top` to `bottom`, and gives the new ring. None if
     /// the storage cannot grow.
     ///
     /// # Safety
@@ -45,12 +46,12 @@ pub struct Buffer<'a, T: Element> {
 }
 
 impl<T: Element> Buffer<'_, T> {
-    /// The slot of an index.
+    /// The slot of a position.
     ///
     /// # Panics
     /// If the ring has no slots at all; a deque that holds an element has some.
-    pub(super) fn slot(&self, index: usize) -> &SlotOf<T> {
-        &self.slots[index & (self.slots.len() - 1)]
+    pub(super) fn slot(&self, position: usize) -> &SlotOf<T> {
+        &self.slots[index(position) & (self.slots.len() - 1)]
     }
 }
 
@@ -173,10 +174,10 @@ impl<T: Element> Storage<T> for Growable<T> {
         let capacity = (2 * old.slots.len()).max(Self::FIRST_CAPACITY);
         let slots: Box<[SlotOf<T>]> = (0..capacity).map(|_| SlotOf::<T>::vacant()).collect();
         let new: Buffer<'_, T> = Buffer { slots: &slots };
-        let mut index = top;
-        while index != bottom {
-            new.slot(index).store(old.slot(index).load());
-            index = index.wrapping_add(1);
+        let mut next = top;
+        while next != bottom {
+            new.slot(next).store(old.slot(next).load());
+            next = next.wrapping_add(STEP);
         }
         // Ordering: Relaxed, only the owner writes it (obligation 1).
         let replaced = self.ring.load(Ordering::Relaxed);

@@ -2,6 +2,8 @@ use super::*;
 
 #[cfg(loom)]
 mod loom;
+#[cfg(loom)]
+mod loom_biased;
 #[cfg(not(loom))]
 mod threads;
 #[cfg(not(loom))]

@@ -2,12 +2,16 @@
 
 use core::{cell::Cell, fmt, marker::PhantomData, ptr::NonNull};
 
-use super::{AlreadyOwned, Deque, Handle, Order, Stealer, Storage, distance};
+use super::{
+    AlreadyOwned, Deque, Handle, Order, Stealer, Storage,
+    bias::Patience,
+    top::{Mode, STEP, Top, distance, position},
+};
 #[cfg(feature = "alloc")]
 use crate::deque::Growable;
 use crate::{
     element::{Element, Slot, SlotOf},
-    primitive::{Ordering, full_fence},
+    primitive::{Ordering, full_fence, interruption_point, light_fence},
 };
 
 /// The owner's handle to a [`Deque`]: pushes, and pops at the end that the deque's
@@ -18,7 +22,14 @@ use crate::{
 pub struct Worker<H: Handle> {
     deque: H,
     /// The ring that the deque uses: only the owner replaces it, so no need to ask for it.
-    slots: Cell<NonNull<[SlotOf<H::Element>]>>,
+    slots: Cell<NonNull<SlotOf<H::Element>>>,
+    /// What a position must be masked with to be one within the ring.
+    mask: Cell<usize>,
+    /// When `bottom` gets here, the ring may be full: as of when `top` was last looked at.
+    full_at: Cell<usize>,
+    order: Order,
+    /// With fences, if the deque has a process fence.
+    patience: Patience,
     not_sync: PhantomData<Cell<()>>,
 }
 
@@ -37,12 +48,26 @@ impl<H: Handle> Worker<H> {
         if deque.shared.owned.swap(true, Ordering::Acquire) {
             return Err(AlreadyOwned);
         }
-        let slots = Cell::new(NonNull::from(deque.shared.storage.buffer().slots));
-        Ok(Self {
+        // Ordering: Relaxed, only the owner writes it: full, until the first push looks.
+        let full_at = Cell::new(deque.bottom.load(Ordering::Relaxed));
+        let worker = Self {
+            order: deque.shared.order,
             deque,
-            slots,
+            slots: Cell::new(NonNull::dangling()),
+            mask: Cell::new(0),
+            full_at,
+            patience: Patience::new(),
             not_sync: PhantomData,
-        })
+        };
+        worker.look_at_ring();
+        Ok(worker)
+    }
+
+    fn look_at_ring(&self) {
+        let slots = self.deque.shared.storage.buffer().slots;
+        debug_assert!(slots.is_empty() || slots.len().is_power_of_two());
+        self.slots.set(NonNull::from(slots).cast());
+        self.mask.set(position(slots.len().saturating_sub(1)));
     }
 
     /// The deque.
@@ -69,19 +94,18 @@ impl<H: Handle> Worker<H> {
         self.deque.is_empty()
     }
 
-    /// The slot of an index in the ring.
+    /// The slot of a position in the ring.
     #[inline]
-    fn slot(&self, index: usize) -> &SlotOf<H::Element> {
-        let slots = self.slots.get();
-        debug_assert!(slots.len().is_power_of_two());
-        // SAFETY: the ring is not empty (an index is asked for only when there is room for it or
-        // an element at it), the masked index is within it, and it lives as long as the deque.
-        unsafe {
-            slots
-                .cast::<SlotOf<H::Element>>()
-                .add(index & (slots.len() - 1))
-                .as_ref()
+    fn slot(&self, position: usize) -> &SlotOf<H::Element> {
+        const {
+            assert!(size_of::<SlotOf<H::Element>>().is_multiple_of(STEP));
         }
+        // In bytes at once: that is one instruction less than by way of the index.
+        let offset = (position & self.mask.get()) * (size_of::<SlotOf<H::Element>>() / STEP);
+        // SAFETY: the ring is not empty (a position is asked for only when there is room for it or
+        // an element at it), the masked position is that of a slot within it, and it lives as long
+        // as the deque.
+        unsafe { self.slots.get().byte_add(offset).as_ref() }
     }
 
     /// Adds an element.
@@ -89,18 +113,18 @@ impl<H: Handle> Worker<H> {
     /// # Errors
     /// Gives the element back if a deque of fixed capacity is full.
     #[inline]
-    pub fn try_push(&self, element: H::Element) -> Result<(), Full<H::Element>> {
+    pub fn try_push(&self, element: H::Element) -> Result<Pushed, Full<H::Element>> {
         // Ordering: Relaxed, only the owner writes it.
         let bottom = self.deque.bottom.load(Ordering::Relaxed);
-        if !self.has_room(bottom, 1) {
+        if bottom == self.full_at.get() && !self.has_room(bottom, 1) {
             return Err(Full(element));
         }
         self.slot(bottom).store(element.into_words());
-        self.publish(bottom.wrapping_add(1));
-        Ok(())
+        self.publish(bottom.wrapping_add(STEP));
+        Ok(Pushed { position: bottom })
     }
 
-    /// Makes the elements before the index `bottom` visible.
+    /// Makes the elements before the position `bottom` visible.
     #[inline]
     fn publish(&self, bottom: usize) {
         // Ordering: Release pairs with the thief's Acquire of `bottom` in `Stealer`: the thief
@@ -109,32 +133,33 @@ impl<H: Handle> Worker<H> {
         self.deque.bottom.store(bottom, Ordering::Release);
     }
 
-    /// Whether `count` more elements fit from the index `bottom` on; grows the ring if it may.
-    #[inline]
+    /// Whether `count` more elements fit from the position `bottom` on; grows the ring if it may.
+    #[cold]
     fn has_room(&self, bottom: usize, count: usize) -> bool {
-        // Ordering: Acquire pairs with the Release of `Deque::claim_top`: when we see an index
+        // Ordering: Acquire pairs with the Release of `AtomicTop::claim`: when we see a position
         // taken, its thief has read the slot that we are about to overwrite.
-        let top = self.deque.top.load(Ordering::Acquire);
+        let top = self.deque.top.load(Ordering::Acquire).position();
         let used = distance(top, bottom).unsigned_abs();
-        used + count <= self.slots.get().len() || self.grow(top, bottom, count)
+        while used + count > self.capacity() {
+            // SAFETY: 1. `self` is the owner.
+            if unsafe { self.deque.shared.storage.grow(top, bottom) }.is_none() {
+                return false;
+            }
+            self.look_at_ring();
+        }
+        self.full_at
+            .set(top.wrapping_add(position(self.capacity())));
+        true
     }
 
-    #[cold]
-    fn grow(&self, top: usize, bottom: usize, count: usize) -> bool {
-        while distance(top, bottom).unsigned_abs() + count > self.slots.get().len() {
-            // SAFETY: 1. `self` is the owner.
-            let Some(buffer) = (unsafe { self.deque.shared.storage.grow(top, bottom) }) else {
-                return false;
-            };
-            self.slots.set(NonNull::from(buffer.slots));
-        }
-        true
+    fn capacity(&self) -> usize {
+        self.deque.shared.storage.buffer().slots.len()
     }
 
     /// Takes the newest element (LIFO) or the oldest (FIFO).
     #[inline]
     pub fn pop(&self) -> Option<H::Element> {
-        match self.deque.shared.order {
+        match self.order {
             Order::Lifo => self.pop_newest(),
             Order::Fifo => self.pop_oldest(),
         }
@@ -146,35 +171,103 @@ impl<H: Handle> Worker<H> {
         // Ordering: Relaxed. Only the owner writes `bottom`; and `top` only grows, so an old
         // value that says "empty" is right. Saying it here spares idle owners the fence.
         let end = deque.bottom.load(Ordering::Relaxed);
-        if distance(deque.top.load(Ordering::Relaxed), end) <= 0 {
+        if distance(deque.top.load(Ordering::Relaxed).position(), end) <= 0 {
             return None;
         }
-        let newest = end.wrapping_sub(1);
+        self.lower(end).then(|| {
+            let newest = end.wrapping_sub(STEP);
+            // SAFETY: 1. the slot holds what was pushed at this position; 2. `lower` says that it
+            // is ours.
+            unsafe { H::Element::from_words(self.slot(newest).load()) }
+        })
+    }
+
+    /// Takes the element before the position `end`, which is `bottom`, unless a thief does.
+    #[inline]
+    fn lower(&self, end: usize) -> bool {
+        let deque = &*self.deque;
+        let newest = end.wrapping_sub(STEP);
+        interruption_point();
         // Ordering: Release, as in `publish`: a thief may read this value too, and then sees the
         // elements before it.
         deque.bottom.store(newest, Ordering::Release);
+        // Ordering: orders the store above and the load below for a process fence of a thief, which
+        // comes before or after it (`ProcessFence`).
+        light_fence();
+        // Ordering: Relaxed, the fence orders it.
+        let mut top = deque.top.load(Ordering::Relaxed);
+        interruption_point();
+        if !top.is_biased() {
+            top = self.top_after_fence();
+        }
+        // Thieves take only from below `bottom`, or lose the compare-exchange.
+        distance(top.position(), newest) > 0 || self.take_last(top, end)
+    }
+
+    /// `top` after a full fence.
+    #[inline]
+    fn top_after_fence(&self) -> Top {
+        let deque = &*self.deque;
         // Ordering: pairs with the thief's fence in `Stealer`. Of two fences one comes first: if
         // ours, the thief sees the lower bottom and leaves the element alone; if the thief's, we
         // see every top that it saw and so count the elements right. With less, both could take
-        // the same element: the store and the load below may otherwise change places.
+        // the same element: the store of `bottom` and the load below may otherwise change places.
         full_fence();
         // Ordering: Relaxed, the fence orders it.
         let top = deque.top.load(Ordering::Relaxed);
-        let older = distance(top, newest);
-        if older > 0 {
-            // SAFETY: 1. the slot holds what was pushed at this index; 2. thieves take only from
-            // below `bottom`, or lose the compare-exchange, and the owner took it just now.
-            return Some(unsafe { H::Element::from_words(self.slot(newest).load()) });
+        if self.patience.is_over(top.position(), deque.shared.fence) && top.mode() == Mode::Fenced {
+            // If it fails, a thief was here: patience begins anew.
+            let _ = deque.top.bias(top);
         }
-        let taken = if older == 0 && deque.claim_top(top, 1) {
-            // SAFETY: 1. as above; 2. it was the last element, and winning `top` makes it ours.
-            Some(unsafe { H::Element::from_words(self.slot(newest).load()) })
-        } else {
-            None
-        };
+        top
+    }
+
+    /// As after many pops with a fence.
+    #[cfg(test)]
+    pub(super) fn bias(&self) {
+        let top = self.deque.top.load(Ordering::Relaxed);
+        assert!(self.deque.top.bias(top));
+    }
+
+    /// Takes the last element, before the position `end`, if `top` is there and a thief is not
+    /// faster; then there is none, and `bottom` goes back to `end`.
+    #[cold]
+    fn take_last(&self, mut top: Top, end: usize) -> bool {
+        let deque = &*self.deque;
+        let newest = end.wrapping_sub(STEP);
+        let mut won = false;
+        while !won && top.position() == newest {
+            match deque.top.claim(top, 1) {
+                Ok(()) => won = true,
+                // A thief was faster, and its `top` ends the loop; or the mode has changed.
+                Err(now) => top = now,
+            }
+        }
+        self.patience.follow(end);
         // Ordering: Release, as in `publish`.
         deque.bottom.store(end, Ordering::Release);
-        taken
+        won
+    }
+
+    /// Takes back an element that was pushed, if it is the newest, without reading it.
+    ///
+    /// Nobody but the owner can have pushed or popped since, so it is the newest, or was, unless
+    /// the owner did. Only from a LIFO deque: from a FIFO one it is `NotNewest`.
+    #[inline]
+    pub fn take_back(&self, pushed: Pushed) -> TakeBack
+    where
+        H::Element: Copy,
+    {
+        let end = pushed.position.wrapping_add(STEP);
+        // Ordering: Relaxed, only the owner writes it.
+        if self.deque.bottom.load(Ordering::Relaxed) != end || self.order == Order::Fifo {
+            return TakeBack::NotNewest;
+        }
+        if self.lower(end) {
+            TakeBack::Taken
+        } else {
+            TakeBack::Stolen
+        }
     }
 
     fn pop_oldest(&self) -> Option<H::Element> {
@@ -185,12 +278,12 @@ impl<H: Handle> Worker<H> {
             // Ordering: Relaxed, the compare-exchange confirms it. No fence: a FIFO owner takes
             // elements by moving `top`, as thieves do, and never lowers `bottom`.
             let top = deque.top.load(Ordering::Relaxed);
-            if distance(top, bottom) <= 0 {
+            if distance(top.position(), bottom) <= 0 {
                 return None;
             }
-            let words = self.slot(top).load();
-            if deque.claim_top(top, 1) {
-                // SAFETY: 1. the words were read while `top` stood at their index; 2. moving
+            let words = self.slot(top.position()).load();
+            if deque.top.claim(top, 1).is_ok() {
+                // SAFETY: 1. the words were read while `top` stood at their position; 2. moving
                 // `top` makes them ours.
                 return Some(unsafe { H::Element::from_words(words) });
             }
@@ -251,6 +344,23 @@ impl<H: Handle> fmt::Debug for Worker<H> {
     }
 }
 
+/// Where an element was put. From [`Worker::try_push`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pushed {
+    position: usize,
+}
+
+/// What came of [`Worker::take_back`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakeBack {
+    /// The element is the caller's again.
+    Taken,
+    /// A thief has it. The deque is empty: thieves take the oldest.
+    Stolen,
+    /// The owner has pushed others since, which are newer, or has popped it.
+    NotNewest,
+}
+
 /// Free slots beyond `bottom`, which a batch steal fills before it knows whether the elements are
 /// its own.
 pub(super) struct Reserved<'a, H: Handle> {
@@ -264,7 +374,7 @@ impl<H: Handle> Reserved<'_, H> {
     pub(super) fn write(&self, offset: usize, words: <H::Element as Element>::Words) {
         debug_assert!(offset < self.room);
         self.worker
-            .slot(self.bottom.wrapping_add(offset))
+            .slot(self.bottom.wrapping_add(offset * STEP))
             .store(words);
     }
 
@@ -274,7 +384,7 @@ impl<H: Handle> Reserved<'_, H> {
     /// 1. They were written, and their words now belong to this deque alone.
     pub(super) unsafe fn publish(self, count: usize) {
         debug_assert!(count <= self.room);
-        self.worker.publish(self.bottom.wrapping_add(count));
+        self.worker.publish(self.bottom.wrapping_add(count * STEP));
     }
 }
 

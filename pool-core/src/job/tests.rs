@@ -18,7 +18,7 @@ fn a_job_reference_survives_being_words() {
     let result = unsafe {
         let words = job.as_job_ref().into_words();
         let reference = JobRef::from_words(words);
-        assert!(reference.refers_to(&raw const job));
+        assert!(reference.refers_to((&raw const job).cast()));
         reference.execute();
         job.into_result()
     };

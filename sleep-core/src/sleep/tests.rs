@@ -113,7 +113,7 @@ mod threads {
         let mut idle = sleep.start_looking(sleep.worker(0).unwrap());
         for _ in 0..5 {
             sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
-            sleep.new_internal_jobs(1, true);
+            sleep.new_internal_jobs(1, || true);
             sleep.no_work_found(&mut idle, &latch, || unreachable!("the JEC has changed"));
         }
         assert_eq!(sleep.counters().sleeping(), 0);

@@ -25,7 +25,9 @@ fn check<S: Storage<usize> + 'static>(
     model(move || {
         let deque = Arc::new(make());
         let worker = deque.worker().unwrap();
-        (0..prefilled).for_each(|element| worker.try_push(element).unwrap());
+        for element in 0..prefilled {
+            worker.try_push(element).unwrap();
+        }
         let thieves: Vec<_> = thieves
             .iter()
             .map(|&attempts| {
@@ -97,7 +99,7 @@ fn a_slot_is_not_overwritten_under_a_thief() {
         |worker| {
             let mut taken = pops(worker, 1);
             let pushed = match worker.try_push(2) {
-                Ok(()) => 1,
+                Ok(_) => 1,
                 Err(Full(element)) => {
                     taken.push(element);
                     1

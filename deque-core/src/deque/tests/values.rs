@@ -160,7 +160,7 @@ fn debug_shows_the_length() {
     worker.try_push(1).unwrap();
     assert_eq!(
         format!("{worker:?}"),
-        "Worker { deque: Deque { len: 1, order: Lifo, .. } }"
+        "Worker { deque: Deque { len: 1, order: Lifo, fence: Fenced, .. } }"
     );
 }
 

@@ -1,0 +1,82 @@
+//! Pops without a fence.
+
+use core::{cell::Cell, num::NonZeroU32};
+
+#[doc = include_str!("bias/README.md")]
+///
+/// # Safety
+/// 1. A call of [`fence_all`](Self::fence_all) and a [`compiler_fence`] on another thread that may
+///    own a deque with this fence are ordered as two sequentially consistent fences are: one of the
+///    two is before the other, and whatever its thread wrote before it is seen after the other.
+///
+/// [`compiler_fence`]: core::sync::atomic::compiler_fence
+pub unsafe trait ProcessFence: Sync {
+    /// Has every thread of the process take a fence, also the one that calls.
+    fn fence_all(&self);
+
+    /// How many pops' fences cost as much as one call of [`fence_all`](Self::fence_all), by what is
+    /// known of its price now. None if it cannot be called yet, or not any more for a while: then
+    /// owners go on with fences, and ask again much later.
+    ///
+    /// After it was Some once, `fence_all` may be called at any time.
+    fn price(&self) -> Option<NonZeroU32>;
+}
+
+/// After so many pops an owner asks again for a price that was not known.
+const UNKNOWN_PRICE: u32 = 10_000;
+
+/// How long the owner of a deque goes on with fences.
+///
+/// Ski rental: it takes fences until these, since the last steal, have cost as much as the process
+/// fence that taking none costs a thief later. Then whatever comes costs at most twice what the
+/// better choice would have.
+pub(super) struct Patience {
+    /// Pops until then; zero if it is not known.
+    left: Cell<u32>,
+    /// The position at which the last pop found `top`.
+    top: Cell<usize>,
+}
+
+impl Patience {
+    pub(super) const fn new() -> Self {
+        Self {
+            left: Cell::new(0),
+            top: Cell::new(0),
+        }
+    }
+
+    /// Notes a pop with a fence, and tells whether it was the last one that need have any.
+    #[inline]
+    pub(super) fn is_over(&self, top: usize, fence: Option<&dyn ProcessFence>) -> bool {
+        let left = self.left.get();
+        let is_stolen_from = self.top.replace(top) != top;
+        if left > 1 && !is_stolen_from {
+            self.left.set(left - 1);
+            return false;
+        }
+        self.begin_or_end(left == 1 && !is_stolen_from, fence)
+    }
+
+    #[cold]
+    fn begin_or_end(&self, ends: bool, fence: Option<&dyn ProcessFence>) -> bool {
+        let Some(fence) = fence else {
+            self.left.set(u32::MAX);
+            return false;
+        };
+        let price = fence.price();
+        if ends && price.is_some() {
+            self.left.set(0);
+            return true;
+        }
+        // Two at least, so that there is a pop between beginning and end.
+        let pops = price.map_or(UNKNOWN_PRICE, |price| price.get().max(2));
+        self.left.set(pops);
+        false
+    }
+
+    /// The owner itself has moved `top`.
+    #[inline]
+    pub(super) fn follow(&self, top: usize) {
+        self.top.set(top);
+    }
+}

@@ -1,0 +1,117 @@
+//! Owners that take no fence, and thieves that have them take one: no element is lost, none is
+//! taken twice.
+
+use ::loom::{model::Builder, sync::Arc, thread};
+use core::num::NonZeroU32;
+use std::vec::Vec;
+
+use super::*;
+use crate::interrupt;
+
+type Elements = Vec<usize>;
+type Biased = Deque<usize, Fixed<usize, 4>>;
+
+/// An interrupt that the owner takes at some point.
+struct Interrupts;
+
+// SAFETY: 1. the call waits until the owner has taken a fence, and takes one before and after.
+unsafe impl ProcessFence for Interrupts {
+    fn fence_all(&self) {
+        interrupt::fence_all();
+    }
+
+    fn price(&self) -> Option<NonZeroU32> {
+        NonZeroU32::new(2)
+    }
+}
+
+/// The owner of a biased deque runs `own` against so many thieves that steal once, or twice.
+fn check(
+    prefilled: usize,
+    thieves: &'static [usize],
+    own: impl Fn(&Worker<&Biased>) -> (usize, Elements) + Sync + Send + 'static,
+) {
+    let mut model = Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(move || {
+        interrupt::be_owner(thieves.len());
+        let deque = Deque::fixed(Order::Lifo).starting_at(usize::MAX);
+        let deque: Arc<Biased> = Arc::new(deque.with_process_fence(&Interrupts));
+        let worker = deque.worker().unwrap();
+        for element in 0..prefilled {
+            worker.try_push(element).unwrap();
+        }
+        worker.bias();
+        let handles: Vec<_> = thieves
+            .iter()
+            .enumerate()
+            .map(|(number, &attempts)| {
+                let deque = deque.clone();
+                thread::spawn(move || -> Elements {
+                    interrupt::be_thief(number);
+                    let steal = |_| deque.stealer().steal().success();
+                    (0..attempts).filter_map(steal).collect()
+                })
+            })
+            .collect();
+        let (pushed, mut taken) = own(&worker);
+        interrupt::retire();
+        for handle in handles {
+            taken.extend(handle.join().unwrap());
+        }
+        taken.extend(core::iter::from_fn(|| worker.pop()));
+        taken.sort_unstable();
+        assert_eq!(taken, (0..prefilled + pushed).collect::<Elements>());
+    });
+}
+
+fn pops(worker: &Worker<&Biased>, count: usize) -> Elements {
+    (0..count).filter_map(|_| worker.pop()).collect()
+}
+
+#[test]
+fn biased_pops_against_a_steal() {
+    check(2, &[1], |worker| (0, pops(worker, 2)));
+}
+
+#[test]
+fn the_last_element_against_a_revocation() {
+    check(1, &[1], |worker| (0, pops(worker, 1)));
+}
+
+#[test]
+fn two_thieves_revoke() {
+    check(2, &[1, 2], |worker| (0, pops(worker, 1)));
+}
+
+#[test]
+fn pops_after_a_revocation() {
+    check(3, &[1], |worker| (0, pops(worker, 2)));
+}
+
+/// The owner takes no fence, then takes them, and then takes none again.
+#[test]
+fn biased_anew_against_steals() {
+    check(3, &[1], |worker| {
+        let mut taken = pops(worker, 1);
+        let top = worker.deque().top.load(super::super::Ordering::Relaxed);
+        if top.mode() == top::Mode::Fenced {
+            let _ = worker.deque().top.bias(top);
+        }
+        taken.extend(pops(worker, 2));
+        (0, taken)
+    });
+}
+
+#[test]
+fn push_and_take_back_against_a_steal() {
+    check(1, &[2], |worker| {
+        let pushed = worker.try_push(1).unwrap();
+        let taken = match worker.take_back(pushed) {
+            TakeBack::Taken => Vec::from([1]),
+            TakeBack::Stolen => Vec::new(),
+            TakeBack::NotNewest => unreachable!("nobody has pushed or popped"),
+        };
+        (1, taken)
+    });
+}

@@ -1,0 +1,156 @@
+//! The word at the thieves' end: an index, and who brings the fence.
+
+use core::fmt;
+
+use crate::primitive::{AtomicUsize, Ordering};
+
+/// From one position to the next. A position is an index with two zero bits below, so that it can
+/// be compared with a [`Top`].
+pub(super) const STEP: usize = 4;
+
+/// The position of an index.
+#[inline]
+pub(super) const fn position(index: usize) -> usize {
+    index.wrapping_mul(STEP)
+}
+
+/// The index of a position, without the bits that position has no room for.
+#[inline]
+pub(super) const fn index(position: usize) -> usize {
+    position / STEP
+}
+
+/// How many elements there are from one position to another, across the wrap-around.
+#[inline]
+pub(super) const fn distance(from: usize, to: usize) -> isize {
+    to.wrapping_sub(from).cast_signed() / STEP.cast_signed()
+}
+
+/// The owner takes a fence in each pop, and thieves take one.
+const FENCED: usize = 0;
+/// The owner takes none; a thief has it take one, see `bias`.
+const BIASED: usize = 1;
+/// A thief is on the way from biased to fenced: the owner takes fences, if it has seen this.
+const REVOKING: usize = 2;
+const MODE: usize = STEP - 1;
+
+/// Who brings the fence between the owner and its thieves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Fenced,
+    Biased,
+    Revoking,
+}
+
+/// The position of the oldest element, and the mode.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Top(usize);
+
+impl Top {
+    #[inline]
+    pub(super) const fn position(self) -> usize {
+        self.0 & !MODE
+    }
+
+    #[inline]
+    pub(super) const fn is_biased(self) -> bool {
+        self.0 & BIASED != 0
+    }
+
+    pub(super) const fn mode(self) -> Mode {
+        match self.0 & MODE {
+            FENCED => Mode::Fenced,
+            BIASED => Mode::Biased,
+            _ => Mode::Revoking,
+        }
+    }
+
+    /// The same position, with fences.
+    pub(super) const fn fenced(self) -> Self {
+        Self(self.position() | FENCED)
+    }
+
+    /// So many elements further, in the same mode.
+    #[inline]
+    const fn after(self, count: usize) -> Self {
+        Self(self.0.wrapping_add(count * STEP))
+    }
+}
+
+impl fmt::Debug for Top {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", index(self.position()), self.mode())
+    }
+}
+
+/// Where the [`Top`] is kept.
+pub(super) struct AtomicTop(AtomicUsize);
+
+impl AtomicTop {
+    const_unless_loom! {
+        pub(super) fn new() -> Self {
+            Self(AtomicUsize::new(FENCED))
+        }
+    }
+
+    #[inline]
+    pub(super) fn load(&self, ordering: Ordering) -> Top {
+        Top(self.0.load(ordering))
+    }
+
+    /// Only for one who has the deque for itself.
+    pub(super) fn start_at(&self, index: usize) {
+        // Ordering: Relaxed, nobody else has the deque.
+        self.0.store(position(index) | FENCED, Ordering::Relaxed);
+    }
+
+    /// Takes the oldest elements by moving on from what the caller has read, on whose strength it
+    /// has copied the words of `count` elements.
+    ///
+    /// # Errors
+    /// What is there instead, if another was faster or the mode has changed.
+    #[inline]
+    pub(super) fn claim(&self, top: Top, count: usize) -> Result<(), Top> {
+        // Ordering: Release keeps the reads of the slots before this exchange: the owner that
+        // reads the new top (Acquire, in `Worker::try_push`) may overwrite them. Relaxed would
+        // let a thief win with words of a later element. Acquire would add nothing: what the
+        // words refer to came with `bottom`. Not SeqCst: the fences decide what `top` and
+        // `bottom` each side sees, and this exchange acts on `top` alone.
+        let claimed = top.after(count);
+        let exchange =
+            self.0
+                .compare_exchange(top.0, claimed.0, Ordering::Release, Ordering::Relaxed);
+        exchange.map(drop).map_err(Top)
+    }
+
+    /// Biased to revoking. Whoever gets true, and nobody else, must [end](Self::end_revocation) it.
+    pub(super) fn begin_revocation(&self, top: Top) -> bool {
+        debug_assert_eq!(top.mode(), Mode::Biased);
+        let revoking = top.position() | REVOKING;
+        // Ordering: Relaxed; the process fence that follows orders it before all that the owner
+        // does from then on.
+        self.0
+            .compare_exchange(top.0, revoking, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// Revoking to fenced, wherever the position is by now. Only by the thief that began it.
+    pub(super) fn end_revocation(&self) {
+        // Ordering: Release hands on the process fence to thieves that find the mode (Acquire in
+        // `Stealer::look`): they rely on it as if they had called it.
+        let before = Top(self.0.fetch_sub(REVOKING - FENCED, Ordering::Release));
+        debug_assert_eq!(before.mode(), Mode::Revoking);
+    }
+
+    /// Fenced to biased. Only by the owner.
+    pub(super) fn bias(&self, top: Top) -> bool {
+        debug_assert_eq!(top.mode(), Mode::Fenced);
+        let biased = top.position() | BIASED;
+        // Ordering: Release hands on the owner's pops to thieves that find this or a later mode
+        // (Acquire in `Stealer::look`): they need no fence to see the `bottom` of those. That it
+        // reads the newest value tells the owner every position until now, see `bias`.
+        self.0
+            .compare_exchange(top.0, biased, Ordering::Release, Ordering::Relaxed)
+            .is_ok()
+    }
+}

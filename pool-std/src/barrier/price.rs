@@ -1,0 +1,73 @@
+//! What a barrier by the system costs, in fences of one's own.
+
+use std::{
+    num::NonZeroU32,
+    sync::atomic::{AtomicU32, Ordering, fence},
+    time::{Duration, Instant},
+};
+
+use super::system;
+
+/// Nanoseconds for a barrier, as the last ones took: a moving average, since the price depends on
+/// how many processors are busy just then.
+static BARRIER: AtomicU32 = AtomicU32::new(1_000);
+/// Picoseconds for a fence.
+static FENCE: AtomicU32 = AtomicU32::new(5_000);
+
+/// A barrier that took longer was interrupted.
+const MOST: Duration = Duration::from_micros(100);
+
+/// Measures both. Once.
+pub(super) fn measure() {
+    const FENCES: u32 = 500;
+    const BARRIERS: u32 = 4;
+    let start = Instant::now();
+    for _ in 0..FENCES {
+        fence(Ordering::SeqCst);
+    }
+    let picoseconds = start.elapsed().min(MOST).as_nanos() * 1_000 / u128::from(FENCES);
+    // Ordering: Relaxed here and below, estimates that stand alone.
+    FENCE.store(
+        u32::try_from(picoseconds)
+            .expect("no more than `MOST`")
+            .max(100),
+        Ordering::Relaxed,
+    );
+    for _ in 0..BARRIERS {
+        timed(system::barrier);
+    }
+}
+
+/// Runs a barrier and learns from how long it takes.
+pub(super) fn timed(barrier: impl FnOnce()) {
+    let start = Instant::now();
+    barrier();
+    let last = u32::try_from(start.elapsed().min(MOST).as_nanos()).expect("no more than `MOST`");
+    let before = BARRIER.load(Ordering::Relaxed);
+    BARRIER.store(before - before / 4 + last / 4, Ordering::Relaxed);
+}
+
+/// How many fences cost as much as a barrier.
+pub(super) fn in_fences() -> NonZeroU32 {
+    let barrier = u64::from(BARRIER.load(Ordering::Relaxed)) * 1_000;
+    let fences = barrier / u64::from(FENCE.load(Ordering::Relaxed));
+    NonZeroU32::new(u32::try_from(fences).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_price_follows_what_barriers_take() {
+        measure();
+        for _ in 0..50 {
+            timed(|| std::thread::sleep(Duration::from_millis(1)));
+        }
+        let dear = in_fences();
+        for _ in 0..50 {
+            timed(|| {});
+        }
+        assert!(in_fences() < dear, "{} after {dear}", in_fences());
+    }
+}

@@ -1,0 +1,41 @@
+//! What the system offers.
+
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+pub(super) use membarrier::{answers_at_once, barrier, register};
+#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
+pub(super) use nothing::{answers_at_once, barrier, register};
+
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+mod membarrier {
+    use std::os::unix::fs::MetadataExt;
+
+    use rustix::thread::{MembarrierCommand, membarrier};
+
+    pub(crate) fn register() -> bool {
+        membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
+    }
+
+    pub(crate) fn barrier() {
+        membarrier(MembarrierCommand::PrivateExpedited)
+            .expect("a process that has registered may have a barrier");
+    }
+
+    /// Whether this is the only thread: else the kernel waits until all processors have scheduled.
+    pub(crate) fn answers_at_once() -> bool {
+        // The directory has a link for each thread, one for itself and one for its parent.
+        std::fs::metadata("/proc/self/task").is_ok_and(|threads| threads.nlink() <= 3)
+    }
+}
+
+#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
+mod nothing {
+    pub(crate) fn register() -> bool {
+        false
+    }
+
+    pub(crate) fn barrier() {}
+
+    pub(crate) fn answers_at_once() -> bool {
+        true
+    }
+}
