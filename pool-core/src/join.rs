@@ -1,6 +1,6 @@
 //! Fork and join: two closures, potentially at the same time.
 
-use deque_core::{Pushed, TakeBack};
+use deque_core::TakeBack;
 use sleep_core::CoreLatch;
 
 use crate::{
@@ -32,19 +32,26 @@ impl<P: Platform> WorkerThread<P> {
         let job_b = StackJob::<P, _, _, _>::new(b, SpinLatch::new(self));
         // SAFETY: `as_job_ref`: 1. this frame is not left until the latch is set or the job was taken
         // back. `push`: 1. the reference is used for this alone.
-        let pushed = unsafe { self.push(job_b.as_job_ref()) }.ok();
+        let Ok(pushed) = (unsafe { self.push(job_b.as_job_ref()) }) else {
+            return self.join_in_turn(a, &job_b, migrated);
+        };
 
         let result_a = match P::catch_unwind(|| a(migrated)) {
             Ok(result) => result,
-            Err(panic) => self.join_after_panic(&job_b, pushed.is_some(), panic),
+            Err(panic) => self.join_after_panic(&job_b, panic),
         };
 
-        let is_ours = match pushed {
-            Some(pushed) => self.take_back(&job_b, pushed),
-            None => true,
-        };
+        let latch = job_b.latch().core();
+        // If the job has not been run, nobody on this thread has popped it: who did would still be
+        // running it, further down the stack, and we would not be here. So nothing else is in its
+        // place.
+        let is_ours = !latch.probe()
+            && match self.own().take_back(pushed) {
+                TakeBack::Taken => true,
+                answer => self.take_back_later(answer, (&raw const job_b).cast(), latch),
+            };
         if is_ours {
-            // SAFETY: 1. it never was in a queue, or we have just taken it out.
+            // SAFETY: 1. we have just taken it out.
             (result_a, unsafe { job_b.run_inline(migrated) })
         } else {
             // SAFETY: 1. the latch is set; 2. we are the only one who waits.
@@ -52,34 +59,40 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Takes back a job that was pushed, or waits until it has been run: then false.
-    #[inline]
-    fn take_back<B, RB>(&self, job: &StackJob<P, SpinLatch<P>, B, RB>, pushed: Pushed) -> bool
+    /// The deque is full.
+    #[cold]
+    #[inline(never)]
+    fn join_in_turn<A, B, RA, RB>(
+        &self,
+        a: A,
+        job_b: &StackJob<P, SpinLatch<P>, B, RB>,
+        migrated: bool,
+    ) -> (RA, RB)
     where
+        A: FnOnce(bool) -> RA,
         B: FnOnce(bool) -> RB + Send,
         RB: Send,
     {
-        let latch = job.latch().core();
-        if latch.probe() {
-            return false;
-        }
-        // It has not been run, so if we have popped it ourselves we still run it, further down the
-        // stack, and would not be here. So nothing else is in its place.
-        match self.own().take_back(pushed) {
-            TakeBack::Taken => true,
-            TakeBack::Stolen => {
-                self.wait_until(latch);
-                false
-            }
-            TakeBack::NotNewest => {
-                self.take_back_from_below(core::ptr::from_ref(job).cast(), latch)
+        match P::catch_unwind(|| a(migrated)) {
+            // SAFETY: 1. it never was in a queue.
+            Ok(result_a) => (result_a, unsafe { job_b.run_inline(migrated) }),
+            Err(panic) => {
+                // SAFETY: the closure was neither run nor queued.
+                unsafe { job_b.drop_closure() };
+                P::resume_unwind(panic)
             }
         }
     }
 
-    /// As `take_back`, when other jobs were pushed since and must be run first.
+    /// A job that was pushed is stolen, or others were pushed since, which must be run first. False
+    /// when it has been run; true if it was taken back.
     #[cold]
-    fn take_back_from_below(&self, wanted: *const (), latch: &CoreLatch) -> bool {
+    #[inline(never)]
+    fn take_back_later(&self, answer: TakeBack, wanted: *const (), latch: &CoreLatch) -> bool {
+        if answer == TakeBack::Stolen {
+            self.wait_until(latch);
+            return false;
+        }
         while !latch.probe() {
             match self.take_local_job() {
                 Some(job) if job.refers_to(wanted) => return true,
@@ -97,23 +110,17 @@ impl<P: Platform> WorkerThread<P> {
     fn join_after_panic<B, RB>(
         &self,
         job_b: &StackJob<P, SpinLatch<P>, B, RB>,
-        queued: bool,
         panic: P::Panic,
     ) -> !
     where
         B: FnOnce(bool) -> RB + Send,
         RB: Send,
     {
-        if queued {
-            self.wait_until(job_b.latch().core());
-            // The first panic counts; what `b` gave is dropped, its own panic included.
-            // SAFETY: 1. the latch is set; 2. the caller does not ask for the result any more.
-            if let Err(second) = P::catch_unwind(|| drop(unsafe { job_b.into_result() })) {
-                discard_panic::<P>(second);
-            }
-        } else {
-            // SAFETY: the closure was neither run nor queued.
-            unsafe { job_b.drop_closure() };
+        self.wait_until(job_b.latch().core());
+        // The first panic counts; what `b` gave is dropped, its own panic included.
+        // SAFETY: 1. the latch is set; 2. the caller does not ask for the result any more.
+        if let Err(second) = P::catch_unwind(|| drop(unsafe { job_b.into_result() })) {
+            discard_panic::<P>(second);
         }
         P::resume_unwind(panic)
     }

@@ -195,13 +195,23 @@ impl<H: Handle> Worker<H> {
         // comes before or after it (`ProcessFence`).
         light_fence();
         // Ordering: Relaxed, the fence orders it.
-        let mut top = deque.top.load(Ordering::Relaxed);
+        let top = deque.top.load(Ordering::Relaxed);
         interruption_point();
+        // Thieves take only from below `bottom`, or lose the compare-exchange.
+        if top.is_biased() && distance(top.position(), newest) > 0 {
+            return true;
+        }
+        self.settle(top, end)
+    }
+
+    /// What is left to do if a fence is needed, or the element is the last one.
+    #[cold]
+    #[inline(never)]
+    fn settle(&self, mut top: Top, end: usize) -> bool {
         if !top.is_biased() {
             top = self.top_after_fence();
         }
-        // Thieves take only from below `bottom`, or lose the compare-exchange.
-        distance(top.position(), newest) > 0 || self.take_last(top, end)
+        distance(top.position(), end) > 1 || self.take_last(top, end)
     }
 
     /// `top` after a full fence.
@@ -223,7 +233,7 @@ impl<H: Handle> Worker<H> {
     }
 
     /// As after many pops with a fence.
-    #[cfg(test)]
+    #[cfg(all(test, loom))]
     pub(super) fn bias(&self) {
         let top = self.deque.top.load(Ordering::Relaxed);
         assert!(self.deque.top.bias(top));
@@ -231,7 +241,6 @@ impl<H: Handle> Worker<H> {
 
     /// Takes the last element, before the position `end`, if `top` is there and a thief is not
     /// faster; then there is none, and `bottom` goes back to `end`.
-    #[cold]
     fn take_last(&self, mut top: Top, end: usize) -> bool {
         let deque = &*self.deque;
         let newest = end.wrapping_sub(STEP);
