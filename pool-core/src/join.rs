@@ -1,6 +1,6 @@
 //! Fork and join: two closures, potentially at the same time.
 
-use deque_core::TakeBack;
+use deque_core::{Pushed, TakeBack};
 use sleep_core::CoreLatch;
 
 use crate::{
@@ -9,6 +9,9 @@ use crate::{
     platform::Platform,
     worker::WorkerThread,
 };
+
+/// The second closure of a join.
+type JoinJob<P, B, RB> = StackJob<P, SpinLatch<P>, B, RB>;
 
 impl<P: Platform> WorkerThread<P> {
     /// Runs both closures, potentially in parallel, and returns both results.
@@ -30,17 +33,36 @@ impl<P: Platform> WorkerThread<P> {
         RB: Send,
     {
         let job_b = StackJob::<P, _, _, _>::new(b, SpinLatch::new(self));
-        // SAFETY: `as_job_ref`: 1. this frame is not left until the latch is set or the job was taken
-        // back. `push`: 1. the reference is used for this alone.
-        let Ok(pushed) = (unsafe { self.push(job_b.as_job_ref()) }) else {
-            return self.join_in_turn(a, &job_b, migrated);
-        };
+        // SAFETY: 1. this frame is not left until the latch is set or the job was taken back.
+        let job_ref = unsafe { job_b.as_job_ref() };
+        // One path of few registers: whatever is seldom needed goes on elsewhere to the end, so that
+        // this frame need not save anything for it.
+        match self.own().push_if_room(job_ref) {
+            Some(pushed) if self.registry().sleep().all_are_awake() => {
+                self.join_pushed(a, &job_b, pushed, migrated)
+            }
+            pushed => self.join_slowly(a, &job_b, pushed, migrated),
+        }
+    }
 
+    /// Runs `a`, and then `b` too unless it is stolen.
+    #[inline]
+    fn join_pushed<A, B, RA, RB>(
+        &self,
+        a: A,
+        job_b: &JoinJob<P, B, RB>,
+        pushed: Pushed,
+        migrated: bool,
+    ) -> (RA, RB)
+    where
+        A: FnOnce(bool) -> RA,
+        B: FnOnce(bool) -> RB + Send,
+        RB: Send,
+    {
         let result_a = match P::catch_unwind(|| a(migrated)) {
             Ok(result) => result,
-            Err(panic) => self.join_after_panic(&job_b, panic),
+            Err(panic) => self.join_after_panic(job_b, panic),
         };
-
         let latch = job_b.latch().core();
         // If the job has not been run, nobody on this thread has popped it: who did would still be
         // running it, further down the stack, and we would not be here. So nothing else is in its
@@ -48,7 +70,7 @@ impl<P: Platform> WorkerThread<P> {
         let is_ours = !latch.probe()
             && match self.own().take_back(pushed) {
                 TakeBack::Taken => true,
-                answer => self.take_back_later(answer, (&raw const job_b).cast(), latch),
+                answer => self.take_back_later(answer, core::ptr::from_ref(job_b).cast(), latch),
             };
         if is_ours {
             // SAFETY: 1. we have just taken it out.
@@ -59,13 +81,14 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// The deque is full.
+    /// The ring may be full, or somebody sleeps.
     #[cold]
     #[inline(never)]
-    fn join_in_turn<A, B, RA, RB>(
+    fn join_slowly<A, B, RA, RB>(
         &self,
         a: A,
-        job_b: &StackJob<P, SpinLatch<P>, B, RB>,
+        job_b: &JoinJob<P, B, RB>,
+        pushed: Option<Pushed>,
         migrated: bool,
     ) -> (RA, RB)
     where
@@ -73,6 +96,12 @@ impl<P: Platform> WorkerThread<P> {
         B: FnOnce(bool) -> RB + Send,
         RB: Send,
     {
+        // SAFETY: 1. as in `join_context`.
+        let job_ref = unsafe { job_b.as_job_ref() };
+        if let Some(pushed) = pushed.or_else(|| self.own().try_push(job_ref).ok()) {
+            self.announce_job();
+            return self.join_pushed(a, job_b, pushed, migrated);
+        }
         match P::catch_unwind(|| a(migrated)) {
             // SAFETY: 1. it never was in a queue.
             Ok(result_a) => (result_a, unsafe { job_b.run_inline(migrated) }),
@@ -107,11 +136,7 @@ impl<P: Platform> WorkerThread<P> {
     /// `a` panicked. `b` may be running and borrow from the caller's frame, so the frame must
     /// stay until `b` has ended.
     #[cold]
-    fn join_after_panic<B, RB>(
-        &self,
-        job_b: &StackJob<P, SpinLatch<P>, B, RB>,
-        panic: P::Panic,
-    ) -> !
+    fn join_after_panic<B, RB>(&self, job_b: &JoinJob<P, B, RB>, panic: P::Panic) -> !
     where
         B: FnOnce(bool) -> RB + Send,
         RB: Send,

@@ -8,7 +8,7 @@ use core::{
     ptr,
 };
 
-use deque_core::{Deque, Pushed, Worker};
+use deque_core::{Deque, Worker};
 use sleep_core::{CoreLatch, WorkerIndex};
 
 use crate::{
@@ -187,6 +187,7 @@ impl<P: Platform> WorkerThread<P> {
         &self.progress
     }
 
+    #[inline]
     pub(crate) fn own(&self) -> &Worker<&'static Deque<JobRef, P::Storage>> {
         &self.own
     }
@@ -208,12 +209,18 @@ impl<P: Platform> WorkerThread<P> {
     /// # Safety
     /// 1. As for [`JobRef::execute`].
     #[inline]
-    pub unsafe fn push(&self, job: JobRef) -> Result<Pushed, JobRef> {
-        let pushed = self.own.try_push(job).map_err(|full| full.0)?;
+    pub unsafe fn push(&self, job: JobRef) -> Result<(), JobRef> {
+        self.own.try_push(job).map_err(|full| full.0)?;
+        self.announce_job();
+        Ok(())
+    }
+
+    /// Wakes a thief, if need be, for a job that was pushed.
+    #[inline]
+    pub(crate) fn announce_job(&self) {
         self.registry()
             .sleep()
             .new_internal_jobs(1, || self.own.len() <= 1);
-        Ok(pushed)
     }
 
     /// Queues a job on this worker's deque, or runs it at once if that is full. No sleeping worker

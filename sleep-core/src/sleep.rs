@@ -305,6 +305,14 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Sleep<P, S, W> {
         self.new_internal_jobs(count, || queue_was_empty);
     }
 
+    /// Whether nobody sleeps or is about to: then new jobs of a worker's own need not be announced.
+    /// One load.
+    #[inline]
+    #[must_use]
+    pub fn all_are_awake(&self) -> bool {
+        self.counters.all_are_awake()
+    }
+
     /// Jobs were queued by a worker of the pool on its own queue.
     ///
     /// As [`new_injected_jobs`](Self::new_injected_jobs) without the fence. In a rare race a
@@ -315,7 +323,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Sleep<P, S, W> {
     /// While nobody is sleepy or asleep, this is one load, and `queue_was_empty` is not asked.
     #[inline]
     pub fn new_internal_jobs(&self, count: usize, queue_was_empty: impl FnOnce() -> bool) {
-        if !self.counters.all_are_awake() {
+        if !self.all_are_awake() {
             self.new_jobs_while_some_sleep(count, queue_was_empty());
         }
     }

@@ -119,9 +119,27 @@ impl<H: Handle> Worker<H> {
         if bottom == self.full_at.get() && !self.has_room(bottom, 1) {
             return Err(Full(element));
         }
+        Ok(self.put(bottom, element))
+    }
+
+    /// Adds an element if that takes no look at the thieves' end and no growth, as is the case but
+    /// once in a while.
+    #[inline]
+    pub fn push_if_room(&self, element: H::Element) -> Option<Pushed>
+    where
+        H::Element: Copy,
+    {
+        // Ordering: Relaxed, only the owner writes it.
+        let bottom = self.deque.bottom.load(Ordering::Relaxed);
+        (bottom != self.full_at.get()).then(|| self.put(bottom, element))
+    }
+
+    /// Adds an element at `bottom`, where there is room.
+    #[inline]
+    fn put(&self, bottom: usize, element: H::Element) -> Pushed {
         self.slot(bottom).store(element.into_words());
         self.publish(bottom.wrapping_add(STEP));
-        Ok(Pushed { position: bottom })
+        Pushed { position: bottom }
     }
 
     /// Makes the elements before the position `bottom` visible.
