@@ -8,7 +8,7 @@ use core::{
 
 use deque_core::Element;
 
-use crate::{latch::Latch, platform::Platform};
+use crate::{latch::Latch, platform::Platform, worker::WorkerThread};
 
 #[cfg(test)]
 mod tests;
@@ -93,6 +93,46 @@ unsafe impl Element for JobRef {
     }
 }
 
+/// By whom a closure is run.
+pub struct RunBy<'w, P: Platform> {
+    /// If that is known.
+    worker: Option<&'w WorkerThread<P>>,
+    migrated: bool,
+}
+
+impl<'w, P: Platform> RunBy<'w, P> {
+    const THIEF: Self = Self {
+        worker: None,
+        migrated: true,
+    };
+
+    /// By this worker, after having come from outside or not.
+    #[inline]
+    pub(crate) fn worker_itself(worker: &'w WorkerThread<P>, migrated: bool) -> Self {
+        Self {
+            worker: Some(worker),
+            migrated,
+        }
+    }
+
+    /// Whether it is another thread than that which had the closure.
+    #[inline]
+    pub fn migrated(&self) -> bool {
+        self.migrated
+    }
+
+    /// The worker.
+    #[inline]
+    pub fn worker(&self) -> &'w WorkerThread<P> {
+        match self.worker {
+            Some(worker) => worker,
+            // SAFETY: only workers run jobs, and a thread's worker lives as long as the thread is
+            // one.
+            None => unsafe { P::current().as_ref() }.expect("jobs run on workers"),
+        }
+    }
+}
+
 /// A job on the stack of the thread that waits for it.
 pub struct StackJob<P: Platform, L, F, R> {
     latch: L,
@@ -106,11 +146,10 @@ impl<P, L, F, R> StackJob<P, L, F, R>
 where
     P: Platform,
     L: Latch,
-    F: FnOnce(bool) -> R + Send,
+    F: FnOnce(RunBy<'_, P>) -> R + Send,
     R: Send,
 {
-    /// A job that sets `latch` when it has been run. The closure is told whether it migrated to
-    /// another thread.
+    /// A job that sets `latch` when it has been run.
     ///
     /// If the job is never run, the closure is not dropped.
     #[inline]
@@ -144,10 +183,10 @@ where
     /// # Safety
     /// 1. The job has not been run and is in no queue any more.
     #[inline]
-    pub unsafe fn run_inline(&self, migrated: bool) -> R {
+    pub unsafe fn run_inline(&self, by: RunBy<'_, P>) -> R {
         // SAFETY: by obligation 1 nobody else uses or has used the closure.
         let closure = unsafe { ManuallyDrop::take(&mut *self.closure.get()) };
-        closure(migrated)
+        closure(by)
     }
 
     /// Drops the closure of a job that will not be run.
@@ -179,7 +218,7 @@ impl<P, L, F, R> Job for StackJob<P, L, F, R>
 where
     P: Platform,
     L: Latch,
-    F: FnOnce(bool) -> R + Send,
+    F: FnOnce(RunBy<'_, P>) -> R + Send,
     R: Send,
 {
     unsafe fn execute(this: *const ()) {
@@ -189,7 +228,7 @@ where
         // job may be gone.
         unsafe {
             let closure = ManuallyDrop::take(&mut *(*this).closure.get());
-            let result = P::catch_unwind(|| closure(true));
+            let result = P::catch_unwind(|| closure(RunBy::THIEF));
             (*(*this).result.get()).write(result);
             Latch::set(&raw const (*this).latch);
         }

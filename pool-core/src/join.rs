@@ -4,7 +4,7 @@ use deque_core::{Pushed, TakeBack};
 use sleep_core::CoreLatch;
 
 use crate::{
-    job::{StackJob, discard_panic},
+    job::{RunBy, StackJob, discard_panic},
     latch::SpinLatch,
     platform::Platform,
     worker::WorkerThread,
@@ -17,8 +17,8 @@ impl<P: Platform> WorkerThread<P> {
     /// Runs both closures, potentially in parallel, and returns both results.
     ///
     /// `b` is queued, `a` is run, and then `b` too unless a thief has taken it. The closures are
-    /// told whether they migrated to another thread; `migrated` says it for `a`, and for `b` if
-    /// it stays.
+    /// told by whom they are run; `migrated` says for `a`, and for `b` if it stays, whether they came
+    /// from outside.
     ///
     /// If the deque is full, the closures are run one after the other.
     ///
@@ -28,8 +28,8 @@ impl<P: Platform> WorkerThread<P> {
     #[inline]
     pub fn join_context<A, B, RA, RB>(&self, a: A, b: B, migrated: bool) -> (RA, RB)
     where
-        A: FnOnce(bool) -> RA,
-        B: FnOnce(bool) -> RB + Send,
+        A: FnOnce(RunBy<'_, P>) -> RA,
+        B: FnOnce(RunBy<'_, P>) -> RB + Send,
         RB: Send,
     {
         let job_b = StackJob::<P, _, _, _>::new(b, SpinLatch::new(self));
@@ -55,11 +55,11 @@ impl<P: Platform> WorkerThread<P> {
         migrated: bool,
     ) -> (RA, RB)
     where
-        A: FnOnce(bool) -> RA,
-        B: FnOnce(bool) -> RB + Send,
+        A: FnOnce(RunBy<'_, P>) -> RA,
+        B: FnOnce(RunBy<'_, P>) -> RB + Send,
         RB: Send,
     {
-        let result_a = match P::catch_unwind(|| a(migrated)) {
+        let result_a = match P::catch_unwind(|| a(RunBy::worker_itself(self, migrated))) {
             Ok(result) => result,
             Err(panic) => self.join_after_panic(job_b, panic),
         };
@@ -74,7 +74,9 @@ impl<P: Platform> WorkerThread<P> {
             };
         if is_ours {
             // SAFETY: 1. we have just taken it out.
-            (result_a, unsafe { job_b.run_inline(migrated) })
+            (result_a, unsafe {
+                job_b.run_inline(RunBy::worker_itself(self, migrated))
+            })
         } else {
             // SAFETY: 1. the latch is set; 2. we are the only one who waits.
             (result_a, unsafe { job_b.into_result() })
@@ -92,8 +94,8 @@ impl<P: Platform> WorkerThread<P> {
         migrated: bool,
     ) -> (RA, RB)
     where
-        A: FnOnce(bool) -> RA,
-        B: FnOnce(bool) -> RB + Send,
+        A: FnOnce(RunBy<'_, P>) -> RA,
+        B: FnOnce(RunBy<'_, P>) -> RB + Send,
         RB: Send,
     {
         // SAFETY: 1. as in `join_context`.
@@ -102,9 +104,11 @@ impl<P: Platform> WorkerThread<P> {
             self.announce_job();
             return self.join_pushed(a, job_b, pushed, migrated);
         }
-        match P::catch_unwind(|| a(migrated)) {
+        match P::catch_unwind(|| a(RunBy::worker_itself(self, migrated))) {
             // SAFETY: 1. it never was in a queue.
-            Ok(result_a) => (result_a, unsafe { job_b.run_inline(migrated) }),
+            Ok(result_a) => (result_a, unsafe {
+                job_b.run_inline(RunBy::worker_itself(self, migrated))
+            }),
             Err(panic) => {
                 // SAFETY: the closure was neither run nor queued.
                 unsafe { job_b.drop_closure() };
@@ -138,7 +142,7 @@ impl<P: Platform> WorkerThread<P> {
     #[cold]
     fn join_after_panic<B, RB>(&self, job_b: &JoinJob<P, B, RB>, panic: P::Panic) -> !
     where
-        B: FnOnce(bool) -> RB + Send,
+        B: FnOnce(RunBy<'_, P>) -> RB + Send,
         RB: Send,
     {
         self.wait_until(job_b.latch().core());

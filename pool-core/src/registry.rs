@@ -5,7 +5,7 @@ use core::{fmt, ptr, ptr::NonNull};
 use sleep_core::{CoreLatch, Sleep, UnknownWorker, WorkerIndex};
 
 use crate::{
-    job::{JobRef, StackJob},
+    job::{JobRef, RunBy, StackJob},
     latch::{BlockingLatch, SpinLatch},
     platform::{Platform, PoolProgress},
     primitive::{AtomicUsize, Ordering},
@@ -128,7 +128,7 @@ impl<P: Platform> Registry<P> {
         closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
     ) -> R {
         let job = StackJob::<P, _, _, _>::new(
-            Self::on_current_worker(closure),
+            |by: RunBy<'_, P>| closure(by.worker(), by.migrated()),
             BlockingLatch::<P>::new(),
         );
         let mut node = P::Queue::node();
@@ -148,7 +148,7 @@ impl<P: Platform> Registry<P> {
         closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
     ) -> R {
         let job = StackJob::<P, _, _, _>::new(
-            Self::on_current_worker(closure),
+            |by: RunBy<'_, P>| closure(by.worker(), by.migrated()),
             SpinLatch::cross(current),
         );
         let mut node = P::Queue::node();
@@ -157,17 +157,6 @@ impl<P: Platform> Registry<P> {
             self.inject(NonNull::from(&mut node), job.as_job_ref());
             current.wait_until(job.latch().core());
             job.into_result()
-        }
-    }
-
-    fn on_current_worker<R>(
-        closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
-    ) -> impl FnOnce(bool) -> R + Send {
-        |migrated| {
-            // SAFETY: only workers run jobs, and a thread's worker lives as long as the thread is
-            // one.
-            let worker = unsafe { P::current().as_ref() }.expect("jobs run on workers");
-            closure(worker, migrated)
         }
     }
 

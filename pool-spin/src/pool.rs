@@ -174,13 +174,11 @@ impl<C: CoreLocal, const N: usize, const JOBS: usize> Worker<'_, C, N, JOBS> {
         B: FnOnce(Worker<'_, C, N, JOBS>) -> RB + Send,
         RB: Send,
     {
-        self.0
-            .join_context(|_| a(Worker(self.0)), |_| b(Self::here()), false)
-    }
-
-    fn here() -> Self {
-        // SAFETY: 1. the closure that is given it cannot keep it, for its lifetime is unknown.
-        Self(unsafe { WorkerThread::current() }.expect("jobs run on workers"))
+        self.0.join_context(
+            |by| a(Worker(by.worker())),
+            |by| b(Worker(by.worker())),
+            false,
+        )
     }
 }
 

@@ -49,8 +49,8 @@ where
 {
     in_worker(|worker, migrated| {
         worker.join_context(
-            |migrated| a(FnContext::new(migrated)),
-            |migrated| b(FnContext::new(migrated)),
+            |by| a(FnContext::new(by.migrated())),
+            |by| b(FnContext::new(by.migrated())),
             migrated,
         )
     })

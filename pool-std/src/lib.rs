@@ -16,6 +16,7 @@ mod error;
 mod global;
 mod heap_job;
 mod join;
+mod join_many;
 mod parker;
 mod platform;
 mod pool;
@@ -24,6 +25,7 @@ mod pool_id;
 mod scope;
 mod spawn;
 mod thread;
+mod worker;
 
 pub use barrier::ProcessBarrier;
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
@@ -35,12 +37,20 @@ pub use global::{
     current_num_threads, current_thread_has_pending_tasks, current_thread_index, max_num_threads,
 };
 pub use join::{join, join_context};
+pub use join_many::join_n;
 pub use parker::ParkerKind;
 pub use pool::ThreadPool;
 pub use pool_core::{IdlePolicy, Relax};
 pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
 pub use spawn::{spawn, spawn_fifo};
 pub use thread::ThreadBuilder;
+pub use worker::{Worker, with_worker};
+
+/// The functions that share their names with macros, without these.
+pub mod functions {
+    #[doc(inline)]
+    pub use crate::join::join;
+}
 
 /// The examples of the project's front page, compiled and run as tests.
 #[cfg(doctest)]

@@ -12,7 +12,7 @@ use crate::{
     error::{BuildError, ShutdownError},
     global::Living,
     heap_job::current_worker_of,
-    platform::Registry,
+    platform::{Registry, WorkerThread},
     pool_id::PoolId,
     scope::{self, Scope, ScopeFifo},
     spawn,
@@ -107,6 +107,16 @@ impl ThreadPool {
         R: Send,
     {
         self.registry.in_worker(|_, _| closure())
+    }
+
+    /// What tells this pool from others in debug output.
+    #[must_use]
+    pub fn id(&self) -> impl fmt::Debug {
+        PoolId::of(&self.registry)
+    }
+
+    pub(crate) fn in_worker<R: Send>(&self, closure: impl FnOnce(&WorkerThread) -> R + Send) -> R {
+        self.registry.in_worker(|worker, _| closure(worker))
     }
 
     /// [`join`](crate::join()) on this pool.
@@ -262,7 +272,7 @@ impl fmt::Debug for ThreadPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPool")
             .field("num_threads", &self.current_num_threads())
-            .field("id", &PoolId::of(&self.registry))
+            .field("id", &self.id())
             .field("fences", &ProcessBarrier::description())
             .finish()
     }

@@ -27,6 +27,7 @@ trait Program {
 
 pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
     let mut cases = with_sequential::<fib::Fib>(pools);
+    cases.extend(pools.iter().map(fib_with_worker));
     cases.extend(with_sequential::<tree::TreeSum>(pools));
     cases.extend(with_sequential::<queens::Queens>(pools));
     cases.extend(with_sequential::<uts::Uts>(pools));
@@ -52,6 +53,13 @@ fn on_pools<R: Program>(pools: &Pools) -> [Case; 3] {
         case::<R, _>(&pools.rayon),
         case::<R, _>(&pools.chili),
     ]
+}
+
+fn fib_with_worker(pools: &Pools) -> Case {
+    let pool = pools.ours.clone();
+    let run = move || fib::measure_with_worker(pool.get());
+    let (name, unit) = (fib::Fib::NAME, fib::Fib::UNIT);
+    Case::new("join", name, pools.threads(), "ours-context", unit, run)
 }
 
 fn case<R: Program, P: ForkJoin>(pool: &Rc<Lazy<P>>) -> Case {

@@ -19,10 +19,13 @@ pub use configuration::{Configuration, initialize};
 pub use error::ThreadPoolBuildError;
 pub use pool::ThreadPool;
 
+/// The function without the macro of that name.
+#[doc(inline)]
+pub use pool_std::functions::join;
 #[doc(inline)]
 pub use pool_std::{
     BroadcastContext, FnContext, Scope, ScopeFifo, ThreadBuilder, Yield, broadcast,
     current_num_threads, current_thread_has_pending_tasks, current_thread_index, in_place_scope,
-    in_place_scope_fifo, join, join_context, max_num_threads, scope, scope_fifo, spawn,
-    spawn_broadcast, spawn_fifo, yield_local, yield_now,
+    in_place_scope_fifo, join_context, max_num_threads, scope, scope_fifo, spawn, spawn_broadcast,
+    spawn_fifo, yield_local, yield_now,
 };

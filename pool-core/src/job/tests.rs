@@ -11,8 +11,10 @@ use crate::{latch::BlockingLatch, testing::Test};
 
 #[test]
 fn a_job_reference_survives_being_words() {
-    let job =
-        StackJob::<Test, _, _, _>::new(|migrated| migrated as u8 + 1, BlockingLatch::<Test>::new());
+    let job = StackJob::<Test, _, _, _>::new(
+        |by| u8::from(by.migrated()) + 1,
+        BlockingLatch::<Test>::new(),
+    );
     // SAFETY: `as_job_ref`: 1. `job` stays; `from_words`: 1. and 2. hold; `execute`: 1. once;
     // `into_result`: 1. the job has been run; 2. once.
     let result = unsafe {
@@ -44,7 +46,7 @@ fn the_closure_is_dropped_once() {
     let owned = Box::new(1);
     let job = StackJob::<Test, _, _, _>::new(move |_| *owned, BlockingLatch::<Test>::new());
     // SAFETY: 1. it was not queued. Miri would report a double free or a leak.
-    assert_eq!(unsafe { job.run_inline(false) }, 1);
+    assert_eq!(unsafe { job.run_inline(RunBy::THIEF) }, 1);
 
     let owned = Box::new(2);
     let job = StackJob::<Test, _, _, _>::new(move |_| *owned, BlockingLatch::<Test>::new());

@@ -33,3 +33,25 @@ fn fib<P: ForkJoin>(context: &mut P::Context<'_>, n: u32) -> u64 {
     );
     a + b
 }
+
+/// The same by our joins that are given their worker. Nanoseconds for a join.
+pub(super) fn measure_with_worker(pool: &pool_std::ThreadPool) -> f64 {
+    let time = time(|| {
+        assert_eq!(
+            pool.install_with(|worker| fib_with_worker(worker, N)),
+            FIB_OF_N
+        )
+    });
+    Fib::UNIT.of(time) / JOINS as f64
+}
+
+fn fib_with_worker(worker: pool_std::Worker<'_>, n: u32) -> u64 {
+    if n < 2 {
+        return u64::from(n);
+    }
+    let (a, b) = worker.join(
+        |worker| fib_with_worker(worker, n - 1),
+        |worker| fib_with_worker(worker, n - 2),
+    );
+    a + b
+}

@@ -87,7 +87,7 @@ fn a_closure_is_told_exactly_whether_it_migrated() {
                 barrier.wait();
                 migrated
             };
-            worker.join_context(wait, wait, false)
+            worker.join_context(|by| wait(by.migrated()), |by| wait(by.migrated()), false)
         });
         assert_eq!((a, b), (false, true));
     });
@@ -154,9 +154,9 @@ fn calls_across_pools() {
 fn a_broadcast_reaches_sleeping_workers() {
     use std::{ptr::NonNull, vec::Vec};
 
-    use crate::{BlockingLatch, Job, StackJob, queue::JobQueue};
+    use crate::{BlockingLatch, Job, RunBy, StackJob, queue::JobQueue};
 
-    fn run<L: crate::Latch, F: FnOnce(bool) -> usize + Send>(
+    fn run<L: crate::Latch, F: FnOnce(RunBy<'_, Test>) -> usize + Send>(
         jobs: &[StackJob<Test, L, F, usize>],
         registry: &Registry<Test>,
         nodes: &mut [<<Test as Platform>::Queue as JobQueue>::Node],
