@@ -35,10 +35,13 @@ macro_rules! const_unless_loom {
 #[cfg(loom)]
 pub(crate) use crate::interrupt::interruption_point;
 
-/// Where a model may let a process fence of another thread take effect.
+/// Where a model may let a process fence of another thread take effect, and a test may delay.
 #[cfg(not(loom))]
 #[inline]
-pub(crate) fn interruption_point() {}
+pub(crate) fn interruption_point() {
+    #[cfg(test)]
+    crate::testing::delay();
+}
 
 /// Keeps the compiler from letting accesses change places: the light half of a process fence.
 #[inline]

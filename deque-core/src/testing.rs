@@ -5,6 +5,7 @@
 
 use std::{
     boxed::Box,
+    cell::Cell,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
@@ -14,6 +15,38 @@ use std::{
 };
 
 use crate::Steal;
+
+std::thread_local! {
+    /// The state of a random number generator, if this thread is to be delayed.
+    static DELAYS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Has this thread delayed often from now on, at interruption points and in [`delay`].
+pub(crate) fn delay_often() {
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    if DELAYS.get() == 0 {
+        DELAYS.set(0x9e37_79b9 ^ u32::try_from(NEXT.fetch_add(1, SeqCst)).expect("few threads"));
+    }
+}
+
+/// Nothing, some turns of a loop, the rest of a time slice, or a nap: as it comes.
+pub(crate) fn delay() {
+    let mut state = DELAYS.get();
+    if state == 0 {
+        return;
+    }
+    // xorshift32
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    DELAYS.set(state);
+    match state % 4096 {
+        0 => thread::sleep(core::time::Duration::from_micros(50)),
+        1..16 => thread::yield_now(),
+        16..256 => (0..state >> 25).for_each(|_| core::hint::spin_loop()),
+        _ => {}
+    }
+}
 
 /// How many elements a test with threads moves.
 pub(crate) const MANY: usize = if cfg!(miri) { 120 } else { 100_000 };

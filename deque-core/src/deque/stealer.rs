@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     element::{Element, Slot},
-    primitive::{Ordering, full_fence},
+    primitive::{Ordering, full_fence, interruption_point},
     steal::Steal,
 };
 
@@ -142,6 +142,7 @@ impl<H: Handle> Stealer<H> {
                 (Mode::Fenced, _) | (_, None) => full_fence(),
                 (Mode::Biased, Some(_)) if deque.is_empty() => return Some((top, 0)),
                 (Mode::Biased, Some(fence)) => {
+                    interruption_point();
                     if !deque.top.begin_revocation(top) {
                         return None;
                     }
@@ -156,7 +157,9 @@ impl<H: Handle> Stealer<H> {
             }
         }
         // Ordering: Acquire pairs with `Worker::publish`: slots, ring and elements are visible.
+        interruption_point();
         let bottom = deque.bottom.load(Ordering::Acquire);
+        interruption_point();
         let available = distance(top.position(), bottom).max(0).unsigned_abs();
         Some((top, available))
     }

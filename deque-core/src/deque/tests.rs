@@ -1,5 +1,7 @@
 use super::*;
 
+#[cfg(not(loom))]
+mod biased;
 #[cfg(loom)]
 mod loom;
 #[cfg(loom)]

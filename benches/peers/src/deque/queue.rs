@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crossbeam_deque::Steal as CrossbeamSteal;
 use deque_core::{Deque, Order, Steal};
+use pool_std::ProcessBarrier;
 use st3::StealError;
 
 use super::{Crossbeam, Ours, St3};
@@ -42,7 +43,8 @@ impl Queue for Ours {
     type Thief = deque_core::Stealer<Arc<Deque<usize, deque_core::Growable<usize>>>>;
 
     fn new() -> Self {
-        Self::new(Arc::new(Deque::growable(Order::Lifo))).expect("it is new")
+        let deque = Deque::growable(Order::Lifo).with_process_fence(&ProcessBarrier);
+        Self::new(Arc::new(deque)).expect("it is new")
     }
 
     #[inline]

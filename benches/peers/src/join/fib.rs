@@ -42,7 +42,7 @@ pub(super) fn measure_with_worker(pool: &pool_std::ThreadPool) -> f64 {
             FIB_OF_N
         )
     });
-    Fib::UNIT.of(time) / JOINS as f64
+    Fib::UNIT.of(time) / JOINS
 }
 
 fn fib_with_worker(worker: pool_std::Worker<'_>, n: u32) -> u64 {

@@ -1,0 +1,226 @@
+//! Owners that take no fence while nobody steals.
+
+use core::{num::NonZeroU32, sync::atomic::AtomicU32};
+use std::sync::atomic::{AtomicUsize as Count, Ordering::SeqCst};
+
+use super::*;
+use crate::Steal;
+
+/// For tests on one thread, where there is nothing to order.
+struct Counted {
+    calls: Count,
+    price: AtomicU32,
+}
+
+impl Counted {
+    const fn new(price: u32) -> Self {
+        Self {
+            calls: Count::new(0),
+            price: AtomicU32::new(price),
+        }
+    }
+}
+
+// SAFETY: 1. no test has another thread.
+unsafe impl ProcessFence for Counted {
+    fn fence_all(&self) {
+        self.calls.fetch_add(1, SeqCst);
+    }
+
+    fn price(&self) -> Option<NonZeroU32> {
+        NonZeroU32::new(self.price.load(SeqCst))
+    }
+}
+
+type Shared = Deque<usize, Fixed<usize, 8>>;
+
+fn is_biased(deque: &Shared) -> bool {
+    deque.top.load(SeqCst).mode() == top::Mode::Biased
+}
+
+/// With two elements below, so that no pop takes the last one.
+fn two_elements(deque: &Shared) -> Worker<&Shared> {
+    let worker = deque.worker().unwrap();
+    worker.try_push(0).unwrap();
+    worker.try_push(1).unwrap();
+    worker
+}
+
+fn push_and_pop(worker: &Worker<&Shared>, times: u32) {
+    for _ in 0..times {
+        worker.try_push(7).unwrap();
+        assert_eq!(worker.pop(), Some(7));
+    }
+}
+
+#[test]
+fn an_owner_takes_no_fence_when_pops_have_paid_for_it() {
+    static FENCE: Counted = Counted::new(100);
+    let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+    let worker = two_elements(&deque);
+    push_and_pop(&worker, 99);
+    assert!(!is_biased(&deque));
+    push_and_pop(&worker, 2);
+    assert!(is_biased(&deque));
+    push_and_pop(&worker, 10);
+    assert_eq!(FENCE.calls.load(SeqCst), 0, "nobody has stolen");
+
+    assert_eq!(deque.stealer().steal(), Steal::Success(0));
+    assert_eq!(FENCE.calls.load(SeqCst), 1);
+    assert!(!is_biased(&deque));
+    assert_eq!(deque.stealer().steal(), Steal::Success(1));
+    assert_eq!(FENCE.calls.load(SeqCst), 1, "one for the whole stretch");
+}
+
+#[test]
+fn who_is_stolen_from_goes_on_with_fences() {
+    static FENCE: Counted = Counted::new(20);
+    let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+    let worker = two_elements(&deque);
+    for _ in 0..10 {
+        push_and_pop(&worker, 19);
+        worker.try_push(2).unwrap();
+        assert!(deque.stealer().steal().success().is_some());
+        assert!(!is_biased(&deque));
+    }
+    assert_eq!(FENCE.calls.load(SeqCst), 0);
+}
+
+#[test]
+fn a_look_at_an_empty_deque_revokes_nothing() {
+    static FENCE: Counted = Counted::new(2);
+    let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+    let worker = two_elements(&deque);
+    push_and_pop(&worker, 5);
+    assert!(is_biased(&deque));
+    assert_eq!((worker.pop(), worker.pop()), (Some(1), Some(0)));
+    assert_eq!(deque.stealer().steal(), Steal::Empty);
+    assert!(is_biased(&deque));
+    assert_eq!(FENCE.calls.load(SeqCst), 0);
+}
+
+#[test]
+fn an_unknown_price_means_fences() {
+    static FENCE: Counted = Counted::new(0);
+    let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+    let worker = two_elements(&deque);
+    push_and_pop(&worker, 30_000);
+    assert!(!is_biased(&deque));
+    FENCE.price.store(10, SeqCst);
+    push_and_pop(&worker, 30_000);
+    assert!(is_biased(&deque), "asked again");
+}
+
+#[test]
+fn the_next_owner_takes_the_mode_over() {
+    static FENCE: Counted = Counted::new(2);
+    let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+    push_and_pop(&two_elements(&deque), 5);
+    assert!(is_biased(&deque));
+    let worker = deque.worker().unwrap();
+    assert_eq!(
+        (worker.pop(), worker.pop(), worker.pop()),
+        (Some(1), Some(0), None)
+    );
+}
+
+#[test]
+fn the_newest_is_taken_back_and_no_other() {
+    for order in [Order::Lifo, Order::Fifo] {
+        let deque: Shared = Deque::fixed(order);
+        let worker = deque.worker().unwrap();
+        let one = worker.try_push(1).unwrap();
+        let two = worker.push_if_room(2).unwrap();
+        assert_eq!(worker.take_back(one), TakeBack::NotNewest);
+        if order == Order::Fifo {
+            assert_eq!(worker.take_back(two), TakeBack::NotNewest);
+            continue;
+        }
+        assert_eq!(worker.take_back(two), TakeBack::Taken);
+        assert_eq!(deque.stealer().steal(), Steal::Success(1));
+        assert_eq!(worker.take_back(one), TakeBack::Stolen);
+        assert!(worker.is_empty());
+    }
+}
+
+#[test]
+fn a_full_ring_is_told_without_a_look() {
+    let deque: Shared = Deque::fixed(Order::Lifo);
+    let worker = deque.worker().unwrap();
+    assert_eq!(worker.push_if_room(0), None, "the first push has to look");
+    for element in 0..8 {
+        worker.try_push(element).unwrap();
+    }
+    assert_eq!(worker.push_if_room(8), None);
+    assert_eq!(worker.try_push(8), Err(Full(8)));
+    assert_eq!(deque.stealer().steal(), Steal::Success(0));
+    assert!(worker.try_push(8).is_ok());
+}
+
+/// The operating system's fence, and delays at every step of a steal and of a pop.
+#[cfg(all(target_os = "linux", not(miri)))]
+mod threads {
+    use rustix::thread::{MembarrierCommand, membarrier};
+
+    use super::*;
+    use crate::testing::{MANY, Taken, delay, delay_often, with_thieves};
+
+    struct Membarrier {
+        calls: Count,
+    }
+
+    // SAFETY: 1. what the system call promises; the test registers before.
+    unsafe impl ProcessFence for Membarrier {
+        fn fence_all(&self) {
+            delay();
+            membarrier(MembarrierCommand::PrivateExpedited).expect("registered");
+            delay();
+            self.calls.fetch_add(1, SeqCst);
+        }
+
+        fn price(&self) -> Option<NonZeroU32> {
+            NonZeroU32::new(4)
+        }
+    }
+
+    /// `BIASED_ELEMENTS` says how many.
+    #[test]
+    fn stress_with_delays() {
+        static FENCE: Membarrier = Membarrier {
+            calls: Count::new(0),
+        };
+        membarrier(MembarrierCommand::RegisterPrivateExpedited)
+            .expect("Linux 4.14, and no sandbox that forbids it");
+        let elements = std::env::var("BIASED_ELEMENTS").map_or(MANY, |count| {
+            count.parse().expect("BIASED_ELEMENTS is a number")
+        });
+        for thieves in 1..=3 {
+            let deque = Deque::growable(Order::Lifo).with_process_fence(&FENCE);
+            let deque = deque.starting_at(usize::MAX - elements / 3);
+            let worker = deque.worker().unwrap();
+            let taken = Taken::new(elements);
+            let steal = || {
+                delay_often();
+                deque.stealer().steal()
+            };
+            let own = || {
+                delay_often();
+                let mut next = 0..elements;
+                // Pushes some, pops one less: longer and shorter runs, near empty and far from it.
+                for run in (1..=9).cycle() {
+                    let pushed = next.by_ref().take(run).map(|element| worker.push(element));
+                    let pushed = pushed.count();
+                    (1..pushed).for_each(|_| worker.pop().into_iter().for_each(|e| taken.note(e)));
+                    if pushed == 0 {
+                        break;
+                    }
+                }
+                std::iter::from_fn(|| worker.pop()).for_each(|element| taken.note(element));
+            };
+            with_thieves(thieves, steal, |element| taken.note(element), own);
+            taken.assert_all();
+        }
+        assert!(FENCE.calls.load(SeqCst) > 0, "nothing was revoked");
+        std::println!("{} revocations", FENCE.calls.load(SeqCst));
+    }
+}
