@@ -104,10 +104,10 @@ fn an_unknown_price_means_fences() {
     static FENCE: Counted = Counted::new(0);
     let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
     let worker = two_elements(&deque);
-    push_and_pop(&worker, 30_000);
+    push_and_pop(&worker, 300);
     assert!(!is_biased(&deque));
     FENCE.price.store(10, SeqCst);
-    push_and_pop(&worker, 30_000);
+    push_and_pop(&worker, 300);
     assert!(is_biased(&deque), "asked again");
 }
 
