@@ -76,7 +76,11 @@ fn biased_pops_against_a_steal() {
 
 #[test]
 fn the_last_element_against_a_revocation() {
-    check(1, &[1], |worker| (0, pops(worker, 1)));
+    check(1, &[1], |worker| {
+        let taken = worker.pop();
+        assert!(taken.is_some() || worker.is_empty(), "nobody has it");
+        (0, taken.into_iter().collect())
+    });
 }
 
 #[test]
