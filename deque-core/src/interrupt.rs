@@ -52,19 +52,16 @@ enum Role {
 }
 
 /// This thread is the owner, against so many thieves.
-#[cfg(test)]
 pub(crate) fn be_owner(thieves: usize) {
     ROLE.with(|role| role.set(Role::Owner(thieves)));
 }
 
 /// This thread is a thief.
-#[cfg(test)]
 pub(crate) fn be_thief(number: usize) {
     ROLE.with(|role| role.set(Role::Thief(number)));
 }
 
 /// Has the owner take a fence.
-#[cfg(test)]
 pub(crate) fn fence_all() {
     let Role::Thief(number) = ROLE.with(Cell::get) else {
         panic!("only thieves revoke");
@@ -99,7 +96,6 @@ fn answer(line: &Line) {
 }
 
 /// The owner pops no more: who waits is told, and who asks from now on need not wait.
-#[cfg(test)]
 pub(crate) fn retire() {
     let Role::Owner(thieves) = ROLE.with(Cell::get) else {
         panic!("only the owner");

@@ -19,7 +19,7 @@ mod deque;
 mod element;
 #[cfg(feature = "alloc")]
 mod injector;
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 mod interrupt;
 mod intrusive;
 mod steal;

@@ -32,14 +32,14 @@ macro_rules! const_unless_loom {
     };
 }
 
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 pub(crate) use crate::interrupt::interruption_point;
 
 /// Where a model may let a process fence of another thread take effect, and a test may delay.
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 #[inline]
 pub(crate) fn interruption_point() {
-    #[cfg(test)]
+    #[cfg(all(test, feature = "alloc"))]
     crate::testing::delay();
 }
 

@@ -6,7 +6,9 @@ use core::convert::Infallible;
 #[cfg(feature = "alloc")]
 use core::{cell::Cell, ptr};
 
-use super::top::{STEP, index};
+#[cfg(feature = "alloc")]
+use super::top::STEP;
+use super::top::index;
 use crate::element::{Element, Slot, SlotOf};
 #[cfg(feature = "alloc")]
 use crate::primitive::{AtomicPtr, Ordering};

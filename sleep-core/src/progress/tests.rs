@@ -23,6 +23,7 @@ fn progress(lines: usize) -> TestProgress {
 }
 
 /// A value so many steps before counting wraps around.
+#[cfg(not(loom))]
 fn before_the_end(steps: u8) -> RawWord {
     value::FIRST.wrapping_sub(value::STEP * (RawWord::from(steps) + 1))
 }
