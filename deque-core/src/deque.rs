@@ -48,7 +48,7 @@ pub enum Order {
 /// | pop, LIFO | a full fence; a compare-exchange for the last element only |
 /// | pop, LIFO, [biased](Self::with_process_fence) | a compare-exchange for the last element only |
 /// | pop, FIFO | a compare-exchange |
-/// | steal | a compare-exchange, and a full fence from a LIFO owner |
+/// | steal | a compare-exchange, and a full fence from a LIFO owner; the first one from a biased owner a process fence |
 ///
 /// All are lock-free; push and LIFO pop are wait-free but for the growth of the buffer.
 ///
@@ -71,7 +71,8 @@ pub enum Order {
 /// of N. M. Lê et al., *Correct and efficient work-stealing for weak memory models* (2013),
 /// written as fences. What differs is explained in the crate's front page.
 pub struct Deque<T: Element, S: Storage<T>> {
-    /// Position of the oldest element; only ever grows. Written by whoever takes from this end.
+    /// Position of the oldest element, which only ever grows, and who brings the fence. Written by
+    /// whoever takes from this end.
     top: CachePadded<AtomicTop>,
     /// Position after the newest element. Written by the owner only.
     bottom: CachePadded<AtomicUsize>,

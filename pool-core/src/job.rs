@@ -115,7 +115,7 @@ impl<'w, P: Platform> RunBy<'w, P> {
         }
     }
 
-    /// Whether it is another thread than that which had the closure.
+    /// Whether it came by way of a queue: from another thread, as a rule.
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated

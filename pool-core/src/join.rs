@@ -78,7 +78,7 @@ impl<P: Platform> WorkerThread<P> {
                 job_b.run_inline(RunBy::worker_itself(self, migrated))
             })
         } else {
-            // SAFETY: 1. the latch is set; 2. we are the only one who waits.
+            // SAFETY: 1. the latch is set; 2. this is the only call.
             (result_a, unsafe { job_b.into_result() })
         }
     }
@@ -110,7 +110,7 @@ impl<P: Platform> WorkerThread<P> {
                 job_b.run_inline(RunBy::worker_itself(self, migrated))
             }),
             Err(panic) => {
-                // SAFETY: the closure was neither run nor queued.
+                // SAFETY: 1. the closure was neither run nor queued; 2. this is its end.
                 unsafe { job_b.drop_closure() };
                 P::resume_unwind(panic)
             }

@@ -261,9 +261,10 @@ impl<P: Platform> WorkerThread<P> {
         !self.own.is_empty()
     }
 
-    /// The newest job of the own deque, or a job for this worker alone.
+    /// The newest job of the own deque, or a job for this worker alone. It must be run before
+    /// anything returns to a join further up the stack.
     #[inline]
-    pub fn take_local_job(&self) -> Option<JobRef> {
+    pub(crate) fn take_local_job(&self) -> Option<JobRef> {
         self.own.pop().or_else(|| self.take_inbox_job())
     }
 

@@ -79,7 +79,7 @@ fn own_fence() {
 }
 
 // SAFETY: 1. as above: a compiler fence is what a light one is once the system does it, and before
-// that nobody asks for a process fence, since there is no price.
+// that nobody asks for a process fence, since there is no price; 2. what goes wrong ends the process.
 unsafe impl ProcessFence for ProcessBarrier {
     fn fence_all(&self) {
         Self::heavy();

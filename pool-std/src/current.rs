@@ -20,12 +20,14 @@ struct Adopted {
 
 impl Drop for Adopted {
     fn drop(&mut self) {
-        // SAFETY: it came from a box, and this is the only owner. The thread ends, or the pool
-        // was never built: no frame uses the worker any more.
-        let worker = unsafe { Box::from_raw(self.worker.cast_mut()) };
+        // SAFETY: it came from a box, and this is the only owner.
+        let worker = unsafe { &*self.worker };
         // Others can take the rest, but not what is for this worker alone.
         worker.run_local_jobs();
         worker.leave();
+        // SAFETY: as above. The thread ends, or the pool was never built: no frame uses the worker
+        // any more, and no job finds it.
+        drop(unsafe { Box::from_raw(self.worker.cast_mut()) });
     }
 }
 

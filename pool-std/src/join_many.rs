@@ -5,6 +5,9 @@ use crate::join::join;
 /// Runs any number of closures, potentially in parallel, and returns their results as a tuple: a
 /// [`join`](crate::join()) of the first and of a `join!` of the others.
 ///
+/// All but the first closure are written into another one, so what is evaluated to make them may run
+/// on another thread, and `?`, `return` and `break` do not lead out of there.
+///
 /// # Panics
 /// Continues the panic of the first closure that has one, in the order in which they are written,
 /// when all that were begun have ended.

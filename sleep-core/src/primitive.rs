@@ -58,10 +58,10 @@ pub(crate) fn full_fence() {
 pub(crate) fn full_fence() {
     // A word of its own: one that the frame uses would be read back by its next instructions, which
     // then wait for the fence.
-    let word = 0_u32;
+    let mut word = 0_u32;
     // SAFETY: adds nothing to the word, so changes no memory; for the compiler it is a call that
     // may read and write any memory, since it is not marked otherwise.
     unsafe {
-        core::arch::asm!("lock or dword ptr [{}], 0", in(reg) &raw const word, options(nostack));
+        core::arch::asm!("lock or dword ptr [{}], 0", in(reg) &raw mut word, options(nostack));
     }
 }

@@ -8,6 +8,7 @@ use core::{cell::Cell, num::NonZeroU32};
 /// 1. A call of [`fence_all`](Self::fence_all) and a [`compiler_fence`] on another thread that may
 ///    own a deque with this fence are ordered as two sequentially consistent fences are: one of the
 ///    two is before the other, and whatever its thread wrote before it is seen after the other.
+/// 2. Neither function unwinds.
 ///
 /// [`compiler_fence`]: core::sync::atomic::compiler_fence
 pub unsafe trait ProcessFence: Sync {

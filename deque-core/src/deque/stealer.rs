@@ -47,7 +47,7 @@ impl<H: Handle> Stealer<H> {
 
     /// Steals the oldest element.
     ///
-    /// `Retry` means that somebody took an element at the same time.
+    /// `Retry` means that somebody took an element, or changed who brings the fence, at the same time.
     pub fn steal(&self) -> Steal<H::Element> {
         let Some((top, available)) = self.look() else {
             return Steal::Retry;
@@ -128,7 +128,7 @@ impl<H: Handle> Stealer<H> {
     }
 
     /// One consistent look at the deque: `top`, and how many elements there are from it on. None if
-    /// another thief has changed the mode at the same time.
+    /// somebody has changed `top` at the same time.
     fn look(&self) -> Option<(Top, usize)> {
         let deque = &*self.deque;
         // Ordering: Acquire pairs with `AtomicTop::end_revocation` and `AtomicTop::bias`: in the mode
@@ -136,7 +136,7 @@ impl<H: Handle> Stealer<H> {
         let mut top = deque.top.load(Ordering::Acquire);
         if deque.shared.order == Order::Lifo {
             match (top.mode(), deque.shared.fence) {
-                // Ordering: pairs with the owner's fence in `Worker::pop`, see there. Needed
+                // Ordering: pairs with the owner's fence in `Worker::top_after_fence`, see there. Needed
                 // although `top` is confirmed by the compare-exchange: that does not say whether
                 // `bottom` was read before the owner lowered it. A FIFO owner never lowers it.
                 (Mode::Fenced, _) | (_, None) => full_fence(),
@@ -146,7 +146,7 @@ impl<H: Handle> Stealer<H> {
                     if !deque.top.begin_revocation(top) {
                         return None;
                     }
-                    // Ordering: pairs with the owner's compiler fence in `Worker::pop`, where a full
+                    // Ordering: pairs with the owner's compiler fence in `Worker::lower`, where a full
                     // one is missing.
                     fence.fence_all();
                     deque.top.end_revocation();

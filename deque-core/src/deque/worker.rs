@@ -276,10 +276,11 @@ impl<H: Handle> Worker<H> {
         won
     }
 
-    /// Takes back an element that was pushed, if it is the newest, without reading it.
+    /// Takes back an element that was pushed, if it is the newest, without reading it. Only from a
+    /// LIFO deque: from a FIFO one it is `NotNewest`.
     ///
-    /// Nobody but the owner can have pushed or popped since, so it is the newest, or was, unless
-    /// the owner did. Only from a LIFO deque: from a FIFO one it is `NotNewest`.
+    /// It is told by its place alone: if the owner has popped it and pushed another to the same place,
+    /// that one is taken. A caller that may have done so must know otherwise.
     #[inline]
     pub fn take_back(&self, pushed: Pushed) -> TakeBack
     where
@@ -371,7 +372,7 @@ impl<H: Handle> fmt::Debug for Worker<H> {
     }
 }
 
-/// Where an element was put. From [`Worker::try_push`].
+/// Where an element was put. From [`Worker::try_push`]; for the same worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pushed {
     position: usize,
@@ -382,7 +383,8 @@ pub struct Pushed {
 pub enum TakeBack {
     /// The element is the caller's again.
     Taken,
-    /// A thief has it. The deque is empty: thieves take the oldest.
+    /// A thief has it, or the owner has popped it as the last one. The deque is empty: thieves take
+    /// the oldest.
     Stolen,
     /// The owner has pushed others since, which are newer, or has popped it.
     NotNewest,

@@ -2,7 +2,7 @@
 
 use std::{
     num::NonZeroU32,
-    sync::atomic::{AtomicU32, Ordering, fence},
+    sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
 
@@ -10,8 +10,10 @@ use super::system;
 
 /// Nanoseconds for a barrier, as the last ones took: a moving average, since the price depends on
 /// how many processors are busy just then.
-static BARRIER: AtomicU32 = AtomicU32::new(1_000);
-/// Picoseconds for a fence.
+static BARRIER: AtomicU32 = AtomicU32::new(LEAST);
+/// Nanoseconds that a barrier takes at least when there are other threads.
+const LEAST: u32 = 1_000;
+/// Picoseconds for a fence as a pop takes it, a locked instruction on x86-64.
 static FENCE: AtomicU32 = AtomicU32::new(5_000);
 
 /// A barrier that took longer was interrupted.
@@ -24,13 +26,16 @@ pub(super) fn measure() {
     for _ in 0..BARRIERS {
         timed(system::barrier);
     }
+    // With no other thread there is nobody to wait for, which will not stay so.
+    BARRIER.fetch_max(LEAST, Ordering::Relaxed);
 }
 
 fn measure_fence() {
     const FENCES: u32 = 500;
     let start = Instant::now();
+    let word = AtomicU32::new(0);
     for _ in 0..FENCES {
-        fence(Ordering::SeqCst);
+        word.swap(0, Ordering::SeqCst);
     }
     let picoseconds = start.elapsed().min(MOST).as_nanos() * 1_000 / u128::from(FENCES);
     let picoseconds = u32::try_from(picoseconds).expect("no more than `MOST`");

@@ -15,9 +15,15 @@ mod membarrier {
         membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
     }
 
+    /// Ends the process if the system refuses what it has granted before: others go without fences
+    /// by now, and whoever calls has frames that must not be unwound.
     pub(crate) fn barrier() {
-        membarrier(MembarrierCommand::PrivateExpedited)
-            .expect("a process that has registered may have a barrier");
+        if let Err(error) = membarrier(MembarrierCommand::PrivateExpedited) {
+            eprintln!(
+                "pool-std: the system refuses a barrier to a process that has registered: {error}"
+            );
+            std::process::abort();
+        }
     }
 
     /// Whether this is the only thread: else the kernel waits until all processors have scheduled.

@@ -95,9 +95,10 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
         let place = self.place;
         self.enter();
         Active {
+            // Only if a guard was forgotten.
+            has_updated: self.leads,
             thread: self,
             place,
-            has_updated: false,
         }
     }
 

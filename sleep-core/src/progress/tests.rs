@@ -260,6 +260,19 @@ mod alone {
         drop(other.activate());
     }
 
+    /// The next guard of the same thread once did not know that the thread leads.
+    #[test]
+    fn a_forgotten_leader_leads_no_longer_than_its_next_guard() {
+        let progress = progress(2);
+        let (mut one, mut other) = (progress.register().unwrap(), progress.register().unwrap());
+        let value = progress.later();
+        let mut active = one.activate();
+        assert!(active.update(), "it leads");
+        core::mem::forget(active);
+        drop(one.activate());
+        other.wait_for(value);
+    }
+
     #[test]
     fn a_dump_tells_everything() {
         let progress = progress(3);

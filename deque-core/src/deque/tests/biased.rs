@@ -21,7 +21,7 @@ impl Counted {
     }
 }
 
-// SAFETY: 1. no test has another thread.
+// SAFETY: 1. no test has another thread; 2. there is nothing to panic.
 unsafe impl ProcessFence for Counted {
     fn fence_all(&self) {
         self.calls.fetch_add(1, SeqCst);
@@ -169,7 +169,7 @@ mod threads {
         calls: Count,
     }
 
-    // SAFETY: 1. what the system call promises; the test registers before.
+    // SAFETY: 1. what the system call promises; the test registers before, so 2. it is not refused.
     unsafe impl ProcessFence for Membarrier {
         fn fence_all(&self) {
             delay();

@@ -14,7 +14,8 @@ type Biased = Deque<usize, Fixed<usize, 4>>;
 /// An interrupt that the owner takes at some point.
 struct Interrupts;
 
-// SAFETY: 1. the call waits until the owner has taken a fence, and takes one before and after.
+// SAFETY: 1. the call waits until the owner has taken a fence, and takes one before and after; 2. if
+// the model fails, it is over.
 unsafe impl ProcessFence for Interrupts {
     fn fence_all(&self) {
         interrupt::fence_all();
