@@ -28,7 +28,7 @@ impl Program for TreeSum {
 /// A tree that stays in the caches: else one measures where its pages happen to lie.
 const LEVELS: u32 = 15;
 /// How many sums are measured together.
-const SUMS: u32 = 32;
+const SUMS: u32 = 128;
 const NODES: u64 = (1 << LEVELS) - 1;
 static TREE: LazyLock<Node> = LazyLock::new(|| Node::tree(LEVELS));
 
