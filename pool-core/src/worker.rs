@@ -197,26 +197,11 @@ impl<P: Platform> WorkerThread<P> {
         &self.shared().fifo
     }
 
-    /// Queues a job on this worker's deque and wakes a thief for it if need be.
+    /// Wakes a thief, if need be, for a job that was put on this worker's deque.
     ///
     /// In a rare race a sleeping worker overlooks the job, see
     /// [`Sleep::new_internal_jobs`](sleep_core::Sleep::new_internal_jobs). So this is for a worker
     /// that stays until the job has been run.
-    ///
-    /// # Errors
-    /// Gives the job back if the deque is full: run it at once.
-    ///
-    /// # Safety
-    /// 1. As for [`JobRef::execute`].
-    #[inline]
-    pub unsafe fn push(&self, job: JobRef) -> Result<(), JobRef> {
-        self.own.try_push(job).map_err(|full| full.0)?;
-        self.announce_job();
-        Ok(())
-    }
-
-    /// Wakes a thief, if need be, for a job that was pushed.
-    #[inline]
     pub(crate) fn announce_job(&self) {
         self.registry()
             .sleep()

@@ -403,3 +403,14 @@ fn a_worker_cannot_become_another_one() {
     }
     assert_eq!(outer.install(|| 1), 1);
 }
+
+/// Where the system refuses its barrier, the pool says that its fences are its own.
+#[test]
+fn debug_says_whose_fences() {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    // By now the answer is there.
+    let by_system = pool_std::ProcessBarrier::is_by_system();
+    let expected = if by_system { "by the system" } else { "own" };
+    let text = format!("{pool:?}");
+    assert!(text.contains(&format!("fences: {expected:?}")), "{text}");
+}

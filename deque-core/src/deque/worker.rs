@@ -270,7 +270,9 @@ impl<H: Handle> Worker<H> {
                 Err(now) => top = now,
             }
         }
-        self.patience.follow(end);
+        if won {
+            self.patience.follow(end);
+        }
         // Ordering: Release, as in `publish`.
         deque.bottom.store(end, Ordering::Release);
         won

@@ -1,6 +1,6 @@
 //! The word that every thread reads.
 
-use super::value::{STEP, next};
+use super::value::STEP;
 use crate::primitive::{AtomicWord, Ordering, RawWord};
 
 /// How far progress has come, and what threads must look after: one load tells both.
@@ -71,9 +71,9 @@ impl SharedState {
     }
 
     /// To the next value. Only by the leader.
-    pub(super) fn advance(&self) -> RawWord {
+    pub(super) fn advance(&self) {
         // Ordering: Release hands on what the leader received, to whoever loads the value.
-        next(State(self.0.fetch_add(STEP, Ordering::Release)).value())
+        self.0.fetch_add(STEP, Ordering::Release);
     }
 
     pub(super) fn block(&self) {
