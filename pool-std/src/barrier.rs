@@ -6,6 +6,7 @@ mod system;
 use std::{
     num::NonZeroU32,
     sync::atomic::{AtomicBool, AtomicU8, Ordering, compiler_fence, fence},
+    time::Duration,
 };
 
 use pool_core::{ProcessFence, progress::Barrier};
@@ -34,6 +35,9 @@ use pool_core::{ProcessFence, progress::Barrier};
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessBarrier;
+
+/// A process that ends sooner must not wait for the system's answer: it cannot end before.
+const SHORT_LIFE: Duration = Duration::from_millis(100);
 
 /// Nobody has asked the system yet.
 const UNKNOWN: u8 = 0;
@@ -119,7 +123,7 @@ impl ProcessBarrier {
         }
     }
 
-    /// Asks the system, at once if that is quick, or else on a thread of its own for once.
+    /// Asks the system, at once if that is quick, or else a little later on a thread of its own.
     pub(crate) fn prepare() {
         static ASKED: AtomicBool = AtomicBool::new(false);
         // Ordering: Relaxed here and below, nothing else depends on it.
@@ -134,7 +138,10 @@ impl ProcessBarrier {
         } else {
             // If there can be no thread, the first heavy fence asks.
             let thread = std::thread::Builder::new().name("pool-std barrier".to_owned());
-            let _detached = thread.spawn(ask);
+            let _detached = thread.spawn(move || {
+                std::thread::sleep(SHORT_LIFE);
+                ask();
+            });
         }
     }
 
