@@ -1,40 +1,14 @@
-//! A parker that needs nothing but a core.
+//! How cores sleep.
 
-use pool_core::Parker;
+mod halting;
+mod hlt_ipi;
+mod spin;
+#[cfg(any(target_arch = "aarch64", all(target_arch = "arm", target_os = "none")))]
+mod wfe;
+mod wfi_ipi;
 
-use crate::primitive::{AtomicBool, Ordering};
-
-/// Spins until it is unparked.
-///
-/// For cores that have nothing else to do and nothing to save, and for hosts that test. Where the
-/// core can wait for an event or an interrupt, use a parker that does.
-#[derive(Debug, Default)]
-pub struct SpinParker {
-    token: AtomicBool,
-}
-
-impl SpinParker {
-    /// A parker without a token.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            token: AtomicBool::new(false),
-        }
-    }
-}
-
-impl Parker for SpinParker {
-    fn park(&self) {
-        // Ordering: Acquire pairs with `unpark`: what its caller wrote is visible.
-        //
-        // Liveness: whoever claims this worker stores the token, before or after we look.
-        while !self.token.swap(false, Ordering::Acquire) {
-            core::hint::spin_loop();
-        }
-    }
-
-    fn unpark(&self) {
-        // Ordering: Release pairs with `park`.
-        self.token.store(true, Ordering::Release);
-    }
-}
+pub use hlt_ipi::HltIpi;
+pub use spin::Spin;
+#[cfg(any(target_arch = "aarch64", all(target_arch = "arm", target_os = "none")))]
+pub use wfe::Wfe;
+pub use wfi_ipi::WfiIpi;

@@ -8,40 +8,23 @@ use pool_core::{
     progress::{Fences, Line},
 };
 
-use crate::{parker::SpinParker, primitive::AtomicBool};
-
-/// One pointer for each core: how a job finds out on which worker it runs.
-///
-/// On a board, a register that the software may use as it likes (`TPIDR_EL1`, `mscratch`, `GS`),
-/// or an array indexed by the core's number. On a host, a thread-local variable.
-///
-/// Pools of different types may share one; a core is a worker of one pool at a time.
-///
-/// # Safety
-/// 1. [`get`](Self::get) returns what [`set`](Self::set) was last given on the same core, or null
-///    if there was nothing.
-pub unsafe trait CoreLocal: 'static {
-    /// This core's pointer.
-    fn get() -> *const ();
-
-    /// Changes this core's pointer.
-    ///
-    /// # Safety
-    /// 1. Only a pool calls this: it follows the pointer.
-    unsafe fn set(pointer: *const ());
-}
+use crate::{
+    core_local::CoreLocal,
+    machine::Machine,
+    primitive::AtomicBool,
+};
 
 /// A platform for `N` workers with room for `JOBS` queued jobs each.
-pub struct Spin<C, const N: usize, const JOBS: usize>(PhantomData<fn() -> C>);
+pub struct Cores<M, const N: usize, const JOBS: usize>(PhantomData<fn() -> M>);
 
 // SAFETY: 1. `CoreLocal` promises it, and `downcast` tells the worker of another type of pool; 2. arrays give their own memory; 3. the pools are statics;
 // 4. without unwinding a closure either returns or does not.
-unsafe impl<C: CoreLocal, const N: usize, const JOBS: usize> Platform for Spin<C, N, JOBS> {
-    type Parker = SpinParker;
-    type Slots = [Slot<SpinParker>; N];
+unsafe impl<M: Machine, const N: usize, const JOBS: usize> Platform for Cores<M, N, JOBS> {
+    type Parker = M::Parker;
+    type Slots = [Slot<M::Parker>; N];
     type Workers = [WorkerShared<Self>; N];
     type Storage = Fixed<JobRef, JOBS>;
-    type Lines = [Line<SpinParker>; N];
+    type Lines = [Line<M::Parker>; N];
     type Barrier = Fences;
     type Queue = IntrusiveInjector<'static, Option<JobRef>>;
     type Waiter = SpinWaiter;
@@ -52,12 +35,12 @@ unsafe impl<C: CoreLocal, const N: usize, const JOBS: usize> Platform for Spin<C
     fn current() -> *const WorkerThread<Self> {
         // SAFETY: 1. only pools set the pointer, to null or to a worker that is in place until it
         // is set again.
-        unsafe { WorkerThread::downcast(C::get()) }
+        unsafe { WorkerThread::downcast(M::Local::get()) }
     }
 
     unsafe fn set_current(worker: *const WorkerThread<Self>) {
         // SAFETY: 1. a pool calls this.
-        unsafe { C::set(worker.cast()) };
+        unsafe { M::Local::set(worker.cast()) };
     }
 
     fn catch_unwind<R>(closure: impl FnOnce() -> R) -> Result<R, Infallible> {

@@ -9,8 +9,9 @@ use pool_core::{
 };
 
 use crate::{
-    parker::SpinParker,
-    platform::{CoreLocal, Spin},
+    core_local::CoreLocal as _,
+    machine::{CoreParker, Machine},
+    platform::Cores,
     primitive::{AtomicBool, Ordering},
 };
 
@@ -26,19 +27,25 @@ use crate::{
 /// Two threads of a host in place of two cores:
 /// ```
 /// use std::cell::Cell;
-/// use pool_spin::{CoreLocal, Pool, Worker};
+/// use pool_spin::{CoreLocal, Machine, Pool, Spin, Worker};
 ///
 /// thread_local!(static LOCAL: Cell<*const ()> = const { Cell::new(std::ptr::null()) });
 ///
 /// struct HostCore;
-/// // SAFETY: 1. a thread-local variable is just that.
+/// // SAFETY: 1. a thread-local variable is just that; 2. there are no handlers.
 /// unsafe impl CoreLocal for HostCore {
 ///     fn get() -> *const () { LOCAL.get() }
 ///     unsafe fn set(pointer: *const ()) { LOCAL.set(pointer) }
 /// }
 ///
-/// type Core<'a> = Worker<'a, HostCore, 2, 64>;
-/// static POOL: Pool<HostCore, 2, 64> = Pool::new();
+/// struct Host;
+/// impl Machine for Host {
+///     type Local = HostCore;
+///     type Parker = Spin;
+/// }
+///
+/// type Core<'a> = Worker<'a, Host, 2, 64>;
+/// static POOL: Pool<Host, 2, 64> = Pool::new();
 ///
 /// fn fib(core: Core, n: u32) -> u32 {
 ///     if n < 2 {
@@ -56,11 +63,11 @@ use crate::{
 ///     POOL.end();
 /// });
 /// ```
-pub struct Pool<C: CoreLocal, const N: usize, const JOBS: usize> {
-    registry: Registry<Spin<C, N, JOBS>>,
+pub struct Pool<M: Machine, const N: usize, const JOBS: usize> {
+    registry: Registry<Cores<M, N, JOBS>>,
 }
 
-impl<C: CoreLocal, const N: usize, const JOBS: usize> Pool<C, N, JOBS> {
+impl<M: Machine, const N: usize, const JOBS: usize> Pool<M, N, JOBS> {
     /// A pool whose idle workers behave by the default policy.
     #[must_use]
     pub const fn new() -> Self {
@@ -78,9 +85,9 @@ impl<C: CoreLocal, const N: usize, const JOBS: usize> Pool<C, N, JOBS> {
                 IntrusiveInjector::new(),
             )
         }; N];
-        let slots = [const { Slot::new(SpinParker::new()) }; N];
+        let slots = [const { Slot::new(M::Parker::NEW) }; N];
         let sleep = Sleep::from_array(slots, policy);
-        let lines = [const { Line::new(SpinParker::new()) }; N];
+        let lines = [const { Line::new(M::Parker::NEW) }; N];
         Self {
             registry: Registry::new(
                 sleep,
@@ -104,7 +111,7 @@ impl<C: CoreLocal, const N: usize, const JOBS: usize> Pool<C, N, JOBS> {
     /// [`RunError`] if there is no such worker, if another core is it, or if this core is a
     /// worker already.
     pub fn run_worker(&'static self, index: usize) -> Result<(), RunError> {
-        if !C::get().is_null() {
+        if !M::Local::get().is_null() {
             return Err(RunError::AlreadyWorker);
         }
         let index = self
@@ -125,7 +132,7 @@ impl<C: CoreLocal, const N: usize, const JOBS: usize> Pool<C, N, JOBS> {
     /// are no workers. On a worker, the closure is run at once.
     pub fn install<R: Send>(
         &'static self,
-        closure: impl FnOnce(Worker<'_, C, N, JOBS>) -> R + Send,
+        closure: impl FnOnce(Worker<'_, M, N, JOBS>) -> R + Send,
     ) -> R {
         self.registry.in_worker(|worker, _| closure(Worker(worker)))
     }
@@ -140,13 +147,13 @@ impl<C: CoreLocal, const N: usize, const JOBS: usize> Pool<C, N, JOBS> {
     }
 }
 
-impl<C: CoreLocal, const N: usize, const JOBS: usize> Default for Pool<C, N, JOBS> {
+impl<M: Machine, const N: usize, const JOBS: usize> Default for Pool<M, N, JOBS> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<C: CoreLocal, const N: usize, const JOBS: usize> fmt::Debug for Pool<C, N, JOBS> {
+impl<M: Machine, const N: usize, const JOBS: usize> fmt::Debug for Pool<M, N, JOBS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pool")
             .field("registry", &self.registry)
@@ -155,11 +162,11 @@ impl<C: CoreLocal, const N: usize, const JOBS: usize> fmt::Debug for Pool<C, N, 
 }
 
 /// The worker that a closure runs on.
-pub struct Worker<'a, C: CoreLocal, const N: usize, const JOBS: usize>(
-    &'a WorkerThread<Spin<C, N, JOBS>>,
+pub struct Worker<'a, M: Machine, const N: usize, const JOBS: usize>(
+    &'a WorkerThread<Cores<M, N, JOBS>>,
 );
 
-impl<C: CoreLocal, const N: usize, const JOBS: usize> Worker<'_, C, N, JOBS> {
+impl<M: Machine, const N: usize, const JOBS: usize> Worker<'_, M, N, JOBS> {
     /// The worker's number.
     #[must_use]
     pub fn index(&self) -> usize {
@@ -170,8 +177,8 @@ impl<C: CoreLocal, const N: usize, const JOBS: usize> Worker<'_, C, N, JOBS> {
     /// Each is given the worker that it runs on.
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
-        A: FnOnce(Worker<'_, C, N, JOBS>) -> RA,
-        B: FnOnce(Worker<'_, C, N, JOBS>) -> RB + Send,
+        A: FnOnce(Worker<'_, M, N, JOBS>) -> RA,
+        B: FnOnce(Worker<'_, M, N, JOBS>) -> RB + Send,
         RB: Send,
     {
         self.0.join_context(
@@ -182,7 +189,7 @@ impl<C: CoreLocal, const N: usize, const JOBS: usize> Worker<'_, C, N, JOBS> {
     }
 }
 
-impl<C: CoreLocal, const N: usize, const JOBS: usize> fmt::Debug for Worker<'_, C, N, JOBS> {
+impl<M: Machine, const N: usize, const JOBS: usize> fmt::Debug for Worker<'_, M, N, JOBS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Worker").field(&self.index()).finish()
     }

@@ -12,6 +12,13 @@ std::thread_local! {
 
 struct HostCore;
 
+struct Host;
+
+impl Machine for Host {
+    type Local = HostCore;
+    type Parker = Spin;
+}
+
 // SAFETY: 1. a thread-local variable is just that.
 unsafe impl CoreLocal for HostCore {
     fn get() -> *const () {
@@ -23,7 +30,7 @@ unsafe impl CoreLocal for HostCore {
     }
 }
 
-fn fib<const N: usize, const JOBS: usize>(core: Worker<'_, HostCore, N, JOBS>, n: u32) -> u32 {
+fn fib<const N: usize, const JOBS: usize>(core: Worker<'_, Host, N, JOBS>, n: u32) -> u32 {
     if n < 2 {
         return n;
     }
@@ -32,7 +39,7 @@ fn fib<const N: usize, const JOBS: usize>(core: Worker<'_, HostCore, N, JOBS>, n
 }
 
 fn with_workers<const N: usize, const JOBS: usize>(
-    pool: &'static Pool<HostCore, N, JOBS>,
+    pool: &'static Pool<Host, N, JOBS>,
     body: impl FnOnce(),
 ) {
     thread::scope(|threads| {
@@ -46,7 +53,7 @@ fn with_workers<const N: usize, const JOBS: usize>(
 
 #[test]
 fn smoke() {
-    static POOL: Pool<HostCore, 2, 64> = Pool::new();
+    static POOL: Pool<Host, 2, 64> = Pool::new();
     with_workers(&POOL, || {
         assert_eq!(POOL.install(|core| fib(core, 16)), 987)
     });
@@ -55,7 +62,7 @@ fn smoke() {
 /// Bug 11 of the collection: less searching exposed a deadlock. So with no rounds at all, too.
 #[test]
 fn stress_without_rounds() {
-    static POOL: Pool<HostCore, 3, 2> = Pool::with_idle_policy(IdlePolicy::IMMEDIATE);
+    static POOL: Pool<Host, 3, 2> = Pool::with_idle_policy(IdlePolicy::IMMEDIATE);
     with_workers(&POOL, || {
         for _ in 0..200 {
             assert_eq!(POOL.install(|core| fib(core, 8)), 21);
@@ -65,7 +72,7 @@ fn stress_without_rounds() {
 
 #[test]
 fn both_closures_run_at_the_same_time() {
-    static POOL: Pool<HostCore, 2, 64> = Pool::new();
+    static POOL: Pool<Host, 2, 64> = Pool::new();
     with_workers(&POOL, || {
         let barrier = Barrier::new(2);
         let (a, b) = POOL.install(|core| {
@@ -86,7 +93,7 @@ fn both_closures_run_at_the_same_time() {
 
 #[test]
 fn bad_workers_are_typed_errors() {
-    static POOL: Pool<HostCore, 1, 64> = Pool::new();
+    static POOL: Pool<Host, 1, 64> = Pool::new();
     let error = POOL.run_worker(1).unwrap_err();
     assert_eq!(
         error,
@@ -104,8 +111,8 @@ fn bad_workers_are_typed_errors() {
 /// Pools of two types share a core's pointer; neither may take the other's worker for its own.
 #[test]
 fn pools_of_different_types_share_cores() {
-    static SMALL: Pool<HostCore, 1, 2> = Pool::new();
-    static LARGE: Pool<HostCore, 2, 64> = Pool::new();
+    static SMALL: Pool<Host, 1, 2> = Pool::new();
+    static LARGE: Pool<Host, 2, 64> = Pool::new();
     with_workers(&SMALL, || {
         with_workers(&LARGE, || {
             let answer = SMALL.install(|core| {
@@ -119,7 +126,7 @@ fn pools_of_different_types_share_cores() {
 
 #[test]
 fn a_second_end_does_nothing() {
-    static POOL: Pool<HostCore, 1, 2> = Pool::new();
+    static POOL: Pool<Host, 1, 2> = Pool::new();
     with_workers(&POOL, || {});
     POOL.end();
 }

@@ -1,0 +1,37 @@
+//! Interrupts of which some are lost, to see that the tests notice.
+
+use core::{
+    marker::PhantomData,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use pool_spin::Ipi;
+
+/// An [`Ipi`] of which, with the feature `drop-ipi`, one of a thousand is lost.
+#[derive(Debug)]
+pub struct Lossy<I>(PhantomData<fn() -> I>);
+
+impl<I: Ipi> Ipi for Lossy<I> {
+    type Interrupts = I::Interrupts;
+
+    fn this_core() -> usize {
+        I::this_core()
+    }
+
+    fn send(core: usize) {
+        static SENT: AtomicUsize = AtomicUsize::new(0);
+        if cfg!(feature = "drop-ipi") {
+            // Ordering: Relaxed, a plain count; that two cores may count as one does no harm.
+            let sent = SENT.load(Ordering::Relaxed);
+            SENT.store(sent + 1, Ordering::Relaxed);
+            if sent % 1000 == 999 {
+                return;
+            }
+        }
+        I::send(core);
+    }
+
+    fn clear() {
+        I::clear();
+    }
+}
