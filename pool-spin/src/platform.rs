@@ -8,11 +8,7 @@ use pool_core::{
     progress::{Fences, Line},
 };
 
-use crate::{
-    core_local::CoreLocal,
-    machine::Machine,
-    primitive::AtomicBool,
-};
+use crate::{core_local::CoreLocal, machine::Machine, primitive::AtomicBool};
 
 /// A platform for `N` workers with room for `JOBS` queued jobs each.
 pub struct Cores<M, const N: usize, const JOBS: usize>(PhantomData<fn() -> M>);

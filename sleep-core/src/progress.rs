@@ -8,6 +8,8 @@ mod leader;
 mod line;
 mod managed;
 mod operation;
+mod place;
+mod reader;
 #[cfg(feature = "alloc")]
 mod reclaimable;
 mod state;
@@ -26,6 +28,7 @@ pub use blocking::Blocked;
 pub use line::Line;
 pub use managed::{Active, ManagedThread, NoFreeLine};
 pub use operation::{IntoOperation, Operation};
+pub use reader::{Reader, Reading};
 #[cfg(feature = "alloc")]
 pub use reclaimable::Reclaimable;
 pub use unmanaged::{Delay, Guard};

@@ -46,15 +46,22 @@ pub(crate) fn cases(threads: &[usize]) -> Vec<Case> {
                 run,
             ));
         };
-        // By threads that are not managed: a delay of their own line, or of the shared counters.
-        read("pin", "ours", reading::<reading::Activating<System>>);
-        read("pin", "ours-fenced", reading::<reading::Activating<Fences>>);
+        // By threads that are not managed: delays, on a line of their own or by the shared counters.
+        read("pin", "ours", reading::<reading::Reading<System>>);
+        read("pin", "ours-fenced", reading::<reading::Reading<Fences>>);
         read("pin", "crossbeam-epoch", reading::<reading::Pinning>);
         read("pin", "arc", reading::<reading::Counting>);
         read("delay", "ours", reading::<reading::Delaying<System>>);
         read("delay", "ours-fenced", reading::<reading::Delaying<Fences>>);
         read("delay", "crossbeam-epoch", reading::<reading::Pinning>);
-        // By managed threads, which stay active and say that they let go.
+        // By managed threads, which are activated each time, or stay active and say that they let go.
+        read("activate", "ours", reading::<reading::Activating<System>>);
+        read(
+            "activate",
+            "ours-fenced",
+            reading::<reading::Activating<Fences>>,
+        );
+        read("activate", "crossbeam-epoch", reading::<reading::Pinning>);
         read("update", "ours", reading::<reading::Updating<System>>);
         read(
             "update",

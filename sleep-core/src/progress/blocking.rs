@@ -27,7 +27,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     /// Stops all other managed threads: waits until each waits, as it does when it is not active
     /// or updates. None becomes active until the guard is dropped.
     ///
-    /// Delays do not count: who delays is not managed.
+    /// Delays and [readers](super::Reader) do not count: they are not managed.
     pub fn block(&mut self) -> Blocked<'_, 'p, P, L, B> {
         self.start_blocking();
         Blocked { thread: self }
@@ -54,9 +54,10 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
         // sees the bit, or we see its line.
         B::heavy();
         for (index, line) in progress.lines().iter().enumerate() {
-            while index != self.index && line.confirmed() != WAITING {
+            while index != self.index && line.confirmed() != WAITING && line.is_managed() {
                 // Liveness: the thread sees the bit when it updates, or goes to wait, and then
-                // unparks us after it has written its line; the token stays until we park.
+                // unparks us after it has written its line; the token stays until we park. If
+                // what we saw confirmed was a reader's, which has gone meanwhile, so does that one.
                 self.line().parker().park();
             }
         }

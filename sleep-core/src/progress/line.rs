@@ -1,13 +1,14 @@
-//! The place of one managed thread.
+//! The place of one thread.
 
 use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
 use super::value::{WAITING, number};
-use crate::primitive::{AtomicBool, AtomicWord, Ordering, RawWord};
+use crate::primitive::{AtomicU8, AtomicWord, Ordering, RawWord};
 
-/// The place of one managed thread in a [`Progress`](super::Progress).
+/// The place of one thread in a [`Progress`](super::Progress): of a managed one, or of a
+/// [`Reader`](super::Reader).
 pub struct Line<P> {
     /// The value that the thread has confirmed, on a cache line that only the thread writes and
     /// only the leader reads.
@@ -18,9 +19,16 @@ pub struct Line<P> {
 struct Seldom<P> {
     /// The thread is to be woken when this value is reached; `WAITING` if none.
     wanted: AtomicWord,
-    is_taken: AtomicBool,
+    holder: AtomicU8,
     parker: P,
 }
+
+/// Nobody has the line.
+const FREE: u8 = 0;
+/// A managed thread has it.
+const MANAGED: u8 = 1;
+/// A reader has it.
+const READER: u8 = 2;
 
 impl<P> Line<P> {
     const_unless_loom! {
@@ -32,7 +40,7 @@ impl<P> Line<P> {
                 confirmed: CachePadded::new(AtomicWord::new(WAITING)),
                 seldom: CachePadded::new(Seldom {
                     wanted: AtomicWord::new(WAITING),
-                    is_taken: AtomicBool::new(false),
+                    holder: AtomicU8::new(FREE),
                     parker,
                 }),
             }
@@ -45,23 +53,40 @@ impl<P> Line<P> {
         &self.seldom.parker
     }
 
-    /// The line for a thread of its own, if nobody has it.
+    /// The line for a managed thread, if nobody has it.
     pub(super) fn take(&self) -> bool {
-        // Ordering: Acquire pairs with `give_back`. Relaxed on failure: nothing was received.
+        self.take_as(MANAGED)
+    }
+
+    /// The line for a reader, if nobody has it.
+    pub(super) fn take_for_reader(&self) -> bool {
+        self.take_as(READER)
+    }
+
+    fn take_as(&self, holder: u8) -> bool {
+        // Ordering: Acquire pairs with `give_back`. Relaxed on failure: nothing was received. What
+        // this writes is seen by who sees what the holder confirms later (`is_managed`).
         self.seldom
-            .is_taken
-            .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
+            .holder
+            .compare_exchange(FREE, holder, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
     }
 
     pub(super) fn give_back(&self) {
-        // Ordering: Release pairs with `take`: the next thread finds the line as it was left.
-        self.seldom.is_taken.store(false, Ordering::Release);
+        // Ordering: Release pairs with `take_as`: the next thread finds the line as it was left.
+        self.seldom.holder.store(FREE, Ordering::Release);
     }
 
     pub(super) fn is_taken(&self) -> bool {
         // Ordering: Relaxed, for looking on.
-        self.seldom.is_taken.load(Ordering::Relaxed)
+        self.seldom.holder.load(Ordering::Relaxed) != FREE
+    }
+
+    /// Whether a managed thread has the line. Asked after `confirmed`, the answer is not older
+    /// than the thread that has confirmed.
+    pub(super) fn is_managed(&self) -> bool {
+        // Ordering: Relaxed; `confirmed` acquires, and holders confirm after they have taken.
+        self.seldom.holder.load(Ordering::Relaxed) == MANAGED
     }
 
     /// What the thread has confirmed, or `WAITING`.

@@ -12,6 +12,7 @@ use super::{
     batch::Batch,
     line::Line,
     operation::{IntoOperation, Queue},
+    place::Place,
     value::{WAITING, next},
 };
 use crate::{
@@ -28,7 +29,7 @@ pub struct NoFreeLine {
 
 impl fmt::Display for NoFreeLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "all {} lines for managed threads are taken", self.lines)
+        write!(f, "all {} lines for threads are taken", self.lines)
     }
 }
 
@@ -38,26 +39,30 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     /// Makes this thread a managed one, which waits until it is [activated].
     ///
     /// # Errors
-    /// [`NoFreeLine`] if there are as many managed threads as lines.
+    /// [`NoFreeLine`] if all lines are taken, by managed threads and [readers](super::Reader).
     ///
     /// [activated]: ManagedThread::activate
     pub fn register(&self) -> Result<ManagedThread<'_, P, L, B>, NoFreeLine> {
+        let index = self.take_line(Line::take)?;
+        Ok(ManagedThread {
+            place: Place {
+                progress: self,
+                line: &self.lines()[index],
+            },
+            index,
+            leads: false,
+            blocks: 0,
+            recent: Batch::new(),
+            operations: Queue::new(),
+            not_send: PhantomData,
+        })
+    }
+
+    /// Takes a line that nobody has; its number.
+    pub(super) fn take_line(&self, take: fn(&Line<P>) -> bool) -> Result<usize, NoFreeLine> {
         let lines = self.lines();
-        match lines.iter().position(Line::take) {
-            Some(index) => Ok(ManagedThread {
-                place: Place {
-                    progress: self,
-                    line: &lines[index],
-                },
-                index,
-                leads: false,
-                blocks: 0,
-                recent: Batch::new(),
-                operations: Queue::new(),
-                not_send: PhantomData,
-            }),
-            None => Err(NoFreeLine { lines: lines.len() }),
-        }
+        let free = lines.iter().position(take);
+        free.ok_or(NoFreeLine { lines: lines.len() })
     }
 }
 
@@ -93,10 +98,13 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     #[inline]
     pub fn activate(&mut self) -> Active<'_, 'p, P, L, B> {
         let place = self.place;
+        // Only if a guard was forgotten.
+        if self.leads {
+            self.hand_leadership_back();
+        }
         self.enter();
         Active {
-            // Only if a guard was forgotten.
-            has_updated: self.leads,
+            has_updated: false,
             thread: self,
             place,
         }
@@ -255,42 +263,6 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
         let value = self.progress().later().raw;
         for operation in self.progress().orphans.take() {
             self.operations.push(operation, value);
-        }
-    }
-}
-
-/// A managed thread's instance and line. Its guards have a copy: that stays in registers when a
-/// fence makes the compiler forget what is in memory.
-pub(super) struct Place<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
-    progress: &'p Progress<P, L, B>,
-    line: &'p Line<P>,
-}
-
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Clone for Place<'_, P, L, B> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Copy for Place<'_, P, L, B> {}
-
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Place<'_, P, L, B> {
-    /// Writes the line, and orders that before all that the thread reads from now on.
-    #[inline]
-    fn confirm(self, value: RawWord) {
-        self.line.set_confirmed(value);
-        // Ordering: pairs with the leader's heavy fence (`try_advance`), with that of one who asks
-        // or blocks (`ask`, `block`), and with the full fence of `later`.
-        B::light();
-    }
-
-    /// From active to waiting, for a thread that does not lead.
-    #[inline]
-    fn leave(self) {
-        self.confirm(WAITING);
-        let state = self.progress.state();
-        if state.asks_for_attention() {
-            self.progress.attend(state);
         }
     }
 }

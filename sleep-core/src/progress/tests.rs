@@ -69,10 +69,8 @@ mod alone {
         let first = progress.register().unwrap();
         let error = progress.register().unwrap_err();
         assert_eq!(error, NoFreeLine { lines: 1 });
-        assert_eq!(
-            error.to_string(),
-            "all 1 lines for managed threads are taken"
-        );
+        assert_eq!(error.to_string(), "all 1 lines for threads are taken");
+        assert_eq!(progress.register_reader().unwrap_err(), error);
         drop(first);
         assert!(progress.register().is_ok(), "the line is free again");
         assert!(super::progress(0).register().is_err());
@@ -140,6 +138,45 @@ mod alone {
         active.tick();
         assert!(progress.has_reached(value), "a later delay does not count");
         drop(later_delay);
+    }
+
+    #[test]
+    fn a_reader_stops_the_second_advance() {
+        let progress = progress(2);
+        let mut thread = progress.register().unwrap();
+        let mut active = thread.activate();
+        let mut reader = progress.register_reader().unwrap();
+        let reading = reader.delay();
+        let value = progress.later();
+        for _ in 0..5 {
+            active.tick();
+        }
+        assert!(!progress.has_reached(value));
+        drop(reading);
+        active.tick();
+        assert!(progress.has_reached(value));
+        let reading = reader.delay();
+        let value = progress.later();
+        for _ in 0..5 {
+            active.tick();
+        }
+        assert!(!progress.has_reached(value), "again");
+        core::mem::forget(reading);
+        drop(reader);
+        active.tick();
+        assert!(progress.has_reached(value), "nothing outlives a reader");
+    }
+
+    #[test]
+    fn blocking_passes_readers_by() {
+        let progress = progress(2);
+        let mut reader = progress.register_reader().unwrap();
+        let reading = reader.delay();
+        let mut thread = progress.register().unwrap();
+        let blocked = thread.block();
+        drop(reading);
+        drop(reader.delay());
+        drop(blocked);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Active, Progress, barrier::Barrier, line::Line};
+use super::{Active, Progress, Reading, barrier::Barrier, line::Line};
 use crate::parker::Parker;
 
 impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
@@ -10,10 +10,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     /// any number of times; drop the delay soon.
     ///
     /// Two read-modify-writes on a cache line that all such threads share. A thread that reads
-    /// often does better to [`register`](Self::register) and [`activate`]: that touches only a
-    /// line of its own.
-    ///
-    /// [`activate`]: super::ManagedThread::activate
+    /// often does better with a [`Reader`](super::Reader), which touches only a line of its own.
     #[inline]
     #[must_use = "the delay ends when it is dropped"]
     pub fn delay(&self) -> Delay<'_, P, L, B> {
@@ -40,17 +37,22 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     }
 }
 
-/// Whose owner may read what is freed by progress: [`Delay`] and
-/// [`Active`]. What is read should borrow from it.
+/// Whose owner may read what is freed by progress: [`Delay`], [`Reading`] and [`Active`]. What is
+/// read should borrow from it.
 pub trait Guard: sealed::Sealed {}
 
 impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Delay<'_, P, L, B> {}
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Reading<'_, '_, P, L, B> {}
 impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Active<'_, '_, P, L, B> {}
 
 mod sealed {
     pub trait Sealed {}
     impl<P: super::Parker, L: AsRef<[super::Line<P>]>, B: super::Barrier> Sealed
         for super::Delay<'_, P, L, B>
+    {
+    }
+    impl<P: super::Parker, L: AsRef<[super::Line<P>]>, B: super::Barrier> Sealed
+        for super::Reading<'_, '_, P, L, B>
     {
     }
     impl<P: super::Parker, L: AsRef<[super::Line<P>]>, B: super::Barrier> Sealed

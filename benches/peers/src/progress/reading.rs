@@ -55,7 +55,24 @@ pub(super) fn reading<P: Protection>(threads: usize) -> f64 {
     total.as_secs_f64() * 1e9 / f64::from(READS) / threads as f64
 }
 
-/// A line of its own for each thread, as `Progress::register` gives it.
+/// A line of its own for each thread that is not managed, as `Progress::register_reader` gives it.
+pub(super) struct Reading<B: Barrier>(OurProgress<B>);
+
+impl<B: Barrier> Protection for Reading<B> {
+    fn new(threads: usize) -> Self {
+        Self(our_progress(threads))
+    }
+
+    fn read(&self, times: u32, value: &Shared) {
+        let mut reader = self.0.register_reader().expect("a line for each thread");
+        for _ in 0..times {
+            let _reading = reader.delay();
+            value.read();
+        }
+    }
+}
+
+/// A managed thread that is activated each time.
 pub(super) struct Activating<B: Barrier>(OurProgress<B>);
 
 impl<B: Barrier> Protection for Activating<B> {

@@ -1,13 +1,14 @@
 //! Random sequences on one thread, against a model: whoever could be reading when a moment was
 //! asked for must have let go when it is reached.
 
-use std::vec::Vec;
+use std::{vec, vec::Vec};
 
 use proptest::prelude::*;
 
 use super::*;
 
 const THREADS: usize = 3;
+const READERS: usize = 2;
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -17,6 +18,8 @@ enum Step {
     LeaderUpdate(usize),
     BeginDelay,
     EndDelay(usize),
+    BeginReading(usize),
+    EndReading(usize),
     Later(usize),
     Schedule(usize),
     Run(usize),
@@ -32,6 +35,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => thread().prop_map(Step::LeaderUpdate),
         1 => Just(Step::BeginDelay),
         1 => (0..8_usize).prop_map(Step::EndDelay),
+        1 => (0..READERS).prop_map(Step::BeginReading),
+        1 => (0..READERS).prop_map(Step::EndReading),
         2 => thread().prop_map(Step::Later),
         2 => thread().prop_map(Step::Schedule),
         2 => thread().prop_map(Step::Run),
@@ -45,6 +50,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 struct Moment<'p> {
     value: Value<'p>,
     threads: [bool; THREADS],
+    readers: [bool; READERS],
     delays: Vec<usize>,
 }
 
@@ -76,9 +82,12 @@ proptest! {
     #[test]
     #[cfg_attr(miri, ignore = "one thread, and the generator takes minutes")]
     fn nobody_is_overtaken(start in 0..6_u8, steps in steps()) {
-        let progress = starting_at(before_the_end(start), THREADS);
+        let progress = starting_at(before_the_end(start), THREADS + READERS);
         let mut threads: Vec<Thread<'_>> =
             (0..THREADS).map(|_| progress.register().unwrap()).collect();
+        let mut readers: Vec<_> =
+            (0..READERS).map(|_| progress.register_reader().unwrap()).collect();
+        let mut reading = [false; READERS];
         let mut delays = Vec::new();
         let mut moments: Vec<Moment<'_>> = Vec::new();
         let mut next_delay = 0;
@@ -111,6 +120,18 @@ proptest! {
                         moment.delays.retain(|delay| *delay != number);
                     }
                 }
+                Step::BeginReading(index) => {
+                    // A guard that was forgotten and is begun again: what was read before counts
+                    // no more.
+                    core::mem::forget(readers[index].delay());
+                    reading[index] = true;
+                    moments.iter_mut().for_each(|moment| moment.readers[index] = false);
+                }
+                Step::EndReading(index) if reading[index] => {
+                    readers[index].place.leave();
+                    reading[index] = false;
+                    moments.iter_mut().for_each(|moment| moment.readers[index] = false);
+                }
                 Step::Later(index) => {
                     let mut value = progress.later();
                     with_active(&mut threads[index], |active| value = active.later());
@@ -122,6 +143,7 @@ proptest! {
                     moments.push(Moment {
                         value,
                         threads: active,
+                        readers: reading,
                         delays: delays.iter().map(|(number, _)| *number).collect(),
                     });
                 }
@@ -138,13 +160,14 @@ proptest! {
             for moment in &moments {
                 if progress.has_reached(moment.value) {
                     prop_assert_eq!(moment.threads, [false; THREADS], "{:?}", progress);
+                    prop_assert_eq!(moment.readers, [false; READERS], "{:?}", progress);
                     prop_assert!(moment.delays.is_empty(), "{:?}", progress);
                 }
             }
         }
 
         // Nothing stands in the way any more: everything is reached, and run.
-        drop(delays);
+        drop((delays, readers));
         for thread in &mut threads {
             if is_active(thread) {
                 thread.leave();

@@ -1,0 +1,114 @@
+//! Readers with a line of their own, which are not managed.
+
+use core::{fmt, marker::PhantomData};
+
+use super::{NoFreeLine, Progress, barrier::Barrier, line::Line, place::Place, value::next};
+use crate::parker::Parker;
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
+    /// A reader with a line of its own: for threads that are not managed and read often.
+    ///
+    /// # Errors
+    /// [`NoFreeLine`] if all lines are taken.
+    pub fn register_reader(&self) -> Result<Reader<'_, P, L, B>, NoFreeLine> {
+        let index = self.take_line(Line::take_for_reader)?;
+        let line = &self.lines()[index];
+        let progress = self;
+        Ok(Reader {
+            place: Place { progress, line },
+        })
+    }
+}
+
+/// Delays progress without touching what other threads write. From [`Progress::register_reader`].
+///
+/// As [`Progress::delay`], and unlike a [`ManagedThread`](super::ManagedThread), it neither waits
+/// for a thread that [blocks](super::ManagedThread::block) nor is waited for by it, never leads,
+/// and may move from thread to thread. Unlike a delay it takes up a line.
+///
+/// # Examples
+/// ```
+/// use sleep_core::progress::{Line, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// static PROGRESS: Progress<Core, [Line<Core>; 1]> =
+///     Progress::from_array([const { Line::new(Core) }; 1]);
+///
+/// let mut reader = PROGRESS.register_reader()?;
+/// {
+///     let _reading = reader.delay();
+///     // ... reads of shared structures ...
+/// }
+/// # Ok::<(), sleep_core::progress::NoFreeLine>(())
+/// ```
+pub struct Reader<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
+    pub(super) place: Place<'p, P, L, B>,
+}
+
+impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Reader<'p, P, L, B> {
+    /// Holds up progress until the guard is dropped, which should be soon. Two stores to a line of
+    /// its own, two light fences, and two loads of a line that is seldom written.
+    #[inline]
+    pub fn delay(&mut self) -> Reading<'_, 'p, P, L, B> {
+        let place = self.place;
+        let current = place.progress.current();
+        place.confirm(next(current));
+        if place.progress.current() != current {
+            begin_again(place);
+        }
+        Reading {
+            place,
+            reader: PhantomData,
+        }
+    }
+}
+
+/// Progress was made between the two looks.
+#[cold]
+fn begin_again<P: Parker, L: AsRef<[Line<P>]>, B: Barrier>(place: Place<'_, P, L, B>) {
+    loop {
+        let current = place.progress.current();
+        place.confirm(next(current));
+        if place.progress.current() == current {
+            return;
+        }
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Reader<'_, P, L, B> {
+    fn drop(&mut self) {
+        // Only if a guard was forgotten does this change something.
+        self.place.leave();
+        self.place.line.give_back();
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for Reader<'_, P, L, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Reader").field(&self.place.line).finish()
+    }
+}
+
+/// Progress is held up while this lives. From [`Reader::delay`].
+pub struct Reading<'r, 'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
+    place: Place<'p, P, L, B>,
+    reader: PhantomData<&'r mut Reader<'p, P, L, B>>,
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Reading<'_, '_, P, L, B> {
+    #[inline]
+    fn drop(&mut self) {
+        self.place.leave();
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for Reading<'_, '_, P, L, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reading").finish_non_exhaustive()
+    }
+}
