@@ -1,6 +1,8 @@
-//! One job for every worker of a pool.
+//! Jobs for one worker alone, and one for every worker of a pool.
 
 use core::ptr::NonNull;
+
+use sleep_core::WorkerIndex;
 
 use crate::{job::JobRef, platform::Platform, queue::JobQueue, registry::Registry};
 
@@ -25,5 +27,20 @@ impl<P: Platform> Registry<P> {
             self.sleep()
                 .new_job_for(self.worker(index).expect("counted"));
         }
+    }
+
+    /// Gives one worker a job that it alone may run.
+    ///
+    /// # Safety
+    /// 1. As for [`JobQueue::push`].
+    pub unsafe fn inject_for(
+        &self,
+        worker: WorkerIndex,
+        node: NonNull<<P::Queue as JobQueue>::Node>,
+        job: JobRef,
+    ) {
+        // SAFETY: 1. is handed on.
+        unsafe { self.workers()[worker.get()].inbox().push(node, job) };
+        self.sleep().new_job_for(worker);
     }
 }

@@ -81,6 +81,14 @@ pub unsafe trait Platform: Sized + 'static {
 
     /// A worker has stopped searching. For measuring.
     fn became_active(_worker: &WorkerThread<Self>) {}
+
+    /// A worker is about to run a job that a queue gave to it. For measuring.
+    #[inline]
+    fn takes_job(_worker: &WorkerThread<Self>) {}
+
+    /// A worker has taken a job from another one's deque. For measuring.
+    #[inline]
+    fn has_stolen(_worker: &WorkerThread<Self>) {}
 }
 
 /// The thread progress of a pool: its workers are the managed threads.

@@ -189,15 +189,31 @@ impl<P: Platform> Registry<P> {
         }
     }
 
+    /// Whether the pool goes on.
+    pub fn has_references(&self) -> bool {
+        // Ordering: Acquire, so that who sees the end sees what was done under any reference.
+        self.references.load(Ordering::Acquire) > 0
+    }
+
+    /// One reference for a pool that begins again after its end: the first one, unless jobs are
+    /// left that have theirs.
+    pub fn renew_reference(&self) {
+        // Ordering: AcqRel, what was done before the end lies before what is done from now on.
+        self.references.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Tells one worker to end, which must
+    /// [run until that happens](WorkerThread::run_until_released).
+    pub fn release(&self, worker: WorkerIndex) {
+        let latch: *const CoreLatch = self.workers()[worker.get()].terminate();
+        // SAFETY: 1. and 3. `self` is alive, and each worker's latch with it; 2. the worker waits
+        // on its own.
+        unsafe { self.sleep.set_latch(latch, worker) };
+    }
+
     fn terminate(&self) {
-        for (index, worker) in self.workers().iter().enumerate() {
-            let index = self
-                .worker(index)
-                .expect("both halves of the workers are as many");
-            let latch: *const CoreLatch = worker.terminate();
-            // SAFETY: 1. and 3. `self` is alive, and each worker's latch with it; 2. the worker
-            // waits on its own.
-            unsafe { self.sleep.set_latch(latch, index) };
+        for index in 0..self.num_workers() {
+            self.release(self.worker(index).expect("counted"));
         }
     }
 }

@@ -28,7 +28,7 @@ impl<P: Platform> WorkerThread<P> {
             match self.steal().or_else(|| self.registry().injector().steal()) {
                 Steal::Success(job) => return Some(job),
                 Steal::Empty => {
-                    self.free_replaced();
+                    self.see_to_progress();
                     return None;
                 }
                 Steal::Retry => spin_loop(),
@@ -59,7 +59,10 @@ impl<P: Platform> WorkerThread<P> {
                 continue;
             }
             match workers[victim].deque().stealer().steal() {
-                Steal::Success(job) => return Steal::Success(job),
+                Steal::Success(job) => {
+                    P::has_stolen(self);
+                    return Steal::Success(job);
+                }
                 Steal::Empty => {}
                 Steal::Retry => answer = Steal::Retry,
             }
@@ -67,19 +70,18 @@ impl<P: Platform> WorkerThread<P> {
         answer
     }
 
-    /// Frees the rings that the own deque has replaced, a little later. Between two searches, when
-    /// there is time.
-    fn free_replaced(&self) {
-        if !P::Storage::REPLACES {
-            return;
-        }
+    /// Hands over the rings that the own deque has replaced, and runs operations whose time has
+    /// come. Between two searches, when there is time.
+    fn see_to_progress(&self) {
         let mut progress = self.progress().borrow_mut();
-        // SAFETY: 1. the rings are freed by progress, and every steal is made by a worker that is
-        // active in it.
-        if let Some(replaced) = unsafe { self.own().take_replaced() } {
-            P::free_later(&mut progress, replaced);
+        if P::Storage::REPLACES {
+            // SAFETY: 1. the rings are freed by progress, and every steal is made by a worker that
+            // is active in it.
+            if let Some(replaced) = unsafe { self.own().take_replaced() } {
+                P::free_later(&mut progress, replaced);
+            }
         }
-        if progress.pending() > 0 {
+        if progress.has_operations() {
             progress.activate().tick();
         }
     }

@@ -9,7 +9,7 @@ use core::{
 };
 
 use deque_core::{Deque, Worker};
-use sleep_core::{CoreLatch, WorkerIndex};
+use sleep_core::{CoreLatch, WorkerIndex, progress::IntoOperation};
 
 use crate::{
     fifo::JobFifo,
@@ -192,6 +192,14 @@ impl<P: Platform> WorkerThread<P> {
         &self.own
     }
 
+    /// Has an operation run when all workers have made progress, by this worker when it next
+    /// searches for work, or by another one if it has left.
+    ///
+    /// An operation must not schedule another one by this.
+    pub fn schedule(&self, operation: impl IntoOperation) {
+        self.progress.borrow_mut().schedule(operation);
+    }
+
     /// Jobs that this worker spawned to be run in their order.
     pub fn fifo(&self) -> &JobFifo<P> {
         &self.shared().fifo
@@ -230,6 +238,7 @@ impl<P: Platform> WorkerThread<P> {
     /// 1. As for [`JobRef::execute`].
     #[inline]
     pub(crate) unsafe fn run(&self, job: JobRef) {
+        P::takes_job(self);
         self.depth.set(self.depth.get() + 1);
         // SAFETY: 1. is handed on.
         unsafe { job.execute() };
@@ -307,6 +316,38 @@ impl<P: Platform> WorkerThread<P> {
     pub fn run_until_terminated(&self) {
         self.wait_until(self.shared().terminate());
         while self.yield_now() {}
+    }
+
+    /// Runs jobs until this worker alone is [told to end](Registry::release) or the pool ends. What
+    /// is queued on its deque stays there for others.
+    pub fn run_until_released(&self) {
+        self.wait_until(self.shared().terminate());
+    }
+
+    /// Wakes another worker for what this one leaves behind when it goes before the pool ends.
+    pub fn hand_over(&self) {
+        if self.has_work_for_others() {
+            // As if it had been posted now, by somebody who will not run it.
+            self.registry().sleep().new_injected_jobs(1, false);
+        }
+    }
+
+    /// Begins anew after having been told to end. False if the pool has ended.
+    ///
+    /// Call it first of all when a worker comes back.
+    pub fn renew(&self) -> bool {
+        self.shared().terminate().reset();
+        // A pool that ends takes its last reference away before it tells its workers. If it told
+        // us before the reset, we see that; if it does so after it, the latch says so.
+        self.registry().has_references()
+    }
+
+    /// Runs the jobs that only this worker may run.
+    pub fn run_inbox_jobs(&self) {
+        while let Some(job) = self.take_inbox_job() {
+            // SAFETY: 1. the queue gave it to us alone.
+            unsafe { self.run(job) };
+        }
     }
 
     /// Runs what is queued on this worker, without waiting for more.

@@ -1,5 +1,6 @@
 //! How cores sleep.
 
+mod counting;
 mod halting;
 mod hlt_ipi;
 mod spin;
@@ -7,6 +8,7 @@ mod spin;
 mod wfe;
 mod wfi_ipi;
 
+pub(crate) use counting::Counting;
 pub use hlt_ipi::HltIpi;
 pub use spin::Spin;
 #[cfg(any(target_arch = "aarch64", all(target_arch = "arm", target_os = "none")))]

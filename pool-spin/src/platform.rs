@@ -8,24 +8,57 @@ use pool_core::{
     progress::{Fences, Line},
 };
 
-use crate::{core_local::CoreLocal, machine::Machine, primitive::AtomicBool};
+use crate::{
+    arena::Arena,
+    core_local::CoreLocal,
+    gate::Gate,
+    life::Life,
+    machine::Machine,
+    parker::Counting,
+    primitive::{AtomicBool, spin_loop},
+    statistics::Counter,
+};
 
-/// A platform for `N` workers with room for `JOBS` queued jobs each.
-pub struct Cores<M, const N: usize, const JOBS: usize>(PhantomData<fn() -> M>);
+/// A platform for `CORES` workers with room for `JOBS` queued jobs each.
+pub struct Cores<M, const CORES: usize, const JOBS: usize>(PhantomData<fn() -> M>);
+
+/// What is kept with a pool beside its workers' queues.
+pub struct PoolData<const CORES: usize, const JOBS: usize> {
+    pub(crate) life: Life,
+    pub(crate) gates: [Gate; CORES],
+    /// Held while a broadcast is queued: all workers get all broadcasts in one order.
+    pub(crate) is_broadcasting: AtomicBool,
+    /// For spawned closures.
+    pub(crate) arena: Arena<JOBS>,
+    /// Jobs and steals of each worker.
+    pub(crate) counters: [[Counter; 2]; CORES],
+}
+
+impl<const CORES: usize, const JOBS: usize> PoolData<CORES, JOBS> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            life: Life::new(),
+            gates: [const { Gate::new() }; CORES],
+            is_broadcasting: AtomicBool::new(false),
+            arena: Arena::new(),
+            counters: [const { [Counter::new(), Counter::new()] }; CORES],
+        }
+    }
+}
 
 // SAFETY: 1. `CoreLocal` promises it, and `downcast` tells the worker of another type of pool; 2. arrays give their own memory; 3. the pools are statics;
 // 4. without unwinding a closure either returns or does not.
-unsafe impl<M: Machine, const N: usize, const JOBS: usize> Platform for Cores<M, N, JOBS> {
-    type Parker = M::Parker;
-    type Slots = [Slot<M::Parker>; N];
-    type Workers = [WorkerShared<Self>; N];
+unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Platform for Cores<M, CORES, JOBS> {
+    type Parker = Counting<M::Parker>;
+    type Slots = [Slot<Self::Parker>; CORES];
+    type Workers = [WorkerShared<Self>; CORES];
     type Storage = Fixed<JobRef, JOBS>;
-    type Lines = [Line<M::Parker>; N];
+    type Lines = [Line<Self::Parker>; CORES];
     type Barrier = Fences;
     type Queue = IntrusiveInjector<'static, Option<JobRef>>;
     type Waiter = SpinWaiter;
     type Panic = Infallible;
-    type Data = AtomicBool;
+    type Data = PoolData<CORES, JOBS>;
     type KeepAlive = ();
 
     fn current() -> *const WorkerThread<Self> {
@@ -70,6 +103,14 @@ unsafe impl<M: Machine, const N: usize, const JOBS: usize> Platform for Cores<M,
         let here = 0_u8;
         (&raw const here).addr() as u64
     }
+
+    fn takes_job(worker: &WorkerThread<Self>) {
+        worker.registry().data().counters[worker.index().get()][0].count();
+    }
+
+    fn has_stolen(worker: &WorkerThread<Self>) {
+        worker.registry().data().counters[worker.index().get()][1].count();
+    }
 }
 
 /// A core that is not a worker waits by spinning.
@@ -81,7 +122,7 @@ impl Waiter for SpinWaiter {
     }
 
     fn park() {
-        core::hint::spin_loop();
+        spin_loop();
     }
 
     fn unpark(self) {}

@@ -3,31 +3,44 @@
 use core::fmt;
 
 use pool_core::{
-    Deque, IdlePolicy, IntrusiveInjector, Order, Registry, Sleep, Slot, UnknownWorker,
-    WorkerShared, WorkerThread,
+    Deque, IdlePolicy, IntrusiveInjector, Order, PoolProgress, Registry, Sleep, Slot,
+    UnknownWorker, WorkerShared, WorkerThread,
     progress::{Line, Progress},
 };
 
 use crate::{
     core_local::CoreLocal as _,
-    machine::{CoreParker, Machine},
-    platform::Cores,
-    primitive::{AtomicBool, Ordering},
+    error::{ReleaseError, RunError, StillRunning},
+    machine::Machine,
+    parker::Counting,
+    platform::{Cores, PoolData},
+    statistics::Statistics,
+    worker::Worker,
 };
 
-/// A pool of `N` workers, each with room for `JOBS` queued jobs (a power of two).
+/// A pool of `CORES` workers, each with room for `JOBS` queued jobs (a power of two).
 ///
-/// Lives in a `static` and needs no initialiser and no allocator. Each core that takes part calls
-/// [`run_worker`](Self::run_worker). A `join` that finds its worker's deque full runs both its
-/// closures at once, so `JOBS` limits parallelism, never depth.
+/// Lives in a `static` and needs no initialiser and no allocator. A core becomes a worker by
+/// [`run_worker`](Self::run_worker), or for a while by [`run_with`](Self::run_with); others give the
+/// pool work by [`install`](Self::install). Workers may come late, leave and come back.
 ///
-/// A panic in a job aborts.
+/// A `join` that finds its worker's deque full runs both its closures at once, so `JOBS` limits
+/// parallelism, never depth. It is also how many [spawned](Self::spawn) closures may wait.
+///
+/// A panic in a job goes to the program's panic handler, on the core and the stack where it
+/// happened. The pool holds no lock at that point. Whoever waits for the job waits for ever, so the
+/// handler should stop or restart the machine. (Where panics unwind, they abort.)
+///
+/// Interrupt handlers may [`spawn`](Self::spawn), [`spawn_task`](Self::spawn_task),
+/// [`release_worker`](Self::release_worker) and [`end`](Self::end): none of these waits for
+/// anything. The rest is not for handlers: on a worker's core they would find the worker in the
+/// middle of something.
 ///
 /// # Examples
 /// Two threads of a host in place of two cores:
 /// ```
 /// use std::cell::Cell;
-/// use pool_spin::{CoreLocal, Machine, Pool, Spin, Worker};
+/// use pool_spin::{CoreLocal, Machine, Spin, SpinPool, Worker};
 ///
 /// thread_local!(static LOCAL: Cell<*const ()> = const { Cell::new(std::ptr::null()) });
 ///
@@ -37,7 +50,6 @@ use crate::{
 ///     fn get() -> *const () { LOCAL.get() }
 ///     unsafe fn set(pointer: *const ()) { LOCAL.set(pointer) }
 /// }
-///
 /// struct Host;
 /// impl Machine for Host {
 ///     type Local = HostCore;
@@ -45,7 +57,7 @@ use crate::{
 /// }
 ///
 /// type Core<'a> = Worker<'a, Host, 2, 64>;
-/// static POOL: Pool<Host, 2, 64> = Pool::new();
+/// static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
 ///
 /// fn fib(core: Core, n: u32) -> u32 {
 ///     if n < 2 {
@@ -63,11 +75,21 @@ use crate::{
 ///     POOL.end();
 /// });
 /// ```
-pub struct Pool<M: Machine, const N: usize, const JOBS: usize> {
-    registry: Registry<Cores<M, N, JOBS>>,
+pub struct SpinPool<M: Machine, const CORES: usize, const JOBS: usize> {
+    registry: Registry<Cores<M, CORES, JOBS>>,
 }
 
-impl<M: Machine, const N: usize, const JOBS: usize> Pool<M, N, JOBS> {
+/// Why a worker returned from [`SpinPool::run_worker`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Left {
+    /// The pool has ended.
+    Ended,
+    /// The worker was [released](SpinPool::release_worker); the pool goes on.
+    Released,
+}
+
+impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS> {
     /// A pool whose idle workers behave by the default policy.
     #[must_use]
     pub const fn new() -> Self {
@@ -77,144 +99,247 @@ impl<M: Machine, const N: usize, const JOBS: usize> Pool<M, N, JOBS> {
     /// A pool whose idle workers behave by this policy.
     #[must_use]
     pub const fn with_idle_policy(policy: IdlePolicy) -> Self {
-        const { assert!(N > 0, "a pool needs a worker") };
+        const { assert!(CORES > 0, "a pool needs a worker") };
         let workers = [const {
             WorkerShared::new(
                 Deque::fixed(Order::Lifo),
                 IntrusiveInjector::new(),
                 IntrusiveInjector::new(),
             )
-        }; N];
-        let slots = [const { Slot::new(M::Parker::NEW) }; N];
+        }; CORES];
+        let slots = [const { Slot::new(Counting::new()) }; CORES];
         let sleep = Sleep::from_array(slots, policy);
-        let lines = [const { Line::new(M::Parker::NEW) }; N];
+        let lines = [const { Line::new(Counting::new()) }; CORES];
         Self {
             registry: Registry::new(
                 sleep,
                 workers,
                 Progress::from_array(lines),
                 IntrusiveInjector::new(),
-                AtomicBool::new(false),
+                PoolData::new(),
             ),
         }
     }
 
-    /// The number of workers.
+    /// The number of workers that the pool has places for.
     #[must_use]
     pub const fn num_workers(&self) -> usize {
-        N
+        CORES
     }
 
-    /// This core becomes worker number `index` until the pool [ends](Self::end).
+    pub(crate) fn registry(&self) -> &Registry<Cores<M, CORES, JOBS>> {
+        &self.registry
+    }
+
+    /// This core becomes worker number `index` until the pool [ends](Self::end) or the worker is
+    /// [released](Self::release_worker); says which.
+    ///
+    /// A worker that is released leaves the jobs on its deque to the others, and may come back, on
+    /// this core or another one. One that comes after the end returns at once.
     ///
     /// # Errors
-    /// [`RunError`] if there is no such worker, if another core is it, or if this core is a
-    /// worker already.
-    pub fn run_worker(&'static self, index: usize) -> Result<(), RunError> {
+    /// [`RunError`] if there is no such worker, if another core is it, or if this core is a worker
+    /// already.
+    pub fn run_worker(&'static self, index: usize) -> Result<Left, RunError> {
+        let left = self.as_worker(index, |worker| {
+            loop {
+                worker.run_until_released();
+                if !self.registry.has_references() {
+                    while worker.yield_now() {}
+                    return Left::Ended;
+                }
+                if self.registry.data().gates[index].is_released() {
+                    return Left::Released;
+                }
+                // The word of an end came late, after a restart.
+                worker.renew();
+            }
+        });
+        match left {
+            Err(RunError::Ended) => Ok(Left::Ended),
+            left => left,
+        }
+    }
+
+    /// This core becomes worker number `index` while a closure runs: for the core that boots, and
+    /// for one that takes part now and then. The closure should join, or open scopes; jobs that it
+    /// spawns are run by other workers, or by this one when it next waits for something.
+    ///
+    /// # Errors
+    /// As [`run_worker`](Self::run_worker), and if the pool has ended.
+    pub fn run_with<R>(
+        &'static self,
+        index: usize,
+        closure: impl FnOnce(Worker<'_, M, CORES, JOBS>) -> R,
+    ) -> Result<R, RunError> {
+        let reference = self.try_hold().ok_or(RunError::Ended)?;
+        self.as_worker(index, |worker| {
+            let _reference = reference;
+            closure(Worker(worker))
+        })
+    }
+
+    fn as_worker<R>(
+        &'static self,
+        index: usize,
+        body: impl FnOnce(&WorkerThread<Cores<M, CORES, JOBS>>) -> R,
+    ) -> Result<R, RunError> {
         if !M::Local::get().is_null() {
             return Err(RunError::AlreadyWorker);
         }
-        let index = self
-            .registry
-            .worker(index)
-            .map_err(RunError::UnknownWorker)?;
+        let place = self.registry.worker(index);
+        let place = place.map_err(RunError::UnknownWorker)?;
+        let data = self.registry.data();
+        if !data.life.join() {
+            return Err(RunError::Ended);
+        }
         // SAFETY: 1. a static outlives everything; 2. keeping it alive needs nothing.
-        let worker =
-            unsafe { WorkerThread::new(&raw const self.registry, index) }.ok_or(RunError::Taken)?;
+        let Some(worker) = (unsafe { WorkerThread::new(&raw const self.registry, place) }) else {
+            data.life.leave();
+            return Err(RunError::Taken);
+        };
+        worker.renew();
         // SAFETY: 1. it stays in this frame until it leaves.
         unsafe { worker.enter() };
-        worker.run_until_terminated();
+        data.gates[index].open();
+
+        let result = body(&worker);
+
+        data.gates[index].close();
+        worker.run_inbox_jobs();
+        worker.hand_over();
         worker.leave();
+        drop(worker);
+        data.life.leave();
+        Ok(result)
+    }
+
+    /// Asks a worker to return from [`run_worker`](Self::run_worker), which it does after the job that
+    /// it is running. Before the core is switched off, for instance.
+    ///
+    /// # Errors
+    /// [`ReleaseError`] if there is no such worker, or no core is it now.
+    pub fn release_worker(&'static self, index: usize) -> Result<(), ReleaseError> {
+        let worker = self.registry.worker(index);
+        let worker = worker.map_err(ReleaseError::UnknownWorker)?;
+        if !self.registry.data().gates[index].release() {
+            return Err(ReleaseError::Absent);
+        }
+        self.registry.release(worker);
         Ok(())
     }
 
     /// Runs a closure on one of the workers and waits for it, spinning: the way in for cores that
     /// are no workers. On a worker, the closure is run at once.
+    ///
+    /// Waits as long as no core is a worker.
+    ///
+    /// # Panics
+    /// If the pool has ended.
     pub fn install<R: Send>(
         &'static self,
-        closure: impl FnOnce(Worker<'_, M, N, JOBS>) -> R + Send,
+        closure: impl FnOnce(Worker<'_, M, CORES, JOBS>) -> R + Send,
     ) -> R {
+        let _reference = self.hold();
         self.registry.in_worker(|worker, _| closure(Worker(worker)))
     }
 
-    /// Lets the workers return from [`run_worker`](Self::run_worker) when they have nothing left
-    /// to do. [`install`](Self::install) nothing afterwards. A second call does nothing.
+    /// Keeps the pool from ending.
+    ///
+    /// # Panics
+    /// If it has ended.
+    pub(crate) fn hold(&'static self) -> Held<M, CORES, JOBS> {
+        self.try_hold().expect("the pool has ended")
+    }
+
+    fn try_hold(&'static self) -> Option<Held<M, CORES, JOBS>> {
+        self.registry.try_add_reference().then(|| Held(self))
+    }
+
+    /// Calls a closure with the worker that this core is, if it is one of this pool.
+    pub fn with_current_worker<R>(
+        &'static self,
+        closure: impl FnOnce(Option<Worker<'_, M, CORES, JOBS>>) -> R,
+    ) -> R {
+        // SAFETY: 1. the closure cannot keep the reference, and nothing leaves meanwhile: that is
+        // done by the frame that entered, further up the stack.
+        let worker = unsafe { WorkerThread::current() };
+        let own = worker.filter(|worker| core::ptr::eq(worker.registry(), &self.registry));
+        closure(own.map(Worker))
+    }
+
+    /// Lets the workers return from [`run_worker`](Self::run_worker) when everything has been run
+    /// that was spawned or installed. A second call does nothing.
     pub fn end(&'static self) {
-        // Ordering: Relaxed, it only picks one caller; what orders the end is the count.
-        if !self.registry.data().swap(true, Ordering::Relaxed) {
+        if self.registry.data().life.end() {
             self.registry.remove_reference();
         }
     }
+
+    /// Lets the pool be used again, after it has [ended](Self::end) and its workers have left.
+    ///
+    /// # Errors
+    /// [`StillRunning`] if it has not ended, or some of its workers have not left.
+    pub fn restart(&'static self) -> Result<(), StillRunning> {
+        let life = &self.registry.data().life;
+        if !life.may_begin_again() {
+            return Err(StillRunning);
+        }
+        self.registry.renew_reference();
+        life.begin_again();
+        Ok(())
+    }
+
+    /// The thread progress of the pool, whose managed threads are the workers. A job that reads what
+    /// is freed by progress holds a [`delay`](Progress::delay) meanwhile; what is to be freed is
+    /// [scheduled](Worker::schedule) by a worker.
+    pub fn progress(&'static self) -> &'static PoolProgress<Cores<M, CORES, JOBS>> {
+        self.registry.progress()
+    }
+
+    /// What a worker has done so far.
+    ///
+    /// # Errors
+    /// [`UnknownWorker`] if there are not so many.
+    pub fn statistics(&self, index: usize) -> Result<Statistics, UnknownWorker> {
+        let worker = self.registry.worker(index)?.get();
+        let [jobs, steals] = &self.registry.data().counters[worker];
+        let parker = self.registry.sleep().slots()[worker].parker();
+        Ok(Statistics {
+            jobs: jobs.get(),
+            steals: steals.get(),
+            sleeps: parker.sleeps(),
+            wake_ups: parker.wake_ups(),
+        })
+    }
+
+    /// How many workers sleep just now; old when it arrives.
+    pub fn num_sleeping(&self) -> usize {
+        self.registry.sleep().counters().sleeping()
+    }
 }
 
-impl<M: Machine, const N: usize, const JOBS: usize> Default for Pool<M, N, JOBS> {
+impl<M: Machine, const CORES: usize, const JOBS: usize> Default for SpinPool<M, CORES, JOBS> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<M: Machine, const N: usize, const JOBS: usize> fmt::Debug for Pool<M, N, JOBS> {
+impl<M: Machine, const CORES: usize, const JOBS: usize> fmt::Debug for SpinPool<M, CORES, JOBS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool")
+        f.debug_struct("SpinPool")
             .field("registry", &self.registry)
             .finish()
     }
 }
 
-/// The worker that a closure runs on.
-pub struct Worker<'a, M: Machine, const N: usize, const JOBS: usize>(
-    &'a WorkerThread<Cores<M, N, JOBS>>,
+/// One of a pool's references.
+pub(crate) struct Held<M: Machine, const CORES: usize, const JOBS: usize>(
+    &'static SpinPool<M, CORES, JOBS>,
 );
 
-impl<M: Machine, const N: usize, const JOBS: usize> Worker<'_, M, N, JOBS> {
-    /// The worker's number.
-    #[must_use]
-    pub fn index(&self) -> usize {
-        self.0.index().get()
-    }
-
-    /// Runs both closures, potentially at the same time on two cores, and returns both results.
-    /// Each is given the worker that it runs on.
-    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
-    where
-        A: FnOnce(Worker<'_, M, N, JOBS>) -> RA,
-        B: FnOnce(Worker<'_, M, N, JOBS>) -> RB + Send,
-        RB: Send,
-    {
-        self.0.join_context(
-            |by| a(Worker(by.worker())),
-            |by| b(Worker(by.worker())),
-            false,
-        )
+impl<M: Machine, const CORES: usize, const JOBS: usize> Drop for Held<M, CORES, JOBS> {
+    fn drop(&mut self) {
+        self.0.registry.remove_reference();
     }
 }
-
-impl<M: Machine, const N: usize, const JOBS: usize> fmt::Debug for Worker<'_, M, N, JOBS> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Worker").field(&self.index()).finish()
-    }
-}
-
-/// A core could not become a worker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RunError {
-    /// The pool has no such worker.
-    UnknownWorker(UnknownWorker),
-    /// Another core is this worker.
-    Taken,
-    /// This core is a worker already.
-    AlreadyWorker,
-}
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownWorker(error) => error.fmt(f),
-            Self::Taken => f.write_str("another core is this worker"),
-            Self::AlreadyWorker => f.write_str("this core is a worker already"),
-        }
-    }
-}
-
-impl core::error::Error for RunError {}

@@ -2,9 +2,14 @@
 
 use std::{cell::Cell, ptr, sync::Barrier, thread};
 
-use pool_core::UnknownWorker;
-
 use super::*;
+
+mod broadcast;
+mod coming_and_going;
+mod join;
+mod parkers;
+mod scope;
+mod spawn;
 
 std::thread_local! {
     static LOCAL: Cell<*const ()> = const { Cell::new(ptr::null()) };
@@ -12,14 +17,7 @@ std::thread_local! {
 
 struct HostCore;
 
-struct Host;
-
-impl Machine for Host {
-    type Local = HostCore;
-    type Parker = Spin;
-}
-
-// SAFETY: 1. a thread-local variable is just that.
+// SAFETY: 1. a thread-local variable is just that; 2. there are no handlers.
 unsafe impl CoreLocal for HostCore {
     fn get() -> *const () {
         LOCAL.get()
@@ -30,103 +28,42 @@ unsafe impl CoreLocal for HostCore {
     }
 }
 
-fn fib<const N: usize, const JOBS: usize>(core: Worker<'_, Host, N, JOBS>, n: u32) -> u32 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = core.join(|core| fib(core, n - 1), |core| fib(core, n - 2));
-    a + b
+struct Host;
+
+impl Machine for Host {
+    type Local = HostCore;
+    type Parker = Spin<Yielding>;
 }
 
-fn with_workers<const N: usize, const JOBS: usize>(
-    pool: &'static Pool<Host, N, JOBS>,
+/// Two cores are all that many hosts have.
+struct Yielding;
+
+impl ::spin::RelaxStrategy for Yielding {
+    fn relax() {
+        thread::yield_now();
+    }
+}
+
+/// Runs a body while every place of a pool has its worker, and ends the pool.
+fn with_workers<M: Machine, const CORES: usize, const JOBS: usize>(
+    pool: &'static SpinPool<M, CORES, JOBS>,
     body: impl FnOnce(),
 ) {
     thread::scope(|threads| {
-        for index in 0..N {
-            threads.spawn(move || pool.run_worker(index).unwrap());
+        for index in 0..CORES {
+            threads.spawn(move || assert_eq!(pool.run_worker(index), Ok(Left::Ended)));
         }
+        wait_for_workers(pool);
         body();
         pool.end();
     });
 }
 
-#[test]
-fn smoke() {
-    static POOL: Pool<Host, 2, 64> = Pool::new();
-    with_workers(&POOL, || {
-        assert_eq!(POOL.install(|core| fib(core, 16)), 987)
-    });
-}
-
-/// Bug 11 of the collection: less searching exposed a deadlock. So with no rounds at all, too.
-#[test]
-fn stress_without_rounds() {
-    static POOL: Pool<Host, 3, 2> = Pool::with_idle_policy(IdlePolicy::IMMEDIATE);
-    with_workers(&POOL, || {
-        for _ in 0..200 {
-            assert_eq!(POOL.install(|core| fib(core, 8)), 21);
-        }
-    });
-}
-
-#[test]
-fn both_closures_run_at_the_same_time() {
-    static POOL: Pool<Host, 2, 64> = Pool::new();
-    with_workers(&POOL, || {
-        let barrier = Barrier::new(2);
-        let (a, b) = POOL.install(|core| {
-            core.join(
-                |core| {
-                    barrier.wait();
-                    core.index()
-                },
-                |core| {
-                    barrier.wait();
-                    core.index()
-                },
-            )
-        });
-        assert_eq!(a + b, 1, "on both workers");
-    });
-}
-
-#[test]
-fn bad_workers_are_typed_errors() {
-    static POOL: Pool<Host, 1, 64> = Pool::new();
-    let error = POOL.run_worker(1).unwrap_err();
-    assert_eq!(
-        error,
-        RunError::UnknownWorker(UnknownWorker {
-            index: 1,
-            workers: 1
-        })
-    );
-    with_workers(&POOL, || {
-        POOL.install(|_| assert_eq!(POOL.run_worker(0), Err(RunError::AlreadyWorker)));
-        assert_eq!(POOL.run_worker(0), Err(RunError::Taken));
-    });
-}
-
-/// Pools of two types share a core's pointer; neither may take the other's worker for its own.
-#[test]
-fn pools_of_different_types_share_cores() {
-    static SMALL: Pool<Host, 1, 2> = Pool::new();
-    static LARGE: Pool<Host, 2, 64> = Pool::new();
-    with_workers(&SMALL, || {
-        with_workers(&LARGE, || {
-            let answer = SMALL.install(|core| {
-                assert_eq!(core.index(), 0);
-                LARGE.install(|core| fib(core, 10))
-            });
-            assert_eq!(answer, 55);
-        });
-    });
-}
-
-#[test]
-fn a_second_end_does_nothing() {
-    static POOL: Pool<Host, 1, 2> = Pool::new();
-    with_workers(&POOL, || {});
-    POOL.end();
+/// Waits until all places of a pool have their worker.
+fn wait_for_workers<M: Machine, const CORES: usize, const JOBS: usize>(
+    pool: &'static SpinPool<M, CORES, JOBS>,
+) {
+    while pool.broadcast(|_| ()).contains(&None) {
+        thread::yield_now();
+    }
 }

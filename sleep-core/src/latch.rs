@@ -108,6 +108,16 @@ impl CoreLatch {
         // `advance`. Neither half can go.
         state.swap(SET, Ordering::AcqRel) == SLEEPING
     }
+
+    /// Unset again, for a new wait. By the waiter, which does not wait now; a setter of the last
+    /// time that comes only now sets the latch for this time.
+    ///
+    /// What happened before a [`set`](Self::set) that this undoes is visible.
+    pub fn reset(&self) {
+        // Ordering: Acquire pairs with the Release of `set`, as in `probe`. An exchange, so that it
+        // is the newest state that is undone and received.
+        self.state.swap(UNSET, Ordering::Acquire);
+    }
 }
 
 impl Default for CoreLatch {

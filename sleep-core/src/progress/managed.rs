@@ -137,6 +137,14 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
         self.recent.len() + self.operations.len()
     }
 
+    /// Whether there are operations that this thread should see to: its own, or some that a thread
+    /// left behind when it went. Then it should [tick](Active::tick) or [wait](Self::wait) now and
+    /// then.
+    #[must_use]
+    pub fn has_operations(&self) -> bool {
+        self.pending() > 0 || !self.progress().orphans.is_empty()
+    }
+
     /// Runs the operations whose time has come, at most 50 and an eighth of those pending, so that
     /// a backlog shrinks. Returns how many.
     pub fn run_reached(&mut self) -> usize {

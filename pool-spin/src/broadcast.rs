@@ -1,0 +1,122 @@
+//! One job for each worker that is there.
+
+use core::{array, cell::UnsafeCell, ptr::NonNull};
+
+use pool_core::{
+    CountLatch, IntrusiveInjector, Job, JobQueue, JobRef, Latch, Registry, WorkerThread,
+};
+
+use crate::{
+    machine::Machine,
+    platform::Cores,
+    pool::SpinPool,
+    primitive::{AtomicBool, Ordering, spin_loop},
+    worker::Worker,
+};
+
+impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS> {
+    /// Runs a closure on each worker that is there now, also on those that sleep, and waits for all
+    /// of them. The results are by the workers' numbers, `None` where no core is the worker.
+    ///
+    /// On a worker, it is run here too. A core that is no worker waits by spinning.
+    ///
+    /// # Panics
+    /// If the pool has ended.
+    pub fn broadcast<F, R>(&'static self, closure: F) -> [Option<R>; CORES]
+    where
+        F: Fn(Worker<'_, M, CORES, JOBS>) -> R + Sync,
+        R: Send,
+    {
+        let _reference = self.hold();
+        let registry = self.registry();
+        // SAFETY: 1. used in this call only, during which nothing leaves.
+        let owner = unsafe { WorkerThread::current() };
+        let done = CountLatch::new(owner, registry);
+        let mut jobs: [_; CORES] = array::from_fn(|_| OneWorker {
+            node: UnsafeCell::new(IntrusiveInjector::node()),
+            closure: &closure,
+            result: UnsafeCell::new(None),
+            done: &raw const done,
+        });
+        send(registry, &jobs, &done);
+        // SAFETY: 1. it is alive; only after `wait` may it end.
+        unsafe { Latch::set(&raw const done) };
+        done.wait(owner);
+        array::from_fn(|index| jobs[index].result.get_mut().take())
+    }
+}
+
+/// Gives each worker that is there its job.
+fn send<M, const CORES: usize, const JOBS: usize, F, R>(
+    registry: &Registry<Cores<M, CORES, JOBS>>,
+    jobs: &[OneWorker<'_, M, CORES, JOBS, F, R>; CORES],
+    done: &CountLatch<Cores<M, CORES, JOBS>>,
+) where
+    M: Machine,
+    F: Fn(Worker<'_, M, CORES, JOBS>) -> R + Sync,
+    R: Send,
+{
+    let data = registry.data();
+    let _order = Locked::new(&data.is_broadcasting);
+    for (index, (job, gate)) in jobs.iter().zip(&data.gates).enumerate() {
+        if !gate.enter() {
+            continue;
+        }
+        done.increment();
+        let node = NonNull::new(job.node.get()).expect("it is in the job");
+        let worker = registry.worker(index).expect("counted");
+        // SAFETY: 1. and 2. the jobs stay until all are done; closure and result may be used by any
+        // thread. 1. of `inject_for`: the node is the job's alone.
+        unsafe { registry.inject_for(worker, node, JobRef::new(job)) };
+        gate.exit();
+    }
+}
+
+/// Broadcasts are queued one after the other: the lock is held while that is done, and by nobody
+/// who waits for anything.
+struct Locked<'a>(&'a AtomicBool);
+
+impl<'a> Locked<'a> {
+    fn new(lock: &'a AtomicBool) -> Self {
+        // Ordering: Acquire pairs with `drop`: the other broadcast is queued.
+        while lock.swap(true, Ordering::Acquire) {
+            spin_loop();
+        }
+        Self(lock)
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        // Ordering: Release pairs with `new`.
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+/// One worker's part of a broadcast.
+struct OneWorker<'a, M: Machine, const CORES: usize, const JOBS: usize, F, R> {
+    node: UnsafeCell<<IntrusiveInjector<'static, Option<JobRef>> as JobQueue>::Node>,
+    closure: &'a F,
+    result: UnsafeCell<Option<R>>,
+    done: *const CountLatch<Cores<M, CORES, JOBS>>,
+}
+
+impl<M, const CORES: usize, const JOBS: usize, F, R> Job for OneWorker<'_, M, CORES, JOBS, F, R>
+where
+    M: Machine,
+    F: Fn(Worker<'_, M, CORES, JOBS>) -> R + Sync,
+    R: Send,
+{
+    unsafe fn execute(this: *const ()) {
+        let this = this.cast::<Self>();
+        // SAFETY: 1. used in this call only; jobs are run by workers.
+        let worker = unsafe { WorkerThread::current() }.expect("jobs run on workers");
+        // SAFETY: by obligation 1 the job is valid until the latch is set, and by 2. nobody else
+        // touches its result until then.
+        unsafe {
+            let result = ((*this).closure)(Worker(worker));
+            *(*this).result.get() = Some(result);
+            Latch::set((*this).done);
+        }
+    }
+}

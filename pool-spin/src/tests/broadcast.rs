@@ -1,0 +1,66 @@
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+use super::*;
+
+#[test]
+fn smoke() {
+    static POOL: SpinPool<Host, 3, 4> = SpinPool::new();
+    with_workers(&POOL, || {
+        assert_eq!(
+            POOL.broadcast(|worker| worker.index()),
+            [Some(0), Some(1), Some(2)]
+        );
+        let from_inside = POOL.install(|_| POOL.broadcast(|worker| worker.index() * 2));
+        assert_eq!(from_inside, [Some(0), Some(2), Some(4)]);
+    });
+}
+
+#[test]
+fn absent_workers_have_no_part() {
+    static POOL: SpinPool<Host, 3, 4> = SpinPool::new();
+    assert_eq!(POOL.broadcast(|_| ()), [None, None, None]);
+    let results = POOL.run_with(1, |_| POOL.broadcast(|worker| worker.index()));
+    assert_eq!(results, Ok([None, Some(1), None]));
+}
+
+/// Two at once, whose parts meet: were they queued in two orders, this would hang.
+#[test]
+fn two_at_the_same_time() {
+    static POOL: SpinPool<Host, 2, 4> = SpinPool::new();
+    with_workers(&POOL, || {
+        thread::scope(|threads| {
+            for _ in 0..2 {
+                threads.spawn(|| {
+                    for _ in 0..50 {
+                        let meeting = Barrier::new(2);
+                        POOL.broadcast(|_| {
+                            meeting.wait();
+                        });
+                    }
+                });
+            }
+        });
+    });
+}
+
+/// Workers come and go while somebody broadcasts: no part is lost, none is waited for in vain.
+#[test]
+fn stampede() {
+    static POOL: SpinPool<Host, 2, 4> = SpinPool::new();
+    let runs = AtomicU32::new(0);
+    thread::scope(|threads| {
+        let steady = threads.spawn(|| POOL.run_worker(0).unwrap());
+        let restless = threads.spawn(|| {
+            for _ in 0..200 {
+                POOL.run_with(1, |_| thread::yield_now()).unwrap();
+            }
+        });
+        while !restless.is_finished() {
+            let parts = POOL.broadcast(|_| runs.fetch_add(1, SeqCst));
+            let count = parts.iter().flatten().count() as u32;
+            assert_eq!(runs.swap(0, SeqCst), count);
+        }
+        POOL.end();
+        steady.join().unwrap();
+    });
+}

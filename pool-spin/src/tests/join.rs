@@ -1,0 +1,117 @@
+use super::*;
+
+fn fib<M: Machine, const CORES: usize, const JOBS: usize>(
+    core: Worker<'_, M, CORES, JOBS>,
+    n: u32,
+) -> u32 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = core.join(|core| fib(core, n - 1), |core| fib(core, n - 2));
+    a + b
+}
+
+#[test]
+fn smoke() {
+    static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    with_workers(&POOL, || {
+        assert_eq!(POOL.install(|core| fib(core, 16)), 987)
+    });
+}
+
+/// Bug 11 of the collection: less searching exposed a deadlock. So with no rounds at all, too.
+#[test]
+fn stress_without_rounds() {
+    static POOL: SpinPool<Host, 3, 2> = SpinPool::with_idle_policy(IdlePolicy::IMMEDIATE);
+    with_workers(&POOL, || {
+        for _ in 0..200 {
+            assert_eq!(POOL.install(|core| fib(core, 8)), 21);
+        }
+    });
+}
+
+#[test]
+fn both_closures_run_at_the_same_time() {
+    static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    with_workers(&POOL, || {
+        let barrier = Barrier::new(2);
+        let meet = |core: Worker<'_, Host, 2, 64>| {
+            barrier.wait();
+            core.index()
+        };
+        let (a, b) = POOL.install(|core| core.join(meet, meet));
+        assert_eq!(a + b, 1, "on both workers");
+    });
+}
+
+#[test]
+fn the_core_that_boots_is_a_worker_for_a_while() {
+    static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    assert_eq!(POOL.run_with(0, |core| fib(core, 12)), Ok(144));
+    assert_eq!(POOL.run_with(1, |core| core.index()), Ok(1));
+    assert!(POOL.with_current_worker(|worker| worker.is_none()));
+    let inside = POOL.run_with(0, |_| {
+        POOL.with_current_worker(|worker| worker.map(Worker::index))
+    });
+    assert_eq!(inside, Ok(Some(0)));
+}
+
+#[test]
+fn bad_workers_are_typed_errors() {
+    static POOL: SpinPool<Host, 1, 64> = SpinPool::new();
+    let unknown = UnknownWorker {
+        index: 1,
+        workers: 1,
+    };
+    assert_eq!(POOL.run_worker(1), Err(RunError::UnknownWorker(unknown)));
+    assert_eq!(
+        POOL.release_worker(1),
+        Err(ReleaseError::UnknownWorker(unknown))
+    );
+    assert_eq!(POOL.statistics(1), Err(unknown));
+    with_workers(&POOL, || {
+        POOL.install(|_| assert_eq!(POOL.run_worker(0), Err(RunError::AlreadyWorker)));
+        assert_eq!(POOL.run_worker(0), Err(RunError::Taken));
+    });
+    assert_eq!(POOL.run_worker(0), Ok(Left::Ended));
+    assert_eq!(POOL.run_with(0, |_| ()), Err(RunError::Ended));
+}
+
+/// Pools of two types share a core's pointer; neither may take the other's worker for its own.
+#[test]
+fn pools_of_different_types_share_cores() {
+    static SMALL: SpinPool<Host, 1, 2> = SpinPool::new();
+    static LARGE: SpinPool<Host, 2, 64> = SpinPool::new();
+    with_workers(&SMALL, || {
+        with_workers(&LARGE, || {
+            let answer = SMALL.install(|core| {
+                assert_eq!(core.index(), 0);
+                assert!(LARGE.with_current_worker(|worker| worker.is_none()));
+                LARGE.install(|core| fib(core, 10))
+            });
+            assert_eq!(answer, 55);
+        });
+    });
+}
+
+#[test]
+fn statistics_count() {
+    static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    let sum = |number: fn(Statistics) -> usize| -> usize {
+        (0..2)
+            .map(|index| number(POOL.statistics(index).unwrap()))
+            .sum()
+    };
+    with_workers(&POOL, || {
+        let (jobs, steals) = (sum(|worker| worker.jobs), sum(|worker| worker.steals));
+        let barrier = Barrier::new(2);
+        let meet = |_: Worker<'_, Host, 2, 64>| {
+            barrier.wait();
+        };
+        POOL.install(|core| core.join(meet, meet));
+        let jobs = sum(|worker| worker.jobs) - jobs;
+        assert_eq!(jobs, 2, "what was installed and what was stolen");
+        assert_eq!(sum(|worker| worker.steals) - steals, 1);
+    });
+    assert!(sum(|worker| worker.sleeps) >= sum(|worker| worker.wake_ups).min(1));
+}

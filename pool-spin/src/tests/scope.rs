@@ -1,0 +1,86 @@
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+use super::*;
+
+#[test]
+fn smoke() {
+    static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    with_workers(&POOL, || {
+        let count = AtomicU32::new(0);
+        let answer = POOL.install(|worker| {
+            worker.scope(|scope| {
+                for _ in 0..100 {
+                    scope.spawn(|_, scope| {
+                        count.fetch_add(1, SeqCst);
+                        scope.spawn(|_, _| {
+                            count.fetch_add(1, SeqCst);
+                        });
+                    });
+                }
+                7
+            })
+        });
+        assert_eq!((answer, count.into_inner()), (7, 200));
+    });
+}
+
+/// A full arena, or none at all, costs parallelism, not closures.
+#[test]
+fn a_full_arena_runs_at_once() {
+    static POOL: SpinPool<Host, 1, 4> = SpinPool::new();
+    static ARENA: Arena<2> = Arena::new();
+    let order = std::sync::Mutex::new(std::vec::Vec::new());
+    POOL.run_with(0, |worker| {
+        worker.scope_in(&ARENA, |scope| {
+            for number in 0..4 {
+                let order = &order;
+                scope.spawn(move |_, _| order.lock().unwrap().push(number));
+            }
+        });
+        worker.scope_in(&Arena::<0>::new(), |scope| {
+            scope.spawn(|_, _| order.lock().unwrap().push(4));
+        });
+    })
+    .unwrap();
+    let mut order = order.into_inner().unwrap();
+    assert_eq!(order[..2], [2, 3], "at once");
+    order.sort();
+    assert_eq!(order, [0, 1, 2, 3, 4]);
+    assert!(std::format!("{ARENA:?}").contains("taken: 0"), "{ARENA:?}");
+}
+
+#[test]
+fn in_place_from_a_core_that_is_no_worker() {
+    static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    with_workers(&POOL, || {
+        let here = thread::current().id();
+        let elsewhere = AtomicU32::new(0);
+        let arena = Arena::<4>::new();
+        POOL.in_place_scope(&arena, |scope| {
+            assert_eq!(thread::current().id(), here);
+            for _ in 0..50 {
+                scope.spawn(|_, _| {
+                    assert_ne!(thread::current().id(), here);
+                    elsewhere.fetch_add(1, SeqCst);
+                });
+            }
+        });
+        assert_eq!(elsewhere.into_inner(), 50);
+    });
+}
+
+#[test]
+fn destructors_of_what_is_captured_run() {
+    static POOL: SpinPool<Host, 1, 64> = SpinPool::new();
+    let value = std::sync::Arc::new(());
+    POOL.run_with(0, |worker| {
+        worker.scope(|scope| {
+            for _ in 0..40 {
+                let value = value.clone();
+                scope.spawn(move |_, _| drop(value));
+            }
+        });
+    })
+    .unwrap();
+    assert_eq!(std::sync::Arc::strong_count(&value), 1);
+}

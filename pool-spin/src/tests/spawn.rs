@@ -1,0 +1,137 @@
+use std::{
+    boxed::Box,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::SeqCst},
+    },
+};
+
+use super::*;
+use crate::progress::Operation;
+
+#[test]
+fn smoke() {
+    static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    let count = Arc::new(AtomicU32::new(0));
+    with_workers(&POOL, || {
+        for _ in 0..500 {
+            let count = count.clone();
+            let mut closure = Some(move |worker: Worker<'_, Host, 2, 64>| {
+                let inner = count.clone();
+                worker.spawn(move |_| {
+                    inner.fetch_add(1, SeqCst);
+                });
+                count.fetch_add(1, SeqCst);
+            });
+            while let Some(back) = closure.take() {
+                closure = POOL.spawn(back).err().map(|error| {
+                    assert_eq!(error.reason, SpawnErrorReason::Full);
+                    thread::yield_now();
+                    error.closure
+                });
+            }
+        }
+    });
+    assert_eq!(count.load(SeqCst), 1000, "the end waits for all of them");
+}
+
+#[test]
+fn a_static_closure() {
+    static POOL: SpinPool<Host, 1, 4> = SpinPool::new();
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    static CLOSURE: fn(Worker<'_, Host, 1, 4>) = |_| {
+        COUNT.fetch_add(1, SeqCst);
+    };
+    with_workers(&POOL, || POOL.spawn(&CLOSURE).unwrap());
+    assert_eq!(COUNT.load(SeqCst), 1);
+}
+
+#[test]
+fn what_is_refused_is_handed_back() {
+    static POOL: SpinPool<Host, 1, 2> = SpinPool::new();
+    let value = Arc::new(());
+    let spawn = || {
+        let value = value.clone();
+        POOL.spawn(move |_| drop(value))
+    };
+    assert!(spawn().is_ok() && spawn().is_ok());
+    let error = spawn().unwrap_err();
+    assert_eq!(error.reason, SpawnErrorReason::Full);
+    assert_eq!(Arc::strong_count(&value), 4);
+    drop(error);
+    with_workers(&POOL, || ());
+    assert_eq!(Arc::strong_count(&value), 1, "those before were run");
+    assert_eq!(spawn().unwrap_err().reason, SpawnErrorReason::Ended);
+}
+
+#[test]
+fn a_task_is_spawned_once_at_a_time() {
+    static POOL: SpinPool<Host, 1, 2> = SpinPool::new();
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    static TASK: Task<Host, 1, 2> = Task::new(|_| {
+        // While it runs it may be spawned again.
+        if RUNS.fetch_add(1, SeqCst) < 9 {
+            POOL.spawn_task(&TASK).unwrap();
+        }
+    });
+    assert_eq!(POOL.spawn_task(&TASK), Ok(()));
+    assert_eq!(
+        POOL.spawn_task(&TASK),
+        Err(SpawnErrorReason::AlreadySpawned)
+    );
+    with_workers(&POOL, || ());
+    assert_eq!(RUNS.load(SeqCst), 10);
+    assert_eq!(POOL.spawn_task(&TASK), Err(SpawnErrorReason::Ended));
+}
+
+/// Many threads in place of interrupt handlers.
+#[test]
+fn stampede() {
+    static POOL: SpinPool<Host, 2, 4> = SpinPool::new();
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    static TASK: Task<Host, 2, 4> = Task::new(|_| {
+        RUNS.fetch_add(1, SeqCst);
+    });
+    let spawned = AtomicU32::new(0);
+    with_workers(&POOL, || {
+        thread::scope(|threads| {
+            for _ in 0..3 {
+                threads.spawn(|| {
+                    for _ in 0..300 {
+                        let closures = POOL.spawn(|_| {
+                            RUNS.fetch_add(1, SeqCst);
+                        });
+                        let count =
+                            u32::from(closures.is_ok()) + u32::from(POOL.spawn_task(&TASK).is_ok());
+                        spawned.fetch_add(count, SeqCst);
+                    }
+                });
+            }
+        });
+    });
+    assert_eq!(RUNS.load(SeqCst), spawned.into_inner(), "each once");
+}
+
+/// Thread progress works here too: what is scheduled is run when nobody can be reading any more.
+#[test]
+fn operations_wait_for_delays() {
+    static POOL: SpinPool<Host, 2, 4> = SpinPool::new();
+    static FREED: AtomicU32 = AtomicU32::new(0);
+    with_workers(&POOL, || {
+        let delay = POOL.progress().delay();
+        POOL.install(|worker| {
+            let operation = Box::leak(Box::new(Operation::new(|| {
+                FREED.fetch_add(1, SeqCst);
+            })));
+            worker.schedule(operation);
+        });
+        for _ in 0..20 {
+            POOL.install(|_| assert_eq!(FREED.load(SeqCst), 0, "somebody may be reading"));
+        }
+        drop(delay);
+        while FREED.load(SeqCst) == 0 {
+            POOL.broadcast(|_| thread::yield_now());
+        }
+    });
+    assert_eq!(FREED.load(SeqCst), 1);
+}
