@@ -69,6 +69,12 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOB
         spawn::by_worker(self, closure);
     }
 
+    /// Runs one job from anywhere in the pool, if there is one. For a job that has to wait for
+    /// something that the pool does not know of.
+    pub fn yield_now(self) -> bool {
+        self.0.yield_now()
+    }
+
     /// Has an operation run when every delay that is under way now has ended and every worker has
     /// made progress: to free what was taken out of others' reach, for instance. This worker runs
     /// it when it next searches for work; if it leaves before, another one does.

@@ -1,11 +1,31 @@
 //! The program that every board runs: the same tests of the pool, on cores that truly sleep.
+//!
+//! A board boots, implements [`Board`], and calls [`boot_core`] on the core that boots,
+//! [`other_core`] on each other one, and [`timer_interrupt`] in its timer's handler.
 #![no_std]
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]
 
 mod board;
+mod console;
+mod cores;
 mod lossy;
 mod mode;
+mod tests;
+mod timer;
 
 pub use board::Board;
+pub use console::Console;
+pub use cores::{boot_core, other_core};
 pub use lossy::Lossy;
 pub use mode::Mode;
+pub use timer::timer_interrupt;
+
+use pool_spin::SpinPool;
+
+/// How many jobs each worker's deque has room for.
+pub const JOBS: usize = 64;
+
+/// The pool of a board.
+pub type Pool<B, const CORES: usize> = SpinPool<B, CORES, JOBS>;
+/// A worker of a board's pool.
+type Worker<'w, B, const CORES: usize> = pool_spin::Worker<'w, B, CORES, JOBS>;

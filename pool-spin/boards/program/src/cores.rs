@@ -1,0 +1,98 @@
+//! What each core does from its first moment in the program to the last.
+
+use core::{
+    hint::spin_loop,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+
+use pool_spin::{CoreParker, Left, Parker};
+
+use crate::{Pool, board::Board, console::Console, mode::Mode, tests, timer::sleep_until_timer};
+
+/// How often the pool has been restarted.
+static RESTARTS: AtomicUsize = AtomicUsize::new(0);
+
+/// The core that boots: runs the program as worker 0, while the others are workers already or come
+/// late.
+pub fn boot_core<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) -> ! {
+    Console::<B>::line(format_args!("{}: {CORES} cores", B::NAME));
+    match B::mode() {
+        Mode::Test => tests::run(pool),
+        Mode::Idle => idle(pool),
+        Mode::Tree { cores } => tree(pool, cores),
+    }
+    for index in 0..CORES {
+        let worker = pool.statistics(index).expect("there is such a worker");
+        Console::<B>::line(format_args!(
+            "core {index}: {} jobs, {} steals, {} sleeps, {} wake-ups",
+            worker.jobs, worker.steals, worker.sleeps, worker.wake_ups
+        ));
+    }
+    Console::<B>::line(format_args!("{}: passed", B::NAME));
+    B::exit(true)
+}
+
+/// Another core: is a worker as long as there is a pool.
+pub fn other_core<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, worker: usize) -> ! {
+    if let Mode::Tree { cores } = B::mode()
+        && worker >= cores
+    {
+        sleep_for_ever::<B>();
+    }
+    loop {
+        // Ordering: Acquire pairs with `restart`.
+        let restarts = RESTARTS.load(Ordering::Acquire);
+        match pool.run_worker(worker) {
+            Ok(Left::Ended) => {
+                while RESTARTS.load(Ordering::Acquire) == restarts {
+                    spin_loop();
+                }
+            }
+            left => assert_eq!(left, Ok(Left::Released)),
+        }
+    }
+}
+
+/// Ends the pool, waits until all workers have left, and lets it begin again.
+pub(crate) fn restart<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
+    pool.end();
+    while pool.restart().is_err() {
+        spin_loop();
+    }
+    // Ordering: Release pairs with `other_core`: whoever sees it finds the pool restarted.
+    RESTARTS.fetch_add(1, Ordering::Release);
+}
+
+/// A core that has no part in this.
+fn sleep_for_ever<B: Board>() -> ! {
+    let parker = B::Parker::NEW;
+    loop {
+        parker.park();
+    }
+}
+
+/// Every core sleeps for three seconds.
+fn idle<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
+    let start = B::now();
+    sleep_until_timer(pool, Duration::from_secs(3));
+    let time = B::now() - start;
+    Console::<B>::line(format_args!("idle: {} ms", time.as_millis()));
+}
+
+/// The fork-join tree, timed.
+fn tree<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, cores: usize) {
+    let time = pool.run_with(0, |worker| {
+        while pool.broadcast(|_| ()).iter().flatten().count() < cores {
+            spin_loop();
+        }
+        let start = B::now();
+        tests::fork_join_tree(worker);
+        B::now() - start
+    });
+    let time = time.expect("the place is free");
+    Console::<B>::line(format_args!(
+        "tree: {} us on {cores} cores",
+        time.as_micros()
+    ));
+}

@@ -1,0 +1,264 @@
+//! The tests, from the simplest to the one that ends the pool.
+
+use core::{hint::spin_loop, time::Duration};
+
+use pool_spin::{Arena, ReleaseError, SpawnErrorReason, Statistics};
+use portable_atomic::{AtomicUsize, Ordering};
+
+use crate::{
+    JOBS, Pool, Worker, board::Board, console::Console, cores::restart, timer::sleep_until_timer,
+};
+
+/// How often all cores sleep and are woken.
+const ROUNDS: usize = 1000;
+
+/// Runs all tests. A failure panics.
+pub(crate) fn run<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
+    let test = |name: &str, test: fn(&'static Pool<B, CORES>)| {
+        let start = B::now();
+        test(pool);
+        let time = B::now() - start;
+        Console::<B>::line(format_args!("test {name}: ok ({} us)", time.as_micros()));
+    };
+    test("smoke", smoke);
+    test("fork_join_tree", |pool| on_boot_core(pool, fork_join_tree));
+    test("scope", |pool| on_boot_core(pool, scope));
+    test("spawn", |pool| {
+        on_boot_core(pool, |worker| spawn(pool, worker));
+    });
+    test("spawn_from_an_interrupt", spawn_from_an_interrupt);
+    test("park_and_unpark", park_and_unpark);
+    test("stampede", stampede);
+    test("overflow", |pool| on_boot_core(pool, overflow));
+    test("leave_and_come_back", leave_and_come_back);
+    test("end_and_restart", end_and_restart);
+}
+
+/// The core that boots is worker 0 for this.
+fn on_boot_core<B: Board, const CORES: usize, R>(
+    pool: &'static Pool<B, CORES>,
+    body: impl FnOnce(Worker<'_, B, CORES>) -> R,
+) -> R {
+    pool.run_with(0, body).expect("the place is free")
+}
+
+/// All workers come, and each knows its number.
+fn smoke<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
+    on_boot_core(pool, |worker| {
+        assert_eq!(worker.index(), 0);
+        wait_for_all(pool);
+        let numbers = pool.broadcast(|worker| worker.index());
+        for (index, number) in numbers.iter().enumerate() {
+            assert_eq!(*number, Some(index));
+        }
+        assert_eq!(worker.join(|_| 1, |_| 2), (1, 2));
+    });
+}
+
+/// Waits until every place has its worker.
+fn wait_for_all<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
+    while pool.broadcast(|_| ()).contains(&None) {
+        spin_loop();
+    }
+}
+
+/// A balanced tree of 2^12 leaves, each with some arithmetic; the result is known.
+pub(crate) fn fork_join_tree<B: Board, const CORES: usize>(worker: Worker<'_, B, CORES>) {
+    fn sum<B: Board, const CORES: usize>(
+        worker: Worker<'_, B, CORES>,
+        first: u64,
+        count: u64,
+    ) -> u64 {
+        if count == 1 {
+            return leaf(first);
+        }
+        let half = count / 2;
+        let (a, b) = worker.join(
+            |worker| sum(worker, first, half),
+            |worker| sum(worker, first + half, half),
+        );
+        a.wrapping_add(b)
+    }
+
+    const LEAVES: u64 = 1 << 12;
+    let expected = (0..LEAVES).map(leaf).fold(0, u64::wrapping_add);
+    assert_eq!(sum(worker, 0, LEAVES), expected);
+}
+
+/// Some arithmetic that a compiler cannot shorten.
+fn leaf(seed: u64) -> u64 {
+    (0..100).fold(seed, |value, _| {
+        core::hint::black_box(value)
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407)
+    })
+}
+
+/// Closures that spawn others and borrow from this frame.
+fn scope<B: Board, const CORES: usize>(worker: Worker<'_, B, CORES>) {
+    let count = AtomicUsize::new(0);
+    let counts = [const { AtomicUsize::new(0) }; 8];
+    worker.scope(|scope| {
+        for own in &counts {
+            scope.spawn(|_, scope| {
+                own.fetch_add(1, Ordering::Relaxed);
+                for _ in 0..8 {
+                    scope.spawn(|_, _| {
+                        count.fetch_add(1, Ordering::Relaxed);
+                    });
+                }
+            });
+        }
+    });
+    assert_eq!(count.into_inner(), 64);
+    assert!(counts.iter().all(|own| own.load(Ordering::Relaxed) == 1));
+}
+
+/// Closures that nobody waits for, also references to static ones, until there is no room.
+fn spawn<B: Board, const CORES: usize>(
+    pool: &'static Pool<B, CORES>,
+    worker: Worker<'_, B, CORES>,
+) {
+    static RUNS: AtomicUsize = AtomicUsize::new(0);
+    static TALLY: &(dyn Fn() + Sync) = &|| {
+        RUNS.fetch_add(1, Ordering::Relaxed);
+    };
+    RUNS.store(0, Ordering::Relaxed);
+    let mut spawned = 0;
+    while spawned < 4 * JOBS {
+        let spawn = pool.spawn(|worker| {
+            TALLY();
+            worker.spawn(|_| TALLY());
+        });
+        match spawn {
+            Ok(()) => spawned += 1,
+            // Somebody must make room, and this may be the only core.
+            Err(error) => {
+                assert_eq!(error.reason, SpawnErrorReason::Full);
+                worker.yield_now();
+            }
+        }
+    }
+    while RUNS.load(Ordering::Relaxed) < 2 * spawned {
+        worker.yield_now();
+    }
+}
+
+/// Every core sleeps, and a handler's job wakes one.
+fn spawn_from_an_interrupt<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
+    for round in 0..50 {
+        // Also so soon that the core is still on its way to sleep.
+        sleep_until_timer(pool, Duration::from_micros(round * 20));
+    }
+}
+
+/// All cores sleep and are woken, again and again, one core by another.
+fn park_and_unpark<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
+    if CORES == 1 {
+        // Nobody but the timer can wake it.
+        for _ in 0..ROUNDS {
+            let before = statistics(pool, 0).sleeps;
+            while statistics(pool, 0).sleeps == before {
+                sleep_until_timer(pool, Duration::from_micros(50));
+            }
+        }
+        return;
+    }
+    let sleeps = || core::array::from_fn::<usize, CORES, _>(|index| statistics(pool, index).sleeps);
+    on_boot_core(pool, |_| {
+        let mut before = sleeps();
+        for _ in 0..ROUNDS {
+            // All others have fallen asleep since the last round.
+            while (1..CORES).any(|index| sleeps()[index] == before[index]) {
+                spin_loop();
+            }
+            before = sleeps();
+            pool.broadcast(|worker| {
+                // The core that boots does its part and then waits for the others, who let it fall
+                // asleep first.
+                while worker.index() != 0 && sleeps()[0] == before[0] {
+                    spin_loop();
+                }
+            });
+        }
+    });
+    for index in 0..CORES {
+        let worker = statistics(pool, index);
+        assert!(worker.sleeps >= ROUNDS && worker.wake_ups >= ROUNDS);
+    }
+}
+
+fn statistics<B: Board, const CORES: usize>(
+    pool: &'static Pool<B, CORES>,
+    index: usize,
+) -> Statistics {
+    pool.statistics(index).expect("there is such a worker")
+}
+
+/// Every core spawns as fast as it can, and takes from all others.
+fn stampede<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
+    const EACH: usize = 500;
+    let runs = AtomicUsize::new(0);
+    let arena = Arena::<16>::new();
+    on_boot_core(pool, |worker| {
+        worker.scope_in(&arena, |scope| {
+            pool.broadcast(|_| {
+                for _ in 0..EACH {
+                    scope.spawn(|worker, _| {
+                        worker.join(
+                            |_| runs.fetch_add(1, Ordering::Relaxed),
+                            |_| runs.fetch_add(1, Ordering::Relaxed),
+                        );
+                    });
+                }
+            });
+        });
+    });
+    assert_eq!(runs.into_inner(), 2 * CORES * EACH);
+}
+
+/// More jobs than a deque has room for: by joins inside each other, and by a scope.
+fn overflow<B: Board, const CORES: usize>(worker: Worker<'_, B, CORES>) {
+    fn deep<B: Board, const CORES: usize>(worker: Worker<'_, B, CORES>, depth: usize) -> usize {
+        if depth == 0 {
+            return 0;
+        }
+        let (a, b) = worker.join(|worker| deep(worker, depth - 1), |_| 1);
+        a + b
+    }
+    assert_eq!(deep(worker, JOBS + JOBS / 2), JOBS + JOBS / 2);
+
+    let runs = AtomicUsize::new(0);
+    worker.scope(|scope| {
+        for _ in 0..2 * JOBS {
+            scope.spawn(|_, _| {
+                runs.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+    });
+    assert_eq!(runs.into_inner(), 2 * JOBS);
+}
+
+/// A worker leaves while there is work, and comes back.
+fn leave_and_come_back<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
+    on_boot_core(pool, |worker| {
+        for round in 0..20 {
+            for index in 1..CORES {
+                // It may be on its way back from the last round.
+                while pool.release_worker(index) == Err(ReleaseError::Absent) {
+                    spin_loop();
+                }
+            }
+            assert_eq!(worker.join(|_| round, |_| round + 1), (round, round + 1));
+        }
+        wait_for_all(pool);
+    });
+}
+
+/// The pool ends, all workers leave, and it begins again.
+fn end_and_restart<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
+    for _ in 0..5 {
+        restart(pool);
+        smoke(pool);
+    }
+}
