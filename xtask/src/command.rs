@@ -4,6 +4,7 @@
 use std::{
     ffi::OsStr,
     io::{BufRead, BufReader},
+    path::Path,
     process::{Command, ExitStatus, Stdio},
     thread,
     time::Duration,
@@ -45,6 +46,12 @@ impl Step {
 
     pub(crate) fn args<S: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
         self.command.args(arguments);
+        self
+    }
+
+    /// In another directory than the workspace's.
+    pub(crate) fn directory(mut self, directory: &Path) -> Self {
+        self.command.current_dir(directory);
         self
     }
 

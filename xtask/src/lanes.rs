@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-use crate::{command::Step, links, rayon, root, rustup};
+use crate::{boards, command::Step, links, rayon, root, rustup};
 
 /// One kind of check. Returns how many tests, or single checks, passed.
 pub(crate) struct Lane {
@@ -32,6 +32,26 @@ pub(crate) const LANES: &[Lane] = &[
         name: "docs",
         about: "rustdoc without a warning, links of all pages",
         run: docs,
+    },
+    Lane {
+        name: "qemu-aarch64",
+        about: "pool-spin on four cores that sleep by WFI and WFE",
+        run: boards::aarch64,
+    },
+    Lane {
+        name: "qemu-riscv",
+        about: "pool-spin on four harts, in machine and supervisor mode",
+        run: boards::riscv,
+    },
+    Lane {
+        name: "qemu-cortex-m",
+        about: "pool-spin on two Cortex-M33, and on a Cortex-M0",
+        run: boards::cortex_m,
+    },
+    Lane {
+        name: "qemu-x86_64",
+        about: "pool-spin on four x86 cores that sleep by HLT",
+        run: boards::x86_64,
     },
     Lane {
         name: "miri",

@@ -1,6 +1,7 @@
 //! The commands of this workspace.
 
 mod bench;
+mod boards;
 mod command;
 mod debian;
 mod demo;
@@ -31,6 +32,10 @@ enum Command {
     TestAll(test_all::Arguments),
     /// Measure our crates against their peers, and show the ratios.
     Bench(bench::Arguments),
+    /// Run the program of a board in QEMU.
+    Board(boards::Arguments),
+    /// Print how much flash and memory the crates take on small processors.
+    Size,
     /// Run a published program that uses rayon, as published and on our pool, and compare.
     RayonRun(rayon::Arguments),
 }
@@ -40,6 +45,8 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::TestAll(arguments) => test_all::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Board(arguments) => boards::run(&arguments),
+        Command::Size => boards::size(),
         Command::RayonRun(arguments) => rayon::run(&arguments),
     };
     result.unwrap_or_else(|error| {

@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let lanes = chosen(&arguments.only)?;
     if arguments.list {
         for lane in lanes {
-            println!("{:8} {}", lane.name, lane.about);
+            println!("{:13} {}", lane.name, lane.about);
         }
         return Ok(ExitCode::SUCCESS);
     }

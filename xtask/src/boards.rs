@@ -1,0 +1,166 @@
+//! `cargo xtask board`: runs the program of one board in QEMU; and the lanes that run all of them.
+
+mod lanes;
+mod machine;
+mod size;
+
+use std::{process::ExitCode, time::Duration};
+
+use anyhow::{Result, bail};
+
+use crate::rustup;
+pub(crate) use lanes::{aarch64, cortex_m, riscv, x86_64};
+use machine::{Clock, Image, Outcome};
+pub(crate) use size::size;
+
+/// A board, in one of its variants.
+#[derive(Clone, Copy)]
+pub(crate) struct Board {
+    pub(crate) name: &'static str,
+    /// Below `pool-spin/boards`; also the program's name.
+    directory: &'static str,
+    target: &'static str,
+    features: &'static str,
+    /// The Debian package with its QEMU.
+    package: &'static str,
+    /// Whether its cores sleep in QEMU, too: they are woken by interrupts.
+    halts: bool,
+    cores: usize,
+}
+
+const BOARDS: &[Board] = &[
+    Board {
+        name: "aarch64-virt",
+        directory: "aarch64-virt",
+        target: "aarch64-unknown-none",
+        features: "",
+        package: "qemu-system-arm",
+        halts: true,
+        cores: 4,
+    },
+    Board {
+        name: "aarch64-virt-wfe",
+        directory: "aarch64-virt",
+        target: "aarch64-unknown-none",
+        features: "wfe",
+        package: "qemu-system-arm",
+        // QEMU takes WFE for a hint and goes on.
+        halts: false,
+        cores: 4,
+    },
+    Board {
+        name: "riscv64-virt",
+        directory: "riscv-virt",
+        target: "riscv64gc-unknown-none-elf",
+        features: "",
+        package: "qemu-system-misc",
+        halts: true,
+        cores: 4,
+    },
+    Board {
+        name: "riscv32-virt",
+        directory: "riscv-virt",
+        target: "riscv32imac-unknown-none-elf",
+        features: "",
+        package: "qemu-system-misc",
+        halts: true,
+        cores: 4,
+    },
+    Board {
+        name: "riscv64-sbi",
+        directory: "riscv64-sbi",
+        target: "riscv64gc-unknown-none-elf",
+        features: "",
+        package: "qemu-system-misc",
+        halts: true,
+        cores: 4,
+    },
+    Board {
+        name: "mps2-an521",
+        directory: "mps2-an521",
+        target: "thumbv8m.main-none-eabihf",
+        features: "",
+        package: "qemu-system-arm",
+        halts: true,
+        cores: 2,
+    },
+    Board {
+        name: "microbit",
+        directory: "microbit",
+        target: "thumbv6m-none-eabi",
+        features: "",
+        package: "qemu-system-arm",
+        halts: true,
+        cores: 1,
+    },
+    Board {
+        name: "x86_64-pvh",
+        directory: "x86_64-pvh",
+        target: "x86_64-unknown-none",
+        features: "",
+        package: "qemu-system-x86",
+        halts: true,
+        cores: 4,
+    },
+];
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Which board; `list` for all names
+    name: String,
+
+    /// What its program does: test, idle (three seconds asleep), or tree4 (a fork-join tree on so
+    /// many cores)
+    #[arg(long, default_value = "test")]
+    mode: String,
+
+    /// How QEMU runs the cores: on a thread each, on one thread, or on one with a clock that counts
+    /// instructions
+    #[arg(long, value_enum, default_value_t = Clock::Multi)]
+    clock: Clock,
+
+    /// So many times, until one fails
+    #[arg(long, default_value_t = 1)]
+    repeat: u32,
+
+    /// Lose one of a thousand interrupts from core to core: the program should hang
+    #[arg(long)]
+    drop_ipi: bool,
+
+    /// Seconds until a program counts as one that hangs
+    #[arg(long, default_value_t = 60)]
+    time_limit: u64,
+}
+
+/// Runs one board's program.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if arguments.name == "list" {
+        for board in BOARDS {
+            println!("{:17} {} cores, {}", board.name, board.cores, board.target);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Some(board) = BOARDS.iter().find(|board| board.name == arguments.name) else {
+        let known: Vec<_> = BOARDS.iter().map(|board| board.name).collect();
+        bail!(
+            "there is no board `{}`; the boards are {}",
+            arguments.name,
+            known.join(", ")
+        );
+    };
+    rustup::add_targets(&[board.target])?;
+    let image = Image::build(board, arguments.drop_ipi)?;
+    let limit = Duration::from_secs(arguments.time_limit);
+    for _ in 0..arguments.repeat {
+        let run = image.run(arguments.clock, &arguments.mode, limit, true)?;
+        match run.outcome {
+            Outcome::Passed => {}
+            Outcome::Failed(status) => bail!("the program failed: {status}"),
+            Outcome::Hung => bail!("the program made no end in {limit:?}"),
+        }
+        if let Some(time) = run.processor_time {
+            println!("QEMU used {:.2} s of processor time", time.as_secs_f64());
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

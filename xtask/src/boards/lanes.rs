@@ -1,0 +1,127 @@
+//! The lanes that run the boards: each program, in both of QEMU's ways to run several cores.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail, ensure};
+
+use super::{
+    BOARDS, Board,
+    machine::{Clock, Image, Outcome},
+};
+use crate::rustup;
+
+/// A program that passes takes a few seconds, also on a slow machine.
+const LIMIT: Duration = Duration::from_secs(60);
+/// One that loses an interrupt from core to core is given as long as this to notice it, which it
+/// cannot.
+const LIMIT_OF_LOSSY: Duration = Duration::from_secs(10);
+/// How often each program is run in each way, to see flakes.
+const REPEATS: u32 = 3;
+/// Of three seconds asleep on all cores: QEMU itself needs some hundredths.
+const MOST_WHEN_IDLE: Duration = Duration::from_millis(1500);
+
+pub(crate) fn aarch64(quick: bool) -> Result<u64> {
+    lane(&["aarch64-virt", "aarch64-virt-wfe"], quick)
+}
+
+pub(crate) fn riscv(quick: bool) -> Result<u64> {
+    lane(&["riscv64-virt", "riscv32-virt", "riscv64-sbi"], quick)
+}
+
+pub(crate) fn cortex_m(quick: bool) -> Result<u64> {
+    lane(&["mps2-an521", "microbit"], quick)
+}
+
+pub(crate) fn x86_64(quick: bool) -> Result<u64> {
+    lane(&["x86_64-pvh"], quick)
+}
+
+/// Runs some boards; each test of each run counts.
+fn lane(names: &[&str], quick: bool) -> Result<u64> {
+    let boards: Vec<_> = names
+        .iter()
+        .map(|name| {
+            BOARDS
+                .iter()
+                .find(|board| board.name == *name)
+                .expect("there is")
+        })
+        .collect();
+    let targets: Vec<_> = boards.iter().map(|board| board.target).collect();
+    rustup::add_targets(&targets)?;
+    let mut tests = 0;
+    for board in boards {
+        let image = Image::build(board, false)?;
+        tests += all_tests(board, &image, quick)?;
+        if board.halts {
+            idle(board, &image)?;
+            tests += 1;
+        }
+        if board.halts && board.cores > 1 && !quick {
+            lossy(board)?;
+            tests += 1;
+        }
+    }
+    Ok(tests)
+}
+
+fn all_tests(board: &Board, image: &Image, quick: bool) -> Result<u64> {
+    let mut tests = 0;
+    for clock in [Clock::Multi, Clock::Single] {
+        for repeat in 0..if quick { 1 } else { REPEATS } {
+            // The others only where they differ.
+            let show = repeat == 0;
+            let run = image.run(clock, "test", LIMIT, show)?;
+            if run.outcome != Outcome::Passed && !show {
+                run.lines.iter().for_each(|line| println!("{line}"));
+            }
+            let passed = run.lines.iter().filter(|line| line.starts_with("test "));
+            let passed = passed.filter(|line| line.contains(": ok")).count() as u64;
+            match run.outcome {
+                Outcome::Passed => ensure!(passed > 0, "{}: no test was run", board.name),
+                Outcome::Failed(status) => bail!("{}: failed, {status}", board.name),
+                Outcome::Hung => bail!("{}: made no end in {LIMIT:?}", board.name),
+            }
+            tests += passed;
+        }
+    }
+    Ok(tests)
+}
+
+/// All cores sleep, so that QEMU has nothing to do.
+fn idle(board: &Board, image: &Image) -> Result<()> {
+    let run = image.run(Clock::Multi, "idle", LIMIT, true)?;
+    ensure!(
+        run.outcome == Outcome::Passed,
+        "{}: does not sleep",
+        board.name
+    );
+    if let Some(time) = run.processor_time {
+        println!(
+            "{}: QEMU used {:.2} s of processor time for {} ms asleep",
+            board.name,
+            time.as_secs_f64(),
+            run.number("idle:").unwrap_or_default()
+        );
+        ensure!(
+            time < MOST_WHEN_IDLE,
+            "{}: its cores do not sleep",
+            board.name
+        );
+    }
+    Ok(())
+}
+
+/// With one of a thousand interrupts lost, the program must hang: else the tests would not notice
+/// a core that is not woken.
+fn lossy(board: &Board) -> Result<()> {
+    let image = Image::build(board, true)?;
+    let run = image.run(Clock::Multi, "test", LIMIT_OF_LOSSY, false)?;
+    ensure!(
+        run.outcome == Outcome::Hung,
+        "{}: interrupts were lost, and nobody noticed",
+        board.name
+    );
+    println!("{}: hangs if interrupts are lost, as it must", board.name);
+    Ok(())
+}

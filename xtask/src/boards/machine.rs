@@ -1,0 +1,213 @@
+//! A board's program in QEMU.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::PathBuf,
+    process::{Command, ExitStatus, Stdio},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, Result};
+use wait_timeout::ChildExt;
+
+use super::Board;
+use crate::{command::Step, debian, root};
+
+/// How QEMU runs the cores, and what their clock counts.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Clock {
+    /// A thread for each core.
+    Multi,
+    /// One thread for all cores, in turns.
+    Single,
+    /// One thread, and time passes by instructions: the same in every run.
+    Icount,
+}
+
+impl Clock {
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Multi => &["-accel", "tcg,thread=multi"],
+            Self::Single => &["-accel", "tcg,thread=single"],
+            Self::Icount => &["-icount", "shift=3,sleep=off"],
+        }
+    }
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Passed,
+    Failed(ExitStatus),
+    /// It did not.
+    Hung,
+}
+
+/// What a program did.
+pub(crate) struct Run {
+    pub(crate) outcome: Outcome,
+    /// What it printed.
+    pub(crate) lines: Vec<String>,
+    /// How long QEMU kept processors busy, if the system tells.
+    pub(crate) processor_time: Option<Duration>,
+}
+
+impl Run {
+    /// The number behind this word, in what the program printed.
+    pub(crate) fn number(&self, word: &str) -> Option<u64> {
+        let rest = self.lines.iter().find_map(|line| line.strip_prefix(word))?;
+        rest.split_whitespace().next()?.parse().ok()
+    }
+}
+
+/// A board's program, built.
+pub(crate) struct Image {
+    /// QEMU, with all options of the machine but the clock and the mode.
+    runner: Vec<String>,
+    path: PathBuf,
+    name: &'static str,
+}
+
+/// A program that passed says so to QEMU by this status: on x86 an exit device, whose status is
+/// odd.
+const PASSED: [i32; 2] = [0, 33];
+
+impl Image {
+    /// Builds a board's program, for release.
+    pub(crate) fn build(board: &Board, drop_ipi: bool) -> Result<Self> {
+        let boards = root().join("pool-spin/boards");
+        let directory = boards.join(board.directory);
+        let features = [board.features, if drop_ipi { "drop-ipi" } else { "" }];
+        Step::cargo(&["build", "--quiet", "--release", "--target", board.target])
+            .args(["--features", &features.join(",")])
+            .directory(&directory)
+            .run()?;
+        let runner = runner(board, &directory.join(".cargo/config.toml"))?;
+        debian::need(&runner[0], board.package)?;
+        Ok(Self {
+            runner,
+            path: boards
+                .join("target")
+                .join(board.target)
+                .join("release")
+                .join(board.directory),
+            name: board.name,
+        })
+    }
+
+    /// Runs the program. What it prints is shown if it is to be, or if it does not pass.
+    pub(crate) fn run(&self, clock: Clock, mode: &str, limit: Duration, show: bool) -> Result<Run> {
+        let mut command = self.command(clock, mode);
+        let shown = format!("{command:?}").replace('"', "");
+        if show {
+            println!("$ {shown}");
+        }
+        let before = processor_time_of_children();
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .with_context(|| format!("`{shown}` could not be started"))?;
+        let output = BufReader::new(child.stdout.take().expect("piped"));
+        let reader = thread::spawn(move || {
+            let lines = output.lines().map_while(Result::ok);
+            lines
+                .inspect(|line| {
+                    if show {
+                        println!("{line}");
+                    }
+                })
+                .collect::<Vec<_>>()
+        });
+        let outcome = match child.wait_timeout(limit)? {
+            None => {
+                child.kill()?;
+                child.wait()?;
+                Outcome::Hung
+            }
+            Some(status) if self.has_passed(status) => Outcome::Passed,
+            Some(status) => Outcome::Failed(status),
+        };
+        let lines = reader.join().expect("the reader does not panic");
+        let processor_time = processor_time_of_children()
+            .zip(before)
+            .map(|(after, before)| after - before);
+        Ok(Run {
+            outcome,
+            lines,
+            processor_time,
+        })
+    }
+
+    fn has_passed(&self, status: ExitStatus) -> bool {
+        // On x86, 0 is how a machine ends that resets itself after a fault.
+        let passed = PASSED[usize::from(self.is_x86())];
+        status.code() == Some(passed)
+    }
+
+    fn is_x86(&self) -> bool {
+        self.runner[0].ends_with("x86_64")
+    }
+
+    fn command(&self, clock: Clock, mode: &str) -> Command {
+        let mut command = Command::new(&self.runner[0]);
+        for option in &self.runner[1..] {
+            // Semihosting hands over the mode.
+            if option.starts_with("enable=on,target=native") {
+                command.arg(format!("{option},arg={},arg={mode}", self.name));
+            } else {
+                command.arg(option);
+            }
+        }
+        if self.is_x86() {
+            command.args(["-append", mode]);
+        }
+        command.args(clock.options()).arg("-kernel").arg(&self.path);
+        command
+    }
+}
+
+/// How cargo would run the program, but for the kernel at the end.
+fn runner(board: &Board, configuration: &PathBuf) -> Result<Vec<String>> {
+    let read = || -> Option<Vec<String>> {
+        let text = fs::read_to_string(configuration).ok()?;
+        let table: toml::Table = text.parse().ok()?;
+        let runner = table.get("target")?.get(board.target)?.get("runner")?;
+        let words = runner.as_str()?.split_whitespace();
+        Some(words.map(str::to_owned).collect())
+    };
+    let mut runner = read().with_context(|| {
+        format!(
+            "{} has no runner for {}",
+            configuration.display(),
+            board.target
+        )
+    })?;
+    anyhow::ensure!(
+        runner.len() > 1 && runner.pop().as_deref() == Some("-kernel"),
+        "the runner must end with -kernel"
+    );
+    Ok(runner)
+}
+
+/// The processor time of all programs that this one has run and that have ended.
+#[cfg(unix)]
+fn processor_time_of_children() -> Option<Duration> {
+    use nix::sys::{
+        resource::{UsageWho, getrusage},
+        time::TimeValLike,
+    };
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
+    let time = usage.user_time() + usage.system_time();
+    Some(Duration::from_micros(
+        time.num_microseconds().unsigned_abs(),
+    ))
+}
+
+#[cfg(not(unix))]
+fn processor_time_of_children() -> Option<Duration> {
+    None
+}
