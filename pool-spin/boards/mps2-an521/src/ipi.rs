@@ -16,8 +16,8 @@ use crate::{
 /// The word stays until the core that it interrupts clears it, so a sent interrupt stays pending
 /// also where it is masked. `clear` first clears the word and then what the interrupt controller
 /// has latched. A core that sends meanwhile sets the word again: while the word interrupts, the
-/// controller's latch cannot be cleared (rule R_CVJS of the architecture: the line is a level), so that
-/// interrupt is kept, whichever of the two steps it comes behind.
+/// controller's latch cannot be cleared (rule R_CVJS of the architecture: the line is a level), so
+/// that interrupt is kept, whichever of the two steps it comes behind.
 ///
 /// # Visibility
 /// `send` completes all writes to memory, by `dsb`, before it sets the word. `clear` completes

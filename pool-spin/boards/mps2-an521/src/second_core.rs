@@ -1,5 +1,5 @@
-//! Starting the second core: with a vector table, since a Cortex-M takes its first stack pointer and
-//! instruction from there.
+//! Starting the second core: with a vector table, since a Cortex-M takes its first stack pointer
+//! and instruction from there.
 
 use core::{cell::UnsafeCell, mem::MaybeUninit};
 
@@ -27,8 +27,8 @@ pub fn start() {
     CPUWAIT.write(0);
 }
 
-/// The first instruction of the second core. Interrupts are masked here and stay so: the parkers need none
-/// to be taken.
+/// The first instruction of the second core. Interrupts are masked here and stay so: the parkers
+/// need none to be taken.
 extern "C" fn reset() -> ! {
     cortex_m::interrupt::disable();
     // SAFETY: the stack pointer is above, and nothing that is in use is below.
