@@ -1,0 +1,60 @@
+//! The board, as the pool and the program see it.
+
+use core::time::Duration;
+
+use pool_spin::{CoreNumber, CorePointer, Machine, Numbered, WfiIpi};
+use program::{Board, Lossy, Mode};
+use semihosting::experimental::env;
+
+use crate::{CORES, ipi::OwnInterrupt, timer};
+
+/// A BBC micro:bit, version 1.
+pub struct Microbit;
+
+impl Machine for Microbit {
+    type Local = Numbered<OneCore>;
+    type Parker = WfiIpi<Lossy<OwnInterrupt>>;
+}
+
+impl Board for Microbit {
+    const NAME: &'static str = "microbit";
+
+    fn print(text: &str) {
+        semihosting::print!("{text}");
+    }
+
+    fn mode() -> Mode {
+        // The first argument is the program's name, or the path that QEMU loaded it from.
+        let arguments = env::args::<512>().expect("the arguments fit");
+        let mode = (&arguments).nth(1).unwrap_or(Ok("")).expect("is UTF-8");
+        Mode::parse(mode).unwrap_or_else(|mode| panic!("there is no mode {mode:?}"))
+    }
+
+    fn now() -> Duration {
+        timer::now()
+    }
+
+    fn interrupt_after(delay: Duration) {
+        timer::interrupt_after(delay);
+    }
+
+    fn exit(passed: bool) -> ! {
+        semihosting::process::exit(i32::from(!passed))
+    }
+}
+
+/// The core.
+pub struct OneCore;
+
+// SAFETY: 1. There is one core. 2. There is one static. 3. The timer's handler does what the
+// program's `timer_interrupt` does, and the other one touches no pool.
+unsafe impl CoreNumber for OneCore {
+    fn number() -> usize {
+        0
+    }
+
+    fn pointers() -> &'static [CorePointer] {
+        static POINTERS: [CorePointer; CORES] = [const { CorePointer::new() }; CORES];
+        &POINTERS
+    }
+}

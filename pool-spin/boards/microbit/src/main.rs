@@ -1,0 +1,35 @@
+//! The pool on the one Cortex-M0 core of a BBC micro:bit, an nRF51822.
+#![no_std]
+#![no_main]
+
+mod board;
+mod bring_up;
+mod interrupts;
+mod ipi;
+mod timer;
+
+use core::panic::PanicInfo;
+
+use cortex_m_rt::entry;
+use pool_spin::Pool;
+use program::Board as _;
+
+use crate::board::Microbit;
+
+/// How many cores there are.
+const CORES: usize = 1;
+
+static POOL: Pool<Microbit, CORES, 64> = Pool::new();
+
+#[entry]
+fn main() -> ! {
+    timer::start();
+    interrupts::enable();
+    bring_up::boot_core(&POOL)
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    semihosting::println!("{info}");
+    Microbit::exit(false)
+}

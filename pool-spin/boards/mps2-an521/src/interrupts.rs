@@ -1,0 +1,50 @@
+//! The first core's interrupts and faults. The second takes no interrupts.
+
+use cortex_m::{interrupt::InterruptNumber, peripheral::NVIC};
+use cortex_m_rt::{ExceptionFrame, exception};
+use pool_spin::Ipi as _;
+
+use crate::{bring_up, ipi::Mhu, timer};
+
+/// The interrupts that the board uses, by their number.
+#[derive(Clone, Copy)]
+#[repr(u16)]
+pub enum Interrupt {
+    /// CMSDK APB timer 0, for both cores.
+    Timer0 = 3,
+    /// Message handling unit 0: each core has its own.
+    Mhu0 = 6,
+}
+
+// SAFETY: the controller has more than these numbers, and the number of one is always the same.
+unsafe impl InterruptNumber for Interrupt {
+    fn number(self) -> u16 {
+        self as u16
+    }
+}
+
+/// Enables the timer's interrupt on the core that calls, the first.
+pub fn enable() {
+    // SAFETY: no critical section is built on this mask, and there is a handler.
+    unsafe { NVIC::unmask(Interrupt::Timer0) };
+}
+
+/// All interrupts come here: the vector table has no handlers for particular ones.
+#[exception]
+unsafe fn DefaultHandler(number: i16) {
+    const TIMER0: i16 = Interrupt::Timer0 as i16;
+    const MHU0: i16 = Interrupt::Mhu0 as i16;
+    match number {
+        TIMER0 => {
+            timer::silence();
+            bring_up::timer_interrupt();
+        }
+        MHU0 => Mhu::clear(),
+        other => panic!("nobody expects exception {other}"),
+    }
+}
+
+#[exception]
+unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
+    panic!("fault on the first core: {frame:?}");
+}

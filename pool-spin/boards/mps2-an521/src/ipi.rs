@@ -1,0 +1,66 @@
+//! Interrupts from core to core: message handling unit 0.
+
+use cortex_m::{asm::dsb, peripheral::NVIC};
+use pool_spin::{CoreNumber as _, Ipi, arch::CortexM};
+
+use crate::{
+    board::Cores,
+    interrupts::Interrupt,
+    registers::{Device, Register},
+};
+
+/// The message handling unit (MHU). For each core it has a word; while that is not zero, it
+/// interrupts the core.
+///
+/// # Liveness
+/// The word stays until the core that it interrupts clears it, so a sent interrupt stays pending
+/// also where it is masked. `clear` first clears the word and then what the interrupt controller
+/// has latched. A core that sends meanwhile sets the word again: while the word interrupts, the
+/// controller's latch cannot be cleared (rule R_CVJS of the architecture: the line is a level), so
+/// that interrupt is kept, whichever of the two steps it comes behind.
+///
+/// # Visibility
+/// `send` completes all writes to memory, by `dsb`, before it sets the word. `clear` completes
+/// its writes before anything is read. So who clears an interrupt, or more than one at once, reads
+/// what their senders wrote before.
+pub struct Mhu;
+
+impl Ipi for Mhu {
+    type Interrupts = CortexM;
+
+    fn this_core() -> usize {
+        Cores::number()
+    }
+
+    fn send(core: usize) {
+        dsb();
+        MHU[core].set.write(1);
+    }
+
+    fn clear() {
+        MHU[Self::this_core()].clear.write(1);
+        // The line falls before the latch is cleared, or that would have no effect.
+        dsb();
+        NVIC::unpend(Interrupt::Mhu0);
+        dsb();
+    }
+}
+
+/// The registers for interrupts to one core.
+struct ToCore {
+    set: Register,
+    clear: Register,
+}
+
+impl ToCore {
+    const fn new(core: usize) -> Self {
+        // SAFETY: 1. the unit's registers are there, and touch no memory.
+        const MHU0: Device = unsafe { Device::at(0x5000_3000) };
+        Self {
+            set: MHU0.register(0x10 * core + 0x4),
+            clear: MHU0.register(0x10 * core + 0x8),
+        }
+    }
+}
+
+static MHU: [ToCore; crate::CORES] = [ToCore::new(0), ToCore::new(1)];

@@ -1,0 +1,49 @@
+//! The pool on the two Cortex-M33 cores of an Arm MPS2+ board with FPGA image AN521.
+#![no_std]
+#![no_main]
+
+mod board;
+mod bring_up;
+mod clock;
+mod interrupts;
+mod ipi;
+mod registers;
+mod second_core;
+mod timer;
+
+use core::panic::PanicInfo;
+
+use cortex_m_rt::entry;
+use pool_spin::Pool;
+use program::Board as _;
+
+use crate::board::Mps2An521;
+
+/// How many cores there are.
+const CORES: usize = 2;
+
+static POOL: Pool<Mps2An521, CORES, 64> = Pool::new();
+
+/// The core that boots.
+#[entry]
+fn main() -> ! {
+    clock::start();
+    board::prepare_core();
+    interrupts::enable();
+    second_core::start();
+    bring_up::boot_core(&POOL)
+}
+
+/// The core that the first one starts. Not inlined into code that comes before its floating-point
+/// unit is enabled.
+#[inline(never)]
+fn second_main() -> ! {
+    board::prepare_core();
+    bring_up::other_core(&POOL, 1)
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    semihosting::println!("{info}");
+    Mps2An521::exit(false)
+}
