@@ -30,8 +30,10 @@ use crate::{
 /// - The announcement: then who unparks reads it and interrupts that core. The interrupt stays
 ///   pending, since it is masked, and ends the halt that has begun or is about to.
 ///
-/// After each halt the worker clears the interrupt first and looks for the token then: a token that
-/// comes after the look brings an interrupt that comes after the clearing.
+/// Before each halt the worker looks for the token with interrupts masked, and nobody clears the
+/// interrupt between this look and the halt: a token that comes after the look brings an interrupt
+/// that ends the halt. What was cleared before, by the worker after the last halt or by a handler
+/// between two, came with a token that the look finds.
 pub struct WfiIpi<I> {
     state: State,
     ipi: PhantomData<fn() -> I>,
@@ -49,13 +51,10 @@ impl<I: Ipi> Parker for WfiIpi<I> {
         let interrupts = I::Interrupts::mask();
         if self.state.announce_halt(I::this_core()) {
             // Liveness: see the type.
-            loop {
+            while !self.state.has_token() {
                 I::Interrupts::halt();
                 I::clear();
-                if self.state.has_token() {
-                    break;
-                }
-                // Others' handlers run now.
+                // Handlers run now, of others and perhaps the one that clears.
                 I::Interrupts::restore(interrupts);
                 I::Interrupts::mask();
             }
