@@ -1,0 +1,45 @@
+//! The board, for the pool and for the program.
+
+use core::time::Duration;
+
+use pool_spin::{Machine, Mscratch, WfiIpi};
+use program::{Board, Lossy, Mode};
+
+use crate::{console, ipi::SoftwareInterrupt, timer};
+
+/// QEMU's machine `virt`.
+#[derive(Debug)]
+pub struct Virt;
+
+impl Machine for Virt {
+    type Local = Mscratch;
+    type Parker = WfiIpi<Lossy<SoftwareInterrupt>>;
+}
+
+impl Board for Virt {
+    const NAME: &'static str = if cfg!(target_pointer_width = "64") {
+        "riscv64-virt"
+    } else {
+        "riscv32-virt"
+    };
+
+    fn print(text: &str) {
+        console::print(text);
+    }
+
+    fn mode() -> Mode {
+        console::mode()
+    }
+
+    fn now() -> Duration {
+        timer::now()
+    }
+
+    fn interrupt_after(delay: Duration) {
+        timer::interrupt_after(delay);
+    }
+
+    fn exit(passed: bool) -> ! {
+        semihosting::process::exit(if passed { 0 } else { 1 })
+    }
+}

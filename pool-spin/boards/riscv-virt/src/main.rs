@@ -1,0 +1,34 @@
+//! The program on QEMU's RISC-V machine `virt` in machine mode, 64 and 32 bits: no firmware, no
+//! operating system. Hart `n` is worker `n`; hart 0 boots.
+#![no_std]
+#![no_main]
+
+mod board;
+mod bring_up;
+mod clint;
+mod console;
+mod harts;
+mod interrupts;
+mod ipi;
+mod panic;
+mod timer;
+
+use pool_spin::Pool;
+
+use crate::{board::Virt, harts::HARTS};
+
+static POOL: Pool<Virt, HARTS, 64> = Pool::new();
+
+/// Where every hart comes from `riscv-rt`: hart 0 at once, the others when [`harts::start_others`]
+/// lets them.
+#[riscv_rt::entry]
+fn main(hart: usize) -> ! {
+    interrupts::prepare();
+    if hart == 0 {
+        harts::start_others();
+        interrupts::enable();
+        bring_up::boot_core(&POOL)
+    } else {
+        bring_up::other_core(&POOL, hart)
+    }
+}

@@ -1,0 +1,41 @@
+//! The board, for the pool and for the program.
+
+use core::time::Duration;
+
+use pool_spin::{Machine, Sscratch, WfiIpi};
+use program::{Board, Lossy, Mode};
+
+use crate::{console, ipi::SoftwareInterrupt, timer};
+
+/// A RISC-V machine whose firmware has the SBI.
+#[derive(Debug)]
+pub struct Sbi;
+
+impl Machine for Sbi {
+    type Local = Sscratch;
+    type Parker = WfiIpi<Lossy<SoftwareInterrupt>>;
+}
+
+impl Board for Sbi {
+    const NAME: &'static str = "riscv64-sbi";
+
+    fn print(text: &str) {
+        console::print(text);
+    }
+
+    fn mode() -> Mode {
+        console::mode()
+    }
+
+    fn now() -> Duration {
+        timer::now()
+    }
+
+    fn interrupt_after(delay: Duration) {
+        timer::interrupt_after(delay);
+    }
+
+    fn exit(passed: bool) -> ! {
+        semihosting::process::exit(if passed { 0 } else { 1 })
+    }
+}

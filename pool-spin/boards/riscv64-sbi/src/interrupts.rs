@@ -1,0 +1,45 @@
+//! Interrupts of a hart: which are enabled, and their handlers.
+//!
+//! A handler may use no floating point: `riscv-rt` saves the integer registers alone.
+
+use pool_spin::Ipi as _;
+use riscv::{
+    interrupt::Interrupt,
+    register::{sie, sscratch},
+};
+
+use crate::{bring_up, ipi::SoftwareInterrupt, timer};
+
+/// Prepares the hart that calls for the pool. Interrupts stay masked, which is all that harts
+/// without handlers of their own need: a pending one ends `wfi` all the same.
+pub fn prepare() {
+    // Whatever the firmware has left in them.
+    timer::silence();
+    SoftwareInterrupt::clear();
+    // SAFETY: neither `riscv-rt` nor a handler uses `sscratch`, and the pool not yet.
+    unsafe { sscratch::write(0) };
+    // SAFETY: there is a handler for each of the two.
+    unsafe {
+        sie::set_ssoft();
+        sie::set_stimer();
+    }
+}
+
+/// From here on, handlers run on the hart that calls.
+pub fn enable() {
+    // SAFETY: the hart is prepared, it is in no critical section, and the handlers do only what may
+    // be done in the middle of anything.
+    unsafe { riscv::interrupt::enable() };
+}
+
+#[riscv_rt::core_interrupt(Interrupt::SupervisorTimer)]
+fn timer() {
+    timer::silence();
+    bring_up::timer_interrupt();
+}
+
+/// Somebody woke this hart just before it ran again by itself.
+#[riscv_rt::core_interrupt(Interrupt::SupervisorSoft)]
+fn software() {
+    SoftwareInterrupt::clear();
+}

@@ -1,0 +1,34 @@
+//! The program on RISC-V in supervisor mode, under firmware with the supervisor binary interface
+//! (SBI), such as OpenSBI. Any hart may boot: the one that does is worker 0, and starts the others
+//! as workers 1, 2…
+#![no_std]
+#![no_main]
+
+mod board;
+mod bring_up;
+mod console;
+mod harts;
+mod interrupts;
+mod ipi;
+mod panic;
+mod timer;
+
+use pool_spin::Pool;
+
+use crate::{board::Sbi, harts::WORKERS};
+
+static POOL: Pool<Sbi, WORKERS, 64> = Pool::new();
+
+/// Where every hart comes from `riscv-rt`: the one that boots, and those that it starts.
+#[riscv_rt::entry]
+fn main(_hart: usize, argument: usize) -> ! {
+    interrupts::prepare();
+    match harts::started_as(argument) {
+        None => {
+            harts::start_others();
+            interrupts::enable();
+            bring_up::boot_core(&POOL)
+        }
+        Some(worker) => bring_up::other_core(&POOL, worker),
+    }
+}
