@@ -2,10 +2,10 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read},
     path::PathBuf,
     process::{Command, ExitStatus, Stdio},
-    thread,
+    thread::{self, JoinHandle},
     time::Duration,
 };
 
@@ -67,7 +67,6 @@ pub(crate) struct Image {
     /// QEMU, with all options of the machine but the clock and the mode.
     runner: Vec<String>,
     path: PathBuf,
-    name: &'static str,
 }
 
 /// A program that passed says so to QEMU by this status: on x86 an exit device, whose status is
@@ -93,7 +92,6 @@ impl Image {
                 .join(board.target)
                 .join("release")
                 .join(board.directory),
-            name: board.name,
         })
     }
 
@@ -108,20 +106,12 @@ impl Image {
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
+            .stderr(Stdio::piped())
             .spawn()
             .with_context(|| format!("`{shown}` could not be started"))?;
-        let output = BufReader::new(child.stdout.take().expect("piped"));
-        let reader = thread::spawn(move || {
-            let lines = output.lines().map_while(Result::ok);
-            lines
-                .inspect(|line| {
-                    if show {
-                        println!("{line}");
-                    }
-                })
-                .collect::<Vec<_>>()
-        });
+        // Semihosting prints here or there, depending on the request.
+        let out = read_lines(child.stdout.take().expect("piped"), show);
+        let err = read_lines(child.stderr.take().expect("piped"), show);
         let outcome = match child.wait_timeout(limit)? {
             None => {
                 child.kill()?;
@@ -131,7 +121,8 @@ impl Image {
             Some(status) if self.has_passed(status) => Outcome::Passed,
             Some(status) => Outcome::Failed(status),
         };
-        let lines = reader.join().expect("the reader does not panic");
+        let lines = [out, err].map(|lines| lines.join().expect("a reader does not panic"));
+        let lines = lines.concat();
         let processor_time = processor_time_of_children()
             .zip(before)
             .map(|(after, before)| after - before);
@@ -154,20 +145,25 @@ impl Image {
 
     fn command(&self, clock: Clock, mode: &str) -> Command {
         let mut command = Command::new(&self.runner[0]);
-        for option in &self.runner[1..] {
-            // Semihosting hands over the mode.
-            if option.starts_with("enable=on,target=native") {
-                command.arg(format!("{option},arg={},arg={mode}", self.name));
-            } else {
-                command.arg(option);
-            }
-        }
-        if self.is_x86() {
-            command.args(["-append", mode]);
-        }
-        command.args(clock.options()).arg("-kernel").arg(&self.path);
+        command.args(&self.runner[1..]).args(clock.options());
+        // The kernel's command line on x86; elsewhere semihosting hands it over, behind the
+        // kernel's name.
+        command.args(["-append", mode, "-kernel"]).arg(&self.path);
         command
     }
+}
+
+/// Collects what is printed, and shows it at once if it is to be shown.
+fn read_lines(output: impl Read + Send + 'static, show: bool) -> JoinHandle<Vec<String>> {
+    thread::spawn(move || {
+        let lines = BufReader::new(output).lines().map_while(Result::ok);
+        let shown = lines.inspect(|line| {
+            if show {
+                println!("{line}");
+            }
+        });
+        shown.collect()
+    })
 }
 
 /// How cargo would run the program, but for the kernel at the end.

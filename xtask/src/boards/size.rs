@@ -36,7 +36,6 @@ struct Size {
 pub(crate) fn size() -> Result<ExitCode> {
     rustup::add_targets(&TARGETS)?;
     let mut table = Table::new();
-    table.load_preset(comfy_table::presets::ASCII_MARKDOWN);
     table.set_header(["program", "target", "flash", "RAM"]);
     for (program, about) in &PROGRAMS[1..] {
         for target in TARGETS {

@@ -5,7 +5,7 @@ use cortex_m_rt::{ExceptionFrame, exception};
 use nrf_pac::{Interrupt, interrupt};
 use pool_spin::Ipi as _;
 
-use crate::{bring_up, ipi::OwnInterrupt, timer};
+use crate::{ipi::OwnInterrupt, timer};
 
 /// Enables the interrupts that have handlers here.
 pub fn enable() {
@@ -18,7 +18,7 @@ pub fn enable() {
 #[interrupt]
 fn TIMER0() {
     timer::silence();
-    bring_up::timer_interrupt();
+    program::timer_interrupt();
 }
 
 #[interrupt]

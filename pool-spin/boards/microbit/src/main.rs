@@ -3,7 +3,6 @@
 #![no_main]
 
 mod board;
-mod bring_up;
 mod interrupts;
 mod ipi;
 mod timer;
@@ -11,21 +10,21 @@ mod timer;
 use core::panic::PanicInfo;
 
 use cortex_m_rt::entry;
-use pool_spin::Pool;
 use program::Board as _;
+use program::Pool;
 
 use crate::board::Microbit;
 
 /// How many cores there are.
 const CORES: usize = 1;
 
-static POOL: Pool<Microbit, CORES, 64> = Pool::new();
+static POOL: Pool<Microbit, CORES> = Pool::new();
 
 #[entry]
 fn main() -> ! {
     timer::start();
     interrupts::enable();
-    bring_up::boot_core(&POOL)
+    program::boot_core(&POOL)
 }
 
 #[panic_handler]

@@ -4,7 +4,7 @@ use cortex_m::{interrupt::InterruptNumber, peripheral::NVIC};
 use cortex_m_rt::{ExceptionFrame, exception};
 use pool_spin::Ipi as _;
 
-use crate::{bring_up, ipi::Mhu, timer};
+use crate::{ipi::Mhu, timer};
 
 /// The interrupts that the board uses, by their number.
 #[derive(Clone, Copy)]
@@ -37,7 +37,7 @@ unsafe fn DefaultHandler(number: i16) {
     match number {
         TIMER0 => {
             timer::silence();
-            bring_up::timer_interrupt();
+            program::timer_interrupt();
         }
         MHU0 => Mhu::clear(),
         other => panic!("nobody expects exception {other}"),

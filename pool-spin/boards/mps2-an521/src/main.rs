@@ -3,7 +3,6 @@
 #![no_main]
 
 mod board;
-mod bring_up;
 mod clock;
 mod interrupts;
 mod ipi;
@@ -14,15 +13,15 @@ mod timer;
 use core::panic::PanicInfo;
 
 use cortex_m_rt::entry;
-use pool_spin::Pool;
 use program::Board as _;
+use program::Pool;
 
 use crate::board::Mps2An521;
 
 /// How many cores there are.
 const CORES: usize = 2;
 
-static POOL: Pool<Mps2An521, CORES, 64> = Pool::new();
+static POOL: Pool<Mps2An521, CORES> = Pool::new();
 
 /// The core that boots.
 #[entry]
@@ -31,7 +30,7 @@ fn main() -> ! {
     board::prepare_core();
     interrupts::enable();
     second_core::start();
-    bring_up::boot_core(&POOL)
+    program::boot_core(&POOL)
 }
 
 /// The core that the first one starts. Not inlined into code that comes before its floating-point
@@ -39,7 +38,7 @@ fn main() -> ! {
 #[inline(never)]
 fn second_main() -> ! {
     board::prepare_core();
-    bring_up::other_core(&POOL, 1)
+    program::other_core(&POOL, 1)
 }
 
 #[panic_handler]

@@ -1,12 +1,9 @@
 //! What each core does from its first moment in the program to the last.
 
-use core::{
-    hint::spin_loop,
-    sync::atomic::{AtomicUsize, Ordering},
-    time::Duration,
-};
+use core::{hint::spin_loop, time::Duration};
 
 use pool_spin::{CoreParker, Left, Parker};
+use portable_atomic::{AtomicUsize, Ordering};
 
 use crate::{Pool, board::Board, console::Console, mode::Mode, tests, timer::sleep_until_timer};
 
@@ -82,10 +79,16 @@ fn idle<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
 
 /// The fork-join tree, timed.
 fn tree<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, cores: usize) {
+    // Asleep, not spinning: while QEMU counts instructions, a core that spins keeps it from running
+    // the others.
+    let all_have_come = || {
+        let parts = pool.run_with(0, |_| pool.broadcast(|_| ()));
+        parts.is_ok_and(|parts| parts.iter().flatten().count() == cores)
+    };
+    while !all_have_come() {
+        sleep_until_timer(pool, Duration::from_millis(1));
+    }
     let time = pool.run_with(0, |worker| {
-        while pool.broadcast(|_| ()).iter().flatten().count() < cores {
-            spin_loop();
-        }
         let start = B::now();
         tests::fork_join_tree(worker);
         B::now() - start

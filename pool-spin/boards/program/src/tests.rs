@@ -166,13 +166,8 @@ fn park_and_unpark<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) 
     }
     let sleeps = || core::array::from_fn::<usize, CORES, _>(|index| statistics(pool, index).sleeps);
     on_boot_core(pool, |_| {
-        let mut before = sleeps();
         for _ in 0..ROUNDS {
-            // All others have fallen asleep since the last round.
-            while (1..CORES).any(|index| sleeps()[index] == before[index]) {
-                spin_loop();
-            }
-            before = sleeps();
+            let before = sleeps();
             pool.broadcast(|worker| {
                 // The core that boots does its part and then waits for the others, who let it fall
                 // asleep first.
@@ -180,6 +175,10 @@ fn park_and_unpark<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) 
                     spin_loop();
                 }
             });
+            // All others have done theirs and fall asleep.
+            while (1..CORES).any(|index| sleeps()[index] == before[index]) {
+                spin_loop();
+            }
         }
     });
     for index in 0..CORES {

@@ -8,7 +8,7 @@ use riscv::{
     register::{mie, mscratch},
 };
 
-use crate::{bring_up, ipi::SoftwareInterrupt, timer};
+use crate::{ipi::SoftwareInterrupt, timer};
 
 /// Prepares the hart that calls for the pool. Interrupts stay masked, which is all that harts
 /// without handlers of their own need: a pending one ends `wfi` all the same.
@@ -36,7 +36,7 @@ pub fn enable() {
 #[riscv_rt::core_interrupt(Interrupt::MachineTimer)]
 fn timer() {
     timer::silence();
-    bring_up::timer_interrupt();
+    program::timer_interrupt();
 }
 
 /// Somebody woke this hart just before it ran again by itself.

@@ -4,7 +4,6 @@
 #![no_main]
 
 mod board;
-mod bring_up;
 mod clint;
 mod console;
 mod harts;
@@ -13,11 +12,11 @@ mod ipi;
 mod panic;
 mod timer;
 
-use pool_spin::Pool;
+use program::Pool;
 
 use crate::{board::Virt, harts::HARTS};
 
-static POOL: Pool<Virt, HARTS, 64> = Pool::new();
+static POOL: Pool<Virt, HARTS> = Pool::new();
 
 /// Where every hart comes from `riscv-rt`: hart 0 at once, the others when [`harts::start_others`]
 /// lets them.
@@ -27,8 +26,8 @@ fn main(hart: usize) -> ! {
     if hart == 0 {
         harts::start_others();
         interrupts::enable();
-        bring_up::boot_core(&POOL)
+        program::boot_core(&POOL)
     } else {
-        bring_up::other_core(&POOL, hart)
+        program::other_core(&POOL, hart)
     }
 }

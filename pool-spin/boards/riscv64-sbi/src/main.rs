@@ -5,7 +5,6 @@
 #![no_main]
 
 mod board;
-mod bring_up;
 mod console;
 mod harts;
 mod interrupts;
@@ -13,11 +12,11 @@ mod ipi;
 mod panic;
 mod timer;
 
-use pool_spin::Pool;
+use program::Pool;
 
 use crate::{board::Sbi, harts::WORKERS};
 
-static POOL: Pool<Sbi, WORKERS, 64> = Pool::new();
+static POOL: Pool<Sbi, WORKERS> = Pool::new();
 
 /// Where every hart comes from `riscv-rt`: the one that boots, and those that it starts.
 #[riscv_rt::entry]
@@ -27,8 +26,8 @@ fn main(_hart: usize, argument: usize) -> ! {
         None => {
             harts::start_others();
             interrupts::enable();
-            bring_up::boot_core(&POOL)
+            program::boot_core(&POOL)
         }
-        Some(worker) => bring_up::other_core(&POOL, worker),
+        Some(worker) => program::other_core(&POOL, worker),
     }
 }
