@@ -31,7 +31,9 @@ use crate::{
 ///   pending, since it is masked, and ends the halt that has begun or is about to.
 ///
 /// After each halt the worker clears the interrupt first and looks for the token then: a token that
-/// comes after the look brings an interrupt that comes after the clearing.
+/// comes after the look brings an interrupt that comes after the clearing. From the look to the next
+/// halt interrupts stay masked: no handler clears that interrupt, and none that runs on this core
+/// gives a token between the two.
 pub struct WfiIpi<I> {
     state: State,
     ipi: PhantomData<fn() -> I>,
@@ -49,13 +51,10 @@ impl<I: Ipi> Parker for WfiIpi<I> {
         let interrupts = I::Interrupts::mask();
         if self.state.announce_halt(I::this_core()) {
             // Liveness: see the type.
-            loop {
+            while !self.state.has_token() {
                 I::Interrupts::halt();
                 I::clear();
-                if self.state.has_token() {
-                    break;
-                }
-                // Others' handlers run now.
+                // Handlers run now, also one that unparks this worker, or clears the interrupt.
                 I::Interrupts::restore(interrupts);
                 I::Interrupts::mask();
             }
@@ -74,5 +73,74 @@ impl<I: Ipi> Parker for WfiIpi<I> {
 impl<I> fmt::Debug for WfiIpi<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("WfiIpi").field(&self.state).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+    use std::thread_local;
+
+    use super::*;
+
+    thread_local! {
+        static MASKED: Cell<bool> = const { Cell::new(false) };
+        static TIMER_PENDING: Cell<bool> = const { Cell::new(false) };
+        static IPI_PENDING: Cell<bool> = const { Cell::new(false) };
+    }
+
+    static PARKER: WfiIpi<OneCore> = WfiIpi::NEW;
+
+    /// A core with a timer, whose handler unparks, and with an interrupt to itself, whose handler
+    /// clears it.
+    struct OneCore;
+
+    impl Interrupts for OneCore {
+        type State = bool;
+
+        fn mask() -> bool {
+            MASKED.replace(true)
+        }
+
+        fn restore(masked: bool) {
+            MASKED.set(masked);
+            if !masked && TIMER_PENDING.take() {
+                PARKER.unpark();
+            }
+            if !masked && IPI_PENDING.get() {
+                Self::clear();
+            }
+        }
+
+        fn halt() {
+            assert!(MASKED.get(), "a handler may run before the halt");
+            assert!(
+                TIMER_PENDING.get() || IPI_PENDING.get(),
+                "nothing ends the halt"
+            );
+        }
+    }
+
+    impl Ipi for OneCore {
+        type Interrupts = Self;
+
+        fn this_core() -> usize {
+            0
+        }
+
+        fn send(_core: usize) {
+            IPI_PENDING.set(true);
+        }
+
+        fn clear() {
+            IPI_PENDING.set(false);
+        }
+    }
+
+    #[test]
+    fn a_handler_on_the_own_core_unparks() {
+        TIMER_PENDING.set(true);
+        PARKER.park();
+        assert!(!MASKED.get());
     }
 }
