@@ -90,8 +90,8 @@ pub fn send(core: usize) {
 /// What this core reads afterwards is read after that.
 pub fn clear() {
     // No interrupt is served before this one, so if it is pending it is the one that is looked at
-    // and the one that is acknowledged. The loop ends: to be sent again it takes a worker that
-    // halts.
+    // and the one that is acknowledged. The loop ends: a core that was woken is woken again only
+    // after it has been about to sleep again.
     while GicCpuInterface::get_pending_interrupt(InterruptGroup::Group1) == Some(WAKE) {
         GicCpuInterface::handle_interrupt(InterruptGroup::Group1, |_| ());
     }
