@@ -24,9 +24,11 @@ impl Interrupts for Aarch64 {
 
     #[inline]
     fn restore(state: u64) {
+        // Without the barrier a pending interrupt is taken some time later: perhaps only after
+        // interrupts were masked again, and so never in a loop that masks and restores.
         // SAFETY: as in `mask`; the value came from there. Handlers that run now save what they
         // use.
-        unsafe { asm!("msr daif, {}", in(reg) state, options(nostack)) };
+        unsafe { asm!("msr daif, {}", "isb", in(reg) state, options(nostack)) };
     }
 
     #[inline]

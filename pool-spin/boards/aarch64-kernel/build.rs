@@ -1,0 +1,10 @@
+//! Tells the linker where the image goes.
+
+fn main() {
+    let here = std::env::var("CARGO_MANIFEST_DIR").expect("Cargo tells the crate's directory");
+    println!("cargo::rustc-link-search={here}/../aarch64-virt");
+    // The sections, from aarch64-rt; and the memory they go to, from the board.
+    println!("cargo::rustc-link-arg-bins=-Timage.ld");
+    println!("cargo::rustc-link-arg-bins=-Tmemory.ld");
+    println!("cargo::rerun-if-changed=../aarch64-virt/memory.ld");
+}

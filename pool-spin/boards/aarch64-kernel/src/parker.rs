@@ -1,0 +1,60 @@
+//! How a core sleeps and is woken.
+
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use aarch64_cpu::asm::{barrier, wfi};
+use sleep_core::Parker;
+
+use crate::{gic, interrupts::masked};
+
+/// A core that halts until another one interrupts it. The token says why the halt ended.
+///
+/// # Liveness
+/// The core looks for the token and halts with interrupts masked. Whoever unparks stores the token
+/// and then interrupts the core. If that store comes before the look, the core does not halt; if it
+/// comes after it, so does the interrupt, which stays pending while it is masked and ends the halt.
+/// After the halt the interrupt is cleared first, and the token looked for then.
+pub struct Halt {
+    core: usize,
+    token: AtomicBool,
+    halts: AtomicUsize,
+}
+
+impl Halt {
+    pub const fn on(core: usize) -> Self {
+        Self {
+            core,
+            token: AtomicBool::new(false),
+            halts: AtomicUsize::new(0),
+        }
+    }
+
+    /// How many times the core has halted.
+    pub fn halts(&self) -> usize {
+        self.halts.load(Ordering::Relaxed)
+    }
+}
+
+impl Parker for Halt {
+    fn park(&self) {
+        // Ordering: Acquire pairs with `unpark`: what its caller wrote is visible.
+        while !self.token.swap(false, Ordering::Acquire) {
+            // Handlers run between two rounds.
+            masked(|| {
+                // Ordering: Relaxed, the swap above receives.
+                if !self.token.load(Ordering::Relaxed) {
+                    self.halts.fetch_add(1, Ordering::Relaxed);
+                    barrier::dsb(barrier::SY);
+                    wfi();
+                    gic::clear();
+                }
+            });
+        }
+    }
+
+    fn unpark(&self) {
+        // Ordering: Release pairs with `park`.
+        self.token.store(true, Ordering::Release);
+        gic::send(self.core);
+    }
+}

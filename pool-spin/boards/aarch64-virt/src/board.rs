@@ -1,0 +1,57 @@
+//! The board, as the pool and the program see it.
+
+use core::time::Duration;
+
+use aarch64_cpu::registers::{TPIDR_EL1, Writeable};
+use pool_spin::{Machine, TpidrEl1};
+use program::{Board, Mode};
+use semihosting::experimental::env;
+
+use crate::timer;
+
+/// QEMU's machine `virt`.
+#[derive(Debug)]
+pub struct Virt(());
+
+impl Machine for Virt {
+    type Local = TpidrEl1;
+    #[cfg(not(feature = "wfe"))]
+    type Parker = pool_spin::WfiIpi<program::Lossy<crate::ipi::Sgi>>;
+    #[cfg(feature = "wfe")]
+    type Parker = pool_spin::Wfe;
+}
+
+impl Board for Virt {
+    const NAME: &'static str = "aarch64-virt";
+
+    fn print(text: &str) {
+        semihosting::print!("{text}");
+    }
+
+    fn mode() -> Mode {
+        let arguments = env::args::<256>().expect("arguments of 256 bytes at most");
+        // The first one is the program's name.
+        let mode = arguments
+            .into_iter()
+            .nth(1)
+            .map_or("", |argument| argument.expect("UTF-8"));
+        Mode::parse(mode).unwrap_or_else(|mode| panic!("unknown mode {mode}"))
+    }
+
+    fn now() -> Duration {
+        timer::now()
+    }
+
+    fn interrupt_after(delay: Duration) {
+        timer::interrupt_after(delay);
+    }
+
+    fn exit(passed: bool) -> ! {
+        semihosting::process::exit(if passed { 0 } else { 1 })
+    }
+}
+
+/// The core that calls is no worker yet. After a reset, `TPIDR_EL1` may hold anything.
+pub fn no_worker() {
+    TPIDR_EL1.set(0);
+}

@@ -1,0 +1,56 @@
+//! The test program on QEMU's machine `virt`: four Cortex-A72 at EL1, with MMU and caches on.
+#![no_std]
+#![no_main]
+
+mod board;
+mod cores;
+mod exceptions;
+#[cfg_attr(
+    feature = "wfe",
+    expect(dead_code, reason = "events take no interrupts from core to core")
+)]
+mod gic;
+#[cfg(not(feature = "wfe"))]
+mod ipi;
+mod memory;
+mod timer;
+
+use core::panic::PanicInfo;
+
+use aarch64_rt::entry;
+
+use program::{Board, Pool};
+
+use board::Virt;
+use cores::CORES;
+
+static POOL: Pool<Virt, CORES> = Pool::new();
+
+entry!(boot, { cores::STACK_PAGES });
+
+/// The first core.
+fn boot(_: u64, _: u64, _: u64, _: u64) -> ! {
+    board::no_worker();
+    gic::set_up();
+    gic::unmask();
+    cores::start_others(other);
+    program::boot_core(&POOL)
+}
+
+/// Each other core. It keeps interrupts masked: they end a halt nevertheless.
+fn other(core: usize) -> ! {
+    board::no_worker();
+    gic::set_up();
+    program::other_core(&POOL, core)
+}
+
+/// The first core is interrupted.
+fn interrupt() {
+    gic::handle(program::timer_interrupt);
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo) -> ! {
+    semihosting::println!("{info}");
+    Virt::exit(false)
+}
