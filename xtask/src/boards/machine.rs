@@ -171,8 +171,12 @@ fn runner(board: &Board, configuration: &PathBuf) -> Result<Vec<String>> {
     let read = || -> Option<Vec<String>> {
         let text = fs::read_to_string(configuration).ok()?;
         let table: toml::Table = text.parse().ok()?;
-        let runner = table.get("target")?.get(board.target)?.get("runner")?;
-        let words = runner.as_str()?.split_whitespace();
+        // For cargo, a dot in a target's name begins a table within the table.
+        let mut target = table.get("target")?;
+        for part in board.target.split('.') {
+            target = target.get(part)?;
+        }
+        let words = target.get("runner")?.as_str()?.split_whitespace();
         Some(words.map(str::to_owned).collect())
     };
     let mut runner = read().with_context(|| {
