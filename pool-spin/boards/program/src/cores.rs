@@ -10,6 +10,9 @@ use crate::{Pool, board::Board, console::Console, mode::Mode, tests, timer::slee
 /// How often the pool has been restarted.
 static RESTARTS: AtomicUsize = AtomicUsize::new(0);
 
+/// How many trees are timed.
+const TREES: usize = 20;
+
 /// The core that boots: runs the program as worker 0, while the others are workers already or come
 /// late.
 pub fn boot_core<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) -> ! {
@@ -88,14 +91,19 @@ fn tree<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, cores: usiz
     while !all_have_come() {
         sleep_until_timer(pool, Duration::from_millis(1));
     }
-    let time = pool.run_with(0, |worker| {
+    let run = pool.run_with(0, |worker| {
         let start = B::now();
-        tests::fork_join_tree(worker);
-        B::now() - start
+        let shares = [(); TREES].map(|()| tests::fork_join_tree(worker));
+        (B::now() - start, shares)
     });
-    let time = time.expect("the place is free");
+    let (time, trees) = run.expect("the place is free");
+    let shares = core::array::from_fn::<usize, CORES, _>(|index| {
+        trees.iter().map(|shares| shares[index]).sum()
+    });
+    let largest = shares.iter().max().expect("there are workers");
     Console::<B>::line(format_args!(
-        "tree: {} us on {cores} cores",
-        time.as_micros()
+        "tree: {} us on {cores} cores, {largest} of {} leaves on the busiest",
+        time.as_micros(),
+        TREES * tests::LEAVES
     ));
 }

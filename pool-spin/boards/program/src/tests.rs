@@ -6,7 +6,11 @@ use pool_spin::{Arena, ReleaseError, SpawnErrorReason, Statistics};
 use portable_atomic::{AtomicUsize, Ordering};
 
 use crate::{
-    JOBS, Pool, Worker, board::Board, console::Console, cores::restart, timer::sleep_until_timer,
+    JOBS, Pool, Worker,
+    board::Board,
+    console::Console,
+    cores::restart,
+    timer::{sleep_until_timer, while_interrupted},
 };
 
 /// How often all cores sleep and are woken.
@@ -21,12 +25,15 @@ pub(crate) fn run<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
         Console::<B>::line(format_args!("test {name}: ok ({} us)", time.as_micros()));
     };
     test("smoke", smoke);
-    test("fork_join_tree", |pool| on_boot_core(pool, fork_join_tree));
+    test("fork_join_tree", |pool| {
+        on_boot_core(pool, fork_join_tree);
+    });
     test("scope", |pool| on_boot_core(pool, scope));
     test("spawn", |pool| {
         on_boot_core(pool, |worker| spawn(pool, worker));
     });
     test("spawn_from_an_interrupt", spawn_from_an_interrupt);
+    test("interrupts_while_working", interrupts_while_working);
     test("park_and_unpark", park_and_unpark);
     test("stampede", stampede);
     test("overflow", |pool| on_boot_core(pool, overflow));
@@ -62,35 +69,46 @@ fn wait_for_all<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     }
 }
 
-/// A balanced tree of 2^12 leaves, each with some arithmetic; the result is known.
-pub(crate) fn fork_join_tree<B: Board, const CORES: usize>(worker: Worker<'_, B, CORES>) {
+/// The leaves of the tree.
+pub(crate) const LEAVES: usize = 1 << 12;
+
+/// A balanced tree, each of whose leaves is some arithmetic; the result is known. How many leaves
+/// each worker has had.
+pub(crate) fn fork_join_tree<B: Board, const CORES: usize>(
+    worker: Worker<'_, B, CORES>,
+) -> [usize; CORES] {
     fn sum<B: Board, const CORES: usize>(
         worker: Worker<'_, B, CORES>,
-        first: u64,
-        count: u64,
-    ) -> u64 {
+        first: usize,
+        count: usize,
+        shares: &[AtomicUsize; CORES],
+    ) -> usize {
         if count == 1 {
+            shares[worker.index()].fetch_add(1, Ordering::Relaxed);
             return leaf(first);
         }
         let half = count / 2;
         let (a, b) = worker.join(
-            |worker| sum(worker, first, half),
-            |worker| sum(worker, first + half, half),
+            |worker| sum(worker, first, half, shares),
+            |worker| sum(worker, first + half, half, shares),
         );
         a.wrapping_add(b)
     }
 
-    const LEAVES: u64 = 1 << 12;
-    let expected = (0..LEAVES).map(leaf).fold(0, u64::wrapping_add);
-    assert_eq!(sum(worker, 0, LEAVES), expected);
+    let shares = [const { AtomicUsize::new(0) }; CORES];
+    let expected = (0..LEAVES).map(leaf).fold(0, usize::wrapping_add);
+    assert_eq!(sum(worker, 0, LEAVES, &shares), expected);
+    let shares = shares.map(AtomicUsize::into_inner);
+    assert_eq!(shares.iter().sum::<usize>(), LEAVES);
+    shares
 }
 
 /// Some arithmetic that a compiler cannot shorten.
-fn leaf(seed: u64) -> u64 {
+fn leaf(seed: usize) -> usize {
     (0..100).fold(seed, |value, _| {
         core::hint::black_box(value)
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407)
+            .wrapping_mul(1_664_525)
+            .wrapping_add(1_013_904_223)
     })
 }
 
@@ -149,6 +167,17 @@ fn spawn_from_an_interrupt<B: Board, const CORES: usize>(pool: &'static Pool<B, 
     for round in 0..50 {
         // Also so soon that the core is still on its way to sleep.
         sleep_until_timer(pool, Duration::from_micros(round * 20));
+    }
+}
+
+/// Handlers spawn, in the middle of whatever the core that boots does to its deque.
+fn interrupts_while_working<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
+    let mut spawned = 0;
+    while spawned < 200 {
+        spawned += while_interrupted(pool, || {
+            on_boot_core(pool, fork_join_tree);
+            on_boot_core(pool, scope);
+        });
     }
 }
 

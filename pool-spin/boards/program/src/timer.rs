@@ -1,4 +1,4 @@
-//! What the board's timer does to the pool: it spawns a job, from its interrupt handler.
+//! What the board's timer does to the pool: its interrupt handler spawns jobs.
 
 use core::{ptr, time::Duration};
 
@@ -7,25 +7,38 @@ use portable_atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use crate::{Pool, board::Board};
 
-/// What the handler calls, and with which pool.
-static HANDLER: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+/// What the handler does, with which pool.
+static ACTION: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 static POOL: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
-/// Closures that the handler could not spawn.
+/// Closures that the handler has spawned, that have run, and that it could not spawn.
+static SPAWNED: AtomicUsize = AtomicUsize::new(0);
+static RUN: AtomicUsize = AtomicUsize::new(0);
 static REFUSED: AtomicUsize = AtomicUsize::new(0);
 
-type Handler = fn(*const ());
+/// Is given a pool.
+type Action = fn(*const ());
+
+/// How often cores are interrupted while they work. An emulated core needs some time for a handler.
+const INTERVAL: Duration = Duration::from_micros(200);
 
 /// To be called by the board's handler for the timer of the core that boots, once the timer is
 /// silent.
 pub fn timer_interrupt() {
-    // Ordering: Acquire pairs with `sleep_until_timer`, which writes it last. The handler runs on
-    // the same core, but nothing says that a board's timer must.
-    let handler = HANDLER.load(Ordering::Acquire);
-    if !handler.is_null() {
-        // SAFETY: only `sleep_until_timer` writes the word, from a `Handler`.
-        let handler = unsafe { core::mem::transmute::<*mut (), Handler>(handler) };
-        handler(POOL.load(Ordering::Relaxed));
+    // Ordering: Acquire pairs with `set_action`. The handler runs on the same core, but nothing
+    // says that a board's timer must.
+    let action = ACTION.load(Ordering::Acquire);
+    if !action.is_null() {
+        // SAFETY: only `set_action` writes the word, from an `Action`.
+        let action = unsafe { core::mem::transmute::<*mut (), Action>(action) };
+        action(POOL.load(Ordering::Relaxed));
     }
+}
+
+fn set_action<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, action: Option<Action>) {
+    POOL.store(ptr::from_ref(pool).cast_mut().cast(), Ordering::Relaxed);
+    let action = action.map_or(ptr::null_mut(), |action| action as *mut ());
+    // Ordering: Release pairs with `timer_interrupt`.
+    ACTION.store(action, Ordering::Release);
 }
 
 /// The core that boots becomes worker 0 and sleeps, like all others, until the timer interrupts it
@@ -34,13 +47,11 @@ pub(crate) fn sleep_until_timer<B: Board, const CORES: usize>(
     pool: &'static Pool<B, CORES>,
     delay: Duration,
 ) {
-    let handler: Handler = spawn_release::<B, CORES>;
-    POOL.store(ptr::from_ref(pool).cast_mut().cast(), Ordering::Relaxed);
-    // Ordering: Release pairs with `timer_interrupt`.
-    HANDLER.store(handler as *mut (), Ordering::Release);
+    set_action(pool, Some(spawn_release::<B, CORES>));
     B::interrupt_after(delay);
     assert_eq!(pool.run_worker(0), Ok(Left::Released));
-    assert_eq!(REFUSED.load(Ordering::Relaxed), 0, "there was room");
+    set_action(pool, None);
+    assert_eq!(REFUSED.swap(0, Ordering::Relaxed), 0, "there was room");
 }
 
 /// In the handler.
@@ -57,4 +68,37 @@ fn spawn_release<B: Board, const CORES: usize>(pool: *const ()) {
     if spawned.is_err() {
         REFUSED.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// Does something while the timer interrupts this core all the time, in the middle of whatever it
+/// does. Each handler spawns a closure. How many closures were spawned, and have been run.
+pub(crate) fn while_interrupted<B: Board, const CORES: usize>(
+    pool: &'static Pool<B, CORES>,
+    body: impl FnOnce(),
+) -> usize {
+    SPAWNED.store(0, Ordering::Relaxed);
+    RUN.store(0, Ordering::Relaxed);
+    set_action(pool, Some(spawn_and_interrupt_again::<B, CORES>));
+    B::interrupt_after(INTERVAL);
+    body();
+    set_action(pool, None);
+    // Some may have found no room.
+    REFUSED.store(0, Ordering::Relaxed);
+    let spawned = SPAWNED.load(Ordering::Relaxed);
+    while RUN.load(Ordering::Relaxed) < spawned {
+        sleep_until_timer(pool, INTERVAL);
+    }
+    spawned
+}
+
+/// In the handler.
+fn spawn_and_interrupt_again<B: Board, const CORES: usize>(pool: *const ()) {
+    // SAFETY: `while_interrupted` stored it, from a static pool of this type.
+    let pool: &'static Pool<B, CORES> = unsafe { &*pool.cast() };
+    let spawned = pool.spawn(|_| {
+        RUN.fetch_add(1, Ordering::Relaxed);
+    });
+    let count = if spawned.is_ok() { &SPAWNED } else { &REFUSED };
+    count.fetch_add(1, Ordering::Relaxed);
+    B::interrupt_after(INTERVAL);
 }
