@@ -26,6 +26,8 @@ pub(crate) struct Board {
     /// Whether its cores sleep in QEMU, too: they are woken by interrupts.
     halts: bool,
     cores: usize,
+    /// Whether it runs the program that boards share, which knows modes.
+    has_modes: bool,
 }
 
 const BOARDS: &[Board] = &[
@@ -37,6 +39,7 @@ const BOARDS: &[Board] = &[
         package: "qemu-system-arm",
         halts: true,
         cores: 4,
+        has_modes: true,
     },
     Board {
         name: "aarch64-virt-wfe",
@@ -47,6 +50,17 @@ const BOARDS: &[Board] = &[
         // QEMU takes WFE for a hint and goes on.
         halts: false,
         cores: 4,
+        has_modes: true,
+    },
+    Board {
+        name: "aarch64-kernel",
+        directory: "aarch64-kernel",
+        target: "aarch64-unknown-none",
+        features: "",
+        package: "qemu-system-arm",
+        halts: true,
+        cores: 4,
+        has_modes: false,
     },
     Board {
         name: "riscv64-virt",
@@ -56,6 +70,7 @@ const BOARDS: &[Board] = &[
         package: "qemu-system-misc",
         halts: true,
         cores: 4,
+        has_modes: true,
     },
     Board {
         name: "riscv32-virt",
@@ -65,6 +80,7 @@ const BOARDS: &[Board] = &[
         package: "qemu-system-misc",
         halts: true,
         cores: 4,
+        has_modes: true,
     },
     Board {
         name: "riscv64-sbi",
@@ -74,6 +90,7 @@ const BOARDS: &[Board] = &[
         package: "qemu-system-misc",
         halts: true,
         cores: 4,
+        has_modes: true,
     },
     Board {
         name: "mps2-an521",
@@ -83,6 +100,7 @@ const BOARDS: &[Board] = &[
         package: "qemu-system-arm",
         halts: true,
         cores: 2,
+        has_modes: true,
     },
     Board {
         name: "microbit",
@@ -92,6 +110,7 @@ const BOARDS: &[Board] = &[
         package: "qemu-system-arm",
         halts: true,
         cores: 1,
+        has_modes: true,
     },
     Board {
         name: "x86_64-pvh",
@@ -101,6 +120,7 @@ const BOARDS: &[Board] = &[
         package: "qemu-system-x86",
         halts: true,
         cores: 4,
+        has_modes: true,
     },
 ];
 
@@ -109,7 +129,7 @@ pub(crate) struct Arguments {
     /// Which board; `list` for all names
     name: String,
 
-    /// What its program does: test, idle (three seconds asleep), or tree4 (a fork-join tree on so
+    /// What its program does (but for aarch64-kernel, which does one thing only): test, idle (three seconds asleep), or tree4 (a fork-join tree on so
     /// many cores)
     #[arg(long, default_value = "test")]
     mode: String,

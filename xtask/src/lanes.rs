@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-use crate::{boards, command::Step, links, rayon, root, rustup};
+use crate::{boards, command::Step, debian, links, rayon, root, rustup};
 
 /// One kind of check. Returns how many tests, or single checks, passed.
 pub(crate) struct Lane {
@@ -52,6 +52,11 @@ pub(crate) const LANES: &[Lane] = &[
         name: "qemu-x86_64",
         about: "pool-spin on four x86 cores that sleep by HLT",
         run: boards::x86_64,
+    },
+    Lane {
+        name: "qemu-user",
+        about: "pool-std's tests on 64-bit Arm and 32-bit x86",
+        run: qemu_user,
     },
     Lane {
         name: "miri",
@@ -216,6 +221,31 @@ fn docs(_quick: bool) -> Result<u64> {
         doc(&["--package", "deque-core", "--no-default-features"]),
     ])?;
     Ok(built + links::check(&root())?)
+}
+
+fn qemu_user(_quick: bool) -> Result<u64> {
+    const AARCH64: &str = "aarch64-unknown-linux-musl";
+    const I686: &str = "i686-unknown-linux-musl";
+    ensure!(
+        cfg!(all(target_os = "linux", target_arch = "x86_64")),
+        "this lane needs Linux on x86-64; on another system leave it out with --only"
+    );
+    rustup::add_targets(&[AARCH64, I686])?;
+    debian::need("qemu-aarch64", "qemu-user")?;
+    let mut tests = 0;
+    for target in [AARCH64, I686] {
+        tests += Step::cargo(&["test", "--package", "pool-std", "--target", target])
+            // Rust's own linker: no compiler for the other architecture is needed.
+            .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld")
+            .env("CARGO_TARGET_I686_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld")
+            .env(
+                "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER",
+                "qemu-aarch64",
+            )
+            .env("CARGO_TARGET_DIR", target_directory("user"))
+            .run_tests()?;
+    }
+    Ok(tests)
 }
 
 fn miri(quick: bool) -> Result<u64> {

@@ -21,7 +21,10 @@ const REPEATS: u32 = 3;
 const MOST_WHEN_IDLE: Duration = Duration::from_millis(1500);
 
 pub(crate) fn aarch64(quick: bool) -> Result<u64> {
-    lane(&["aarch64-virt", "aarch64-virt-wfe"], quick)
+    lane(
+        &["aarch64-virt", "aarch64-virt-wfe", "aarch64-kernel"],
+        quick,
+    )
 }
 
 pub(crate) fn riscv(quick: bool) -> Result<u64> {
@@ -53,6 +56,9 @@ fn lane(names: &[&str], quick: bool) -> Result<u64> {
     for board in boards {
         let image = Image::build(board, false)?;
         tests += all_tests(board, &image, quick)?;
+        if !board.has_modes {
+            continue;
+        }
         if board.halts {
             idle(board, &image)?;
             tests += 1;
@@ -68,7 +74,9 @@ fn lane(names: &[&str], quick: bool) -> Result<u64> {
 fn all_tests(board: &Board, image: &Image, quick: bool) -> Result<u64> {
     let mut tests = 0;
     for clock in [Clock::Multi, Clock::Single] {
-        for repeat in 0..if quick { 1 } else { REPEATS } {
+        // Cores that do not sleep in QEMU take turns with those that have something to do.
+        let repeats = if quick || !board.halts { 1 } else { REPEATS };
+        for repeat in 0..repeats {
             // The others only where they differ.
             let show = repeat == 0;
             let run = image.run(clock, "test", LIMIT, show)?;
@@ -78,7 +86,11 @@ fn all_tests(board: &Board, image: &Image, quick: bool) -> Result<u64> {
             let passed = run.lines.iter().filter(|line| line.starts_with("test "));
             let passed = passed.filter(|line| line.contains(": ok")).count() as u64;
             match run.outcome {
-                Outcome::Passed => ensure!(passed > 0, "{}: no test was run", board.name),
+                Outcome::Passed if board.has_modes => {
+                    ensure!(passed > 0, "{}: no test was run", board.name);
+                }
+                // It checks its own result.
+                Outcome::Passed => tests += 1,
                 Outcome::Failed(status) => bail!("{}: failed, {status}", board.name),
                 Outcome::Hung => bail!("{}: made no end in {LIMIT:?}", board.name),
             }
