@@ -44,6 +44,15 @@ impl ::spin::RelaxStrategy for Yielding {
     }
 }
 
+/// So many times; fewer under Miri, which is slow.
+const fn times(count: usize) -> usize {
+    if cfg!(miri) {
+        count.div_ceil(25)
+    } else {
+        count
+    }
+}
+
 /// Runs a body while every place of a pool has its worker, and ends the pool.
 fn with_workers<M: Machine, const CORES: usize, const JOBS: usize>(
     pool: &'static SpinPool<M, CORES, JOBS>,

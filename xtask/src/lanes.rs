@@ -261,6 +261,12 @@ fn miri(quick: bool) -> Result<u64> {
         "",
     )
     .run_tests()?;
+    // The operations that one test leaks are meant to live for ever.
+    tests += miri(
+        &["-p", "pool-spin"],
+        "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
+    )
+    .run_tests()?;
     if !quick {
         // 32 bits, no native 64-bit atomics, big-endian: the narrow layout of the counters.
         tests += miri(

@@ -31,7 +31,7 @@ fn two_at_the_same_time() {
         thread::scope(|threads| {
             for _ in 0..2 {
                 threads.spawn(|| {
-                    for _ in 0..50 {
+                    for _ in 0..times(50) {
                         let meeting = Barrier::new(2);
                         POOL.broadcast(|_| {
                             meeting.wait();
@@ -51,7 +51,7 @@ fn stampede() {
     thread::scope(|threads| {
         let steady = threads.spawn(|| POOL.run_worker(0).unwrap());
         let restless = threads.spawn(|| {
-            for _ in 0..200 {
+            for _ in 0..times(200) {
                 POOL.run_with(1, |_| thread::yield_now()).unwrap();
             }
         });

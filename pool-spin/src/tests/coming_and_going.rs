@@ -18,7 +18,7 @@ fn a_worker_may_come_late() {
 fn work_moves_on_when_a_worker_leaves() {
     static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
     static RUNS: AtomicU32 = AtomicU32::new(0);
-    for _ in 0..50 {
+    for _ in 0..times(50) {
         RUNS.store(0, SeqCst);
         thread::scope(|threads| {
             let other = threads.spawn(|| POOL.run_worker(1));
@@ -56,7 +56,7 @@ fn a_released_worker_comes_back() {
             }
             times
         });
-        for round in 0..100_u32 {
+        for round in 0..times(100) {
             let (a, b) = POOL.install(|worker| worker.join(|_| round, |_| round + 1));
             assert_eq!((a, b), (round, round + 1));
             while POOL.release_worker(0) == Err(ReleaseError::Absent) {
@@ -77,7 +77,7 @@ fn a_released_worker_comes_back() {
 fn end_and_restart() {
     static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
     assert_eq!(POOL.restart(), Err(StillRunning));
-    for round in 0..50 {
+    for round in 0..times(50) {
         with_workers(&POOL, || {
             assert_eq!(POOL.restart(), Err(StillRunning));
             assert_eq!(

@@ -12,9 +12,10 @@ use crate::progress::Operation;
 #[test]
 fn smoke() {
     static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    const COUNT: usize = times(500);
     let count = Arc::new(AtomicU32::new(0));
     with_workers(&POOL, || {
-        for _ in 0..500 {
+        for _ in 0..COUNT {
             let count = count.clone();
             let mut closure = Some(move |worker: Worker<'_, Host, 2, 64>| {
                 let inner = count.clone();
@@ -32,7 +33,11 @@ fn smoke() {
             }
         }
     });
-    assert_eq!(count.load(SeqCst), 1000, "the end waits for all of them");
+    assert_eq!(
+        count.load(SeqCst),
+        2 * COUNT as u32,
+        "the end waits for all of them"
+    );
 }
 
 #[test]
@@ -97,7 +102,7 @@ fn stampede() {
         thread::scope(|threads| {
             for _ in 0..3 {
                 threads.spawn(|| {
-                    for _ in 0..300 {
+                    for _ in 0..times(300) {
                         let closures = POOL.spawn(|_| {
                             RUNS.fetch_add(1, SeqCst);
                         });
