@@ -8,15 +8,31 @@ use pool_core::{
     progress::{Line, Progress},
 };
 
-use crate::{
-    core_local::CoreLocal as _,
-    error::{ReleaseError, RunError, StillRunning},
-    machine::Machine,
-    parker::Counting,
-    platform::{Cores, PoolData},
-    statistics::Statistics,
-    worker::Worker,
-};
+mod arena;
+mod broadcast;
+mod counting;
+mod error;
+mod gate;
+mod life;
+mod platform;
+mod scope;
+mod spawn;
+mod statistics;
+mod task;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+pub use arena::{Arena, CLOSURE_WORDS};
+pub use error::{ReleaseError, RunError, SpawnError, SpawnErrorReason, StillRunning};
+pub use scope::Scope;
+pub use statistics::Statistics;
+pub use task::Task;
+pub use worker::Worker;
+
+use crate::machine::{CoreLocal as _, Machine};
+use counting::Counting;
+use platform::{Cores, PoolData};
 
 /// A pool of `CORES` workers, each with room for `JOBS` queued jobs (a power of two).
 ///

@@ -6,7 +6,9 @@ use crate::primitive::spin_loop;
 ///
 /// [`unpark`](Self::unpark) makes the token available, [`park`](Self::park) waits for it and takes
 /// it. It does not matter which comes first, so no wake-up is lost between deciding to park and
-/// parking. A second `unpark` before the `park` changes nothing.
+/// parking. A second `unpark` before the `park` makes no second token; but what both of them wrote
+/// before is visible to the `park` that takes it, so a token is given by an exchange, not by a plain
+/// store.
 ///
 /// `park` may return without a token (a spurious wake-up): the protocol checks its own state and
 /// parks again. What an implementation must never do is to keep `park` from returning after an
@@ -28,7 +30,7 @@ use crate::primitive::spin_loop;
 ///         }
 ///     }
 ///     fn unpark(&self) {
-///         self.0.store(true, Ordering::Release);
+///         self.0.swap(true, Ordering::Release);
 ///     }
 /// }
 /// ```

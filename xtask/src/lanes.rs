@@ -124,6 +124,8 @@ fn lint(_quick: bool) -> Result<u64> {
             "deque-core",
             "-p",
             "pool-core",
+            "-p",
+            "pool-spin",
             "--lib",
             "--tests",
         ])
@@ -327,7 +329,8 @@ fn thread_sanitizer(_quick: bool) -> Result<u64> {
 
 fn loom(_quick: bool) -> Result<u64> {
     Step::cargo(&["test", "--release", "--lib"])
-        .args(["-p", "sleep-core", "-p", "deque-core", "-p", "pool-core"])
+        .args(["-p", "sleep-core", "-p", "deque-core"])
+        .args(["-p", "pool-core", "-p", "pool-spin"])
         .env("RUSTFLAGS", LOOM)
         .env("CARGO_TARGET_DIR", target_directory("loom"))
         .run_tests()

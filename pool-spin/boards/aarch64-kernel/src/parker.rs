@@ -53,8 +53,9 @@ impl Parker for Halt {
     }
 
     fn unpark(&self) {
-        // Ordering: Release pairs with `park`.
-        self.token.store(true, Ordering::Release);
+        // Ordering: Release pairs with `park`. An exchange, not a store: what others wrote who have
+        // given the token already goes on with it.
+        self.token.swap(true, Ordering::Release);
         gic::send(self.core);
     }
 }

@@ -18,7 +18,7 @@ impl Machine for Virt {
     #[cfg(not(feature = "wfe"))]
     type Parker = pool_spin::WfiIpi<program::Lossy<crate::ipi::Sgi>>;
     #[cfg(feature = "wfe")]
-    type Parker = pool_spin::Wfe;
+    type Parker = pool_spin::Wfe<pool_spin::arch::Aarch64>;
 }
 
 impl Board for Virt {

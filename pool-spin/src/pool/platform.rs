@@ -8,15 +8,11 @@ use pool_core::{
     progress::{Fences, Line},
 };
 
+use super::{arena::Arena, counting::Counting, gate::Gate, life::Life, statistics::Counter};
 use crate::{
-    arena::Arena,
-    core_local::CoreLocal,
-    gate::Gate,
-    life::Life,
+    machine::CoreLocal,
     machine::Machine,
-    parker::Counting,
     primitive::{AtomicBool, spin_loop},
-    statistics::Counter,
 };
 
 /// A platform for `CORES` workers with room for `JOBS` queued jobs each.

@@ -16,8 +16,10 @@ const HALTED: usize = 2;
 pub(super) struct State(AtomicUsize);
 
 impl State {
-    pub(super) const fn new() -> Self {
-        Self(AtomicUsize::new(EMPTY))
+    const_unless_loom! {
+        pub(super) fn new() -> Self {
+            Self(AtomicUsize::new(EMPTY))
+        }
     }
 
     /// The owner is about to halt, on this core. False if there is a token, which is left.

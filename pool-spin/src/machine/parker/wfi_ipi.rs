@@ -5,10 +5,9 @@ use core::{fmt, marker::PhantomData};
 use pool_core::Parker;
 
 use super::halting::State;
-use crate::{
-    interrupts::{Interrupts, Ipi},
-    machine::CoreParker,
-};
+#[cfg(not(loom))]
+use crate::machine::CoreParker;
+use crate::machine::{Interrupts, Ipi};
 
 /// Halts in `WFI` with interrupts masked, woken by an interrupt from the core that unparks.
 ///
@@ -39,11 +38,25 @@ pub struct WfiIpi<I> {
     ipi: PhantomData<fn() -> I>,
 }
 
+impl<I: Ipi> WfiIpi<I> {
+    const_unless_loom! {
+        /// A parker without a token.
+        #[must_use]
+        pub fn new() -> Self {
+            Self { state: State::new(), ipi: PhantomData }
+        }
+    }
+}
+
+#[cfg(not(loom))]
 impl<I: Ipi> CoreParker for WfiIpi<I> {
-    const NEW: Self = Self {
-        state: State::new(),
-        ipi: PhantomData,
-    };
+    const NEW: Self = Self::new();
+}
+
+impl<I: Ipi> Default for WfiIpi<I> {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl<I: Ipi> Parker for WfiIpi<I> {
@@ -73,74 +86,5 @@ impl<I: Ipi> Parker for WfiIpi<I> {
 impl<I> fmt::Debug for WfiIpi<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("WfiIpi").field(&self.state).finish()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use core::cell::Cell;
-    use std::thread_local;
-
-    use super::*;
-
-    thread_local! {
-        static MASKED: Cell<bool> = const { Cell::new(false) };
-        static TIMER_PENDING: Cell<bool> = const { Cell::new(false) };
-        static IPI_PENDING: Cell<bool> = const { Cell::new(false) };
-    }
-
-    static PARKER: WfiIpi<OneCore> = WfiIpi::NEW;
-
-    /// A core with a timer, whose handler unparks, and with an interrupt to itself, whose handler
-    /// clears it.
-    struct OneCore;
-
-    impl Interrupts for OneCore {
-        type State = bool;
-
-        fn mask() -> bool {
-            MASKED.replace(true)
-        }
-
-        fn restore(masked: bool) {
-            MASKED.set(masked);
-            if !masked && TIMER_PENDING.take() {
-                PARKER.unpark();
-            }
-            if !masked && IPI_PENDING.get() {
-                Self::clear();
-            }
-        }
-
-        fn halt() {
-            assert!(MASKED.get(), "a handler may run before the halt");
-            assert!(
-                TIMER_PENDING.get() || IPI_PENDING.get(),
-                "nothing ends the halt"
-            );
-        }
-    }
-
-    impl Ipi for OneCore {
-        type Interrupts = Self;
-
-        fn this_core() -> usize {
-            0
-        }
-
-        fn send(_core: usize) {
-            IPI_PENDING.set(true);
-        }
-
-        fn clear() {
-            IPI_PENDING.set(false);
-        }
-    }
-
-    #[test]
-    fn a_handler_on_the_own_core_unparks() {
-        TIMER_PENDING.set(true);
-        PARKER.park();
-        assert!(!MASKED.get());
     }
 }

@@ -2,7 +2,7 @@
 
 use core::arch::asm;
 
-use crate::interrupts::Interrupts;
+use crate::machine::Interrupts;
 
 /// The interrupts of a core that runs in ring 0.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use core::arch::asm;
 
-use crate::interrupts::Interrupts;
+use crate::machine::Interrupts;
 
 /// The interrupts of a hart, by the interrupt-enable bit of one status register.
 macro_rules! mode {

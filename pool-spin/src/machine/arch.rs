@@ -13,9 +13,9 @@ mod riscv;
 mod x86_64;
 
 #[cfg(target_arch = "aarch64")]
-pub use aarch64::{Aarch64, send_event, wait_for_event};
+pub use aarch64::Aarch64;
 #[cfg(all(target_arch = "arm", target_os = "none"))]
-pub use cortex_m::{CortexM, send_event, wait_for_event};
+pub use cortex_m::CortexM;
 #[cfg(any(target_arch = "riscv32", target_arch = "riscv64"))]
 pub use riscv::{MachineMode, SupervisorMode};
 #[cfg(target_arch = "x86_64")]

@@ -4,14 +4,10 @@ use core::{cell::UnsafeCell, fmt, ptr::NonNull};
 
 use pool_core::{Job, JobRef, WorkerThread};
 
+use super::{SpinPool, arena::JobNode, error::SpawnErrorReason, platform::Cores, worker::Worker};
 use crate::{
-    arena::JobNode,
-    error::SpawnErrorReason,
     machine::Machine,
-    platform::Cores,
-    pool::SpinPool,
     primitive::{AtomicBool, Ordering},
-    worker::Worker,
 };
 
 /// A function in a `static` that a pool runs each time it is spawned: for interrupt handlers, which

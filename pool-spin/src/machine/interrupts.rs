@@ -1,8 +1,8 @@
-//! What the parkers need of a core's interrupts.
+//! What the parkers need of a core's interrupts and events.
 
 /// The interrupts of the core that calls: masking them all, and halting until one is pending.
 ///
-/// Implemented for the usual architectures in [`arch`](crate::arch).
+/// Implemented for the usual architectures in `pool_spin::arch`.
 pub trait Interrupts: 'static {
     /// How the interrupts were masked before.
     type State: Copy;
@@ -41,9 +41,23 @@ pub trait Ipi: 'static {
     fn send(core: usize);
 
     /// Makes the interrupt no longer pending on the core that calls; does nothing if it is not.
+    /// Called by [`WfiIpi`](crate::WfiIpi) after each halt, and by the firmware's own handler for the
+    /// interrupt; where only a handler can do it, as on x86, by that alone.
     ///
     /// What this core reads from memory afterwards must be read after that: as a rule that takes a
     /// barrier behind the write to the controller. An interrupt that is sent later becomes pending
     /// again.
     fn clear();
+}
+
+/// Events between cores, as Arm has them: each core has a register of one bit.
+///
+/// Implemented for Arm's architectures in `pool_spin::arch`.
+pub trait Events: 'static {
+    /// Sets every core's event register, after all that this core wrote before has become visible.
+    /// May be called from interrupt handlers.
+    fn send();
+
+    /// Halts until this core's event register is set, and clears it. May return for no reason.
+    fn wait();
 }

@@ -4,14 +4,14 @@ use core::ptr::NonNull;
 
 use pool_core::{JobRef, Registry, WorkerThread};
 
-use crate::{
+use super::{
+    SpinPool,
     arena::{JobNode, Slot, Spawned},
     error::{SpawnError, SpawnErrorReason},
-    machine::Machine,
     platform::Cores,
-    pool::SpinPool,
     worker::Worker,
 };
+use crate::machine::Machine;
 
 impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS> {
     /// Spawns a closure that nobody waits for, from any core and from interrupt handlers. A

@@ -2,9 +2,9 @@
 
 use core::arch::asm;
 
-use crate::interrupts::Interrupts;
+use crate::machine::{Events, Interrupts};
 
-/// The interrupts (IRQ and FIQ) of a core that runs at EL1 or above.
+/// The interrupts (IRQ and FIQ) and events of a core that runs at EL1 or above.
 #[derive(Debug, Clone, Copy)]
 pub struct Aarch64(());
 
@@ -40,19 +40,19 @@ impl Interrupts for Aarch64 {
     }
 }
 
-/// Halts until this core's event register is set, and clears it. May return for no reason.
-#[inline]
-pub fn wait_for_event() {
-    // SAFETY: halts at most until an event. Memory counts as clobbered; registers and flags are
-    // kept.
-    unsafe { asm!("wfe", options(nostack, preserves_flags)) };
-}
+impl Events for Aarch64 {
+    #[inline]
+    fn send() {
+        // `sev` is not ordered after stores; the barrier is, and completes them.
+        // SAFETY: changes event registers only. Memory counts as clobbered; registers and flags
+        // are kept.
+        unsafe { asm!("dsb ishst", "sev", options(nostack, preserves_flags)) };
+    }
 
-/// Sets every core's event register, after all that this core wrote before has become visible.
-#[inline]
-pub fn send_event() {
-    // `sev` is not ordered after stores; the barrier is, and completes them.
-    // SAFETY: changes event registers only. Memory counts as clobbered; registers and flags are
-    // kept.
-    unsafe { asm!("dsb ishst", "sev", options(nostack, preserves_flags)) };
+    #[inline]
+    fn wait() {
+        // SAFETY: halts at most until an event. Memory counts as clobbered; registers and flags are
+        // kept.
+        unsafe { asm!("wfe", options(nostack, preserves_flags)) };
+    }
 }

@@ -6,12 +6,10 @@ use pool_core::{
     CountLatch, IntrusiveInjector, Job, JobQueue, JobRef, Latch, Registry, WorkerThread,
 };
 
+use super::{SpinPool, platform::Cores, worker::Worker};
 use crate::{
     machine::Machine,
-    platform::Cores,
-    pool::SpinPool,
     primitive::{AtomicBool, Ordering, spin_loop},
-    worker::Worker,
 };
 
 impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS> {

@@ -4,13 +4,13 @@ use core::fmt;
 
 use pool_core::{WorkerThread, progress::IntoOperation};
 
-use crate::{
+use super::{
     arena::Arena,
-    machine::Machine,
     platform::Cores,
     scope::{Scope, in_scope},
     spawn,
 };
+use crate::machine::Machine;
 
 /// How many closures a scope without an arena of its own has room for.
 const SCOPE_SLOTS: usize = 16;

@@ -5,10 +5,9 @@ use core::{fmt, marker::PhantomData};
 use pool_core::Parker;
 use spin::RelaxStrategy;
 
-use crate::{
-    machine::CoreParker,
-    primitive::{AtomicBool, Ordering},
-};
+#[cfg(not(loom))]
+use crate::machine::CoreParker;
+use crate::primitive::{AtomicBool, Ordering};
 
 /// Spins until it is unparked, relaxing as `R` says.
 ///
@@ -20,11 +19,25 @@ pub struct Spin<R = spin::Spin> {
     relax: PhantomData<fn() -> R>,
 }
 
+impl<R: RelaxStrategy> Spin<R> {
+    const_unless_loom! {
+        /// A parker without a token.
+        #[must_use]
+        pub fn new() -> Self {
+            Self { token: AtomicBool::new(false), relax: PhantomData }
+        }
+    }
+}
+
+#[cfg(not(loom))]
 impl<R: RelaxStrategy + 'static> CoreParker for Spin<R> {
-    const NEW: Self = Self {
-        token: AtomicBool::new(false),
-        relax: PhantomData,
-    };
+    const NEW: Self = Self::new();
+}
+
+impl<R: RelaxStrategy> Default for Spin<R> {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl<R: RelaxStrategy> Parker for Spin<R> {
@@ -40,8 +53,9 @@ impl<R: RelaxStrategy> Parker for Spin<R> {
     }
 
     fn unpark(&self) {
-        // Ordering: Release pairs with `park`.
-        self.token.store(true, Ordering::Release);
+        // Ordering: Release pairs with `park`. An exchange, not a store: if somebody has given the
+        // token already, what they wrote goes on with it.
+        self.token.swap(true, Ordering::Release);
     }
 
     fn relax(&self) {

@@ -4,14 +4,14 @@ use core::{fmt, marker::PhantomData};
 
 use pool_core::{Registry, ScopeCore, WorkerThread};
 
-use crate::{
+use super::{
+    SpinPool,
     arena::{Arena, Slot, Spawned},
-    machine::Machine,
     platform::Cores,
-    pool::SpinPool,
     spawn::queue,
     worker::Worker,
 };
+use crate::machine::Machine;
 
 /// A scope: spawns closures, which may borrow from what outlives `'scope`. From
 /// [`Worker::scope`], [`Worker::scope_in`] or [`SpinPool::in_place_scope`], which return when all of

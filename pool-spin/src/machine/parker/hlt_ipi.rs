@@ -5,10 +5,9 @@ use core::{fmt, marker::PhantomData};
 use pool_core::Parker;
 
 use super::halting::State;
-use crate::{
-    interrupts::{Interrupts, Ipi},
-    machine::CoreParker,
-};
+#[cfg(not(loom))]
+use crate::machine::CoreParker;
+use crate::machine::{Interrupts, Ipi};
 
 /// Halts in `HLT`, woken by an interrupt from the core that unparks, which is taken: the firmware's
 /// handler for it signals the end of the interrupt, calls [`Ipi::clear`] if there is more to do,
@@ -29,11 +28,25 @@ pub struct HltIpi<I> {
     ipi: PhantomData<fn() -> I>,
 }
 
+impl<I: Ipi> HltIpi<I> {
+    const_unless_loom! {
+        /// A parker without a token.
+        #[must_use]
+        pub fn new() -> Self {
+            Self { state: State::new(), ipi: PhantomData }
+        }
+    }
+}
+
+#[cfg(not(loom))]
 impl<I: Ipi> CoreParker for HltIpi<I> {
-    const NEW: Self = Self {
-        state: State::new(),
-        ipi: PhantomData,
-    };
+    const NEW: Self = Self::new();
+}
+
+impl<I: Ipi> Default for HltIpi<I> {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl<I: Ipi> Parker for HltIpi<I> {

@@ -3,11 +3,12 @@
 use std::{cell::Cell, ptr, sync::Barrier, thread};
 
 use super::*;
+use crate::{CoreLocal, Machine, Spin};
+use pool_core::{IdlePolicy, UnknownWorker};
 
 mod broadcast;
 mod coming_and_going;
 mod join;
-mod parkers;
 mod scope;
 mod spawn;
 
