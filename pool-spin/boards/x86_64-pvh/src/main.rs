@@ -1,0 +1,58 @@
+//! A PC with four cores, booted by QEMU through PVH.
+#![no_std]
+#![no_main]
+
+mod board;
+mod boot;
+mod bring_up;
+mod clock;
+mod console;
+mod core_local;
+mod interrupts;
+mod ipi;
+mod local_apic;
+mod timer;
+
+use core::{fmt::Write as _, panic::PanicInfo};
+
+use board::Q35;
+use console::Console;
+use pool_spin::Pool;
+use program::Board as _;
+
+/// The number of cores that take part.
+const CORES: usize = 4;
+
+static POOL: Pool<Q35, CORES, 64> = Pool::new();
+
+/// Every core comes here once, from the assembly: with a stack of its own, interrupts masked, memory
+/// at its physical addresses, and a number below [`CORES`], 0 for the boot core. That has also been
+/// given the address of the loader's start information.
+extern "sysv64" fn core_main(start_info: u32, number: u32) -> ! {
+    if number == 0 {
+        // Before anything is written to memory that the loader may have used.
+        // SAFETY: 1. by the assembly; 2. nothing but stack and statics was written, which are the program's.
+        Q35::set_mode(unsafe { boot::command_line(start_info) });
+        interrupts::mask_old_controllers();
+        clock::init();
+    }
+    interrupts::init();
+    // SAFETY: 1. numbers differ; 2. nothing before uses it.
+    unsafe { core_local::init(number as usize) };
+    if number == 0 {
+        timer::init();
+        // SAFETY: 1. conventional memory, which the firmware has left to us; 2. only here.
+        unsafe { boot::start_others() };
+        x86_64::instructions::interrupts::enable();
+        bring_up::boot_core(&POOL)
+    } else {
+        bring_up::other_core(&POOL, number as usize)
+    }
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    // The console never fails.
+    let _ = writeln!(Console, "{info}");
+    Q35::exit(false)
+}
