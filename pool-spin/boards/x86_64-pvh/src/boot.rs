@@ -14,10 +14,7 @@ use core::{
 use pvh::start_info::reader::StartInfoReader;
 use x86_64::registers::control::{Cr0Flags, Cr4Flags, EferFlags};
 
-use crate::{
-    CORES, clock, core_main,
-    local_apic::{self, Destination, Message},
-};
+use crate::{CORES, clock, core_main, local_apic};
 
 /// Bytes of stack for each core.
 const STACK_SIZE: usize = 256 * 1024;
@@ -103,7 +100,7 @@ pub unsafe fn command_line(start_info: u32) -> &'static str {
 ///
 /// # Safety
 /// 1. The page at [`TRAMPOLINE`] is memory that nobody uses.
-/// 2. Not called twice.
+/// 2. The other cores run nothing, so this is not called twice.
 pub unsafe fn start_others() {
     let start = &raw const trampoline;
     // SAFETY: both are in the one section of `trampoline.s`, the end behind the start.
@@ -114,11 +111,12 @@ pub unsafe fn start_others() {
 
     // The waits are those of the manufacturers' protocol. The second startup is for cores that
     // missed the first; others ignore it.
-    local_apic::send(Destination::Others, Message::Init);
+    // SAFETY: 1. by our 2.
+    unsafe { local_apic::reset_others() };
     clock::wait(Duration::from_millis(10));
     for _ in 0..2 {
-        let address = TRAMPOLINE;
-        local_apic::send(Destination::Others, Message::Startup { address });
+        // SAFETY: 1. the trampoline is there.
+        unsafe { local_apic::start_others(TRAMPOLINE) };
         clock::wait(Duration::from_micros(200));
     }
 

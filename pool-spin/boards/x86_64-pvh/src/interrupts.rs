@@ -22,21 +22,21 @@ pub const TIMER: u8 = 0x41;
 /// The vector of interrupts that went away before they were taken.
 const SPURIOUS: u8 = 0xff;
 
-/// The data ports of the two 8259, the interrupt controllers of old.
-const OLD_CONTROLLERS: [u16; 2] = [0x21, 0xa1];
+/// The data ports of the two 8259 PICs, the interrupt controllers before the APIC.
+const PIC_DATA_PORTS: [u16; 2] = [0x21, 0xa1];
 
-/// One for all cores.
-static TABLE: LazyLock<InterruptDescriptorTable> = LazyLock::new(|| {
+/// The interrupt descriptor table, one for all cores.
+static IDT: LazyLock<InterruptDescriptorTable> = LazyLock::new(|| {
     let mut table = InterruptDescriptorTable::new();
-    // SAFETY: these handlers save what they use and return with `iretq`. None of their vectors has an
-    // error code.
+    // SAFETY: these save what they use and return with `iretq`; none of their vectors has an error
+    // code.
     unsafe {
         table[IPI].set_handler_addr(address(ipi_entry));
         table[TIMER].set_handler_addr(address(timer_entry));
         table[SPURIOUS].set_handler_addr(address(spurious_entry));
     }
-    // Those that a mistake may cause. A vector that has no handler becomes the third of these.
-    // SAFETY: these handlers never return.
+    // Those that a mistake may cause. An interrupt without a handler is "segment not present".
+    // SAFETY: these never return, and each is for its vector.
     unsafe {
         table.divide_error.set_handler_addr(address(exception::<0>));
         table
@@ -54,10 +54,10 @@ static TABLE: LazyLock<InterruptDescriptorTable> = LazyLock::new(|| {
     table
 });
 
-/// Masks every interrupt of the 8259, whose vectors would be taken for exceptions: the firmware left
+/// Masks every interrupt of the 8259 PICs, whose vectors would be taken for exceptions: the firmware left
 /// its timer running.
-pub fn mask_old_controllers() {
-    for port in OLD_CONTROLLERS {
+pub fn mask_pics() {
+    for port in PIC_DATA_PORTS {
         // SAFETY: in this state the port is the mask register.
         unsafe { Port::new(port).write(0xff_u8) };
     }
@@ -65,7 +65,7 @@ pub fn mask_old_controllers() {
 
 /// Lets the core that calls handle interrupts, once it does not mask them.
 pub fn init() {
-    TABLE.load();
+    IDT.load();
     local_apic::enable(SPURIOUS);
 }
 
@@ -80,10 +80,13 @@ extern "sysv64" fn timer() {
 }
 
 /// Defines the way into a handler and out again.
+///
+/// # Safety
+/// 1. Only the processor enters there, for a vector without an error code.
 macro_rules! entry {
     ($name:ident, $handler:path) => {
         #[unsafe(naked)]
-        extern "sysv64" fn $name() {
+        unsafe extern "sysv64" fn $name() {
             naked_asm!(
                 // All registers that a function may change. With these nine words and the
                 // processor's five below an aligned address, the stack is aligned for the call.
@@ -121,14 +124,20 @@ entry!(ipi_entry, ipi);
 entry!(timer_entry, timer);
 
 /// Nothing to do, and no end to signal: the controller does not count this as an interrupt.
+///
+/// # Safety
+/// 1. As for the others.
 #[unsafe(naked)]
-extern "sysv64" fn spurious_entry() {
+unsafe extern "sysv64" fn spurious_entry() {
     naked_asm!("iretq")
 }
 
 /// The way into [`report`], and none out.
+///
+/// # Safety
+/// 1. Only the processor enters here, for this vector.
 #[unsafe(naked)]
-extern "sysv64" fn exception<const VECTOR: u64>() {
+unsafe extern "sysv64" fn exception<const VECTOR: u64>() {
     naked_asm!(
         // The first argument.
         "mov edi, {vector}",
@@ -156,6 +165,6 @@ unsafe extern "sysv64" fn report(vector: u64, pushed: *const u64) -> ! {
     );
 }
 
-fn address(handler: extern "sysv64" fn()) -> VirtAddr {
+fn address(handler: unsafe extern "sysv64" fn()) -> VirtAddr {
     VirtAddr::from_ptr(handler as *const ())
 }

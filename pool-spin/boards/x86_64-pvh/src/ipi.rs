@@ -2,10 +2,7 @@
 
 use pool_spin::{Ipi, arch::X86_64};
 
-use crate::{
-    core_local, interrupts,
-    local_apic::{self, Destination, Message},
-};
+use crate::{core_local, interrupts, local_apic};
 
 /// An interrupt at [`IPI`](interrupts::IPI), sent by one core's local APIC to another's. Cores are
 /// numbered by their local APIC.
@@ -30,12 +27,7 @@ impl Ipi for ApicIpi {
     }
 
     fn send(core: usize) {
-        local_apic::send(
-            Destination::Core(core as u8),
-            Message::Interrupt {
-                vector: interrupts::IPI,
-            },
-        );
+        local_apic::interrupt(core as u8, interrupts::IPI);
     }
 
     /// For the handler alone: on x86 an interrupt is pending until it is taken, and what is left to do

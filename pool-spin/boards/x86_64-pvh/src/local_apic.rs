@@ -21,7 +21,7 @@ enum Register {
     CommandLow = 0x300,
     CommandHigh = 0x310,
     TimerVector = 0x320,
-    Pin0Vector = 0x350,
+    Lint0Vector = 0x350,
     TimerInitialCount = 0x380,
     TimerCurrentCount = 0x390,
     TimerDivide = 0x3e0,
@@ -31,11 +31,11 @@ enum Register {
 const ENABLE: u32 = 1 << 8;
 /// In a vector register: the interrupt is masked.
 const MASKED: u32 = 1 << 16;
-/// In the command register: the last message is still under way.
+/// In the command register: the last command is still under way.
 const PENDING: u32 = 1 << 12;
-/// In the command register: not the end of a level-triggered message.
+/// In the command register: the beginning of something, not the end.
 const ASSERT: u32 = 1 << 14;
-/// In the command register: the kind of message.
+/// In the command register: what is sent, if not an interrupt.
 const INIT: u32 = 0b101 << 8;
 const STARTUP: u32 = 0b110 << 8;
 /// In the command register: to all cores but this one.
@@ -43,33 +43,13 @@ const OTHERS: u32 = 0b11 << 18;
 /// In the divide register: the timer counts every 16th tick.
 const DIVIDE_BY_16: u32 = 0b0011;
 
-/// Whom a message is for.
-#[derive(Debug, Clone, Copy)]
-pub enum Destination {
-    /// The core with this [`id`].
-    Core(u8),
-    /// All but the one that sends.
-    Others,
-}
-
-/// What a core tells another.
-#[derive(Debug, Clone, Copy)]
-pub enum Message {
-    /// An interrupt at this vector.
-    Interrupt { vector: u8 },
-    /// Reset, and wait for a startup.
-    Init,
-    /// Begin at this address, which is that of a page below 1 MiB.
-    Startup { address: usize },
-}
-
 /// The number of this core among all, which the hardware gave it.
 pub fn id() -> u8 {
     (read(Register::Id) >> 24) as u8
 }
 
-/// Lets interrupts reach this core; those that turn out to be nothing go to this vector. What is
-/// wired to the core's own pin, as the old controllers are, stays away.
+/// Lets interrupts reach this core; those that turn out to be nothing go to this vector. What comes
+/// by the LINT0 pin, from the 8259 PICs, stays away.
 ///
 /// # Panics
 /// If the firmware moved the registers, or left the controller in x2APIC mode, without registers in
@@ -85,7 +65,7 @@ pub fn enable(spurious_vector: u8) {
         !flags.contains(ApicBaseFlags::X2APIC_ENABLE),
         "local APIC in x2APIC mode"
     );
-    write(Register::Pin0Vector, MASKED);
+    write(Register::Lint0Vector, MASKED);
     write(
         Register::SpuriousVector,
         ENABLE | u32::from(spurious_vector),
@@ -97,27 +77,40 @@ pub fn end_of_interrupt() {
     write(Register::EndOfInterrupt, 0);
 }
 
-/// Sends a message. What this core wrote to memory before is visible to who receives it: the
-/// registers are uncached, so the processor writes them after all that it wrote before.
-pub fn send(destination: Destination, message: Message) {
-    let (core, shorthand) = match destination {
-        Destination::Core(id) => (u32::from(id) << 24, 0),
-        Destination::Others => (0, OTHERS),
-    };
-    let message = match message {
-        Message::Interrupt { vector } => u32::from(vector),
-        Message::Init => INIT,
-        Message::Startup { address } => STARTUP | (address >> 12) as u32,
-    };
-    // A handler that sent between our two writes would redirect our message. The masking also keeps
+/// Interrupts the core with this [`id`] at this vector. What this core wrote to memory before is
+/// visible to the handler.
+pub fn interrupt(id: u8, vector: u8) {
+    command(u32::from(id) << 24, u32::from(vector));
+}
+
+/// Resets all cores but this one. They wait for [`start_others`].
+///
+/// # Safety
+/// 1. They run nothing, and hold nothing that others need.
+pub unsafe fn reset_others() {
+    command(0, OTHERS | INIT);
+}
+
+/// Starts all cores that wait for it, in real mode.
+///
+/// # Safety
+/// 1. The page at this address, below 1 MiB, begins with code for them.
+pub unsafe fn start_others(address: usize) {
+    command(0, OTHERS | STARTUP | (address >> 12) as u32);
+}
+
+/// Sends a command. The registers are uncached, so the processor writes them after all that it wrote
+/// to memory before.
+fn command(destination: u32, command: u32) {
+    // A handler that sent between our two writes would redirect our command. The masking also keeps
     // the compiler from moving earlier writes to memory behind this.
     let interrupts = X86_64::mask();
     while read(Register::CommandLow) & PENDING != 0 {
         hint::spin_loop();
     }
-    write(Register::CommandHigh, core);
+    write(Register::CommandHigh, destination);
     // This one sends.
-    write(Register::CommandLow, shorthand | ASSERT | message);
+    write(Register::CommandLow, ASSERT | command);
     X86_64::restore(interrupts);
 }
 
@@ -140,8 +133,8 @@ fn read(register: Register) -> u32 {
 }
 
 fn write(register: Register, value: u32) {
-    // SAFETY: a register of this core's controller, which only this module writes. The interrupts
-    // that follow find their handlers, or are masked.
+    // SAFETY: a register of this core's controller, which only this module writes. An interrupt that
+    // follows finds its handler, or one that panics; what else a command may do, its callers promise.
     unsafe { pointer(register).write_volatile(value) }
 }
 

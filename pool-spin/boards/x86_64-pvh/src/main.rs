@@ -33,7 +33,7 @@ extern "sysv64" fn core_main(start_info: u32, number: u32) -> ! {
         // Before anything is written to memory that the loader may have used.
         // SAFETY: 1. by the assembly; 2. nothing but stack and statics was written, which are the program's.
         Q35::set_mode(unsafe { boot::command_line(start_info) });
-        interrupts::mask_old_controllers();
+        interrupts::mask_pics();
         clock::init();
     }
     interrupts::init();
@@ -41,7 +41,7 @@ extern "sysv64" fn core_main(start_info: u32, number: u32) -> ! {
     unsafe { core_local::init(number as usize) };
     if number == 0 {
         timer::init();
-        // SAFETY: 1. conventional memory, which the firmware has left to us; 2. only here.
+        // SAFETY: 1. conventional memory, which the firmware has left to us; 2. it left them halted.
         unsafe { boot::start_others() };
         x86_64::instructions::interrupts::enable();
         bring_up::boot_core(&POOL)
