@@ -1,8 +1,9 @@
 //! The clock: the HPET, a device that all cores read.
 //!
-//! It says itself how fast it is, it is the same for every core, and it agrees with the other timers
-//! however QEMU executes the program. The processors' time-stamp counters are faster to read, but
-//! their frequency has to be measured, and that they agree is a promise of newer hardware alone.
+//! It says itself how fast it is, it is the same for every core, and it agrees with the other
+//! timers however QEMU executes the program. The processors' time-stamp counters are faster to
+//! read, but their frequency has to be measured, and that they agree is a promise of newer hardware
+//! alone.
 
 use core::{hint, ptr, time::Duration};
 
@@ -80,7 +81,8 @@ fn count() -> u64 {
 }
 
 fn read(register: Register) -> u32 {
-    // SAFETY: the address is the HPET's, or nobody's and reads as all ones; reading changes nothing.
+    // SAFETY: the address is the HPET's, or nobody's and reads as all ones; reading changes
+    // nothing.
     unsafe { pointer(register).read_volatile() }
 }
 

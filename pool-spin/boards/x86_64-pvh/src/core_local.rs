@@ -1,9 +1,9 @@
 //! What each core has for itself: the pool's pointer and the core's number.
 //!
-//! A core finds its block through the base of its `gs` segment, which is set once when it starts: to
-//! read a field takes one instruction. An array indexed by the core's number would need the number
-//! first: from the local APIC, a slow device; from `cpuid`, which virtual machines trap; or from
-//! `rdpid`, which not every processor has.
+//! A core finds its block through the base of its `gs` segment, which is set once when it starts:
+//! to read a field takes one instruction. An array indexed by the core's number would need the
+//! number first: from the local APIC, a slow device; from `cpuid`, which virtual machines trap; or
+//! from `rdpid`, which not every processor has.
 
 use core::{
     arch::asm,

@@ -54,8 +54,8 @@ static IDT: LazyLock<InterruptDescriptorTable> = LazyLock::new(|| {
     table
 });
 
-/// Masks every interrupt of the 8259 PICs, whose vectors would be taken for exceptions: the firmware left
-/// its timer running.
+/// Masks every interrupt of the 8259 PICs, whose vectors would be taken for exceptions: the
+/// firmware left its timer running.
 pub fn mask_pics() {
     for port in PIC_DATA_PORTS {
         // SAFETY: in this state the port is the mask register.
@@ -157,7 +157,8 @@ unsafe extern "sysv64" fn exception<const VECTOR: u64>() {
 /// 1. `pushed` points to what the processor pushed for this vector.
 unsafe extern "sysv64" fn report(vector: u64, pushed: *const u64) -> ! {
     let has_error_code = matches!(vector, 8 | 11 | 13 | 14);
-    // SAFETY: by 1.; the address of the instruction is the last word, or the last but an error code.
+    // SAFETY: by 1.; the address of the instruction is the last word, or the last but an error
+    // code.
     let instruction = unsafe { pushed.add(has_error_code.into()).read() };
     panic!(
         "exception {vector} at {instruction:#x}, page fault address {:#x}",

@@ -1,5 +1,5 @@
-//! The local APIC, the interrupt controller that every core has for itself: all cores find their own
-//! at the same address.
+//! The local APIC, the interrupt controller that every core has for itself: all cores find their
+//! own at the same address.
 //!
 //! The `x2apic` crate wants exclusive access, and here the interrupt handlers use it too.
 
@@ -99,8 +99,8 @@ pub unsafe fn start_others(address: usize) {
     command(0, OTHERS | STARTUP | (address >> 12) as u32);
 }
 
-/// Sends a command. The registers are uncached, so the processor writes them after all that it wrote
-/// to memory before.
+/// Sends a command. The registers are uncached, so the processor writes them after all that it
+/// wrote to memory before.
 fn command(destination: u32, command: u32) {
     // A handler that sent between our two writes would redirect our command. The masking also keeps
     // the compiler from moving earlier writes to memory behind this.
@@ -133,8 +133,9 @@ fn read(register: Register) -> u32 {
 }
 
 fn write(register: Register, value: u32) {
-    // SAFETY: a register of this core's controller, which only this module writes. An interrupt that
-    // follows finds its handler, or one that panics; what else a command may do, its callers promise.
+    // SAFETY: a register of this core's controller, which only this module writes. An interrupt
+    // that follows finds its handler, or one that panics; what else a command may do, its callers
+    // promise.
     unsafe { pointer(register).write_volatile(value) }
 }
 

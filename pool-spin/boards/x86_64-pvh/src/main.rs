@@ -25,13 +25,13 @@ const CORES: usize = 4;
 
 static POOL: Pool<Q35, CORES, 64> = Pool::new();
 
-/// Every core comes here once, from the assembly: with a stack of its own, interrupts masked, memory
-/// at its physical addresses, and a number below [`CORES`], 0 for the boot core. That has also been
-/// given the address of the loader's start information.
+/// Every core comes here once, from the assembly: with a stack of its own, interrupts masked,
+/// memory at its physical addresses, and a number below [`CORES`], 0 for the boot core. That has
+/// also been given the address of the loader's start information.
 extern "sysv64" fn core_main(start_info: u32, number: u32) -> ! {
     if number == 0 {
-        // Before anything is written to memory that the loader may have used.
-        // SAFETY: 1. by the assembly; 2. nothing but stack and statics was written, which are the program's.
+        // First, before anything is written to memory that the loader may have used.
+        // SAFETY: 1. by the assembly; 2. only stacks and statics were written, the program's own.
         Q35::set_mode(unsafe { boot::command_line(start_info) });
         interrupts::mask_pics();
         clock::init();
@@ -41,7 +41,7 @@ extern "sysv64" fn core_main(start_info: u32, number: u32) -> ! {
     unsafe { core_local::init(number as usize) };
     if number == 0 {
         timer::init();
-        // SAFETY: 1. conventional memory, which the firmware has left to us; 2. it left them halted.
+        // SAFETY: 1. conventional memory, which the firmware left to us; 2. it left them halted.
         unsafe { boot::start_others() };
         x86_64::instructions::interrupts::enable();
         bring_up::boot_core(&POOL)

@@ -18,9 +18,10 @@ pub fn init() {
     FREQUENCY.call_once(|| (0..MEASUREMENTS).fold(u64::MAX, |least, _| least.min(measure())));
 }
 
-/// Counts per second, or more, but never less, or else the timer would interrupt too early: it counts
-/// from before the time begins until after it has ended. Where the core loses time between the two (a
-/// virtual one may, at any instruction) that is a lot more; the least measurement is the best.
+/// Counts per second, or more, but never less, or else the timer would interrupt too early: it
+/// counts from before the time begins until after it has ended. Where the core loses time between
+/// the two (a virtual one may, at any instruction) that is a lot more; the least measurement is the
+/// best.
 fn measure() -> u64 {
     local_apic::start_timer(u32::MAX, None);
     let start = clock::now();

@@ -8,7 +8,7 @@
     .global _start
 _start:
     cli                                 # no handlers yet
-    mov edi, ebx                        # the first argument of `core_main`; nothing below changes edi
+    mov edi, ebx                        # `core_main`'s first argument; nothing below changes edi
     lgdt [segments_pointer]             # our segments, for the jump to 64-bit code
 
 # The other cores enter here, from the trampoline: our segments are loaded, paging is off.
@@ -33,7 +33,7 @@ long_mode:
     mov ss, eax
     mov fs, eax
     mov gs, eax
-    mov edi, edi                        # the upper half is undefined after the change of mode: clear it
+    mov edi, edi                        # the change of mode left the upper half undefined: clear it
     mov esi, 1                          # count this core, and number it by how many came before:
     lock xadd [rip + {cores_started}], esi  # the second argument
     cmp esi, {cores}                    # a core too many?
@@ -41,7 +41,7 @@ long_mode:
     lea eax, [rsi + 1]                  # the stack grows down from where the next core's begins
     imul rax, rax, {stack_size}
     lea rsp, [rip + {stacks}]
-    add rsp, rax                        # a multiple of 16 before the call, as the calling convention wants
+    add rsp, rax                        # a multiple of 16, as the calling convention wants
     xor ebp, ebp                        # the end of the chain of frames
     cld                                 # also as the calling convention wants
     call {core_main}                    # does not return

@@ -35,7 +35,7 @@ page_directories:                       # level 2: 2 MiB an entry
     .quad page + 0xe3
     .set page, page + 0x200000
     .endr
-    .rept 512                           # 1 GiB of devices. 0xfb: as above, neither cached nor combined
+    .rept 512                           # 1 GiB of devices. 0xfb: as above, not cached
     .quad page + 0xfb
     .set page, page + 0x200000
     .endr
