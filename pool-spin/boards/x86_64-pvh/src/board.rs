@@ -1,0 +1,67 @@
+//! The board: what the pool and the program are given.
+
+use core::time::Duration;
+
+use pool_spin::{HltIpi, Machine};
+use program::{Board, Lossy, Mode};
+use qemu_exit::QEMUExit as _;
+use spin::Once;
+
+use crate::{clock, console, core_local::GsLocal, ipi::ApicIpi, timer};
+
+/// A PC with Intel's Q35 chip set, as QEMU imitates it.
+#[derive(Debug)]
+pub struct Q35(());
+
+impl Machine for Q35 {
+    type Local = GsLocal;
+    type Parker = HltIpi<Lossy<ApicIpi>>;
+}
+
+/// The port of the device that ends QEMU.
+const EXIT_PORT: u16 = 0xf4;
+/// QEMU's exit status for success: odd, and not 1, which is failure. Not 0: that is what a machine
+/// that resets itself leaves.
+const PASSED: u32 = 33;
+
+static MODE: Once<Mode> = Once::new();
+
+impl Q35 {
+    /// Keeps what the loader's command line asks for.
+    ///
+    /// # Panics
+    /// If it asks for something that we do not know.
+    pub fn set_mode(command_line: &str) {
+        MODE.call_once(|| Mode::parse(command_line).expect("a mode"));
+    }
+}
+
+impl Board for Q35 {
+    const NAME: &'static str = "x86_64-pvh";
+
+    fn print(text: &str) {
+        console::print(text);
+    }
+
+    fn mode() -> Mode {
+        *MODE.get().expect("the boot core has read the command line")
+    }
+
+    fn now() -> Duration {
+        clock::now()
+    }
+
+    fn interrupt_after(delay: Duration) {
+        timer::interrupt_after(delay);
+    }
+
+    fn exit(passed: bool) -> ! {
+        // SAFETY: the port is that of QEMU's isa-debug-exit device; see the runner's options.
+        let qemu = unsafe { qemu_exit::X86::new(EXIT_PORT, PASSED) };
+        if passed {
+            qemu.exit_success()
+        } else {
+            qemu.exit_failure()
+        }
+    }
+}

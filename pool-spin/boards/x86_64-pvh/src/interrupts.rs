@@ -1,0 +1,171 @@
+//! The interrupts and exceptions, and their handlers.
+//!
+//! There is only ring 0, so a handler runs on the stack of whom it interrupts; which is why this
+//! target's code never uses memory below the stack pointer (it has no red zone). The processor
+//! aligns the stack to 16 bytes and pushes five words.
+
+use core::arch::naked_asm;
+
+use pool_spin::Ipi as _;
+use spin::LazyLock;
+use x86_64::{
+    VirtAddr, instructions::port::Port, registers::control::Cr2,
+    structures::idt::InterruptDescriptorTable,
+};
+
+use crate::{ipi::ApicIpi, local_apic};
+
+/// The vector of interrupts from core to core. Vectors below 32 belong to the processor.
+pub const IPI: u8 = 0x40;
+/// The vector of the timer's interrupt.
+pub const TIMER: u8 = 0x41;
+/// The vector of interrupts that went away before they were taken.
+const SPURIOUS: u8 = 0xff;
+
+/// The data ports of the two 8259 PICs, the interrupt controllers before the APIC.
+const PIC_DATA_PORTS: [u16; 2] = [0x21, 0xa1];
+
+/// The interrupt descriptor table, one for all cores.
+static IDT: LazyLock<InterruptDescriptorTable> = LazyLock::new(|| {
+    let mut table = InterruptDescriptorTable::new();
+    // SAFETY: these save what they use and return with `iretq`; none of their vectors has an error
+    // code.
+    unsafe {
+        table[IPI].set_handler_addr(address(ipi_entry));
+        table[TIMER].set_handler_addr(address(timer_entry));
+        table[SPURIOUS].set_handler_addr(address(spurious_entry));
+    }
+    // Those that a mistake may cause. An interrupt without a handler is "segment not present".
+    // SAFETY: these never return, and each is for its vector.
+    unsafe {
+        table.divide_error.set_handler_addr(address(exception::<0>));
+        table
+            .invalid_opcode
+            .set_handler_addr(address(exception::<6>));
+        table
+            .segment_not_present
+            .set_handler_addr(address(exception::<11>));
+        table.double_fault.set_handler_addr(address(exception::<8>));
+        table
+            .general_protection_fault
+            .set_handler_addr(address(exception::<13>));
+        table.page_fault.set_handler_addr(address(exception::<14>));
+    }
+    table
+});
+
+/// Masks every interrupt of the 8259 PICs, whose vectors would be taken for exceptions: the
+/// firmware left its timer running.
+pub fn mask_pics() {
+    for port in PIC_DATA_PORTS {
+        // SAFETY: in this state the port is the mask register.
+        unsafe { Port::new(port).write(0xff_u8) };
+    }
+}
+
+/// Lets the core that calls handle interrupts, once it does not mask them.
+pub fn init() {
+    IDT.load();
+    local_apic::enable(SPURIOUS);
+}
+
+extern "sysv64" fn ipi() {
+    ApicIpi::clear();
+}
+
+extern "sysv64" fn timer() {
+    // The timer has counted to its end and is silent.
+    program::timer_interrupt();
+    local_apic::end_of_interrupt();
+}
+
+/// Defines the way into a handler and out again.
+///
+/// # Safety
+/// 1. Only the processor enters there, for a vector without an error code.
+macro_rules! entry {
+    ($name:ident, $handler:path) => {
+        #[unsafe(naked)]
+        unsafe extern "sysv64" fn $name() {
+            naked_asm!(
+                // All registers that a function may change. With these nine words and the
+                // processor's five below an aligned address, the stack is aligned for the call.
+                "push rax",
+                "push rcx",
+                "push rdx",
+                "push rsi",
+                "push rdi",
+                "push r8",
+                "push r9",
+                "push r10",
+                "push r11",
+                // A function expects this flag clear; `iretq` restores it.
+                "cld",
+                "call {handler}",
+                // As they were, in reverse.
+                "pop r11",
+                "pop r10",
+                "pop r9",
+                "pop r8",
+                "pop rdi",
+                "pop rsi",
+                "pop rdx",
+                "pop rcx",
+                "pop rax",
+                // Back to whom it interrupted, flags and stack included.
+                "iretq",
+                handler = sym $handler,
+            )
+        }
+    };
+}
+
+entry!(ipi_entry, ipi);
+entry!(timer_entry, timer);
+
+/// Nothing to do, and no end to signal: the controller does not count this as an interrupt.
+///
+/// # Safety
+/// 1. As for the others.
+#[unsafe(naked)]
+unsafe extern "sysv64" fn spurious_entry() {
+    naked_asm!("iretq")
+}
+
+/// The way into [`report`], and none out.
+///
+/// # Safety
+/// 1. Only the processor enters here, for this vector.
+#[unsafe(naked)]
+unsafe extern "sysv64" fn exception<const VECTOR: u64>() {
+    naked_asm!(
+        // The first argument.
+        "mov edi, {vector}",
+        // The second: what the processor pushed.
+        "mov rsi, rsp",
+        // An error code may have changed the alignment.
+        "and rsp, -16",
+        // As a function expects it.
+        "cld",
+        "call {report}",
+        vector = const VECTOR,
+        report = sym report,
+    )
+}
+
+/// # Safety
+/// 1. `pushed` points to what the processor pushed for this vector.
+unsafe extern "sysv64" fn report(vector: u64, pushed: *const u64) -> ! {
+    let has_error_code = matches!(vector, 8 | 11 | 13 | 14);
+    // SAFETY: by 1.; the address of the instruction is the last word, or the last but an error
+    // code.
+    let instruction = unsafe { pushed.add(has_error_code.into()).read() };
+    panic!(
+        "exception {vector} at {instruction:#x}, page fault address {:#x}",
+        Cr2::read_raw()
+    );
+}
+
+fn address(handler: unsafe extern "sysv64" fn()) -> VirtAddr {
+    VirtAddr::from_ptr(handler as *const ())
+}
