@@ -8,7 +8,7 @@ use std::{process::ExitCode, time::Duration};
 
 use anyhow::{Result, bail};
 
-use crate::rustup;
+use crate::{command::Step, root, rustup};
 pub(crate) use lanes::{aarch64, cortex_m, riscv, x86_64};
 use machine::{Clock, Image, Outcome};
 pub(crate) use size::size;
@@ -123,6 +123,21 @@ const BOARDS: &[Board] = &[
         has_modes: true,
     },
 ];
+
+/// Formatting, and clippy for each board's target.
+pub(crate) fn lints() -> Result<Vec<Step>> {
+    let targets: Vec<_> = BOARDS.iter().map(|board| board.target).collect();
+    rustup::add_targets(&targets)?;
+    let boards = root().join("pool-spin/boards");
+    let mut steps = vec![Step::cargo(&["fmt", "--all", "--check"]).directory(&boards)];
+    for board in BOARDS {
+        let clippy = Step::cargo(&["clippy", "--release", "--target", board.target])
+            .args(["--features", board.features, "--", "-D", "warnings"])
+            .directory(&boards.join(board.directory));
+        steps.push(clippy);
+    }
+    Ok(steps)
+}
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {

@@ -141,6 +141,7 @@ fn lint(_quick: bool) -> Result<u64> {
                 .env("CARGO_TARGET_DIR", target_directory("benches")),
         );
     }
+    steps.extend(boards::lints()?);
     checks(steps)
 }
 

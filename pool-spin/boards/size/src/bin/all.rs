@@ -1,0 +1,44 @@
+//! pool-spin with everything that it has.
+#![no_std]
+#![no_main]
+
+use core::hint::black_box;
+
+use pool_spin::{SpinPool, Task, Worker};
+use size::OneCore;
+
+static POOL: SpinPool<OneCore, 2, 16> = SpinPool::new();
+static TASK: Task<OneCore, 2, 16> = Task::new(|worker| {
+    black_box(worker.index());
+});
+
+fn fib(worker: Worker<'_, OneCore, 2, 16>, n: u32) -> u32 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = worker.join(|worker| fib(worker, n - 1), |worker| fib(worker, n - 2));
+    a + b
+}
+
+/// Where the linker begins.
+#[unsafe(no_mangle)]
+pub extern "C" fn _start() -> ! {
+    loop {
+        black_box(POOL.install(|worker| fib(worker, black_box(10))));
+        let number = black_box(7);
+        POOL.install(|worker| {
+            worker.scope(|scope| {
+                scope.spawn(|worker, _| {
+                    black_box(worker.index() + number);
+                });
+            });
+        });
+        let _ = black_box(POOL.spawn_task(&TASK));
+        let _ = POOL.spawn(|worker| worker.spawn(|_| ()));
+        black_box(POOL.broadcast(|worker| worker.index()));
+        let _ = black_box(POOL.release_worker(black_box(1)));
+        let _ = black_box(POOL.run_worker(black_box(0)));
+        POOL.end();
+        let _ = black_box(POOL.restart());
+    }
+}

@@ -1,0 +1,13 @@
+//! Does nothing.
+#![no_std]
+#![no_main]
+
+use size as _;
+
+/// Where the linker begins.
+#[unsafe(no_mangle)]
+pub extern "C" fn _start() -> ! {
+    loop {
+        core::hint::spin_loop();
+    }
+}

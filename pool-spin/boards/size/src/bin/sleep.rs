@@ -1,0 +1,53 @@
+//! sleep-core by itself: a worker's loop, a poster of jobs, and a latch, as the protocol with its
+//! jobs event counter has them.
+#![no_std]
+#![no_main]
+
+use portable_atomic::{AtomicBool, Ordering};
+use size as _;
+use sleep_core::{CoreLatch, IdlePolicy, Parker, Sleep, Slot};
+
+struct Halt;
+
+impl Parker for Halt {
+    fn park(&self) {}
+    fn unpark(&self) {}
+}
+
+static SLEEP: Sleep<Halt, [Slot<Halt>; 2]> =
+    Sleep::from_array([const { Slot::new(Halt) }; 2], IdlePolicy::IMMEDIATE);
+static JOB: AtomicBool = AtomicBool::new(false);
+static LATCH: CoreLatch = CoreLatch::new();
+
+/// A worker: searches, sleeps, works, until its latch is set.
+fn work() {
+    let Ok(worker) = SLEEP.worker(0) else { return };
+    let has_work = || JOB.load(Ordering::Relaxed);
+    while !LATCH.probe() {
+        let mut idle = SLEEP.start_looking(worker);
+        while !LATCH.probe() && !JOB.swap(false, Ordering::Acquire) {
+            SLEEP.no_work_found(&mut idle, &LATCH, has_work);
+        }
+        SLEEP.work_found(has_work);
+    }
+}
+
+/// Whoever posts jobs, and ends the worker.
+fn post() {
+    JOB.store(true, Ordering::Release);
+    SLEEP.new_injected_jobs(1, true);
+    SLEEP.new_internal_jobs(1, || true);
+    if let Ok(worker) = SLEEP.worker(0) {
+        // SAFETY: 1. and 3. both are statics; 2. worker 0 waits on it.
+        unsafe { SLEEP.set_latch(&raw const LATCH, worker) };
+    }
+}
+
+/// Where the linker begins.
+#[unsafe(no_mangle)]
+pub extern "C" fn _start() -> ! {
+    loop {
+        post();
+        work();
+    }
+}

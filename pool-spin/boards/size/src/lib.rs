@@ -1,0 +1,36 @@
+//! What the programs share: no start code, a machine of one core, and no text for panics.
+#![no_std]
+
+use core::panic::PanicInfo;
+
+#[cfg(feature = "critical-section")]
+use cortex_m as _;
+use pool_spin::{CoreNumber, CorePointer, Machine, Numbered, Spin};
+
+/// The machine.
+#[derive(Debug)]
+pub struct OneCore;
+
+impl Machine for OneCore {
+    type Local = Numbered<Self>;
+    type Parker = Spin;
+}
+
+// SAFETY: 1. and 2. one core, one place; 3. there are no handlers.
+unsafe impl CoreNumber for OneCore {
+    fn number() -> usize {
+        0
+    }
+
+    fn pointers() -> &'static [CorePointer] {
+        static POINTERS: [CorePointer; 1] = [CorePointer::new()];
+        &POINTERS
+    }
+}
+
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    loop {
+        core::hint::spin_loop();
+    }
+}
