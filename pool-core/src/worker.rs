@@ -332,9 +332,10 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Begins anew after having been told to end. False if the pool has ended.
+    /// Forgets that this worker was told to end, by [`Registry::release`] or for good. False if the
+    /// pool has ended. What made somebody release it is visible.
     ///
-    /// Call it first of all when a worker comes back.
+    /// Before each [`run_until_released`](Self::run_until_released).
     pub fn renew(&self) -> bool {
         self.shared().terminate().reset();
         // A pool that ends takes its last reference away before it tells its workers. If it told

@@ -159,16 +159,15 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     pub fn run_worker(&'static self, index: usize) -> Result<Left, RunError> {
         let left = self.as_worker(index, |worker| {
             loop {
-                worker.run_until_released();
-                if !self.registry.has_references() {
+                // The latch may have been set long ago, or for the time before a restart.
+                if !worker.renew() {
                     while worker.yield_now() {}
                     return Left::Ended;
                 }
                 if self.registry.data().gates[index].is_released() {
                     return Left::Released;
                 }
-                // The word of an end came late, after a restart.
-                worker.renew();
+                worker.run_until_released();
             }
         });
         match left {
@@ -214,7 +213,6 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
             data.life.leave();
             return Err(RunError::Taken);
         };
-        worker.renew();
         // SAFETY: 1. it stays in this frame until it leaves.
         unsafe { worker.enter() };
         data.gates[index].open();

@@ -92,6 +92,30 @@ fn end_and_restart() {
     }
 }
 
+/// The word of the end reaches a worker that has come and does not wait for it yet.
+#[test]
+fn an_end_just_as_a_worker_comes() {
+    static POOL: SpinPool<Host, 1, 2> = SpinPool::new();
+    let round = Barrier::new(2);
+    let rounds = times(20_000);
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            for _ in 0..rounds {
+                round.wait();
+                assert_eq!(POOL.run_worker(0), Ok(Left::Ended));
+                round.wait();
+            }
+        });
+        for delay in 0..rounds {
+            round.wait();
+            (0..delay % 500).for_each(|_| core::hint::spin_loop());
+            POOL.end();
+            round.wait();
+            POOL.restart().unwrap();
+        }
+    });
+}
+
 /// Jobs that nobody had run when the pool ended are run after its restart.
 #[test]
 fn a_restart_finds_the_jobs_that_were_left() {
