@@ -170,7 +170,7 @@ impl<P: Platform> Registry<P> {
     /// As [`add_reference`](Self::add_reference), for somebody who may come too late. False if the
     /// workers have been told to end.
     pub fn try_add_reference(&self) -> bool {
-        // Ordering: Relaxed, a plain count; zero is final.
+        // Ordering: Relaxed, a plain count.
         self.references
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |references| {
                 (references > 0).then_some(references + 1)
@@ -222,6 +222,8 @@ impl<P: Platform> fmt::Debug for Registry<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
             .field("num_workers", &self.num_workers())
+            // Ordering: Relaxed, for looking on.
+            .field("references", &self.references.load(Ordering::Relaxed))
             .field("sleep", &self.sleep)
             .finish_non_exhaustive()
     }

@@ -14,7 +14,11 @@
 use deque_core::{Steal, Storage};
 
 use crate::{
-    job::JobRef, platform::Platform, primitive::spin_loop, queue::JobQueue, worker::WorkerThread,
+    job::{JobRef, discard_panic},
+    platform::Platform,
+    primitive::spin_loop,
+    queue::JobQueue,
+    worker::WorkerThread,
 };
 
 impl<P: Platform> WorkerThread<P> {
@@ -42,9 +46,12 @@ impl<P: Platform> WorkerThread<P> {
         if workers.all(|worker| worker.deque().is_empty()) {
             return Steal::Empty;
         }
+        if !P::Storage::REPLACES {
+            return self.steal_from_anybody();
+        }
         let mut progress = self.progress().borrow_mut();
         // While this lives, no ring that a victim replaces is freed.
-        let _active = P::Storage::REPLACES.then(|| progress.activate());
+        let _active = progress.activate();
         self.steal_from_anybody()
     }
 
@@ -73,7 +80,10 @@ impl<P: Platform> WorkerThread<P> {
     /// Hands over the rings that the own deque has replaced, and runs operations whose time has
     /// come. Between two searches, when there is time.
     fn see_to_progress(&self) {
-        let mut progress = self.progress().borrow_mut();
+        // Not from within an operation, which may search for work too.
+        let Ok(mut progress) = self.progress().try_borrow_mut() else {
+            return;
+        };
         if P::Storage::REPLACES {
             // SAFETY: 1. the rings are freed by progress, and every steal is made by a worker that
             // is active in it.
@@ -81,8 +91,11 @@ impl<P: Platform> WorkerThread<P> {
                 P::free_later(&mut progress, replaced);
             }
         }
-        if progress.has_operations() {
-            progress.activate().tick();
+        if progress.has_operations()
+            && let Err(panic) = P::catch_unwind(|| progress.activate().tick())
+        {
+            // This may be in the middle of a join, which must not be unwound.
+            discard_panic::<P>(panic);
         }
     }
 

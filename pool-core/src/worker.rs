@@ -195,7 +195,11 @@ impl<P: Platform> WorkerThread<P> {
     /// Has an operation run when all workers have made progress, by this worker when it next
     /// searches for work, or by another one if it has left.
     ///
-    /// An operation must not schedule another one by this.
+    /// A worker that sleeps runs nothing: if a delay stands in the way until then, the operation is
+    /// run when the worker has been woken for something else.
+    ///
+    /// # Panics
+    /// In an operation. There it must not be called.
     pub fn schedule(&self, operation: impl IntoOperation) {
         self.progress.borrow_mut().schedule(operation);
     }
@@ -326,7 +330,8 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Wakes another worker for what this one leaves behind when it goes before the pool ends.
     pub fn hand_over(&self) {
-        if self.has_work_for_others() {
+        let has_operations = self.progress.borrow().has_operations();
+        if has_operations || self.has_work_for_others() {
             // As if it had been posted now, by somebody who will not run it.
             self.registry().sleep().new_injected_jobs(1, false);
         }

@@ -3,9 +3,9 @@
 use core::fmt;
 
 use pool_core::{
-    Deque, IdlePolicy, IntrusiveInjector, Order, PoolProgress, Registry, Sleep, Slot,
-    UnknownWorker, WorkerShared, WorkerThread,
-    progress::{Line, Progress},
+    Deque, IdlePolicy, IntrusiveInjector, Order, Registry, Sleep, Slot, UnknownWorker,
+    WorkerShared, WorkerThread,
+    progress::{self, Line, Progress},
 };
 
 mod arena;
@@ -32,7 +32,7 @@ pub use worker::Worker;
 
 use crate::machine::{CoreLocal as _, Machine};
 use counting::Counting;
-use platform::{Cores, PoolData};
+use platform::{Cores, PoolData, run};
 
 /// A pool of `CORES` workers, each with room for `JOBS` queued jobs (a power of two).
 ///
@@ -47,10 +47,11 @@ use platform::{Cores, PoolData};
 /// happened. The pool holds no lock at that point. Whoever waits for the job waits for ever, so the
 /// handler should stop or restart the machine. (Where panics unwind, they abort.)
 ///
-/// Interrupt handlers may [`spawn`](Self::spawn), [`spawn_task`](Self::spawn_task),
-/// [`release_worker`](Self::release_worker) and [`end`](Self::end): none of these waits for
-/// anything. The rest is not for handlers: on a worker's core they would find the worker in the
-/// middle of something.
+/// Interrupt handlers may call [`spawn`](Self::spawn), [`spawn_task`](Self::spawn_task),
+/// [`wake_worker`](Self::wake_worker), [`release_worker`](Self::release_worker),
+/// [`end`](Self::end), [`delay`](Self::delay), [`statistics`](Self::statistics) and
+/// [`num_sleeping`](Self::num_sleeping): none of these waits for anything. The rest is not for
+/// handlers: on a worker's core they would find the worker in the middle of something.
 ///
 /// # Examples
 /// Two threads of a host in place of two cores:
@@ -61,13 +62,14 @@ use platform::{Cores, PoolData};
 /// thread_local!(static LOCAL: Cell<*const ()> = const { Cell::new(std::ptr::null()) });
 ///
 /// struct HostCore;
-/// // SAFETY: 1. a thread-local variable is just that; 2. there are no handlers.
+/// // SAFETY: 1. a thread-local variable is just that.
 /// unsafe impl CoreLocal for HostCore {
 ///     fn get() -> *const () { LOCAL.get() }
 ///     unsafe fn set(pointer: *const ()) { LOCAL.set(pointer) }
 /// }
 /// struct Host;
-/// impl Machine for Host {
+/// // SAFETY: 1. the variable is null at first; 2. there are no handlers.
+/// unsafe impl Machine for Host {
 ///     type Local = HostCore;
 ///     type Parker = Spin;
 /// }
@@ -103,6 +105,8 @@ pub enum Left {
     Ended,
     /// The worker was [released](SpinPool::release_worker); the pool goes on.
     Released,
+    /// What the worker was to run for is the case, see [`SpinPool::run_worker_until`].
+    Done,
 }
 
 impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS> {
@@ -157,6 +161,51 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     /// [`RunError`] if there is no such worker, if another core is it, or if this core is a worker
     /// already.
     pub fn run_worker(&'static self, index: usize) -> Result<Left, RunError> {
+        self.run_worker_until(index, || false)
+    }
+
+    /// As [`run_worker`](Self::run_worker), or until a condition is true: for the main loop of a core
+    /// that sleeps until there is something to do.
+    ///
+    /// The worker looks at the condition when it comes, and each time that somebody calls
+    /// [`wake_worker`](Self::wake_worker) for it.
+    ///
+    /// # Errors
+    /// As [`run_worker`](Self::run_worker).
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::cell::Cell;
+    /// # use pool_spin::{CoreLocal, Machine, Spin, SpinPool};
+    /// # thread_local!(static LOCAL: Cell<*const ()> = const { Cell::new(std::ptr::null()) });
+    /// # struct Local;
+    /// # unsafe impl CoreLocal for Local {
+    /// #     fn get() -> *const () { LOCAL.get() }
+    /// #     unsafe fn set(pointer: *const ()) { LOCAL.set(pointer) }
+    /// # }
+    /// # struct Host;
+    /// # unsafe impl Machine for Host { type Local = Local; type Parker = Spin; }
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    /// static TICKED: AtomicBool = AtomicBool::new(false);
+    ///
+    /// // In an interrupt handler.
+    /// fn tick() {
+    ///     TICKED.store(true, Ordering::Release);
+    ///     let _ = POOL.wake_worker(0);
+    /// }
+    /// # tick();
+    ///
+    /// // On core 0: works for others, or sleeps, until it ticks.
+    /// POOL.run_worker_until(0, || TICKED.swap(false, Ordering::Acquire))?;
+    /// # Ok::<(), pool_spin::RunError>(())
+    /// ```
+    pub fn run_worker_until(
+        &'static self,
+        index: usize,
+        mut condition: impl FnMut() -> bool,
+    ) -> Result<Left, RunError> {
         let left = self.as_worker(index, |worker| {
             loop {
                 // The latch may have been set long ago, or for the time before a restart.
@@ -166,6 +215,9 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
                 }
                 if self.registry.data().gates[index].is_released() {
                     return Left::Released;
+                }
+                if condition() {
+                    return Left::Done;
                 }
                 worker.run_until_released();
             }
@@ -205,7 +257,8 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
         let place = self.registry.worker(index);
         let place = place.map_err(RunError::UnknownWorker)?;
         let data = self.registry.data();
-        if !data.life.join() {
+        // After the end too, as long as there is something to be run.
+        if !data.life.join(self.registry.has_references()) {
             return Err(RunError::Ended);
         }
         // SAFETY: 1. a static outlives everything; 2. keeping it alive needs nothing.
@@ -217,7 +270,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
         unsafe { worker.enter() };
         data.gates[index].open();
 
-        let result = body(&worker);
+        let result = run(|| body(&worker));
 
         data.gates[index].close();
         worker.run_inbox_jobs();
@@ -229,7 +282,10 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     }
 
     /// Asks a worker to return from [`run_worker`](Self::run_worker), which it does after the job that
-    /// it is running. Before the core is switched off, for instance.
+    /// it is running. Before the core is switched off, for instance. One in
+    /// [`run_with`](Self::run_with) leaves when that returns anyway.
+    ///
+    /// It is the worker that is there now which is asked; one that comes later is not.
     ///
     /// # Errors
     /// [`ReleaseError`] if there is no such worker, or no core is it now.
@@ -243,19 +299,45 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
         Ok(())
     }
 
+    /// Has a worker look at the condition of its [`run_worker_until`](Self::run_worker_until), now or
+    /// when it comes. What was written before is visible to it.
+    ///
+    /// # Errors
+    /// [`UnknownWorker`] if there are not so many.
+    pub fn wake_worker(&'static self, index: usize) -> Result<(), UnknownWorker> {
+        self.registry.release(self.registry.worker(index)?);
+        Ok(())
+    }
+
     /// Runs a closure on one of the workers and waits for it, spinning: the way in for cores that
     /// are no workers. On a worker, the closure is run at once.
     ///
     /// Waits as long as no core is a worker.
     ///
     /// # Panics
-    /// If the pool has ended.
+    /// If the pool has ended; [`try_install`](Self::try_install) does not.
     pub fn install<R: Send>(
         &'static self,
         closure: impl FnOnce(Worker<'_, M, CORES, JOBS>) -> R + Send,
     ) -> R {
         let _reference = self.hold();
         self.registry.in_worker(|worker, _| closure(Worker(worker)))
+    }
+
+    /// As [`install`](Self::install), and hands the closure back if the pool has ended.
+    ///
+    /// # Errors
+    /// [`SpawnError`] with [`SpawnErrorReason::Ended`].
+    pub fn try_install<F, R>(&'static self, closure: F) -> Result<R, SpawnError<F>>
+    where
+        F: FnOnce(Worker<'_, M, CORES, JOBS>) -> R + Send,
+        R: Send,
+    {
+        let Some(_reference) = self.try_hold() else {
+            let reason = SpawnErrorReason::Ended;
+            return Err(SpawnError { closure, reason });
+        };
+        Ok(self.registry.in_worker(|worker, _| closure(Worker(worker))))
     }
 
     /// Keeps the pool from ending.
@@ -283,7 +365,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     }
 
     /// Lets the workers return from [`run_worker`](Self::run_worker) when everything has been run
-    /// that was spawned or installed. A second call does nothing.
+    /// that was spawned or installed; until then, workers may still come. A second call does nothing.
     pub fn end(&'static self) {
         if self.registry.data().life.end() {
             self.registry.remove_reference();
@@ -304,11 +386,11 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
         Ok(())
     }
 
-    /// The thread progress of the pool, whose managed threads are the workers. A job that reads what
-    /// is freed by progress holds a [`delay`](Progress::delay) meanwhile; what is to be freed is
-    /// [scheduled](Worker::schedule) by a worker.
-    pub fn progress(&'static self) -> &'static PoolProgress<Cores<M, CORES, JOBS>> {
-        self.registry.progress()
+    /// Holds up what workers have [scheduled](Worker::schedule), until the guard is dropped, which
+    /// should be soon: so that this core may read what is freed in that way. Jobs, other cores and
+    /// interrupt handlers alike.
+    pub fn delay(&'static self) -> impl progress::Guard + use<M, CORES, JOBS> {
+        self.registry.progress().delay()
     }
 
     /// What a worker has done so far.
@@ -317,7 +399,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     /// [`UnknownWorker`] if there are not so many.
     pub fn statistics(&self, index: usize) -> Result<Statistics, UnknownWorker> {
         let worker = self.registry.worker(index)?.get();
-        let [jobs, steals] = &self.registry.data().counters[worker];
+        let [jobs, steals] = &*self.registry.data().counters[worker];
         let parker = self.registry.sleep().slots()[worker].parker();
         Ok(Statistics {
             jobs: jobs.get(),

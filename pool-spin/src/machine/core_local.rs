@@ -19,13 +19,13 @@ pub use register::{Mscratch, Sscratch};
 /// On a board, a register that the software may use as it likes (`TPIDR_EL1`, `mscratch`), or
 /// [`Numbered`]: an array indexed by the core's number. On a host, a thread-local variable.
 ///
-/// Pools of different types may share one; a core is a worker of one pool at a time.
+/// Pools of different types may share one; a core is a worker of one pool at a time. A worker that
+/// waits for a pool of another type does nothing else meanwhile: let pools of different types not
+/// wait for each other in a circle.
 ///
 /// # Safety
 /// 1. [`get`](Self::get) returns what [`set`](Self::set) was last given on the same core, or null
 ///    if there was nothing.
-/// 2. An interrupt handler that runs on a worker's core uses the pool only in ways that are meant
-///    for handlers: it would find the worker in the middle of something.
 pub unsafe trait CoreLocal: 'static {
     /// This core's pointer.
     fn get() -> *const ();

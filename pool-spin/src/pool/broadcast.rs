@@ -6,7 +6,7 @@ use pool_core::{
     CountLatch, IntrusiveInjector, Job, JobQueue, JobRef, Latch, Registry, WorkerThread,
 };
 
-use super::{SpinPool, platform::Cores, worker::Worker};
+use super::{SpinPool, platform::Cores, platform::run, worker::Worker};
 use crate::{
     machine::Machine,
     primitive::{AtomicBool, Ordering, spin_loop},
@@ -112,8 +112,7 @@ where
         // SAFETY: by obligation 1 the job is valid until the latch is set, and by 2. nobody else
         // touches its result until then.
         unsafe {
-            let result = ((*this).closure)(Worker(worker));
-            *(*this).result.get() = Some(result);
+            *(*this).result.get() = Some(run(|| ((*this).closure)(Worker(worker))));
             Latch::set((*this).done);
         }
     }

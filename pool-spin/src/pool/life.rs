@@ -15,10 +15,11 @@ impl Life {
         Self(AtomicUsize::new(0))
     }
 
-    /// A core becomes a worker. False if the pool has ended.
-    pub(crate) fn join(&self) -> bool {
+    /// A core becomes a worker. False if the pool has ended, unless that is no matter.
+    pub(crate) fn join(&self, also_after_the_end: bool) -> bool {
         // Ordering: Acquire pairs with `begin_again`. Relaxed on failure: nothing happens.
-        let update = |word| (word & ENDED == 0).then_some(word + WORKER);
+        let may_join = |word| also_after_the_end || word & ENDED == 0;
+        let update = |word| may_join(word).then_some(word + WORKER);
         self.0
             .fetch_update(Ordering::Acquire, Ordering::Relaxed, update)
             .is_ok()
@@ -50,7 +51,9 @@ impl Life {
 
     /// Cores may become workers again.
     pub(crate) fn begin_again(&self) {
+        // Others may have come meanwhile for the jobs that were left: so no store.
+        //
         // Ordering: Release pairs with `join`.
-        self.0.store(0, Ordering::Release);
+        self.0.fetch_sub(ENDED | WORKER, Ordering::Release);
     }
 }

@@ -2,6 +2,7 @@
 
 use core::{convert::Infallible, marker::PhantomData};
 
+use crossbeam_utils::CachePadded;
 use pool_core::{
     Fixed, IntrusiveInjector, JobRef, ManagedWorker, Platform, Registry, Replaced, Slot, Waiter,
     WorkerShared, WorkerThread,
@@ -26,8 +27,8 @@ pub struct PoolData<const CORES: usize, const JOBS: usize> {
     pub(crate) is_broadcasting: AtomicBool,
     /// For spawned closures.
     pub(crate) arena: Arena<JOBS>,
-    /// Jobs and steals of each worker.
-    pub(crate) counters: [[Counter; 2]; CORES],
+    /// Jobs and steals of each worker, on a cache line of its own.
+    pub(crate) counters: [CachePadded<[Counter; 2]>; CORES],
 }
 
 impl<const CORES: usize, const JOBS: usize> PoolData<CORES, JOBS> {
@@ -37,7 +38,7 @@ impl<const CORES: usize, const JOBS: usize> PoolData<CORES, JOBS> {
             gates: [const { Gate::new() }; CORES],
             is_broadcasting: AtomicBool::new(false),
             arena: Arena::new(),
-            counters: [const { [Counter::new(), Counter::new()] }; CORES],
+            counters: [const { CachePadded::new([Counter::new(), Counter::new()]) }; CORES],
         }
     }
 }
@@ -69,18 +70,7 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Platform for Core
     }
 
     fn catch_unwind<R>(closure: impl FnOnce() -> R) -> Result<R, Infallible> {
-        // Where panics unwind all the same (on a host), no frame may be left that way: others use
-        // it. A panic while a panic unwinds aborts.
-        struct AbortOnUnwind;
-        impl Drop for AbortOnUnwind {
-            fn drop(&mut self) {
-                panic!("a job of a pool without unwinding panicked");
-            }
-        }
-        let abort = AbortOnUnwind;
-        let result = closure();
-        core::mem::forget(abort);
-        Ok(result)
+        Ok(run(closure))
     }
 
     fn resume_unwind(panic: Infallible) -> ! {
@@ -107,6 +97,22 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Platform for Core
     fn has_stolen(worker: &WorkerThread<Self>) {
         worker.registry().data().counters[worker.index().get()][1].count();
     }
+}
+
+/// Runs a closure that must not unwind. Where panics do all the same (on a host), no frame may be
+/// left that way: others use it. So this aborts.
+pub(super) fn run<R>(closure: impl FnOnce() -> R) -> R {
+    /// A panic while a panic unwinds aborts.
+    struct AbortOnUnwind;
+    impl Drop for AbortOnUnwind {
+        fn drop(&mut self) {
+            panic!("a job of a pool without unwinding panicked");
+        }
+    }
+    let abort = AbortOnUnwind;
+    let result = closure();
+    core::mem::forget(abort);
+    result
 }
 
 /// A core that is not a worker waits by spinning.

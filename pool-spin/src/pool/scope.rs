@@ -28,7 +28,7 @@ use crate::machine::Machine;
 /// #     unsafe fn set(pointer: *const ()) { LOCAL.set(pointer) }
 /// # }
 /// # struct Host;
-/// # impl Machine for Host { type Local = Local; type Parker = Spin; }
+/// # unsafe impl Machine for Host { type Local = Local; type Parker = Spin; }
 /// use std::sync::atomic::{AtomicU32, Ordering};
 ///
 /// static POOL: SpinPool<Host, 1, 64> = SpinPool::new();

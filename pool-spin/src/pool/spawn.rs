@@ -9,6 +9,7 @@ use super::{
     arena::{JobNode, Slot, Spawned},
     error::{SpawnError, SpawnErrorReason},
     platform::Cores,
+    platform::run,
     worker::Worker,
 };
 use crate::machine::Machine;
@@ -57,14 +58,35 @@ pub(crate) fn by_worker<M, const CORES: usize, const JOBS: usize, F>(
     M: Machine,
     F: FnOnce(Worker<'_, M, CORES, JOBS>) + Send + 'static,
 {
+    if let Err(error) = try_by_worker(worker, closure) {
+        run(|| (error.closure)(worker));
+    }
+}
+
+/// Spawns a closure from a job, if there is room.
+pub(crate) fn try_by_worker<M, const CORES: usize, const JOBS: usize, F>(
+    worker: Worker<'_, M, CORES, JOBS>,
+    closure: F,
+) -> Result<(), SpawnError<F>>
+where
+    M: Machine,
+    F: FnOnce(Worker<'_, M, CORES, JOBS>) + Send + 'static,
+{
     let registry = worker.0.registry();
     registry.add_reference();
     let spawned = Alone::<M, CORES, JOBS, F> { registry, closure };
     // SAFETY: 1. the arena is the pool's, and pools are statics; 2. the closure is `'static`.
     match unsafe { Slot::put(registry.data().arena.slots(), spawned) } {
-        // SAFETY: 1. as above, and this is the only use.
-        Ok((node, job)) => unsafe { queue(registry, node, job) },
-        Err(spawned) => spawned.run(),
+        Ok((node, job)) => {
+            // SAFETY: 1. as above, and this is the only use.
+            unsafe { queue(registry, node, job) };
+            Ok(())
+        }
+        Err(Alone { closure, .. }) => {
+            registry.remove_reference();
+            let reason = SpawnErrorReason::Full;
+            Err(SpawnError { closure, reason })
+        }
     }
 }
 
@@ -108,7 +130,7 @@ where
         let Self { registry, closure } = self;
         // SAFETY: 1. used in this call only; jobs are run by workers.
         let worker = unsafe { WorkerThread::current() }.expect("jobs run on workers");
-        closure(Worker(worker));
+        run(|| closure(Worker(worker)));
         // SAFETY: pools are statics.
         unsafe { (*registry).remove_reference() };
     }

@@ -4,7 +4,10 @@ use core::{cell::UnsafeCell, fmt, ptr::NonNull};
 
 use pool_core::{Job, JobRef, WorkerThread};
 
-use super::{SpinPool, arena::JobNode, error::SpawnErrorReason, platform::Cores, worker::Worker};
+use super::{
+    SpinPool, arena::JobNode, error::SpawnErrorReason, platform::Cores, platform::run,
+    worker::Worker,
+};
 use crate::{
     machine::Machine,
     primitive::{AtomicBool, Ordering},
@@ -24,7 +27,7 @@ use crate::{
 /// #     unsafe fn set(pointer: *const ()) { LOCAL.set(pointer) }
 /// # }
 /// # struct Host;
-/// # impl Machine for Host { type Local = Local; type Parker = Spin; }
+/// # unsafe impl Machine for Host { type Local = Local; type Parker = Spin; }
 /// use pool_spin::Task;
 ///
 /// static POOL: SpinPool<Host, 1, 64> = SpinPool::new();
@@ -101,7 +104,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Job for Task<M, CORES, J
         // Ordering: Release pairs with `spawn_task`. Acquire, hence an exchange: what those made
         // ready who found it spawned already is visible to the function.
         this.is_spawned.swap(false, Ordering::AcqRel);
-        (this.function)(Worker(worker));
+        run(|| (this.function)(Worker(worker)));
         worker.registry().remove_reference();
     }
 }

@@ -18,7 +18,7 @@ std::thread_local! {
 
 struct HostCore;
 
-// SAFETY: 1. a thread-local variable is just that; 2. there are no handlers.
+// SAFETY: 1. a thread-local variable is just that.
 unsafe impl CoreLocal for HostCore {
     fn get() -> *const () {
         LOCAL.get()
@@ -31,7 +31,9 @@ unsafe impl CoreLocal for HostCore {
 
 struct Host;
 
-impl Machine for Host {
+// SAFETY: 1. a thread-local variable is null at first; 2. threads are neither moved nor pre-empted by
+// what uses the pool.
+unsafe impl Machine for Host {
     type Local = HostCore;
     type Parker = Spin<Yielding>;
 }

@@ -6,6 +6,7 @@ use pool_core::{WorkerThread, progress::IntoOperation};
 
 use super::{
     arena::Arena,
+    error::SpawnError,
     platform::Cores,
     scope::{Scope, in_scope},
     spawn,
@@ -64,9 +65,21 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOB
     }
 
     /// Spawns a closure that nobody waits for: onto this worker's own deque. If the pool has no
-    /// room for it, it is run at once.
+    /// room for it, it is run at once, within this call: one that spawns itself needs
+    /// [`try_spawn`](Self::try_spawn).
     pub fn spawn(self, closure: impl FnOnce(Worker<'_, M, CORES, JOBS>) + Send + 'static) {
         spawn::by_worker(self, closure);
+    }
+
+    /// As [`spawn`](Self::spawn), and hands the closure back if there is no room for it.
+    ///
+    /// # Errors
+    /// [`SpawnError`] with [`SpawnErrorReason::Full`](super::SpawnErrorReason::Full).
+    pub fn try_spawn<F>(self, closure: F) -> Result<(), SpawnError<F>>
+    where
+        F: FnOnce(Worker<'_, M, CORES, JOBS>) + Send + 'static,
+    {
+        spawn::try_by_worker(self, closure)
     }
 
     /// Runs one job from anywhere in the pool, if there is one. For a job that has to wait for
@@ -75,11 +88,15 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOB
         self.0.yield_now()
     }
 
-    /// Has an operation run when every delay that is under way now has ended and every worker has
-    /// made progress: to free what was taken out of others' reach, for instance. This worker runs
-    /// it when it next searches for work; if it leaves before, another one does.
+    /// Has an operation run when every [delay](super::SpinPool::delay) that is under way now has
+    /// ended: to free what was taken out of others' reach, for instance. This worker runs it when it
+    /// next searches for work; if it leaves before, another one does.
     ///
-    /// The operation must not schedule another one.
+    /// A worker that sleeps runs nothing: if a delay lasts until then, the operation is run when
+    /// something else has woken the worker.
+    ///
+    /// # Panics
+    /// In an operation. There it must not be called.
     pub fn schedule(self, operation: impl IntoOperation) {
         self.0.schedule(operation);
     }

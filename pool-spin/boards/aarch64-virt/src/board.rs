@@ -13,7 +13,9 @@ use crate::timer;
 #[derive(Debug)]
 pub struct Virt(());
 
-impl Machine for Virt {
+// SAFETY: 1. `no_worker` makes the register null, and nothing else uses it; 2. nothing
+// pre-empts a core but its handlers, which call what the pool allows them.
+unsafe impl Machine for Virt {
     type Local = TpidrEl1;
     #[cfg(not(feature = "wfe"))]
     type Parker = pool_spin::WfiIpi<program::Lossy<crate::ipi::Sgi>>;

@@ -11,7 +11,9 @@ use crate::{CORES, ipi::OwnInterrupt, timer};
 /// A BBC micro:bit, version 1.
 pub struct Microbit;
 
-impl Machine for Microbit {
+// SAFETY: 1. the place is null at first, and nothing else uses it; 2. nothing
+// pre-empts a core but its handlers, which call what the pool allows them.
+unsafe impl Machine for Microbit {
     type Local = Numbered<OneCore>;
     type Parker = WfiIpi<Lossy<OwnInterrupt>>;
 }

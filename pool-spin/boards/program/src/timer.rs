@@ -3,7 +3,7 @@
 use core::{ptr, time::Duration};
 
 use pool_spin::Left;
-use portable_atomic::{AtomicPtr, AtomicUsize, Ordering};
+use portable_atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use crate::{Pool, board::Board};
 
@@ -14,6 +14,9 @@ static POOL: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 static SPAWNED: AtomicUsize = AtomicUsize::new(0);
 static RUN: AtomicUsize = AtomicUsize::new(0);
 static REFUSED: AtomicUsize = AtomicUsize::new(0);
+
+/// The closure that the timer spawned has run; or the timer's last interrupt has come.
+static HAS_COME: AtomicBool = AtomicBool::new(false);
 
 /// Is given a pool.
 type Action = fn(*const ());
@@ -42,28 +45,28 @@ fn set_action<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, actio
 }
 
 /// The core that boots becomes worker 0 and sleeps, like all others, until the timer interrupts it
-/// after this time. The handler spawns a job, which releases worker 0.
+/// after this time. The handler spawns a job, which wakes it.
 pub(crate) fn sleep_until_timer<B: Board, const CORES: usize>(
     pool: &'static Pool<B, CORES>,
     delay: Duration,
 ) {
-    set_action(pool, Some(spawn_release::<B, CORES>));
+    set_action(pool, Some(spawn_and_wake::<B, CORES>));
     B::interrupt_after(delay);
-    assert_eq!(pool.run_worker(0), Ok(Left::Released));
+    let is_awake = || HAS_COME.swap(false, Ordering::Acquire);
+    assert_eq!(pool.run_worker_until(0, is_awake), Ok(Left::Done));
     set_action(pool, None);
     assert_eq!(REFUSED.swap(0, Ordering::Relaxed), 0, "there was room");
 }
 
 /// In the handler.
-fn spawn_release<B: Board, const CORES: usize>(pool: *const ()) {
+fn spawn_and_wake<B: Board, const CORES: usize>(pool: *const ()) {
     // SAFETY: `sleep_until_timer` stored it, from a static pool of this type.
     let pool: &'static Pool<B, CORES> = unsafe { &*pool.cast() };
     let spawned = pool.spawn(|worker| {
-        // The timer may be faster than the core that boots is on its way to sleep.
-        while pool.release_worker(0).is_err() {
-            core::hint::spin_loop();
-        }
         worker.join(|_| (), |_| ());
+        // Ordering: Release pairs with `sleep_until_timer`.
+        HAS_COME.store(true, Ordering::Release);
+        pool.wake_worker(0).expect("there is a worker 0");
     });
     if spawned.is_err() {
         REFUSED.fetch_add(1, Ordering::Relaxed);
@@ -81,6 +84,12 @@ pub(crate) fn while_interrupted<B: Board, const CORES: usize>(
     set_action(pool, Some(spawn_and_interrupt_again::<B, CORES>));
     B::interrupt_after(INTERVAL);
     body();
+    // Each handler arms the timer again, so one more comes.
+    set_action(pool, Some(note_last));
+    // Ordering: Acquire pairs with `note_last`.
+    while !HAS_COME.swap(false, Ordering::Acquire) {
+        core::hint::spin_loop();
+    }
     set_action(pool, None);
     // Some may have found no room.
     REFUSED.store(0, Ordering::Relaxed);
@@ -89,6 +98,12 @@ pub(crate) fn while_interrupted<B: Board, const CORES: usize>(
         sleep_until_timer(pool, INTERVAL);
     }
     spawned
+}
+
+/// In the handler.
+fn note_last(_pool: *const ()) {
+    // Ordering: Release pairs with `while_interrupted`.
+    HAS_COME.store(true, Ordering::Release);
 }
 
 /// In the handler.

@@ -11,7 +11,9 @@ use crate::{console, ipi::SoftwareInterrupt, timer};
 #[derive(Debug)]
 pub struct Virt;
 
-impl Machine for Virt {
+// SAFETY: 1. `interrupts::prepare` makes the register null, and nothing else uses it; 2. nothing
+// pre-empts a core but its handlers, which call what the pool allows them.
+unsafe impl Machine for Virt {
     type Local = Mscratch;
     type Parker = WfiIpi<Lossy<SoftwareInterrupt>>;
 }

@@ -11,12 +11,13 @@ use pool_spin::{CoreNumber, CorePointer, Machine, Numbered, Spin};
 #[derive(Debug)]
 pub struct OneCore;
 
-impl Machine for OneCore {
+// SAFETY: 1. the place is null at first; 2. nothing else runs.
+unsafe impl Machine for OneCore {
     type Local = Numbered<Self>;
     type Parker = Spin;
 }
 
-// SAFETY: 1. and 2. one core, one place; 3. there are no handlers.
+// SAFETY: 1. and 2. one core, one place.
 unsafe impl CoreNumber for OneCore {
     fn number() -> usize {
         0

@@ -11,7 +11,6 @@ use crate::primitive::{AtomicPtr, Ordering};
 /// 1. [`number`](Self::number) is always the same on one core, never the same on two, and below
 ///    the length of [`pointers`](Self::pointers).
 /// 2. `pointers` is always the same slice.
-/// 3. As the second obligation of [`CoreLocal`].
 pub unsafe trait CoreNumber: 'static {
     /// The number of the core that calls.
     fn number() -> usize;
@@ -23,7 +22,7 @@ pub unsafe trait CoreNumber: 'static {
 /// Finds a core's pointer by the core's number.
 pub struct Numbered<T>(PhantomData<fn() -> T>);
 
-// SAFETY: 1. a core has a place of its own, by the first two obligations of `CoreNumber`; 2. by its third.
+// SAFETY: 1. a core has a place of its own, by the obligations of `CoreNumber`.
 unsafe impl<T: CoreNumber> CoreLocal for Numbered<T> {
     fn get() -> *const () {
         // Ordering: Relaxed here and below, only the core itself uses its place.

@@ -12,8 +12,8 @@ macro_rules! register {
         #[derive(Debug, Clone, Copy)]
         pub struct $name(());
 
-        // SAFETY: 1. the register is the core's own, and the user of this type leaves it to the pool; 2. is
-        // the user's, as the type's documentation says.
+        // SAFETY: 1. the register is the core's own, and whoever names this type in a `Machine` promises
+        // the rest.
         unsafe impl CoreLocal for $name {
             #[inline]
             fn get() -> *const () {
@@ -35,8 +35,7 @@ macro_rules! register {
 #[cfg(target_arch = "aarch64")]
 register!(
     /// The pointer is in `TPIDR_EL1`, which must hold null when the core first uses the pool, and
-    /// be used for nothing else. Software at EL1. For handlers, see the second obligation of
-    /// [`CoreLocal`].
+    /// be used for nothing else. Software at EL1.
     TpidrEl1,
     "mrs {}, tpidr_el1",
     "msr tpidr_el1, {}"
@@ -45,8 +44,7 @@ register!(
 #[cfg(any(target_arch = "riscv32", target_arch = "riscv64"))]
 register!(
     /// The pointer is in `mscratch`, which must hold null when the core first uses the pool, and
-    /// be used for nothing else, by no trap handler either. Software in machine mode. For handlers,
-    /// see the second obligation of [`CoreLocal`].
+    /// be used for nothing else, by no trap handler either. Software in machine mode.
     Mscratch,
     "csrr {}, mscratch",
     "csrw mscratch, {}"
@@ -55,8 +53,7 @@ register!(
 #[cfg(any(target_arch = "riscv32", target_arch = "riscv64"))]
 register!(
     /// The pointer is in `sscratch`, which must hold null when the core first uses the pool, and
-    /// be used for nothing else, by no trap handler either. Software in supervisor mode. For
-    /// handlers, see the second obligation of [`CoreLocal`].
+    /// be used for nothing else, by no trap handler either. Software in supervisor mode.
     Sscratch,
     "csrr {}, sscratch",
     "csrw sscratch, {}"

@@ -63,6 +63,19 @@ fn a_released_worker_comes_back() {
                 thread::yield_now();
             }
         }
+        // Two at the same time: neither's word undoes the other's.
+        let releases = AtomicU32::new(0);
+        thread::scope(|threads| {
+            for _ in 0..2 {
+                threads.spawn(|| {
+                    while releases.load(SeqCst) < times(2_000) as u32 {
+                        if POOL.release_worker(0).is_ok() {
+                            releases.fetch_add(1, SeqCst);
+                        }
+                    }
+                });
+            }
+        });
         comes_back.store(false, SeqCst);
         while !restless.is_finished() {
             let _ = POOL.release_worker(0);
@@ -116,20 +129,71 @@ fn an_end_just_as_a_worker_comes() {
     });
 }
 
-/// Jobs that nobody had run when the pool ended are run after its restart.
+/// Jobs that nobody had run when the pool ended are run by workers that come later, before or after
+/// its restart.
 #[test]
-fn a_restart_finds_the_jobs_that_were_left() {
+fn jobs_that_were_left_are_run() {
     static POOL: SpinPool<Host, 1, 64> = SpinPool::new();
     static RUNS: AtomicU32 = AtomicU32::new(0);
-    POOL.spawn(|_| {
-        RUNS.fetch_add(1, SeqCst);
-    })
-    .unwrap();
+    let spawn = || {
+        let spawned = POOL.spawn(|_| {
+            RUNS.fetch_add(1, SeqCst);
+        });
+        spawned.unwrap();
+    };
+    spawn();
     POOL.end();
     assert_eq!(RUNS.load(SeqCst), 0);
+    assert_eq!(POOL.run_worker(0), Ok(Left::Ended));
+    assert_eq!(RUNS.load(SeqCst), 1);
+    POOL.restart().unwrap();
+    spawn();
+    POOL.end();
     POOL.restart().unwrap();
     with_workers(&POOL, || ());
-    assert_eq!(RUNS.load(SeqCst), 1);
+    assert_eq!(RUNS.load(SeqCst), 2);
+}
+
+/// Whoever waits for an installed closure is not forgotten when the pool ends before a worker comes.
+#[test]
+fn an_end_waits_for_what_was_installed() {
+    static POOL: SpinPool<Host, 1, 64> = SpinPool::new();
+    thread::scope(|threads| {
+        let installed = threads.spawn(|| POOL.install(|worker| worker.index()));
+        // The reference of the one who waits, beside the pool's own.
+        while !std::format!("{POOL:?}").contains("references: 2") {
+            thread::yield_now();
+        }
+        POOL.end();
+        assert_eq!(POOL.run_worker(0), Ok(Left::Ended));
+        assert_eq!(installed.join().unwrap(), 0);
+    });
+    assert!(POOL.try_install(|_| ()).is_err());
+}
+
+/// A core that sleeps until something is the case, which may be so before it comes.
+#[test]
+fn a_worker_runs_until_a_condition_is_true() {
+    static POOL: SpinPool<Host, 1, 64> = SpinPool::new();
+    static TURN: AtomicU32 = AtomicU32::new(0);
+    let rounds = times(5_000) as u32;
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            for round in 0..rounds {
+                TURN.store(2 * round + 1, SeqCst);
+                POOL.wake_worker(0).unwrap();
+                while TURN.load(SeqCst) == 2 * round + 1 {
+                    thread::yield_now();
+                }
+            }
+        });
+        for round in 0..rounds {
+            let is_my_turn = || TURN.load(SeqCst) == 2 * round + 1;
+            assert_eq!(POOL.run_worker_until(0, is_my_turn), Ok(Left::Done));
+            TURN.store(2 * round + 2, SeqCst);
+        }
+    });
+    assert!(POOL.wake_worker(1).is_err());
 }
 
 #[test]

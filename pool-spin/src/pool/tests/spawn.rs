@@ -69,6 +69,45 @@ fn what_is_refused_is_handed_back() {
     assert_eq!(spawn().unwrap_err().reason, SpawnErrorReason::Ended);
 }
 
+/// What is full for others is full for workers too; they may run at once, or be told.
+#[test]
+fn a_worker_is_told_that_there_is_no_room() {
+    static POOL: SpinPool<Host, 1, 2> = SpinPool::new();
+    let order = Arc::new(AtomicU32::new(0));
+    POOL.run_with(0, |worker| {
+        assert!(worker.try_spawn(|_| ()).is_ok() && worker.try_spawn(|_| ()).is_ok());
+        let error = worker.try_spawn(|_| ()).unwrap_err();
+        assert_eq!(error.reason, SpawnErrorReason::Full);
+        let inner = order.clone();
+        worker.spawn(move |_| inner.store(1, SeqCst));
+        assert_eq!(order.load(SeqCst), 1, "within the call");
+        while worker.yield_now() {}
+    })
+    .unwrap();
+}
+
+/// An operation may use the pool, though not schedule.
+#[test]
+fn an_operation_searches_for_work() {
+    static POOL: SpinPool<Host, 1, 2> = SpinPool::new();
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    POOL.run_with(0, |worker| {
+        let operation = Box::leak(Box::new(Operation::new(|| {
+            POOL.with_current_worker(|worker| {
+                worker.unwrap().spawn(|_| {
+                    RUNS.fetch_add(1, SeqCst);
+                });
+                while worker.unwrap().yield_now() {}
+            });
+        })));
+        worker.schedule(operation);
+        while RUNS.load(SeqCst) == 0 {
+            worker.yield_now();
+        }
+    })
+    .unwrap();
+}
+
 #[test]
 fn a_task_is_spawned_once_at_a_time() {
     static POOL: SpinPool<Host, 1, 2> = SpinPool::new();
@@ -123,7 +162,7 @@ fn operations_wait_for_delays() {
     static POOL: SpinPool<Host, 2, 4> = SpinPool::new();
     static FREED: AtomicU32 = AtomicU32::new(0);
     with_workers(&POOL, || {
-        let delay = POOL.progress().delay();
+        let delay = POOL.delay();
         POOL.install(|worker| {
             let operation = Box::leak(Box::new(Operation::new(|| {
                 FREED.fetch_add(1, SeqCst);
