@@ -6,7 +6,7 @@ mod size;
 
 use std::{process::ExitCode, time::Duration};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 
 use crate::{command::Step, root, rustup};
 pub(crate) use lanes::{aarch64, cortex_m, riscv, x86_64};
@@ -132,11 +132,18 @@ pub(crate) fn lints() -> Result<Vec<Step>> {
     let mut steps = vec![Step::cargo(&["fmt", "--all", "--check"]).directory(&boards)];
     for board in BOARDS {
         let clippy = Step::cargo(&["clippy", "--release", "--target", board.target])
-            .args(["--features", board.features, "--", "-D", "warnings"])
+            .args(features(&[board.features]))
+            .args(["--", "-D", "warnings"])
             .directory(&boards.join(board.directory));
         steps.push(clippy);
     }
     Ok(steps)
+}
+
+/// The options that choose these features, of which some may be empty.
+fn features(names: &[&str]) -> Vec<String> {
+    let names = names.iter().filter(|name| !name.is_empty());
+    names.map(|name| format!("--features={name}")).collect()
 }
 
 #[derive(clap::Args)]
@@ -144,7 +151,7 @@ pub(crate) struct Arguments {
     /// Which board; `list` for all names
     name: String,
 
-    /// What its program does (but for aarch64-kernel, which does one thing only): test, idle (three seconds asleep), or tree4 (a fork-join tree on so
+    /// What its program does: test, idle (three seconds asleep), or tree4 (a fork-join tree on so
     /// many cores)
     #[arg(long, default_value = "test")]
     mode: String,
@@ -158,7 +165,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 1)]
     repeat: u32,
 
-    /// Lose one of a thousand interrupts from core to core: the program should hang
+    /// Lose one of a thousand interrupts from core to core: the program must hang
     #[arg(long)]
     drop_ipi: bool,
 
@@ -171,7 +178,11 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.name == "list" {
         for board in BOARDS {
-            println!("{:17} {} cores, {}", board.name, board.cores, board.target);
+            let cores = if board.cores == 1 { "core" } else { "cores" };
+            println!(
+                "{:17} {} {cores}, {}",
+                board.name, board.cores, board.target
+            );
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -183,14 +194,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             known.join(", ")
         );
     };
+    ensure!(
+        board.has_modes || (arguments.mode == "test" && !arguments.drop_ipi),
+        "{} does one thing only: it knows neither modes nor --drop-ipi",
+        board.name
+    );
     rustup::add_targets(&[board.target])?;
     let image = Image::build(board, arguments.drop_ipi)?;
     let limit = Duration::from_secs(arguments.time_limit);
     for _ in 0..arguments.repeat {
         let run = image.run(arguments.clock, &arguments.mode, limit, true)?;
         match run.outcome {
+            Outcome::Passed if arguments.drop_ipi => {
+                bail!("interrupts were lost, and the program did not notice")
+            }
             Outcome::Passed => {}
             Outcome::Failed(status) => bail!("the program failed: {status}"),
+            Outcome::Hung if arguments.drop_ipi => {
+                println!("the program hangs when interrupts are lost, as it must");
+            }
             Outcome::Hung => bail!("the program made no end in {limit:?}"),
         }
         if let Some(time) = run.processor_time {

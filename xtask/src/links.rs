@@ -50,10 +50,17 @@ fn find_pages(directory: &Path, pages: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The targets of `[text](target)` without scheme, and without what comes after `#`.
+/// The targets of `[text](target)`, and of `[text]: target` on a line of its own, without scheme, and
+/// without what comes after `#`.
 fn relative_links(text: &str) -> impl Iterator<Item = &str> {
-    text.split("](").skip(1).filter_map(|rest| {
-        let target = rest.split(')').next()?.split('#').next()?;
+    let in_line = text.split("](").skip(1);
+    let in_line = in_line.filter_map(|rest| rest.split(')').next());
+    let definitions = text.lines().filter_map(|line| {
+        let (name, target) = line.strip_prefix('[')?.split_once("]: ")?;
+        (!name.contains(']')).then_some(target)
+    });
+    in_line.chain(definitions).filter_map(|target| {
+        let target = target.split('#').next()?;
         let is_path = !target.is_empty()
             && !target.contains("://")
             && !target.contains("::")
@@ -82,7 +89,9 @@ mod tests {
 
     #[test]
     fn only_relative_paths_are_links_to_follow() {
-        let text = "[a](b.md) [c](https://d.e) [f](#g) [h](i/j.rs#k) [l](crate::M) [n](o)";
-        assert_eq!(relative_links(text).collect::<Vec<_>>(), ["b.md", "i/j.rs"]);
+        let text = "[a](b.md) [c](https://d.e) [f](#g) [h](i/j.rs#k) [l](crate::M) [n](o)\n\
+            [p]: q.rs\n[r]: crate::S\n- [ ] t: u.v";
+        let links: Vec<_> = relative_links(text).collect();
+        assert_eq!(links, ["b.md", "i/j.rs", "q.rs"]);
     }
 }

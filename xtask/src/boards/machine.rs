@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context, Result};
 use wait_timeout::ChildExt;
 
-use super::Board;
+use super::{Board, features};
 use crate::{command::Step, debian, root};
 
 /// How QEMU runs the cores, and what their clock counts.
@@ -78,9 +78,11 @@ impl Image {
     pub(crate) fn build(board: &Board, drop_ipi: bool) -> Result<Self> {
         let boards = root().join("pool-spin/boards");
         let directory = boards.join(board.directory);
-        let features = [board.features, if drop_ipi { "drop-ipi" } else { "" }];
         Step::cargo(&["build", "--quiet", "--release", "--target", board.target])
-            .args(["--features", &features.join(",")])
+            .args(features(&[
+                board.features,
+                if drop_ipi { "drop-ipi" } else { "" },
+            ]))
             .directory(&directory)
             .run()?;
         let runner = runner(board, &directory.join(".cargo/config.toml"))?;

@@ -62,7 +62,8 @@ fn measure(target: &str, program: &str) -> Result<Size> {
         ""
     };
     Step::cargo(&["build", "--quiet", "--profile", "size", "--target", target])
-        .args(["--bin", program, "--features", features])
+        .args(["--bin", program])
+        .args(super::features(&[features]))
         .directory(&directory)
         .run()?;
     let path = root()
