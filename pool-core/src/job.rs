@@ -170,8 +170,8 @@ where
     /// A reference to put into a queue.
     ///
     /// # Safety
-    /// 1. `self` stays in place until the latch is set, or until the reference was taken back
-    ///    from the queue unused.
+    /// 1. `self` stays in place until the latch is set, or until the reference was taken back from
+    ///    the queue unused.
     #[inline]
     pub unsafe fn as_job_ref(&self) -> JobRef {
         // SAFETY: 1. is handed on; 2. closure and result are `Send`.

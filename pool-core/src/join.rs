@@ -17,8 +17,8 @@ impl<P: Platform> WorkerThread<P> {
     /// Runs both closures, potentially in parallel, and returns both results.
     ///
     /// `b` is queued, `a` is run, and then `b` too unless a thief has taken it. The closures are
-    /// told by whom they are run; `migrated` says for `a`, and for `b` if it stays, whether they came
-    /// from outside.
+    /// told by whom they are run; `migrated` says for `a`, and for `b` if it stays, whether they
+    /// came from outside.
     ///
     /// If the deque is full, the closures are run one after the other.
     ///
@@ -35,8 +35,8 @@ impl<P: Platform> WorkerThread<P> {
         let job_b = StackJob::<P, _, _, _>::new(b, SpinLatch::new(self));
         // SAFETY: 1. this frame is not left until the latch is set or the job was taken back.
         let job_ref = unsafe { job_b.as_job_ref() };
-        // One path of few registers: whatever is seldom needed goes on elsewhere to the end, so that
-        // this frame need not save anything for it.
+        // One path of few registers: whatever is seldom needed goes on elsewhere to the end, so
+        // that this frame need not save anything for it.
         match self.own().push_if_room(job_ref) {
             Some(pushed) if self.registry().sleep().all_are_awake() => {
                 self.join_pushed(a, &job_b, pushed, migrated)

@@ -70,8 +70,9 @@ impl<P: Platform> Latch for SpinLatch<P> {
     #[inline]
     unsafe fn set(this: *const Self) {
         // SAFETY: the latch is alive (obligation 1) until `CoreLatch::set`, and its waiter, and all
-        // that is needed after it is copied before. The registry lives on: the setter is one of its workers, or
-        // `keep_alive` holds it, which we call while the waiter cannot leave yet.
+        // that is needed after it is copied before. The registry lives on: the setter is one of its
+        // workers, or `keep_alive` holds it, which we call while the waiter cannot leave
+        // yet.
         unsafe {
             let (registry, worker) = WorkerThread::place((*this).waiter);
             let _held = (*this).cross.then(|| P::keep_alive(registry));

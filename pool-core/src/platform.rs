@@ -16,10 +16,10 @@ use crate::{
 /// The world a pool runs in: threads or cores, unwinding or not, memory or none.
 ///
 /// # Safety
-/// 1. [`current`](Self::current) returns what was last given to
-///    [`set_current`](Self::set_current) on the same thread, or null.
-/// 2. [`Slots`](Self::Slots), [`Lines`](Self::Lines) and [`Workers`](Self::Workers) always give
-///    the same slice, also after the value was moved into a [`Registry`].
+/// 1. [`current`](Self::current) returns what was last given to [`set_current`](Self::set_current)
+///    on the same thread, or null.
+/// 2. [`Slots`](Self::Slots), [`Lines`](Self::Lines) and [`Workers`](Self::Workers) always give the
+///    same slice, also after the value was moved into a [`Registry`].
 /// 3. [`keep_alive`](Self::keep_alive) keeps the registry in place until its value is dropped.
 /// 4. [`catch_unwind`](Self::catch_unwind) returns exactly when the closure ends, also if it
 ///    unwinds, or does not return at all.

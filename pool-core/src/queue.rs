@@ -39,8 +39,8 @@ impl JobQueue for IntrusiveInjector<'static, Option<JobRef>> {
     unsafe fn push(&self, mut node: NonNull<Self::Node>, job: JobRef) {
         // SAFETY: by obligation 1 nobody else uses the node.
         *unsafe { node.as_mut() }.value_mut() = Some(job);
-        // SAFETY: 1. and 2. by obligation 1, since a job begins to run only after its steal; 3. this
-        // module uses `steal_raw`.
+        // SAFETY: 1. and 2. by obligation 1, since a job begins to run only after its steal; 3.
+        // this module uses `steal_raw`.
         unsafe { self.push_raw(node) };
     }
 

@@ -29,9 +29,9 @@ use pool_core::Parker;
 /// 1. What [`Local`](Self::Local) demands of its user holds; as a rule, that a register holds null
 ///    when the core first uses a pool, and belongs to the pools from then on.
 /// 2. While a core is a worker, the code that made it one neither moves to another core nor is
-///    pre-empted by code that uses the pool, but for interrupt handlers, and other code that runs in
-///    between, which keep to what the pool allows handlers: anything else would find the worker in
-///    the middle of something.
+///    pre-empted by code that uses the pool, but for interrupt handlers, and other code that runs
+///    in between, which keep to what the pool allows handlers: anything else would find the worker
+///    in the middle of something.
 #[cfg(not(loom))]
 pub unsafe trait Machine: 'static {
     /// One pointer for each core.

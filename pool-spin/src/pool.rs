@@ -37,8 +37,8 @@ use platform::{Cores, PoolData, run};
 /// A pool of `CORES` workers, each with room for `JOBS` queued jobs (a power of two).
 ///
 /// Lives in a `static` and needs no initialiser and no allocator. A core becomes a worker by
-/// [`run_worker`](Self::run_worker), or for a while by [`run_with`](Self::run_with); others give the
-/// pool work by [`install`](Self::install). Workers may come late, leave and come back.
+/// [`run_worker`](Self::run_worker), or for a while by [`run_with`](Self::run_with); others give
+/// the pool work by [`install`](Self::install). Workers may come late, leave and come back.
 ///
 /// A `join` that finds its worker's deque full runs both its closures at once, so `JOBS` limits
 /// parallelism, never depth. It is also how many [spawned](Self::spawn) closures may wait.
@@ -164,8 +164,8 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
         self.run_worker_until(index, || false)
     }
 
-    /// As [`run_worker`](Self::run_worker), or until a condition is true: for the main loop of a core
-    /// that sleeps until there is something to do.
+    /// As [`run_worker`](Self::run_worker), or until a condition is true: for the main loop of a
+    /// core that sleeps until there is something to do.
     ///
     /// The worker looks at the condition when it comes, and each time that somebody calls
     /// [`wake_worker`](Self::wake_worker) for it.
@@ -281,8 +281,8 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
         Ok(result)
     }
 
-    /// Asks a worker to return from [`run_worker`](Self::run_worker), which it does after the job that
-    /// it is running. Before the core is switched off, for instance. One in
+    /// Asks a worker to return from [`run_worker`](Self::run_worker), which it does after the job
+    /// that it is running. Before the core is switched off, for instance. One in
     /// [`run_with`](Self::run_with) leaves when that returns anyway.
     ///
     /// It is the worker that is there now which is asked; one that comes later is not.
@@ -299,8 +299,8 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
         Ok(())
     }
 
-    /// Has a worker look at the condition of its [`run_worker_until`](Self::run_worker_until), now or
-    /// when it comes. What was written before is visible to it.
+    /// Has a worker look at the condition of its [`run_worker_until`](Self::run_worker_until), now
+    /// or when it comes. What was written before is visible to it.
     ///
     /// # Errors
     /// [`UnknownWorker`] if there are not so many.
@@ -365,7 +365,8 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     }
 
     /// Lets the workers return from [`run_worker`](Self::run_worker) when everything has been run
-    /// that was spawned or installed; until then, workers may still come. A second call does nothing.
+    /// that was spawned or installed; until then, workers may still come. A second call does
+    /// nothing.
     pub fn end(&'static self) {
         if self.registry.data().life.end() {
             self.registry.remove_reference();

@@ -41,8 +41,8 @@ pub trait Ipi: 'static {
     fn send(core: usize);
 
     /// Makes the interrupt no longer pending on the core that calls; does nothing if it is not.
-    /// Called by [`WfiIpi`](crate::WfiIpi) after each halt, and by the firmware's own handler for the
-    /// interrupt; where only a handler can do it, as on x86, by that alone.
+    /// Called by [`WfiIpi`](crate::WfiIpi) after each halt, and by the firmware's own handler for
+    /// the interrupt; where only a handler can do it, as on x86, by that alone.
     ///
     /// What this core reads from memory afterwards must be read after that: as a rule that takes a
     /// barrier behind the write to the controller. An interrupt that is sent later becomes pending

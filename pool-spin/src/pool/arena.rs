@@ -91,8 +91,8 @@ impl Slot {
         }
     }
 
-    /// Puts something into a slot that is free. The job to queue and the queue's part of it; or what
-    /// was given, if there is none.
+    /// Puts something into a slot that is free. The job to queue and the queue's part of it; or
+    /// what was given, if there is none.
     ///
     /// Looks at each slot once at most, and waits for nobody: for interrupt handlers too.
     ///

@@ -43,7 +43,8 @@ impl<const CORES: usize, const JOBS: usize> PoolData<CORES, JOBS> {
     }
 }
 
-// SAFETY: 1. `CoreLocal` promises it, and `downcast` tells the worker of another type of pool; 2. arrays give their own memory; 3. the pools are statics;
+// SAFETY: 1. `CoreLocal` promises it, and `downcast` tells the worker of another type of pool; 2.
+// arrays give their own memory; 3. the pools are statics;
 // 4. without unwinding a closure either returns or does not.
 unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Platform for Cores<M, CORES, JOBS> {
     type Parker = Counting<M::Parker>;

@@ -14,8 +14,8 @@ use super::{
 use crate::machine::Machine;
 
 /// A scope: spawns closures, which may borrow from what outlives `'scope`. From
-/// [`Worker::scope`], [`Worker::scope_in`] or [`SpinPool::in_place_scope`], which return when all of
-/// them have been run.
+/// [`Worker::scope`], [`Worker::scope_in`] or [`SpinPool::in_place_scope`], which return when all
+/// of them have been run.
 ///
 /// # Examples
 /// ```

@@ -65,8 +65,8 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Task<M, CORES, JOBS> {
 impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS> {
     /// Spawns a task, from any core and from interrupt handlers.
     ///
-    /// It may be spawned again as soon as it has begun to run: so nothing that was made ready for it
-    /// before is overlooked.
+    /// It may be spawned again as soon as it has begun to run: so nothing that was made ready for
+    /// it before is overlooked.
     ///
     /// # Errors
     /// [`SpawnErrorReason::AlreadySpawned`] if it has been spawned and has not begun, here or in

@@ -31,8 +31,8 @@ unsafe impl CoreLocal for HostCore {
 
 struct Host;
 
-// SAFETY: 1. a thread-local variable is null at first; 2. threads are neither moved nor pre-empted by
-// what uses the pool.
+// SAFETY: 1. a thread-local variable is null at first; 2. threads are neither moved nor pre-empted
+// by what uses the pool.
 unsafe impl Machine for Host {
     type Local = HostCore;
     type Parker = Spin<Yielding>;

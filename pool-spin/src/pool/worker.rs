@@ -89,8 +89,8 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOB
     }
 
     /// Has an operation run when every [delay](super::SpinPool::delay) that is under way now has
-    /// ended: to free what was taken out of others' reach, for instance. This worker runs it when it
-    /// next searches for work; if it leaves before, another one does.
+    /// ended: to free what was taken out of others' reach, for instance. This worker runs it when
+    /// it next searches for work; if it leaves before, another one does.
     ///
     /// A worker that sleeps runs nothing: if a delay lasts until then, the operation is run when
     /// something else has woken the worker.

@@ -8,8 +8,8 @@ use crate::primitive::{AtomicPtr, Ordering};
 /// Cores that know their number: `MPIDR`, `mhartid`, a CPU identity register, an APIC ID.
 ///
 /// # Safety
-/// 1. [`number`](Self::number) is always the same on one core, never the same on two, and below
-///    the length of [`pointers`](Self::pointers).
+/// 1. [`number`](Self::number) is always the same on one core, never the same on two, and below the
+///    length of [`pointers`](Self::pointers).
 /// 2. `pointers` is always the same slice.
 pub unsafe trait CoreNumber: 'static {
     /// The number of the core that calls.

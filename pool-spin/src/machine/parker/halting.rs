@@ -39,8 +39,9 @@ impl State {
 
     /// Takes the token, and what whoever gave it last wrote before.
     pub(super) fn take(&self) {
-        // Ordering: Acquire pairs with `give`. An exchange, not a store: a second giver may have come
-        // meanwhile, and its token goes with the first, so what it wrote must be received too.
+        // Ordering: Acquire pairs with `give`. An exchange, not a store: a second giver may have
+        // come meanwhile, and its token goes with the first, so what it wrote must be
+        // received too.
         self.0.swap(EMPTY, Ordering::Acquire);
     }
 

@@ -19,10 +19,10 @@ use crate::machine::{Interrupts, Ipi};
 /// # Liveness
 /// As for [`WfiIpi`](super::WfiIpi), the token and the announcement of the halt are one word, so
 /// who unparks interrupts a worker that has announced its halt. Between the announcement and the
-/// halt interrupts are masked, so the interrupt waits; enabling them and halting is one step for the
-/// processor (the instruction behind `sti` is executed before any interrupt), so it ends the halt.
-/// The handler need not do anything for the parker: after every halt, with interrupts masked again,
-/// the worker looks for the token.
+/// halt interrupts are masked, so the interrupt waits; enabling them and halting is one step for
+/// the processor (the instruction behind `sti` is executed before any interrupt), so it ends the
+/// halt. The handler need not do anything for the parker: after every halt, with interrupts masked
+/// again, the worker looks for the token.
 pub struct HltIpi<I> {
     state: State,
     ipi: PhantomData<fn() -> I>,

@@ -20,8 +20,8 @@ use crate::{
 /// The token is stored, completed by a barrier, and then every core's event register is set. A
 /// worker that has looked before that store and not yet executed `WFE` finds its register set, and
 /// `WFE` returns at once: the register is what makes looking and waiting one step. What else sets
-/// or clears the register, an interrupt or another lock's `WFE`, costs one more look, not a wake-up:
-/// each `WFE` is followed by a look at the token.
+/// or clears the register, an interrupt or another lock's `WFE`, costs one more look, not a
+/// wake-up: each `WFE` is followed by a look at the token.
 pub struct Wfe<E> {
     token: AtomicBool,
     events: PhantomData<fn() -> E>,

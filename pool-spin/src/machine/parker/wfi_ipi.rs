@@ -30,9 +30,9 @@ use crate::machine::{Interrupts, Ipi};
 ///   pending, since it is masked, and ends the halt that has begun or is about to.
 ///
 /// After each halt the worker clears the interrupt first and looks for the token then: a token that
-/// comes after the look brings an interrupt that comes after the clearing. From the look to the next
-/// halt interrupts stay masked: no handler clears that interrupt, and none that runs on this core
-/// gives a token between the two.
+/// comes after the look brings an interrupt that comes after the clearing. From the look to the
+/// next halt interrupts stay masked: no handler clears that interrupt, and none that runs on this
+/// core gives a token between the two.
 pub struct WfiIpi<I> {
     state: State,
     ipi: PhantomData<fn() -> I>,

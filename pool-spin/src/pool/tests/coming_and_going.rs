@@ -154,7 +154,8 @@ fn jobs_that_were_left_are_run() {
     assert_eq!(RUNS.load(SeqCst), 2);
 }
 
-/// Whoever waits for an installed closure is not forgotten when the pool ends before a worker comes.
+/// Whoever waits for an installed closure is not forgotten when the pool ends before a worker
+/// comes.
 #[test]
 fn an_end_waits_for_what_was_installed() {
     static POOL: SpinPool<Host, 1, 64> = SpinPool::new();

@@ -1,5 +1,5 @@
-//! The parkers that halt, on cores made of threads: an interrupt is pending until it is cleared, and
-//! a halt ends when one is.
+//! The parkers that halt, on cores made of threads: an interrupt is pending until it is cleared,
+//! and a halt ends when one is.
 
 use core::cell::Cell;
 use std::{
