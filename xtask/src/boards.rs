@@ -30,97 +30,71 @@ pub(crate) struct Board {
     has_modes: bool,
 }
 
+const AARCH64: Board = Board {
+    name: "aarch64-virt",
+    directory: "aarch64-virt",
+    target: "aarch64-unknown-none",
+    features: "",
+    package: "qemu-system-arm",
+    halts: true,
+    cores: 4,
+    has_modes: true,
+};
+
+const RISCV64: Board = Board {
+    name: "riscv64-virt",
+    directory: "riscv-virt",
+    target: "riscv64gc-unknown-none-elf",
+    package: "qemu-system-misc",
+    ..AARCH64
+};
+
 const BOARDS: &[Board] = &[
-    Board {
-        name: "aarch64-virt",
-        directory: "aarch64-virt",
-        target: "aarch64-unknown-none",
-        features: "",
-        package: "qemu-system-arm",
-        halts: true,
-        cores: 4,
-        has_modes: true,
-    },
+    AARCH64,
     Board {
         name: "aarch64-virt-wfe",
-        directory: "aarch64-virt",
-        target: "aarch64-unknown-none",
         features: "wfe",
-        package: "qemu-system-arm",
         // QEMU takes WFE for a hint and goes on.
         halts: false,
-        cores: 4,
-        has_modes: true,
+        ..AARCH64
     },
     Board {
         name: "aarch64-kernel",
         directory: "aarch64-kernel",
-        target: "aarch64-unknown-none",
-        features: "",
-        package: "qemu-system-arm",
-        halts: true,
-        cores: 4,
         has_modes: false,
+        ..AARCH64
     },
-    Board {
-        name: "riscv64-virt",
-        directory: "riscv-virt",
-        target: "riscv64gc-unknown-none-elf",
-        features: "",
-        package: "qemu-system-misc",
-        halts: true,
-        cores: 4,
-        has_modes: true,
-    },
+    RISCV64,
     Board {
         name: "riscv32-virt",
-        directory: "riscv-virt",
         target: "riscv32imac-unknown-none-elf",
-        features: "",
-        package: "qemu-system-misc",
-        halts: true,
-        cores: 4,
-        has_modes: true,
+        ..RISCV64
     },
     Board {
         name: "riscv64-sbi",
         directory: "riscv64-sbi",
-        target: "riscv64gc-unknown-none-elf",
-        features: "",
-        package: "qemu-system-misc",
-        halts: true,
-        cores: 4,
-        has_modes: true,
+        ..RISCV64
     },
     Board {
         name: "mps2-an521",
         directory: "mps2-an521",
         target: "thumbv8m.main-none-eabihf",
-        features: "",
-        package: "qemu-system-arm",
-        halts: true,
         cores: 2,
-        has_modes: true,
+        ..AARCH64
     },
     Board {
         name: "microbit",
         directory: "microbit",
         target: "thumbv6m-none-eabi",
-        features: "",
-        package: "qemu-system-arm",
-        halts: true,
         cores: 1,
-        has_modes: true,
+        ..AARCH64
     },
     Board {
         name: "x86_64-pvh",
         directory: "x86_64-pvh",
         target: "x86_64-unknown-none",
-        features: "",
         package: "qemu-system-x86",
-        halts: true,
-        cores: 4,
-        has_modes: true,
+        ..AARCH64
     },
 ];
 

@@ -5,7 +5,6 @@ use core::time::Duration;
 use aarch64_cpu::registers::{TPIDR_EL1, Writeable};
 use pool_spin::{Machine, TpidrEl1};
 use program::{Board, Mode};
-use semihosting::experimental::env;
 
 use crate::timer;
 
@@ -27,17 +26,11 @@ impl Board for Virt {
     const NAME: &'static str = "aarch64-virt";
 
     fn print(text: &str) {
-        semihosting::print!("{text}");
+        semihosted::print(text);
     }
 
     fn mode() -> Mode {
-        let arguments = env::args::<256>().expect("arguments of 256 bytes at most");
-        // The first one is the program's name.
-        let mode = arguments
-            .into_iter()
-            .nth(1)
-            .map_or("", |argument| argument.expect("UTF-8"));
-        Mode::parse(mode).unwrap_or_else(|mode| panic!("unknown mode {mode}"))
+        semihosted::mode()
     }
 
     fn now() -> Duration {
@@ -49,7 +42,7 @@ impl Board for Virt {
     }
 
     fn exit(passed: bool) -> ! {
-        semihosting::process::exit(if passed { 0 } else { 1 })
+        semihosted::exit(passed)
     }
 }
 

@@ -19,7 +19,7 @@ use core::panic::PanicInfo;
 
 use aarch64_rt::entry;
 
-use program::{Board, Pool};
+use program::Pool;
 
 use board::Virt;
 use cores::CORES;
@@ -51,6 +51,5 @@ fn interrupt() {
 
 #[panic_handler]
 fn panic(info: &PanicInfo) -> ! {
-    semihosting::println!("{info}");
-    Virt::exit(false)
+    semihosted::panic(info)
 }

@@ -4,7 +4,6 @@ use core::time::Duration;
 
 use pool_spin::{CoreNumber, CorePointer, Machine, Numbered, WfiIpi};
 use program::{Board, Lossy, Mode};
-use semihosting::experimental::env;
 
 use crate::{CORES, ipi::OwnInterrupt, timer};
 
@@ -22,14 +21,11 @@ impl Board for Microbit {
     const NAME: &'static str = "microbit";
 
     fn print(text: &str) {
-        semihosting::print!("{text}");
+        semihosted::print(text);
     }
 
     fn mode() -> Mode {
-        // The first argument is the program's name, or the path that QEMU loaded it from.
-        let arguments = env::args::<512>().expect("the arguments fit");
-        let mode = (&arguments).nth(1).unwrap_or(Ok("")).expect("is UTF-8");
-        Mode::parse(mode).unwrap_or_else(|mode| panic!("there is no mode {mode:?}"))
+        semihosted::mode()
     }
 
     fn now() -> Duration {
@@ -41,7 +37,7 @@ impl Board for Microbit {
     }
 
     fn exit(passed: bool) -> ! {
-        semihosting::process::exit(i32::from(!passed))
+        semihosted::exit(passed)
     }
 }
 

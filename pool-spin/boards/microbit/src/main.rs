@@ -10,7 +10,6 @@ mod timer;
 use core::panic::PanicInfo;
 
 use cortex_m_rt::entry;
-use program::Board as _;
 use program::Pool;
 
 use crate::board::Microbit;
@@ -29,6 +28,5 @@ fn main() -> ! {
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
-    semihosting::println!("{info}");
-    Microbit::exit(false)
+    semihosted::panic(info)
 }

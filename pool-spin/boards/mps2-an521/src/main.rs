@@ -13,7 +13,6 @@ mod timer;
 use core::panic::PanicInfo;
 
 use cortex_m_rt::entry;
-use program::Board as _;
 use program::Pool;
 
 use crate::board::Mps2An521;
@@ -43,6 +42,5 @@ fn second_main() -> ! {
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
-    semihosting::println!("{info}");
-    Mps2An521::exit(false)
+    semihosted::panic(info)
 }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use pool_spin::{Machine, Mscratch, WfiIpi};
 use program::{Board, Lossy, Mode};
 
-use crate::{console, ipi::SoftwareInterrupt, timer};
+use crate::{ipi::SoftwareInterrupt, timer};
 
 /// QEMU's machine `virt`.
 #[derive(Debug)]
@@ -26,11 +26,11 @@ impl Board for Virt {
     };
 
     fn print(text: &str) {
-        console::print(text);
+        semihosted::print(text);
     }
 
     fn mode() -> Mode {
-        console::mode()
+        semihosted::mode()
     }
 
     fn now() -> Duration {
@@ -42,6 +42,6 @@ impl Board for Virt {
     }
 
     fn exit(passed: bool) -> ! {
-        semihosting::process::exit(if passed { 0 } else { 1 })
+        semihosted::exit(passed)
     }
 }

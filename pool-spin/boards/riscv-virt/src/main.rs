@@ -5,7 +5,6 @@
 
 mod board;
 mod clint;
-mod console;
 mod harts;
 mod interrupts;
 mod ipi;

@@ -1,30 +1,13 @@
 //! What happens to a panic, and to an exception.
 
-use core::{
-    fmt::Write as _,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use core::panic::PanicInfo;
 
-use program::Board as _;
 use riscv::register::{mcause, mepc};
 use riscv_rt::TrapFrame;
 
-use crate::{board::Virt, console::Console};
-
-/// Shows the first panic and ends the machine. Harts that panic meanwhile, or because showing
-/// fails, halt.
 #[panic_handler]
-fn panic(info: &core::panic::PanicInfo) -> ! {
-    static PANICKED: AtomicBool = AtomicBool::new(false);
-
-    // Ordering: Relaxed, it only picks one hart; nothing is handed over.
-    if !PANICKED.swap(true, Ordering::Relaxed) {
-        let _ = writeln!(Console, "{info}");
-        Virt::exit(false);
-    }
-    loop {
-        riscv::asm::wfi();
-    }
+fn panic(info: &PanicInfo<'_>) -> ! {
+    semihosted::panic(info)
 }
 
 /// A fault is a panic, rather than the silent loop that `riscv-rt` has for it.

@@ -5,7 +5,7 @@ use core::time::Duration;
 use pool_spin::{Machine, Sscratch, WfiIpi};
 use program::{Board, Lossy, Mode};
 
-use crate::{console, ipi::SoftwareInterrupt, timer};
+use crate::{ipi::SoftwareInterrupt, timer};
 
 /// A RISC-V machine whose firmware has the SBI.
 #[derive(Debug)]
@@ -22,11 +22,11 @@ impl Board for Sbi {
     const NAME: &'static str = "riscv64-sbi";
 
     fn print(text: &str) {
-        console::print(text);
+        semihosted::print(text);
     }
 
     fn mode() -> Mode {
-        console::mode()
+        semihosted::mode()
     }
 
     fn now() -> Duration {
@@ -38,6 +38,6 @@ impl Board for Sbi {
     }
 
     fn exit(passed: bool) -> ! {
-        semihosting::process::exit(if passed { 0 } else { 1 })
+        semihosted::exit(passed)
     }
 }

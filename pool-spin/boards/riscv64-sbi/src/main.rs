@@ -5,7 +5,6 @@
 #![no_main]
 
 mod board;
-mod console;
 mod harts;
 mod interrupts;
 mod ipi;

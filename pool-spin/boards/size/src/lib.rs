@@ -5,7 +5,7 @@ use core::panic::PanicInfo;
 
 #[cfg(feature = "critical-section")]
 use cortex_m as _;
-use pool_spin::{CoreNumber, CorePointer, Machine, Numbered, Spin};
+use pool_spin::{CoreNumber, CorePointer, Machine, Numbered, Spin, SpinPool, Worker};
 
 /// The machine.
 #[derive(Debug)]
@@ -27,6 +27,18 @@ unsafe impl CoreNumber for OneCore {
         static POINTERS: [CorePointer; 1] = [CorePointer::new()];
         &POINTERS
     }
+}
+
+/// The pool that is measured.
+pub type Pool = SpinPool<OneCore, 2, 16>;
+
+/// Joins at every level.
+pub fn fib(worker: Worker<'_, OneCore, 2, 16>, n: u32) -> u32 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = worker.join(|worker| fib(worker, n - 1), |worker| fib(worker, n - 2));
+    a + b
 }
 
 #[panic_handler]

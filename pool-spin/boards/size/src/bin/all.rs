@@ -4,21 +4,13 @@
 
 use core::hint::black_box;
 
-use pool_spin::{SpinPool, Task, Worker};
-use size::OneCore;
+use pool_spin::Task;
+use size::{OneCore, Pool, fib};
 
-static POOL: SpinPool<OneCore, 2, 16> = SpinPool::new();
+static POOL: Pool = Pool::new();
 static TASK: Task<OneCore, 2, 16> = Task::new(|worker| {
     black_box(worker.index());
 });
-
-fn fib(worker: Worker<'_, OneCore, 2, 16>, n: u32) -> u32 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = worker.join(|worker| fib(worker, n - 1), |worker| fib(worker, n - 2));
-    a + b
-}
 
 /// Where the linker begins.
 #[unsafe(no_mangle)]

@@ -4,18 +4,9 @@
 
 use core::hint::black_box;
 
-use pool_spin::{SpinPool, Worker};
-use size::OneCore;
+use size::{Pool, fib};
 
-static POOL: SpinPool<OneCore, 2, 16> = SpinPool::new();
-
-fn fib(worker: Worker<'_, OneCore, 2, 16>, n: u32) -> u32 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = worker.join(|worker| fib(worker, n - 1), |worker| fib(worker, n - 2));
-    a + b
-}
+static POOL: Pool = Pool::new();
 
 /// Where the linker begins.
 #[unsafe(no_mangle)]
