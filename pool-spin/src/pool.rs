@@ -13,6 +13,7 @@ mod broadcast;
 mod counting;
 mod error;
 mod gate;
+mod install;
 mod life;
 mod platform;
 mod scope;
@@ -309,49 +310,6 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
         Ok(())
     }
 
-    /// Runs a closure on one of the workers and waits for it, spinning: the way in for cores that
-    /// are no workers. On a worker, the closure is run at once.
-    ///
-    /// Waits as long as no core is a worker.
-    ///
-    /// # Panics
-    /// If the pool has ended; [`try_install`](Self::try_install) does not.
-    pub fn install<R: Send>(
-        &'static self,
-        closure: impl FnOnce(Worker<'_, M, CORES, JOBS>) -> R + Send,
-    ) -> R {
-        let _reference = self.hold();
-        self.registry.in_worker(|worker, _| closure(Worker(worker)))
-    }
-
-    /// As [`install`](Self::install), and hands the closure back if the pool has ended.
-    ///
-    /// # Errors
-    /// [`SpawnError`] with [`SpawnErrorReason::Ended`].
-    pub fn try_install<F, R>(&'static self, closure: F) -> Result<R, SpawnError<F>>
-    where
-        F: FnOnce(Worker<'_, M, CORES, JOBS>) -> R + Send,
-        R: Send,
-    {
-        let Some(_reference) = self.try_hold() else {
-            let reason = SpawnErrorReason::Ended;
-            return Err(SpawnError { closure, reason });
-        };
-        Ok(self.registry.in_worker(|worker, _| closure(Worker(worker))))
-    }
-
-    /// Keeps the pool from ending.
-    ///
-    /// # Panics
-    /// If it has ended.
-    pub(crate) fn hold(&'static self) -> Held<M, CORES, JOBS> {
-        self.try_hold().expect("the pool has ended")
-    }
-
-    fn try_hold(&'static self) -> Option<Held<M, CORES, JOBS>> {
-        self.registry.try_add_reference().then(|| Held(self))
-    }
-
     /// Calls a closure with the worker that this core is, if it is one of this pool.
     pub fn with_current_worker<R>(
         &'static self,
@@ -393,27 +351,6 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     pub fn delay(&'static self) -> impl progress::Guard + use<M, CORES, JOBS> {
         self.registry.progress().delay()
     }
-
-    /// What a worker has done so far.
-    ///
-    /// # Errors
-    /// [`UnknownWorker`] if there are not so many.
-    pub fn statistics(&self, index: usize) -> Result<Statistics, UnknownWorker> {
-        let worker = self.registry.worker(index)?.get();
-        let [jobs, steals] = &*self.registry.data().counters[worker];
-        let parker = self.registry.sleep().slots()[worker].parker();
-        Ok(Statistics {
-            jobs: jobs.get(),
-            steals: steals.get(),
-            sleeps: parker.sleeps(),
-            wake_ups: parker.wake_ups(),
-        })
-    }
-
-    /// How many workers sleep just now; old when it arrives.
-    pub fn num_sleeping(&self) -> usize {
-        self.registry.sleep().counters().sleeping()
-    }
 }
 
 impl<M: Machine, const CORES: usize, const JOBS: usize> Default for SpinPool<M, CORES, JOBS> {
@@ -427,16 +364,5 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> fmt::Debug for SpinPool<
         f.debug_struct("SpinPool")
             .field("registry", &self.registry)
             .finish()
-    }
-}
-
-/// One of a pool's references.
-pub(crate) struct Held<M: Machine, const CORES: usize, const JOBS: usize>(
-    &'static SpinPool<M, CORES, JOBS>,
-);
-
-impl<M: Machine, const CORES: usize, const JOBS: usize> Drop for Held<M, CORES, JOBS> {
-    fn drop(&mut self) {
-        self.0.registry.remove_reference();
     }
 }

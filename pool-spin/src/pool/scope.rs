@@ -13,6 +13,9 @@ use super::{
 };
 use crate::machine::Machine;
 
+/// How many closures a scope without an arena of its own has room for.
+const SCOPE_SLOTS: usize = 16;
+
 /// A scope: spawns closures, which may borrow from what outlives `'scope`. From
 /// [`Worker::scope`], [`Worker::scope_in`] or [`SpinPool::in_place_scope`], which return when all
 /// of them have been run.
@@ -85,9 +88,30 @@ impl<'scope, M: Machine, const CORES: usize, const JOBS: usize> Scope<'scope, M,
     }
 }
 
+impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOBS> {
+    /// Runs a closure that may spawn others, which may borrow from outside, and waits for all of
+    /// them. Has room for 16 that have not begun, in this frame.
+    ///
+    /// # Examples
+    /// See [`Scope`].
+    pub fn scope<'scope, R>(self, body: impl FnOnce(&Scope<'scope, M, CORES, JOBS>) -> R) -> R {
+        self.scope_in(&Arena::<SCOPE_SLOTS>::new(), body)
+    }
+
+    /// As [`scope`](Self::scope), with an arena of any size for what is spawned. It may be shared
+    /// with other scopes.
+    pub fn scope_in<'scope, const SLOTS: usize, R>(
+        self,
+        arena: &Arena<SLOTS>,
+        body: impl FnOnce(&Scope<'scope, M, CORES, JOBS>) -> R,
+    ) -> R {
+        in_scope(self.0.registry(), Some(self.0), arena.slots(), body)
+    }
+}
+
 /// Runs a body that may spawn, and waits for what it spawned. `owner` is the worker that this core
 /// is, if any.
-pub(crate) fn in_scope<'scope, M: Machine, const CORES: usize, const JOBS: usize, R>(
+fn in_scope<'scope, M: Machine, const CORES: usize, const JOBS: usize, R>(
     registry: &Registry<Cores<M, CORES, JOBS>>,
     owner: Option<&WorkerThread<Cores<M, CORES, JOBS>>>,
     slots: &[Slot],

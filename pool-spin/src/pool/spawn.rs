@@ -50,42 +50,39 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     }
 }
 
-/// Spawns a closure from a job: it is run at once if there is no room.
-pub(crate) fn by_worker<M, const CORES: usize, const JOBS: usize, F>(
-    worker: Worker<'_, M, CORES, JOBS>,
-    closure: F,
-) where
-    M: Machine,
-    F: FnOnce(Worker<'_, M, CORES, JOBS>) + Send + 'static,
-{
-    if let Err(error) = try_by_worker(worker, closure) {
-        run(|| (error.closure)(worker));
-    }
-}
-
-/// Spawns a closure from a job, if there is room.
-pub(crate) fn try_by_worker<M, const CORES: usize, const JOBS: usize, F>(
-    worker: Worker<'_, M, CORES, JOBS>,
-    closure: F,
-) -> Result<(), SpawnError<F>>
-where
-    M: Machine,
-    F: FnOnce(Worker<'_, M, CORES, JOBS>) + Send + 'static,
-{
-    let registry = worker.0.registry();
-    registry.add_reference();
-    let spawned = Alone::<M, CORES, JOBS, F> { registry, closure };
-    // SAFETY: 1. the arena is the pool's, and pools are statics; 2. the closure is `'static`.
-    match unsafe { Slot::put(registry.data().arena.slots(), spawned) } {
-        Ok((node, job)) => {
-            // SAFETY: 1. as above, and this is the only use.
-            unsafe { queue(registry, node, job) };
-            Ok(())
+impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOBS> {
+    /// Spawns a closure that nobody waits for: onto this worker's own deque. If the pool has no
+    /// room for it, it is run at once, within this call: one that spawns itself needs
+    /// [`try_spawn`](Self::try_spawn).
+    pub fn spawn(self, closure: impl FnOnce(Worker<'_, M, CORES, JOBS>) + Send + 'static) {
+        if let Err(error) = self.try_spawn(closure) {
+            run(|| (error.closure)(self));
         }
-        Err(Alone { closure, .. }) => {
-            registry.remove_reference();
-            let reason = SpawnErrorReason::Full;
-            Err(SpawnError { closure, reason })
+    }
+
+    /// As [`spawn`](Self::spawn), and hands the closure back if there is no room for it.
+    ///
+    /// # Errors
+    /// [`SpawnError`] with [`SpawnErrorReason::Full`].
+    pub fn try_spawn<F>(self, closure: F) -> Result<(), SpawnError<F>>
+    where
+        F: FnOnce(Worker<'_, M, CORES, JOBS>) + Send + 'static,
+    {
+        let registry = self.0.registry();
+        registry.add_reference();
+        let spawned = Alone::<M, CORES, JOBS, F> { registry, closure };
+        // SAFETY: 1. the arena is the pool's, and pools are statics; 2. the closure is `'static`.
+        match unsafe { Slot::put(registry.data().arena.slots(), spawned) } {
+            Ok((node, job)) => {
+                // SAFETY: 1. as above, and this is the only use.
+                unsafe { queue(registry, node, job) };
+                Ok(())
+            }
+            Err(Alone { closure, .. }) => {
+                registry.remove_reference();
+                let reason = SpawnErrorReason::Full;
+                Err(SpawnError { closure, reason })
+            }
         }
     }
 }

@@ -1,6 +1,12 @@
 //! What a worker has done so far.
 
-use crate::primitive::{AtomicUsize, Ordering};
+use pool_core::UnknownWorker;
+
+use super::SpinPool;
+use crate::{
+    machine::Machine,
+    primitive::{AtomicUsize, Ordering},
+};
 
 /// What one worker has done since the program began. From
 /// [`SpinPool::statistics`](crate::SpinPool::statistics).
@@ -17,6 +23,29 @@ pub struct Statistics {
     pub sleeps: usize,
     /// How often others unparked it.
     pub wake_ups: usize,
+}
+
+impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS> {
+    /// What a worker has done so far.
+    ///
+    /// # Errors
+    /// [`UnknownWorker`] if there are not so many.
+    pub fn statistics(&self, index: usize) -> Result<Statistics, UnknownWorker> {
+        let worker = self.registry().worker(index)?.get();
+        let [jobs, steals] = &*self.registry().data().counters[worker];
+        let parker = self.registry().sleep().slots()[worker].parker();
+        Ok(Statistics {
+            jobs: jobs.get(),
+            steals: steals.get(),
+            sleeps: parker.sleeps(),
+            wake_ups: parker.wake_ups(),
+        })
+    }
+
+    /// How many workers sleep just now; old when it arrives.
+    pub fn num_sleeping(&self) -> usize {
+        self.registry().sleep().counters().sleeping()
+    }
 }
 
 /// A number that one core counts up and others read.

@@ -4,17 +4,8 @@ use core::fmt;
 
 use pool_core::{WorkerThread, progress::IntoOperation};
 
-use super::{
-    arena::Arena,
-    error::SpawnError,
-    platform::Cores,
-    scope::{Scope, in_scope},
-    spawn,
-};
+use super::platform::Cores;
 use crate::machine::Machine;
-
-/// How many closures a scope without an arena of its own has room for.
-const SCOPE_SLOTS: usize = 16;
 
 /// The worker that a closure runs on.
 pub struct Worker<'w, M: Machine, const CORES: usize, const JOBS: usize>(
@@ -43,43 +34,6 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOB
             |by| b(Worker(by.worker())),
             false,
         )
-    }
-
-    /// Runs a closure that may spawn others, which may borrow from outside, and waits for all of
-    /// them. Has room for 16 that have not begun, in this frame.
-    ///
-    /// # Examples
-    /// See [`Scope`].
-    pub fn scope<'scope, R>(self, body: impl FnOnce(&Scope<'scope, M, CORES, JOBS>) -> R) -> R {
-        self.scope_in(&Arena::<SCOPE_SLOTS>::new(), body)
-    }
-
-    /// As [`scope`](Self::scope), with an arena of any size for what is spawned. It may be shared
-    /// with other scopes.
-    pub fn scope_in<'scope, const SLOTS: usize, R>(
-        self,
-        arena: &Arena<SLOTS>,
-        body: impl FnOnce(&Scope<'scope, M, CORES, JOBS>) -> R,
-    ) -> R {
-        in_scope(self.0.registry(), Some(self.0), arena.slots(), body)
-    }
-
-    /// Spawns a closure that nobody waits for: onto this worker's own deque. If the pool has no
-    /// room for it, it is run at once, within this call: one that spawns itself needs
-    /// [`try_spawn`](Self::try_spawn).
-    pub fn spawn(self, closure: impl FnOnce(Worker<'_, M, CORES, JOBS>) + Send + 'static) {
-        spawn::by_worker(self, closure);
-    }
-
-    /// As [`spawn`](Self::spawn), and hands the closure back if there is no room for it.
-    ///
-    /// # Errors
-    /// [`SpawnError`] with [`SpawnErrorReason::Full`](super::SpawnErrorReason::Full).
-    pub fn try_spawn<F>(self, closure: F) -> Result<(), SpawnError<F>>
-    where
-        F: FnOnce(Worker<'_, M, CORES, JOBS>) + Send + 'static,
-    {
-        spawn::try_by_worker(self, closure)
     }
 
     /// Runs one job from anywhere in the pool, if there is one. For a job that has to wait for

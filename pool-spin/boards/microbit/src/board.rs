@@ -44,8 +44,7 @@ impl Board for Microbit {
 /// The core.
 pub struct OneCore;
 
-// SAFETY: 1. There is one core. 2. There is one static. 3. The timer's handler does what the
-// program's `timer_interrupt` does, and the other one touches no pool.
+// SAFETY: 1. There is one core. 2. There is one static.
 unsafe impl CoreNumber for OneCore {
     fn number() -> usize {
         0

@@ -3,10 +3,10 @@
 use core::time::Duration;
 
 use cortex_m::peripheral::{ICB, NVIC};
-use pool_spin::{CoreNumber, CorePointer, Machine, Numbered, WfiIpi};
+use pool_spin::{Machine, Numbered, WfiIpi};
 use program::{Board, Lossy, Mode};
 
-use crate::{CORES, clock, interrupts::Interrupt, ipi::Mhu, registers::Device, timer};
+use crate::{clock, cores::Cores, interrupts::Interrupt, ipi::Mhu, timer};
 
 /// An Arm MPS2+ board with FPGA image AN521.
 pub struct Mps2An521;
@@ -39,25 +39,6 @@ impl Board for Mps2An521 {
 
     fn exit(passed: bool) -> ! {
         semihosted::exit(passed)
-    }
-}
-
-/// The cores, which find their number in a register of their own.
-pub struct Cores;
-
-// SAFETY: 1. Each core has its own identity register at this address, which nothing writes: 0 for
-// the core that boots and 1 for the other. 2. There is one static. 3. The timer's handler does what
-// the program's `timer_interrupt` does, and the other one touches no pool.
-unsafe impl CoreNumber for Cores {
-    fn number() -> usize {
-        // SAFETY: 1. the core's identity registers are there, and only read.
-        const CPU_IDENTITY: Device = unsafe { Device::at(0x5001_F000) };
-        CPU_IDENTITY.register(0).read() as usize
-    }
-
-    fn pointers() -> &'static [CorePointer] {
-        static POINTERS: [CorePointer; CORES] = [const { CorePointer::new() }; CORES];
-        &POINTERS
     }
 }
 

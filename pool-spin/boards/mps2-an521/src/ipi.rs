@@ -4,7 +4,7 @@ use cortex_m::{asm::dsb, peripheral::NVIC};
 use pool_spin::{CoreNumber as _, Ipi, arch::CortexM};
 
 use crate::{
-    board::Cores,
+    cores::Cores,
     interrupts::Interrupt,
     registers::{Device, Register},
 };

@@ -4,6 +4,7 @@
 
 mod board;
 mod clock;
+mod cores;
 mod interrupts;
 mod ipi;
 mod registers;

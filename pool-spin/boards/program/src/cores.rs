@@ -1,14 +1,13 @@
 //! What each core does from its first moment in the program to the last.
 
-use core::{hint::spin_loop, time::Duration};
+use core::time::Duration;
 
 use pool_spin::{CoreParker, Left, Parker};
-use portable_atomic::{AtomicUsize, Ordering};
 
-use crate::{Pool, board::Board, console::Console, mode::Mode, tests, timer::sleep_until_timer};
-
-/// How often the pool has been restarted.
-static RESTARTS: AtomicUsize = AtomicUsize::new(0);
+use crate::{
+    Pool, board::Board, console::Console, mode::Mode, restart::Generation, tests,
+    timer::sleep_until_timer,
+};
 
 /// How many trees are timed.
 const TREES: usize = 20;
@@ -41,27 +40,12 @@ pub fn other_core<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, w
         sleep_for_ever::<B>();
     }
     loop {
-        // Ordering: Acquire pairs with `restart`.
-        let restarts = RESTARTS.load(Ordering::Acquire);
+        let generation = Generation::current();
         match pool.run_worker(worker) {
-            Ok(Left::Ended) => {
-                while RESTARTS.load(Ordering::Acquire) == restarts {
-                    spin_loop();
-                }
-            }
+            Ok(Left::Ended) => generation.wait_for_next(),
             left => assert_eq!(left, Ok(Left::Released)),
         }
     }
-}
-
-/// Ends the pool, waits until all workers have left, and lets it begin again.
-pub(crate) fn restart<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
-    pool.end();
-    while pool.restart().is_err() {
-        spin_loop();
-    }
-    // Ordering: Release pairs with `other_core`: whoever sees it finds the pool restarted.
-    RESTARTS.fetch_add(1, Ordering::Release);
 }
 
 /// A core that has no part in this.

@@ -10,6 +10,7 @@ mod console;
 mod cores;
 mod lossy;
 mod mode;
+mod restart;
 mod tests;
 mod timer;
 

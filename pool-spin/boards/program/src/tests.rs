@@ -9,7 +9,7 @@ use crate::{
     JOBS, Pool, Worker,
     board::Board,
     console::Console,
-    cores::restart,
+    restart::restart,
     timer::{sleep_until_timer, while_interrupted},
 };
 

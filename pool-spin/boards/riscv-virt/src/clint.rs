@@ -5,7 +5,7 @@
 
 use core::ptr;
 
-use crate::harts::HARTS;
+use crate::HARTS;
 
 /// The clock's frequency.
 pub const MTIME_HZ: u64 = 10_000_000;

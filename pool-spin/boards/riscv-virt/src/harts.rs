@@ -4,10 +4,7 @@ use core::arch::global_asm;
 
 use pool_spin::Ipi as _;
 
-use crate::ipi::SoftwareInterrupt;
-
-/// How many harts there are, numbered from 0. `memory.x` has stacks for as many.
-pub const HARTS: usize = 4;
+use crate::{HARTS, ipi::SoftwareInterrupt};
 
 // All harts come out of reset at once, and run this before any Rust: `riscv-rt` calls it on each
 // with its number in a0, and lets the one that returns 1 initialise memory. The others must not

@@ -13,7 +13,10 @@ mod timer;
 
 use program::Pool;
 
-use crate::{board::Virt, harts::HARTS};
+use crate::board::Virt;
+
+/// How many harts there are, numbered from 0. `memory.x` has stacks for as many.
+const HARTS: usize = 4;
 
 static POOL: Pool<Virt, HARTS> = Pool::new();
 

@@ -13,10 +13,11 @@ use x86_64::{
     structures::idt::InterruptDescriptorTable,
 };
 
-use crate::{ipi::ApicIpi, local_apic};
+use crate::{
+    ipi::{ApicIpi, VECTOR as IPI},
+    local_apic,
+};
 
-/// The vector of interrupts from core to core. Vectors below 32 belong to the processor.
-pub const IPI: u8 = 0x40;
 /// The vector of the timer's interrupt.
 pub const TIMER: u8 = 0x41;
 /// The vector of interrupts that went away before they were taken.

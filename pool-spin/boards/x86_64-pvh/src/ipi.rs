@@ -2,9 +2,12 @@
 
 use pool_spin::{Ipi, arch::X86_64};
 
-use crate::{core_local, interrupts, local_apic};
+use crate::{core_local, local_apic};
 
-/// An interrupt at [`IPI`](interrupts::IPI), sent by one core's local APIC to another's. Cores are
+/// The vector of interrupts from core to core. Vectors below 32 belong to the processor.
+pub const VECTOR: u8 = 0x40;
+
+/// An interrupt at [`VECTOR`], sent by one core's local APIC to another's. Cores are
 /// numbered by their local APIC.
 ///
 /// # Liveness
@@ -27,7 +30,7 @@ impl Ipi for ApicIpi {
     }
 
     fn send(core: usize) {
-        local_apic::interrupt(core as u8, interrupts::IPI);
+        local_apic::interrupt(core as u8, VECTOR);
     }
 
     /// For the handler alone: on x86 an interrupt is pending until it is taken, and what is left to
