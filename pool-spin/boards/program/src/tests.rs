@@ -25,6 +25,9 @@ pub(crate) fn run<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
         Console::<B>::line(format_args!("test {name}: ok ({} us)", time.as_micros()));
     };
     test("smoke", smoke);
+    if CORES > 1 {
+        test("from_outside", from_outside);
+    }
     test("fork_join_tree", |pool| {
         on_boot_core(pool, fork_join_tree);
     });
@@ -60,6 +63,25 @@ fn smoke<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
         }
         assert_eq!(worker.join(|_| 1, |_| 2), (1, 2));
     });
+}
+
+/// The core that boots is no worker, and gives the others work.
+fn from_outside<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
+    assert!(pool.with_current_worker(|worker| worker.is_none()));
+    let (a, b) = pool.install(|worker| worker.join(|a| a.index(), |b| b.index()));
+    assert!(a != 0 && b != 0);
+    let runs = AtomicUsize::new(0);
+    let arena = Arena::<4>::new();
+    pool.in_place_scope(&arena, |scope| {
+        for _ in 0..16 {
+            scope.spawn(|worker, _| {
+                runs.fetch_add(worker.index().min(1), Ordering::Relaxed);
+            });
+        }
+    });
+    assert_eq!(runs.into_inner(), 16);
+    let numbers = pool.broadcast(|worker| worker.index());
+    assert_eq!(numbers[0], None);
 }
 
 /// Waits until every place has its worker.
