@@ -11,10 +11,17 @@ pub(crate) fn need(program: &str, package: &str) -> Result<()> {
         return Ok(());
     }
     println!("{program} is missing; trying to install the Debian package {package}");
-    let install = Step::new("apt-get", &["install", "--yes", "--no-install-recommends"])
-        .args([package])
-        .env("DEBIAN_FRONTEND", "noninteractive");
-    if install.run().is_err() || !is_there() {
+    let apt_get = |arguments: &[&str]| {
+        Step::new("apt-get", arguments)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .run()
+    };
+    let install = || apt_get(&["install", "--yes", "--no-install-recommends", package]);
+    // A fresh system does not know its packages yet, or knows old ones that are gone.
+    if install().is_err() {
+        let _ = apt_get(&["update"]).and_then(|()| install());
+    }
+    if !is_there() {
         bail!("this needs {program}; on Debian: apt-get install {package}");
     }
     Ok(())
