@@ -110,7 +110,7 @@ fn end_and_restart() {
 fn an_end_just_as_a_worker_comes() {
     static POOL: SpinPool<Host, 1, 2> = SpinPool::new();
     let round = Barrier::new(2);
-    let rounds = times(20_000);
+    let rounds = times(5_000);
     thread::scope(|threads| {
         threads.spawn(|| {
             for _ in 0..rounds {
