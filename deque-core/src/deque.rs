@@ -48,7 +48,7 @@ pub enum Order {
 /// | pop, LIFO | a full fence; a compare-exchange for the last element only |
 /// | pop, LIFO, [biased](Self::with_process_fence) | a compare-exchange for the last element only |
 /// | pop, FIFO | a compare-exchange |
-/// | steal | a compare-exchange, and a full fence from a LIFO owner; the first one from a biased owner a process fence |
+/// | steal | a compare-exchange, and a full fence from a LIFO owner; the first one from a biased owner waits for its next pop, or else takes a process fence |
 ///
 /// All are lock-free; push and LIFO pop are wait-free but for the growth of the buffer.
 ///
@@ -86,6 +86,8 @@ struct Shared<S> {
     order: Order,
     owned: AtomicBool,
     fence: Option<&'static dyn ProcessFence>,
+    /// The owner has seen that its bias is revoked. Written by the owner only, see `bias`.
+    answered: AtomicBool,
 }
 
 // SAFETY: elements move between threads, hence `T: Send`; no reference to one is handed out, so
@@ -128,6 +130,7 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
                     order,
                     owned: AtomicBool::new(false),
                     fence: None,
+                    answered: AtomicBool::new(false),
                 }),
                 elements: PhantomData,
             }

@@ -4,14 +4,14 @@
 //!   and something equivalent where it has not;
 //! - under `--cfg loom`: loom's, so that models explore every interleaving of the code that ships.
 
-#[cfg(all(loom, feature = "alloc"))]
+#[cfg(loom)]
 pub(crate) use loom::hint::spin_loop;
 #[cfg(loom)]
 use loom::sync::atomic::fence;
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-#[cfg(all(not(loom), feature = "alloc"))]
+#[cfg(not(loom))]
 pub(crate) use core::hint::spin_loop;
 #[cfg(all(not(loom), any(not(target_arch = "x86_64"), miri)))]
 use portable_atomic::fence;

@@ -26,6 +26,10 @@ pub unsafe trait ProcessFence: Sync {
 /// After so many pops an owner asks again for a price that was not known.
 const UNKNOWN_PRICE: u32 = if cfg!(test) { 100 } else { 10_000 };
 
+/// How many pops' fences cost as much as a revocation that the owner answers: two cache misses of
+/// each side, and the thief's wait for the next pop.
+const ANSWER_PRICE: u32 = 128;
+
 /// How long the owner of a deque goes on with fences.
 ///
 /// Ski rental: it takes fences until these, since the last steal, have cost as much as the process
@@ -36,6 +40,8 @@ pub(super) struct Patience {
     left: Cell<u32>,
     /// The position at which the last pop found `top`.
     top: Cell<usize>,
+    /// The last revocation was answered, so cost no process fence.
+    has_answered: Cell<bool>,
 }
 
 impl Patience {
@@ -43,7 +49,14 @@ impl Patience {
         Self {
             left: Cell::new(0),
             top: Cell::new(0),
+            has_answered: Cell::new(false),
         }
+    }
+
+    /// Notes that the owner has seen a revocation.
+    #[inline]
+    pub(super) fn note_answer(&self) {
+        self.has_answered.set(true);
     }
 
     /// Notes a pop with a fence, and tells whether it was the last one that need have any.
@@ -67,10 +80,16 @@ impl Patience {
         let price = fence.price();
         if ends && price.is_some() {
             self.left.set(0);
+            self.has_answered.set(false);
             return true;
         }
+        let most = if self.has_answered.get() {
+            ANSWER_PRICE
+        } else {
+            u32::MAX
+        };
         // Two at least, so that there is a pop between beginning and end.
-        let pops = price.map_or(UNKNOWN_PRICE, |price| price.get().max(2));
+        let pops = price.map_or(UNKNOWN_PRICE, |price| price.get().clamp(2, most));
         self.left.set(pops);
         false
     }

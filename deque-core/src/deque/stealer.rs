@@ -3,17 +3,20 @@
 use core::fmt;
 
 use super::{
-    Deque, Handle, Order, Storage, Worker,
+    Deque, Handle, Order, ProcessFence, Storage, Worker,
     top::{Mode, STEP, Top, distance},
 };
 use crate::{
     element::{Element, Slot},
-    primitive::{Ordering, full_fence, interruption_point},
+    primitive::{Ordering, full_fence, interruption_point, spin_loop},
     steal::Steal,
 };
 
 /// The most elements that one batch steal takes.
 const MAX_BATCH: usize = 32;
+
+/// How often a thief looks for the owner's answer: about a microsecond in all.
+const ANSWER_ROUNDS: usize = if cfg!(loom) { 1 } else { 64 };
 
 /// A thief's handle to a [`Deque`]. Any number of them may be used by any threads.
 #[derive(Clone, Copy)]
@@ -146,14 +149,12 @@ impl<H: Handle> Stealer<H> {
                     if !deque.top.begin_revocation(top) {
                         return None;
                     }
-                    // Ordering: pairs with the owner's compiler fence in `Worker::lower`, where a full
-                    // one is missing.
-                    fence.fence_all();
+                    self.have_owner_fence(fence);
                     deque.top.end_revocation();
                     top = top.fenced();
                 }
-                // Ordering: as above; that of the thief that revokes may not have been yet.
-                (Mode::Revoking, Some(fence)) => fence.fence_all(),
+                // What the thief that revokes waits for may not have been yet.
+                (Mode::Revoking, Some(fence)) => self.have_owner_fence(fence),
             }
         }
         // Ordering: Acquire pairs with `Worker::publish`: slots, ring and elements are visible.
@@ -162,6 +163,26 @@ impl<H: Handle> Stealer<H> {
         interruption_point();
         let available = distance(top.position(), bottom).max(0).unsigned_abs();
         Some((top, available))
+    }
+
+    /// Sees to it that the owner takes fences: waits a moment for its answer, which comes with its
+    /// next pop, and else has it take one.
+    fn have_owner_fence(&self, fence: &dyn ProcessFence) {
+        let answered = &self.deque.shared.answered;
+        // Ordering: Relaxed, the fence below makes it as good as Acquire.
+        let is_answered = (0..ANSWER_ROUNDS).any(|_| {
+            spin_loop();
+            answered.load(Ordering::Relaxed)
+        });
+        if is_answered {
+            // Ordering: pairs with the owner's fence before `Worker::answer`, so that we see every
+            // `bottom` that it wrote without one, and with those that it takes from now on.
+            full_fence();
+        } else {
+            // Ordering: pairs with the owner's compiler fence in `Worker::lower`, where a full one
+            // is missing.
+            fence.fence_all();
+        }
     }
 
     /// Moves `count` elements, which exist from `top` on, or as many as there is room for.

@@ -127,17 +127,18 @@ impl AtomicTop {
     pub(super) fn begin_revocation(&self, top: Top) -> bool {
         debug_assert_eq!(top.mode(), Mode::Biased);
         let revoking = top.position() | REVOKING;
-        // Ordering: Relaxed; the process fence that follows orders it before all that the owner
-        // does from then on.
+        // Ordering: Acquire pairs with `bias`, which may be a later one than the caller's look has
+        // seen: an answer that we find is not one to an earlier revocation. The process fence, or
+        // the answer, orders this before all that the owner does from then on.
         self.0
-            .compare_exchange(top.0, revoking, Ordering::Relaxed, Ordering::Relaxed)
+            .compare_exchange(top.0, revoking, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
     }
 
     /// Revoking to fenced, wherever the position is by now. Only by the thief that began it.
     pub(super) fn end_revocation(&self) {
-        // Ordering: Release hands on the process fence to thieves that find the mode (Acquire in
-        // `Stealer::look`): they rely on it as if they had called it.
+        // Ordering: Release hands on the process fence or the answer to thieves that find the mode
+        // (Acquire in `Stealer::look`): they rely on it as if it had been theirs.
         let before = Top(self.0.fetch_sub(REVOKING - FENCED, Ordering::Release));
         debug_assert_eq!(before.mode(), Mode::Revoking);
     }

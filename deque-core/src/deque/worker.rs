@@ -243,18 +243,39 @@ impl<H: Handle> Worker<H> {
         full_fence();
         // Ordering: Relaxed, the fence orders it.
         let top = deque.top.load(Ordering::Relaxed);
-        if self.patience.is_over(top.position(), deque.shared.fence) && top.mode() == Mode::Fenced {
-            // If it fails, a thief was here: patience begins anew.
-            let _ = deque.top.bias(top);
+        match top.mode() {
+            Mode::Revoking => self.answer(),
+            Mode::Fenced if self.patience.is_over(top.position(), deque.shared.fence) => {
+                self.bias(top);
+            }
+            _ => {}
         }
         top
     }
 
+    /// Tells thieves that all pops from now on take fences.
+    fn answer(&self) {
+        // Ordering: Relaxed. The fence before it, and that of a thief that sees it, hand on every
+        // `bottom` that was written without one.
+        self.deque.shared.answered.store(true, Ordering::Relaxed);
+        self.patience.note_answer();
+    }
+
+    /// Takes no fences from the next pop on.
+    fn bias(&self, top: Top) {
+        // Ordering: Relaxed, the exchange releases it to whoever revokes.
+        self.deque.shared.answered.store(false, Ordering::Relaxed);
+        // If it fails, a thief was here: patience begins anew.
+        let _ = self.deque.top.bias(top);
+    }
+
     /// As after many pops with a fence.
     #[cfg(all(test, loom))]
-    pub(super) fn bias(&self) {
+    pub(super) fn bias_now(&self) {
         let top = self.deque.top.load(Ordering::Relaxed);
-        assert!(self.deque.top.bias(top));
+        if top.mode() == Mode::Fenced {
+            self.bias(top);
+        }
     }
 
     /// Takes the last element, before the position `end`, if `top` is there and a thief is not

@@ -160,6 +160,8 @@ fn a_full_ring_is_told_without_a_look() {
 /// The operating system's fence, and delays at every step of a steal and of a pop.
 #[cfg(all(target_os = "linux", not(miri)))]
 mod threads {
+    use core::sync::atomic::AtomicBool;
+
     use rustix::thread::{MembarrierCommand, membarrier};
 
     use super::*;
@@ -181,6 +183,39 @@ mod threads {
         fn price(&self) -> Option<NonZeroU32> {
             NonZeroU32::new(4)
         }
+    }
+
+    #[test]
+    fn a_busy_owner_answers() {
+        static FENCE: Membarrier = Membarrier {
+            calls: Count::new(0),
+        };
+        membarrier(MembarrierCommand::RegisterPrivateExpedited)
+            .expect("Linux 4.14, and no sandbox that forbids it");
+        let deque: Shared = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                let worker = deque.worker().unwrap();
+                while !is_over.load(SeqCst) {
+                    while worker.len() < 3 {
+                        worker.try_push(7).unwrap();
+                    }
+                    worker.pop();
+                }
+            });
+            let is_stolen_by_answer = || {
+                let calls = FENCE.calls.load(SeqCst);
+                is_biased(&deque)
+                    && deque.stealer().steal().success().is_some()
+                    && deque.shared.answered.load(SeqCst)
+                    && FENCE.calls.load(SeqCst) == calls
+            };
+            while !is_stolen_by_answer() {
+                std::thread::yield_now();
+            }
+            is_over.store(true, SeqCst);
+        });
     }
 
     /// `BIASED_ELEMENTS` says how many.

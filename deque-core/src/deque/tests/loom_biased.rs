@@ -6,7 +6,7 @@ use core::num::NonZeroU32;
 use std::vec::Vec;
 
 use super::*;
-use crate::interrupt;
+use crate::{interrupt, primitive::Ordering};
 
 type Elements = Vec<usize>;
 type Biased = Deque<usize, Fixed<usize, 4>>;
@@ -32,6 +32,16 @@ fn check(
     thieves: &'static [usize],
     own: impl Fn(&Worker<&Biased>) -> (usize, Elements) + Sync + Send + 'static,
 ) {
+    check_from_fenced(prefilled, thieves, |worker| worker.bias_now(), own);
+}
+
+/// As `check`, but it is `prepare` that may bias the deque before the thieves come.
+fn check_from_fenced(
+    prefilled: usize,
+    thieves: &'static [usize],
+    prepare: fn(&Worker<&Biased>),
+    own: impl Fn(&Worker<&Biased>) -> (usize, Elements) + Sync + Send + 'static,
+) {
     let mut model = Builder::new();
     model.preemption_bound = Some(2);
     model.check(move || {
@@ -42,7 +52,9 @@ fn check(
         for element in 0..prefilled {
             worker.try_push(element).unwrap();
         }
-        worker.bias();
+        // As after an earlier revocation.
+        deque.shared.answered.store(true, Ordering::Relaxed);
+        prepare(&worker);
         let handles: Vec<_> = thieves
             .iter()
             .enumerate()
@@ -89,6 +101,31 @@ fn two_thieves_revoke() {
     check(2, &[1, 2], |worker| (0, pops(worker, 1)));
 }
 
+/// A thief has begun a revocation and does not come to its end; another one steals twice.
+#[test]
+fn an_answer_is_heard_by_others() {
+    let revoke = |worker: &Worker<&Biased>| {
+        worker.bias_now();
+        let top = &worker.deque().top;
+        assert!(top.begin_revocation(top.load(Ordering::Relaxed)));
+    };
+    check_from_fenced(3, &[2], revoke, |worker| (0, pops(worker, 2)));
+}
+
+#[test]
+fn an_earlier_answer_does_not_count() {
+    check(2, &[2], |worker| (0, pops(worker, 1)));
+}
+
+#[test]
+fn an_earlier_answer_does_not_count_for_who_sees_the_bias_begin() {
+    let unprepared = |_: &Worker<&Biased>| ();
+    check_from_fenced(2, &[2], unprepared, |worker| {
+        worker.bias_now();
+        (0, pops(worker, 1))
+    });
+}
+
 #[test]
 fn pops_after_a_revocation() {
     check(3, &[1], |worker| (0, pops(worker, 2)));
@@ -99,10 +136,7 @@ fn pops_after_a_revocation() {
 fn biased_anew_against_steals() {
     check(3, &[1], |worker| {
         let mut taken = pops(worker, 1);
-        let top = worker.deque().top.load(super::super::Ordering::Relaxed);
-        if top.mode() == top::Mode::Fenced {
-            let _ = worker.deque().top.bias(top);
-        }
+        worker.bias_now();
         taken.extend(pops(worker, 2));
         (0, taken)
     });
