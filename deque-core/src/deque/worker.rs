@@ -30,6 +30,9 @@ pub struct Worker<H: Handle> {
     order: Order,
     /// With fences, if the deque has a process fence.
     patience: Patience,
+    /// Where `top` was when the deque was biased. A thief may have read the element there, so it is
+    /// taken by an exchange; those after it need none while the deque is biased, also the last one.
+    biased_at: Cell<usize>,
     not_sync: PhantomData<Cell<()>>,
 }
 
@@ -50,6 +53,9 @@ impl<H: Handle> Worker<H> {
         }
         // Ordering: Relaxed, only the owner writes it: full, until the first push looks.
         let full_at = Cell::new(deque.bottom.load(Ordering::Relaxed));
+        // Ordering: Relaxed. If the last owner has biased the deque, its ownership has handed that on;
+        // what is found stands as long as this lasts.
+        let biased_at = Cell::new(deque.top.load(Ordering::Relaxed).position());
         let worker = Self {
             order: deque.shared.order,
             deque,
@@ -57,6 +63,7 @@ impl<H: Handle> Worker<H> {
             mask: Cell::new(0),
             full_at,
             patience: Patience::new(),
+            biased_at,
             not_sync: PhantomData,
         };
         worker.look_at_ring();
@@ -185,13 +192,8 @@ impl<H: Handle> Worker<H> {
 
     #[inline]
     fn pop_newest(&self) -> Option<H::Element> {
-        let deque = &*self.deque;
-        // Ordering: Relaxed. Only the owner writes `bottom`; and `top` only grows, so an old
-        // value that says "empty" is right. Saying it here spares idle owners the fence.
-        let end = deque.bottom.load(Ordering::Relaxed);
-        if distance(deque.top.load(Ordering::Relaxed).position(), end) <= 0 {
-            return None;
-        }
+        // Ordering: Relaxed, only the owner writes it.
+        let end = self.deque.bottom.load(Ordering::Relaxed);
         self.lower(end).then(|| {
             let newest = end.wrapping_sub(STEP);
             // SAFETY: 1. the slot holds what was pushed at this position; 2. `lower` says that it
@@ -215,20 +217,21 @@ impl<H: Handle> Worker<H> {
         // Ordering: Relaxed, the fence orders it.
         let top = deque.top.load(Ordering::Relaxed);
         interruption_point();
-        // Thieves take only from below `bottom`, or lose the compare-exchange.
-        if top.is_biased() && distance(top.position(), newest) > 0 {
+        if top.is_biased() && distance(self.biased_at.get(), newest) > 0 {
             return true;
         }
         self.settle(top, end)
     }
 
-    /// What is left to do if a fence is needed, or the element is the last one.
+    /// What is left to do if a fence is needed, or an exchange, or if there is no element.
     #[cold]
     #[inline(never)]
     fn settle(&self, mut top: Top, end: usize) -> bool {
-        if !top.is_biased() {
+        // `top` only grows, so an old value that says "empty" is right. Idle owners take no fence.
+        if !top.is_biased() && distance(top.position(), end) > 0 {
             top = self.top_after_fence();
         }
+        // Thieves take only from below `bottom`, or lose the compare-exchange.
         distance(top.position(), end) > 1 || self.take_last(top, end)
     }
 
@@ -265,6 +268,7 @@ impl<H: Handle> Worker<H> {
     fn bias(&self, top: Top) {
         // Ordering: Relaxed, the exchange releases it to whoever revokes.
         self.deque.shared.answered.store(false, Ordering::Relaxed);
+        self.biased_at.set(top.position());
         // If it fails, a thief was here: patience begins anew.
         let _ = self.deque.top.bias(top);
     }

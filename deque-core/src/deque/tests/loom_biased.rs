@@ -131,6 +131,37 @@ fn pops_after_a_revocation() {
     check(3, &[1], |worker| (0, pops(worker, 2)));
 }
 
+/// The second pop takes the last element, and needs no exchange as long as the deque is biased.
+#[test]
+fn the_last_element_again_and_again() {
+    check(1, &[1], |worker| {
+        let mut taken = pops(worker, 1);
+        worker.try_push(1).unwrap();
+        taken.extend(pops(worker, 1));
+        worker.try_push(2).unwrap();
+        (2, taken)
+    });
+}
+
+/// A thief with the words of the first element must not find `top` as it was when the owner has
+/// taken that, another thief has revoked, and there is another element.
+#[test]
+fn a_bias_at_the_element_that_a_thief_has_read() {
+    let unprepared = |_: &Worker<&Biased>| ();
+    check_from_fenced(1, &[1], unprepared, |worker| {
+        worker.bias_now();
+        let taken = pops(worker, 1);
+        // The other thief, which then does no more.
+        let top = &worker.deque().top;
+        let found = top.load(Ordering::Relaxed);
+        if found.is_biased() && top.begin_revocation(found) {
+            top.end_revocation();
+        }
+        worker.try_push(1).unwrap();
+        (1, taken)
+    });
+}
+
 /// The owner takes no fence, then takes them, and then takes none again.
 #[test]
 fn biased_anew_against_steals() {
