@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 use deque_core::Steal;
 
 use crate::{
-    job::{Job, JobRef},
+    job::{Job, JobHeader, JobRef},
     platform::Platform,
     primitive::spin_loop,
     queue::JobQueue,
@@ -16,14 +16,18 @@ use crate::{
 /// the oldest job of the queue.
 ///
 /// Source: rayon's `JobFifo`.
+#[repr(C)]
 pub struct JobFifo<P: Platform> {
+    header: JobHeader,
     queue: P::Queue,
 }
 
 impl<P: Platform> JobFifo<P> {
-    /// On this queue, which must be empty.
-    pub const fn new(queue: P::Queue) -> Self {
-        Self { queue }
+    const_unless_loom! {
+        /// On this queue, which must be empty.
+        pub fn new(queue: P::Queue) -> Self {
+            Self { header: JobHeader::new::<Self>(), queue }
+        }
     }
 
     /// Queues a job, and returns the job to put on the deque in its place.
@@ -41,7 +45,8 @@ impl<P: Platform> JobFifo<P> {
     }
 }
 
-impl<P: Platform> Job for JobFifo<P> {
+// SAFETY: 1. the header comes first, and is made for `Self`.
+unsafe impl<P: Platform> Job for JobFifo<P> {
     unsafe fn execute(this: *const ()) {
         // SAFETY: by obligation 1 and that of `push`.
         let this = unsafe { &*this.cast::<Self>() };

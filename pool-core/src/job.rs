@@ -1,20 +1,28 @@
 //! Jobs: what deques and queues hold.
 
-use core::{
-    cell::UnsafeCell,
-    fmt,
-    mem::{ManuallyDrop, MaybeUninit},
-};
+use core::{fmt, ptr::NonNull};
 
 use deque_core::Element;
 
-use crate::{latch::Latch, platform::Platform, worker::WorkerThread};
+use crate::{platform::Platform, worker::WorkerThread};
+
+mod body;
+mod header;
+mod stack;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use body::Body;
+pub(crate) use header::AwaitableHeader;
+pub use header::JobHeader;
+pub use stack::StackJob;
+
 /// Something that is run once, by whoever takes it.
-pub trait Job {
+///
+/// # Safety
+/// 1. The type is `repr(C)`, and its first field is a [`JobHeader`] made for it, or begins with one.
+pub unsafe trait Job: Sized {
     /// Runs the job.
     ///
     /// Must not unwind: a panic is kept and handed to whoever waits for the job.
@@ -25,13 +33,12 @@ pub trait Job {
     unsafe fn execute(this: *const ());
 }
 
-/// A job without its type: two words.
+/// A job without its type: one word.
 ///
 /// Whoever makes one sees to it that the job lives until it has been run.
 #[derive(Clone, Copy)]
 pub struct JobRef {
-    job: *const (),
-    execute: unsafe fn(*const ()),
+    job: NonNull<JobHeader>,
 }
 
 // SAFETY: a reference to a job says nothing of the thread it is on. `JobRef::new` demands that the
@@ -44,12 +51,13 @@ impl JobRef {
     /// A reference to a job.
     ///
     /// # Safety
-    /// 1. The job stays valid until it has been run.
+    /// 1. The job is valid, and stays so until it has been run.
     /// 2. It may be run by another thread.
+    #[inline]
     pub unsafe fn new<J: Job>(job: *const J) -> Self {
         Self {
-            job: job.cast(),
-            execute: J::execute,
+            // SAFETY: by obligation 1 it leads to a job.
+            job: unsafe { NonNull::new_unchecked(job.cast_mut().cast()) },
         }
     }
 
@@ -59,14 +67,16 @@ impl JobRef {
     /// 1. This reference, of which there may be copies, is used once.
     #[inline]
     pub unsafe fn execute(self) {
-        // SAFETY: the job is valid by the obligations of `new`, and run once by obligation 1.
-        unsafe { (self.execute)(self.job) }
+        let job = self.job.as_ptr().cast_const();
+        // SAFETY: the job is valid by the obligations of `new`, begins with its header, and is run
+        // once by obligation 1.
+        unsafe { (JobHeader::execute(job))(job.cast()) }
     }
 
     /// Whether this is a reference to the job at this address.
     #[inline]
     pub fn refers_to(self, job: *const ()) -> bool {
-        core::ptr::eq(self.job, job)
+        core::ptr::eq(self.job.as_ptr().cast(), job)
     }
 }
 
@@ -76,20 +86,21 @@ impl fmt::Debug for JobRef {
     }
 }
 
-// SAFETY: 1. both words come back as they were; 2. a reference owns nothing.
+// SAFETY: 1. the word comes back as it was; 2. a reference owns nothing.
 unsafe impl Element for JobRef {
-    type Words = [*mut (); 2];
+    type Words = [*mut (); 1];
 
     #[inline]
     fn into_words(self) -> Self::Words {
-        [self.job.cast_mut(), self.execute as *mut ()]
+        [self.job.as_ptr().cast()]
     }
 
     #[inline]
-    unsafe fn from_words([job, execute]: Self::Words) -> Self {
-        // SAFETY: by obligation 1 the word came from such a function pointer.
-        let execute = unsafe { core::mem::transmute::<*mut (), unsafe fn(*const ())>(execute) };
-        Self { job, execute }
+    unsafe fn from_words([job]: Self::Words) -> Self {
+        Self {
+            // SAFETY: by obligation 1 the word came from such a pointer.
+            job: unsafe { NonNull::new_unchecked(job.cast()) },
+        }
     }
 }
 
@@ -129,108 +140,6 @@ impl<'w, P: Platform> RunBy<'w, P> {
             // SAFETY: only workers run jobs, and a thread's worker lives as long as the thread is
             // one.
             None => unsafe { P::current().as_ref() }.expect("jobs run on workers"),
-        }
-    }
-}
-
-/// A job on the stack of the thread that waits for it.
-pub struct StackJob<P: Platform, L, F, R> {
-    latch: L,
-    /// Taken by whoever runs the job.
-    closure: UnsafeCell<ManuallyDrop<F>>,
-    /// Written by whoever runs the job, unless inline, before the latch is set.
-    result: UnsafeCell<MaybeUninit<Result<R, P::Panic>>>,
-}
-
-impl<P, L, F, R> StackJob<P, L, F, R>
-where
-    P: Platform,
-    L: Latch,
-    F: FnOnce(RunBy<'_, P>) -> R + Send,
-    R: Send,
-{
-    /// A job that sets `latch` when it has been run.
-    ///
-    /// If the job is never run, the closure is not dropped.
-    #[inline]
-    pub fn new(closure: F, latch: L) -> Self {
-        Self {
-            latch,
-            closure: UnsafeCell::new(ManuallyDrop::new(closure)),
-            result: UnsafeCell::new(MaybeUninit::uninit()),
-        }
-    }
-
-    /// What is set when the job has been run.
-    #[inline]
-    pub fn latch(&self) -> &L {
-        &self.latch
-    }
-
-    /// A reference to put into a queue.
-    ///
-    /// # Safety
-    /// 1. `self` stays in place until the latch is set, or until the reference was taken back from
-    ///    the queue unused.
-    #[inline]
-    pub unsafe fn as_job_ref(&self) -> JobRef {
-        // SAFETY: 1. is handed on; 2. closure and result are `Send`.
-        unsafe { JobRef::new(self) }
-    }
-
-    /// Runs the closure here. A panic passes through.
-    ///
-    /// # Safety
-    /// 1. The job has not been run and is in no queue any more.
-    #[inline]
-    pub unsafe fn run_inline(&self, by: RunBy<'_, P>) -> R {
-        // SAFETY: by obligation 1 nobody else uses or has used the closure.
-        let closure = unsafe { ManuallyDrop::take(&mut *self.closure.get()) };
-        closure(by)
-    }
-
-    /// Drops the closure of a job that will not be run.
-    ///
-    /// # Safety
-    /// 1. The job has not been run and is in no queue.
-    /// 2. It is not used afterwards.
-    pub unsafe fn drop_closure(&self) {
-        // SAFETY: by 1. and 2. the closure is dropped once and not used.
-        unsafe { ManuallyDrop::drop(&mut *self.closure.get()) };
-    }
-
-    /// What the job returned. Continues its panic if it panicked.
-    ///
-    /// # Safety
-    /// 1. The latch is set.
-    /// 2. This is called once.
-    pub unsafe fn into_result(&self) -> R {
-        // SAFETY: by obligation 1 the result was written, and seen through the latch; by 2. it is
-        // taken once.
-        match unsafe { (*self.result.get()).assume_init_read() } {
-            Ok(result) => result,
-            Err(panic) => P::resume_unwind(panic),
-        }
-    }
-}
-
-impl<P, L, F, R> Job for StackJob<P, L, F, R>
-where
-    P: Platform,
-    L: Latch,
-    F: FnOnce(RunBy<'_, P>) -> R + Send,
-    R: Send,
-{
-    unsafe fn execute(this: *const ()) {
-        let this: *const Self = this.cast();
-        // SAFETY: by obligation 1 the job is valid until its latch is set, and by 2. nobody else
-        // uses closure or result until then. `Latch::set` takes the pointer, since afterwards the
-        // job may be gone.
-        unsafe {
-            let closure = ManuallyDrop::take(&mut *(*this).closure.get());
-            let result = P::catch_unwind(|| closure(RunBy::THIEF));
-            (*(*this).result.get()).write(result);
-            Latch::set(&raw const (*this).latch);
         }
     }
 }

@@ -1,17 +1,17 @@
 //! Fork and join: two closures, potentially at the same time.
 
 use deque_core::{Pushed, TakeBack};
-use sleep_core::CoreLatch;
 
 use crate::{
-    job::{RunBy, StackJob, discard_panic},
+    job::{AwaitableHeader, RunBy, discard_panic},
     latch::SpinLatch,
     platform::Platform,
     worker::WorkerThread,
 };
 
-/// The second closure of a join.
-type JoinJob<P, B, RB> = StackJob<P, SpinLatch<P>, B, RB>;
+mod job;
+
+use job::JoinJob;
 
 impl<P: Platform> WorkerThread<P> {
     /// Runs both closures, potentially in parallel, and returns both results.
@@ -32,8 +32,8 @@ impl<P: Platform> WorkerThread<P> {
         B: FnOnce(RunBy<'_, P>) -> RB + Send,
         RB: Send,
     {
-        let job_b = StackJob::<P, _, _, _>::new(b, SpinLatch::new(self));
-        // SAFETY: 1. this frame is not left until the latch is set or the job was taken back.
+        let job_b = JoinJob::<P, _, _>::new(b);
+        // SAFETY: 1. this frame is not left until the job is done or was taken back.
         let job_ref = unsafe { job_b.as_job_ref() };
         // One path of few registers: whatever is seldom needed goes on elsewhere to the end, so
         // that this frame need not save anything for it.
@@ -63,23 +63,25 @@ impl<P: Platform> WorkerThread<P> {
             Ok(result) => result,
             Err(panic) => self.join_after_panic(job_b, panic),
         };
-        let latch = job_b.latch().core();
+        let header = job_b.header();
         // If the job has not been run, nobody on this thread has popped it: who did would still be
         // running it, further down the stack, and we would not be here. So nothing else is in its
         // place.
-        let is_ours = !latch.probe()
+        let is_ours = !header.is_done()
             && match self.own().take_back(pushed) {
                 TakeBack::Taken => true,
-                answer => self.take_back_later(answer, core::ptr::from_ref(job_b).cast(), latch),
+                answer => self.take_back_later(answer, header),
             };
         if is_ours {
             // SAFETY: 1. we have just taken it out.
             (result_a, unsafe {
-                job_b.run_inline(RunBy::worker_itself(self, migrated))
+                job_b
+                    .body()
+                    .run_inline(RunBy::worker_itself(self, migrated))
             })
         } else {
-            // SAFETY: 1. the latch is set; 2. this is the only call.
-            (result_a, unsafe { job_b.into_result() })
+            // SAFETY: 1. the job is done; 2. this is the only call.
+            (result_a, unsafe { job_b.body().take_result() })
         }
     }
 
@@ -107,11 +109,13 @@ impl<P: Platform> WorkerThread<P> {
         match P::catch_unwind(|| a(RunBy::worker_itself(self, migrated))) {
             // SAFETY: 1. it never was in a queue.
             Ok(result_a) => (result_a, unsafe {
-                job_b.run_inline(RunBy::worker_itself(self, migrated))
+                job_b
+                    .body()
+                    .run_inline(RunBy::worker_itself(self, migrated))
             }),
             Err(panic) => {
                 // SAFETY: 1. the closure was neither run nor queued; 2. this is its end.
-                unsafe { job_b.drop_closure() };
+                unsafe { job_b.body().drop_closure() };
                 P::resume_unwind(panic)
             }
         }
@@ -121,11 +125,19 @@ impl<P: Platform> WorkerThread<P> {
     /// when it has been run; true if it was taken back.
     #[cold]
     #[inline(never)]
-    fn take_back_later(&self, answer: TakeBack, wanted: *const (), latch: &CoreLatch) -> bool {
+    fn take_back_later(&self, answer: TakeBack, job: &AwaitableHeader) -> bool {
+        let latch = SpinLatch::new(self);
+        // SAFETY: 1. the only call for this job; 2. we return, and the caller goes on, when the latch
+        // is set or the job was taken back; 3. the job is one of this platform's.
+        if !unsafe { job.set_awaited(&latch) } {
+            return false;
+        }
+        let latch = latch.core();
         if answer == TakeBack::Stolen {
             self.wait_until(latch);
             return false;
         }
+        let wanted = core::ptr::from_ref(job).cast();
         while !latch.probe() {
             match self.take_local_job() {
                 Some(job) if job.refers_to(wanted) => return true,
@@ -145,10 +157,14 @@ impl<P: Platform> WorkerThread<P> {
         B: FnOnce(RunBy<'_, P>) -> RB + Send,
         RB: Send,
     {
-        self.wait_until(job_b.latch().core());
+        let latch = SpinLatch::new(self);
+        // SAFETY: 1. to 3. as in `take_back_later`, which is not called for this job.
+        if unsafe { job_b.header().set_awaited(&latch) } {
+            self.wait_until(latch.core());
+        }
         // The first panic counts; what `b` gave is dropped, its own panic included.
-        // SAFETY: 1. the latch is set; 2. the caller does not ask for the result any more.
-        if let Err(second) = P::catch_unwind(|| drop(unsafe { job_b.into_result() })) {
+        // SAFETY: 1. the job is done; 2. the caller does not ask for the result any more.
+        if let Err(second) = P::catch_unwind(|| drop(unsafe { job_b.body().take_result() })) {
             discard_panic::<P>(second);
         }
         P::resume_unwind(panic)

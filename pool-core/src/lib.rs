@@ -27,7 +27,7 @@ mod sources;
 mod worker;
 
 pub use fifo::JobFifo;
-pub use job::{Job, JobRef, RunBy, StackJob};
+pub use job::{Job, JobHeader, JobRef, RunBy, StackJob};
 pub use latch::{BlockingLatch, CountLatch, Latch, SpinLatch};
 pub use platform::{ManagedWorker, Platform, PoolProgress, Replaced, Waiter};
 pub use queue::JobQueue;

@@ -2,20 +2,32 @@
 
 use std::{ptr::NonNull, sync::Arc};
 
-use pool_core::{Job, JobRef, ScopeCore};
+use pool_core::{Job, JobHeader, JobRef, ScopeCore};
 
 use crate::platform::{Registry, Std, WorkerThread};
 
 /// A closure that borrows nothing, in a box that is freed when it is run.
+#[repr(C)]
 struct HeapJob<F> {
+    header: JobHeader,
     closure: F,
 }
 
-impl<F: FnOnce() + Send + 'static> Job for HeapJob<F> {
+// SAFETY: 1. the header comes first; `new` makes it for this type.
+unsafe impl<F: FnOnce() + Send + 'static> Job for HeapJob<F> {
     unsafe fn execute(this: *const ()) {
         // SAFETY: by obligations 1 and 2 this is the box of `counted_job`, and used once.
         let this = unsafe { Box::from_raw(this.cast_mut().cast::<Self>()) };
         (this.closure)();
+    }
+}
+
+impl<F: FnOnce() + Send + 'static> HeapJob<F> {
+    fn new(closure: F) -> Self {
+        Self {
+            header: JobHeader::new::<Self>(),
+            closure,
+        }
     }
 }
 
@@ -25,12 +37,10 @@ pub(crate) fn counted_job(
     registry: Arc<Registry>,
     closure: impl FnOnce() + Send + 'static,
 ) -> JobRef {
-    let job = HeapJob {
-        closure: move || {
-            registry.data().run_and_handle_panic(closure);
-            registry.remove_reference();
-        },
-    };
+    let job = HeapJob::new(move || {
+        registry.data().run_and_handle_panic(closure);
+        registry.remove_reference();
+    });
     // SAFETY: 1. the box lives until the job is run; 2. the closure is `Send`.
     unsafe { JobRef::new(Box::into_raw(Box::new(job))) }
 }
@@ -48,15 +58,28 @@ impl AnyScope for ScopeCore<Std> {
 }
 
 /// A closure that borrows what outlives its scope, in a box that is freed when it is run.
+#[repr(C)]
 struct ScopeJob<S, F> {
+    header: JobHeader,
     scope: *const S,
     body: F,
 }
 
-impl<S: AnyScope, F: FnOnce(&S) + Send> Job for ScopeJob<S, F> {
+impl<S: AnyScope, F: FnOnce(&S) + Send> ScopeJob<S, F> {
+    fn new(scope: &S, body: F) -> Self {
+        Self {
+            header: JobHeader::new::<Self>(),
+            scope,
+            body,
+        }
+    }
+}
+
+// SAFETY: 1. the header comes first; `new` makes it for this type.
+unsafe impl<S: AnyScope, F: FnOnce(&S) + Send> Job for ScopeJob<S, F> {
     unsafe fn execute(this: *const ()) {
         // SAFETY: by obligations 1 and 2 this is the box of `scope_job`, and used once.
-        let Self { scope, body } = *unsafe { Box::from_raw(this.cast_mut().cast::<Self>()) };
+        let Self { scope, body, .. } = *unsafe { Box::from_raw(this.cast_mut().cast::<Self>()) };
         // SAFETY: the scope waits, and so lives, until `job_done`.
         let core: *const ScopeCore<Std> = unsafe { &*scope }.core();
         // The body is consumed here. Were it still an argument of some function when the latch is
@@ -78,7 +101,7 @@ pub(crate) unsafe fn scope_job<S: AnyScope>(scope: &S, body: impl FnOnce(&S) + S
     scope.core().add_job();
     // SAFETY: 1. the box lives until the job is run, and all else by obligations 1 and 2; 2. the
     // body is `Send` and the scope is `Sync`.
-    unsafe { JobRef::new(Box::into_raw(Box::new(ScopeJob { scope, body }))) }
+    unsafe { JobRef::new(Box::into_raw(Box::new(ScopeJob::new(scope, body)))) }
 }
 
 /// The node that a job needs in this platform's queues: none.

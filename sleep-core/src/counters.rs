@@ -8,7 +8,9 @@
 //! ```
 //!
 //! The jobs event counter (JEC) sits at the top, so that its carry leaves the word and rolling
-//! over disturbs nothing.
+//! over disturbs nothing. It is kept one higher than it is, so that an odd JEC, which asks for nothing,
+//! has a zero for its lowest bit: then a poster sees that it need not do anything by one test of that
+//! bit and the sleeping count.
 
 use core::{fmt, marker::PhantomData};
 
@@ -101,7 +103,7 @@ impl<W: Widths> AtomicCounters<W> {
         /// All counters at zero: no thread inactive, nobody sleepy.
         #[must_use]
         pub fn new() -> Self {
-            Self { word: AtomicWord::new(0), widths: PhantomData }
+            Self { word: AtomicWord::new(Self::ONE_JEC), widths: PhantomData }
         }
     }
 
@@ -117,12 +119,9 @@ impl<W: Widths> AtomicCounters<W> {
     /// one comparison.
     #[inline]
     pub fn all_are_awake(&self) -> bool {
-        const {
-            assert!(Self::ONE_JEC & Self::THREAD_MASK == 0);
-        }
         // Ordering: Relaxed, as in `increment_jec_if_sleepy`.
         let word = self.word.load(Ordering::Relaxed);
-        word & (Self::ONE_JEC | Self::THREAD_MASK) == Self::ONE_JEC
+        word & (Self::ONE_JEC | Self::THREAD_MASK) == 0
     }
 
     /// Notes that there is new work: makes an even (sleepy) jobs event counter odd.
@@ -292,7 +291,8 @@ impl<W: Widths> Counters<W> {
     /// The jobs event counter.
     #[must_use]
     pub const fn jec(self) -> JobsEventCounter {
-        JobsEventCounter(self.word >> AtomicCounters::<W>::JEC_SHIFT)
+        let word = self.word.wrapping_sub(AtomicCounters::<W>::ONE_JEC);
+        JobsEventCounter(word >> AtomicCounters::<W>::JEC_SHIFT)
     }
 }
 

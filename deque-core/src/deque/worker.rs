@@ -11,7 +11,7 @@ use super::{
 use crate::deque::Growable;
 use crate::{
     element::{Element, Slot, SlotOf},
-    primitive::{Ordering, full_fence, interruption_point, light_fence},
+    primitive::{AtomicUsize, Ordering, full_fence, interruption_point, light_fence},
 };
 
 /// The owner's handle to a [`Deque`]: pushes, and pops at the end that the deque's
@@ -28,6 +28,8 @@ pub struct Worker<H: Handle> {
     /// When `bottom` gets here, the ring may be full: as of when `top` was last looked at.
     full_at: Cell<usize>,
     order: Order,
+    /// What makes a position none, if nothing can be taken back because the owner takes the oldest.
+    never_newest: usize,
     /// With fences, if the deque has a process fence.
     patience: Patience,
     /// Where `top` was when the deque was biased. A thief may have read the element there, so it is
@@ -58,6 +60,10 @@ impl<H: Handle> Worker<H> {
         let biased_at = Cell::new(deque.top.load(Ordering::Relaxed).position());
         let worker = Self {
             order: deque.shared.order,
+            never_newest: match deque.shared.order {
+                Order::Lifo => 0,
+                Order::Fifo => 1,
+            },
             deque,
             slots: Cell::new(NonNull::dangling()),
             mask: Cell::new(0),
@@ -126,7 +132,7 @@ impl<H: Handle> Worker<H> {
         if bottom == self.full_at.get() && !self.has_room(bottom, 1) {
             return Err(Full(element));
         }
-        Ok(self.put(bottom, element))
+        Ok(self.put(&self.deque.bottom, bottom, element))
     }
 
     /// Adds an element if that takes no look at the thieves' end and no growth, as is the case but
@@ -137,25 +143,21 @@ impl<H: Handle> Worker<H> {
         H::Element: Copy,
     {
         // Ordering: Relaxed, only the owner writes it.
-        let bottom = self.deque.bottom.load(Ordering::Relaxed);
-        (bottom != self.full_at.get()).then(|| self.put(bottom, element))
+        let end = &self.deque.bottom;
+        let bottom = end.load(Ordering::Relaxed);
+        (bottom != self.full_at.get()).then(|| self.put(end, bottom, element))
     }
 
-    /// Adds an element at `bottom`, where there is room.
+    /// Adds an element at `bottom`, where there is room. `end` is the deque's own: the compiler does
+    /// not know that a store into a slot leaves the way to it as it was.
     #[inline]
-    fn put(&self, bottom: usize, element: H::Element) -> Pushed {
+    fn put(&self, end: &AtomicUsize, bottom: usize, element: H::Element) -> Pushed {
         self.slot(bottom).store(element.into_words());
-        self.publish(bottom.wrapping_add(STEP));
-        Pushed { position: bottom }
-    }
-
-    /// Makes the elements before the position `bottom` visible.
-    #[inline]
-    fn publish(&self, bottom: usize) {
-        // Ordering: Release pairs with the thief's Acquire of `bottom` in `Stealer`: the thief
-        // must see the slots, and what the elements refer to. (A release fence with a relaxed
-        // store, as in the paper, does the same, but ThreadSanitizer does not know fences.)
-        self.deque.bottom.store(bottom, Ordering::Release);
+        let next = bottom.wrapping_add(STEP);
+        publish(end, next);
+        Pushed {
+            end: next | self.never_newest,
+        }
     }
 
     /// Whether `count` more elements fit from the position `bottom` on; grows the ring if it may.
@@ -313,12 +315,11 @@ impl<H: Handle> Worker<H> {
     where
         H::Element: Copy,
     {
-        let end = pushed.position.wrapping_add(STEP);
         // Ordering: Relaxed, only the owner writes it.
-        if self.deque.bottom.load(Ordering::Relaxed) != end || self.order == Order::Fifo {
+        if self.deque.bottom.load(Ordering::Relaxed) != pushed.end {
             return TakeBack::NotNewest;
         }
-        if self.lower(end) {
+        if self.lower(pushed.end) {
             TakeBack::Taken
         } else {
             TakeBack::Stolen
@@ -399,10 +400,20 @@ impl<H: Handle> fmt::Debug for Worker<H> {
     }
 }
 
+/// Makes the elements before the position `bottom` visible.
+#[inline]
+fn publish(end: &AtomicUsize, bottom: usize) {
+    // Ordering: Release pairs with the thief's Acquire of `bottom` in `Stealer`: the thief must see
+    // the slots, and what the elements refer to. (A release fence with a relaxed store, as in the
+    // paper, does the same, but ThreadSanitizer does not know fences.)
+    end.store(bottom, Ordering::Release);
+}
+
 /// Where an element was put. From [`Worker::try_push`]; for the same worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pushed {
-    position: usize,
+    /// The position after it; from a FIFO deque something that is no position.
+    end: usize,
 }
 
 /// What came of [`Worker::take_back`].
@@ -440,7 +451,8 @@ impl<H: Handle> Reserved<'_, H> {
     /// 1. They were written, and their words now belong to this deque alone.
     pub(super) unsafe fn publish(self, count: usize) {
         debug_assert!(count <= self.room);
-        self.worker.publish(self.bottom.wrapping_add(count * STEP));
+        let bottom = self.bottom.wrapping_add(count * STEP);
+        publish(&self.worker.deque.bottom, bottom);
     }
 }
 

@@ -44,12 +44,12 @@ fn a_panic_is_kept_and_continued() {
 #[test]
 fn the_closure_is_dropped_once() {
     let owned = Box::new(1);
-    let job = StackJob::<Test, _, _, _>::new(move |_| *owned, BlockingLatch::<Test>::new());
-    // SAFETY: 1. it was not queued. Miri would report a double free or a leak.
-    assert_eq!(unsafe { job.run_inline(RunBy::THIEF) }, 1);
+    let body = Body::<Test, _, _>::new(move |_| *owned);
+    // SAFETY: 1. it is ours. Miri would report a double free or a leak.
+    assert_eq!(unsafe { body.run_inline(RunBy::THIEF) }, 1);
 
     let owned = Box::new(2);
-    let job = StackJob::<Test, _, _, _>::new(move |_| *owned, BlockingLatch::<Test>::new());
-    // SAFETY: 1. it was not queued; 2. it is not used any more.
-    unsafe { job.drop_closure() };
+    let body = Body::<Test, _, _>::new(move |_| *owned);
+    // SAFETY: 1. it is ours; 2. it is not used any more.
+    unsafe { body.drop_closure() };
 }

@@ -7,7 +7,7 @@ use core::{
     ptr::NonNull,
 };
 
-use pool_core::{IntrusiveInjector, Job, JobQueue, JobRef};
+use pool_core::{IntrusiveInjector, Job, JobHeader, JobQueue, JobRef};
 
 use crate::primitive::{AtomicBool, Ordering};
 
@@ -72,9 +72,9 @@ pub(crate) struct Slot {
     job: UnsafeCell<MaybeUninit<Room>>,
 }
 
-/// The closure, and two pointers: whom to tell, and the slot itself.
+/// The closure, and three pointers: how to run it, whom to tell, and the slot itself.
 #[repr(C, align(8))]
-struct Room([MaybeUninit<usize>; CLOSURE_WORDS + 2]);
+struct Room([MaybeUninit<usize>; CLOSURE_WORDS + 3]);
 
 // SAFETY: what is in a slot is `Send`, and used by one at a time: whoever took it, until the job
 // runs; then whoever runs it, until it is given back.
@@ -118,7 +118,7 @@ impl Slot {
         };
         let job = slot.job.get().cast::<InSlot<S>>();
         // SAFETY: the slot is ours since `take`, and large enough.
-        unsafe { job.write(InSlot { slot, spawned }) };
+        unsafe { job.write(InSlot::new(slot, spawned)) };
         let node = NonNull::new(slot.node.get()).expect("it is in the slot");
         // SAFETY: 1. by our own obligations; 2. what is spawned is `Send`.
         Ok((node, unsafe { JobRef::new(job) }))
@@ -142,15 +142,28 @@ impl Slot {
 }
 
 /// What is in a slot.
+#[repr(C)]
 struct InSlot<S> {
+    header: JobHeader,
     slot: *const Slot,
     spawned: S,
 }
 
-impl<S: Spawned> Job for InSlot<S> {
+impl<S: Spawned> InSlot<S> {
+    fn new(slot: &Slot, spawned: S) -> Self {
+        Self {
+            header: JobHeader::new::<Self>(),
+            slot,
+            spawned,
+        }
+    }
+}
+
+// SAFETY: 1. the header comes first; `new` makes it for this type.
+unsafe impl<S: Spawned> Job for InSlot<S> {
     unsafe fn execute(this: *const ()) {
         // SAFETY: by obligations 1 and 2 it is valid, and moved out once.
-        let Self { slot, spawned } = unsafe { this.cast::<Self>().read() };
+        let Self { slot, spawned, .. } = unsafe { this.cast::<Self>().read() };
         // The slot first, so that what runs now may spawn into it.
         // SAFETY: the slot is there until the job is done, which it is only after `run`.
         unsafe { (*slot).give_back() };

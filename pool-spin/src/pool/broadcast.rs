@@ -3,7 +3,7 @@
 use core::{array, cell::UnsafeCell, ptr::NonNull};
 
 use pool_core::{
-    CountLatch, IntrusiveInjector, Job, JobQueue, JobRef, Latch, Registry, WorkerThread,
+    CountLatch, IntrusiveInjector, Job, JobHeader, JobQueue, JobRef, Latch, Registry, WorkerThread,
 };
 
 use super::{SpinPool, platform::Cores, platform::run, worker::Worker};
@@ -30,12 +30,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
         // SAFETY: 1. used in this call only, during which nothing leaves.
         let owner = unsafe { WorkerThread::current() };
         let done = CountLatch::new(owner, registry);
-        let mut jobs: [_; CORES] = array::from_fn(|_| OneWorker {
-            node: UnsafeCell::new(IntrusiveInjector::node()),
-            closure: &closure,
-            result: UnsafeCell::new(None),
-            done: &raw const done,
-        });
+        let mut jobs: [_; CORES] = array::from_fn(|_| OneWorker::new(&closure, &done));
         send(registry, &jobs, &done);
         // SAFETY: 1. it is alive; only after `wait` may it end.
         unsafe { Latch::set(&raw const done) };
@@ -92,14 +87,35 @@ impl Drop for Locked<'_> {
 }
 
 /// One worker's part of a broadcast.
+#[repr(C)]
 struct OneWorker<'a, M: Machine, const CORES: usize, const JOBS: usize, F, R> {
+    header: JobHeader,
     node: UnsafeCell<<IntrusiveInjector<'static, Option<JobRef>> as JobQueue>::Node>,
     closure: &'a F,
     result: UnsafeCell<Option<R>>,
     done: *const CountLatch<Cores<M, CORES, JOBS>>,
 }
 
-impl<M, const CORES: usize, const JOBS: usize, F, R> Job for OneWorker<'_, M, CORES, JOBS, F, R>
+impl<'a, M, const CORES: usize, const JOBS: usize, F, R> OneWorker<'a, M, CORES, JOBS, F, R>
+where
+    M: Machine,
+    F: Fn(Worker<'_, M, CORES, JOBS>) -> R + Sync,
+    R: Send,
+{
+    fn new(closure: &'a F, done: &CountLatch<Cores<M, CORES, JOBS>>) -> Self {
+        Self {
+            header: JobHeader::new::<Self>(),
+            node: UnsafeCell::new(IntrusiveInjector::node()),
+            closure,
+            result: UnsafeCell::new(None),
+            done,
+        }
+    }
+}
+
+// SAFETY: 1. the header comes first; `new` makes it for this type.
+unsafe impl<M, const CORES: usize, const JOBS: usize, F, R> Job
+    for OneWorker<'_, M, CORES, JOBS, F, R>
 where
     M: Machine,
     F: Fn(Worker<'_, M, CORES, JOBS>) -> R + Sync,

@@ -2,7 +2,7 @@
 
 use core::{cell::UnsafeCell, fmt, ptr::NonNull};
 
-use pool_core::{Job, JobRef, WorkerThread};
+use pool_core::{Job, JobHeader, JobRef, WorkerThread};
 
 use super::{
     SpinPool, arena::JobNode, error::SpawnErrorReason, platform::Cores, platform::run,
@@ -40,7 +40,9 @@ use crate::{
 /// let _ = POOL.spawn_task(&RECEIVE);
 /// # POOL.run_with(0, |worker| worker.join(|_| (), |_| ())).unwrap();
 /// ```
+#[repr(C)]
 pub struct Task<M: Machine, const CORES: usize, const JOBS: usize> {
+    header: JobHeader,
     node: UnsafeCell<JobNode>,
     /// From being spawned until it begins to run.
     is_spawned: AtomicBool,
@@ -55,6 +57,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Task<M, CORES, JOBS> {
     #[must_use]
     pub const fn new(function: fn(Worker<'_, M, CORES, JOBS>)) -> Self {
         Self {
+            header: JobHeader::new::<Self>(),
             node: UnsafeCell::new(JobNode::new(None)),
             is_spawned: AtomicBool::new(false),
             function,
@@ -94,7 +97,8 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     }
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> Job for Task<M, CORES, JOBS> {
+// SAFETY: 1. the header comes first; `new` makes it for this type.
+unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Job for Task<M, CORES, JOBS> {
     unsafe fn execute(this: *const ()) {
         // SAFETY: by obligation 1; it is in a static.
         let this = unsafe { &*this.cast::<Self>() };

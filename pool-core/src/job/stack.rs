@@ -1,0 +1,79 @@
+//! Jobs that live in the frame of whoever waits for them.
+
+use super::{Body, Job, JobHeader, JobRef, RunBy};
+use crate::{latch::Latch, platform::Platform};
+
+/// A job on the stack of the thread that waits for it.
+#[repr(C)]
+pub struct StackJob<P: Platform, L, F, R> {
+    header: JobHeader,
+    latch: L,
+    /// Belongs to whoever runs the job, until the latch is set.
+    body: Body<P, F, R>,
+}
+
+impl<P, L, F, R> StackJob<P, L, F, R>
+where
+    P: Platform,
+    L: Latch,
+    F: FnOnce(RunBy<'_, P>) -> R + Send,
+    R: Send,
+{
+    /// A job that sets `latch` when it has been run.
+    ///
+    /// If the job is never run, the closure is not dropped.
+    #[inline]
+    pub fn new(closure: F, latch: L) -> Self {
+        Self {
+            header: JobHeader::new::<Self>(),
+            latch,
+            body: Body::new(closure),
+        }
+    }
+
+    /// What is set when the job has been run.
+    #[inline]
+    pub fn latch(&self) -> &L {
+        &self.latch
+    }
+
+    /// A reference to put into a queue.
+    ///
+    /// # Safety
+    /// 1. `self` stays in place until the latch is set.
+    #[inline]
+    pub unsafe fn as_job_ref(&self) -> JobRef {
+        // SAFETY: 1. is handed on; 2. closure and result are `Send`.
+        unsafe { JobRef::new(self) }
+    }
+
+    /// What the job returned. Continues its panic if it panicked.
+    ///
+    /// # Safety
+    /// 1. The latch is set.
+    /// 2. This is called once.
+    pub unsafe fn into_result(&self) -> R {
+        // SAFETY: 1. the job has been run, which was seen through the latch; 2. is handed on.
+        unsafe { self.body.take_result() }
+    }
+}
+
+// SAFETY: 1. the header comes first, and is made for `Self`.
+unsafe impl<P, L, F, R> Job for StackJob<P, L, F, R>
+where
+    P: Platform,
+    L: Latch,
+    F: FnOnce(RunBy<'_, P>) -> R + Send,
+    R: Send,
+{
+    unsafe fn execute(this: *const ()) {
+        let this: *const Self = this.cast();
+        // SAFETY: by obligation 1 the job is valid until its latch is set, and by 2. nobody else
+        // uses its body until then. `Latch::set` takes the pointer, since afterwards the job may be
+        // gone.
+        unsafe {
+            (*this).body.run_as_thief();
+            Latch::set(&raw const (*this).latch);
+        }
+    }
+}
