@@ -7,7 +7,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::{
     element::{Element, Slot, SlotOf},
-    primitive::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, spin_loop},
+    primitive::{AtomicBool, AtomicPtr, AtomicUsize, Backoff, Ordering},
     steal::Steal,
 };
 
@@ -42,9 +42,17 @@ const BLOCK: usize = LAP - 1;
 /// assert_eq!(QUEUE.len(), 1);
 /// ```
 pub struct Injector<T: Element> {
-    head: CachePadded<End<T>>,
+    head: CachePadded<Head<T>>,
     tail: CachePadded<End<T>>,
     elements: PhantomData<T>,
+}
+
+/// The end that is stolen from.
+struct Head<T: Element> {
+    end: End<T>,
+    /// Where the tail was when a consumer last looked. As long as the head is before it, nobody need
+    /// look at the tail again, whose cache line the producers write all the time.
+    known_tail: AtomicUsize,
 }
 
 /// One end of the queue: an index, and the block that it points into.
@@ -71,6 +79,26 @@ unsafe impl<T: Element + Send> Send for Injector<T> {}
 unsafe impl<T: Element + Send> Sync for Injector<T> {}
 
 impl<T: Element> Block<T> {
+    /// Nothing but zeroes, so the compiler asks the allocator for those.
+    #[cfg(not(loom))]
+    #[allow(clippy::declare_interior_mutable_const)]
+    const EMPTY: Self = Self {
+        next: AtomicPtr::new(ptr::null_mut()),
+        consumed: AtomicUsize::new(0),
+        entries: [const {
+            Entry {
+                full: AtomicBool::new(false),
+                slot: SlotOf::<T>::VACANT,
+            }
+        }; BLOCK],
+    };
+
+    #[cfg(not(loom))]
+    fn allocate() -> Box<Self> {
+        Box::new(Self::EMPTY)
+    }
+
+    #[cfg(loom)]
     fn allocate() -> Box<Self> {
         Box::new(Self {
             next: AtomicPtr::new(ptr::null_mut()),
@@ -88,7 +116,11 @@ impl<T: Element> Injector<T> {
         /// An empty queue.
         #[must_use]
         pub fn new() -> Self {
-            Self { head: End::new(0), tail: End::new(0), elements: PhantomData }
+            Self {
+                head: CachePadded::new(Head { end: End::new(), known_tail: AtomicUsize::new(0) }),
+                tail: CachePadded::new(End::new()),
+                elements: PhantomData,
+            }
         }
     }
 
@@ -104,7 +136,8 @@ impl<T: Element> Injector<T> {
             "only a new queue can"
         );
         let index = index - index % LAP;
-        self.head.index.store(index, Ordering::Relaxed);
+        self.head.end.index.store(index, Ordering::Relaxed);
+        self.head.known_tail.store(index, Ordering::Relaxed);
         self.tail.index.store(index, Ordering::Relaxed);
         self
     }
@@ -112,6 +145,7 @@ impl<T: Element> Injector<T> {
     /// Adds an element at the back.
     pub fn push(&self, element: T) {
         let mut next = None;
+        let backoff = Backoff::new();
         loop {
             // Ordering: Acquire pairs with the Release of `link`: with the first index of a lap
             // comes its block.
@@ -119,7 +153,7 @@ impl<T: Element> Injector<T> {
             let offset = index % LAP;
             if offset == BLOCK {
                 // Liveness: the thread that claimed the last slot is between two stores.
-                spin_loop();
+                backoff.snooze();
                 continue;
             }
             // Ordering: Acquire, so that the block's memory is initialised for us.
@@ -138,7 +172,8 @@ impl<T: Element> Injector<T> {
                 .compare_exchange_weak(index, index + 1, Ordering::Relaxed, Ordering::Relaxed)
                 .is_err()
             {
-                spin_loop();
+                // Others were faster. The longer we stay away, the more of theirs go in meanwhile.
+                backoff.spin();
                 continue;
             }
             // SAFETY: the index was current, so `block` is the block of its lap (it changes only
@@ -172,7 +207,7 @@ impl<T: Element> Injector<T> {
         ) {
             Ok(_) => {
                 // Ordering: Release, as above, for consumers.
-                self.head.block.store(new, Ordering::Release);
+                self.head.end.block.store(new, Ordering::Release);
                 new
             }
             Err(block) => {
@@ -187,28 +222,26 @@ impl<T: Element> Injector<T> {
     ///
     /// `Retry` means that another thread took one at the same time, or is linking a block.
     pub fn steal(&self) -> Steal<T> {
+        let head = &self.head.end;
         // Ordering: Acquire pairs with the Release of `link` (with the first index of a lap comes
         // its block) and with the compare-exchange below (`tail` is at least what those before us
         // saw, so that it is never behind `head`).
-        let index = self.head.index.load(Ordering::Acquire);
+        let index = head.index.load(Ordering::Acquire);
         let offset = index % LAP;
         if offset == BLOCK {
             return Steal::Retry;
         }
-        // Ordering: Acquire pairs with this function's own Release, through the head index: see
-        // there. What was pushed is published by `full`, not by this index.
-        if index == self.tail.index.load(Ordering::Acquire) {
+        if !self.is_before_tail(index) {
             return Steal::Empty;
         }
         // Ordering: Acquire, so that the block's memory is initialised for us.
-        let block = self.head.block.load(Ordering::Acquire);
+        let block = head.block.load(Ordering::Acquire);
         if block.is_null() {
             // The first pusher is between its two stores.
             return Steal::Retry;
         }
         // Ordering: Release hands on the tail index that we have seen, see above.
-        if self
-            .head
+        if head
             .index
             .compare_exchange(index, index + 1, Ordering::Release, Ordering::Relaxed)
             .is_err()
@@ -220,14 +253,14 @@ impl<T: Element> Injector<T> {
         let entries = unsafe { &(*block).entries };
         if offset + 1 == BLOCK {
             // SAFETY: as above.
-            self.head
-                .link(index, Self::wait_for_next(unsafe { &(*block).next }));
+            head.link(index, Self::wait_for_next(unsafe { &(*block).next }));
         }
         let entry = &entries[offset];
+        let backoff = Backoff::new();
         // Ordering: Acquire pairs with the Release in `push`.
         while !entry.full.load(Ordering::Acquire) {
             // Liveness: the pusher has claimed this slot and has only to write it.
-            spin_loop();
+            backoff.snooze();
         }
         let words = entry.slot.load();
         // Ordering: Release keeps our reads before the free; Acquire, for the one who frees,
@@ -243,7 +276,29 @@ impl<T: Element> Injector<T> {
         Steal::Success(unsafe { T::from_words(words) })
     }
 
+    /// Whether there is an element at `index`, which was the head's.
+    #[inline]
+    fn is_before_tail(&self, index: usize) -> bool {
+        // Ordering: Acquire pairs with the store below: `tail` is at least what whoever wrote this
+        // saw, for us and for those who follow us.
+        let known = self.head.known_tail.load(Ordering::Acquire);
+        if known.wrapping_sub(index).cast_signed() > 0 {
+            return true;
+        }
+        // Ordering: Acquire pairs with the Release on the head's index, and on `known_tail`. What
+        // was pushed is published by `full`, not by this index.
+        let tail = self.tail.index.load(Ordering::Acquire);
+        if tail == index {
+            return false;
+        }
+        // Ordering: Release, as above. That it may replace a later one does no harm: somebody looks
+        // once more.
+        self.head.known_tail.store(tail, Ordering::Release);
+        true
+    }
+
     fn wait_for_next(next: &AtomicPtr<Block<T>>) -> *mut Block<T> {
+        let backoff = Backoff::new();
         loop {
             // Ordering: Acquire pairs with the Release in `push`.
             let block = next.load(Ordering::Acquire);
@@ -251,7 +306,7 @@ impl<T: Element> Injector<T> {
                 return block;
             }
             // Liveness: the pusher that claimed the block's last slot has only to store the link.
-            spin_loop();
+            backoff.snooze();
         }
     }
 
@@ -259,7 +314,7 @@ impl<T: Element> Injector<T> {
     #[must_use]
     pub fn len(&self) -> usize {
         // Ordering: Relaxed, see `is_empty`.
-        let head = self.head.index.load(Ordering::Relaxed);
+        let head = self.head.end.index.load(Ordering::Relaxed);
         let tail = self.tail.index.load(Ordering::Relaxed);
         let positions = tail.wrapping_sub(head);
         if positions.cast_signed() <= 0 {
@@ -274,17 +329,14 @@ impl<T: Element> Injector<T> {
     pub fn is_empty(&self) -> bool {
         // Ordering: Relaxed. The indices differ as long as an element is there, whichever is read
         // first; a caller that must see a certain push fences before.
-        self.head.index.load(Ordering::Relaxed) == self.tail.index.load(Ordering::Relaxed)
+        self.head.end.index.load(Ordering::Relaxed) == self.tail.index.load(Ordering::Relaxed)
     }
 }
 
 impl<T: Element> End<T> {
     const_unless_loom! {
-        fn new(index: usize) -> CachePadded<Self> {
-            CachePadded::new(Self {
-                index: AtomicUsize::new(index),
-                block: AtomicPtr::new(ptr::null_mut()),
-            })
+        fn new() -> Self {
+            Self { index: AtomicUsize::new(0), block: AtomicPtr::new(ptr::null_mut()) }
         }
     }
 

@@ -13,10 +13,31 @@ pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering
 
 #[cfg(not(loom))]
 pub(crate) use core::hint::spin_loop;
+#[cfg(all(not(loom), feature = "alloc"))]
+pub(crate) use crossbeam_utils::Backoff;
 #[cfg(all(not(loom), any(not(target_arch = "x86_64"), miri)))]
 use portable_atomic::fence;
 #[cfg(not(loom))]
 pub(crate) use portable_atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+/// In place of crossbeam's, which loom would not know for waiting.
+#[cfg(all(loom, feature = "alloc"))]
+pub(crate) struct Backoff;
+
+#[cfg(all(loom, feature = "alloc"))]
+impl Backoff {
+    pub(crate) fn new() -> Self {
+        Self
+    }
+
+    pub(crate) fn spin(&self) {
+        spin_loop();
+    }
+
+    pub(crate) fn snooze(&self) {
+        spin_loop();
+    }
+}
 
 /// Defines a function that is `const` except under loom, whose atomics cannot be made in a
 /// constant.

@@ -75,6 +75,13 @@ fn the_end_of_a_block() {
     check(2, &[2], &[3], Some(3));
 }
 
+/// The first consumer tells the second one how far the tail is, and takes nothing; where that ends,
+/// the second one must not find the tail behind.
+#[test]
+fn a_consumer_relies_on_what_another_saw() {
+    check(0, &[2], &[1, 2], Some(2));
+}
+
 #[test]
 fn two_consumers_at_the_end_of_a_block() {
     check(4, &[], &[2, 2], Some(3));
