@@ -1,6 +1,6 @@
 //! Every interleaving of a few operations: no element is lost, none is taken twice.
 
-use ::loom::{model, sync::Arc, thread};
+use ::loom::{model, model::Builder, sync::Arc, thread};
 use std::vec::Vec;
 
 use super::*;
@@ -22,7 +22,10 @@ fn check<S: Storage<usize> + 'static>(
     thieves: &'static [usize],
     own: impl Fn(&Worker<&Deque<usize, S>>) -> (usize, Elements) + Sync + Send + 'static,
 ) {
-    model(move || {
+    let mut model = Builder::new();
+    // All of them against one thief; against two that would take minutes.
+    model.preemption_bound = (thieves.len() > 1).then_some(3);
+    model.check(move || {
         let deque = Arc::new(make());
         let worker = deque.worker().unwrap();
         for element in 0..prefilled {

@@ -1,10 +1,16 @@
 //! A whole pool with its one worker, or two, and a caller outside. Ending the pool is part of each
 //! model; whoever is not woken in time is a deadlock, which loom reports.
 
-use ::loom::model::Builder;
+use std::{
+    boxed::Box,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::Arc,
+};
+
+use ::loom::{model::Builder, thread};
 
 use super::super::*;
-use crate::testing::{Test, with_pool};
+use crate::testing::{Test, registry, with_pool};
 
 fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
@@ -24,15 +30,47 @@ fn a_call_from_outside() {
     });
 }
 
-/// A join whose second half may be stolen, or taken back, or waited for.
-#[test]
-fn a_join_with_a_thief() {
-    model(1, || {
-        let answer = with_pool(2, |registry| {
-            registry.in_worker(|worker: &WorkerThread<Test>, _| {
-                worker.join_context(|_| 1, |_| 2, false)
+/// Runs `own` on a worker while another one looks for work once.
+fn against_a_thief(preemptions: usize, own: fn(&WorkerThread<Test>)) {
+    fn with_worker(registry: &Arc<Registry<Test>>, index: usize, body: fn(&WorkerThread<Test>)) {
+        let index = registry.worker(index).unwrap();
+        // SAFETY: 1. the caller holds the registry; 2. it is the `Arc`'s pointer.
+        let worker = unsafe { WorkerThread::new(Arc::as_ptr(registry), index) }.unwrap();
+        // SAFETY: 1. it stays until it leaves.
+        unsafe { worker.enter() };
+        body(&worker);
+        worker.leave();
+    }
+
+    model(preemptions, move || {
+        let registry = registry(2);
+        let thief = {
+            let registry = registry.clone();
+            thread::spawn(move || {
+                with_worker(&registry, 1, |worker| {
+                    worker.yield_now();
+                });
             })
-        });
-        assert_eq!(answer, (1, 2));
+        };
+        with_worker(&registry, 0, own);
+        thief.join().unwrap();
+    });
+}
+
+/// The second half may be stolen, or taken back, or waited for, asleep too.
+#[test]
+fn a_join_against_a_thief() {
+    against_a_thief(6, |worker| {
+        assert_eq!(worker.join_context(|_| 1, |_| 2, false), (1, 2));
+    });
+}
+
+/// The frame must stay until the second half has ended.
+#[test]
+fn a_join_that_panics_against_a_thief() {
+    against_a_thief(4, |worker| {
+        let panics = || worker.join_context(|_| resume_unwind(Box::new(1)), |_| 2, false);
+        let panic = catch_unwind(AssertUnwindSafe(panics)).map(|((), _)| ());
+        assert_eq!(*panic.unwrap_err().downcast::<i32>().unwrap(), 1);
     });
 }
