@@ -10,6 +10,7 @@ use crate::{
 };
 
 mod bias;
+mod pushed;
 mod stealer;
 mod storage;
 mod top;
@@ -19,11 +20,12 @@ mod worker;
 mod tests;
 
 pub use bias::ProcessFence;
+pub use pushed::{Full, Pushed, TakeBack};
 pub use stealer::Stealer;
 #[cfg(feature = "alloc")]
 pub use storage::Growable;
 pub use storage::{Fixed, Storage};
-pub use worker::{Full, Pushed, TakeBack, Worker};
+pub use worker::Worker;
 
 use top::{AtomicTop, STEP, distance, position};
 
@@ -46,7 +48,7 @@ pub enum Order {
 /// | --- | --- |
 /// | push | a store; never waits |
 /// | pop, LIFO | a full fence; a compare-exchange for the last element only |
-/// | pop, LIFO, [biased](Self::with_process_fence) | a compare-exchange for the last element only |
+/// | pop, LIFO, [biased](Self::with_process_fence) | a compare-exchange for the first last element only |
 /// | pop, FIFO | a compare-exchange |
 /// | steal | a compare-exchange, and a full fence from a LIFO owner; the first one from a biased owner waits for its next pop, or else takes a process fence |
 ///
@@ -86,8 +88,6 @@ struct Shared<S> {
     order: Order,
     owned: AtomicBool,
     fence: Option<&'static dyn ProcessFence>,
-    /// The owner has seen that its bias is revoked. Written by the owner only, see `bias`.
-    answered: AtomicBool,
 }
 
 // SAFETY: elements move between threads, hence `T: Send`; no reference to one is handed out, so
@@ -130,7 +130,6 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
                     order,
                     owned: AtomicBool::new(false),
                     fence: None,
-                    answered: AtomicBool::new(false),
                 }),
                 elements: PhantomData,
             }

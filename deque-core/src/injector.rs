@@ -291,9 +291,16 @@ impl<T: Element> Injector<T> {
         if tail == index {
             return false;
         }
-        // Ordering: Release, as above. That it may replace a later one does no harm: somebody looks
-        // once more.
-        self.head.known_tail.store(tail, Ordering::Release);
+        // An exchange, so that it does not come when others have gone on for half the range of the
+        // index, and mean the future: on 32 bits that is minutes. If it fails, somebody knows more.
+        //
+        // Ordering: Release, as above.
+        let _ = self.head.known_tail.compare_exchange(
+            known,
+            tail,
+            Ordering::Release,
+            Ordering::Relaxed,
+        );
         true
     }
 

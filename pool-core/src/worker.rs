@@ -263,7 +263,13 @@ impl<P: Platform> WorkerThread<P> {
     /// anything returns to a join further up the stack.
     #[inline]
     pub(crate) fn take_local_job(&self) -> Option<JobRef> {
-        self.own.pop().or_else(|| self.take_inbox_job())
+        // The look first: a pop writes, on a line that all who search for work read.
+        let popped = if self.own.is_empty() {
+            None
+        } else {
+            self.own.pop()
+        };
+        popped.or_else(|| self.take_inbox_job())
     }
 
     #[cold]

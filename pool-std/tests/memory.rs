@@ -33,8 +33,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// A slot of a deque: the two words of a job.
-const SLOT: usize = 2 * size_of::<usize>();
+/// A slot of a deque: the address of a job.
+const SLOT: usize = size_of::<usize>();
 /// Slots of the ring that it takes for the jobs below.
 const RING: usize = 1 << 16;
 const JOBS: usize = RING - 100;

@@ -32,16 +32,14 @@ const ANSWER_PRICE: u32 = 128;
 
 /// How long the owner of a deque goes on with fences.
 ///
-/// Ski rental: it takes fences until these, since the last steal, have cost as much as the process
-/// fence that taking none costs a thief later. Then whatever comes costs at most twice what the
-/// better choice would have.
+/// Ski rental: it takes fences until these, since the last steal, have cost as much as the revocation
+/// that taking none brings later, if it is like the last one. Then whatever comes costs at most twice
+/// what the better choice would have.
 pub(super) struct Patience {
     /// Pops until then; zero if it is not known.
     left: Cell<u32>,
     /// The position at which the last pop found `top`.
     top: Cell<usize>,
-    /// The last revocation was answered, so cost no process fence.
-    has_answered: Cell<bool>,
 }
 
 impl Patience {
@@ -49,30 +47,34 @@ impl Patience {
         Self {
             left: Cell::new(0),
             top: Cell::new(0),
-            has_answered: Cell::new(false),
         }
-    }
-
-    /// Notes that the owner has seen a revocation.
-    #[inline]
-    pub(super) fn note_answer(&self) {
-        self.has_answered.set(true);
     }
 
     /// Notes a pop with a fence, and tells whether it was the last one that need have any.
     #[inline]
-    pub(super) fn is_over(&self, top: usize, fence: Option<&dyn ProcessFence>) -> bool {
+    pub(super) fn is_over(
+        &self,
+        top: usize,
+        fence: Option<&dyn ProcessFence>,
+        was_answered: impl FnOnce() -> bool,
+    ) -> bool {
         let left = self.left.get();
         let is_stolen_from = self.top.replace(top) != top;
         if left > 1 && !is_stolen_from {
             self.left.set(left - 1);
             return false;
         }
-        self.begin_or_end(left == 1 && !is_stolen_from, fence)
+        self.begin_or_end(left == 1 && !is_stolen_from, fence, was_answered)
     }
 
+    /// `was_answered` says whether the last revocation needed no process fence.
     #[cold]
-    fn begin_or_end(&self, ends: bool, fence: Option<&dyn ProcessFence>) -> bool {
+    fn begin_or_end(
+        &self,
+        ends: bool,
+        fence: Option<&dyn ProcessFence>,
+        was_answered: impl FnOnce() -> bool,
+    ) -> bool {
         let Some(fence) = fence else {
             self.left.set(u32::MAX);
             return false;
@@ -80,10 +82,9 @@ impl Patience {
         let price = fence.price();
         if ends && price.is_some() {
             self.left.set(0);
-            self.has_answered.set(false);
             return true;
         }
-        let most = if self.has_answered.get() {
+        let most = if was_answered() {
             ANSWER_PRICE
         } else {
             u32::MAX

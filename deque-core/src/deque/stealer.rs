@@ -15,8 +15,9 @@ use crate::{
 /// The most elements that one batch steal takes.
 const MAX_BATCH: usize = 32;
 
-/// How often a thief looks for the owner's answer: about a microsecond in all.
-const ANSWER_ROUNDS: usize = if cfg!(loom) { 1 } else { 64 };
+/// How often a thief looks for the owner's answer, with a pause before each look: a microsecond in
+/// all, or three, as the processor's pause is.
+const ANSWER_LOOKS: usize = if cfg!(loom) { 1 } else { 64 };
 
 /// A thief's handle to a [`Deque`]. Any number of them may be used by any threads.
 #[derive(Clone, Copy)]
@@ -149,12 +150,14 @@ impl<H: Handle> Stealer<H> {
                     if !deque.top.begin_revocation(top) {
                         return None;
                     }
-                    self.have_owner_fence(fence);
-                    deque.top.end_revocation();
+                    let is_answered = self.have_owner_fence(fence);
+                    deque.top.end_revocation(is_answered);
                     top = top.fenced();
                 }
                 // What the thief that revokes waits for may not have been yet.
-                (Mode::Revoking, Some(fence)) => self.have_owner_fence(fence),
+                (Mode::Revoking, Some(fence)) => {
+                    self.have_owner_fence(fence);
+                }
             }
         }
         // Ordering: Acquire pairs with `Worker::publish`: slots, ring and elements are visible.
@@ -166,16 +169,14 @@ impl<H: Handle> Stealer<H> {
     }
 
     /// Sees to it that the owner takes fences: waits a moment for its answer, which comes with its
-    /// next pop, and else has it take one.
-    fn have_owner_fence(&self, fence: &dyn ProcessFence) {
-        let answered = &self.deque.shared.answered;
-        // Ordering: Relaxed, the fence below makes it as good as Acquire.
-        let is_answered = (0..ANSWER_ROUNDS).any(|_| {
+    /// next pop, and else has it take one. Whether it has answered.
+    fn have_owner_fence(&self, fence: &dyn ProcessFence) -> bool {
+        let is_answered = (0..ANSWER_LOOKS).any(|_| {
             spin_loop();
-            answered.load(Ordering::Relaxed)
+            self.deque.top.is_answered()
         });
         if is_answered {
-            // Ordering: pairs with the owner's fence before `Worker::answer`, so that we see every
+            // Ordering: pairs with the owner's fence before `AtomicTop::answer`, so that we see every
             // `bottom` that it wrote without one, and with those that it takes from now on.
             full_fence();
         } else {
@@ -183,6 +184,7 @@ impl<H: Handle> Stealer<H> {
             // is missing.
             fence.fence_all();
         }
+        is_answered
     }
 
     /// Moves `count` elements, which exist from `top` on, or as many as there is room for.

@@ -1,8 +1,8 @@
-//! The word at the thieves' end: an index, and who brings the fence.
+//! The thieves' end: a word with an index and who brings the fence, and what goes with that.
 
 use core::fmt;
 
-use crate::primitive::{AtomicUsize, Ordering};
+use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 
 /// From one position to the next. A position is an index with two zero bits below, so that it can
 /// be compared with a [`Top`].
@@ -83,25 +83,35 @@ impl fmt::Debug for Top {
     }
 }
 
-/// Where the [`Top`] is kept.
-pub(super) struct AtomicTop(AtomicUsize);
+/// Where the [`Top`] is kept, and what owner and thieves tell each other about its mode.
+pub(super) struct AtomicTop {
+    word: AtomicUsize,
+    /// The owner has seen that it is revoked. Written by the owner.
+    is_answered: AtomicBool,
+    /// The last revocation needed no process fence. Written by the thief that revokes.
+    was_answered: AtomicBool,
+}
 
 impl AtomicTop {
     const_unless_loom! {
         pub(super) fn new() -> Self {
-            Self(AtomicUsize::new(FENCED))
+            Self {
+                word: AtomicUsize::new(FENCED),
+                is_answered: AtomicBool::new(false),
+                was_answered: AtomicBool::new(false),
+            }
         }
     }
 
     #[inline]
     pub(super) fn load(&self, ordering: Ordering) -> Top {
-        Top(self.0.load(ordering))
+        Top(self.word.load(ordering))
     }
 
     /// Only for one who has the deque for itself.
     pub(super) fn start_at(&self, index: usize) {
         // Ordering: Relaxed, nobody else has the deque.
-        self.0.store(position(index) | FENCED, Ordering::Relaxed);
+        self.word.store(position(index) | FENCED, Ordering::Relaxed);
     }
 
     /// Takes the oldest elements by moving on from what the caller has read, on whose strength it
@@ -118,7 +128,7 @@ impl AtomicTop {
         // `bottom` each side sees, and this exchange acts on `top` alone.
         let claimed = top.after(count);
         let exchange =
-            self.0
+            self.word
                 .compare_exchange(top.0, claimed.0, Ordering::Release, Ordering::Relaxed);
         exchange.map(drop).map_err(Top)
     }
@@ -130,16 +140,39 @@ impl AtomicTop {
         // Ordering: Acquire pairs with `bias`, which may be a later one than the caller's look has
         // seen: an answer that we find is not one to an earlier revocation. The process fence, or
         // the answer, orders this before all that the owner does from then on.
-        self.0
+        self.word
             .compare_exchange(top.0, revoking, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
     }
 
+    /// Tells thieves that all pops from now on take fences. Only by the owner, when it has read the
+    /// mode revoking and taken a fence.
+    pub(super) fn answer(&self) {
+        // Ordering: Relaxed. The fence before it, and that of a thief that sees it, hand on every
+        // `bottom` that was written without one.
+        self.is_answered.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the owner has answered the revocation that is under way. Who sees that takes a full
+    /// fence before relying on it.
+    pub(super) fn is_answered(&self) -> bool {
+        // Ordering: Relaxed, the caller's fence makes it as good as Acquire.
+        self.is_answered.load(Ordering::Relaxed)
+    }
+
+    /// Whether the last revocation needed no process fence: an estimate of what the next one costs.
+    pub(super) fn was_answered(&self) -> bool {
+        // Ordering: Relaxed, an old value makes a worse estimate.
+        self.was_answered.load(Ordering::Relaxed)
+    }
+
     /// Revoking to fenced, wherever the position is by now. Only by the thief that began it.
-    pub(super) fn end_revocation(&self) {
+    pub(super) fn end_revocation(&self, was_answered: bool) {
+        // Ordering: Relaxed, for an estimate.
+        self.was_answered.store(was_answered, Ordering::Relaxed);
         // Ordering: Release hands on the process fence or the answer to thieves that find the mode
         // (Acquire in `Stealer::look`): they rely on it as if it had been theirs.
-        let before = Top(self.0.fetch_sub(REVOKING - FENCED, Ordering::Release));
+        let before = Top(self.word.fetch_sub(REVOKING - FENCED, Ordering::Release));
         debug_assert_eq!(before.mode(), Mode::Revoking);
     }
 
@@ -147,10 +180,12 @@ impl AtomicTop {
     pub(super) fn bias(&self, top: Top) -> bool {
         debug_assert_eq!(top.mode(), Mode::Fenced);
         let biased = top.position() | BIASED;
+        // Ordering: Relaxed, the exchange releases it to whoever revokes.
+        self.is_answered.store(false, Ordering::Relaxed);
         // Ordering: Release hands on the owner's pops to thieves that find this or a later mode
         // (Acquire in `Stealer::look`): they need no fence to see the `bottom` of those. That it
         // reads the newest value tells the owner every position until now, see `bias`.
-        self.0
+        self.word
             .compare_exchange(top.0, biased, Ordering::Release, Ordering::Relaxed)
             .is_ok()
     }

@@ -3,7 +3,7 @@
 use core::{cell::Cell, fmt, marker::PhantomData, ptr::NonNull};
 
 use super::{
-    AlreadyOwned, Deque, Handle, Order, Stealer, Storage,
+    AlreadyOwned, Deque, Full, Handle, Order, Pushed, Stealer, Storage, TakeBack,
     bias::Patience,
     top::{Mode, STEP, Top, distance, position},
 };
@@ -155,9 +155,7 @@ impl<H: Handle> Worker<H> {
         self.slot(bottom).store(element.into_words());
         let next = bottom.wrapping_add(STEP);
         publish(end, next);
-        Pushed {
-            end: next | self.never_newest,
-        }
+        Pushed { end: next }
     }
 
     /// Whether `count` more elements fit from the position `bottom` on; grows the ring if it may.
@@ -229,8 +227,9 @@ impl<H: Handle> Worker<H> {
     #[cold]
     #[inline(never)]
     fn settle(&self, mut top: Top, end: usize) -> bool {
-        // `top` only grows, so an old value that says "empty" is right. Idle owners take no fence.
-        if !top.is_biased() && distance(top.position(), end) > 0 {
+        // `top` only grows, so an old value that says "empty" is right. Idle owners take no fence,
+        // unless a thief waits for it.
+        if !top.is_biased() && (distance(top.position(), end) > 0 || top.mode() == Mode::Revoking) {
             top = self.top_after_fence();
         }
         // Thieves take only from below `bottom`, or lose the compare-exchange.
@@ -249,27 +248,23 @@ impl<H: Handle> Worker<H> {
         // Ordering: Relaxed, the fence orders it.
         let top = deque.top.load(Ordering::Relaxed);
         match top.mode() {
-            Mode::Revoking => self.answer(),
-            Mode::Fenced if self.patience.is_over(top.position(), deque.shared.fence) => {
-                self.bias(top);
+            Mode::Revoking => deque.top.answer(),
+            Mode::Fenced => {
+                let is_answered = || deque.top.was_answered();
+                if self
+                    .patience
+                    .is_over(top.position(), deque.shared.fence, is_answered)
+                {
+                    self.bias(top);
+                }
             }
-            _ => {}
+            Mode::Biased => {}
         }
         top
     }
 
-    /// Tells thieves that all pops from now on take fences.
-    fn answer(&self) {
-        // Ordering: Relaxed. The fence before it, and that of a thief that sees it, hand on every
-        // `bottom` that was written without one.
-        self.deque.shared.answered.store(true, Ordering::Relaxed);
-        self.patience.note_answer();
-    }
-
     /// Takes no fences from the next pop on.
     fn bias(&self, top: Top) {
-        // Ordering: Relaxed, the exchange releases it to whoever revokes.
-        self.deque.shared.answered.store(false, Ordering::Relaxed);
         self.biased_at.set(top.position());
         // If it fails, a thief was here: patience begins anew.
         let _ = self.deque.top.bias(top);
@@ -316,7 +311,7 @@ impl<H: Handle> Worker<H> {
         H::Element: Copy,
     {
         // Ordering: Relaxed, only the owner writes it.
-        if self.deque.bottom.load(Ordering::Relaxed) != pushed.end {
+        if self.deque.bottom.load(Ordering::Relaxed) != pushed.end | self.never_newest {
             return TakeBack::NotNewest;
         }
         if self.lower(pushed.end) {
@@ -409,25 +404,6 @@ fn publish(end: &AtomicUsize, bottom: usize) {
     end.store(bottom, Ordering::Release);
 }
 
-/// Where an element was put. From [`Worker::try_push`]; for the same worker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pushed {
-    /// The position after it; from a FIFO deque something that is no position.
-    end: usize,
-}
-
-/// What came of [`Worker::take_back`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TakeBack {
-    /// The element is the caller's again.
-    Taken,
-    /// A thief has it, or the owner has popped it as the last one. The deque is empty: thieves take
-    /// the oldest.
-    Stolen,
-    /// The owner has pushed others since, which are newer, or has popped it.
-    NotNewest,
-}
-
 /// Free slots beyond `bottom`, which a batch steal fills before it knows whether the elements are
 /// its own.
 pub(super) struct Reserved<'a, H: Handle> {
@@ -455,15 +431,3 @@ impl<H: Handle> Reserved<'_, H> {
         publish(&self.worker.deque.bottom, bottom);
     }
 }
-
-/// The deque has a fixed capacity and is full; here is the element back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Full<T>(pub T);
-
-impl<T> fmt::Display for Full<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the deque is full")
-    }
-}
-
-impl<T: fmt::Debug> core::error::Error for Full<T> {}

@@ -30,8 +30,11 @@ pub(super) type Execute = unsafe fn(*const ());
 
 /// In place of the function: the job has been run.
 const DONE: *mut () = ptr::null_mut();
-/// In place of the function: the job's owner waits, see [`AwaitableHeader`]. No function is there.
-const AWAITED: *mut () = ptr::without_provenance_mut(1);
+/// In place of the function: the job's owner waits, see [`AwaitableHeader`].
+///
+/// No function is at the very end of memory. One may be at any low number: on wasm functions are
+/// numbered from 1, and on Cortex-M one at address 0 is called by 1.
+const AWAITED: *mut () = ptr::without_provenance_mut(usize::MAX);
 
 impl JobHeader {
     const_unless_loom! {

@@ -143,6 +143,41 @@ fn the_newest_is_taken_back_and_no_other() {
     }
 }
 
+/// Where an element is in one deque says nothing of another; in a FIFO one it must not be believed,
+/// since its owner never lowers `bottom`.
+#[test]
+fn nothing_is_taken_back_from_a_fifo_deque_by_a_place_in_another() {
+    static FENCE: Counted = Counted::new(2);
+    let lifo: Shared = Deque::fixed(Order::Lifo);
+    let fifo: Shared = Deque::fixed(Order::Fifo).with_process_fence(&FENCE);
+    let (elsewhere, worker) = (lifo.worker().unwrap(), fifo.worker().unwrap());
+    for element in 0..20 {
+        let pushed = elsewhere.try_push(element).unwrap();
+        worker.try_push(element).unwrap();
+        assert_eq!(worker.take_back(pushed), TakeBack::NotNewest);
+        assert_eq!(worker.len(), 1);
+        assert_eq!(worker.pop(), Some(element));
+        assert_eq!(elsewhere.pop(), Some(element));
+    }
+}
+
+/// After a revocation that the owner has answered, it is soon ready to risk another one.
+#[test]
+fn an_answered_revocation_is_cheap() {
+    static FENCE: Counted = Counted::new(1000);
+    for (is_answered, pops) in [(false, 1000), (true, 128)] {
+        let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+        let worker = two_elements(&deque);
+        assert!(deque.top.bias(deque.top.load(SeqCst)));
+        assert!(deque.top.begin_revocation(deque.top.load(SeqCst)));
+        deque.top.end_revocation(is_answered);
+        push_and_pop(&worker, pops - 1);
+        assert!(!is_biased(&deque));
+        push_and_pop(&worker, 2);
+        assert!(is_biased(&deque));
+    }
+}
+
 #[test]
 fn a_full_ring_is_told_without_a_look() {
     let deque: Shared = Deque::fixed(Order::Lifo);
@@ -208,7 +243,7 @@ mod threads {
                 let calls = FENCE.calls.load(SeqCst);
                 is_biased(&deque)
                     && deque.stealer().steal().success().is_some()
-                    && deque.shared.answered.load(SeqCst)
+                    && deque.top.was_answered()
                     && FENCE.calls.load(SeqCst) == calls
             };
             while !is_stolen_by_answer() {

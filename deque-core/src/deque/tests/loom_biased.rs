@@ -53,7 +53,7 @@ fn check_from_fenced(
             worker.try_push(element).unwrap();
         }
         // As after an earlier revocation.
-        deque.shared.answered.store(true, Ordering::Relaxed);
+        deque.top.answer();
         prepare(&worker);
         let handles: Vec<_> = thieves
             .iter()
@@ -155,10 +155,25 @@ fn a_bias_at_the_element_that_a_thief_has_read() {
         let top = &worker.deque().top;
         let found = top.load(Ordering::Relaxed);
         if found.is_biased() && top.begin_revocation(found) {
-            top.end_revocation();
+            top.end_revocation(false);
         }
         worker.try_push(1).unwrap();
         (1, taken)
+    });
+}
+
+/// Another owner comes while the deque is biased, and takes the last element.
+#[test]
+fn the_next_owner_against_a_steal() {
+    check(2, &[1], |worker| {
+        let mut taken = pops(worker, 1);
+        // SAFETY: as if the worker had been dropped; the first one is used again only when the
+        // second one is gone.
+        worker.deque().shared.owned.store(false, Ordering::Relaxed);
+        let next = worker.deque().worker().unwrap();
+        taken.extend(next.pop());
+        core::mem::forget(next);
+        (0, taken)
     });
 }
 
