@@ -49,6 +49,33 @@ fn smoke() {
     assert_eq!(numbers, expected);
 }
 
+/// There a join never takes its second half back, but finds it in its turn, or waits for it.
+#[test]
+fn breadth_first() {
+    for threads in [1, 3] {
+        let builder = ThreadPoolBuilder::new().num_threads(threads);
+        let pool = builder.breadth_first().build().unwrap();
+        let mut numbers = shuffled(5_000);
+        let mut expected = numbers.clone();
+        expected.sort_unstable();
+        pool.install(|| quick_sort(&mut numbers));
+        assert_eq!(numbers, expected);
+
+        let second = AtomicUsize::new(0);
+        let panic = pool.install(|| {
+            catch_unwind(AssertUnwindSafe(|| {
+                join(|| panic!("the first half"), || second.fetch_add(1, SeqCst))
+            }))
+            .map(|((), _)| ())
+        });
+        assert_eq!(
+            *panic.unwrap_err().downcast::<&str>().unwrap(),
+            "the first half"
+        );
+        assert_eq!(second.load(SeqCst), 1, "who joins waits for both");
+    }
+}
+
 /// Every parker with every policy: less spinning must expose no deadlock (onnxruntime#21545).
 #[test]
 fn every_parker_and_policy() {
