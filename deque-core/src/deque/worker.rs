@@ -311,7 +311,7 @@ impl<H: Handle> Worker<H> {
         H::Element: Copy,
     {
         // Ordering: Relaxed, only the owner writes it.
-        if self.deque.bottom.load(Ordering::Relaxed) != pushed.end | self.never_newest {
+        if self.deque.bottom.load(Ordering::Relaxed) | self.never_newest != pushed.end {
             return TakeBack::NotNewest;
         }
         if self.lower(pushed.end) {
