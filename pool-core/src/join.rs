@@ -25,7 +25,9 @@ impl<P: Platform> WorkerThread<P> {
     /// # Panics
     /// Continues the panic of `a`, or if there is none that of `b`. Returns or unwinds only when
     /// both closures have ended, since both may borrow from the caller's frame.
-    #[inline]
+    // The compiler finds the better cut between the caller, this and `join_pushed` if it must put this
+    // into the caller.
+    #[inline(always)]
     pub fn join_context<A, B, RA, RB>(&self, a: A, b: B, migrated: bool) -> (RA, RB)
     where
         A: FnOnce(RunBy<'_, P>) -> RA,
