@@ -83,7 +83,7 @@ fn an_active_reader() {
 
 #[test]
 fn a_reader_that_updates() {
-    model(3, || {
+    model(2, || {
         let scene = Scene::new(2);
         let reader = Scene::run(&scene, |scene| {
             let mut this = scene.progress.register().unwrap();
@@ -264,7 +264,7 @@ fn all_threads_sleep_at_once() {
 /// A leader goes to wait while another thread relies on it.
 #[test]
 fn leader_hand_over() {
-    model(3, || {
+    model(2, || {
         let scene = Scene::new(2);
         let leader = Scene::run(&scene, |scene| {
             let mut this = scene.progress.register().unwrap();
