@@ -3,7 +3,7 @@
 use deque_core::{Pushed, TakeBack};
 
 use crate::{
-    job::{AwaitableHeader, RunBy, discard_panic},
+    job::{RunBy, discard_panic},
     latch::SpinLatch,
     platform::Platform,
     worker::WorkerThread,
@@ -11,7 +11,7 @@ use crate::{
 
 mod job;
 
-use job::JoinJob;
+use job::{JoinHeader, JoinJob};
 
 impl<P: Platform> WorkerThread<P> {
     /// Runs both closures, potentially in parallel, and returns both results.
@@ -127,10 +127,10 @@ impl<P: Platform> WorkerThread<P> {
     /// when it has been run; true if it was taken back.
     #[cold]
     #[inline(never)]
-    fn take_back_later(&self, answer: TakeBack, job: &AwaitableHeader) -> bool {
+    fn take_back_later(&self, answer: TakeBack, job: &JoinHeader<P>) -> bool {
         let latch = SpinLatch::new(self);
         // SAFETY: 1. the only call for this job; 2. we return, and the caller goes on, when the latch
-        // is set or the job was taken back; 3. the job is one of this platform's.
+        // is set or the job was taken back.
         if !unsafe { job.set_awaited(&latch) } {
             return false;
         }
@@ -160,7 +160,7 @@ impl<P: Platform> WorkerThread<P> {
         RB: Send,
     {
         let latch = SpinLatch::new(self);
-        // SAFETY: 1. to 3. as in `take_back_later`, which is not called for this job.
+        // SAFETY: 1. and 2. as in `take_back_later`, which is not called for this job.
         if unsafe { job_b.header().set_awaited(&latch) } {
             self.wait_until(latch.core());
         }

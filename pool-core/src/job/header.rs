@@ -5,12 +5,8 @@ use core::{
     ptr,
 };
 
-use crate::{
-    job::Job,
-    latch::{Latch, SpinLatch},
-    platform::Platform,
-    primitive::{AtomicPtr, Ordering, UnsafeCell},
-};
+use super::Job;
+use crate::primitive::{AtomicPtr, Ordering, UnsafeCell};
 
 #[cfg(test)]
 mod tests;
@@ -78,15 +74,15 @@ impl JobHeader {
 /// | awaited | not run yet; its owner waits on the latch beside | who has run it, to done |
 /// | done | has been run | nobody |
 ///
-/// That the owner of a job in a deque need not wait, it learns from the deque; so what waiting
-/// needs, a [`SpinLatch`], is made only when a thief has the job. The thief and the owner settle by
-/// an exchange of the word whether there is a latch to set.
+/// That the owner of a job in a deque need not wait, it learns from the deque; so the latch that
+/// waiting needs is made only when a thief has the job. The thief and the owner settle by an exchange
+/// of the word whether there is a latch to set.
 #[repr(C)]
 pub(crate) struct AwaitableHeader {
     header: JobHeader,
     /// When awaited: the function.
     execute: UnsafeCell<MaybeUninit<Execute>>,
-    /// When awaited: the [`SpinLatch`].
+    /// When awaited: the latch.
     latch: UnsafeCell<MaybeUninit<*const ()>>,
 }
 
@@ -108,15 +104,12 @@ impl AwaitableHeader {
         self.header.word.load(Ordering::Acquire) == DONE
     }
 
-    /// Has a latch set when the job has been run; false if it has been run already, and the latch
-    /// will not be used.
+    /// Leaves a latch for whoever runs the job; false if it has been run already, and nobody will
+    /// look at the latch.
     ///
     /// # Safety
     /// 1. This is called by the job's owner, and for each job once.
-    /// 2. After true, job and latch stay in place until the latch is set or the job was taken back
-    ///    from its queue.
-    /// 3. `P` is the same as in [`set_done`](Self::set_done).
-    pub(crate) unsafe fn set_awaited<P: Platform>(&self, latch: &SpinLatch<P>) -> bool {
+    pub(crate) unsafe fn set_awaited(&self, latch: *const ()) -> bool {
         // Ordering: Acquire pairs with `set_done`.
         let word = self.header.word.load(Ordering::Acquire);
         if word == DONE {
@@ -128,8 +121,7 @@ impl AwaitableHeader {
             let execute = transmute::<*mut (), Execute>(word);
             self.execute
                 .with_mut(|cell| *cell = MaybeUninit::new(execute));
-            self.latch
-                .with_mut(|cell| *cell = MaybeUninit::new(ptr::from_ref(latch).cast()));
+            self.latch.with_mut(|cell| *cell = MaybeUninit::new(latch));
         }
         // Ordering: Release hands on the two cells, and the latch, to whoever runs the job
         // (`JobHeader::execute`, `set_done`); Acquire on failure pairs with `set_done`.
@@ -139,20 +131,19 @@ impl AwaitableHeader {
             .is_ok()
     }
 
-    /// The job has been run: its owner may go on, and end the frame that holds the job.
+    /// The job has been run. If its owner waits, the latch that it has left: the job stays until that
+    /// is set. Else the owner may go on at once, and end the frame that holds the job.
     ///
     /// # Safety
     /// 1. `this` points to the header of a job that has just been run, and what it leaves is written.
-    /// 2. `P` is the same as in [`set_awaited`](Self::set_awaited).
-    pub(crate) unsafe fn set_done<P: Platform>(this: *const Self) {
-        // SAFETY: the header is there until the word is `DONE` and nobody waits, or until the latch
-        // is set. By obligation 2 the pointer is one to such a latch.
+    /// 2. An owner that has left a latch keeps the job until the latch is set.
+    pub(crate) unsafe fn set_done(this: *const Self) -> Option<*const ()> {
+        // SAFETY: by obligation 1 the header is there until the word is `DONE` and nobody waits, and by
+        // 2. until the latch is set. When awaited, the cell is filled.
         unsafe {
             // Ordering: Release hands the result to the owner, Acquire takes over the latch.
-            if (*this).header.word.swap(DONE, Ordering::AcqRel) == AWAITED {
-                let latch = (*this).latch.with(|latch| (*latch).assume_init());
-                Latch::set(latch.cast::<SpinLatch<P>>());
-            }
+            let before = (*this).header.word.swap(DONE, Ordering::AcqRel);
+            (before == AWAITED).then(|| (*this).latch.with(|latch| (*latch).assume_init()))
         }
     }
 }

@@ -1,9 +1,63 @@
 //! The second half of a join, as a job.
 
+use core::marker::PhantomData;
+
 use crate::{
     job::{AwaitableHeader, Body, Job, JobRef, RunBy},
+    latch::{Latch, SpinLatch},
     platform::Platform,
 };
+
+/// What of a join's second half does not depend on its closure: whether it has been run, and the latch
+/// of its owner if that waits.
+#[repr(transparent)]
+pub(super) struct JoinHeader<P: Platform> {
+    header: AwaitableHeader,
+    /// What the header's latch is.
+    latch: PhantomData<*const SpinLatch<P>>,
+}
+
+impl<P: Platform> JoinHeader<P> {
+    #[inline]
+    fn new<J: Job>() -> Self {
+        Self {
+            header: AwaitableHeader::new::<J>(),
+            latch: PhantomData,
+        }
+    }
+
+    /// Whether the job has been run. What it wrote is visible then.
+    #[inline]
+    pub(super) fn is_done(&self) -> bool {
+        self.header.is_done()
+    }
+
+    /// Has a latch set when the job has been run; false if it has been run already, and the latch
+    /// will not be used.
+    ///
+    /// # Safety
+    /// 1. This is called by the job's owner, and for each job once.
+    /// 2. After true, job and latch stay in place until the latch is set or the job was taken back
+    ///    from its queue.
+    pub(super) unsafe fn set_awaited(&self, latch: &SpinLatch<P>) -> bool {
+        // SAFETY: 1. is handed on.
+        unsafe { self.header.set_awaited(core::ptr::from_ref(latch).cast()) }
+    }
+
+    /// The job has been run: its owner may go on, and end the frame that holds the job.
+    ///
+    /// # Safety
+    /// 1. `this` points to the header of a job that has just been run, and what it leaves is written.
+    unsafe fn set_done(this: *const Self) {
+        // SAFETY: 1. is handed on; 2. is the second obligation of `set_awaited`, which left a latch of
+        // this type, and it stays until it is set.
+        unsafe {
+            if let Some(latch) = AwaitableHeader::set_done(&raw const (*this).header) {
+                Latch::set(latch.cast::<SpinLatch<P>>());
+            }
+        }
+    }
+}
 
 /// The second closure of a join, on the stack of the worker that joins.
 ///
@@ -11,7 +65,7 @@ use crate::{
 /// thief's coming needs, see [`AwaitableHeader`].
 #[repr(C)]
 pub(super) struct JoinJob<P: Platform, F, R> {
-    header: AwaitableHeader,
+    header: JoinHeader<P>,
     /// Belongs to whoever took the job out of its queue, until the header says that it was run.
     body: Body<P, F, R>,
 }
@@ -26,13 +80,13 @@ where
     #[inline]
     pub(super) fn new(closure: F) -> Self {
         Self {
-            header: AwaitableHeader::new::<Self>(),
+            header: JoinHeader::new::<Self>(),
             body: Body::new(closure),
         }
     }
 
     #[inline]
-    pub(super) fn header(&self) -> &AwaitableHeader {
+    pub(super) fn header(&self) -> &JoinHeader<P> {
         &self.header
     }
 
@@ -66,7 +120,7 @@ where
         // body until then. `set_done` takes the pointer, since afterwards the job may be gone.
         unsafe {
             (*this).body.run_as_thief();
-            AwaitableHeader::set_done::<P>(&raw const (*this).header);
+            JoinHeader::set_done(&raw const (*this).header);
         }
     }
 }

@@ -1,17 +1,10 @@
-use std::sync::Arc;
-
 use super::*;
-use crate::{
-    job::JobRef,
-    registry::Registry,
-    testing::{Test, registry},
-    worker::WorkerThread,
-};
+use crate::{job::JobRef, primitive::AtomicBool};
 
 #[cfg(loom)]
 mod loom;
 
-/// A job that writes a number.
+/// A job that writes a number, and sets a flag if it is awaited.
 #[repr(C)]
 struct Probe {
     header: AwaitableHeader,
@@ -30,24 +23,27 @@ impl Probe {
         // SAFETY: callers know that the job has been run.
         self.value.with(|value| unsafe { *value })
     }
+
+    /// Leaves a flag as the latch.
+    fn set_awaited(&self, flag: &AtomicBool) -> bool {
+        // SAFETY: 1. each test calls it once.
+        unsafe { self.header.set_awaited(ptr::from_ref(flag).cast()) }
+    }
 }
 
 // SAFETY: 1. the header comes first, begins with a `JobHeader`, and is made for `Self`.
 unsafe impl Job for Probe {
     unsafe fn execute(this: *const ()) {
         let this: *const Self = this.cast();
-        // SAFETY: the job is valid until it is done; nobody reads the value before.
+        // SAFETY: the job is valid until it is done; nobody reads the value before. Job and flag stay
+        // until the flag is set.
         unsafe {
             (*this).value.with_mut(|value| *value = 7);
-            AwaitableHeader::set_done::<Test>(&raw const (*this).header);
+            if let Some(flag) = AwaitableHeader::set_done(&raw const (*this).header) {
+                (*flag.cast::<AtomicBool>()).store(true, Ordering::Release);
+            }
         }
     }
-}
-
-fn worker(registry: &Arc<Registry<Test>>) -> WorkerThread<Test> {
-    let index = registry.worker(0).unwrap();
-    // SAFETY: 1. callers keep the registry for longer; 2. it is the `Arc`'s own pointer.
-    unsafe { WorkerThread::new(Arc::as_ptr(registry), index) }.unwrap()
 }
 
 #[cfg(not(loom))]
@@ -62,27 +58,21 @@ mod one_thread {
 
     #[test]
     fn done_before_anybody_waits() {
-        let registry = registry(1);
-        let worker = worker(&registry);
-        let (probe, latch) = (Probe::new(), SpinLatch::new(&worker));
+        let (probe, flag) = (Probe::new(), AtomicBool::new(false));
         assert!(!probe.header.is_done());
         run(&probe);
         assert!(probe.header.is_done());
-        // SAFETY: 1. once; 2. it is false; 3. `Probe` says so.
-        assert!(!unsafe { probe.header.set_awaited(&latch) });
+        assert!(!probe.set_awaited(&flag));
         assert_eq!(probe.value(), 7);
     }
 
     #[test]
     fn awaited_and_then_run() {
-        let registry = registry(1);
-        let worker = worker(&registry);
-        let (probe, latch) = (Probe::new(), SpinLatch::new(&worker));
-        // SAFETY: 1. once; 2. both stay; 3. `Probe` says so.
-        assert!(unsafe { probe.header.set_awaited(&latch) });
-        assert!(!probe.header.is_done() && !latch.core().probe());
+        let (probe, flag) = (Probe::new(), AtomicBool::new(false));
+        assert!(probe.set_awaited(&flag));
+        assert!(!probe.header.is_done());
         run(&probe);
-        assert!(latch.core().probe());
+        assert!(flag.load(Ordering::Acquire));
         assert_eq!(probe.value(), 7);
     }
 }

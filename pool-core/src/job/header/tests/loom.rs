@@ -8,10 +8,8 @@ struct Sent(JobRef);
 
 /// A thief runs the job while its owner does something that returns when the job is done; then the
 /// job is gone.
-fn check(own: impl Fn(&AwaitableHeader, &WorkerThread<Test>) + Sync + Send + 'static) {
+fn check(own: fn(&Probe)) {
     model(move || {
-        let registry = registry(1);
-        let worker = worker(&registry);
         let probe = Box::new(Probe::new());
         // SAFETY: 1. it stays until it is done; 2. a thief runs it.
         let job = Sent(unsafe { JobRef::new(&raw const *probe) });
@@ -20,18 +18,17 @@ fn check(own: impl Fn(&AwaitableHeader, &WorkerThread<Test>) + Sync + Send + 'st
             // SAFETY: 1. once.
             unsafe { job.execute() };
         });
-        own(&probe.header, &worker);
+        own(&probe);
         assert_eq!(probe.value(), 7);
         drop(probe);
         thief.join().unwrap();
     });
 }
 
-fn wait(header: &AwaitableHeader, worker: &WorkerThread<Test>) {
-    let latch = SpinLatch::new(worker);
-    // SAFETY: 1. once; 2. we wait below; 3. `Probe` says so.
-    if unsafe { header.set_awaited(&latch) } {
-        while !latch.core().probe() {
+fn wait(probe: &Probe) {
+    let flag = AtomicBool::new(false);
+    if probe.set_awaited(&flag) {
+        while !flag.load(Ordering::Acquire) {
             thread::yield_now();
         }
     }
@@ -39,8 +36,8 @@ fn wait(header: &AwaitableHeader, worker: &WorkerThread<Test>) {
 
 #[test]
 fn an_owner_looks_until_it_is_done() {
-    check(|header, _| {
-        while !header.is_done() {
+    check(|probe| {
+        while !probe.header.is_done() {
             thread::yield_now();
         }
     });
@@ -54,8 +51,8 @@ fn an_owner_waits() {
 /// Loom does not see for itself that the thief may be done before the owner's first look.
 #[test]
 fn an_owner_waits_later() {
-    check(|header, worker| {
+    check(|probe| {
         thread::yield_now();
-        wait(header, worker);
+        wait(probe);
     });
 }
