@@ -2,6 +2,9 @@
 
 use core::fmt;
 
+#[cfg(doc)]
+use super::Worker;
+
 /// Where an element was put. From [`Worker::try_push`]; for the same worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pushed {

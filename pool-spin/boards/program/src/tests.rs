@@ -276,7 +276,8 @@ fn overflow<B: Board, const CORES: usize>(worker: Worker<'_, B, CORES>) {
         let (a, b) = worker.join(|worker| deep(worker, depth - 1), |_| 1);
         a + b
     }
-    assert_eq!(deep(worker, JOBS + JOBS / 2), JOBS + JOBS / 2);
+    // Little more than the deque holds: some boards have a stack of a few KiB.
+    assert_eq!(deep(worker, JOBS + 8), JOBS + 8);
 
     let runs = AtomicUsize::new(0);
     worker.scope(|scope| {
