@@ -167,8 +167,7 @@ fn a_bias_at_the_element_that_a_thief_has_read() {
 fn the_next_owner_against_a_steal() {
     check(2, &[1], |worker| {
         let mut taken = pops(worker, 1);
-        // SAFETY: as if the worker had been dropped; the first one is used again only when the
-        // second one is gone.
+        // As if the first worker had been dropped. It is used again when the second one is gone.
         worker.deque().shared.owned.store(false, Ordering::Relaxed);
         let next = worker.deque().worker().unwrap();
         taken.extend(next.pop());
