@@ -6,11 +6,12 @@ use crossbeam_utils::CachePadded;
 
 use crate::{
     element::{Element, Slot},
-    primitive::{AtomicBool, AtomicUsize, Ordering},
+    primitive::{AtomicBool, Ordering},
 };
 
 mod bias;
-mod pushed;
+mod bottom;
+mod place;
 mod stealer;
 mod storage;
 mod top;
@@ -20,13 +21,14 @@ mod worker;
 mod tests;
 
 pub use bias::ProcessFence;
-pub use pushed::{Full, Pushed, TakeBack};
+pub use place::{Full, Place, TakeBack};
 pub use stealer::Stealer;
 #[cfg(feature = "alloc")]
 pub use storage::Growable;
 pub use storage::{Fixed, Storage};
 pub use worker::Worker;
 
+use bottom::AtomicBottom;
 use top::{AtomicTop, STEP, distance, position};
 
 /// From which end the owner takes.
@@ -76,8 +78,8 @@ pub struct Deque<T: Element, S: Storage<T>> {
     /// Position of the oldest element, which only ever grows, and who brings the fence. Written by
     /// whoever takes from this end.
     top: CachePadded<AtomicTop>,
-    /// Position after the newest element. Written by the owner only.
-    bottom: CachePadded<AtomicUsize>,
+    /// Position after the newest element.
+    bottom: CachePadded<AtomicBottom>,
     /// Read by thieves, written when the buffer grows: on lines of its own.
     shared: CachePadded<Shared<S>>,
     elements: PhantomData<T>,
@@ -124,7 +126,7 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
         fn with_storage(storage: S, order: Order) -> Self {
             Self {
                 top: CachePadded::new(AtomicTop::new()),
-                bottom: CachePadded::new(AtomicUsize::new(0)),
+                bottom: CachePadded::new(AtomicBottom::new()),
                 shared: CachePadded::new(Shared {
                     storage,
                     order,
@@ -156,8 +158,7 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     pub fn starting_at(self, index: usize) -> Self {
         assert!(self.is_empty(), "only an empty deque can start elsewhere");
         self.top.start_at(index);
-        // Ordering: Relaxed, the deque is not shared yet.
-        self.bottom.store(position(index), Ordering::Relaxed);
+        self.bottom.start_at(position(index));
         self
     }
 
@@ -189,6 +190,19 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Has the owner's next [`Worker::vacancy`] say that there is none, and so on until it
+    /// [calms down](Worker::calm_down): so the owner looks at what it has to look at. It does not wait
+    /// for that.
+    ///
+    /// What the owner shall see must be written before a sequentially consistent fence, and this
+    /// called after it. Any number of threads may do so.
+    ///
+    /// A worker that is about to sleep alerts those that may have jobs for it, so they need not ask
+    /// at each push whether anybody sleeps.
+    pub fn alert(&self) {
+        self.bottom.alert();
     }
 
     /// From which end the owner takes.

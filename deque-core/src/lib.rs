@@ -27,7 +27,7 @@ mod steal;
 #[cfg(feature = "alloc")]
 pub use deque::Growable;
 pub use deque::{
-    AlreadyOwned, Deque, Fixed, Full, Handle, Order, ProcessFence, Pushed, Stealer, Storage,
+    AlreadyOwned, Deque, Fixed, Full, Handle, Order, Place, ProcessFence, Stealer, Storage,
     TakeBack, Worker,
 };
 pub use element::{Element, Words};

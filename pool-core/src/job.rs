@@ -14,8 +14,8 @@ mod stack;
 mod tests;
 
 pub(crate) use body::Body;
-pub(crate) use header::AwaitableHeader;
 pub use header::JobHeader;
+pub(crate) use header::{AwaitableHeader, Awaiting};
 pub use stack::StackJob;
 
 /// Something that is run once, by whoever takes it.

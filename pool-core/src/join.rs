@@ -1,8 +1,11 @@
 //! Fork and join: two closures, potentially at the same time.
 
-use deque_core::{Pushed, TakeBack};
+use core::mem::MaybeUninit;
+
+use deque_core::{Place, TakeBack};
 
 use crate::{
+    aside::Aside,
     job::{RunBy, discard_panic},
     latch::SpinLatch,
     platform::Platform,
@@ -25,8 +28,8 @@ impl<P: Platform> WorkerThread<P> {
     /// # Panics
     /// Continues the panic of `a`, or if there is none that of `b`. Returns or unwinds only when
     /// both closures have ended, since both may borrow from the caller's frame.
-    // The compiler finds the better cut between the caller, this and `join_pushed` if it must put this
-    // into the caller.
+    // All of it goes into the caller, and closures leave their captures where the caller has them: so
+    // none is copied but into the job.
     #[inline(always)]
     pub fn join_context<A, B, RA, RB>(&self, a: A, b: B, migrated: bool) -> (RA, RB)
     where
@@ -34,28 +37,21 @@ impl<P: Platform> WorkerThread<P> {
         B: FnOnce(RunBy<'_, P>) -> RB + Send,
         RB: Send,
     {
-        let job_b = JoinJob::<P, _, _>::new(b);
-        // SAFETY: 1. this frame is not left until the job is done or was taken back.
-        let job_ref = unsafe { job_b.as_job_ref() };
-        // One path of few registers: whatever is seldom needed goes on elsewhere to the end, so
-        // that this frame need not save anything for it.
-        match self.own().push_if_room(job_ref) {
-            Some(pushed) if self.registry().sleep().all_are_awake() => {
-                self.join_pushed(a, &job_b, pushed, migrated)
-            }
-            pushed => self.join_slowly(a, &job_b, pushed, migrated),
-        }
+        let Some(place) = self.own().vacancy() else {
+            let (mut a_place, mut b_place) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+            let a = Aside::new(a, &mut a_place);
+            return self.join_slowly(a, Aside::new(b, &mut b_place), migrated);
+        };
+        let job_b = JoinJob::<P, _, _>::new(b, place);
+        // SAFETY: `as_job_ref`: 1. this frame is not left until the job is done or was taken back;
+        // `push_at`: 1. the place is from just above.
+        unsafe { self.own().push_at(place, job_b.as_job_ref()) };
+        self.join_pushed(a, &job_b, migrated)
     }
 
     /// Runs `a`, and then `b` too unless it is stolen.
-    #[inline]
-    fn join_pushed<A, B, RA, RB>(
-        &self,
-        a: A,
-        job_b: &JoinJob<P, B, RB>,
-        pushed: Pushed,
-        migrated: bool,
-    ) -> (RA, RB)
+    #[inline(always)]
+    fn join_pushed<A, B, RA, RB>(&self, a: A, job_b: &JoinJob<P, B, RB>, migrated: bool) -> (RA, RB)
     where
         A: FnOnce(RunBy<'_, P>) -> RA,
         B: FnOnce(RunBy<'_, P>) -> RB + Send,
@@ -70,31 +66,28 @@ impl<P: Platform> WorkerThread<P> {
         // running it, further down the stack, and we would not be here. So nothing else is in its
         // place.
         let is_ours = !header.is_done()
-            && match self.own().take_back(pushed) {
+            // SAFETY: 1. we are the owner, and have not waited.
+            && match self.own().take_back(unsafe { header.place() }) {
                 TakeBack::Taken => true,
                 answer => self.take_back_later(answer, header),
             };
         if is_ours {
+            let by = RunBy::worker_itself(self, migrated);
             // SAFETY: 1. we have just taken it out.
-            (result_a, unsafe {
-                job_b
-                    .body()
-                    .run_inline(RunBy::worker_itself(self, migrated))
-            })
+            (result_a, unsafe { job_b.body().run_inline(by) })
         } else {
             // SAFETY: 1. the job is done; 2. this is the only call.
             (result_a, unsafe { job_b.body().take_result() })
         }
     }
 
-    /// The ring may be full, or somebody sleeps.
+    /// The deque may be full, or somebody sleeps or did so a short while ago.
     #[cold]
     #[inline(never)]
     fn join_slowly<A, B, RA, RB>(
         &self,
-        a: A,
-        job_b: &JoinJob<P, B, RB>,
-        pushed: Option<Pushed>,
+        a: Aside<'_, A>,
+        b: Aside<'_, B>,
         migrated: bool,
     ) -> (RA, RB)
     where
@@ -102,19 +95,21 @@ impl<P: Platform> WorkerThread<P> {
         B: FnOnce(RunBy<'_, P>) -> RB + Send,
         RB: Send,
     {
+        let (a, b) = (a.take(), b.take());
+        let job_b = JoinJob::<P, _, _>::new(b, Place::NOWHERE);
         // SAFETY: 1. as in `join_context`.
         let job_ref = unsafe { job_b.as_job_ref() };
-        if let Some(pushed) = pushed.or_else(|| self.own().try_push(job_ref).ok()) {
+        if let Ok(place) = self.own().try_push(job_ref) {
+            // SAFETY: 1. we are the owner, and have not waited.
+            unsafe { job_b.header().set_place(place) };
             self.announce_job();
-            return self.join_pushed(a, job_b, pushed, migrated);
+            self.calm_down();
+            return self.join_pushed(a, &job_b, migrated);
         }
-        match P::catch_unwind(|| a(RunBy::worker_itself(self, migrated))) {
+        let by = || RunBy::worker_itself(self, migrated);
+        match P::catch_unwind(|| a(by())) {
             // SAFETY: 1. it never was in a queue.
-            Ok(result_a) => (result_a, unsafe {
-                job_b
-                    .body()
-                    .run_inline(RunBy::worker_itself(self, migrated))
-            }),
+            Ok(result_a) => (result_a, unsafe { job_b.body().run_inline(by()) }),
             Err(panic) => {
                 // SAFETY: 1. the closure was neither run nor queued; 2. this is its end.
                 unsafe { job_b.body().drop_closure() };
@@ -129,9 +124,10 @@ impl<P: Platform> WorkerThread<P> {
     #[inline(never)]
     fn take_back_later(&self, answer: TakeBack, job: &JoinHeader<P>) -> bool {
         let latch = SpinLatch::new(self);
+        let mut room = MaybeUninit::uninit();
         // SAFETY: 1. the only call for this job; 2. we return, and the caller goes on, when the latch
         // is set or the job was taken back.
-        if !unsafe { job.set_awaited(&latch) } {
+        if !unsafe { job.set_awaited(&latch, &mut room) } {
             return false;
         }
         let latch = latch.core();
@@ -160,8 +156,9 @@ impl<P: Platform> WorkerThread<P> {
         RB: Send,
     {
         let latch = SpinLatch::new(self);
+        let mut room = MaybeUninit::uninit();
         // SAFETY: 1. and 2. as in `take_back_later`, which is not called for this job.
-        if unsafe { job_b.header().set_awaited(&latch) } {
+        if unsafe { job_b.header().set_awaited(&latch, &mut room) } {
             self.wait_until(latch.core());
         }
         // The first panic counts; what `b` gave is dropped, its own panic included.

@@ -13,6 +13,7 @@ extern crate std;
 #[macro_use]
 mod primitive;
 
+mod aside;
 mod broadcast;
 mod fifo;
 mod job;
@@ -26,6 +27,7 @@ mod scope;
 mod sources;
 mod worker;
 
+pub use aside::Aside;
 pub use fifo::JobFifo;
 pub use job::{Job, JobHeader, JobRef, RunBy, StackJob};
 pub use latch::{BlockingLatch, CountLatch, Latch, SpinLatch};

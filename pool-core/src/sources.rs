@@ -9,7 +9,7 @@
 //!
 //! A queue that is not listed here is one that a sleeping worker overlooks (rayon#992): what
 //! [`find_work`](WorkerThread::find_work) takes from and what
-//! [`has_work`](WorkerThread::has_work) looks at must stay the same.
+//! [`alert_and_look`](WorkerThread::alert_and_look) looks at must stay the same.
 
 use deque_core::{Steal, Storage};
 
@@ -18,7 +18,7 @@ use crate::{
     platform::Platform,
     primitive::spin_loop,
     queue::JobQueue,
-    worker::WorkerThread,
+    worker::{WorkerShared, WorkerThread},
 };
 
 impl<P: Platform> WorkerThread<P> {
@@ -99,9 +99,21 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Whether any source holds work for this worker: the check before it sleeps.
-    pub(crate) fn has_work(&self) -> bool {
-        !self.shared().inbox().is_empty() || self.has_work_for_others()
+    /// Before this worker sleeps: whether any source holds work for it. If not, all others were alerted:
+    /// the next job of each is announced, so that it wakes this worker.
+    ///
+    /// To be called after the fence of [`Sleep::no_work_found`](sleep_core::Sleep::no_work_found).
+    pub(crate) fn alert_and_look(&self) -> bool {
+        let registry = self.registry();
+        let has_work = |(index, worker): (usize, &WorkerShared<P>)| {
+            if index != self.index().get() {
+                worker.deque().alert();
+            }
+            !worker.deque().is_empty()
+        };
+        !self.shared().inbox().is_empty()
+            || !registry.injector().is_empty()
+            || registry.workers().iter().enumerate().any(has_work)
     }
 
     /// Whether any source holds work that whoever is woken may take.

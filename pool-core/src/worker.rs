@@ -220,6 +220,15 @@ impl<P: Platform> WorkerThread<P> {
             .new_internal_jobs(1, || self.own.len() <= 1);
     }
 
+    /// Joins need not ask any more whether somebody sleeps, if nobody does: whoever is about to
+    /// [alerts](deque_core::Deque::alert) all workers.
+    pub(crate) fn calm_down(&self) {
+        let sleep = self.registry().sleep();
+        if sleep.all_are_awake() {
+            self.own.calm_down(|| sleep.all_are_awake());
+        }
+    }
+
     /// Queues a job on this worker's deque, or runs it at once if that is full. No sleeping worker
     /// overlooks it, so this worker may go and do something else.
     ///
@@ -314,7 +323,7 @@ impl<P: Platform> WorkerThread<P> {
             }
             match self.find_work() {
                 Some(job) => break Some(job),
-                None => sleep.no_work_found(&mut idle, latch, || self.has_work()),
+                None => sleep.no_work_found(&mut idle, latch, || self.alert_and_look()),
             }
         };
         sleep.work_found(|| self.has_work_for_others());

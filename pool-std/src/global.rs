@@ -2,10 +2,11 @@
 
 use std::{
     cell::Cell,
+    mem::MaybeUninit,
     sync::{Arc, Mutex, OnceLock},
 };
 
-use pool_core::Platform;
+use pool_core::{Aside, Platform};
 
 use crate::{
     builder::{MAX_THREADS, ThreadPoolBuilder},
@@ -127,13 +128,27 @@ impl Drop for Living {
 }
 
 /// Runs a closure on the worker that this thread is, or else on one of the global pool.
-#[inline]
-pub(crate) fn in_worker<R: Send>(closure: impl FnOnce(&WorkerThread, bool) -> R + Send) -> R {
+#[inline(always)]
+pub(crate) fn in_worker<R, F>(closure: F) -> R
+where
+    R: Send,
+    F: FnOnce(&WorkerThread, bool) -> R + Send,
+{
     // SAFETY: 1. the thread stays the worker at least until the closure returns.
     match unsafe { WorkerThread::current() } {
         Some(worker) => closure(worker, false),
-        None => global().in_worker_cold(closure),
+        None => in_global_pool(Aside::new(closure, &mut MaybeUninit::uninit())),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn in_global_pool<R, F>(closure: Aside<'_, F>) -> R
+where
+    R: Send,
+    F: FnOnce(&WorkerThread, bool) -> R + Send,
+{
+    global().in_worker_cold(closure.take())
 }
 
 /// As [`in_worker`], for what other workers may be needed for: not on one whose pool has ended.

@@ -27,7 +27,7 @@ use crate::{context::FnContext, global::in_worker};
 /// }
 /// assert_eq!(sum(&(0..10_000).collect::<Vec<_>>()), 49_995_000);
 /// ```
-#[inline]
+#[inline(always)]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -39,7 +39,7 @@ where
 }
 
 /// As [`join`], and tells each closure whether it has migrated to another thread.
-#[inline]
+#[inline(always)]
 pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA + Send,

@@ -47,7 +47,7 @@ impl Worker<'_> {
     ///
     /// # Panics
     /// Continues the panic of `a`, or else that of `b`, when both have ended.
-    #[inline]
+    #[inline(always)]
     pub fn join<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(Worker<'_>) -> RA + Send,
@@ -77,7 +77,7 @@ impl Worker<'_> {
 ///
 /// # Panics
 /// Continues the closure's panic.
-#[inline]
+#[inline(always)]
 pub fn with_worker<R: Send>(closure: impl FnOnce(Worker<'_>) -> R + Send) -> R {
     in_worker(|thread, _| closure(Worker { thread }))
 }

@@ -26,13 +26,23 @@ pub(super) const fn distance(from: usize, to: usize) -> isize {
     to.wrapping_sub(from).cast_signed() / STEP.cast_signed()
 }
 
+/// The owner takes no fence; a thief has it take one, see `bias`. All elements from the position on
+/// are the owner's without an exchange.
+const BIASED: usize = 0;
+/// As biased, but the element at the position may have been read by a thief, so the owner takes it by
+/// an exchange. Then this is over.
+const BIASED_BEYOND: usize = 1;
 /// The owner takes a fence in each pop, and thieves take one.
-const FENCED: usize = 0;
-/// The owner takes none; a thief has it take one, see `bias`.
-const BIASED: usize = 1;
+const FENCED: usize = 2;
 /// A thief is on the way from biased to fenced: the owner takes fences, if it has seen this.
-const REVOKING: usize = 2;
+const REVOKING: usize = 3;
 const MODE: usize = STEP - 1;
+
+/// Fenced and revoking have this bit, the others have not.
+const TAKES_FENCES: usize = 2;
+/// How much more than the position is in the word while the owner takes fences: so much that no
+/// element is beyond it. Nor is the position before the first one.
+const AWAY: usize = isize::MAX.cast_unsigned() + 1 - 2 * STEP;
 
 /// Who brings the fence between the owner and its thieves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,38 +52,61 @@ pub(super) enum Mode {
     Revoking,
 }
 
-/// The position of the oldest element, and the mode.
+/// The position of the oldest element, and the mode, in one word.
+///
+/// It is made so that the owner of a deque learns by one comparison whether an element is its own
+/// without a fence and without an exchange, see [`leaves_to_owner`](Self::leaves_to_owner).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Top(usize);
 
 impl Top {
     #[inline]
+    const fn new(position: usize, mode: usize) -> Self {
+        let away = if mode & TAKES_FENCES == 0 { 0 } else { AWAY };
+        Self(position.wrapping_add(away) | mode)
+    }
+
+    #[inline]
     pub(super) const fn position(self) -> usize {
-        self.0 & !MODE
+        let away = if self.0 & TAKES_FENCES == 0 { 0 } else { AWAY };
+        (self.0 & !MODE).wrapping_sub(away)
     }
 
     #[inline]
     pub(super) const fn is_biased(self) -> bool {
-        self.0 & BIASED != 0
+        self.0 & TAKES_FENCES == 0
     }
 
     pub(super) const fn mode(self) -> Mode {
         match self.0 & MODE {
             FENCED => Mode::Fenced,
-            BIASED => Mode::Biased,
-            _ => Mode::Revoking,
+            REVOKING => Mode::Revoking,
+            _ => Mode::Biased,
         }
+    }
+
+    /// Whether the newest element, at this position, is the owner's without more ado: the deque is
+    /// biased, and neither is the element taken nor has a thief read it before that.
+    #[inline]
+    pub(super) const fn leaves_to_owner(self, newest: usize) -> bool {
+        newest.wrapping_sub(self.0).cast_signed() >= 0
     }
 
     /// The same position, with fences.
     pub(super) const fn fenced(self) -> Self {
-        Self(self.position() | FENCED)
+        Self::new(self.position(), FENCED)
     }
 
-    /// So many elements further, in the same mode.
+    /// So many elements further, in the same mode; but what was read before the deque was biased is
+    /// behind.
     #[inline]
     const fn after(self, count: usize) -> Self {
-        Self(self.0.wrapping_add(count * STEP))
+        let further = self.0.wrapping_add(count * STEP);
+        if self.0 & MODE == BIASED_BEYOND {
+            Self(further - (BIASED_BEYOND - BIASED))
+        } else {
+            Self(further)
+        }
     }
 }
 
@@ -96,7 +129,7 @@ impl AtomicTop {
     const_unless_loom! {
         pub(super) fn new() -> Self {
             Self {
-                word: AtomicUsize::new(FENCED),
+                word: AtomicUsize::new(Top::new(0, FENCED).0),
                 is_answered: AtomicBool::new(false),
                 was_answered: AtomicBool::new(false),
             }
@@ -111,7 +144,8 @@ impl AtomicTop {
     /// Only for one who has the deque for itself.
     pub(super) fn start_at(&self, index: usize) {
         // Ordering: Relaxed, nobody else has the deque.
-        self.word.store(position(index) | FENCED, Ordering::Relaxed);
+        let top = Top::new(position(index), FENCED);
+        self.word.store(top.0, Ordering::Relaxed);
     }
 
     /// Takes the oldest elements by moving on from what the caller has read, on whose strength it
@@ -136,12 +170,12 @@ impl AtomicTop {
     /// Biased to revoking. Whoever gets true, and nobody else, must [end](Self::end_revocation) it.
     pub(super) fn begin_revocation(&self, top: Top) -> bool {
         debug_assert_eq!(top.mode(), Mode::Biased);
-        let revoking = top.position() | REVOKING;
+        let revoking = Top::new(top.position(), REVOKING);
         // Ordering: Acquire pairs with `bias`, which may be a later one than the caller's look has
         // seen: an answer that we find is not one to an earlier revocation. The process fence, or
         // the answer, orders this before all that the owner does from then on.
         self.word
-            .compare_exchange(top.0, revoking, Ordering::Acquire, Ordering::Relaxed)
+            .compare_exchange(top.0, revoking.0, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
     }
 
@@ -179,14 +213,14 @@ impl AtomicTop {
     /// Fenced to biased. Only by the owner.
     pub(super) fn bias(&self, top: Top) -> bool {
         debug_assert_eq!(top.mode(), Mode::Fenced);
-        let biased = top.position() | BIASED;
+        let biased = Top::new(top.position(), BIASED_BEYOND);
         // Ordering: Relaxed, the exchange releases it to whoever revokes.
         self.is_answered.store(false, Ordering::Relaxed);
         // Ordering: Release hands on the owner's pops to thieves that find this or a later mode
         // (Acquire in `Stealer::look`): they need no fence to see the `bottom` of those. That it
         // reads the newest value tells the owner every position until now, see `bias`.
         self.word
-            .compare_exchange(top.0, biased, Ordering::Release, Ordering::Relaxed)
+            .compare_exchange(top.0, biased.0, Ordering::Release, Ordering::Relaxed)
             .is_ok()
     }
 }

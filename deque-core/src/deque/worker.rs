@@ -3,7 +3,7 @@
 use core::{cell::Cell, fmt, marker::PhantomData, ptr::NonNull};
 
 use super::{
-    AlreadyOwned, Deque, Full, Handle, Order, Pushed, Stealer, Storage, TakeBack,
+    AlreadyOwned, Deque, Full, Handle, Order, Place, Stealer, Storage, TakeBack,
     bias::Patience,
     top::{Mode, STEP, Top, distance, position},
 };
@@ -11,7 +11,7 @@ use super::{
 use crate::deque::Growable;
 use crate::{
     element::{Element, Slot, SlotOf},
-    primitive::{AtomicUsize, Ordering, full_fence, interruption_point, light_fence},
+    primitive::{Ordering, full_fence, interruption_point, light_fence},
 };
 
 /// The owner's handle to a [`Deque`]: pushes, and pops at the end that the deque's
@@ -28,13 +28,8 @@ pub struct Worker<H: Handle> {
     /// When `bottom` gets here, the ring may be full: as of when `top` was last looked at.
     full_at: Cell<usize>,
     order: Order,
-    /// What makes a position none, if nothing can be taken back because the owner takes the oldest.
-    never_newest: usize,
     /// With fences, if the deque has a process fence.
     patience: Patience,
-    /// Where `top` was when the deque was biased. A thief may have read the element there, so it is
-    /// taken by an exchange; those after it need none while the deque is biased, also the last one.
-    biased_at: Cell<usize>,
     not_sync: PhantomData<Cell<()>>,
 }
 
@@ -55,24 +50,18 @@ impl<H: Handle> Worker<H> {
         }
         // Ordering: Relaxed, only the owner writes it: full, until the first push looks.
         let full_at = Cell::new(deque.bottom.load(Ordering::Relaxed));
-        // Ordering: Relaxed. If the last owner has biased the deque, its ownership has handed that on;
-        // what is found stands as long as this lasts.
-        let biased_at = Cell::new(deque.top.load(Ordering::Relaxed).position());
         let worker = Self {
             order: deque.shared.order,
-            never_newest: match deque.shared.order {
-                Order::Lifo => 0,
-                Order::Fifo => 1,
-            },
             deque,
             slots: Cell::new(NonNull::dangling()),
             mask: Cell::new(0),
             full_at,
             patience: Patience::new(),
-            biased_at,
             not_sync: PhantomData,
         };
         worker.look_at_ring();
+        // The first push looks.
+        worker.deque.alert();
         Ok(worker)
     }
 
@@ -126,36 +115,71 @@ impl<H: Handle> Worker<H> {
     /// # Errors
     /// Gives the element back if a deque of fixed capacity is full.
     #[inline]
-    pub fn try_push(&self, element: H::Element) -> Result<Pushed, Full<H::Element>> {
+    pub fn try_push(&self, element: H::Element) -> Result<Place, Full<H::Element>> {
         // Ordering: Relaxed, only the owner writes it.
         let bottom = self.deque.bottom.load(Ordering::Relaxed);
         if bottom == self.full_at.get() && !self.has_room(bottom, 1) {
             return Err(Full(element));
         }
-        Ok(self.put(&self.deque.bottom, bottom, element))
+        self.put(bottom, element);
+        Ok(match self.order {
+            Order::Lifo => Place::new(bottom),
+            // What the owner takes is never the newest.
+            Order::Fifo => Place::NOWHERE,
+        })
     }
 
-    /// Adds an element if that takes no look at the thieves' end and no growth, as is the case but
-    /// once in a while.
+    /// Where the next element comes, if there is room for it and nobody has
+    /// [alerted](Deque::alert) the owner: one load and one comparison. None when only
+    /// [`try_push`](Self::try_push) can tell.
+    ///
+    /// Only a LIFO deque ever has one, after it was told to [calm down](Self::calm_down).
     #[inline]
-    pub fn push_if_room(&self, element: H::Element) -> Option<Pushed>
-    where
-        H::Element: Copy,
-    {
-        // Ordering: Relaxed, only the owner writes it.
+    #[must_use]
+    pub fn vacancy(&self) -> Option<Place> {
         let end = &self.deque.bottom;
+        // Ordering: Relaxed, only the owner writes it.
         let bottom = end.load(Ordering::Relaxed);
-        (bottom != self.full_at.get()).then(|| self.put(end, bottom, element))
+        end.is_calm_at(bottom).then_some(Place::new(bottom))
     }
 
-    /// Adds an element at `bottom`, where there is room. `end` is the deque's own: the compiler does
-    /// not know that a store into a slot leaves the way to it as it was.
+    /// Adds an element at a vacant place.
+    ///
+    /// # Safety
+    /// 1. [`vacancy`](Self::vacancy) has given the place, and nothing was pushed or taken by this worker
+    ///    since.
     #[inline]
-    fn put(&self, end: &AtomicUsize, bottom: usize, element: H::Element) -> Pushed {
+    pub unsafe fn push_at(&self, place: Place, element: H::Element) {
+        // Ordering: Relaxed, only the owner writes it.
+        debug_assert!(place.is_at(self.deque.bottom.load(Ordering::Relaxed)));
+        self.put(place.into_word(), element);
+    }
+
+    /// Adds an element at `bottom`, where there is room.
+    #[inline]
+    fn put(&self, bottom: usize, element: H::Element) {
+        // Before the slot is written: the compiler does not know that this leaves the way there as
+        // it was.
+        let end = &self.deque.bottom;
         self.slot(bottom).store(element.into_words());
-        let next = bottom.wrapping_add(STEP);
-        publish(end, next);
-        Pushed { end: next }
+        end.publish(bottom.wrapping_add(STEP));
+    }
+
+    /// From now on [vacancies](Self::vacancy) are told without a look, until the next
+    /// [alert](Deque::alert); unless `is_calm` says no. It is asked after a sequentially consistent
+    /// fence: whoever calls `alert` after `is_calm` has looked, alerts the owner anew.
+    pub fn calm_down(&self, is_calm: impl FnOnce() -> bool) {
+        if self.order == Order::Fifo || self.deque.bottom.is_calm() {
+            return;
+        }
+        self.deque.bottom.set_calm(self.full_at.get());
+        // Ordering: pairs with the fence of whoever alerts. If ours comes first, its alert is after
+        // our store above; if its fence, `is_calm` sees what it wrote. Nothing weaker orders the store
+        // and the loads.
+        full_fence();
+        if !is_calm() {
+            self.deque.alert();
+        }
     }
 
     /// Whether `count` more elements fit from the position `bottom` on; grows the ring if it may.
@@ -172,8 +196,9 @@ impl<H: Handle> Worker<H> {
             }
             self.look_at_ring();
         }
-        self.full_at
-            .set(top.wrapping_add(position(self.capacity())));
+        let full_at = top.wrapping_add(position(self.capacity()));
+        let before = self.full_at.replace(full_at);
+        self.deque.bottom.move_calm(before, full_at);
         true
     }
 
@@ -194,7 +219,7 @@ impl<H: Handle> Worker<H> {
     fn pop_newest(&self) -> Option<H::Element> {
         // Ordering: Relaxed, only the owner writes it.
         let end = self.deque.bottom.load(Ordering::Relaxed);
-        self.lower(end).then(|| {
+        (self.lower(end) == TakeBack::Taken).then(|| {
             let newest = end.wrapping_sub(STEP);
             // SAFETY: 1. the slot holds what was pushed at this position; 2. `lower` says that it
             // is ours.
@@ -204,21 +229,20 @@ impl<H: Handle> Worker<H> {
 
     /// Takes the element before the position `end`, which is `bottom`, unless a thief does.
     #[inline]
-    fn lower(&self, end: usize) -> bool {
+    fn lower(&self, end: usize) -> TakeBack {
         let deque = &*self.deque;
         let newest = end.wrapping_sub(STEP);
         interruption_point();
-        // Ordering: Release, as in `publish`: a thief may read this value too, and then sees the
-        // elements before it.
-        deque.bottom.store(newest, Ordering::Release);
+        // A thief may read this value too, and then sees the elements before it.
+        deque.bottom.publish(newest);
         // Ordering: orders the store above and the load below for a process fence of a thief, which
         // comes before or after it (`ProcessFence`).
         light_fence();
         // Ordering: Relaxed, the fence orders it.
         let top = deque.top.load(Ordering::Relaxed);
         interruption_point();
-        if top.is_biased() && distance(self.biased_at.get(), newest) > 0 {
-            return true;
+        if top.leaves_to_owner(newest) {
+            return TakeBack::Taken;
         }
         self.settle(top, end)
     }
@@ -226,14 +250,23 @@ impl<H: Handle> Worker<H> {
     /// What is left to do if a fence is needed, or an exchange, or if there is no element.
     #[cold]
     #[inline(never)]
-    fn settle(&self, mut top: Top, end: usize) -> bool {
+    fn settle(&self, mut top: Top, end: usize) -> TakeBack {
+        if self.order == Order::Fifo {
+            // By a place in another deque. This owner does not take the newest.
+            self.deque.bottom.publish(end);
+            return TakeBack::NotNewest;
+        }
         // `top` only grows, so an old value that says "empty" is right. Idle owners take no fence,
         // unless a thief waits for it.
         if !top.is_biased() && (distance(top.position(), end) > 0 || top.mode() == Mode::Revoking) {
             top = self.top_after_fence();
         }
         // Thieves take only from below `bottom`, or lose the compare-exchange.
-        distance(top.position(), end) > 1 || self.take_last(top, end)
+        if distance(top.position(), end) > 1 || self.take_last(top, end) {
+            TakeBack::Taken
+        } else {
+            TakeBack::Stolen
+        }
     }
 
     /// `top` after a full fence.
@@ -255,7 +288,8 @@ impl<H: Handle> Worker<H> {
                     .patience
                     .is_over(top.position(), deque.shared.fence, is_answered)
                 {
-                    self.bias(top);
+                    // If it fails, a thief was here: patience begins anew.
+                    let _ = deque.top.bias(top);
                 }
             }
             Mode::Biased => {}
@@ -263,19 +297,12 @@ impl<H: Handle> Worker<H> {
         top
     }
 
-    /// Takes no fences from the next pop on.
-    fn bias(&self, top: Top) {
-        self.biased_at.set(top.position());
-        // If it fails, a thief was here: patience begins anew.
-        let _ = self.deque.top.bias(top);
-    }
-
     /// As after many pops with a fence.
     #[cfg(all(test, loom))]
     pub(super) fn bias_now(&self) {
         let top = self.deque.top.load(Ordering::Relaxed);
         if top.mode() == Mode::Fenced {
-            self.bias(top);
+            let _ = self.deque.top.bias(top);
         }
     }
 
@@ -295,8 +322,7 @@ impl<H: Handle> Worker<H> {
         if won {
             self.patience.follow(end);
         }
-        // Ordering: Release, as in `publish`.
-        deque.bottom.store(end, Ordering::Release);
+        deque.bottom.publish(end);
         won
     }
 
@@ -306,19 +332,16 @@ impl<H: Handle> Worker<H> {
     /// It is told by its place alone: if the owner has popped it and pushed another to the same place,
     /// that one is taken. A caller that may have done so must know otherwise.
     #[inline]
-    pub fn take_back(&self, pushed: Pushed) -> TakeBack
+    pub fn take_back(&self, place: Place) -> TakeBack
     where
         H::Element: Copy,
     {
         // Ordering: Relaxed, only the owner writes it.
-        if self.deque.bottom.load(Ordering::Relaxed) | self.never_newest != pushed.end {
+        let end = self.deque.bottom.load(Ordering::Relaxed);
+        if !place.is_at(end.wrapping_sub(STEP)) {
             return TakeBack::NotNewest;
         }
-        if self.lower(pushed.end) {
-            TakeBack::Taken
-        } else {
-            TakeBack::Stolen
-        }
+        self.lower(end)
     }
 
     fn pop_oldest(&self) -> Option<H::Element> {
@@ -395,15 +418,6 @@ impl<H: Handle> fmt::Debug for Worker<H> {
     }
 }
 
-/// Makes the elements before the position `bottom` visible.
-#[inline]
-fn publish(end: &AtomicUsize, bottom: usize) {
-    // Ordering: Release pairs with the thief's Acquire of `bottom` in `Stealer`: the thief must see
-    // the slots, and what the elements refer to. (A release fence with a relaxed store, as in the
-    // paper, does the same, but ThreadSanitizer does not know fences.)
-    end.store(bottom, Ordering::Release);
-}
-
 /// Free slots beyond `bottom`, which a batch steal fills before it knows whether the elements are
 /// its own.
 pub(super) struct Reserved<'a, H: Handle> {
@@ -428,6 +442,6 @@ impl<H: Handle> Reserved<'_, H> {
     pub(super) unsafe fn publish(self, count: usize) {
         debug_assert!(count <= self.room);
         let bottom = self.bottom.wrapping_add(count * STEP);
-        publish(&self.worker.deque.bottom, bottom);
+        self.worker.deque.bottom.publish(bottom);
     }
 }

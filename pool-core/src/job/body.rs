@@ -1,19 +1,20 @@
 //! What a job on the stack runs, and what it leaves.
 
-use core::{
-    cell::UnsafeCell,
-    mem::{ManuallyDrop, MaybeUninit},
-};
+use core::{cell::UnsafeCell, mem::ManuallyDrop};
 
 use super::RunBy;
 use crate::platform::Platform;
 
-/// A closure, and its result once somebody has run it elsewhere.
+/// A closure, and in its place its result once somebody has run it elsewhere.
 pub(crate) struct Body<P: Platform, F, R> {
+    content: UnsafeCell<Content<P, F, R>>,
+}
+
+union Content<P: Platform, F, R> {
     /// Taken by whoever runs it.
-    closure: UnsafeCell<ManuallyDrop<F>>,
-    /// Written by whoever runs it, unless inline.
-    result: UnsafeCell<MaybeUninit<Result<R, P::Panic>>>,
+    closure: ManuallyDrop<F>,
+    /// Written by whoever ran it, unless inline.
+    result: ManuallyDrop<Result<R, P::Panic>>,
 }
 
 impl<P, F, R> Body<P, F, R>
@@ -22,11 +23,12 @@ where
     F: FnOnce(RunBy<'_, P>) -> R,
 {
     /// If the closure is never run, it is not dropped.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(closure: F) -> Self {
         Self {
-            closure: UnsafeCell::new(ManuallyDrop::new(closure)),
-            result: UnsafeCell::new(MaybeUninit::uninit()),
+            content: UnsafeCell::new(Content {
+                closure: ManuallyDrop::new(closure),
+            }),
         }
     }
 
@@ -37,9 +39,11 @@ where
     pub(crate) unsafe fn run_as_thief(&self) {
         // SAFETY: by obligation 1.
         unsafe {
-            let closure = ManuallyDrop::take(&mut *self.closure.get());
+            let closure = ManuallyDrop::take(&mut (*self.content.get()).closure);
             let result = P::catch_unwind(|| closure(RunBy::THIEF));
-            (*self.result.get()).write(result);
+            self.content.get().write(Content {
+                result: ManuallyDrop::new(result),
+            });
         }
     }
 
@@ -47,10 +51,10 @@ where
     ///
     /// # Safety
     /// 1. The closure is the caller's, and has not been run.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn run_inline(&self, by: RunBy<'_, P>) -> R {
         // SAFETY: by obligation 1.
-        let closure = unsafe { ManuallyDrop::take(&mut *self.closure.get()) };
+        let closure = unsafe { ManuallyDrop::take(&mut (*self.content.get()).closure) };
         closure(by)
     }
 
@@ -61,7 +65,7 @@ where
     /// 2. It is not used afterwards.
     pub(crate) unsafe fn drop_closure(&self) {
         // SAFETY: by 1. and 2. the closure is dropped once and not used.
-        unsafe { ManuallyDrop::drop(&mut *self.closure.get()) };
+        unsafe { ManuallyDrop::drop(&mut (*self.content.get()).closure) };
     }
 
     /// What the closure returned. Continues its panic if it panicked.
@@ -71,7 +75,7 @@ where
     /// 2. This is called once.
     pub(crate) unsafe fn take_result(&self) -> R {
         // SAFETY: by obligation 1 the result was written; by 2. it is taken once.
-        match unsafe { (*self.result.get()).assume_init_read() } {
+        match unsafe { ManuallyDrop::take(&mut (*self.content.get()).result) } {
             Ok(result) => result,
             Err(panic) => P::resume_unwind(panic),
         }

@@ -54,12 +54,9 @@ impl JobHeader {
         // Ordering: Acquire pairs with `AwaitableHeader::set_awaited`, for what it wrote beside.
         let word = unsafe { &(*this).word }.load(Ordering::Acquire);
         if word == AWAITED {
-            // SAFETY: only headers of this type are ever awaited, and before that the function was
-            // put there, for good.
-            return unsafe {
-                let this = &*this.cast::<AwaitableHeader>();
-                this.execute.with(|execute| (*execute).assume_init())
-            };
+            // SAFETY: only headers of this type are ever awaited, and the awaited one has left its
+            // address before that.
+            return unsafe { (*AwaitableHeader::awaiting(this.cast())).execute };
         }
         // SAFETY: the job has not been run, so this is the function that `new` put there.
         unsafe { transmute::<*mut (), Execute>(word) }
@@ -71,7 +68,7 @@ impl JobHeader {
 /// | word | meaning | who moves on |
 /// | --- | --- | --- |
 /// | the function | not run yet, and nobody waits | its owner to awaited; who has run it to done |
-/// | awaited | not run yet; its owner waits on the latch beside | who has run it, to done |
+/// | awaited | not run yet; its owner waits | who has run it, to done |
 /// | done | has been run | nobody |
 ///
 /// That the owner of a job in a deque need not wait, it learns from the deque; so the latch that
@@ -80,21 +77,60 @@ impl JobHeader {
 #[repr(C)]
 pub(crate) struct AwaitableHeader {
     header: JobHeader,
-    /// When awaited: the function.
-    execute: UnsafeCell<MaybeUninit<Execute>>,
-    /// When awaited: the latch.
-    latch: UnsafeCell<MaybeUninit<*const ()>>,
+    /// When awaited, by whom. Until then a word for the owner alone.
+    beside: UnsafeCell<Beside>,
+}
+
+#[derive(Clone, Copy)]
+union Beside {
+    note: usize,
+    awaiting: *const Awaiting,
+}
+
+/// What an owner that waits leaves for whoever runs the job. In the owner's frame.
+pub(crate) struct Awaiting {
+    /// From the header's word.
+    execute: Execute,
+    latch: *const (),
 }
 
 impl AwaitableHeader {
-    /// For a job of this type.
-    #[inline]
-    pub(crate) fn new<J: Job>() -> Self {
+    /// For a job of this type, with a word for its owner.
+    #[inline(always)]
+    pub(crate) fn new<J: Job>(note: usize) -> Self {
         Self {
             header: JobHeader::new::<J>(),
-            execute: UnsafeCell::new(MaybeUninit::uninit()),
-            latch: UnsafeCell::new(MaybeUninit::uninit()),
+            beside: UnsafeCell::new(Beside { note }),
         }
+    }
+
+    /// The owner's word.
+    ///
+    /// # Safety
+    /// 1. This is called by the job's owner, and the job was not awaited.
+    #[inline]
+    pub(crate) unsafe fn note(&self) -> usize {
+        // SAFETY: by obligation 1 it is that still, and nobody else writes it.
+        self.beside.with(|beside| unsafe { (*beside).note })
+    }
+
+    /// Another word for the owner.
+    ///
+    /// # Safety
+    /// 1. As for [`note`](Self::note).
+    pub(crate) unsafe fn set_note(&self, note: usize) {
+        // SAFETY: by obligation 1 nobody else looks at it.
+        self.beside
+            .with_mut(|beside| unsafe { (*beside).note = note });
+    }
+
+    /// What the owner has left.
+    ///
+    /// # Safety
+    /// 1. The job is awaited, which was acquired, and its owner waits still.
+    unsafe fn awaiting(this: *const Self) -> *const Awaiting {
+        // SAFETY: by obligation 1 the header is there, and nobody writes to it.
+        unsafe { (*this).beside.with(|beside| (*beside).awaiting) }
     }
 
     /// Whether the job has been run. What it wrote is visible then.
@@ -105,25 +141,28 @@ impl AwaitableHeader {
     }
 
     /// Leaves a latch for whoever runs the job; false if it has been run already, and nobody will
-    /// look at the latch.
+    /// look at the latch. `room` is for what else is left.
     ///
     /// # Safety
     /// 1. This is called by the job's owner, and for each job once.
-    pub(crate) unsafe fn set_awaited(&self, latch: *const ()) -> bool {
+    /// 2. `room` stays untouched as long as somebody may use the latch.
+    pub(crate) unsafe fn set_awaited(
+        &self,
+        latch: *const (),
+        room: &mut MaybeUninit<Awaiting>,
+    ) -> bool {
         // Ordering: Acquire pairs with `set_done`.
         let word = self.header.word.load(Ordering::Acquire);
         if word == DONE {
             return false;
         }
-        // SAFETY: by obligation 1 the word is the function still, and nobody looks at the two cells
-        // before it is `AWAITED`.
-        unsafe {
-            let execute = transmute::<*mut (), Execute>(word);
-            self.execute
-                .with_mut(|cell| *cell = MaybeUninit::new(execute));
-            self.latch.with_mut(|cell| *cell = MaybeUninit::new(latch));
-        }
-        // Ordering: Release hands on the two cells, and the latch, to whoever runs the job
+        // SAFETY: by obligation 1 the word is the function still.
+        let execute = unsafe { transmute::<*mut (), Execute>(word) };
+        let awaiting: *const Awaiting = room.write(Awaiting { execute, latch });
+        // SAFETY: nobody else looks there before the word is `AWAITED`.
+        self.beside
+            .with_mut(|beside| unsafe { (*beside).awaiting = awaiting });
+        // Ordering: Release hands on what was left, the latch included, to whoever runs the job
         // (`JobHeader::execute`, `set_done`); Acquire on failure pairs with `set_done`.
         self.header
             .word
@@ -136,14 +175,14 @@ impl AwaitableHeader {
     ///
     /// # Safety
     /// 1. `this` points to the header of a job that has just been run, and what it leaves is written.
-    /// 2. An owner that has left a latch keeps the job until the latch is set.
+    /// 2. An owner that has left a latch keeps the job, and what it has left, until the latch is set.
     pub(crate) unsafe fn set_done(this: *const Self) -> Option<*const ()> {
         // SAFETY: by obligation 1 the header is there until the word is `DONE` and nobody waits, and by
-        // 2. until the latch is set. When awaited, the cell is filled.
+        // 2. until the latch is set.
         unsafe {
             // Ordering: Release hands the result to the owner, Acquire takes over the latch.
             let before = (*this).header.word.swap(DONE, Ordering::AcqRel);
-            (before == AWAITED).then(|| (*this).latch.with(|latch| (*latch).assume_init()))
+            (before == AWAITED).then(|| (*Self::awaiting(this)).latch)
         }
     }
 }

@@ -1,15 +1,17 @@
 //! The second half of a join, as a job.
 
-use core::marker::PhantomData;
+use core::{marker::PhantomData, mem::MaybeUninit};
+
+use deque_core::Place;
 
 use crate::{
-    job::{AwaitableHeader, Body, Job, JobRef, RunBy},
+    job::{AwaitableHeader, Awaiting, Body, Job, JobRef, RunBy},
     latch::{Latch, SpinLatch},
     platform::Platform,
 };
 
-/// What of a join's second half does not depend on its closure: whether it has been run, and the latch
-/// of its owner if that waits.
+/// What of a join's second half does not depend on its closure: whether it has been run, the latch
+/// of its owner if that waits, and until then where it is in its owner's deque.
 #[repr(transparent)]
 pub(super) struct JoinHeader<P: Platform> {
     header: AwaitableHeader,
@@ -18,10 +20,10 @@ pub(super) struct JoinHeader<P: Platform> {
 }
 
 impl<P: Platform> JoinHeader<P> {
-    #[inline]
-    fn new<J: Job>() -> Self {
+    #[inline(always)]
+    fn new<J: Job>(place: Place) -> Self {
         Self {
-            header: AwaitableHeader::new::<J>(),
+            header: AwaitableHeader::new::<J>(place.into_word()),
             latch: PhantomData,
         }
     }
@@ -32,16 +34,42 @@ impl<P: Platform> JoinHeader<P> {
         self.header.is_done()
     }
 
+    /// Where the owner has pushed the job.
+    ///
+    /// # Safety
+    /// 1. This is called by the job's owner, and the job was not awaited.
+    #[inline]
+    pub(super) unsafe fn place(&self) -> Place {
+        // SAFETY: 1. is handed on.
+        Place::from_word(unsafe { self.header.note() })
+    }
+
+    /// For a job that was pushed before its place was known.
+    ///
+    /// # Safety
+    /// 1. As for [`place`](Self::place).
+    pub(super) unsafe fn set_place(&self, place: Place) {
+        // SAFETY: 1. is handed on.
+        unsafe { self.header.set_note(place.into_word()) };
+    }
+
     /// Has a latch set when the job has been run; false if it has been run already, and the latch
     /// will not be used.
     ///
     /// # Safety
     /// 1. This is called by the job's owner, and for each job once.
-    /// 2. After true, job and latch stay in place until the latch is set or the job was taken back
-    ///    from its queue.
-    pub(super) unsafe fn set_awaited(&self, latch: &SpinLatch<P>) -> bool {
-        // SAFETY: 1. is handed on.
-        unsafe { self.header.set_awaited(core::ptr::from_ref(latch).cast()) }
+    /// 2. After true, job, latch and room stay in place, and the room untouched, until the latch is set
+    ///    or the job was taken back from its queue.
+    pub(super) unsafe fn set_awaited(
+        &self,
+        latch: &SpinLatch<P>,
+        room: &mut MaybeUninit<Awaiting>,
+    ) -> bool {
+        // SAFETY: 1. and 2. are handed on.
+        unsafe {
+            self.header
+                .set_awaited(core::ptr::from_ref(latch).cast(), room)
+        }
     }
 
     /// The job has been run: its owner may go on, and end the frame that holds the job.
@@ -76,11 +104,11 @@ where
     F: FnOnce(RunBy<'_, P>) -> R + Send,
     R: Send,
 {
-    /// If the job is never run, the closure is not dropped.
-    #[inline]
-    pub(super) fn new(closure: F) -> Self {
+    /// For this place in the owner's deque. If the job is never run, the closure is not dropped.
+    #[inline(always)]
+    pub(super) fn new(closure: F, place: Place) -> Self {
         Self {
-            header: JoinHeader::new::<Self>(),
+            header: JoinHeader::new::<Self>(place),
             body: Body::new(closure),
         }
     }

@@ -23,6 +23,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOB
     /// Each is given the worker that it runs on.
     ///
     /// If this worker's deque is full, they are run one after the other.
+    #[inline(always)]
     pub fn join<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(Worker<'_, M, CORES, JOBS>) -> RA,

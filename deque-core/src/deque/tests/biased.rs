@@ -130,7 +130,7 @@ fn the_newest_is_taken_back_and_no_other() {
         let deque: Shared = Deque::fixed(order);
         let worker = deque.worker().unwrap();
         let one = worker.try_push(1).unwrap();
-        let two = worker.push_if_room(2).unwrap();
+        let two = worker.try_push(2).unwrap();
         assert_eq!(worker.take_back(one), TakeBack::NotNewest);
         if order == Order::Fifo {
             assert_eq!(worker.take_back(two), TakeBack::NotNewest);
@@ -180,16 +180,82 @@ fn an_answered_revocation_is_cheap() {
 
 #[test]
 fn a_full_ring_is_told_without_a_look() {
+    for start in [0, 5, usize::MAX - 11, usize::MAX / 4 - 11] {
+        let deque = Shared::fixed(Order::Lifo).starting_at(start);
+        let worker = deque.worker().unwrap();
+        assert_eq!(worker.vacancy(), None, "the first push has to look");
+        let mut told = 0;
+        for element in 0..8 {
+            match worker.vacancy() {
+                // SAFETY: 1. it is from just above.
+                Some(place) => unsafe {
+                    worker.push_at(place, element);
+                    told += 1;
+                },
+                None => drop(worker.try_push(element).unwrap()),
+            }
+            worker.calm_down(|| true);
+        }
+        // Around the wrap-around of positions it has to look each time.
+        assert!(told == 7 || start > 5, "{told} of 8 from {start} on");
+        assert_eq!(worker.vacancy(), None);
+        assert_eq!(worker.try_push(8), Err(Full(8)));
+        assert_eq!(deque.stealer().steal(), Steal::Success(0));
+        assert!(worker.try_push(8).is_ok());
+        let newest_first: [usize; 8] = core::array::from_fn(|_| worker.pop().unwrap());
+        assert_eq!(newest_first, [8, 7, 6, 5, 4, 3, 2, 1]);
+    }
+}
+
+#[test]
+fn an_alert_lasts_until_the_owner_calms_down() {
     let deque: Shared = Deque::fixed(Order::Lifo);
     let worker = deque.worker().unwrap();
-    assert_eq!(worker.push_if_room(0), None, "the first push has to look");
-    for element in 0..8 {
+    worker.try_push(0).unwrap();
+    assert_eq!(worker.vacancy(), None, "as after an alert");
+    worker.calm_down(|| true);
+    assert!(worker.vacancy().is_some());
+    deque.alert();
+    assert_eq!(worker.vacancy(), None);
+    worker.calm_down(|| false);
+    assert_eq!(worker.vacancy(), None);
+    // Room for more does not calm an owner down.
+    for element in 1..8 {
         worker.try_push(element).unwrap();
     }
-    assert_eq!(worker.push_if_room(8), None);
-    assert_eq!(worker.try_push(8), Err(Full(8)));
     assert_eq!(deque.stealer().steal(), Steal::Success(0));
-    assert!(worker.try_push(8).is_ok());
+    worker.try_push(8).unwrap();
+    assert_eq!(deque.stealer().steal(), Steal::Success(1));
+    assert_eq!(worker.vacancy(), None);
+}
+
+#[test]
+fn a_calm_owner_stays_so_when_it_finds_room() {
+    let deque: Shared = Deque::fixed(Order::Lifo);
+    let worker = deque.worker().unwrap();
+    for round in 0..20 {
+        worker.try_push(round).unwrap();
+        assert_eq!(deque.stealer().steal(), Steal::Success(round));
+        if round == 0 {
+            worker.calm_down(|| true);
+        }
+    }
+    let looks = (0..16).filter(|&element| {
+        let must_look = worker.vacancy().is_none();
+        worker.try_push(element).unwrap();
+        assert_eq!(deque.stealer().steal(), Steal::Success(element));
+        must_look
+    });
+    assert_eq!(looks.count(), 2, "once in each lap");
+}
+
+#[test]
+fn a_fifo_deque_has_no_vacancy() {
+    let deque: Shared = Deque::fixed(Order::Fifo);
+    let worker = deque.worker().unwrap();
+    assert_eq!(worker.try_push(0), Ok(Place::NOWHERE));
+    worker.calm_down(|| true);
+    assert_eq!(worker.vacancy(), None);
 }
 
 /// The operating system's fence, and delays at every step of a steal and of a pop.

@@ -4,7 +4,10 @@ use ::loom::{model, model::Builder, sync::Arc, thread};
 use std::vec::Vec;
 
 use super::*;
-use crate::Steal;
+use crate::{
+    Steal,
+    primitive::{AtomicBool, Ordering, full_fence},
+};
 
 type Elements = Vec<usize>;
 
@@ -212,4 +215,53 @@ fn an_element_is_published_with_what_it_refers_to() {
             thief.join().unwrap();
         });
     }
+}
+
+/// Two that fall asleep, one after the other or at once, and an owner that looks whether anybody does:
+/// after that it is not calm.
+#[test]
+fn who_is_alerted_does_not_calm_down() {
+    let mut model = Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let asleep = Arc::new([0, 1].map(|_| AtomicBool::new(false)));
+        let deque = Arc::new(fixed(Order::Lifo).starting_at(1));
+        let worker = deque.worker().unwrap();
+        worker.try_push(0).unwrap();
+        let sleepers = [0, 1].map(|number| {
+            let (asleep, deque) = (asleep.clone(), deque.clone());
+            thread::spawn(move || {
+                asleep[number].store(true, Ordering::Relaxed);
+                full_fence();
+                deque.alert();
+            })
+        });
+        worker.calm_down(|| asleep.iter().all(|asleep| !asleep.load(Ordering::Relaxed)));
+        for sleeper in sleepers {
+            sleeper.join().unwrap();
+        }
+        assert_eq!(worker.vacancy(), None);
+    });
+}
+
+/// An alert while the owner notes that there is more room.
+#[test]
+fn an_alert_is_not_lost_in_a_look() {
+    model(|| {
+        let deque = Arc::new(fixed(Order::Lifo).starting_at(1));
+        let worker = deque.worker().unwrap();
+        worker.try_push(0).unwrap();
+        worker.calm_down(|| true);
+        worker.try_push(1).unwrap();
+        assert_eq!(steal_all(&deque, 2).len(), 2);
+        let alerting = {
+            let deque = deque.clone();
+            thread::spawn(move || deque.alert())
+        };
+        // Or loom does not try the alert before all of it.
+        thread::yield_now();
+        worker.try_push(2).unwrap();
+        alerting.join().unwrap();
+        assert_eq!(worker.vacancy(), None);
+    });
 }

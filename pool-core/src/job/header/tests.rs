@@ -14,7 +14,7 @@ struct Probe {
 impl Probe {
     fn new() -> Self {
         Self {
-            header: AwaitableHeader::new::<Self>(),
+            header: AwaitableHeader::new::<Self>(5),
             value: UnsafeCell::new(0),
         }
     }
@@ -25,9 +25,9 @@ impl Probe {
     }
 
     /// Leaves a flag as the latch.
-    fn set_awaited(&self, flag: &AtomicBool) -> bool {
-        // SAFETY: 1. each test calls it once.
-        unsafe { self.header.set_awaited(ptr::from_ref(flag).cast()) }
+    fn set_awaited(&self, flag: &AtomicBool, room: &mut MaybeUninit<Awaiting>) -> bool {
+        // SAFETY: 1. each test calls it once; 2. and for this alone.
+        unsafe { self.header.set_awaited(ptr::from_ref(flag).cast(), room) }
     }
 }
 
@@ -62,14 +62,17 @@ mod one_thread {
         assert!(!probe.header.is_done());
         run(&probe);
         assert!(probe.header.is_done());
-        assert!(!probe.set_awaited(&flag));
+        // SAFETY: 1. it is ours.
+        assert_eq!(unsafe { probe.header.note() }, 5);
+        assert!(!probe.set_awaited(&flag, &mut MaybeUninit::uninit()));
         assert_eq!(probe.value(), 7);
     }
 
     #[test]
     fn awaited_and_then_run() {
         let (probe, flag) = (Probe::new(), AtomicBool::new(false));
-        assert!(probe.set_awaited(&flag));
+        let mut room = MaybeUninit::uninit();
+        assert!(probe.set_awaited(&flag, &mut room));
         assert!(!probe.header.is_done());
         run(&probe);
         assert!(flag.load(Ordering::Acquire));

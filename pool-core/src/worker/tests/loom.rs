@@ -31,8 +31,16 @@ fn a_call_from_outside() {
 }
 
 /// Runs `own` on a worker while another one looks for work once.
-fn against_a_thief(preemptions: usize, own: fn(&WorkerThread<Test>)) {
-    fn with_worker(registry: &Arc<Registry<Test>>, index: usize, body: fn(&WorkerThread<Test>)) {
+fn against_a_thief(
+    preemptions: usize,
+    prepare: fn(&WorkerThread<Test>),
+    own: fn(&WorkerThread<Test>),
+) {
+    fn with_worker(
+        registry: &Arc<Registry<Test>>,
+        index: usize,
+        body: impl FnOnce(&WorkerThread<Test>),
+    ) {
         let index = registry.worker(index).unwrap();
         // SAFETY: 1. the caller holds the registry; 2. it is the `Arc`'s pointer.
         let worker = unsafe { WorkerThread::new(Arc::as_ptr(registry), index) }.unwrap();
@@ -44,31 +52,42 @@ fn against_a_thief(preemptions: usize, own: fn(&WorkerThread<Test>)) {
 
     model(preemptions, move || {
         let registry = registry(2);
-        let thief = {
-            let registry = registry.clone();
-            thread::spawn(move || {
-                with_worker(&registry, 1, |worker| {
-                    worker.yield_now();
-                });
-            })
-        };
-        with_worker(&registry, 0, own);
-        thief.join().unwrap();
+        with_worker(&registry, 0, |worker| {
+            prepare(worker);
+            let thief = {
+                let registry = registry.clone();
+                thread::spawn(move || {
+                    with_worker(&registry, 1, |worker| {
+                        worker.yield_now();
+                    });
+                })
+            };
+            own(worker);
+            thief.join().unwrap();
+        });
     });
+}
+
+/// So that the next join need not look whether there is room, nor whether anybody sleeps.
+fn calm_down(worker: &WorkerThread<Test>) {
+    worker.join_context(|_| (), |_| (), false);
+    assert!(worker.own().vacancy().is_some());
 }
 
 /// The second half may be stolen, or taken back, or waited for, asleep too.
 #[test]
 fn a_join_against_a_thief() {
-    against_a_thief(6, |worker| {
-        assert_eq!(worker.join_context(|_| 1, |_| 2, false), (1, 2));
-    });
+    for prepare in [|_: &_| (), calm_down] {
+        against_a_thief(6, prepare, |worker| {
+            assert_eq!(worker.join_context(|_| 1, |_| 2, false), (1, 2));
+        });
+    }
 }
 
 /// The frame must stay until the second half has ended.
 #[test]
 fn a_join_that_panics_against_a_thief() {
-    against_a_thief(4, |worker| {
+    against_a_thief(4, calm_down, |worker| {
         let panics = || worker.join_context(|_| resume_unwind(Box::new(1)), |_| 2, false);
         let panic = catch_unwind(AssertUnwindSafe(panics)).map(|((), _)| ());
         assert_eq!(*panic.unwrap_err().downcast::<i32>().unwrap(), 1);

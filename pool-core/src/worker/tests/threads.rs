@@ -9,7 +9,11 @@ use std::{
 };
 
 use super::super::*;
-use crate::testing::{DEQUE_CAPACITY, Test, with_pool};
+use crate::{
+    job::{RunBy, StackJob},
+    latch::BlockingLatch,
+    testing::{DEQUE_CAPACITY, Test, with_pool},
+};
 
 /// The number of the worker that this thread is.
 fn here() -> usize {
@@ -90,6 +94,38 @@ fn a_closure_is_told_exactly_whether_it_migrated() {
             worker.join_context(|by| wait(by.migrated()), |by| wait(by.migrated()), false)
         });
         assert_eq!((a, b), (false, true));
+    });
+}
+
+/// The second half is run early, within the first one, and something else is queued where it was. The
+/// join must not take that for its own.
+#[test]
+fn another_job_at_the_place_of_the_second_half() {
+    with_pool(1, |registry| {
+        let within = |worker: &WorkerThread<Test>| {
+            let other = StackJob::<Test, _, _, _>::new(|_| here(), BlockingLatch::<Test>::new());
+            let first = |by: RunBy<'_, Test>| {
+                assert!(by.worker().yield_local(), "the second half is there");
+                // SAFETY: `as_job_ref`: 1. we wait below; `post`: it is posted once.
+                unsafe { by.worker().post(other.as_job_ref()) };
+                1
+            };
+            let joined = worker.join_context(first, |by| 1 + usize::from(by.migrated()), false);
+            assert_eq!(joined, (1, 2));
+            assert!(
+                worker.yield_local(),
+                "the other job is not part of the join"
+            );
+            // SAFETY: 1. it has been run, just now; 2. once.
+            assert_eq!(unsafe { other.into_result() }, 0);
+        };
+        // The first join of a worker takes another path than those after it.
+        for _ in 0..3 {
+            // The outer join's job lies below, or the last one's place would not be used again.
+            registry.in_worker(|worker, _| {
+                worker.join_context(|by| within(by.worker()), |_| (), false);
+            });
+        }
     });
 }
 

@@ -27,7 +27,8 @@ fn check(own: fn(&Probe)) {
 
 fn wait(probe: &Probe) {
     let flag = AtomicBool::new(false);
-    if probe.set_awaited(&flag) {
+    let mut room = MaybeUninit::uninit();
+    if probe.set_awaited(&flag, &mut room) {
         while !flag.load(Ordering::Acquire) {
             thread::yield_now();
         }
