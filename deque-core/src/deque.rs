@@ -192,9 +192,9 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
         self.len() == 0
     }
 
-    /// Has the owner's next [`Worker::vacancy`] say that there is none, and so on until it
-    /// [calms down](Worker::calm_down): so the owner looks at what it has to look at. It does not wait
-    /// for that.
+    /// Has the owner's [`Worker::push_at`] add nothing any more, so that the owner looks at what it has
+    /// to look at, until it [calms down](Worker::calm_down). It sees the alert sooner or later: this
+    /// does not wait for that.
     ///
     /// What the owner shall see must be written before a sequentially consistent fence, and this
     /// called after it. Any number of threads may do so.

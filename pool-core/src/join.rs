@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-use deque_core::{Place, TakeBack};
+use deque_core::TakeBack;
 
 use crate::{
     aside::Aside,
@@ -37,15 +37,14 @@ impl<P: Platform> WorkerThread<P> {
         B: FnOnce(RunBy<'_, P>) -> RB + Send,
         RB: Send,
     {
-        let Some(place) = self.own().vacancy() else {
-            let (mut a_place, mut b_place) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-            let a = Aside::new(a, &mut a_place);
-            return self.join_slowly(a, Aside::new(b, &mut b_place), migrated);
-        };
+        let place = self.own().next_place();
         let job_b = JoinJob::<P, _, _>::new(b, place);
         // SAFETY: `as_job_ref`: 1. this frame is not left until the job is done or was taken back;
         // `push_at`: 1. the place is from just above.
-        unsafe { self.own().push_at(place, job_b.as_job_ref()) };
+        if !unsafe { self.own().push_at(place, job_b.as_job_ref()) } {
+            let mut room = MaybeUninit::uninit();
+            return self.join_slowly(Aside::new(a, &mut room), &job_b, migrated);
+        }
         self.join_pushed(a, &job_b, migrated)
     }
 
@@ -66,8 +65,8 @@ impl<P: Platform> WorkerThread<P> {
         // running it, further down the stack, and we would not be here. So nothing else is in its
         // place.
         let is_ours = !header.is_done()
-            // SAFETY: 1. we are the owner, and have not waited.
-            && match self.own().take_back(unsafe { header.place() }) {
+            // SAFETY: `place`: 1. we are the owner, and have not waited. `take_back`: 1. it was pushed there.
+            && match unsafe { self.own().take_back(header.place()) } {
                 TakeBack::Taken => true,
                 answer => self.take_back_later(answer, header),
             };
@@ -87,7 +86,7 @@ impl<P: Platform> WorkerThread<P> {
     fn join_slowly<A, B, RA, RB>(
         &self,
         a: Aside<'_, A>,
-        b: Aside<'_, B>,
+        job_b: &JoinJob<P, B, RB>,
         migrated: bool,
     ) -> (RA, RB)
     where
@@ -95,8 +94,7 @@ impl<P: Platform> WorkerThread<P> {
         B: FnOnce(RunBy<'_, P>) -> RB + Send,
         RB: Send,
     {
-        let (a, b) = (a.take(), b.take());
-        let job_b = JoinJob::<P, _, _>::new(b, Place::NOWHERE);
+        let a = a.take();
         // SAFETY: 1. as in `join_context`.
         let job_ref = unsafe { job_b.as_job_ref() };
         if let Ok(place) = self.own().try_push(job_ref) {
@@ -104,7 +102,7 @@ impl<P: Platform> WorkerThread<P> {
             unsafe { job_b.header().set_place(place) };
             self.announce_job();
             self.calm_down();
-            return self.join_pushed(a, &job_b, migrated);
+            return self.join_pushed(a, job_b, migrated);
         }
         let by = || RunBy::worker_itself(self, migrated);
         match P::catch_unwind(|| a(by())) {

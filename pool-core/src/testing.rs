@@ -47,6 +47,7 @@ pub(crate) enum Test {}
 pub(crate) struct TestParker {
     token: Mutex<bool>,
     available: Condvar,
+    is_parked: Mutex<bool>,
 }
 
 impl TestParker {
@@ -54,17 +55,26 @@ impl TestParker {
         Self {
             token: Mutex::new(false),
             available: Condvar::new(),
+            is_parked: Mutex::new(false),
         }
+    }
+
+    /// Whether somebody has parked and not come back. What it did before is visible.
+    #[cfg(loom)]
+    pub(crate) fn is_parked(&self) -> bool {
+        *self.is_parked.lock().unwrap()
     }
 }
 
 impl Parker for TestParker {
     fn park(&self) {
+        *self.is_parked.lock().unwrap() = true;
         let mut token = self.token.lock().unwrap();
         while !*token {
             token = self.available.wait(token).unwrap();
         }
         *token = false;
+        *self.is_parked.lock().unwrap() = false;
     }
 
     fn unpark(&self) {

@@ -44,8 +44,8 @@ impl AtomicBottom {
         self.position.store(position, Ordering::Release);
     }
 
-    /// Whether there is room at `position`, which is the owner's, and nobody has alerted it. Shortly
-    /// before a wrap-around it is false.
+    /// Whether there is room at `position`, which is the owner's, and nobody has alerted it. False also
+    /// less than the capacity before a wrap-around.
     #[inline]
     pub(super) fn is_calm_at(&self, position: usize) -> bool {
         // Ordering: Relaxed, an alert is seen sooner or later.

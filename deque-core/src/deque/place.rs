@@ -6,7 +6,7 @@ use core::fmt;
 use super::Worker;
 use super::top::STEP;
 
-/// Where an element is in a deque, or will be: from [`Worker::try_push`] and [`Worker::vacancy`], for
+/// Where an element is in a deque, or will be: from [`Worker::try_push`] and [`Worker::next_place`], for
 /// the same worker.
 ///
 /// Made for being kept in one word beside the element, also an atomic one.

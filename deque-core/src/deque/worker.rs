@@ -129,30 +129,36 @@ impl<H: Handle> Worker<H> {
         })
     }
 
-    /// Where the next element comes, if there is room for it and nobody has
-    /// [alerted](Deque::alert) the owner: one load and one comparison. None when only
-    /// [`try_push`](Self::try_push) can tell.
-    ///
-    /// Only a LIFO deque ever has one, after it was told to [calm down](Self::calm_down).
+    /// Where the next element comes.
     #[inline]
     #[must_use]
-    pub fn vacancy(&self) -> Option<Place> {
-        let end = &self.deque.bottom;
+    pub fn next_place(&self) -> Place {
         // Ordering: Relaxed, only the owner writes it.
-        let bottom = end.load(Ordering::Relaxed);
-        end.is_calm_at(bottom).then_some(Place::new(bottom))
+        Place::new(self.deque.bottom.load(Ordering::Relaxed))
     }
 
-    /// Adds an element at a vacant place.
+    /// Adds an element at the next place, if there is room and nobody has [alerted](Deque::alert) the
+    /// owner, which takes one load and one comparison. False when only [`try_push`](Self::try_push) can
+    /// tell.
+    ///
+    /// Only to a LIFO deque, and after it was told to [calm down](Self::calm_down).
     ///
     /// # Safety
-    /// 1. [`vacancy`](Self::vacancy) has given the place, and nothing was pushed or taken by this worker
-    ///    since.
+    /// 1. [`next_place`](Self::next_place) has given the place, and nothing was pushed or taken by this
+    ///    worker since.
     #[inline]
-    pub unsafe fn push_at(&self, place: Place, element: H::Element) {
-        // Ordering: Relaxed, only the owner writes it.
-        debug_assert!(place.is_at(self.deque.bottom.load(Ordering::Relaxed)));
-        self.put(place.into_word(), element);
+    #[must_use]
+    pub unsafe fn push_at(&self, place: Place, element: H::Element) -> bool
+    where
+        H::Element: Copy,
+    {
+        debug_assert_eq!(place, self.next_place());
+        let bottom = place.into_word();
+        let is_calm = self.deque.bottom.is_calm_at(bottom);
+        if is_calm {
+            self.put(bottom, element);
+        }
+        is_calm
     }
 
     /// Adds an element at `bottom`, where there is room.
@@ -165,7 +171,7 @@ impl<H: Handle> Worker<H> {
         end.publish(bottom.wrapping_add(STEP));
     }
 
-    /// From now on [vacancies](Self::vacancy) are told without a look, until the next
+    /// From now on [`push_at`](Self::push_at) adds elements as long as there is room, until the next
     /// [alert](Deque::alert); unless `is_calm` says no. It is asked after a sequentially consistent
     /// fence: whoever calls `alert` after `is_calm` has looked, alerts the owner anew.
     pub fn calm_down(&self, is_calm: impl FnOnce() -> bool) {
@@ -200,6 +206,12 @@ impl<H: Handle> Worker<H> {
         let before = self.full_at.replace(full_at);
         self.deque.bottom.move_calm(before, full_at);
         true
+    }
+
+    /// Whether nobody has [alerted](Deque::alert) the owner since it [calmed down](Self::calm_down).
+    #[must_use]
+    pub fn is_calm(&self) -> bool {
+        self.deque.bottom.is_calm()
     }
 
     fn capacity(&self) -> usize {
@@ -251,11 +263,7 @@ impl<H: Handle> Worker<H> {
     #[cold]
     #[inline(never)]
     fn settle(&self, mut top: Top, end: usize) -> TakeBack {
-        if self.order == Order::Fifo {
-            // By a place in another deque. This owner does not take the newest.
-            self.deque.bottom.publish(end);
-            return TakeBack::NotNewest;
-        }
+        debug_assert_eq!(self.order, Order::Lifo);
         // `top` only grows, so an old value that says "empty" is right. Idle owners take no fence,
         // unless a thief waits for it.
         if !top.is_biased() && (distance(top.position(), end) > 0 || top.mode() == Mode::Revoking) {
@@ -327,12 +335,15 @@ impl<H: Handle> Worker<H> {
     }
 
     /// Takes back an element that was pushed, if it is the newest, without reading it. Only from a
-    /// LIFO deque: from a FIFO one it is `NotNewest`.
+    /// LIFO deque: the places of a FIFO one are [nowhere](Place::NOWHERE).
     ///
     /// It is told by its place alone: if the owner has popped it and pushed another to the same place,
     /// that one is taken. A caller that may have done so must know otherwise.
+    ///
+    /// # Safety
+    /// 1. It is the place of an element that this worker has pushed, or nowhere.
     #[inline]
-    pub fn take_back(&self, place: Place) -> TakeBack
+    pub unsafe fn take_back(&self, place: Place) -> TakeBack
     where
         H::Element: Copy,
     {

@@ -44,7 +44,7 @@ impl<P: Platform> JoinHeader<P> {
         Place::from_word(unsafe { self.header.note() })
     }
 
-    /// For a job that was pushed before its place was known.
+    /// For a job that was pushed elsewhere, or whose place is nowhere.
     ///
     /// # Safety
     /// 1. As for [`place`](Self::place).

@@ -131,33 +131,18 @@ fn the_newest_is_taken_back_and_no_other() {
         let worker = deque.worker().unwrap();
         let one = worker.try_push(1).unwrap();
         let two = worker.try_push(2).unwrap();
-        assert_eq!(worker.take_back(one), TakeBack::NotNewest);
+        // SAFETY: 1. both are from this worker.
+        let take_back = |place| unsafe { worker.take_back(place) };
+        assert_eq!(take_back(one), TakeBack::NotNewest);
         if order == Order::Fifo {
-            assert_eq!(worker.take_back(two), TakeBack::NotNewest);
+            assert_eq!((one, two), (Place::NOWHERE, Place::NOWHERE));
+            assert_eq!(take_back(two), TakeBack::NotNewest);
             continue;
         }
-        assert_eq!(worker.take_back(two), TakeBack::Taken);
+        assert_eq!(take_back(two), TakeBack::Taken);
         assert_eq!(deque.stealer().steal(), Steal::Success(1));
-        assert_eq!(worker.take_back(one), TakeBack::Stolen);
+        assert_eq!(take_back(one), TakeBack::Stolen);
         assert!(worker.is_empty());
-    }
-}
-
-/// Where an element is in one deque says nothing of another; in a FIFO one it must not be believed,
-/// since its owner never lowers `bottom`.
-#[test]
-fn nothing_is_taken_back_from_a_fifo_deque_by_a_place_in_another() {
-    static FENCE: Counted = Counted::new(2);
-    let lifo: Shared = Deque::fixed(Order::Lifo);
-    let fifo: Shared = Deque::fixed(Order::Fifo).with_process_fence(&FENCE);
-    let (elsewhere, worker) = (lifo.worker().unwrap(), fifo.worker().unwrap());
-    for element in 0..20 {
-        let pushed = elsewhere.try_push(element).unwrap();
-        worker.try_push(element).unwrap();
-        assert_eq!(worker.take_back(pushed), TakeBack::NotNewest);
-        assert_eq!(worker.len(), 1);
-        assert_eq!(worker.pop(), Some(element));
-        assert_eq!(elsewhere.pop(), Some(element));
     }
 }
 
@@ -178,27 +163,29 @@ fn an_answered_revocation_is_cheap() {
     }
 }
 
+fn push_calmly(worker: &Worker<&Shared>, element: usize) -> bool {
+    // SAFETY: 1. it is from just now.
+    unsafe { worker.push_at(worker.next_place(), element) }
+}
+
 #[test]
 fn a_full_ring_is_told_without_a_look() {
     for start in [0, 5, usize::MAX - 11, usize::MAX / 4 - 11] {
         let deque = Shared::fixed(Order::Lifo).starting_at(start);
         let worker = deque.worker().unwrap();
-        assert_eq!(worker.vacancy(), None, "the first push has to look");
+        assert!(!push_calmly(&worker, 0), "the first push has to look");
         let mut told = 0;
         for element in 0..8 {
-            match worker.vacancy() {
-                // SAFETY: 1. it is from just above.
-                Some(place) => unsafe {
-                    worker.push_at(place, element);
-                    told += 1;
-                },
-                None => drop(worker.try_push(element).unwrap()),
+            if push_calmly(&worker, element) {
+                told += 1;
+            } else {
+                worker.try_push(element).unwrap();
             }
             worker.calm_down(|| true);
         }
         // Around the wrap-around of positions it has to look each time.
         assert!(told == 7 || start > 5, "{told} of 8 from {start} on");
-        assert_eq!(worker.vacancy(), None);
+        assert!(!push_calmly(&worker, 8));
         assert_eq!(worker.try_push(8), Err(Full(8)));
         assert_eq!(deque.stealer().steal(), Steal::Success(0));
         assert!(worker.try_push(8).is_ok());
@@ -212,21 +199,21 @@ fn an_alert_lasts_until_the_owner_calms_down() {
     let deque: Shared = Deque::fixed(Order::Lifo);
     let worker = deque.worker().unwrap();
     worker.try_push(0).unwrap();
-    assert_eq!(worker.vacancy(), None, "as after an alert");
+    assert!(!push_calmly(&worker, 1), "as after an alert");
     worker.calm_down(|| true);
-    assert!(worker.vacancy().is_some());
+    assert!(push_calmly(&worker, 1));
     deque.alert();
-    assert_eq!(worker.vacancy(), None);
+    assert!(!push_calmly(&worker, 2));
     worker.calm_down(|| false);
-    assert_eq!(worker.vacancy(), None);
+    assert!(!push_calmly(&worker, 2));
     // Room for more does not calm an owner down.
-    for element in 1..8 {
+    for element in 2..8 {
         worker.try_push(element).unwrap();
     }
     assert_eq!(deque.stealer().steal(), Steal::Success(0));
     worker.try_push(8).unwrap();
     assert_eq!(deque.stealer().steal(), Steal::Success(1));
-    assert_eq!(worker.vacancy(), None);
+    assert!(!worker.is_calm() && !push_calmly(&worker, 9));
 }
 
 #[test]
@@ -241,8 +228,10 @@ fn a_calm_owner_stays_so_when_it_finds_room() {
         }
     }
     let looks = (0..16).filter(|&element| {
-        let must_look = worker.vacancy().is_none();
-        worker.try_push(element).unwrap();
+        let must_look = !push_calmly(&worker, element);
+        if must_look {
+            worker.try_push(element).unwrap();
+        }
         assert_eq!(deque.stealer().steal(), Steal::Success(element));
         must_look
     });
@@ -250,12 +239,12 @@ fn a_calm_owner_stays_so_when_it_finds_room() {
 }
 
 #[test]
-fn a_fifo_deque_has_no_vacancy() {
+fn a_fifo_deque_is_never_calm() {
     let deque: Shared = Deque::fixed(Order::Fifo);
     let worker = deque.worker().unwrap();
     assert_eq!(worker.try_push(0), Ok(Place::NOWHERE));
     worker.calm_down(|| true);
-    assert_eq!(worker.vacancy(), None);
+    assert!(!push_calmly(&worker, 1));
 }
 
 /// The operating system's fence, and delays at every step of a steal and of a pop.

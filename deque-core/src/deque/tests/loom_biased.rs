@@ -191,7 +191,8 @@ fn biased_anew_against_steals() {
 fn push_and_take_back_against_a_steal() {
     check(1, &[2], |worker| {
         let pushed = worker.try_push(1).unwrap();
-        let taken = match worker.take_back(pushed) {
+        // SAFETY: 1. it is from this worker.
+        let taken = match unsafe { worker.take_back(pushed) } {
             TakeBack::Taken => Vec::from([1]),
             TakeBack::Stolen => Vec::new(),
             TakeBack::NotNewest => unreachable!("nobody has pushed or popped"),

@@ -30,26 +30,27 @@ fn a_call_from_outside() {
     });
 }
 
+/// Makes this thread a worker for as long as `body` takes.
+fn with_worker(
+    registry: &Arc<Registry<Test>>,
+    index: usize,
+    body: impl FnOnce(&WorkerThread<Test>),
+) {
+    let index = registry.worker(index).unwrap();
+    // SAFETY: 1. the caller holds the registry; 2. it is the `Arc`'s pointer.
+    let worker = unsafe { WorkerThread::new(Arc::as_ptr(registry), index) }.unwrap();
+    // SAFETY: 1. it stays until it leaves.
+    unsafe { worker.enter() };
+    body(&worker);
+    worker.leave();
+}
+
 /// Runs `own` on a worker while another one looks for work once.
 fn against_a_thief(
     preemptions: usize,
     prepare: fn(&WorkerThread<Test>),
     own: fn(&WorkerThread<Test>),
 ) {
-    fn with_worker(
-        registry: &Arc<Registry<Test>>,
-        index: usize,
-        body: impl FnOnce(&WorkerThread<Test>),
-    ) {
-        let index = registry.worker(index).unwrap();
-        // SAFETY: 1. the caller holds the registry; 2. it is the `Arc`'s pointer.
-        let worker = unsafe { WorkerThread::new(Arc::as_ptr(registry), index) }.unwrap();
-        // SAFETY: 1. it stays until it leaves.
-        unsafe { worker.enter() };
-        body(&worker);
-        worker.leave();
-    }
-
     model(preemptions, move || {
         let registry = registry(2);
         with_worker(&registry, 0, |worker| {
@@ -71,7 +72,7 @@ fn against_a_thief(
 /// So that the next join need not look whether there is room, nor whether anybody sleeps.
 fn calm_down(worker: &WorkerThread<Test>) {
     worker.join_context(|_| (), |_| (), false);
-    assert!(worker.own().vacancy().is_some());
+    assert!(worker.own().is_calm());
 }
 
 /// The second half may be stolen, or taken back, or waited for, asleep too.
@@ -91,5 +92,33 @@ fn a_join_that_panics_against_a_thief() {
         let panics = || worker.join_context(|_| resume_unwind(Box::new(1)), |_| 2, false);
         let panic = catch_unwind(AssertUnwindSafe(panics)).map(|((), _)| ());
         assert_eq!(*panic.unwrap_err().downcast::<i32>().unwrap(), 1);
+    });
+}
+
+/// A worker falls asleep while another one, which was calm, calms down once more, and has announced a
+/// job: if it sleeps in the end, the other one knows that it has to announce the next.
+#[test]
+fn an_owner_is_not_calm_while_somebody_sleeps() {
+    model(3, || {
+        let registry = registry(2);
+        with_worker(&registry, 0, |worker| {
+            calm_down(worker);
+            let sleeper = {
+                let registry = registry.clone();
+                thread::spawn(move || {
+                    with_worker(&registry, 1, WorkerThread::run_until_terminated);
+                })
+            };
+            worker.shared().deque().alert();
+            worker.calm_down();
+            registry.sleep().new_internal_jobs(1, || true);
+            worker.calm_down();
+            let is_parked = registry.sleep().slots()[1].parker().is_parked();
+            if is_parked && registry.sleep().counters().sleeping() == 1 {
+                assert!(!worker.own().is_calm());
+            }
+            registry.remove_reference();
+            sleeper.join().unwrap();
+        });
     });
 }
