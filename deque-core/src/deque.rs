@@ -12,6 +12,7 @@ use crate::{
 mod bias;
 mod bottom;
 mod place;
+mod reserved;
 mod stealer;
 mod storage;
 mod top;

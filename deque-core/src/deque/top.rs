@@ -4,6 +4,9 @@ use core::fmt;
 
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 /// From one position to the next. A position is an index with two zero bits below, so that it can
 /// be compared with a [`Top`].
 pub(super) const STEP: usize = 4;

@@ -98,7 +98,7 @@ impl<H: Handle> Worker<H> {
 
     /// The slot of a position in the ring.
     #[inline]
-    fn slot(&self, position: usize) -> &SlotOf<H::Element> {
+    pub(super) fn slot(&self, position: usize) -> &SlotOf<H::Element> {
         const {
             assert!(size_of::<SlotOf<H::Element>>().is_multiple_of(STEP));
         }
@@ -190,7 +190,7 @@ impl<H: Handle> Worker<H> {
 
     /// Whether `count` more elements fit from the position `bottom` on; grows the ring if it may.
     #[cold]
-    fn has_room(&self, bottom: usize, count: usize) -> bool {
+    pub(super) fn has_room(&self, bottom: usize, count: usize) -> bool {
         // Ordering: Acquire pairs with the Release of `AtomicTop::claim`: when we see a position
         // taken, its thief has read the slot that we are about to overwrite.
         let top = self.deque.top.load(Ordering::Acquire).position();
@@ -374,21 +374,6 @@ impl<H: Handle> Worker<H> {
             }
         }
     }
-
-    /// Room for up to `count` elements that are not pushed one by one.
-    pub(super) fn reserve(&self, count: usize) -> Reserved<'_, H> {
-        // Ordering: Relaxed, only the owner writes it.
-        let bottom = self.deque.bottom.load(Ordering::Relaxed);
-        let mut room = count;
-        while room > 0 && !self.has_room(bottom, room) {
-            room /= 2;
-        }
-        Reserved {
-            worker: self,
-            bottom,
-            room,
-        }
-    }
 }
 
 impl<H: Handle> Worker<H> {
@@ -426,33 +411,5 @@ impl<H: Handle> fmt::Debug for Worker<H> {
         f.debug_struct("Worker")
             .field("deque", &*self.deque)
             .finish()
-    }
-}
-
-/// Free slots beyond `bottom`, which a batch steal fills before it knows whether the elements are
-/// its own.
-pub(super) struct Reserved<'a, H: Handle> {
-    worker: &'a Worker<H>,
-    bottom: usize,
-    pub(super) room: usize,
-}
-
-impl<H: Handle> Reserved<'_, H> {
-    /// Writes words into the free slot number `offset`; nobody sees them yet.
-    pub(super) fn write(&self, offset: usize, words: <H::Element as Element>::Words) {
-        debug_assert!(offset < self.room);
-        self.worker
-            .slot(self.bottom.wrapping_add(offset * STEP))
-            .store(words);
-    }
-
-    /// The first `count` slots become elements.
-    ///
-    /// # Safety
-    /// 1. They were written, and their words now belong to this deque alone.
-    pub(super) unsafe fn publish(self, count: usize) {
-        debug_assert!(count <= self.room);
-        let bottom = self.bottom.wrapping_add(count * STEP);
-        self.worker.deque.bottom.publish(bottom);
     }
 }

@@ -1,0 +1,52 @@
+//! Room for a batch.
+
+use super::{Handle, Worker, top::STEP};
+use crate::{
+    element::{Element, Slot},
+    primitive::Ordering,
+};
+
+/// Free slots beyond `bottom`, which a batch steal fills before it knows whether the elements are
+/// its own.
+pub(super) struct Reserved<'a, H: Handle> {
+    worker: &'a Worker<H>,
+    bottom: usize,
+    pub(super) room: usize,
+}
+
+impl<H: Handle> Worker<H> {
+    /// Room for up to `count` elements that are not pushed one by one.
+    pub(super) fn reserve(&self, count: usize) -> Reserved<'_, H> {
+        // Ordering: Relaxed, only the owner writes it.
+        let bottom = self.deque().bottom.load(Ordering::Relaxed);
+        let mut room = count;
+        while room > 0 && !self.has_room(bottom, room) {
+            room /= 2;
+        }
+        Reserved {
+            worker: self,
+            bottom,
+            room,
+        }
+    }
+}
+
+impl<H: Handle> Reserved<'_, H> {
+    /// Writes words into the free slot number `offset`; nobody sees them yet.
+    pub(super) fn write(&self, offset: usize, words: <H::Element as Element>::Words) {
+        debug_assert!(offset < self.room);
+        self.worker
+            .slot(self.bottom.wrapping_add(offset * STEP))
+            .store(words);
+    }
+
+    /// The first `count` slots become elements.
+    ///
+    /// # Safety
+    /// 1. They were written, and their words now belong to this deque alone.
+    pub(super) unsafe fn publish(self, count: usize) {
+        debug_assert!(count <= self.room);
+        let bottom = self.bottom.wrapping_add(count * STEP);
+        self.worker.deque().bottom.publish(bottom);
+    }
+}
