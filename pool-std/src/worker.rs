@@ -7,7 +7,8 @@ use crate::{global::in_worker, platform::WorkerThread, pool::ThreadPool};
 /// The worker that a closure runs on. From [`with_worker`] and [`ThreadPool::install_with`].
 ///
 /// A closure that has it need not look for it: each [`join`](Self::join) is given the worker, and
-/// gives it on. The cheapest way to fork, for programs that do so millions of times.
+/// gives it on. That saves a call where thread-locals are found by one, as in a shared library; in a
+/// program for Linux it saves two instructions, and no time worth mentioning.
 ///
 /// # Examples
 /// ```
