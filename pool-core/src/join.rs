@@ -65,7 +65,8 @@ impl<P: Platform> WorkerThread<P> {
         // running it, further down the stack, and we would not be here. So nothing else is in its
         // place.
         let is_ours = !header.is_done()
-            // SAFETY: `place`: 1. we are the owner, and have not waited. `take_back`: 1. it was pushed there.
+            // SAFETY: `place`: 1. we are the owner, and have not waited. `take_back`: 1. a push has
+            // given it.
             && match unsafe { self.own().take_back(header.place()) } {
                 TakeBack::Taken => true,
                 answer => self.take_back_later(answer, header),

@@ -18,7 +18,7 @@ use crate::{
     platform::Platform,
     primitive::spin_loop,
     queue::JobQueue,
-    worker::{WorkerShared, WorkerThread},
+    worker::WorkerThread,
 };
 
 impl<P: Platform> WorkerThread<P> {
@@ -104,16 +104,12 @@ impl<P: Platform> WorkerThread<P> {
     ///
     /// To be called after the fence of [`Sleep::no_work_found`](sleep_core::Sleep::no_work_found).
     pub(crate) fn alert_and_look(&self) -> bool {
-        let registry = self.registry();
-        let has_work = |(index, worker): (usize, &WorkerShared<P>)| {
+        for (index, worker) in self.registry().workers().iter().enumerate() {
             if index != self.index().get() {
                 worker.deque().alert();
             }
-            !worker.deque().is_empty()
-        };
-        !self.shared().inbox().is_empty()
-            || !registry.injector().is_empty()
-            || registry.workers().iter().enumerate().any(has_work)
+        }
+        !self.shared().inbox().is_empty() || self.has_work_for_others()
     }
 
     /// Whether any source holds work that whoever is woken may take.

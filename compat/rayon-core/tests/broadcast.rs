@@ -3,6 +3,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
+        Arc, Barrier,
         atomic::{AtomicUsize, Ordering::SeqCst},
         mpsc::channel,
     },
@@ -113,11 +114,14 @@ fn a_spawned_broadcast_reaches_every_worker() {
 fn a_spawned_broadcast_outlives_the_drop_of_its_pool() {
     let (sender, receiver) = channel();
     let pool = pool(3);
+    let pool_is_gone = Arc::new(Barrier::new(4));
+    let gone = pool_is_gone.clone();
     pool.spawn_broadcast(move |context| {
-        thread::sleep(Duration::from_millis(10));
+        gone.wait();
         sender.send(context.index()).unwrap();
     });
     drop(pool);
+    pool_is_gone.wait();
     assert_eq!(receiver.iter().sum::<usize>(), 3);
 }
 

@@ -4,7 +4,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Mutex,
-        atomic::{AtomicUsize, Ordering::SeqCst},
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     },
     thread,
 };
@@ -155,14 +155,18 @@ fn the_stack_does_not_grow_with_the_jobs() {
 
 #[test]
 fn jobs_outlive_the_body_and_not_the_scope() {
-    let done = AtomicUsize::new(0);
+    let (done, body_is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
     pool(2).scope(|scope| {
         for _ in 0..10 {
             scope.spawn(|_| {
-                thread::sleep(std::time::Duration::from_millis(2));
+                while !body_is_over.load(SeqCst) {
+                    thread::yield_now();
+                }
                 done.fetch_add(1, SeqCst);
             });
         }
+        assert_eq!(done.load(SeqCst), 0);
+        body_is_over.store(true, SeqCst);
     });
     assert_eq!(done.into_inner(), 10);
 }

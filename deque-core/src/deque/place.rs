@@ -9,7 +9,7 @@ use super::top::STEP;
 /// Where an element is in a deque, or will be: from [`Worker::try_push`] and [`Worker::next_place`], for
 /// the same worker.
 ///
-/// Made for being kept in one word beside the element, also an atomic one.
+/// Made for being kept in one word beside the element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     position: usize,

@@ -54,7 +54,7 @@ impl JobHeader {
         // Ordering: Acquire pairs with `AwaitableHeader::set_awaited`, for what it wrote beside.
         let word = unsafe { &(*this).word }.load(Ordering::Acquire);
         if word == AWAITED {
-            // SAFETY: only headers of this type are ever awaited, and the awaited one has left its
+            // SAFETY: only headers of this type are ever awaited, and whoever awaits has left its
             // address before that.
             return unsafe { (*AwaitableHeader::awaiting(this.cast())).execute };
         }

@@ -45,6 +45,15 @@ fn with_worker(
     worker.leave();
 }
 
+/// As `with_worker`, for the second worker, on a thread of its own.
+fn spawn_other(
+    registry: &Arc<Registry<Test>>,
+    body: fn(&WorkerThread<Test>),
+) -> thread::JoinHandle<()> {
+    let registry = registry.clone();
+    thread::spawn(move || with_worker(&registry, 1, body))
+}
+
 /// Runs `own` on a worker while another one looks for work once.
 fn against_a_thief(
     preemptions: usize,
@@ -55,14 +64,9 @@ fn against_a_thief(
         let registry = registry(2);
         with_worker(&registry, 0, |worker| {
             prepare(worker);
-            let thief = {
-                let registry = registry.clone();
-                thread::spawn(move || {
-                    with_worker(&registry, 1, |worker| {
-                        worker.yield_now();
-                    });
-                })
-            };
+            let thief = spawn_other(&registry, |worker| {
+                worker.yield_now();
+            });
             own(worker);
             thief.join().unwrap();
         });
@@ -103,12 +107,7 @@ fn an_owner_is_not_calm_while_somebody_sleeps() {
         let registry = registry(2);
         with_worker(&registry, 0, |worker| {
             calm_down(worker);
-            let sleeper = {
-                let registry = registry.clone();
-                thread::spawn(move || {
-                    with_worker(&registry, 1, WorkerThread::run_until_terminated);
-                })
-            };
+            let sleeper = spawn_other(&registry, WorkerThread::run_until_terminated);
             worker.shared().deque().alert();
             worker.calm_down();
             registry.sleep().new_internal_jobs(1, || true);
