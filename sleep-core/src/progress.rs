@@ -237,9 +237,9 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for Progress<P, L, B
             .field("current", &number(state.value()))
             // Ordering: Relaxed, for looking on.
             .field("is_led", &self.shared.is_led.load(Ordering::Relaxed))
-            .field("is_blocked", &(state.is_blocked()))
-            .field("has_wakeups", &(state.has_wakeups()))
-            .field("delays", &self.delays)
+            .field("is_blocked", &state.is_blocked())
+            .field("has_wakeups", &state.has_wakeups())
+            .field("delays", &self.delays.counts(state.value()))
             .field("has_orphans", &!self.orphans.is_empty())
             .field("lines", &self.lines())
             .finish()

@@ -48,7 +48,8 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     /// Advances by one, if all threads have confirmed the next value and no delay stands in the
     /// way. Only by the leader.
     pub(super) fn try_advance(&self) -> bool {
-        let next = next(self.shared.state.leaders_value());
+        let current = self.shared.state.leaders_value();
+        let next = next(current);
         // Ordering: Relaxed here and below: only leaders write it.
         let position = &self.scan.position;
         let first = position.load(Ordering::Relaxed);
@@ -60,17 +61,15 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
             .take_while(|line| may_pass(line))
             .count();
         position.store(first + passed, Ordering::Relaxed);
-        if first + passed < lines.len() || !self.delays.let_pass() {
+        if first + passed < lines.len() || !self.delays.let_pass(current) {
             return false;
         }
 
-        // What was received from the lines and the delays goes to whoever sees the value and, by
-        // way of the turn, to delays.
+        // What was received from the lines and the delays goes to each thread that sees the value.
         self.shared.state.advance();
-        self.delays.turn();
         // Ordering: pairs with the light fences of threads that begin to read (`enter`) and of
-        // delays (`begin`): either they see the new value, and the turn, or the next scan sees
-        // their lines, and counts.
+        // delays (`begin`): either they see the new value, or the next scan sees their lines, and
+        // counts.
         B::heavy();
         position.store(0, Ordering::Relaxed);
         self.wake_those_who_reached();
@@ -132,9 +131,10 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     /// Whether something stands in the way of the next advance just now, and will drive when it
     /// ceases to. A delay that nobody has looked at yet will not.
     fn is_held_up(&self) -> bool {
-        let next = next(self.current());
+        let current = self.current();
+        let next = next(current);
         let stands = |line: &Line<P>| !matches!(line.confirmed(), value if value == next || value == WAITING);
-        self.delays.are_awaited() || self.lines().iter().any(stands)
+        self.delays.are_awaited(current) || self.lines().iter().any(stands)
     }
 
     /// What a thread does that has gone to wait while something asks for attention.

@@ -323,7 +323,7 @@ mod alone {
             "current: 0",
             "is_led: true",
             "is_blocked: false",
-            "current: 1, awaited: 0",
+            "Counts { current: 1, awaited: 0 }",
             "lines: [confirmed 1, waiting, free]",
             "leads: true",
         ] {

@@ -14,7 +14,9 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     #[inline]
     #[must_use = "the delay ends when it is dropped"]
     pub fn delay(&self) -> Delay<'_, P, L, B> {
-        let counter = self.delays.begin::<B>(|wrong| self.end_delay(wrong));
+        let counter = self
+            .delays
+            .begin::<B>(&self.shared.state, |wrong| self.end_delay(wrong));
         Delay {
             progress: self,
             counter,

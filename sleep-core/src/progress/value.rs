@@ -20,6 +20,13 @@ pub(super) const fn next(value: RawWord) -> RawWord {
     value.wrapping_add(STEP)
 }
 
+/// Which of two counters belongs to this value: neighbors differ. Across the wrap-around too, since
+/// there is an even number of values.
+#[inline]
+pub(super) const fn parity(value: RawWord) -> usize {
+    (value / STEP % 2) as usize
+}
+
 /// Whether counting has come to `value`. Right across the wrap-around, as long as less than half
 /// of all values lie between the two.
 pub(super) const fn is_reached(current: RawWord, value: RawWord) -> bool {

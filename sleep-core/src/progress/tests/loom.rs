@@ -241,6 +241,36 @@ fn a_leader_that_does_not_free_and_a_delay() {
     );
 }
 
+/// A delay looks at the value a second time after two advances: its count is not where the third
+/// advance looks. The leader makes all three; another thread frees.
+#[test]
+fn a_delay_that_two_advances_overtake() {
+    static FREED: Tally = Tally::new(0);
+    model(4, || {
+        let scene = Scene::new(0);
+        let reader = Scene::run(&scene, |scene| {
+            let _delay = scene.progress.delay();
+            scene.read();
+        });
+        let leader = Scene::run(&scene, |scene| {
+            assert!(scene.progress.try_lead());
+            for _ in 0..3 {
+                scene.progress.try_advance();
+            }
+            scene.progress.stop_leading();
+        });
+        scene.replace();
+        let value = scene.progress.later();
+        leader.join().unwrap();
+        if scene.progress.has_reached(value) {
+            FREED.fetch_add(1, SeqCst);
+            scene.free();
+        }
+        reader.join().unwrap();
+    });
+    assert!(FREED.load(SeqCst) > 0);
+}
+
 /// OTP-16870: all go to sleep at once, each with an operation that waits for progress.
 #[test]
 fn all_threads_sleep_at_once() {
