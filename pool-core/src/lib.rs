@@ -19,6 +19,7 @@ mod fifo;
 mod job;
 mod join;
 mod latch;
+mod managed;
 mod platform;
 mod queue;
 mod random;

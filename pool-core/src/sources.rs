@@ -14,11 +14,7 @@
 use deque_core::{Steal, Storage};
 
 use crate::{
-    job::{JobRef, discard_panic},
-    platform::Platform,
-    primitive::spin_loop,
-    queue::JobQueue,
-    worker::WorkerThread,
+    job::JobRef, platform::Platform, primitive::spin_loop, queue::JobQueue, worker::WorkerThread,
 };
 
 impl<P: Platform> WorkerThread<P> {
@@ -49,10 +45,11 @@ impl<P: Platform> WorkerThread<P> {
         if !P::Storage::REPLACES {
             return self.steal_from_anybody();
         }
-        let mut progress = self.progress().borrow_mut();
-        // While this lives, no ring that a victim replaces is freed.
-        let _active = progress.activate();
-        self.steal_from_anybody()
+        // Meanwhile no ring that a victim replaces is freed. A search from the middle of progress,
+        // which only code of the platform can begin, finds nothing to steal.
+        self.managed()
+            .while_active(|| self.steal_from_anybody())
+            .unwrap_or(Steal::Empty)
     }
 
     /// Tries every other worker once, from a random one on, so that thieves spread.
@@ -75,28 +72,6 @@ impl<P: Platform> WorkerThread<P> {
             }
         }
         answer
-    }
-
-    /// Hands over the rings that the own deque has replaced, and runs operations whose time has
-    /// come. Between two searches, when there is time.
-    fn see_to_progress(&self) {
-        // Not from within an operation, which may search for work too.
-        let Ok(mut progress) = self.progress().try_borrow_mut() else {
-            return;
-        };
-        if P::Storage::REPLACES {
-            // SAFETY: 1. the rings are freed by progress, and every steal is made by a worker that
-            // is active in it.
-            if let Some(replaced) = unsafe { self.own().take_replaced() } {
-                P::free_later(&mut progress, replaced);
-            }
-        }
-        if progress.has_operations()
-            && let Err(panic) = P::catch_unwind(|| progress.activate().tick())
-        {
-            // This may be in the middle of a join, which must not be unwound.
-            discard_panic::<P>(panic);
-        }
     }
 
     /// Before this worker sleeps: whether any source holds work for it. If not, all others were alerted:

@@ -1,5 +1,5 @@
-//! A pool of threads without an allocator's help on any path, for this crate's tests: fixed
-//! deques, intrusive queues, parkers of mutex and condition variable. Under loom too.
+//! A pool of threads for this crate's tests: intrusive queues, parkers of mutex and condition
+//! variable, and deques of either storage. With fixed deques no path allocates. Under loom too.
 
 // loom's `thread_local` takes no constants.
 #![allow(clippy::missing_const_for_thread_local)]
@@ -8,6 +8,7 @@ use std::{
     any::Any,
     boxed::Box,
     cell::Cell,
+    marker::PhantomData,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     ptr,
     sync::Arc,
@@ -24,7 +25,7 @@ use ::loom::{
     thread, thread_local,
 };
 
-use deque_core::{Deque, Fixed, IntrusiveInjector, Order};
+use deque_core::{Deque, Fixed, Growable, IntrusiveInjector, Order, Storage};
 use sleep_core::{
     IdlePolicy, Parker, Sleep, Slot,
     progress::{Fences, Line, Progress},
@@ -35,14 +36,48 @@ use crate::{
 };
 
 thread_local! {
-    static CURRENT: Cell<*const WorkerThread<Test>> = Cell::new(ptr::null());
+    static CURRENT: Cell<*const ()> = Cell::new(ptr::null());
     static WAITER: Arc<TestParker> = Arc::new(TestParker::new());
 }
 
 /// Small, so that tests meet its limit.
 pub(crate) const DEQUE_CAPACITY: usize = if cfg!(loom) { 2 } else { 8 };
 
-pub(crate) enum Test {}
+/// A platform of threads whose deques have this storage.
+pub(crate) struct TestOn<S>(PhantomData<S>);
+
+/// With deques of fixed size.
+pub(crate) type Test = TestOn<Fixed<JobRef, DEQUE_CAPACITY>>;
+
+/// With deques that grow.
+pub(crate) type Growing = TestOn<Growable<JobRef>>;
+
+/// A storage that tests run on.
+pub(crate) trait TestStorage: Storage<JobRef> + Send + Sync + Sized + 'static {
+    fn deque() -> Deque<JobRef, Self>;
+
+    fn free_later(worker: &mut ManagedWorker<TestOn<Self>>, replaced: Self::Replaced);
+}
+
+impl<const CAPACITY: usize> TestStorage for Fixed<JobRef, CAPACITY> {
+    fn deque() -> Deque<JobRef, Self> {
+        Deque::fixed(Order::Lifo)
+    }
+
+    fn free_later(_worker: &mut ManagedWorker<TestOn<Self>>, replaced: Self::Replaced) {
+        match replaced {}
+    }
+}
+
+impl TestStorage for Growable<JobRef> {
+    fn deque() -> Deque<JobRef, Self> {
+        Deque::growable(Order::Lifo)
+    }
+
+    fn free_later(worker: &mut ManagedWorker<TestOn<Self>>, replaced: Self::Replaced) {
+        worker.defer(move || drop(replaced));
+    }
+}
 
 pub(crate) struct TestParker {
     token: Mutex<bool>,
@@ -106,11 +141,11 @@ impl Waiter for TestWaiter {
 
 // SAFETY: 1. both use the same thread-local; 2. boxed slices give their own memory; 3. registries
 // are in `Arc`s, and the value is one; 4. that is what the standard library's function does.
-unsafe impl Platform for Test {
+unsafe impl<S: TestStorage> Platform for TestOn<S> {
     type Parker = TestParker;
     type Slots = Box<[Slot<TestParker>]>;
     type Workers = Box<[WorkerShared<Self>]>;
-    type Storage = Fixed<JobRef, DEQUE_CAPACITY>;
+    type Storage = S;
     type Lines = Box<[Line<TestParker>]>;
     type Barrier = Fences;
     type Queue = IntrusiveInjector<'static, Option<JobRef>>;
@@ -120,11 +155,13 @@ unsafe impl Platform for Test {
     type KeepAlive = Arc<Registry<Self>>;
 
     fn current() -> *const WorkerThread<Self> {
-        CURRENT.with(Cell::get)
+        // SAFETY: 1. only workers of this crate's test platforms are set, and they stay in place
+        // until they leave.
+        unsafe { WorkerThread::downcast(CURRENT.with(Cell::get)) }
     }
 
     unsafe fn set_current(worker: *const WorkerThread<Self>) {
-        CURRENT.with(|current| current.set(worker));
+        CURRENT.with(|current| current.set(worker.cast()));
     }
 
     fn catch_unwind<R>(closure: impl FnOnce() -> R) -> Result<R, Self::Panic> {
@@ -144,8 +181,8 @@ unsafe impl Platform for Test {
         }
     }
 
-    fn free_later(_worker: &mut ManagedWorker<Self>, replaced: Replaced<Self>) {
-        match replaced {}
+    fn free_later(worker: &mut ManagedWorker<Self>, replaced: Replaced<Self>) {
+        S::free_later(worker, replaced);
     }
 
     fn random_seed() -> u64 {
@@ -154,12 +191,12 @@ unsafe impl Platform for Test {
 }
 
 /// A pool without threads.
-pub(crate) fn registry(workers: usize) -> Arc<Registry<Test>> {
+pub(crate) fn registry<S: TestStorage>(workers: usize) -> Arc<Registry<TestOn<S>>> {
     let slots = (0..workers).map(|_| Slot::new(TestParker::new())).collect();
     let shared = (0..workers)
         .map(|_| {
             let (inbox, fifo) = (IntrusiveInjector::new(), IntrusiveInjector::new());
-            WorkerShared::new(Deque::fixed(Order::Lifo), inbox, fifo)
+            WorkerShared::new(S::deque(), inbox, fifo)
         })
         .collect();
     let sleep = Sleep::new(slots, IdlePolicy::IMMEDIATE).unwrap();
@@ -173,6 +210,14 @@ pub(crate) fn registry(workers: usize) -> Arc<Registry<Test>> {
 
 /// Runs `body` with a pool, then ends the pool and waits for its threads.
 pub(crate) fn with_pool<R>(workers: usize, body: impl FnOnce(&Arc<Registry<Test>>) -> R) -> R {
+    with_pool_on(workers, body)
+}
+
+/// As [`with_pool`], with deques of any storage.
+pub(crate) fn with_pool_on<S: TestStorage, R>(
+    workers: usize,
+    body: impl FnOnce(&Arc<Registry<TestOn<S>>>) -> R,
+) -> R {
     let registry = registry(workers);
     let threads: std::vec::Vec<_> = (0..workers)
         .map(|index| {

@@ -1,24 +1,13 @@
 //! A worker: the half that everybody sees, the half that is its own, and its loop.
 
-use core::{
-    any::TypeId,
-    cell::{Cell, RefCell},
-    fmt,
-    marker::PhantomData,
-    ptr,
-};
+use core::{any::TypeId, cell::Cell, fmt, marker::PhantomData, ptr};
 
 use deque_core::{Deque, Worker};
-use sleep_core::{CoreLatch, WorkerIndex, progress::IntoOperation};
+use sleep_core::{CoreLatch, WorkerIndex};
 
 use crate::{
-    fifo::JobFifo,
-    job::JobRef,
-    platform::{ManagedWorker, Platform},
-    primitive::spin_loop,
-    queue::JobQueue,
-    random::XorShift64Star,
-    registry::Registry,
+    fifo::JobFifo, job::JobRef, managed::Managed, platform::Platform, primitive::spin_loop,
+    queue::JobQueue, random::XorShift64Star, registry::Registry,
 };
 
 #[cfg(test)]
@@ -66,9 +55,7 @@ pub struct WorkerThread<P: Platform> {
     own: Worker<&'static Deque<JobRef, P::Storage>>,
     index: WorkerIndex,
     random: XorShift64Star,
-    /// Waiting, but while this worker looks into others' deques. So no job, however long, holds up
-    /// progress.
-    progress: RefCell<ManagedWorker<P>>,
+    managed: Managed<P>,
     registry: *const Registry<P>,
     /// How many jobs from queues are being run, one inside the other.
     depth: Cell<usize>,
@@ -91,14 +78,14 @@ impl<P: Platform> WorkerThread<P> {
         // dropped with `self`, and never given away.
         let shared: &'static Registry<P> = unsafe { &*registry };
         let own = Worker::new(shared.workers().get(index.get())?.deque()).ok()?;
-        let progress = RefCell::new(shared.progress().register().ok()?);
+        let managed = Managed::new(shared.progress().register().ok()?);
         let random = XorShift64Star::new(P::random_seed());
         Some(Self {
             platform: TypeId::of::<P>(),
             own,
             index,
             random,
-            progress,
+            managed,
             registry,
             depth: Cell::new(0),
             thread: PhantomData,
@@ -183,25 +170,13 @@ impl<P: Platform> WorkerThread<P> {
         &self.random
     }
 
-    pub(crate) fn progress(&self) -> &RefCell<ManagedWorker<P>> {
-        &self.progress
+    pub(crate) fn managed(&self) -> &Managed<P> {
+        &self.managed
     }
 
     #[inline]
     pub(crate) fn own(&self) -> &Worker<&'static Deque<JobRef, P::Storage>> {
         &self.own
-    }
-
-    /// Has an operation run when all workers have made progress, by this worker when it next
-    /// searches for work, or by another one if it has left.
-    ///
-    /// A worker that sleeps runs nothing: if a delay stands in the way until then, the operation is
-    /// run when the worker has been woken for something else.
-    ///
-    /// # Panics
-    /// In an operation. There it must not be called.
-    pub fn schedule(&self, operation: impl IntoOperation) {
-        self.progress.borrow_mut().schedule(operation);
     }
 
     /// Jobs that this worker spawned to be run in their order.
@@ -345,8 +320,7 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Wakes another worker for what this one leaves behind when it goes before the pool ends.
     pub fn hand_over(&self) {
-        let has_operations = self.progress.borrow().has_operations();
-        if has_operations || self.has_work_for_others() {
+        if self.managed.has_operations() || self.has_work_for_others() {
             // As if it had been posted now, by somebody who will not run it.
             self.registry().sleep().new_injected_jobs(1, false);
         }

@@ -4,10 +4,12 @@ mod barrier;
 mod batch;
 mod blocking;
 mod delays;
+mod due;
 mod leader;
 mod line;
 mod managed;
 mod operation;
+mod pin;
 mod place;
 mod reader;
 #[cfg(feature = "alloc")]
@@ -25,9 +27,11 @@ use crossbeam_utils::CachePadded;
 
 pub use barrier::{Barrier, Fences};
 pub use blocking::Blocked;
+pub use due::{DueOperation, Operations};
 pub use line::Line;
 pub use managed::{Active, ManagedThread, NoFreeLine};
 pub use operation::{IntoOperation, Operation};
+pub use pin::Pinned;
 pub use reader::{Reader, Reading};
 #[cfg(feature = "alloc")]
 pub use reclaimable::Reclaimable;

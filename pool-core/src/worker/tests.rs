@@ -1,4 +1,6 @@
 #[cfg(loom)]
 mod loom;
 #[cfg(not(loom))]
+mod operations;
+#[cfg(not(loom))]
 mod threads;

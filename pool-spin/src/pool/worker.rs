@@ -43,15 +43,15 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOB
         self.0.yield_now()
     }
 
-    /// Has an operation run when every [delay](super::SpinPool::delay) that is under way now has
-    /// ended: to free what was taken out of others' reach, for instance. This worker runs it when
-    /// it next searches for work; if it leaves before, another one does.
+    /// Schedules an operation to be run when every [delay](super::SpinPool::delay) that is under
+    /// way now has ended: to free what was taken out of others' reach, for instance. This worker
+    /// runs it when it next searches for work; if it leaves before, another one does.
     ///
     /// A worker that sleeps runs nothing: if a delay lasts until then, the operation is run when
     /// something else has woken the worker.
     ///
-    /// # Panics
-    /// In an operation. There it must not be called.
+    /// Any job may call this, and so may an operation. An operation may wait, for instance in a
+    /// [`join`](Self::join); the worker runs other jobs and operations meanwhile.
     pub fn schedule(self, operation: impl IntoOperation) {
         self.0.schedule(operation);
     }

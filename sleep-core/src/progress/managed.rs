@@ -2,7 +2,7 @@
 
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
-use core::{fmt, marker::PhantomData};
+use core::{cell::Cell, fmt, marker::PhantomData};
 
 #[cfg(feature = "alloc")]
 use super::Operation;
@@ -11,7 +11,7 @@ use super::{
     barrier::Barrier,
     batch::Batch,
     line::Line,
-    operation::{IntoOperation, Queue},
+    operation::{IntoOperation, Queue, run},
     place::Place,
     value::{WAITING, next},
 };
@@ -52,6 +52,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
             index,
             leads: false,
             blocks: 0,
+            pins: Cell::new(0),
             recent: Batch::new(),
             operations: Queue::new(),
             not_send: PhantomData,
@@ -76,9 +77,11 @@ pub struct ManagedThread<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
     leads: bool,
     /// How often the others are blocked.
     pub(super) blocks: usize,
+    /// How many guards of [`pin`](Self::pin) live, or were forgotten.
+    pub(super) pins: Cell<usize>,
     /// Operations without a value.
     recent: Batch,
-    operations: Queue,
+    pub(super) operations: Queue,
     /// The line is this thread's.
     not_send: PhantomData<*mut ()>,
 }
@@ -102,6 +105,8 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
         if self.leads {
             self.hand_leadership_back();
         }
+        // As well: that no guard lives, the exclusive reference says.
+        self.pins.set(0);
         self.enter();
         Active {
             has_updated: false,
@@ -151,9 +156,8 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
         self.adopt_orphans();
         self.seal();
         let current = self.progress().current();
-        let limit = 50 + self.operations.len() / 8;
-        (0..limit)
-            .take_while(|_| self.operations.run_first(current))
+        (0..self.run_limit())
+            .map_while(|_| self.operations.pop_reached(current).map(run))
             .count()
     }
 
@@ -211,7 +215,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
 
     /// From waiting to active.
     #[inline]
-    pub(super) fn enter(&mut self) {
+    pub(super) fn enter(&self) {
         let place = self.place;
         let current = place.progress.current();
         place.confirm(next(current));
@@ -222,10 +226,11 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
 
     /// Goes on with entering, when something has changed meanwhile.
     #[cold]
-    fn enter_again(&mut self) {
+    fn enter_again(&self) {
         loop {
             if self.progress().state().is_blocked() && self.blocks == 0 {
-                self.leave();
+                // A thread that enters does not lead.
+                self.place.leave();
                 self.stand_by();
             }
             let current = self.progress().current();
@@ -253,7 +258,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     }
 
     /// Gives the operations without a value one.
-    fn seal(&mut self) {
+    pub(super) fn seal(&mut self) {
         if self.recent.len() == 0 {
             return;
         }
@@ -263,7 +268,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
         }
     }
 
-    fn adopt_orphans(&mut self) {
+    pub(super) fn adopt_orphans(&mut self) {
         if self.progress().orphans.is_empty() {
             return;
         }

@@ -140,6 +140,13 @@ impl Queue {
         unsafe { self.first.as_ref() }.map(|first| first.value)
     }
 
+    /// Moves all operations of another queue to the end of this one; they may be run at this value.
+    pub(super) fn append(&mut self, other: &mut Self, value: RawWord) {
+        while let Some(operation) = other.pop() {
+            self.push(operation, value);
+        }
+    }
+
     fn pop(&mut self) -> Option<NonNull<Header>> {
         let first = NonNull::new(self.first)?;
         // SAFETY: it is in the queue, so it is ours.
@@ -151,23 +158,22 @@ impl Queue {
         Some(first)
     }
 
-    /// Takes out and runs the first operation, if progress has come to its value.
-    pub(super) fn run_first(&mut self, current: RawWord) -> bool {
-        if !self
-            .first_value()
-            .is_some_and(|value| is_reached(current, value))
-        {
-            return false;
-        }
-        if let Some(first) = self.pop() {
-            run(first);
-        }
-        true
+    /// Takes out the first operation, if progress has come to its value.
+    pub(super) fn pop_reached(&mut self, current: RawWord) -> Option<NonNull<Header>> {
+        self.first_value()
+            .filter(|value| is_reached(current, *value))?;
+        self.pop()
+    }
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
 /// Runs an operation that is in no queue any more.
-fn run(operation: NonNull<Header>) {
+pub(super) fn run(operation: NonNull<Header>) {
     // SAFETY: 1. the caller has taken it out of the one queue that it was in.
     unsafe { (operation.as_ref().run)(operation) };
 }

@@ -12,6 +12,8 @@ use crate::testing::TestParker;
 #[cfg(loom)]
 mod loom;
 #[cfg(not(loom))]
+mod nesting;
+#[cfg(not(loom))]
 mod sequential;
 #[cfg(not(loom))]
 mod threads;

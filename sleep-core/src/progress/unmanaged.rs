@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Active, Progress, Reading, barrier::Barrier, line::Line};
+use super::{Active, Pinned, Progress, Reading, barrier::Barrier, line::Line};
 use crate::parker::Parker;
 
 impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
@@ -39,13 +39,14 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     }
 }
 
-/// Whose owner may read what is freed by progress: [`Delay`], [`Reading`] and [`Active`]. What is
-/// read should borrow from it.
+/// Whose owner may read what is freed by progress: [`Delay`], [`Reading`], [`Active`] and
+/// [`Pinned`]. What is read should borrow from it.
 pub trait Guard: sealed::Sealed {}
 
 impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Delay<'_, P, L, B> {}
 impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Reading<'_, '_, P, L, B> {}
 impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Active<'_, '_, P, L, B> {}
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Pinned<'_, '_, P, L, B> {}
 
 mod sealed {
     pub trait Sealed {}
@@ -59,6 +60,10 @@ mod sealed {
     }
     impl<P: super::Parker, L: AsRef<[super::Line<P>]>, B: super::Barrier> Sealed
         for super::Active<'_, '_, P, L, B>
+    {
+    }
+    impl<P: super::Parker, L: AsRef<[super::Line<P>]>, B: super::Barrier> Sealed
+        for super::Pinned<'_, '_, P, L, B>
     {
     }
 }

@@ -86,7 +86,35 @@ fn a_worker_is_told_that_there_is_no_room() {
     .unwrap();
 }
 
-/// An operation may use the pool, though not schedule.
+/// A job that is run while an operation waits may schedule, and so may the operation.
+#[test]
+fn what_runs_within_an_operation_may_schedule() {
+    static POOL: SpinPool<Host, 1, 2> = SpinPool::new();
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    fn schedule_another() {
+        let operation = || {
+            RUNS.fetch_add(1, SeqCst);
+        };
+        let operation = Box::leak(Box::new(Operation::new(operation)));
+        POOL.with_current_worker(|worker| worker.unwrap().schedule(operation));
+    }
+    POOL.run_with(0, |worker| {
+        let operation = Box::leak(Box::new(Operation::new(|| {
+            POOL.with_current_worker(|worker| {
+                worker.unwrap().spawn(|_| schedule_another());
+                while worker.unwrap().yield_now() {}
+            });
+            schedule_another();
+        })));
+        worker.schedule(operation);
+        while RUNS.load(SeqCst) < 2 {
+            worker.yield_now();
+        }
+    })
+    .unwrap();
+}
+
+/// An operation may use the pool.
 #[test]
 fn an_operation_searches_for_work() {
     static POOL: SpinPool<Host, 1, 2> = SpinPool::new();

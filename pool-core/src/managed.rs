@@ -1,0 +1,131 @@
+//! A worker's part in the thread progress of its pool.
+
+use core::{
+    cell::{Cell, RefCell},
+    mem,
+};
+
+use deque_core::Storage;
+use sleep_core::progress::{IntoOperation, Operations};
+
+use crate::{
+    job::discard_panic,
+    platform::{ManagedWorker, Platform},
+    worker::WorkerThread,
+};
+
+/// A worker's part in the thread progress of its pool.
+///
+/// A worker reads, schedules and runs operations in frames that do not know of each other: a job
+/// may be run within an operation, and another operation within that job. So no borrow of the
+/// managed thread lasts while an operation or a job runs, and none is needed to schedule. What
+/// still finds a borrow is code of the platform that is called in the middle of progress, such as a
+/// parker that searches for work: it does without, and nothing fails.
+pub(crate) struct Managed<P: Platform> {
+    /// Borrowed once more by each frame that reads, and mutably while progress is made. It waits
+    /// unless a frame reads, so that no job, however long, holds up progress.
+    thread: RefCell<ManagedWorker<P>>,
+    /// What was scheduled since progress was last made.
+    scheduled: Cell<Operations>,
+}
+
+impl<P: Platform> Managed<P> {
+    pub(crate) fn new(thread: ManagedWorker<P>) -> Self {
+        Self {
+            thread: RefCell::new(thread),
+            scheduled: Cell::new(Operations::new()),
+        }
+    }
+
+    fn schedule(&self, operation: impl IntoOperation) {
+        let mut operations = self.scheduled.take();
+        operations.push(operation);
+        self.scheduled.set(operations);
+    }
+
+    /// Calls a closure while nothing is freed that the pool's deques have replaced. None if progress
+    /// is being made further up the stack.
+    pub(crate) fn while_active<R>(&self, read: impl FnOnce() -> R) -> Option<R> {
+        let thread = self.thread.try_borrow().ok()?;
+        let _pinned = thread.pin();
+        Some(read())
+    }
+
+    /// Whether there are operations that this worker, or whichever worker comes next, should see to.
+    pub(crate) fn has_operations(&self) -> bool {
+        let scheduled = self.scheduled.take();
+        let is_empty = scheduled.is_empty();
+        self.scheduled.set(scheduled);
+        !is_empty
+            || self
+                .thread
+                .try_borrow()
+                .map_or(true, |thread| thread.has_operations())
+    }
+}
+
+impl<P: Platform> Drop for Managed<P> {
+    fn drop(&mut self) {
+        // The thread leaves them to others when it is dropped.
+        let scheduled = self.scheduled.take();
+        self.thread.get_mut().schedule_all(scheduled);
+    }
+}
+
+impl<P: Platform> WorkerThread<P> {
+    /// Schedules an operation to be run when all workers have made progress: by this worker when
+    /// it next searches for work, or by another one if it has left. Any job may call this, and so
+    /// may an operation.
+    ///
+    /// A worker that sleeps runs nothing: if a delay stands in the way until then, the operation is
+    /// run when the worker has been woken for something else.
+    pub fn schedule(&self, operation: impl IntoOperation) {
+        self.managed().schedule(operation);
+    }
+
+    /// Hands over the rings that the own deque has replaced, and runs operations whose time has
+    /// come. Between two searches, when there is time.
+    ///
+    /// An operation may wait, as a job may: then this is called within it.
+    pub(crate) fn see_to_progress(&self) {
+        for _ in 0..self.make_progress() {
+            let due = match self.managed().thread.try_borrow_mut() {
+                Ok(mut thread) => thread.take_due(),
+                Err(_) => None,
+            };
+            let Some(operation) = due else {
+                return;
+            };
+            if let Err(panic) = P::catch_unwind(|| operation.run()) {
+                // This may be in the middle of a join, which must not be unwound.
+                discard_panic::<P>(panic);
+            }
+        }
+    }
+
+    /// Returns how many operations may be run now, if they are due.
+    fn make_progress(&self) -> usize {
+        let managed = self.managed();
+        // Not while a frame further up reads, nor in the middle of this.
+        let Ok(mut thread) = managed.thread.try_borrow_mut() else {
+            return 0;
+        };
+        if P::Storage::REPLACES {
+            // SAFETY: 1. the rings are freed by progress, and every steal is made by a worker that
+            // is active in it.
+            if let Some(replaced) = unsafe { self.own().take_replaced() } {
+                P::free_later(&mut thread, replaced);
+            }
+        }
+        thread.schedule_all(managed.scheduled.take());
+        if !thread.has_operations() {
+            return 0;
+        }
+        let mut active = thread.activate();
+        if active.update() {
+            active.leader_update();
+        }
+        mem::drop(active);
+        thread.run_limit()
+    }
+}

@@ -1,0 +1,75 @@
+//! Guards of one thread within each other, and operations that are run outside of it.
+
+use super::*;
+
+/// Makes all the progress that is possible.
+fn drive(thread: &mut ManagedThread<'_, TestParker, Box<[Line<TestParker>]>, Fences>) {
+    let mut active = thread.activate();
+    for _ in 0..5 {
+        active.tick();
+    }
+}
+
+#[test]
+fn the_last_guard_of_a_thread_ends_its_reading() {
+    let progress = progress(2);
+    let (reader, mut other) = (progress.register().unwrap(), progress.register().unwrap());
+    let outer = reader.pin();
+    let value = progress.later();
+    let inner = reader.pin();
+    drive(&mut other);
+    drop(inner);
+    drive(&mut other);
+    assert!(!progress.has_reached(value), "the outer frame reads still");
+    let inner = reader.pin();
+    drop(outer);
+    drive(&mut other);
+    assert!(!progress.has_reached(value), "in any order");
+    drop(inner);
+    drive(&mut other);
+    assert!(progress.has_reached(value));
+}
+
+/// A guard that was forgotten must not make the thread believe that it is active when it is not.
+#[test]
+fn a_forgotten_pin_is_not_counted_among_later_ones() {
+    let progress = progress(2);
+    let (mut reader, mut other) = (progress.register().unwrap(), progress.register().unwrap());
+    core::mem::forget(reader.pin());
+    drop(reader.activate());
+    let pinned = reader.pin();
+    let value = progress.later();
+    drive(&mut other);
+    assert!(!progress.has_reached(value), "the thread reads");
+    drop(pinned);
+    drive(&mut other);
+    assert!(progress.has_reached(value));
+}
+
+#[test]
+fn a_thread_can_be_used_while_its_operations_run() {
+    let progress = progress(1);
+    let mut thread = progress.register().unwrap();
+    let tally = StdArc::new(Tally::new(0));
+    let mut operations = Operations::new();
+    for _ in 0..3 {
+        operations.push(counting(&tally));
+    }
+    assert_eq!(operations.len(), 3);
+    thread.schedule_all(operations);
+    assert!(thread.take_due().is_none(), "not yet");
+    assert_eq!(thread.pending(), 3);
+    let value = progress.later();
+    thread.wait_for(value);
+    let due = thread.take_due().unwrap();
+    assert_eq!(thread.pending(), 2);
+    thread.schedule(counting(&tally));
+    due.run();
+    assert_eq!(tally.load(SeqCst), 1);
+    drop(thread.take_due());
+    assert_eq!(tally.load(SeqCst), 2, "it is run all the same");
+    assert_eq!(thread.run_reached(), 1);
+    drop(thread);
+    drop(progress);
+    assert_eq!(tally.load(SeqCst), 4);
+}
