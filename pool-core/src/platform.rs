@@ -3,7 +3,7 @@
 use deque_core::Storage;
 use sleep_core::{
     Parker, Slot,
-    progress::{Barrier, Line, ManagedThread, Progress},
+    progress::{Barrier, Lines, ManagedThread, Progress},
 };
 
 use crate::{
@@ -18,8 +18,8 @@ use crate::{
 /// # Safety
 /// 1. [`current`](Self::current) returns what was last given to [`set_current`](Self::set_current)
 ///    on the same thread, or null.
-/// 2. [`Slots`](Self::Slots), [`Lines`](Self::Lines) and [`Workers`](Self::Workers) always give the
-///    same slice, also after the value was moved into a [`Registry`].
+/// 2. [`Slots`](Self::Slots) and [`Workers`](Self::Workers) always give the same slice, also after
+///    the value was moved into a [`Registry`].
 /// 3. [`keep_alive`](Self::keep_alive) keeps the registry in place until its value is dropped.
 /// 4. [`catch_unwind`](Self::catch_unwind) returns exactly when the closure ends, also if it
 ///    unwinds, or does not return at all.
@@ -33,7 +33,7 @@ pub unsafe trait Platform: Sized + 'static {
     /// Where a worker's deque keeps its jobs.
     type Storage: Storage<JobRef> + Send + Sync;
     /// Where the workers' lines in thread progress are.
-    type Lines: AsRef<[Line<Self::Parker>]> + Send + Sync;
+    type Lines: Lines<Self::Parker> + Send + Sync;
     /// The fences of thread progress.
     type Barrier: Barrier;
     /// The queue of jobs from outside, and of those for one worker alone.

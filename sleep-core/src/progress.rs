@@ -7,6 +7,7 @@ mod delays;
 mod due;
 mod leader;
 mod line;
+mod lines;
 mod managed;
 mod operation;
 mod pin;
@@ -29,6 +30,7 @@ pub use barrier::{Barrier, Fences};
 pub use blocking::Blocked;
 pub use due::{DueOperation, Operations};
 pub use line::Line;
+pub use lines::Lines;
 pub use managed::{Active, ManagedThread, NoFreeLine};
 pub use operation::{IntoOperation, Operation};
 pub use pin::Pinned;
@@ -51,8 +53,8 @@ use value::{FIRST, is_reached, next, number};
 /// Tells when all threads have made progress since some moment: when nobody can be reading any
 /// more what was taken out of reach before.
 ///
-/// `L` is where the managed threads' [`Line`]s are, anything that is `AsRef<[Line<P>]>` and always
-/// gives the same slice. `B` has the fences.
+/// `L` is where the managed threads' [`Line`]s are, one of the [`Lines`]: an array, a box, or a
+/// slice that is borrowed exclusively. `B` has the fences.
 ///
 /// # Examples
 /// ```
@@ -81,8 +83,44 @@ use value::{FIRST, is_reached, next, number};
 /// # Ok::<(), sleep_core::progress::NoFreeLine>(())
 /// ```
 ///
+/// An implementation of `AsRef` is not enough to make an instance: it might give other lines each
+/// time, so that the leader does not look at those of threads that read. See [`Lines`].
+/// ```compile_fail,E0277
+/// use sleep_core::progress::{Line, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// struct Elsewhere;
+/// impl AsRef<[Line<Core>]> for Elsewhere {
+///     fn as_ref(&self) -> &[Line<Core>] {
+///         Box::leak(Box::new([Line::new(Core)]))
+///     }
+/// }
+/// let progress: Progress<Core, Elsewhere> = Progress::new(Elsewhere);
+/// ```
+///
+/// Nor can two instances share lines, whose leaders would then mistake one's values for the
+/// other's:
+/// ```compile_fail,E0277
+/// use sleep_core::progress::{Line, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let lines = [Line::new(Core)];
+/// let one: Progress<Core, &[Line<Core>]> = Progress::new(&lines[..]);
+/// let other: Progress<Core, &[Line<Core>]> = Progress::new(&lines[..]);
+/// ```
+///
 /// Source: "Thread Progress" in the documentation of Erlang/OTP's runtime system.
-pub struct Progress<P: Parker, L: AsRef<[Line<P>]> = &'static [Line<P>], B: Barrier = Fences> {
+pub struct Progress<P: Parker, L: AsRef<[Line<P>]> = &'static mut [Line<P>], B: Barrier = Fences> {
     shared: CachePadded<Shared>,
     scan: CachePadded<Scan>,
     delays: Delays,
@@ -112,23 +150,43 @@ impl<P: Parker, const N: usize, B: Barrier> Progress<P, [Line<P>; N], B> {
     }
 }
 
-impl<'a, P: Parker, B: Barrier> Progress<P, &'a [Line<P>], B> {
+impl<'a, P: Parker, B: Barrier> Progress<P, &'a mut [Line<P>], B> {
     const_unless_loom! {
-        /// For threads whose lines live elsewhere.
+        /// Creates an instance whose lines are stored elsewhere, and are its own as long as it
+        /// lives.
+        ///
+        /// # Examples
+        /// ```
+        /// use sleep_core::progress::{Line, Progress};
+        /// # use sleep_core::Parker;
+        /// # struct Core;
+        /// # impl Parker for Core {
+        /// #     fn park(&self) {}
+        /// #     fn unpark(&self) {}
+        /// # }
+        ///
+        /// let mut lines = [Line::new(Core), Line::new(Core)];
+        /// let progress: Progress<Core, _> = Progress::from_slice(&mut lines);
+        /// assert_eq!(progress.lines().len(), 2);
+        /// ```
         #[must_use]
-        pub fn from_slice(lines: &'a [Line<P>]) -> Self {
+        pub fn from_slice(lines: &'a mut [Line<P>]) -> Self {
             Self::starting_at(FIRST, lines)
         }
     }
 }
 
 impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
-    /// For threads whose lines live wherever the caller puts them.
-    pub fn new(lines: L) -> Self {
+    /// Creates an instance whose lines are wherever the caller puts them.
+    pub fn new(lines: L) -> Self
+    where
+        L: Lines<P>,
+    {
         Self::starting_at(FIRST, lines)
     }
 
     const_unless_loom! {
+        /// `lines` must be some [`Lines`]: the callers see to it.
         fn starting_at(current: RawWord, lines: L) -> Self {
             Self {
                 shared: CachePadded::new(Shared {
@@ -184,13 +242,19 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
         !is_reached(current, self.shared.asked_for.load(Ordering::Relaxed))
     }
 
-    /// Whether all threads have made progress to this moment: then nobody reads any more what was
-    /// out of reach when the moment was asked for.
+    /// Whether all threads have made progress to this moment: then no thread reads any more what
+    /// was out of reach when the moment was asked for.
+    ///
+    /// One load if so. Otherwise the caller makes progress itself, unless another thread does, or
+    /// one stands in the way. So a value comes true for any thread that polls, also if all managed
+    /// threads wait.
     ///
     /// # Panics
     /// If the value is another instance's.
+    #[inline]
     pub fn has_reached(&self, value: Value<'_>) -> bool {
-        is_reached(self.current(), self.raw(value))
+        let value = self.raw(value);
+        is_reached(self.current(), value) || self.advance_to(value)
     }
 
     /// The lines, in their order.

@@ -30,8 +30,9 @@ mod tests;
 /// | a latch was set whose waiter sleeps | [`wake_worker`](Self::wake_worker) |
 ///
 /// `P` is the [`Parker`]; `S` is where the workers' [`Slot`]s are, anything that is
-/// `AsRef<[Slot<P>]>` and always gives the same slice: an array, a borrowed slice, a box. `W`
-/// sets the widths of the counters.
+/// `AsRef<[Slot<P>]>` and always gives the same slice: an array, a borrowed slice, a box. If it gives
+/// others, or another instance uses the same slots, wake-ups are lost or calls panic, and nothing
+/// worse: no memory safety rests on it. `W` sets the widths of the counters.
 ///
 /// # Examples
 /// In a `static`, without an initialiser:

@@ -10,9 +10,17 @@ use crate::primitive::full_fence;
 /// order to the compiler.
 ///
 /// # Safety
-/// 1. For any call of `heavy` and any call of `light` or `heavy`, on any two threads, one of the
-///    two is before the other as it is with two sequentially consistent fences. Nothing is asked
-///    of two calls of `light`.
+/// 1. A call of `heavy` acts as a sequentially consistent fence towards calls of `heavy` and of
+///    `light`, and towards sequentially consistent fences, such as the one in
+///    [`Progress::later`](super::Progress::later), on any thread: of any two of these, one is before
+///    the other as it is with two sequentially consistent fences.
+/// 2. A call of `light` acts as a sequentially consistent fence towards sequentially consistent
+///    fences; or the compiler moves no memory access across it, and the program runs only on
+///    processors that are multi-copy atomic: a store that one other processor sees, all others see.
+///    x86, AArch64, RISC-V and s390x are; POWER is not, and 32-bit Arm need not be before ARMv8.
+///
+/// Nothing is asked of two calls of `light`. "What rests on what" in the [module](super) has the
+/// step of the proof that needs the second obligation.
 pub unsafe trait Barrier {
     /// The fence of those who read.
     fn light();
@@ -25,7 +33,7 @@ pub unsafe trait Barrier {
 #[derive(Debug, Clone, Copy)]
 pub enum Fences {}
 
-// SAFETY: 1. both are sequentially consistent fences.
+// SAFETY: 1. and 2. both are sequentially consistent fences.
 unsafe impl Barrier for Fences {
     #[inline]
     fn light() {

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     parker::Parker,
-    primitive::{AtomicUsize, Ordering},
+    primitive::{AtomicUsize, Ordering, RawWord},
 };
 
 /// How far the leader has come in looking at the lines. Only leaders touch it, and leadership is
@@ -74,6 +74,24 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
         position.store(0, Ordering::Relaxed);
         self.wake_those_who_reached();
         true
+    }
+
+    /// Makes progress to a value unless another thread leads, or something stands in the way. By
+    /// any thread. Returns whether the value is reached.
+    #[cold]
+    pub(super) fn advance_to(&self, value: RawWord) -> bool {
+        if self.try_lead() {
+            while !is_reached(self.current(), value) && self.try_advance() {}
+            self.stop_leading();
+            // Ordering: pairs with the heavy fence of a thread that asked while we led (`ask`):
+            // either it finds nobody leading, or we see that it has asked. What was asked for
+            // before we led is visible by way of the leadership.
+            B::light();
+            if self.state().has_wakeups() {
+                self.drive();
+            }
+        }
+        is_reached(self.current(), value)
     }
 
     /// Wakes the threads whose value has come. Only by the leader.

@@ -13,7 +13,7 @@ use super::{
     line::Line,
     operation::{IntoOperation, Queue, run},
     place::Place,
-    value::{WAITING, next},
+    value::{WAITING, is_reached, next},
 };
 use crate::{
     parker::Parker,
@@ -162,14 +162,16 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     }
 
     /// Parks until this thread's first operation may be run, or its parker is unparked; runs what
-    /// may be run. Returns how many operations.
+    /// may be run. Returns how many operations. With nothing [pending](Self::pending) it returns at
+    /// once.
     pub fn wait(&mut self) -> usize {
         self.adopt_orphans();
         self.seal();
-        if let Some(value) = self.operations.first_value() {
-            self.line().want(value);
-            self.progress().ask();
-        }
+        let Some(value) = self.operations.first_value() else {
+            return 0;
+        };
+        self.line().want(value);
+        self.progress().ask();
         let mut count = self.run_reached();
         if count == 0 {
             // Liveness: whoever makes progress to the wanted value takes the wish and unparks; the
@@ -187,10 +189,10 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     /// If the value is another instance's.
     pub fn wait_for(&mut self, value: Value<'_>) {
         let raw = self.progress().raw(value);
-        while !self.progress().has_reached(value) {
+        while !is_reached(self.progress().current(), raw) {
             self.line().want(raw);
             self.progress().ask();
-            if !self.progress().has_reached(value) {
+            if !is_reached(self.progress().current(), raw) {
                 // Liveness: as in `wait`.
                 self.line().parker().park();
             }
@@ -292,18 +294,8 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for ManagedThread<'_, P, L
         }
         self.line().want(WAITING);
         self.seal();
-        let leaves_operations = self.pending() > 0;
         self.progress().orphans.adopt(&mut self.operations);
         self.line().give_back();
-        if leaves_operations {
-            // Liveness: a thread that parks in `wait` adopts what we leave behind.
-            let others = self
-                .progress()
-                .lines()
-                .iter()
-                .filter(|line| line.is_taken());
-            others.for_each(|line| line.parker().unpark());
-        }
     }
 }
 

@@ -269,6 +269,48 @@ mod alone {
         assert_eq!(tally.load(SeqCst), 3);
     }
 
+    /// A parker for scenes in which no thread may park.
+    struct NeverParks;
+
+    impl Parker for NeverParks {
+        fn park(&self) {
+            panic!("there is nothing to park for");
+        }
+
+        fn unpark(&self) {}
+    }
+
+    /// The thread once parked with nothing pending, and nothing would have unparked it: another
+    /// thread had adopted what was left behind, and `wait_for` had used up the token.
+    #[test]
+    fn waiting_with_nothing_pending_returns() {
+        let progress: Progress<NeverParks, _> =
+            Progress::from_array([const { Line::new(NeverParks) }; 3]);
+        let tally = StdArc::new(Tally::new(0));
+        let mut gone = progress.register().unwrap();
+        let mut adopts = progress.register().unwrap();
+        let mut waits = progress.register().unwrap();
+        gone.schedule(counting(&tally));
+        drop(gone);
+        assert_eq!(adopts.wait(), 1);
+        assert_eq!(waits.wait(), 0);
+        assert_eq!(tally.load(SeqCst), 1);
+    }
+
+    /// No managed thread is active, so a thread that polls is the only one that can make progress.
+    #[test]
+    fn a_value_that_any_thread_polls_is_reached_in_an_idle_instance() {
+        let progress = progress(2);
+        let _waits = progress.register().unwrap();
+        let value = progress.later();
+        assert!((0..3).any(|_| progress.has_reached(value)), "{progress:?}");
+        let delay = progress.delay();
+        let value = progress.later();
+        assert!(!(0..9).any(|_| progress.has_reached(value)));
+        drop(delay);
+        assert!((0..3).any(|_| progress.has_reached(value)));
+    }
+
     #[test]
     fn operations_of_the_last_thread_are_run_by_the_drop() {
         let progress = progress(2);

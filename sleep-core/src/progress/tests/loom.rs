@@ -339,6 +339,7 @@ fn operations_are_left_behind() {
         };
         while tally.load(SeqCst) == 0 {
             this.wait();
+            thread::yield_now();
         }
         leaver.join().unwrap();
     });

@@ -24,6 +24,7 @@ enum Step {
     Schedule(usize),
     Run(usize),
     Drive,
+    Poll(usize),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -41,6 +42,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => thread().prop_map(Step::Schedule),
         2 => thread().prop_map(Step::Run),
         1 => Just(Step::Drive),
+        1 => (0..8_usize).prop_map(Step::Poll),
     ];
     prop::collection::vec(step, 1..120)
 }
@@ -135,7 +137,7 @@ proptest! {
                 Step::Later(index) => {
                     let mut value = progress.later();
                     with_active(&mut threads[index], |active| value = active.later());
-                    prop_assert!(!progress.has_reached(value));
+                    prop_assert!(!is_reached(progress.current(), value.raw));
                     let mut active = [false; THREADS];
                     for (active, thread) in active.iter_mut().zip(&threads) {
                         *active = is_active(thread);
@@ -155,10 +157,13 @@ proptest! {
                     threads[index].run_reached();
                 }
                 Step::Drive => progress.drive(),
+                Step::Poll(index) if index < moments.len() => {
+                    progress.has_reached(moments[index].value);
+                }
                 _ => {}
             }
             for moment in &moments {
-                if progress.has_reached(moment.value) {
+                if is_reached(progress.current(), moment.value.raw) {
                     prop_assert_eq!(moment.threads, [false; THREADS], "{:?}", progress);
                     prop_assert_eq!(moment.readers, [false; READERS], "{:?}", progress);
                     prop_assert!(moment.delays.is_empty(), "{:?}", progress);
