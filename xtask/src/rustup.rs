@@ -1,6 +1,6 @@
 //! What lanes need of rustup: targets and components, added where they are missing.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::command::Step;
 
@@ -34,10 +34,17 @@ pub(crate) fn add_component(component: &str, probe: &[&str]) -> Result<()> {
         .context(NEEDED)
 }
 
-/// Sees to it that there is a nightly toolchain with these components.
+/// Installs a nightly toolchain if there is none, and adds these components to it.
 pub(crate) fn need_nightly(components: &[&str]) -> Result<()> {
     if !Step::new("rustup", &["run", "nightly", "rustc", "--version"]).succeeds() {
-        bail!("this lane needs a nightly toolchain: rustup toolchain install nightly");
+        // With the components in the same command, rustup takes the newest nightly that has them.
+        return Step::new(
+            "rustup",
+            &["toolchain", "install", "nightly", "--profile", "minimal"],
+        )
+        .args(["--no-self-update", "--component", &components.join(",")])
+        .run()
+        .context(NEEDED);
     }
     Step::new("rustup", &["component", "add", "--toolchain", "nightly"])
         .args(components)

@@ -77,15 +77,14 @@ impl Image {
     /// Builds a board's program, for release.
     pub(crate) fn build(board: &Board, drop_ipi: bool) -> Result<Self> {
         let boards = root().join("pool-spin/boards");
-        let directory = boards.join(board.directory);
         Step::cargo(&["build", "--quiet", "--release", "--target", board.target])
             .args(features(&[
                 board.features,
                 if drop_ipi { "drop-ipi" } else { "" },
             ]))
-            .directory(&directory)
+            .directory(&boards.join(board.directory))
             .run()?;
-        let runner = runner(board, &directory.join(".cargo/config.toml"))?;
+        let runner = runner(board, &configuration(board))?;
         debian::need(&runner[0], board.package)?;
         Ok(Self {
             runner,
@@ -168,6 +167,14 @@ fn read_lines(output: impl Read + Send + 'static, show: bool) -> JoinHandle<Vec<
     })
 }
 
+/// The file that tells cargo how to run a board's program.
+fn configuration(board: &Board) -> PathBuf {
+    root()
+        .join("pool-spin/boards")
+        .join(board.directory)
+        .join(".cargo/config.toml")
+}
+
 /// How cargo would run the program, but for the kernel at the end.
 fn runner(board: &Board, configuration: &PathBuf) -> Result<Vec<String>> {
     let read = || -> Option<Vec<String>> {
@@ -212,4 +219,24 @@ fn processor_time_of_children() -> Option<Duration> {
 #[cfg(not(unix))]
 fn processor_time_of_children() -> Option<Duration> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::BOARDS, *};
+
+    /// A machine's default network card wants a boot ROM from a package that QEMU for another
+    /// architecture may not bring.
+    #[test]
+    fn no_board_has_a_network_card() {
+        for board in BOARDS {
+            let runner = runner(board, &configuration(board)).unwrap();
+            assert!(
+                runner.windows(2).any(|pair| pair == ["-nic", "none"]),
+                "{}: `{}` has no `-nic none`",
+                board.name,
+                runner.join(" ")
+            );
+        }
+    }
 }
