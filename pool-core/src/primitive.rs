@@ -2,7 +2,10 @@
 //!
 //! - normally: `portable-atomic`, which is `core::sync::atomic` where the target has what we need
 //!   and something equivalent where it has not, and the cell of `core` in loom's manner;
-//! - under `--cfg loom`: loom's, so that models explore every interleaving of the code that ships.
+//! - under `--cfg loom` with the feature `loom`: loom's, so that models explore every interleaving of the code that ships.
+
+#[cfg(all(loom, not(feature = "loom")))]
+compile_error!("`--cfg loom` needs the feature `loom` too: `--features loom`");
 
 #[cfg(loom)]
 pub(crate) use loom::cell::UnsafeCell;

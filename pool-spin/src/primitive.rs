@@ -1,7 +1,10 @@
 //! The one place where this crate chooses its atomics.
 //!
 //! - normally: `portable-atomic`, which is `core::sync::atomic` where the target has what we need;
-//! - under `--cfg loom`: loom's, so that models explore every interleaving of the parkers.
+//! - under `--cfg loom` with the feature `loom`: loom's, so that models explore every interleaving of the parkers.
+
+#[cfg(all(loom, not(feature = "loom")))]
+compile_error!("`--cfg loom` needs the feature `loom` too: `--features loom`");
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

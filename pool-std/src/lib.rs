@@ -17,6 +17,8 @@ mod global;
 mod heap_job;
 mod join;
 mod join_many;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod linux;
 mod parker;
 mod platform;
 mod pool;

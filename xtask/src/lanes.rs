@@ -84,7 +84,9 @@ pub(crate) const LANES: &[Lane] = &[
 const CORE_CRATES: [&str; 4] = ["sleep-core", "deque-core", "pool-core", "pool-spin"];
 
 const DENY_WARNINGS: &str = "-D warnings";
+/// What makes a model: the compiler flag, and the feature that brings the crate.
 const LOOM: &str = "--cfg loom";
+const LOOM_FEATURE: [&str; 2] = ["--features", "loom"];
 
 /// Runs each step; a step counts as one check.
 fn checks(steps: impl IntoIterator<Item = Step>) -> Result<u64> {
@@ -128,6 +130,8 @@ fn lint(_quick: bool) -> Result<u64> {
             "pool-spin",
             "--lib",
             "--tests",
+            LOOM_FEATURE[0],
+            LOOM_FEATURE[1],
         ])
         .env("RUSTFLAGS", LOOM)
         .env("CARGO_TARGET_DIR", target_directory("loom")),
@@ -332,6 +336,7 @@ fn loom(_quick: bool) -> Result<u64> {
     Step::cargo(&["test", "--release", "--lib"])
         .args(["-p", "sleep-core", "-p", "deque-core"])
         .args(["-p", "pool-core", "-p", "pool-spin"])
+        .args(LOOM_FEATURE)
         .env("RUSTFLAGS", LOOM)
         .env("CARGO_TARGET_DIR", target_directory("loom"))
         .run_tests()

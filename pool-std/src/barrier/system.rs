@@ -9,16 +9,16 @@ pub(super) use nothing::{answers_at_once, barrier, register};
 mod membarrier {
     use std::os::unix::fs::MetadataExt;
 
-    use rustix::thread::{MembarrierCommand, membarrier};
+    use crate::linux::{Membarrier, membarrier};
 
     pub(crate) fn register() -> bool {
-        membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
+        membarrier(Membarrier::RegisterPrivateExpedited).is_ok()
     }
 
     /// Ends the process if the system refuses what it has granted before: others go without fences
     /// by now, and whoever calls has frames that must not be unwound.
     pub(crate) fn barrier() {
-        if let Err(error) = membarrier(MembarrierCommand::PrivateExpedited) {
+        if let Err(error) = membarrier(Membarrier::PrivateExpedited) {
             eprintln!(
                 "pool-std: the system refuses a barrier to a process that has registered: {error}"
             );

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use pool_core::Parker;
-use rustix::thread::futex;
+
+use crate::linux::{futex_wait, futex_wake_one};
 
 /// Nobody waits, and there is no token.
 const EMPTY: u32 = 0;
@@ -38,7 +39,7 @@ impl Parker for FutexParker {
             // Liveness: the kernel compares the word with WAITING before it puts us to sleep, so
             // an `unpark` that comes first makes this return; one that comes later finds WAITING
             // and wakes us. Errors (the word has changed, a signal) mean that we look again.
-            let _ = futex::wait(&self.state, futex::Flags::PRIVATE, WAITING, None);
+            futex_wait(&self.state, WAITING);
             if self
                 .state
                 .compare_exchange(TOKEN, EMPTY, Ordering::Acquire, Ordering::Relaxed)
@@ -52,8 +53,8 @@ impl Parker for FutexParker {
     fn unpark(&self) {
         // Ordering: Release pairs with `park`.
         if self.state.swap(TOKEN, Ordering::Release) == WAITING {
-            // It cannot fail with these arguments; there is one waiter at most.
-            let _ = futex::wake(&self.state, futex::Flags::PRIVATE, 1);
+            // The worker is the only thread that ever sleeps on this word.
+            futex_wake_one(&self.state);
         }
     }
 }
