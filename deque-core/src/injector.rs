@@ -144,6 +144,9 @@ impl<T: Element> Injector<T> {
 
     /// Adds an element at the back.
     pub fn push(&self, element: T) {
+        // Before a slot is claimed: this is code of the element's type, which may panic or use the
+        // queue, and a claimed slot that stays empty keeps its consumer waiting.
+        let words = element.into_words();
         let mut next = None;
         let backoff = Backoff::new();
         loop {
@@ -187,7 +190,7 @@ impl<T: Element> Injector<T> {
                 block.next.store(next, Ordering::Release);
             }
             let entry = &block.entries[offset];
-            entry.slot.store(element.into_words());
+            entry.slot.store(words);
             // Ordering: Release publishes the words and what they refer to. It is also our last
             // access to the block, which its consumer may free from now on.
             entry.full.store(true, Ordering::Release);

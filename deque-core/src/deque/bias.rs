@@ -10,13 +10,15 @@ use core::{cell::Cell, num::NonZeroU32};
 ///    two is before the other, and whatever its thread wrote before it is seen after the other.
 /// 2. Neither function unwinds.
 ///
+/// Both are called between the steps of an operation, never within one: they may use any deque.
+///
 /// [`compiler_fence`]: core::sync::atomic::compiler_fence
 pub unsafe trait ProcessFence: Sync {
     /// Has every thread of the process take a fence, also the one that calls.
     fn fence_all(&self);
 
-    /// How many pops' fences cost as much as one call of [`fence_all`](Self::fence_all), by what is
-    /// known of its price now. None if it cannot be called yet, or not any more for a while: then
+    /// Returns how many pops' fences cost as much as one call of [`fence_all`](Self::fence_all), by what
+    /// is known of its price now. None if it cannot be called yet, or not any more for a while: then
     /// owners go on with fences, and ask again much later.
     ///
     /// After it was Some once, `fence_all` may be called at any time.
@@ -42,6 +44,16 @@ pub(super) struct Patience {
     top: Cell<usize>,
 }
 
+/// What an owner does after a pop with a fence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    Nothing,
+    /// Asks for the price anew, and begins to count.
+    Begin,
+    /// Biases the deque, if the price is known still.
+    End,
+}
+
 impl Patience {
     pub(super) const fn new() -> Self {
         Self {
@@ -50,28 +62,30 @@ impl Patience {
         }
     }
 
-    /// Notes a pop with a fence, and tells whether it was the last one that need have any.
+    /// Notes a pop with a fence, and tells what is to be done when the pop is over.
     #[inline]
-    pub(super) fn is_over(
-        &self,
-        top: usize,
-        fence: Option<&dyn ProcessFence>,
-        was_answered: impl FnOnce() -> bool,
-    ) -> bool {
+    pub(super) fn note_pop(&self, top: usize) -> Due {
         let left = self.left.get();
         let is_stolen_from = self.top.replace(top) != top;
         if left > 1 && !is_stolen_from {
             self.left.set(left - 1);
-            return false;
+            return Due::Nothing;
         }
-        self.begin_or_end(left == 1 && !is_stolen_from, fence, was_answered)
+        if left == 1 && !is_stolen_from {
+            Due::End
+        } else {
+            Due::Begin
+        }
     }
 
-    /// `was_answered` says whether the last revocation needed no process fence.
+    /// Begins to count pops, or tells that enough have been counted: no pop need take a fence from now
+    /// on. `was_answered` says whether the last revocation needed no process fence.
+    ///
+    /// The fence is the caller's code and may use the deque, so this is not for the middle of a pop.
     #[cold]
-    fn begin_or_end(
+    pub(super) fn begin_or_end(
         &self,
-        ends: bool,
+        due: Due,
         fence: Option<&dyn ProcessFence>,
         was_answered: impl FnOnce() -> bool,
     ) -> bool {
@@ -80,7 +94,7 @@ impl Patience {
             return false;
         };
         let price = fence.price();
-        if ends && price.is_some() {
+        if due == Due::End && price.is_some() {
             self.left.set(0);
             return true;
         }

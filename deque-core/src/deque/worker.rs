@@ -4,7 +4,7 @@ use core::{cell::Cell, fmt, marker::PhantomData, ptr::NonNull};
 
 use super::{
     AlreadyOwned, Deque, Full, Handle, Order, Place, Stealer, Storage, TakeBack,
-    bias::Patience,
+    bias::{Due, Patience},
     top::{Mode, STEP, Top, distance, position},
 };
 #[cfg(feature = "alloc")]
@@ -116,12 +116,15 @@ impl<H: Handle> Worker<H> {
     /// Gives the element back if a deque of fixed capacity is full.
     #[inline]
     pub fn try_push(&self, element: H::Element) -> Result<Place, Full<H::Element>> {
+        // First of all: this is code of the element's type, which may use the deque.
+        let words = element.into_words();
         // Ordering: Relaxed, only the owner writes it.
         let bottom = self.deque.bottom.load(Ordering::Relaxed);
         if bottom == self.full_at.get() && !self.has_room(bottom, 1) {
-            return Err(Full(element));
+            // SAFETY: 1. the words are from just now; 2. they are in no slot.
+            return Err(Full(unsafe { H::Element::from_words(words) }));
         }
-        self.put(bottom, element);
+        self.put(bottom, words);
         Ok(match self.order {
             Order::Lifo => Place::new(bottom),
             // What the owner takes is never the newest.
@@ -145,29 +148,30 @@ impl<H: Handle> Worker<H> {
     ///
     /// # Safety
     /// 1. [`next_place`](Self::next_place) has given the place, and nothing was pushed or taken by this
-    ///    worker since.
+    ///    worker since; nor does [`Element::into_words`] push or take anything.
     #[inline]
     #[must_use]
     pub unsafe fn push_at(&self, place: Place, element: H::Element) -> bool
     where
         H::Element: Copy,
     {
+        let words = element.into_words();
         debug_assert_eq!(place, self.next_place());
         let bottom = place.into_word();
         let is_calm = self.deque.bottom.is_calm_at(bottom);
         if is_calm {
-            self.put(bottom, element);
+            self.put(bottom, words);
         }
         is_calm
     }
 
     /// Adds an element at `bottom`, where there is room.
     #[inline]
-    fn put(&self, bottom: usize, element: H::Element) {
+    fn put(&self, bottom: usize, words: <H::Element as Element>::Words) {
         // Before the slot is written: the compiler does not know that this leaves the way there as
         // it was.
         let end = &self.deque.bottom;
-        self.slot(bottom).store(element.into_words());
+        self.slot(bottom).store(words);
         end.publish(bottom.wrapping_add(STEP));
     }
 
@@ -231,19 +235,19 @@ impl<H: Handle> Worker<H> {
     fn pop_newest(&self) -> Option<H::Element> {
         // Ordering: Relaxed, only the owner writes it.
         let end = self.deque.bottom.load(Ordering::Relaxed);
-        (self.lower(end) == TakeBack::Taken).then(|| {
-            let newest = end.wrapping_sub(STEP);
-            // SAFETY: 1. the slot holds what was pushed at this position; 2. `lower` says that it
-            // is ours.
-            unsafe { H::Element::from_words(self.slot(newest).load()) }
-        })
+        let newest = end.wrapping_sub(STEP);
+        let top = self.lower(newest);
+        if !top.leaves_to_owner(newest) {
+            return self.pop_slowly(top, end);
+        }
+        // SAFETY: 1. the slot holds what was pushed at this position; 2. `top` says that it is ours.
+        Some(unsafe { H::Element::from_words(self.slot(newest).load()) })
     }
 
-    /// Takes the element before the position `end`, which is `bottom`, unless a thief does.
+    /// Lowers `bottom` to the position of the newest element, and then looks at `top`.
     #[inline]
-    fn lower(&self, end: usize) -> TakeBack {
+    fn lower(&self, newest: usize) -> Top {
         let deque = &*self.deque;
-        let newest = end.wrapping_sub(STEP);
         interruption_point();
         // A thief may read this value too, and then sees the elements before it.
         deque.bottom.publish(newest);
@@ -253,33 +257,53 @@ impl<H: Handle> Worker<H> {
         // Ordering: Relaxed, the fence orders it.
         let top = deque.top.load(Ordering::Relaxed);
         interruption_point();
-        if top.leaves_to_owner(newest) {
-            return TakeBack::Taken;
-        }
-        self.settle(top, end)
+        top
     }
 
-    /// What is left to do if a fence is needed, or an exchange, or if there is no element.
+    /// The rest of a pop that has lowered `bottom` from `end`, if the newest element is not simply the
+    /// owner's.
     #[cold]
     #[inline(never)]
-    fn settle(&self, mut top: Top, end: usize) -> TakeBack {
+    fn pop_slowly(&self, top: Top, end: usize) -> Option<H::Element> {
+        let (answer, due) = self.settle(top, end);
+        // Before the process fence is asked for anything: it may push to this slot.
+        let words = (answer == TakeBack::Taken).then(|| self.slot(end.wrapping_sub(STEP)).load());
+        self.bias_if_due(due);
+        // SAFETY: 1. the slot held what was pushed at this position; 2. `settle` says that it is ours.
+        words.map(|words| unsafe { H::Element::from_words(words) })
+    }
+
+    /// As [`pop_slowly`](Self::pop_slowly), without reading the element.
+    #[cold]
+    #[inline(never)]
+    fn take_back_slowly(&self, top: Top, end: usize) -> TakeBack {
+        let (answer, due) = self.settle(top, end);
+        self.bias_if_due(due);
+        answer
+    }
+
+    /// Decides about the element before `end`, from where `bottom` was lowered, if a fence is needed,
+    /// or an exchange, or if there is no element. Also tells what is to be done after that.
+    fn settle(&self, mut top: Top, end: usize) -> (TakeBack, Due) {
         debug_assert_eq!(self.order, Order::Lifo);
+        let mut due = Due::Nothing;
         // `top` only grows, so an old value that says "empty" is right. Idle owners take no fence,
         // unless a thief waits for it.
         if !top.is_biased() && (distance(top.position(), end) > 0 || top.mode() == Mode::Revoking) {
-            top = self.top_after_fence();
+            (top, due) = self.top_after_fence();
         }
         // Thieves take only from below `bottom`, or lose the compare-exchange.
-        if distance(top.position(), end) > 1 || self.take_last(top, end) {
+        let answer = if distance(top.position(), end) > 1 || self.take_last(top, end) {
             TakeBack::Taken
         } else {
             TakeBack::Stolen
-        }
+        };
+        (answer, due)
     }
 
-    /// `top` after a full fence.
+    /// `top` after a full fence, and what is due then.
     #[inline]
-    fn top_after_fence(&self) -> Top {
+    fn top_after_fence(&self) -> (Top, Due) {
         let deque = &*self.deque;
         // Ordering: pairs with the thief's fence in `Stealer`. Of two fences one comes first: if
         // ours, the thief sees the lower bottom and leaves the element alone; if the thief's, we
@@ -288,30 +312,48 @@ impl<H: Handle> Worker<H> {
         full_fence();
         // Ordering: Relaxed, the fence orders it.
         let top = deque.top.load(Ordering::Relaxed);
-        match top.mode() {
-            Mode::Revoking => deque.top.answer(),
-            Mode::Fenced => {
-                let is_answered = || deque.top.was_answered();
-                if self
-                    .patience
-                    .is_over(top.position(), deque.shared.fence, is_answered)
-                {
-                    // If it fails, a thief was here: patience begins anew.
-                    let _ = deque.top.bias(top);
-                }
+        let due = match top.mode() {
+            Mode::Revoking => {
+                deque.top.answer();
+                Due::Nothing
             }
-            Mode::Biased => {}
+            Mode::Fenced => self.patience.note_pop(top.position()),
+            Mode::Biased => Due::Nothing,
+        };
+        (top, due)
+    }
+
+    /// Asks the process fence for its price, if that is due, and may bias the deque.
+    ///
+    /// For the end of a pop: the process fence may use this deque.
+    #[inline]
+    fn bias_if_due(&self, due: Due) {
+        if due == Due::Nothing {
+            return;
         }
-        top
+        let deque = &*self.deque;
+        let is_answered = || deque.top.was_answered();
+        let ends = self
+            .patience
+            .begin_or_end(due, deque.shared.fence, is_answered);
+        if ends {
+            self.bias();
+        }
+    }
+
+    /// Biases a fenced deque. If a thief is faster, patience begins anew.
+    fn bias(&self) {
+        // Ordering: Relaxed, the exchange confirms it.
+        let top = self.deque.top.load(Ordering::Relaxed);
+        if top.mode() == Mode::Fenced {
+            let _ = self.deque.top.bias(top);
+        }
     }
 
     /// As after many pops with a fence.
     #[cfg(all(test, loom))]
     pub(super) fn bias_now(&self) {
-        let top = self.deque.top.load(Ordering::Relaxed);
-        if top.mode() == Mode::Fenced {
-            let _ = self.deque.top.bias(top);
-        }
+        self.bias();
     }
 
     /// Takes the last element, before the position `end`, if `top` is there and a thief is not
@@ -349,10 +391,16 @@ impl<H: Handle> Worker<H> {
     {
         // Ordering: Relaxed, only the owner writes it.
         let end = self.deque.bottom.load(Ordering::Relaxed);
-        if !place.is_at(end.wrapping_sub(STEP)) {
+        let newest = end.wrapping_sub(STEP);
+        if !place.is_at(newest) {
             return TakeBack::NotNewest;
         }
-        self.lower(end)
+        let top = self.lower(newest);
+        if top.leaves_to_owner(newest) {
+            TakeBack::Taken
+        } else {
+            self.take_back_slowly(top, end)
+        }
     }
 
     fn pop_oldest(&self) -> Option<H::Element> {

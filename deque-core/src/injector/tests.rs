@@ -104,6 +104,44 @@ mod threads {
         }
     }
 
+    /// Refuses to be taken apart when its number is odd.
+    #[derive(Debug, PartialEq, Eq)]
+    struct Moody(usize);
+
+    // SAFETY: 1. the word is the number; 2. there is nothing to own.
+    unsafe impl Element for Moody {
+        type Words = [*mut (); 1];
+
+        fn into_words(self) -> Self::Words {
+            assert!(self.0 % 2 == 0, "odd");
+            self.0.into_words()
+        }
+
+        unsafe fn from_words(words: Self::Words) -> Self {
+            // SAFETY: 1. and 2. are forwarded to our caller.
+            Self(unsafe { usize::from_words(words) })
+        }
+    }
+
+    /// A slot that is claimed and never filled would keep every later steal, and the drop, waiting.
+    #[test]
+    fn an_element_that_panics_when_taken_apart_claims_no_slot() {
+        // At the first slot, in the middle of a block, and at its last slot.
+        for before in [0, 1, BLOCK - 1] {
+            let queue = core::mem::ManuallyDrop::new(Injector::new());
+            (0..before).for_each(|number| queue.push(Moody(2 * number)));
+            let push = std::panic::AssertUnwindSafe(|| queue.push(Moody(1)));
+            assert!(std::panic::catch_unwind(push).is_err());
+            // Before anything that would wait.
+            assert_eq!(queue.len(), before, "the slot is claimed");
+            queue.push(Moody(2 * before));
+            for number in 0..=before {
+                assert_eq!(queue.steal(), Steal::Success(Moody(2 * number)));
+            }
+            drop(core::mem::ManuallyDrop::into_inner(queue));
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig {
             cases: if cfg!(miri) { 8 } else { 256 },

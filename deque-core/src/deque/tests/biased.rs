@@ -111,6 +111,96 @@ fn an_unknown_price_means_fences() {
     assert!(is_biased(&deque), "asked again");
 }
 
+std::thread_local! {
+    /// The deque that [`Hostile`] meddles with: of the thread's test.
+    static VICTIM: Worker<std::sync::Arc<Deque<usize, Fixed<usize, 8>>>> = {
+        static FENCE: Hostile = Hostile;
+        let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+        Worker::new(std::sync::Arc::new(deque)).unwrap()
+    };
+    static MEDDLE: core::cell::Cell<fn()> = const { core::cell::Cell::new(|| ()) };
+}
+
+/// Keeps both obligations, but uses the deque that asks.
+struct Hostile;
+
+// SAFETY: 1. no test has another thread; 2. nothing panics.
+unsafe impl ProcessFence for Hostile {
+    fn fence_all(&self) {
+        MEDDLE.get()();
+    }
+
+    fn price(&self) -> Option<NonZeroU32> {
+        MEDDLE.get()();
+        NonZeroU32::new(2)
+    }
+}
+
+/// Every number that was pushed comes out once, whatever the fence does to the deque when it is asked.
+#[test]
+fn a_fence_that_uses_the_deque_doubles_nothing() {
+    std::thread_local! {
+        static TAKEN: core::cell::RefCell<std::vec::Vec<usize>> = const {
+            core::cell::RefCell::new(std::vec::Vec::new())
+        };
+        static PUSHED: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
+    }
+    fn take(element: impl IntoIterator<Item = usize>) {
+        TAKEN.with_borrow_mut(|taken| taken.extend(element));
+    }
+    fn push() {
+        let number = PUSHED.replace(PUSHED.get() + 1);
+        VICTIM.with(|worker| take(worker.try_push(number).err().map(|full| full.0)));
+    }
+    /// Without meddling from within.
+    fn meddle(with: fn()) {
+        let outer = MEDDLE.replace(|| ());
+        with();
+        MEDDLE.set(outer);
+    }
+    let meddles: [fn(); 5] = [
+        || (),
+        || meddle(|| take(VICTIM.with(Worker::pop))),
+        || meddle(|| take(VICTIM.with(|worker| worker.stealer().steal().success()))),
+        || meddle(push),
+        || {
+            meddle(|| {
+                take(VICTIM.with(Worker::pop));
+                push();
+                push();
+            });
+        },
+    ];
+    for meddle in meddles {
+        MEDDLE.set(meddle);
+        for round in 0..200 {
+            (0..1 + round % 3).for_each(|_| push());
+            if round % 2 == 0 {
+                take(VICTIM.with(Worker::pop));
+            } else {
+                let place = VICTIM.with(|worker| worker.try_push(PUSHED.get()));
+                match place {
+                    Ok(place) => {
+                        let number = PUSHED.replace(PUSHED.get() + 1);
+                        // SAFETY: 1. it is from this worker.
+                        let taken = VICTIM.with(|worker| unsafe { worker.take_back(place) });
+                        take((taken == TakeBack::Taken).then_some(number));
+                    }
+                    Err(Full(_)) => take(VICTIM.with(Worker::pop)),
+                }
+            }
+            if round % 7 == 0 {
+                take(VICTIM.with(|worker| worker.stealer().steal().success()));
+            }
+        }
+        MEDDLE.set(|| ());
+        take(core::iter::from_fn(|| VICTIM.with(Worker::pop)));
+        let mut times = std::vec![0; PUSHED.get()];
+        TAKEN.with_borrow(|taken| taken.iter().for_each(|&number| times[number] += 1));
+        assert_eq!(times.iter().position(|&times| times != 1), None);
+    }
+}
+
 #[test]
 fn the_next_owner_takes_the_mode_over() {
     static FENCE: Counted = Counted::new(2);

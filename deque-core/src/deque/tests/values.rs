@@ -114,6 +114,76 @@ fn a_full_destination_limits_the_batch() {
     }
 }
 
+std::thread_local! {
+    /// What [`Meddler`] does next.
+    static MEDDLE: core::cell::Cell<Option<fn()>> = const { core::cell::Cell::new(None) };
+    static OWN: Worker<Arc<Deque<Meddler, Growable<Meddler>>>> =
+        Worker::new(Arc::new(Deque::growable(Order::Lifo))).unwrap();
+}
+
+/// Uses the deque while it is taken apart or put together.
+#[derive(Debug, PartialEq, Eq)]
+struct Meddler(Box<usize>);
+
+impl Meddler {
+    fn new(number: usize) -> Self {
+        Self(Box::new(number))
+    }
+}
+
+// SAFETY: 1. and 2. as for the box; what else it does is no part of that.
+unsafe impl Element for Meddler {
+    type Words = [*mut (); 1];
+
+    fn into_words(self) -> Self::Words {
+        MEDDLE.take().into_iter().for_each(|meddle| meddle());
+        self.0.into_words()
+    }
+
+    unsafe fn from_words(words: Self::Words) -> Self {
+        MEDDLE.take().into_iter().for_each(|meddle| meddle());
+        // SAFETY: 1. and 2. are forwarded to our caller.
+        Self(unsafe { Box::from_words(words) })
+    }
+}
+
+/// No element comes out twice, which would be freed twice, and none is lost.
+#[test]
+fn an_element_that_uses_the_deque_while_it_is_converted() {
+    fn all() -> Vec<usize> {
+        let mut all: Vec<_> = core::iter::from_fn(|| OWN.with(Worker::pop))
+            .map(|element| *element.0)
+            .collect();
+        all.sort_unstable();
+        all
+    }
+    let push = |number| OWN.with(|own| own.push(Meddler::new(number)));
+    let meddles: [(fn(), &[usize]); 3] = [
+        (|| drop(OWN.with(Worker::pop)), &[0, 2]),
+        (|| OWN.with(|own| own.push(Meddler::new(3))), &[0, 1, 2, 3]),
+        (|| drop(OWN.with(|own| own.stealer().steal())), &[1, 2]),
+    ];
+    for (meddle, expected) in meddles {
+        push(0);
+        push(1);
+        MEDDLE.set(Some(meddle));
+        push(2);
+        assert_eq!(all(), expected);
+    }
+    for meddle in [meddles[0].0, meddles[2].0] {
+        (0..3).for_each(push);
+        MEDDLE.set(Some(meddle));
+        let newest = OWN.with(Worker::pop).unwrap();
+        let rest = all();
+        assert_eq!((*newest.0, rest.len()), (2, 1));
+        (0..3).for_each(push);
+        MEDDLE.set(Some(meddle));
+        let oldest = OWN.with(|own| own.stealer().steal()).success().unwrap();
+        let rest = all();
+        assert_eq!((*oldest.0, rest.len()), (0, 1));
+    }
+}
+
 #[test]
 fn elements_survive_being_words() {
     fn check<T: Element + PartialEq + core::fmt::Debug + Clone>(element: T) {
