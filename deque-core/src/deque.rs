@@ -5,7 +5,7 @@ use core::{fmt, marker::PhantomData, ops::Deref};
 use crossbeam_utils::CachePadded;
 
 use crate::{
-    element::{Element, Slot},
+    element::{Element, Slot, drop_all},
     primitive::{AtomicBool, Ordering},
 };
 
@@ -177,20 +177,36 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
         Stealer::new(self)
     }
 
-    /// How many elements there were at some moment during the call.
+    /// Returns about how many elements there are.
+    ///
+    /// An element that is there during the whole call is counted, and the number is never more than the
+    /// deque's capacity. It is exact while no other thread uses the deque, and for its owner while no
+    /// thread steals. Otherwise elements may be counted that were never there at the same moment.
     #[must_use]
     pub fn len(&self) -> usize {
+        let len = self.len_between_looks();
+        // The capacity is looked at last, since it may grow between the looks.
+        if len <= 1 {
+            len
+        } else {
+            len.min(self.shared.storage.buffer().slots.len())
+        }
+    }
+
+    /// Whether there is no element. True only if no element was there during the whole call.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len_between_looks() == 0
+    }
+
+    /// The distance from `top` to `bottom`, which may have moved on for long between the two looks.
+    #[inline]
+    fn len_between_looks(&self) -> usize {
         // Ordering: Relaxed. An element that is there throughout is always between the two
         // indices, whichever is read first; a caller that must see a certain push fences before.
         let top = self.top.load(Ordering::Relaxed);
         let bottom = self.bottom.load(Ordering::Relaxed);
         distance(top.position(), bottom).max(0).unsigned_abs()
-    }
-
-    /// True if there was no element at some moment during the call.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Has the owner's [`Worker::push_at`] add nothing any more, so that the owner looks at what it has
@@ -219,12 +235,15 @@ impl<T: Element, S: Storage<T>> Drop for Deque<T, S> {
         let mut next = self.top.load(Ordering::Relaxed).position();
         let bottom = self.bottom.load(Ordering::Relaxed);
         let buffer = self.shared.storage.buffer();
-        while next != bottom {
-            // SAFETY: 1. the slot was filled by a push, being between top and bottom; 2. nobody took
-            // the element, and nobody will.
-            drop(unsafe { T::from_words(buffer.slot(next).load()) });
-            next = next.wrapping_add(STEP);
-        }
+        drop_all(|| {
+            (next != bottom).then(|| {
+                let words = buffer.slot(next).load();
+                next = next.wrapping_add(STEP);
+                // SAFETY: 1. the slot was filled by a push, being between top and bottom; 2. no thread
+                // took the element, and none will.
+                unsafe { T::from_words(words) }
+            })
+        });
     }
 }
 

@@ -94,6 +94,24 @@ impl<const N: usize> Slot for WordSlot<N> {
     }
 }
 
+/// Drops what `take` gives until that is None. If a destructor panics, the others run all the same.
+pub(crate) fn drop_all<T>(take: impl FnMut() -> Option<T>) {
+    struct Rest<T, F: FnMut() -> Option<T>>(F);
+
+    impl<T, F: FnMut() -> Option<T>> Drop for Rest<T, F> {
+        fn drop(&mut self) {
+            while let Some(element) = (self.0)() {
+                drop(element);
+            }
+        }
+    }
+
+    let mut rest = Rest(take);
+    while let Some(element) = (rest.0)() {
+        drop(element);
+    }
+}
+
 mod sealed {
     pub trait Sealed {}
     impl<const N: usize> Sealed for [super::Word; N] {}

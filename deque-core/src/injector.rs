@@ -6,7 +6,7 @@ use core::{fmt, marker::PhantomData, ptr};
 use crossbeam_utils::CachePadded;
 
 use crate::{
-    element::{Element, Slot, SlotOf},
+    element::{Element, Slot, SlotOf, drop_all},
     primitive::{AtomicBool, AtomicPtr, AtomicUsize, Backoff, Ordering},
     steal::Steal,
 };
@@ -361,11 +361,19 @@ impl<T: Element> End<T> {
 
 impl<T: Element> Drop for Injector<T> {
     fn drop(&mut self) {
-        while let Steal::Success(element) = self.steal() {
-            drop(element);
-        }
-        // Ordering: Relaxed, nobody else has the queue any more.
-        let block = self.tail.block.load(Ordering::Relaxed);
+        // After the elements, also if a destructor panics.
+        let _last_block = LastBlock(self);
+        drop_all(|| self.steal().success());
+    }
+}
+
+/// Frees the last block of a queue that is dropped and empty.
+struct LastBlock<'a, T: Element>(&'a Injector<T>);
+
+impl<T: Element> Drop for LastBlock<'_, T> {
+    fn drop(&mut self) {
+        // Ordering: Relaxed, no other thread has the queue any more.
+        let block = self.0.tail.block.load(Ordering::Relaxed);
         if !block.is_null() {
             // SAFETY: the last block came from a box; every other one was freed by the steal of
             // its last element, and this one's last slot was never claimed (its claim would have

@@ -59,7 +59,13 @@ pub(crate) struct Tally {
 
 impl Tally {
     pub(crate) fn element(&self) -> Box<Counted> {
-        Box::new(Counted(self.clone()))
+        self.panicking_element(false)
+    }
+
+    /// An element whose destructor may panic.
+    pub(crate) fn panicking_element(&self, panics: bool) -> Box<Counted> {
+        let tally = self.clone();
+        Box::new(Counted { tally, panics })
     }
 
     pub(crate) fn dropped(&self) -> usize {
@@ -68,11 +74,15 @@ impl Tally {
 }
 
 /// Notes its drop. A second drop would be a double free, which Miri reports.
-pub(crate) struct Counted(Tally);
+pub(crate) struct Counted {
+    tally: Tally,
+    panics: bool,
+}
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.dropped.fetch_add(1, SeqCst);
+        self.tally.dropped.fetch_add(1, SeqCst);
+        assert!(!self.panics, "as it was told");
     }
 }
 

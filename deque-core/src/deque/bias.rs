@@ -10,7 +10,7 @@ use core::{cell::Cell, num::NonZeroU32};
 ///    two is before the other, and whatever its thread wrote before it is seen after the other.
 /// 2. Neither function unwinds.
 ///
-/// Both are called between the steps of an operation, never within one: they may use any deque.
+/// Both functions may use any deque, also the one that calls them.
 ///
 /// [`compiler_fence`]: core::sync::atomic::compiler_fence
 pub unsafe trait ProcessFence: Sync {

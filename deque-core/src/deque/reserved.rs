@@ -19,10 +19,11 @@ impl<H: Handle> Worker<H> {
     pub(super) fn reserve(&self, count: usize) -> Reserved<'_, H> {
         // Ordering: Relaxed, only the owner writes it.
         let bottom = self.deque().bottom.load(Ordering::Relaxed);
-        let mut room = count;
-        while room > 0 && !self.has_room(bottom, room) {
-            room /= 2;
-        }
+        let room = if count == 0 || self.has_room(bottom, count) {
+            count
+        } else {
+            self.free_slots(bottom).min(count)
+        };
         Reserved {
             worker: self,
             bottom,
@@ -46,6 +47,9 @@ impl<H: Handle> Reserved<'_, H> {
     /// 1. They were written, and their words now belong to this deque alone.
     pub(super) unsafe fn publish(self, count: usize) {
         debug_assert!(count <= self.room);
+        if count == 0 {
+            return;
+        }
         let bottom = self.bottom.wrapping_add(count * STEP);
         self.worker.deque().bottom.publish(bottom);
     }

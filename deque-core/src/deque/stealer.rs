@@ -37,13 +37,13 @@ impl<H: Handle> Stealer<H> {
         &self.deque
     }
 
-    /// How many elements there were at some moment during the call.
+    /// Returns about how many elements there are, see [`Deque::len`].
     #[must_use]
     pub fn len(&self) -> usize {
         self.deque.len()
     }
 
-    /// True if there was no element at some moment during the call.
+    /// Whether there is no element, see [`Deque::is_empty`].
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.deque.is_empty()
@@ -61,13 +61,8 @@ impl<H: Handle> Stealer<H> {
         }
         // The words must be read before the compare-exchange: after it the owner may overwrite
         // them (crossbeam#148, #149).
-        let words = self
-            .deque
-            .shared
-            .storage
-            .buffer()
-            .slot(top.position())
-            .load();
+        let buffer = self.deque.shared.storage.buffer();
+        let words = buffer.slot(after(top, 0)).load();
         if self.deque.top.claim(top, 1).is_err() {
             return Steal::Retry;
         }
@@ -77,12 +72,12 @@ impl<H: Handle> Stealer<H> {
         Steal::Success(unsafe { H::Element::from_words(words) })
     }
 
-    /// Steals about half of the elements, at least one and at most 32, into the deque of another
-    /// owner, oldest first. Returns how many.
+    /// Steals half of the elements, rounded up, but at most 32, into the deque of another owner, oldest
+    /// first. Returns how many.
     ///
-    /// From a FIFO deque that is one compare-exchange, from a LIFO deque one for each element. If
-    /// the destination cannot take all of them, fewer are stolen; if it is full, none
-    /// ([`Steal::Empty`]).
+    /// From a FIFO deque this is one compare-exchange; from a LIFO deque one for each element, so that
+    /// its owner and other thieves may take some in between. If the destination has not enough room,
+    /// fewer are stolen; if it is full, none ([`Steal::Empty`]).
     pub fn steal_batch<D>(&self, destination: &Worker<D>) -> Steal<usize>
     where
         D: Handle<Element = H::Element>,
@@ -90,45 +85,97 @@ impl<H: Handle> Stealer<H> {
         let Some((top, available)) = self.look() else {
             return Steal::Retry;
         };
-        // Half rounded up: half of one must be one, or the last element could not be stolen.
-        let wanted = available.div_ceil(2).min(MAX_BATCH);
+        let wanted = batch(available);
         if wanted == 0 {
             return Steal::Empty;
         }
-        let batch = match self.deque.shared.order {
-            Order::Fifo => wanted,
-            // The owner of a LIFO deque takes elements without touching `top` as long as it sees
-            // one more; a claim of several could overlap with what it took (crossbeam#149).
-            Order::Lifo => 1,
-        };
-        let mut stolen = self.steal_into(destination, top, batch);
-        let mut total = stolen.success().unwrap_or(0);
-        while total > 0 && total < wanted && stolen.success().is_some() {
-            let Some((top, 1..)) = self.look() else {
-                break;
-            };
-            stolen = self.steal_into(destination, top, 1);
-            total += stolen.success().unwrap_or(0);
+        let reserved = destination.reserve(self.at_once(wanted));
+        if reserved.room == 0 {
+            return Steal::Empty;
         }
-        if total > 0 {
-            Steal::Success(total)
-        } else {
-            stolen
+        let count = reserved.room;
+        let buffer = self.deque.shared.storage.buffer();
+        for offset in 0..count {
+            reserved.write(offset, buffer.slot(after(top, offset)).load());
         }
+        if self.deque.top.claim(top, count).is_err() {
+            return Steal::Retry;
+        }
+        // SAFETY: 1. all `count` slots were written above, with words that the claim makes ours,
+        // for the reason given in `steal`.
+        unsafe { reserved.publish(count) };
+        Steal::Success(count + self.steal_more(destination, wanted - count))
     }
 
-    /// As [`steal_batch`](Self::steal_batch), but returns the oldest element of the batch and
-    /// puts only the others into `destination`, so that it needs no room for a batch of one.
+    /// Steals as [`steal_batch`](Self::steal_batch) does, but returns the oldest element of the batch and
+    /// puts only the others into `destination`, so that a full destination keeps it from none but those.
     pub fn steal_batch_and_pop<D>(&self, destination: &Worker<D>) -> Steal<H::Element>
     where
         D: Handle<Element = H::Element>,
     {
-        let first = self.steal();
-        if matches!(first, Steal::Success(_)) {
-            // Others may be faster, or the destination may be full: one element is enough.
-            let _ = self.steal_batch(destination);
+        let Some((top, available)) = self.look() else {
+            return Steal::Retry;
+        };
+        let wanted = batch(available);
+        if wanted == 0 {
+            return Steal::Empty;
         }
-        first
+        let reserved = destination.reserve(self.at_once(wanted) - 1);
+        let others = reserved.room;
+        let buffer = self.deque.shared.storage.buffer();
+        let first = buffer.slot(after(top, 0)).load();
+        for offset in 0..others {
+            reserved.write(offset, buffer.slot(after(top, 1 + offset)).load());
+        }
+        if self.deque.top.claim(top, 1 + others).is_err() {
+            return Steal::Retry;
+        }
+        // SAFETY: 1. all these slots were written above, with words that the claim makes ours, for the
+        // reason given in `steal`.
+        unsafe { reserved.publish(others) };
+        self.steal_more(destination, wanted - 1 - others);
+        // SAFETY: 1. and 2. as in `steal`; these words are in no slot of the destination.
+        Steal::Success(unsafe { H::Element::from_words(first) })
+    }
+
+    /// How many of the elements that a thief wants it may claim by one exchange.
+    fn at_once(&self, wanted: usize) -> usize {
+        match self.deque.shared.order {
+            Order::Fifo => wanted,
+            // The owner of a LIFO deque takes elements without touching `top` as long as it sees
+            // one more; a claim of several could overlap with what it took (crossbeam#149).
+            Order::Lifo => 1,
+        }
+    }
+
+    /// Steals up to `wanted` more elements from a LIFO deque one by one, and tells how many. Ends early if
+    /// there are none left, if another thread is faster, or if the destination is full.
+    fn steal_more<D>(&self, destination: &Worker<D>, wanted: usize) -> usize
+    where
+        D: Handle<Element = H::Element>,
+    {
+        // From a FIFO deque all were taken at once for which there is room.
+        if self.deque.shared.order == Order::Fifo {
+            return 0;
+        }
+        for stolen in 0..wanted {
+            let Some((top, 1..)) = self.look() else {
+                return stolen;
+            };
+            let reserved = destination.reserve(1);
+            if reserved.room == 0 {
+                return stolen;
+            }
+            let buffer = self.deque.shared.storage.buffer();
+            reserved.write(0, buffer.slot(after(top, 0)).load());
+            if self.deque.top.claim(top, 1).is_err() {
+                return stolen;
+            }
+            // SAFETY: 1. the slot was written above, with words that the claim makes ours, for the
+            // reason given in `steal`.
+            unsafe { reserved.publish(1) };
+        }
+        wanted
     }
 
     /// One consistent look at the deque: `top`, and how many elements there are from it on. None if
@@ -186,34 +233,18 @@ impl<H: Handle> Stealer<H> {
         }
         is_answered
     }
+}
 
-    /// Moves `count` elements, which exist from `top` on, or as many as there is room for.
-    fn steal_into<D>(&self, destination: &Worker<D>, top: Top, count: usize) -> Steal<usize>
-    where
-        D: Handle<Element = H::Element>,
-    {
-        let reserved = destination.reserve(count);
-        let count = reserved.room;
-        if count == 0 {
-            return Steal::Empty;
-        }
-        let buffer = self.deque.shared.storage.buffer();
-        for offset in 0..count {
-            reserved.write(
-                offset,
-                buffer
-                    .slot(top.position().wrapping_add(offset * STEP))
-                    .load(),
-            );
-        }
-        if self.deque.top.claim(top, count).is_err() {
-            return Steal::Retry;
-        }
-        // SAFETY: 1. all `count` slots were written above, with words that the claim makes ours,
-        // for the reason given in `steal`.
-        unsafe { reserved.publish(count) };
-        Steal::Success(count)
-    }
+/// The position so many elements after the oldest one.
+#[inline]
+fn after(top: Top, offset: usize) -> usize {
+    top.position().wrapping_add(offset * STEP)
+}
+
+/// How many of so many elements a batch has. Half rounded up: half of one must be one, or the last
+/// element could not be stolen.
+fn batch(available: usize) -> usize {
+    available.div_ceil(2).min(MAX_BATCH)
 }
 
 impl<H: Handle> fmt::Debug for Stealer<H> {

@@ -190,6 +190,37 @@ fn batch_steal_against_pops() {
     }
 }
 
+/// A batch from a FIFO deque is one exchange: no other thief takes an element out of its middle.
+#[test]
+fn a_batch_from_a_fifo_deque_has_no_gap() {
+    let mut model = Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let deque = Arc::new(Deque::<usize, Fixed<usize, 4>>::fixed(Order::Fifo));
+        let worker = deque.worker().unwrap();
+        (0..4).for_each(|element| {
+            worker.try_push(element).unwrap();
+        });
+        let other = {
+            let deque = deque.clone();
+            thread::spawn(move || deque.stealer().steal().success())
+        };
+        let own = Deque::<usize, Fixed<usize, 4>>::fixed(Order::Fifo);
+        let own = own.worker().unwrap();
+        let first = deque.stealer().steal_batch_and_pop(&own).success();
+        let rest: Elements = core::iter::from_fn(|| own.pop()).collect();
+        if let Some(first) = first {
+            let length = if first == 0 { 1..=1 } else { 0..=1 };
+            assert!(length.contains(&rest.len()));
+            assert!(
+                rest.iter().all(|&next| next == first + 1),
+                "{first} {rest:?}"
+            );
+        }
+        other.join().unwrap();
+    });
+}
+
 /// What the owner wrote before a push is visible after the steal.
 #[test]
 fn an_element_is_published_with_what_it_refers_to() {

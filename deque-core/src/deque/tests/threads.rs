@@ -28,6 +28,33 @@ fn spsc() {
     }
 }
 
+/// The thief's look is interrupted between its two loads for as long as the owner likes.
+#[test]
+fn the_length_is_never_more_than_the_capacity() {
+    for order in ORDERS {
+        let deque = Deque::<usize, Fixed<usize, 4>>::fixed(order);
+        let worker = deque.worker().unwrap();
+        let done = std::sync::atomic::AtomicBool::new(false);
+        thread::scope(|scope| {
+            let looks = scope.spawn(|| {
+                let mut most = 0;
+                while !done.load(std::sync::atomic::Ordering::SeqCst) {
+                    most = most.max(deque.len()).max(deque.stealer().len());
+                }
+                most
+            });
+            for element in 0..3 * MANY {
+                worker.try_push(element).unwrap();
+                let stolen = deque.stealer().steal();
+                assert_eq!(stolen.success().or_else(|| worker.pop()), Some(element));
+            }
+            done.store(true, std::sync::atomic::Ordering::SeqCst);
+            let most = looks.join().unwrap();
+            assert!(most <= 4, "the deque had at most one element, not {most}");
+        });
+    }
+}
+
 fn stampede<S: Storage<usize>>(deque: Deque<usize, S>, start: usize) {
     let deque = deque.starting_at(start);
     let worker = deque.worker().unwrap();

@@ -95,8 +95,27 @@ fn a_batch_is_half_and_keeps_order() {
             [0, 1, 2, 3, 4]
         );
         assert_eq!(from.stealer().steal_batch_and_pop(&to), Steal::Success(5));
-        assert_eq!(core::iter::from_fn(|| to.pop()).collect::<Vec<_>>(), [6, 7]);
-        assert_eq!(from.len(), 1);
+        assert_eq!(core::iter::from_fn(|| to.pop()).collect::<Vec<_>>(), [6]);
+        assert_eq!(from.len(), 2);
+    }
+}
+
+/// The element that is returned counts.
+#[test]
+fn a_batch_has_at_most_32_elements() {
+    for order in [Order::Lifo, Order::Fifo] {
+        let (from, to) = (Deque::growable(order), Deque::growable(Order::Fifo));
+        let (from, to) = (from.worker().unwrap(), to.worker().unwrap());
+        (0..1000_usize).for_each(|element| from.push(element));
+        assert_eq!(from.stealer().steal_batch(&to), Steal::Success(32));
+        assert_eq!((from.len(), to.len()), (968, 32));
+        assert_eq!(from.stealer().steal_batch_and_pop(&to), Steal::Success(32));
+        assert_eq!((from.len(), to.len()), (936, 63));
+        assert!(
+            (0..64)
+                .filter(|&e| e != 32)
+                .eq(core::iter::from_fn(|| to.pop()))
+        );
     }
 }
 
@@ -158,19 +177,21 @@ fn an_element_that_uses_the_deque_while_it_is_converted() {
         all
     }
     let push = |number| OWN.with(|own| own.push(Meddler::new(number)));
-    let meddles: [(fn(), &[usize]); 3] = [
-        (|| drop(OWN.with(Worker::pop)), &[0, 2]),
-        (|| OWN.with(|own| own.push(Meddler::new(3))), &[0, 1, 2, 3]),
-        (|| drop(OWN.with(|own| own.stealer().steal())), &[1, 2]),
-    ];
-    for (meddle, expected) in meddles {
+    let pop: fn() = || drop(OWN.with(Worker::pop));
+    let steal: fn() = || drop(OWN.with(|own| own.stealer().steal()));
+    let push_another: fn() = || OWN.with(|own| own.push(Meddler::new(3)));
+    for (meddle, expected) in [
+        (pop, &[0, 2][..]),
+        (push_another, &[0, 1, 2, 3]),
+        (steal, &[1, 2]),
+    ] {
         push(0);
         push(1);
         MEDDLE.set(Some(meddle));
         push(2);
         assert_eq!(all(), expected);
     }
-    for meddle in [meddles[0].0, meddles[2].0] {
+    for meddle in [pop, steal] {
         (0..3).for_each(push);
         MEDDLE.set(Some(meddle));
         let newest = OWN.with(Worker::pop).unwrap();
@@ -181,6 +202,36 @@ fn an_element_that_uses_the_deque_while_it_is_converted() {
         let oldest = OWN.with(|own| own.stealer().steal()).success().unwrap();
         let rest = all();
         assert_eq!((*oldest.0, rest.len()), (0, 1));
+    }
+}
+
+#[test]
+fn a_batch_fills_the_last_slot_of_its_destination() {
+    for order in [Order::Lifo, Order::Fifo] {
+        let from = Deque::growable(order);
+        let to = Deque::<usize, Fixed<usize, 4>>::fixed(Order::Fifo);
+        let (from, to) = (from.worker().unwrap(), to.worker().unwrap());
+        to.try_push(100).unwrap();
+        (0..20_usize).for_each(|element| from.push(element));
+        assert_eq!(from.stealer().steal_batch(&to), Steal::Success(3));
+        assert_eq!((to.pop(), to.pop()), (Some(100), Some(0)));
+        assert_eq!(from.stealer().steal_batch_and_pop(&to), Steal::Success(3));
+        assert_eq!((from.len(), to.len()), (14, 4));
+    }
+}
+
+/// A scheduler may search its own deque too.
+#[test]
+fn a_batch_may_be_stolen_from_the_own_deque() {
+    for order in [Order::Lifo, Order::Fifo] {
+        let own = Deque::growable(order);
+        let own = own.worker().unwrap();
+        (0..9_usize).for_each(|element| own.push(element));
+        assert_eq!(own.stealer().steal_batch(&own), Steal::Success(5));
+        assert_eq!(own.stealer().steal_batch_and_pop(&own), Steal::Success(5));
+        let mut all: Vec<_> = core::iter::from_fn(|| own.pop()).collect();
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2, 3, 4, 6, 7, 8]);
     }
 }
 
@@ -221,6 +272,19 @@ fn destructors() {
         drop(deque);
         assert_eq!(tally.dropped(), 100);
     }
+}
+
+/// The second one panics. All others are dropped, and the memory is freed, which Miri checks.
+#[test]
+fn a_destructor_that_panics_leaves_no_element_behind() {
+    let tally = Tally::default();
+    let deque = Deque::growable(Order::Lifo);
+    let worker = deque.worker().unwrap();
+    (0..5).for_each(|number| worker.push(tally.panicking_element(number == 1)));
+    drop(worker);
+    let drop = std::panic::AssertUnwindSafe(|| drop(deque));
+    assert!(std::panic::catch_unwind(drop).is_err());
+    assert_eq!(tally.dropped(), 5);
 }
 
 #[test]
