@@ -1,6 +1,11 @@
 //! The work-stealing deque: what its owner and its thieves share.
 
-use core::{fmt, marker::PhantomData, ops::Deref};
+use core::{
+    fmt,
+    marker::PhantomData,
+    ops::Deref,
+    panic::{RefUnwindSafe, UnwindSafe},
+};
 
 use crossbeam_utils::CachePadded;
 
@@ -11,6 +16,8 @@ use crate::{
 
 mod bias;
 mod bottom;
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+mod heap;
 mod place;
 mod reserved;
 mod stealer;
@@ -22,6 +29,8 @@ mod worker;
 mod tests;
 
 pub use bias::ProcessFence;
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+pub use heap::{ArcStealer, ArcWorker};
 pub use place::{Full, Place, TakeBack};
 pub use stealer::Stealer;
 #[cfg(feature = "alloc")]
@@ -98,6 +107,11 @@ struct Shared<S> {
 unsafe impl<T: Element + Send, S: Storage<T>> Sync for Deque<T, S> {}
 // SAFETY: as above.
 unsafe impl<T: Element + Send, S: Storage<T>> Send for Deque<T, S> {}
+
+// No operation leaves a deque between two states when it unwinds: elements are taken apart before
+// anything is written, and no code of others runs until they are put together again.
+impl<T: Element, S: Storage<T>> UnwindSafe for Deque<T, S> {}
+impl<T: Element, S: Storage<T>> RefUnwindSafe for Deque<T, S> {}
 
 impl<T: Element, const CAPACITY: usize> Deque<T, Fixed<T, CAPACITY>> {
     const_unless_loom! {

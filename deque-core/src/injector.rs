@@ -1,7 +1,12 @@
 //! The queue for work from outside: many producers, many consumers, unbounded.
 
 use alloc::boxed::Box;
-use core::{fmt, marker::PhantomData, ptr};
+use core::{
+    fmt,
+    marker::PhantomData,
+    panic::{RefUnwindSafe, UnwindSafe},
+    ptr,
+};
 
 use crossbeam_utils::CachePadded;
 
@@ -77,6 +82,11 @@ struct Entry<T: Element> {
 unsafe impl<T: Element + Send> Send for Injector<T> {}
 // SAFETY: as above.
 unsafe impl<T: Element + Send> Sync for Injector<T> {}
+
+// No operation leaves the queue between two states when it unwinds: elements are taken apart before
+// anything is written.
+impl<T: Element> UnwindSafe for Injector<T> {}
+impl<T: Element> RefUnwindSafe for Injector<T> {}
 
 impl<T: Element> Block<T> {
     /// Nothing but zeroes, so the compiler asks the allocator for those.

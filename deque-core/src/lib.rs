@@ -30,7 +30,9 @@ pub use deque::{
     AlreadyOwned, Deque, Fixed, Full, Handle, Order, Place, ProcessFence, Stealer, Storage,
     TakeBack, Worker,
 };
-pub use element::{Element, Words};
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+pub use deque::{ArcStealer, ArcWorker};
+pub use element::{Element, Niche, PointerWords, Words};
 #[cfg(feature = "alloc")]
 pub use injector::Injector;
 pub use intrusive::{IntrusiveInjector, Node};

@@ -26,6 +26,19 @@ impl<T> Steal<T> {
         matches!(self, Self::Empty)
     }
 
+    /// Whether something was stolen.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::Steal;
+    ///
+    /// assert!(Steal::Success(7).is_success());
+    /// assert!(!Steal::<u32>::Retry.is_success());
+    /// ```
+    pub const fn is_success(&self) -> bool {
+        matches!(self, Self::Success(_))
+    }
+
     /// True if the attempt should be repeated.
     pub const fn is_retry(&self) -> bool {
         matches!(self, Self::Retry)
@@ -51,5 +64,35 @@ impl<T> Steal<T> {
             Self::Success(value) => Steal::Success(change(value)),
             Self::Retry => Steal::Retry,
         }
+    }
+}
+
+/// Takes attempts until something was stolen. `Retry` is remembered: the answer is
+/// [`Empty`](Steal::Empty) only if all were.
+///
+/// # Examples
+/// ```
+/// use deque_core::{Steal, Worker};
+///
+/// let workers = [Worker::new_lifo(), Worker::new_lifo(), Worker::new_fifo()];
+/// workers[1].push("job");
+/// let steal = || Steal::from_iter(workers.iter().map(|worker| worker.stealer().steal()));
+/// assert_eq!(steal(), Steal::Success("job"));
+/// assert_eq!(steal(), Steal::Empty);
+///
+/// let attempts = [Steal::Empty, Steal::<u32>::Retry, Steal::Empty];
+/// assert_eq!(Steal::from_iter(attempts), Steal::Retry);
+/// ```
+impl<T> FromIterator<Self> for Steal<T> {
+    fn from_iter<I: IntoIterator<Item = Self>>(attempts: I) -> Self {
+        let mut answer = Self::Empty;
+        for attempt in attempts {
+            match attempt {
+                Self::Success(_) => return attempt,
+                Self::Retry => answer = Self::Retry,
+                Self::Empty => {}
+            }
+        }
+        answer
     }
 }

@@ -1,6 +1,9 @@
 //! The thieves' end of a deque.
 
-use core::fmt;
+use core::{
+    fmt,
+    panic::{RefUnwindSafe, UnwindSafe},
+};
 
 use super::{
     Deque, Handle, Order, ProcessFence, Storage, Worker,
@@ -24,6 +27,9 @@ const ANSWER_LOOKS: usize = if cfg!(loom) { 1 } else { 64 };
 pub struct Stealer<H: Handle> {
     deque: H,
 }
+
+impl<H: Handle> UnwindSafe for Stealer<H> {}
+impl<H: Handle> RefUnwindSafe for Stealer<H> {}
 
 impl<H: Handle> Stealer<H> {
     /// A thief of this deque.

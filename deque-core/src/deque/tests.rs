@@ -2,6 +2,8 @@ use super::*;
 
 #[cfg(not(loom))]
 mod biased;
+#[cfg(not(loom))]
+mod handles;
 #[cfg(loom)]
 mod loom;
 #[cfg(loom)]

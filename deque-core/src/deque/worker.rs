@@ -1,6 +1,12 @@
 //! The owner's end of a deque.
 
-use core::{cell::Cell, fmt, marker::PhantomData, ptr::NonNull};
+use core::{
+    cell::Cell,
+    fmt,
+    marker::PhantomData,
+    panic::{RefUnwindSafe, UnwindSafe},
+    ptr::NonNull,
+};
 
 use super::{
     AlreadyOwned, Deque, Full, Handle, Order, Place, Stealer, Storage,
@@ -38,6 +44,10 @@ pub struct Worker<H: Handle> {
 // SAFETY: the pointer leads into the deque, which may be used from any thread; that there is one
 // owner at a time does not depend on which thread it is on.
 unsafe impl<H: Handle + Send> Send for Worker<H> where H::Element: Send {}
+
+// See `Deque`; the owner's own notes are numbers, which are right or too careful.
+impl<H: Handle> UnwindSafe for Worker<H> {}
+impl<H: Handle> RefUnwindSafe for Worker<H> {}
 
 impl<H: Handle> Worker<H> {
     /// Becomes the owner of a deque.
