@@ -6,9 +6,9 @@ use core::convert::Infallible;
 #[cfg(feature = "alloc")]
 use core::{cell::Cell, ptr};
 
-#[cfg(feature = "alloc")]
-use super::top::STEP;
 use super::top::index;
+#[cfg(feature = "alloc")]
+use super::top::{STEP, distance};
 use crate::element::{Element, Slot, SlotOf};
 #[cfg(feature = "alloc")]
 use crate::primitive::{AtomicPtr, Ordering};
@@ -26,6 +26,14 @@ pub trait Storage<T: Element>: sealed::Sealed {
     /// 1. Only the deque's owner calls this.
     #[doc(hidden)]
     unsafe fn grow(&self, top: usize, bottom: usize) -> Option<Buffer<'_, T>>;
+
+    /// Replaces the ring by a smaller one of at least `least` slots if at most a quarter of it is in
+    /// use, by the elements from the position `top` to `bottom`. Returns whether.
+    ///
+    /// # Safety
+    /// 1. Only the deque's owner calls this, and not within another operation.
+    #[doc(hidden)]
+    unsafe fn shrink(&self, top: usize, bottom: usize, least: usize) -> bool;
 
     /// Whether rings are ever replaced.
     const REPLACES: bool;
@@ -100,6 +108,10 @@ impl<T: Element, const CAPACITY: usize> Storage<T> for Fixed<T, CAPACITY> {
         None
     }
 
+    unsafe fn shrink(&self, _top: usize, _bottom: usize, _least: usize) -> bool {
+        false
+    }
+
     const REPLACES: bool = false;
 
     type Replaced = Infallible;
@@ -109,11 +121,12 @@ impl<T: Element, const CAPACITY: usize> Storage<T> for Fixed<T, CAPACITY> {
     }
 }
 
-/// Slots on the heap, twice as many each time they do not suffice.
+/// Slots on the heap, twice as many each time they do not suffice, and fewer when the owner
+/// [shrinks](crate::Worker::shrink_to) them.
 ///
 /// A ring that was replaced may still be read by a thief, so it is kept until the owner
-/// [takes](crate::Worker::take_replaced) it away or the deque is dropped. All old rings together
-/// are smaller than the newest.
+/// [takes](crate::Worker::take_replaced) it away or the deque is dropped. All rings that were
+/// outgrown since the last time the deque shrank are together smaller than the newest.
 #[cfg(feature = "alloc")]
 pub struct Growable<T: Element> {
     ring: AtomicPtr<Ring<T>>,
@@ -157,6 +170,29 @@ impl<T: Element> Growable<T> {
             Self { ring: AtomicPtr::new(ptr::null_mut()) }
         }
     }
+
+    /// Puts a ring of another capacity, with the elements from the position `top` to `bottom`, in
+    /// place of the one in use.
+    ///
+    /// # Safety
+    /// 1. Only the deque's owner calls this, and not within another operation.
+    /// 2. There are at most `capacity` such elements, and `capacity` is a power of two.
+    unsafe fn replace(&self, top: usize, bottom: usize, capacity: usize) {
+        let old = self.buffer();
+        let slots: Box<[SlotOf<T>]> = (0..capacity).map(|_| SlotOf::<T>::vacant()).collect();
+        let new: Buffer<'_, T> = Buffer { slots: &slots };
+        let mut next = top;
+        while next != bottom {
+            new.slot(next).store(old.slot(next).load());
+            next = next.wrapping_add(STEP);
+        }
+        // Ordering: Relaxed, only the owner writes it (obligation 1).
+        let replaced = self.ring.load(Ordering::Relaxed);
+        let replaced = Cell::new(replaced);
+        let ring = Box::into_raw(Box::new(Ring { slots, replaced }));
+        // Ordering: Release publishes the copied elements to thieves (`buffer`).
+        self.ring.store(ring, Ordering::Release);
+    }
 }
 
 #[cfg(feature = "alloc")]
@@ -172,22 +208,30 @@ impl<T: Element> Storage<T> for Growable<T> {
 
     #[cold]
     unsafe fn grow(&self, top: usize, bottom: usize) -> Option<Buffer<'_, T>> {
-        let old = self.buffer();
-        let capacity = (2 * old.slots.len()).max(Self::FIRST_CAPACITY);
-        let slots: Box<[SlotOf<T>]> = (0..capacity).map(|_| SlotOf::<T>::vacant()).collect();
-        let new: Buffer<'_, T> = Buffer { slots: &slots };
-        let mut next = top;
-        while next != bottom {
-            new.slot(next).store(old.slot(next).load());
-            next = next.wrapping_add(STEP);
-        }
-        // Ordering: Relaxed, only the owner writes it (obligation 1).
-        let replaced = self.ring.load(Ordering::Relaxed);
-        let replaced = Cell::new(replaced);
-        let ring = Box::into_raw(Box::new(Ring { slots, replaced }));
-        // Ordering: Release publishes the copied elements to thieves (`buffer`).
-        self.ring.store(ring, Ordering::Release);
+        let capacity = (2 * self.buffer().slots.len()).max(Self::FIRST_CAPACITY);
+        // SAFETY: 1. is forwarded to our caller; 2. the elements fitted into half of the new ring.
+        unsafe { self.replace(top, bottom, capacity) };
         Some(self.buffer())
+    }
+
+    unsafe fn shrink(&self, top: usize, bottom: usize, least: usize) -> bool {
+        let capacity = self.buffer().slots.len();
+        let used = distance(top, bottom).max(0).unsigned_abs();
+        if used > capacity / 4 {
+            return false;
+        }
+        // Twice the room that is in use: the deque must double before it grows again, and halve before
+        // it shrinks again.
+        let smaller = (2 * used)
+            .max(least)
+            .max(Self::FIRST_CAPACITY)
+            .next_power_of_two();
+        if smaller >= capacity {
+            return false;
+        }
+        // SAFETY: 1. is forwarded to our caller; 2. `smaller` is more than what is in use.
+        unsafe { self.replace(top, bottom, smaller) };
+        true
     }
 
     const REPLACES: bool = true;

@@ -9,6 +9,8 @@ mod loom;
 #[cfg(loom)]
 mod loom_biased;
 #[cfg(not(loom))]
+mod shrink;
+#[cfg(not(loom))]
 mod threads;
 #[cfg(not(loom))]
 mod values;

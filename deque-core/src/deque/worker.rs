@@ -219,10 +219,52 @@ impl<H: Handle> Worker<H> {
             }
             self.look_at_ring();
         }
+        self.note_capacity(top);
+        true
+    }
+
+    /// Notes where the ring is full if the elements begin at the position `top`.
+    fn note_capacity(&self, top: usize) {
         let full_at = top.wrapping_add(position(self.capacity()));
         let before = self.full_at.replace(full_at);
         self.deque.bottom.move_calm(before, full_at);
-        true
+    }
+
+    /// Gives memory back after a burst: if the deque uses at most a quarter of its slots, they are
+    /// replaced by at least `least` slots, and by twice as many as are in use. Returns whether.
+    ///
+    /// Call it when there is little to do, for example before the owner sleeps. It costs two loads if
+    /// there is nothing to give back. The old slots are freed when the owner [takes them
+    /// away](Self::take_replaced), or with the deque.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::Worker;
+    ///
+    /// let worker = Worker::new_lifo();
+    /// (0..100_000).for_each(|job| worker.push(job));
+    /// assert!(!worker.shrink_to(256), "the deque is in use");
+    /// while worker.pop().is_some() {}
+    /// assert!(worker.shrink_to(256));
+    /// assert!(!worker.shrink_to(256), "256 slots are what is left");
+    /// // SAFETY: 1. no other thread has a handle to the deque, so no steal is under way.
+    /// drop(unsafe { worker.take_replaced() });
+    /// ```
+    pub fn shrink_to(&self, least: usize) -> bool {
+        if self.capacity() <= least {
+            return false;
+        }
+        // Ordering: Relaxed, only the owner writes it.
+        let bottom = self.deque.bottom.load(Ordering::Relaxed);
+        // Ordering: Acquire, as in `has_room`: the slots of the new ring are reused by this `top` too.
+        let top = self.deque.top.load(Ordering::Acquire).position();
+        // SAFETY: 1. `self` is the owner, and between two operations.
+        let shrinks = unsafe { self.deque.shared.storage.shrink(top, bottom, least) };
+        if shrinks {
+            self.look_at_ring();
+            self.note_capacity(top);
+        }
+        shrinks
     }
 
     /// How many elements fit from the position `bottom` on, without growth.
@@ -244,7 +286,7 @@ impl<H: Handle> Worker<H> {
 }
 
 impl<H: Handle> Worker<H> {
-    /// The rings that the deque has replaced by larger ones since the last call, if any. They are
+    /// The rings that the deque has replaced by others since the last call, if any. They are
     /// freed when the value is dropped; without this call, when the deque is.
     ///
     /// # Safety

@@ -131,6 +131,53 @@ fn growth_against_steal() {
     }
 }
 
+/// A deque of two elements, 0 and 1, in a ring of eight.
+fn roomy(order: Order) -> Deque<usize, Growable<usize>> {
+    let deque = Deque::growable(order);
+    let worker = deque.worker().unwrap();
+    let elements = match order {
+        Order::Lifo => [0, 1, 7, 8, 9],
+        Order::Fifo => [7, 8, 9, 0, 1],
+    };
+    elements.map(|element| worker.push(element));
+    (0..3).for_each(|_| assert!(worker.pop() > Some(1)));
+    drop(worker);
+    deque
+}
+
+#[test]
+fn shrinking_against_steals() {
+    for order in [Order::Lifo, Order::Fifo] {
+        check(
+            move || roomy(order),
+            0,
+            &[2],
+            |worker| {
+                assert!(worker.shrink_to(2));
+                worker.push(2);
+                (3, pops(worker, 1))
+            },
+        );
+    }
+}
+
+/// What a thief has read in the ring that it had is as good as what it reads in the smaller one.
+#[test]
+fn pops_and_a_push_around_shrinking_against_a_steal() {
+    check(
+        || roomy(Order::Lifo),
+        0,
+        &[1],
+        |worker| {
+            let mut taken = pops(worker, 1);
+            assert!(worker.shrink_to(2));
+            worker.push(2);
+            taken.extend(pops(worker, 2));
+            (3, taken)
+        },
+    );
+}
+
 /// CVE-2021-32810 and crossbeam#149 in small.
 #[test]
 fn batch_steal_against_pop_and_growth() {
