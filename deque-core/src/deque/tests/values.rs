@@ -152,7 +152,7 @@ impl Meddler {
 
 // SAFETY: 1. and 2. as for the box; what else it does is no part of that.
 unsafe impl Element for Meddler {
-    type Words = [*mut (); 1];
+    type Words = <Box<usize> as Element>::Words;
 
     fn into_words(self) -> Self::Words {
         MEDDLE.take().into_iter().for_each(|meddle| meddle());
