@@ -16,6 +16,7 @@ mod primitive;
 mod aside;
 mod broadcast;
 mod fifo;
+mod guard;
 mod job;
 mod join;
 mod latch;
@@ -30,6 +31,7 @@ mod worker;
 
 pub use aside::Aside;
 pub use fifo::JobFifo;
+pub use guard::ReadGuard;
 pub use job::{Job, JobHeader, JobRef, RunBy, StackJob};
 pub use latch::{BlockingLatch, CountLatch, Latch, SpinLatch};
 pub use platform::{ManagedWorker, Platform, PoolProgress, Replaced, Waiter};

@@ -50,18 +50,6 @@ impl<P: Platform> Managed<P> {
         let _pinned = thread.pin();
         Some(read())
     }
-
-    /// Whether there are operations that this worker, or whichever worker comes next, should see to.
-    pub(crate) fn has_operations(&self) -> bool {
-        let scheduled = self.scheduled.take();
-        let is_empty = scheduled.is_empty();
-        self.scheduled.set(scheduled);
-        !is_empty
-            || self
-                .thread
-                .try_borrow()
-                .map_or(true, |thread| thread.has_operations())
-    }
 }
 
 impl<P: Platform> Drop for Managed<P> {
@@ -77,8 +65,9 @@ impl<P: Platform> WorkerThread<P> {
     /// it next searches for work, or by another one if it has left. Any job may call this, and so
     /// may an operation.
     ///
-    /// A worker that sleeps runs nothing: if a delay stands in the way until then, the operation is
-    /// run when the worker has been woken for something else.
+    /// A worker that is about to sleep leaves its operations to the pool, and makes progress for
+    /// them. What is due then, it runs first; what is held up is run by a worker that is awake, or
+    /// woken, when the last guard that holds it up is dropped.
     pub fn schedule(&self, operation: impl IntoOperation) {
         self.managed().schedule(operation);
     }
@@ -103,6 +92,31 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
+    /// Before this worker sleeps, or goes: leaves its operations to the pool, and makes progress for
+    /// them. Whether any operation is due, of this worker or of another one.
+    pub(crate) fn leave_operations(&self) -> bool {
+        let managed = self.managed();
+        // Otherwise code of the platform has been called in the middle of progress, and the frame
+        // that makes it goes on.
+        if let Ok(mut thread) = managed.thread.try_borrow_mut() {
+            self.collect_operations(&mut thread);
+            thread.leave_operations();
+        }
+        self.registry().progress().has_due()
+    }
+
+    /// Gives the managed thread what was scheduled, and what the deque has replaced.
+    fn collect_operations(&self, thread: &mut ManagedWorker<P>) {
+        if P::Storage::REPLACES {
+            // SAFETY: 1. the rings are freed by progress, and every steal is made by a worker that
+            // is active in it.
+            if let Some(replaced) = unsafe { self.own().take_replaced() } {
+                P::free_later(thread, replaced);
+            }
+        }
+        thread.schedule_all(self.managed().scheduled.take());
+    }
+
     /// Returns how many operations may be run now, if they are due.
     fn make_progress(&self) -> usize {
         let managed = self.managed();
@@ -110,14 +124,7 @@ impl<P: Platform> WorkerThread<P> {
         let Ok(mut thread) = managed.thread.try_borrow_mut() else {
             return 0;
         };
-        if P::Storage::REPLACES {
-            // SAFETY: 1. the rings are freed by progress, and every steal is made by a worker that
-            // is active in it.
-            if let Some(replaced) = unsafe { self.own().take_replaced() } {
-                P::free_later(&mut thread, replaced);
-            }
-        }
-        thread.schedule_all(managed.scheduled.take());
+        self.collect_operations(&mut thread);
         if !thread.has_operations() {
             return 0;
         }

@@ -6,6 +6,7 @@
 //! | inbox (broadcasts) | front | the worker |
 //! | other workers' deques | oldest first | everybody |
 //! | injector | front | everybody |
+//! | operations that are due | newest first | everybody |
 //!
 //! A queue that is not listed here is one that a sleeping worker overlooks (rayon#992): what
 //! [`find_work`](WorkerThread::find_work) takes from and what
@@ -84,13 +85,15 @@ impl<P: Platform> WorkerThread<P> {
                 worker.deque().alert();
             }
         }
-        !self.shared().inbox().is_empty() || self.has_work_for_others()
+        // In this order: the operations that this leaves may be due.
+        self.leave_operations() || !self.shared().inbox().is_empty() || self.has_work_for_others()
     }
 
     /// Whether any source holds work that whoever is woken may take.
     pub(crate) fn has_work_for_others(&self) -> bool {
         let registry = self.registry();
         !registry.injector().is_empty()
+            || registry.progress().has_due()
             || registry
                 .workers()
                 .iter()

@@ -320,7 +320,7 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Wakes another worker for what this one leaves behind when it goes before the pool ends.
     pub fn hand_over(&self) {
-        if self.managed.has_operations() || self.has_work_for_others() {
+        if self.leave_operations() || self.has_work_for_others() {
             // As if it had been posted now, by somebody who will not run it.
             self.registry().sleep().new_injected_jobs(1, false);
         }

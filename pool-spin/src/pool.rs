@@ -349,7 +349,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     /// should be soon: so that this core may read what is freed in that way. Jobs, other cores and
     /// interrupt handlers alike.
     pub fn delay(&'static self) -> impl progress::Guard + use<M, CORES, JOBS> {
-        self.registry.progress().delay()
+        self.registry.read()
     }
 }
 

@@ -15,9 +15,13 @@ mod place;
 mod reader;
 #[cfg(feature = "alloc")]
 mod reclaimable;
+mod stack;
 mod state;
 mod unmanaged;
+mod unowned;
 mod value;
+mod waiting;
+mod wish;
 
 #[cfg(test)]
 mod tests;
@@ -46,8 +50,8 @@ use crate::{
 };
 use delays::Delays;
 use leader::Scan;
-use operation::Orphans;
 use state::{SharedState, State};
+use unowned::Unowned;
 use value::{FIRST, is_reached, next, number};
 
 /// Tells when all threads have made progress since some moment: when nobody can be reading any
@@ -124,7 +128,7 @@ pub struct Progress<P: Parker, L: AsRef<[Line<P>]> = &'static mut [Line<P>], B: 
     shared: CachePadded<Shared>,
     scan: CachePadded<Scan>,
     delays: Delays,
-    orphans: Orphans,
+    unowned: Unowned,
     /// The thread that blocks the others: its line's number plus one, or 0.
     blocker: AtomicUsize,
     lines: L,
@@ -196,7 +200,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
                 }),
                 scan: CachePadded::new(Scan::new()),
                 delays: Delays::new(),
-                orphans: Orphans::new(),
+                unowned: Unowned::new(),
                 blocker: AtomicUsize::new(0),
                 lines,
                 types: PhantomData,
@@ -290,11 +294,11 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     }
 }
 
-/// Runs the operations that threads left behind when they went. All threads have gone by now, so
+/// Runs the operations that belong to no thread. All threads have gone by now, so
 /// nobody reads anything.
 impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Progress<P, L, B> {
     fn drop(&mut self) {
-        self.orphans.run_all();
+        self.unowned.run_all();
     }
 }
 
@@ -308,7 +312,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for Progress<P, L, B
             .field("is_blocked", &state.is_blocked())
             .field("has_wakeups", &state.has_wakeups())
             .field("delays", &self.delays.counts(state.value()))
-            .field("has_orphans", &!self.orphans.is_empty())
+            .field("has_operations", &!self.unowned.is_empty())
             .field("lines", &self.lines())
             .finish()
     }

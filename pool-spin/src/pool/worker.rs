@@ -47,8 +47,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOB
     /// way now has ended: to free what was taken out of others' reach, for instance. This worker
     /// runs it when it next searches for work; if it leaves before, another one does.
     ///
-    /// A worker that sleeps runs nothing: if a delay lasts until then, the operation is run when
-    /// something else has woken the worker.
+    /// If the worker is asleep by then, the end of the last delay wakes one.
     ///
     /// Any job may call this, and so may an operation. An operation may wait, for instance in a
     /// [`join`](Self::join); the worker runs other jobs and operations meanwhile.

@@ -102,10 +102,13 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'_, P, L, B> {
     /// Takes out the first operation whose time has come, so that the caller runs it while this
     /// thread can be used. See [`run_limit`](Self::run_limit).
     pub fn take_due(&mut self) -> Option<DueOperation> {
-        self.adopt_orphans();
+        self.adopt_due();
         self.seal();
         let current = self.progress().current();
-        let header = self.operations.pop_reached(current)?;
+        let header = self
+            .ready
+            .pop()
+            .or_else(|| self.operations.pop_reached(current))?;
         Some(DueOperation { header })
     }
 

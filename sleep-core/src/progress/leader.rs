@@ -6,6 +6,7 @@ use super::{
     line::Line,
     state::State,
     value::{WAITING, is_reached, next},
+    wish::Wish,
 };
 use crate::{
     parker::Parker,
@@ -94,7 +95,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
         is_reached(self.current(), value)
     }
 
-    /// Wakes the threads whose value has come. Only by the leader.
+    /// Wakes the threads whose value has come, and makes operations due. Only by the leader.
     fn wake_those_who_reached(&self) {
         if !self.state().has_wakeups() {
             return;
@@ -103,22 +104,22 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
         let current = self.current();
         let mut some_are_left = false;
         for line in self.lines() {
-            match line.wanted() {
-                WAITING => {}
-                value if is_reached(current, value) => {
-                    if line.fulfil(value) {
-                        line.parker().unpark();
-                    }
-                }
-                _ => some_are_left = true,
+            if line.fulfil(current) {
+                line.parker().unpark();
             }
+            some_are_left |= line.wish() != Wish::NONE;
         }
+        some_are_left |= self.unowned.let_go(current);
         if some_are_left {
             self.shared.state.ask_for_wakeups();
         }
     }
 
-    /// Has progress made until this line's wish is fulfilled, as soon as that is possible.
+    /// Has progress made until all wishes are fulfilled, as soon as that is possible.
+    ///
+    /// From when the bit is set until a leader takes it and finds nothing left, some thread sees to
+    /// it that progress goes on: the one that has set it, which drives; one that leads; or one that
+    /// stands in the way, and drives when it ceases to.
     pub(super) fn ask(&self) {
         self.shared.state.ask_for_wakeups();
         // Ordering: pairs with the light fence of whoever stands in the way now and ceases to

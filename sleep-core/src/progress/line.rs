@@ -4,7 +4,10 @@ use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
-use super::value::{WAITING, number};
+use super::{
+    value::{WAITING, number},
+    wish::Wish,
+};
 use crate::primitive::{AtomicU8, AtomicWord, Ordering, RawWord};
 
 /// The place of one thread in a [`Progress`](super::Progress): of a managed one, or of a
@@ -17,7 +20,7 @@ pub struct Line<P> {
 }
 
 struct Seldom<P> {
-    /// The thread is to be woken when this value is reached; `WAITING` if none.
+    /// The [`Wish`] of the thread.
     wanted: AtomicWord,
     holder: AtomicU8,
     parker: P,
@@ -39,7 +42,7 @@ impl<P> Line<P> {
             Self {
                 confirmed: CachePadded::new(AtomicWord::new(WAITING)),
                 seldom: CachePadded::new(Seldom {
-                    wanted: AtomicWord::new(WAITING),
+                    wanted: AtomicWord::new(Wish::NONE.word()),
                     holder: AtomicU8::new(FREE),
                     parker,
                 }),
@@ -104,25 +107,57 @@ impl<P> Line<P> {
         self.confirmed.store(value, Ordering::Release);
     }
 
-    /// Only by the line's thread.
-    pub(super) fn want(&self, value: RawWord) {
-        // Ordering: Relaxed; `Progress::ask` publishes it.
-        self.seldom.wanted.store(value, Ordering::Relaxed);
+    /// Adds a value that is not reached to the thread's wish. Only by the line's thread. True if
+    /// there was another one that is reached, and of which the thread has not been told.
+    pub(super) fn want(&self, value: RawWord, current: RawWord) -> bool {
+        let mut wish = self.wish();
+        loop {
+            let rest = wish.without_reached(current);
+            // Ordering: Relaxed; `Progress::ask` publishes it.
+            match self.exchange_wish(wish, rest.with(value)) {
+                Ok(()) => return rest != wish,
+                Err(other) => wish = other,
+            }
+        }
     }
 
-    /// The value at which the thread is to be woken, or `WAITING`.
-    pub(super) fn wanted(&self) -> RawWord {
-        // Ordering: Relaxed; the leader has seen the publication if it must act.
-        self.seldom.wanted.load(Ordering::Relaxed)
-    }
-
-    /// Takes back a wish that is fulfilled. False if the thread has another one by now.
-    pub(super) fn fulfil(&self, value: RawWord) -> bool {
-        // Ordering: Relaxed, the parker brings the news.
+    /// Drops the thread's wish. Only by the line's thread.
+    pub(super) fn want_nothing(&self) {
+        // Ordering: Relaxed; a leader that has seen the wish unparks once too often.
         self.seldom
             .wanted
-            .compare_exchange(value, WAITING, Ordering::Relaxed, Ordering::Relaxed)
-            .is_ok()
+            .store(Wish::NONE.word(), Ordering::Relaxed);
+    }
+
+    /// The values at which the thread is to be woken.
+    pub(super) fn wish(&self) -> Wish {
+        // Ordering: Relaxed; the leader has seen the publication if it must act.
+        Wish::from_word(self.seldom.wanted.load(Ordering::Relaxed))
+    }
+
+    /// Takes what is reached out of the thread's wish. True if the caller is to wake the thread.
+    pub(super) fn fulfil(&self, current: RawWord) -> bool {
+        let mut wish = self.wish();
+        loop {
+            let rest = wish.without_reached(current);
+            if rest == wish {
+                return false;
+            }
+            // Ordering: Relaxed, the parker brings the news.
+            match self.exchange_wish(wish, rest) {
+                Ok(()) => return true,
+                Err(other) => wish = other,
+            }
+        }
+    }
+
+    fn exchange_wish(&self, from: Wish, to: Wish) -> Result<(), Wish> {
+        // Ordering: Relaxed, for the reasons of the callers.
+        self.seldom
+            .wanted
+            .compare_exchange(from.word(), to.word(), Ordering::Relaxed, Ordering::Relaxed)
+            .map(drop)
+            .map_err(Wish::from_word)
     }
 }
 
@@ -131,9 +166,9 @@ impl<P> fmt::Debug for Line<P> {
         // Ordering: Relaxed, for looking on.
         match self.confirmed.load(Ordering::Relaxed) {
             WAITING if !self.is_taken() => f.write_str("free"),
-            WAITING => match self.wanted() {
-                WAITING => f.write_str("waiting"),
-                value => write!(f, "waiting for {}", number(value)),
+            WAITING => match self.wish().first() {
+                None => f.write_str("waiting"),
+                Some(value) => write!(f, "waiting for {}", number(value)),
             },
             value => write!(f, "confirmed {}", number(value)),
         }

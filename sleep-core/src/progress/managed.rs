@@ -10,8 +10,9 @@ use super::{
     Progress, Value,
     barrier::Barrier,
     batch::Batch,
+    due::DueOperation,
     line::Line,
-    operation::{IntoOperation, Queue, run},
+    operation::{IntoOperation, Queue},
     place::Place,
     value::{WAITING, is_reached, next},
 };
@@ -55,6 +56,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
             pins: Cell::new(0),
             recent: Batch::new(),
             operations: Queue::new(),
+            ready: Queue::new(),
             not_send: PhantomData,
         })
     }
@@ -82,6 +84,8 @@ pub struct ManagedThread<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
     /// Operations without a value.
     recent: Batch,
     pub(super) operations: Queue,
+    /// Operations that belonged to no thread, and whose values are reached.
+    pub(super) ready: Queue,
     /// The line is this thread's.
     not_send: PhantomData<*mut ()>,
 }
@@ -117,7 +121,8 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
 
     /// Has an operation run by this thread when all threads have made progress: by
     /// [`run_reached`](Self::run_reached), [`Active::tick`] or [`wait`](Self::wait). If this
-    /// thread goes before, another one runs it, or the drop of the instance does.
+    /// thread goes before, or [leaves it to others](Self::leave_operations), another one runs it, or
+    /// the drop of the instance does.
     ///
     /// Operations are counted from the next such call, or together when there are 32 of them: one
     /// fence for all.
@@ -139,25 +144,22 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     /// How many operations this thread has scheduled and not run yet.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.recent.len() + self.operations.len()
+        self.recent.len() + self.operations.len() + self.ready.len()
     }
 
-    /// Whether there are operations that this thread should see to: its own, or some that a thread
-    /// left behind when it went. Then it should [tick](Active::tick) or [wait](Self::wait) now and
+    /// Whether there are operations that this thread should see to: its own, or some that belong to
+    /// no thread and are due. Then it should [tick](Active::tick) or [wait](Self::wait) now and
     /// then.
     #[must_use]
     pub fn has_operations(&self) -> bool {
-        self.pending() > 0 || !self.progress().orphans.is_empty()
+        self.pending() > 0 || self.progress().has_due()
     }
 
     /// Runs the operations whose time has come, at most 50 and an eighth of those pending, so that
     /// a backlog shrinks. Returns how many.
     pub fn run_reached(&mut self) -> usize {
-        self.adopt_orphans();
-        self.seal();
-        let current = self.progress().current();
         (0..self.run_limit())
-            .map_while(|_| self.operations.pop_reached(current).map(run))
+            .map_while(|_| self.take_due().map(DueOperation::run))
             .count()
     }
 
@@ -165,22 +167,19 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     /// may be run. Returns how many operations. With nothing [pending](Self::pending) it returns at
     /// once.
     pub fn wait(&mut self) -> usize {
-        self.adopt_orphans();
-        self.seal();
-        let Some(value) = self.operations.first_value() else {
-            return 0;
+        let count = self.run_reached();
+        let Some(value) = self.operations.first_value().filter(|_| count == 0) else {
+            return count;
         };
-        self.line().want(value);
-        self.progress().ask();
-        let mut count = self.run_reached();
-        if count == 0 {
-            // Liveness: whoever makes progress to the wanted value takes the wish and unparks; the
-            // token outlasts the time until we park. Somebody makes progress: see `drive`.
-            self.line().parker().park();
-            count = self.run_reached();
+        self.want(value);
+        let count = self.run_reached();
+        if count > 0 {
+            return count;
         }
-        self.line().want(WAITING);
-        count
+        // Liveness: the leader that comes to the wanted value takes the wish and unparks; the
+        // token stays until we park. Some thread comes there: see `ask`.
+        self.line().parker().park();
+        self.run_reached()
     }
 
     /// Parks until all threads have made progress to this moment.
@@ -190,14 +189,66 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     pub fn wait_for(&mut self, value: Value<'_>) {
         let raw = self.progress().raw(value);
         while !is_reached(self.progress().current(), raw) {
-            self.line().want(raw);
-            self.progress().ask();
+            self.want(raw);
             if !is_reached(self.progress().current(), raw) {
                 // Liveness: as in `wait`.
                 self.line().parker().park();
             }
         }
-        self.line().want(WAITING);
+    }
+
+    /// Unparks this thread's parker when all threads have made progress to this moment: request,
+    /// go on, and be woken later. At once if the moment is reached. A thread may ask for several
+    /// moments, and is woken for each; asking for the same one again changes nothing.
+    ///
+    /// # Panics
+    /// If the value is another instance's.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+    /// use sleep_core::{Parker, progress::{Line, Progress}};
+    ///
+    /// struct Flag(AtomicBool);
+    /// impl Parker for Flag {
+    ///     fn park(&self) {}
+    ///     fn unpark(&self) {
+    ///         self.0.store(true, SeqCst);
+    ///     }
+    /// }
+    ///
+    /// let progress: Progress<Flag, _> = Progress::from_array([Line::new(Flag(false.into()))]);
+    /// let thread = progress.register()?;
+    /// let reading = progress.delay();
+    /// thread.wakeup(progress.later());
+    /// // ... other work ...
+    /// let is_woken = || progress.lines()[0].parker().0.load(SeqCst);
+    /// assert!(!is_woken());
+    /// drop(reading);
+    /// assert!(is_woken());
+    /// # Ok::<(), sleep_core::progress::NoFreeLine>(())
+    /// ```
+    pub fn wakeup(&self, value: Value<'_>) {
+        let value = self.progress().raw(value);
+        if is_reached(self.progress().current(), value) {
+            self.line().parker().unpark();
+        } else {
+            self.want(value);
+        }
+    }
+
+    /// Has this thread's parker unparked at a value, and makes progress to it if nothing stands in
+    /// the way.
+    fn want(&self, value: RawWord) {
+        let progress = self.progress();
+        let mut is_told = self.line().want(value, progress.current());
+        progress.ask();
+        // The leader that came to the value has seen the wish, unless it came there before the wish
+        // was published.
+        is_told |= self.line().fulfil(progress.current());
+        if is_told {
+            self.line().parker().unpark();
+        }
     }
 
     #[inline]
@@ -270,14 +321,28 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
         }
     }
 
-    pub(super) fn adopt_orphans(&mut self) {
-        if self.progress().orphans.is_empty() {
-            return;
+    /// Leaves this thread's operations to others, and makes progress for them: when they are due,
+    /// each is run by the thread that next runs what is due, as
+    /// [`Progress::run_reached`] does. For a thread that does something else for long, such as
+    /// sleep for another reason than progress.
+    ///
+    /// Progress is made by this thread, unless something stands in the way; then by whichever
+    /// thread is the last to cease standing there. That thread finds what is
+    /// [due](Progress::has_due).
+    pub fn leave_operations(&mut self) {
+        self.seal();
+        let unowned = &self.progress().unowned;
+        unowned.push_due(&mut self.ready);
+        if let Some(first) = self.operations.first_value() {
+            unowned.push_pending(&mut self.operations);
+            self.progress().ask_for_unowned(first);
         }
-        // Their own values may lie far in the past; a new one is safe in any case.
-        let value = self.progress().later().raw;
-        for operation in self.progress().orphans.take() {
-            self.operations.push(operation, value);
+    }
+
+    /// Takes over the operations that belong to no thread and are due.
+    pub(super) fn adopt_due(&mut self) {
+        for operation in self.progress().unowned.take_due() {
+            self.ready.push(operation, 0);
         }
     }
 }
@@ -292,9 +357,8 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for ManagedThread<'_, P, L
             self.blocks = 1;
             self.stop_blocking();
         }
-        self.line().want(WAITING);
-        self.seal();
-        self.progress().orphans.adopt(&mut self.operations);
+        self.line().want_nothing();
+        self.leave_operations();
         self.line().give_back();
     }
 }

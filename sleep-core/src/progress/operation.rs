@@ -2,10 +2,13 @@
 
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
-use core::ptr::{self, NonNull};
+use core::{
+    mem,
+    ptr::{self, NonNull},
+};
 
 use super::value::is_reached;
-use crate::primitive::{AtomicPtr, Ordering, RawWord};
+use crate::primitive::RawWord;
 
 /// A closure that is run when all threads have made progress, with room for the place in a queue.
 ///
@@ -34,6 +37,20 @@ impl Header {
             value: 0,
             run,
         }
+    }
+
+    /// The operation after this one, where it is.
+    pub(super) const fn next(&self) -> *mut Self {
+        self.next
+    }
+
+    pub(super) const fn set_next(&mut self, next: *mut Self) {
+        self.next = next;
+    }
+
+    /// The value at which it may be run.
+    pub(super) const fn value(&self) -> RawWord {
+        self.value
     }
 }
 
@@ -147,7 +164,7 @@ impl Queue {
         }
     }
 
-    fn pop(&mut self) -> Option<NonNull<Header>> {
+    pub(super) fn pop(&mut self) -> Option<NonNull<Header>> {
         let first = NonNull::new(self.first)?;
         // SAFETY: it is in the queue, so it is ours.
         self.first = unsafe { first.as_ref() }.next;
@@ -156,6 +173,12 @@ impl Queue {
         }
         self.length -= 1;
         Some(first)
+    }
+
+    /// Takes out all operations: the first and the last one.
+    pub(super) fn take_chain(&mut self) -> Option<(NonNull<Header>, NonNull<Header>)> {
+        let queue = mem::take(self);
+        Some((NonNull::new(queue.first)?, NonNull::new(queue.last)?))
     }
 
     /// Takes out the first operation, if progress has come to its value.
@@ -176,72 +199,4 @@ impl Default for Queue {
 pub(super) fn run(operation: NonNull<Header>) {
     // SAFETY: 1. the caller has taken it out of the one queue that it was in.
     unsafe { (operation.as_ref().run)(operation) };
-}
-
-/// Operations whose thread has gone.
-pub(super) struct Orphans {
-    newest: AtomicPtr<Header>,
-}
-
-impl Orphans {
-    const_unless_loom! {
-        pub(super) fn new() -> Self {
-            Self { newest: AtomicPtr::new(ptr::null_mut()) }
-        }
-    }
-
-    /// Takes over what a thread leaves behind.
-    pub(super) fn adopt(&self, queue: &mut Queue) {
-        if queue.first.is_null() {
-            return;
-        }
-        // Ordering: Relaxed; the exchange decides, and only the pointer is used.
-        let mut newest = self.newest.load(Ordering::Relaxed);
-        loop {
-            // SAFETY: the last operation of the queue is ours until the exchange.
-            unsafe { (*queue.last).next = newest };
-            // Ordering: Release pairs with `take_all`: the operations are complete. Relaxed on
-            // failure: as above.
-            match self.newest.compare_exchange_weak(
-                newest,
-                queue.first,
-                Ordering::Release,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => break,
-                Err(other) => newest = other,
-            }
-        }
-        *queue = Queue::new();
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        // Ordering: Relaxed, a hint.
-        self.newest.load(Ordering::Relaxed).is_null()
-    }
-
-    /// Takes all of them, for one who runs them or queues them anew.
-    pub(super) fn take(&self) -> Chain {
-        // Ordering: Acquire pairs with `adopt`.
-        Chain(self.newest.swap(ptr::null_mut(), Ordering::Acquire))
-    }
-
-    /// Runs all of them. Only when no thread can be reading anything any more.
-    pub(super) fn run_all(&mut self) {
-        self.take().for_each(run);
-    }
-}
-
-/// Operations that were taken.
-pub(super) struct Chain(*mut Header);
-
-impl Iterator for Chain {
-    type Item = NonNull<Header>;
-
-    fn next(&mut self) -> Option<NonNull<Header>> {
-        let first = NonNull::new(self.0)?;
-        // SAFETY: it was taken, with its chain, so it is ours.
-        self.0 = unsafe { first.as_ref() }.next;
-        Some(first)
-    }
 }

@@ -9,7 +9,7 @@ use core::{
 };
 
 use super::{
-    Active, Line, ManagedThread,
+    Active, Line, ManagedThread, Progress,
     barrier::Barrier,
     operation::{Header, IntoOperation, sealed::Sealed},
 };
@@ -105,6 +105,18 @@ unsafe impl<T: Sync> Sync for Reclaimable<T> {}
 impl<T: fmt::Debug> fmt::Debug for Reclaimable<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Reclaimable").field(&self.value).finish()
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
+    /// Drops a value when all threads have made progress: as [`schedule`](Self::schedule)d, by any
+    /// thread, and without other memory.
+    ///
+    /// # Safety
+    /// 1. `value` came from [`Box::into_raw`] and is given here once.
+    /// 2. A thread that begins to read after this call does not find it.
+    pub unsafe fn retire<T: Send + 'static>(&self, value: *mut Reclaimable<T>) {
+        self.schedule(Retired(value));
     }
 }
 

@@ -86,10 +86,11 @@ impl SharedState {
         self.0.fetch_and(!BLOCKED, Ordering::Release);
     }
 
-    /// A line wants a value.
-    pub(super) fn ask_for_wakeups(&self) {
-        // Ordering: Release publishes the wish to the leader that takes the bit.
-        self.0.fetch_or(WAKEUPS, Ordering::Release);
+    /// A line wants a value, or an operation waits for one. Returns the state before.
+    pub(super) fn ask_for_wakeups(&self) -> State {
+        // Ordering: Release publishes the wish to the leader that takes the bit. Acquire as in
+        // `load`.
+        State(self.0.fetch_or(WAKEUPS, Ordering::AcqRel))
     }
 
     /// Only by the leader, who then looks at all lines.

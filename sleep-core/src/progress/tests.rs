@@ -17,6 +17,8 @@ mod nesting;
 mod sequential;
 #[cfg(not(loom))]
 mod threads;
+#[cfg(not(loom))]
+mod unowned;
 
 type TestProgress = Progress<TestParker, Box<[Line<TestParker>]>>;
 
@@ -190,8 +192,7 @@ mod alone {
         let delay = progress.delay();
         thread.schedule(counting(&tally));
         assert_eq!(thread.run_reached(), 0, "this gives it its value");
-        thread.line().want(thread.progress().later().raw);
-        progress.ask();
+        thread.wakeup(progress.later());
         assert_eq!(thread.run_reached(), 0, "{progress:?}");
         drop(delay);
         assert_eq!(thread.run_reached(), 1, "{progress:?}");

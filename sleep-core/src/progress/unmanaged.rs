@@ -39,34 +39,22 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     }
 }
 
-/// Whose owner may read what is freed by progress: [`Delay`], [`Reading`], [`Active`] and
+/// A value whose owner may read what is freed by progress: [`Delay`], [`Reading`], [`Active`] and
 /// [`Pinned`]. What is read should borrow from it.
-pub trait Guard: sealed::Sealed {}
+///
+/// # Safety
+/// 1. As long as the value lives, progress does not come to a moment that is asked for meanwhile.
+pub unsafe trait Guard {}
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Delay<'_, P, L, B> {}
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Reading<'_, '_, P, L, B> {}
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Active<'_, '_, P, L, B> {}
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Pinned<'_, '_, P, L, B> {}
-
-mod sealed {
-    pub trait Sealed {}
-    impl<P: super::Parker, L: AsRef<[super::Line<P>]>, B: super::Barrier> Sealed
-        for super::Delay<'_, P, L, B>
-    {
-    }
-    impl<P: super::Parker, L: AsRef<[super::Line<P>]>, B: super::Barrier> Sealed
-        for super::Reading<'_, '_, P, L, B>
-    {
-    }
-    impl<P: super::Parker, L: AsRef<[super::Line<P>]>, B: super::Barrier> Sealed
-        for super::Active<'_, '_, P, L, B>
-    {
-    }
-    impl<P: super::Parker, L: AsRef<[super::Line<P>]>, B: super::Barrier> Sealed
-        for super::Pinned<'_, '_, P, L, B>
-    {
-    }
-}
+// SAFETY: 1. a delay stops the second advance, until it is dropped.
+unsafe impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Delay<'_, P, L, B> {}
+// SAFETY: 1. so does the line of a reader.
+unsafe impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Reading<'_, '_, P, L, B> {}
+// SAFETY: 1. so does that of a thread, until it updates; that needs the value for itself, so what
+// borrows from it has gone.
+unsafe impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Active<'_, '_, P, L, B> {}
+// SAFETY: 1. as above, without updates.
+unsafe impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Pinned<'_, '_, P, L, B> {}
 
 /// Progress is held up while this lives. From [`Progress::delay`].
 pub struct Delay<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {

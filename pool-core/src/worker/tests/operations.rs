@@ -144,6 +144,57 @@ fn an_operation_waits_for_a_job_that_waits_for_an_operation() {
     });
 }
 
+/// Waits until the flag is set. It must be set before all workers sleep: nothing would wake them.
+fn is_set_before_all_sleep<S: TestStorage>(registry: &Registry<TestOn<S>>, flag: &AtomicBool) {
+    while !flag.load(SeqCst) {
+        let all_sleep = registry.sleep().counters().sleeping() == registry.num_workers();
+        assert!(!all_sleep || flag.load(SeqCst), "nothing else wakes them");
+        std::thread::yield_now();
+    }
+}
+
+/// Schedules an operation that schedules another one, and so on; the last one sets the flag.
+fn schedule_chain<S: TestStorage>(length: usize, flag: Flag) {
+    schedule::<S>(move || match length {
+        1 => flag.store(true, SeqCst),
+        _ => schedule_chain::<S>(length - 1, flag),
+    });
+}
+
+/// In these pools a worker sleeps after a few searches. It once left operations that nothing held
+/// up, but that were scheduled in the last of these searches, to its next wake-up.
+#[test]
+fn a_worker_runs_its_operations_before_it_sleeps() {
+    fn run<S: TestStorage>() {
+        for workers in 1..3 {
+            with_pool_on::<S, _>(workers, |registry| {
+                let flag = Flag::default();
+                registry.in_worker(|_, _| schedule_chain::<S>(10, flag.clone()));
+                is_set_before_all_sleep(registry, &flag);
+            });
+        }
+    }
+    run::<Fixed8>();
+    run::<Grows>();
+}
+
+/// All workers sleep when the guard that holds up an operation is dropped.
+#[test]
+fn the_last_guard_wakes_a_worker_for_what_it_held_up() {
+    with_pool_on::<Grows, _>(2, |registry| {
+        let flag = Flag::default();
+        let set = flag.clone();
+        let guard = registry.read();
+        registry.in_worker(|_, _| schedule::<Grows>(move || set.store(true, SeqCst)));
+        while registry.sleep().counters().sleeping() < 2 {
+            std::thread::yield_now();
+        }
+        assert!(!flag.load(SeqCst), "the guard holds it up");
+        drop(guard);
+        is_set_before_all_sleep(registry, &flag);
+    });
+}
+
 type Flag = Arc<AtomicBool>;
 
 struct SetOnDrop<'a>(&'a AtomicBool);

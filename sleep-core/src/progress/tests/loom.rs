@@ -323,6 +323,121 @@ fn the_end_of_a_delay_wakes() {
     });
 }
 
+/// A thread that is not managed waits for what another one delays.
+#[test]
+fn any_thread_waits() {
+    model(3, || {
+        let scene = Scene::new(0);
+        let delaying = Scene::run(&scene, |scene| drop(scene.progress.delay()));
+        let value = scene.progress.later();
+        scene.progress.wait_for(value, &TestParker::new());
+        delaying.join().unwrap();
+    });
+}
+
+/// Two threads that are not managed wait, each perhaps while the other one leads.
+#[test]
+fn two_threads_that_are_not_managed_wait() {
+    model(2, || {
+        let scene = Scene::new(0);
+        fn wait(scene: &Scene) {
+            let value = scene.progress.later();
+            scene.progress.wait_for(value, &TestParker::new());
+        }
+        let other = Scene::run(&scene, wait);
+        wait(&scene);
+        other.join().unwrap();
+    });
+}
+
+/// A thread that is not managed schedules while another one stands in the way, or leads to poll a
+/// value. When both are through, the operation is due: whichever was the last has made progress.
+fn an_operation_is_due_in_the_end(preemptions: usize, lines: usize, other: fn(&Scene)) {
+    model(preemptions, move || {
+        let scene = Scene::new(lines);
+        let tally = StdArc::new(Tally::new(0));
+        let other = Scene::run(&scene, other);
+        scene.progress.schedule(counting(&tally));
+        other.join().unwrap();
+        scene.progress.run_reached();
+        assert_eq!(tally.load(SeqCst), 1);
+    });
+}
+
+#[test]
+fn an_operation_and_a_delay() {
+    an_operation_is_due_in_the_end(3, 0, |scene| drop(scene.progress.delay()));
+}
+
+#[test]
+fn an_operation_and_an_active_thread() {
+    an_operation_is_due_in_the_end(2, 1, |scene| {
+        let mut this = scene.progress.register().unwrap();
+        let mut active = this.activate();
+        let _ = active.update();
+        active.leader_update();
+    });
+}
+
+#[test]
+fn an_operation_and_a_thread_that_polls() {
+    an_operation_is_due_in_the_end(2, 0, |scene| {
+        let value = scene.progress.later();
+        scene.progress.has_reached(value);
+    });
+}
+
+#[test]
+fn two_operations() {
+    static RUNS: Tally = Tally::new(0);
+    model(2, || {
+        RUNS.store(0, SeqCst);
+        let scene = Scene::new(0);
+        fn schedule(scene: &Scene) {
+            scene.progress.defer(|| {
+                RUNS.fetch_add(1, SeqCst);
+            });
+        }
+        let other = Scene::run(&scene, schedule);
+        schedule(&scene);
+        other.join().unwrap();
+        scene.progress.run_reached();
+        assert_eq!(RUNS.load(SeqCst), 2);
+    });
+}
+
+/// The second event: each thread that reads has executed a full fence between `later` and the
+/// moment. So what is published after that needs neither release nor acquire.
+#[test]
+fn what_is_published_after_progress_is_seen_whole() {
+    model(3, || {
+        let words = Arc::new([const { () }; 3].map(|()| AtomicUsize::new(0)));
+        let scene = Scene::new(2);
+        let reader = {
+            let (scene, words) = (scene.clone(), words.clone());
+            thread::spawn(move || {
+                let mut this = scene.progress.register().unwrap();
+                let active = this.activate();
+                let [is_published, first, second] = &*words;
+                if is_published.load(Relaxed) == 1 {
+                    assert_eq!((first.load(Relaxed), second.load(Relaxed)), (1, 1));
+                }
+                drop(active);
+                // Its drop would only make the model larger.
+                core::mem::forget(this);
+            })
+        };
+        let [is_published, first, second] = &*words;
+        first.store(1, Relaxed);
+        second.store(1, Relaxed);
+        let value = scene.progress.later();
+        if scene.progress.has_reached(value) {
+            is_published.store(1, Relaxed);
+        }
+        reader.join().unwrap();
+    });
+}
+
 /// A thread goes, with an operation, while the other one waits for its own.
 #[test]
 fn operations_are_left_behind() {

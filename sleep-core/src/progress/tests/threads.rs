@@ -92,6 +92,85 @@ fn stress() {
     Node::free(node.into_inner());
 }
 
+/// The second event: a publication of two words that needs neither release nor acquire.
+#[test]
+fn what_is_published_after_progress_is_seen_whole() {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    let progress = progress(3);
+    let complement = |number: usize| !number & usize::MAX >> 1;
+    let words = [(); 2].map(|()| (Tally::new(0), Tally::new(complement(0))));
+    // The number of the publication; the words of an even one are the first pair.
+    let published = Tally::new(0);
+    thread::scope(|scope| {
+        for stays_active in [false, true] {
+            let (progress, words, published) = (&progress, &words, &published);
+            scope.spawn(move || {
+                let mut this = progress.register().unwrap();
+                let mut number = 0;
+                while number < ROUNDS {
+                    let mut active = this.activate();
+                    for _ in 0..if stays_active { 100 } else { 1 } {
+                        number = published.load(Relaxed);
+                        let (first, second) = &words[number % 2];
+                        let (first, second) = (first.load(Relaxed), second.load(Relaxed));
+                        assert_eq!((first, second), (number, complement(number)));
+                        active.tick();
+                    }
+                    drop(active);
+                    thread::yield_now();
+                }
+            });
+        }
+        let mut this = progress.register().unwrap();
+        for number in 1..=ROUNDS {
+            let (first, second) = &words[number % 2];
+            first.store(number, Relaxed);
+            second.store(complement(number), Relaxed);
+            let value = progress.later();
+            this.wait_for(value);
+            published.store(number, Relaxed);
+            // No thread reads the other pair when it is written again.
+            let value = progress.later();
+            this.wait_for(value);
+        }
+    });
+}
+
+/// Threads that are not managed replace a node, and have the old one freed.
+#[test]
+fn any_thread_frees() {
+    let progress = progress(1);
+    let node = AtomicPtr::new(Node::new(0));
+    let writers = Tally::new(2);
+    thread::scope(|scope| {
+        for part in 0..2 {
+            let (progress, node, writers) = (&progress, &node, &writers);
+            scope.spawn(move || {
+                for number in 1..=ROUNDS {
+                    let old = Retired(node.swap(Node::new(2 * number + part), SeqCst));
+                    progress.defer(move || old.free());
+                }
+                writers.fetch_sub(1, SeqCst);
+            });
+        }
+        scope.spawn(|| {
+            while writers.load(SeqCst) > 0 {
+                let _delay = progress.delay();
+                Node::check(node.load(SeqCst));
+            }
+        });
+        let mut this = progress.register().unwrap();
+        while writers.load(SeqCst) > 0 {
+            let _active = this.activate();
+            Node::check(node.load(SeqCst));
+        }
+    });
+    progress.run_reached();
+    assert!(progress.unowned.is_empty(), "{progress:?}");
+    Node::free(node.into_inner());
+}
+
 /// Ten million of them by hand: `PROGRESS_OPERATIONS=10000000 cargo test --release -p sleep-core`.
 #[test]
 fn every_operation_is_run_exactly_once() {

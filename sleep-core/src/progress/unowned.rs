@@ -1,0 +1,316 @@
+//! Operations that belong to no thread: any thread schedules them, and any thread runs them.
+
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
+use core::ptr::NonNull;
+
+#[cfg(feature = "alloc")]
+use super::Operation;
+use super::{
+    Progress, Value,
+    barrier::Barrier,
+    line::Line,
+    operation::{Header, IntoOperation, Queue, run},
+    stack::{Chain, Stack},
+    value::is_reached,
+};
+use crate::{
+    parker::Parker,
+    primitive::{AtomicBool, Ordering, RawWord},
+};
+
+/// The operations of an instance that belong to no thread.
+///
+/// As long as there are any in the first two stacks, the bit `WAKEUPS` of the state is set, or
+/// about to be. So each thread that ceases to stand in the way makes progress for them.
+pub(super) struct Unowned {
+    /// To be run by the leader, as soon as it comes to their values: they wake threads.
+    wakeups: Stack,
+    /// To be run when their values are reached.
+    pending: Stack,
+    /// To be run: their values are reached.
+    due: Stack,
+    /// Whether a thread runs what is due. So an operation that schedules others, which are due at
+    /// once, does not run them within itself.
+    is_running: AtomicBool,
+}
+
+impl Unowned {
+    const_unless_loom! {
+        pub(super) fn new() -> Self {
+            Self {
+                wakeups: Stack::new(),
+                pending: Stack::new(),
+                due: Stack::new(),
+                is_running: AtomicBool::new(false),
+            }
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.wakeups.is_empty() && self.pending.is_empty() && self.due.is_empty()
+    }
+
+    #[inline]
+    pub(super) fn has_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// Takes over operations with their values, which may have been reached.
+    pub(super) fn push_pending(&self, operations: &mut Queue) {
+        self.pending.push_all(operations);
+    }
+
+    /// Takes over operations whose values are reached.
+    pub(super) fn push_due(&self, operations: &mut Queue) {
+        self.due.push_all(operations);
+    }
+
+    pub(super) fn take_due(&self) -> Chain {
+        self.due.take()
+    }
+
+    /// Wakes the threads whose values are reached, and makes due what is. Whether some are left.
+    /// By any thread; while it looks, others do not see what it has taken out.
+    pub(super) fn let_go(&self, current: RawWord) -> bool {
+        let wake_up = |wakeup: &mut Queue| wakeup.pop().into_iter().for_each(run);
+        let wakeups_are_left = sort(&self.wakeups, current, wake_up);
+        let are_left = sort(&self.pending, current, |reached| self.due.push_all(reached));
+        wakeups_are_left || are_left
+    }
+
+    /// Runs all of them. Only when no thread can be reading anything any more.
+    pub(super) fn run_all(&mut self) {
+        // What an operation schedules here, it cannot: it has no reference to the instance.
+        for stack in [&self.wakeups, &self.pending, &self.due] {
+            stack.take().for_each(run);
+        }
+    }
+}
+
+/// Hands each operation of a stack whose value is reached to `use_reached`, in a queue with
+/// nothing else in it. Whether some are left.
+fn sort(stack: &Stack, current: RawWord, mut use_reached: impl FnMut(&mut Queue)) -> bool {
+    let (mut reached, mut left) = (Queue::new(), Queue::new());
+    for operation in stack.take() {
+        // SAFETY: it was taken from the stack, so it is ours.
+        let value = unsafe { operation.as_ref() }.value();
+        if is_reached(current, value) {
+            reached.push(operation, value);
+            use_reached(&mut reached);
+        } else {
+            left.push(operation, value);
+        }
+    }
+    let are_left = left.len() > 0;
+    stack.push_all(&mut left);
+    are_left
+}
+
+/// A thread runs what is due. When this is dropped, also by a panic, another one may.
+struct Running<'u> {
+    unowned: &'u Unowned,
+    /// What it has not begun.
+    rest: Chain,
+}
+
+impl<'u> Running<'u> {
+    /// None if another thread does, or this thread further up the stack: then that thread sees
+    /// everything that was due before.
+    fn begin(unowned: &'u Unowned) -> Option<Self> {
+        // Ordering: AcqRel, also if the flag is set already, and so an exchange: pairs with `drop`,
+        // which then reads what is written here and sees what we know to be due.
+        (!unowned.is_running.swap(true, Ordering::AcqRel)).then(|| Self {
+            unowned,
+            rest: unowned.take_due(),
+        })
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let mut rest = Queue::new();
+        for operation in &mut self.rest {
+            rest.push(operation, 0);
+        }
+        self.unowned.push_due(&mut rest);
+        // Ordering: AcqRel, see `begin`.
+        self.unowned.is_running.swap(false, Ordering::AcqRel);
+    }
+}
+
+impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
+    /// Schedules an operation to be run when all threads have made progress. Any thread may call
+    /// this, also one that is not managed.
+    ///
+    /// The operation is run by whichever thread next [runs what is due](Self::run_reached): this
+    /// call does too, so that an operation that nothing delays has been run when it returns. Do
+    /// not call it with a lock held that an operation takes. A managed thread had better use its
+    /// own [`schedule`](super::ManagedThread::schedule), which takes one fence for many
+    /// operations, and runs none.
+    ///
+    /// Takes a `&'static mut` `Operation` or, with the feature `alloc`, a box with one.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+    /// use sleep_core::progress::{Line, Operation, Progress};
+    /// # use sleep_core::Parker;
+    /// # struct Core;
+    /// # impl Parker for Core {
+    /// #     fn park(&self) {}
+    /// #     fn unpark(&self) {}
+    /// # }
+    ///
+    /// static IS_FREED: AtomicBool = AtomicBool::new(false);
+    /// let progress: Progress<Core, _> = Progress::from_array([Line::new(Core)]);
+    ///
+    /// let reading = progress.delay();
+    /// progress.schedule(Box::new(Operation::new(|| IS_FREED.store(true, SeqCst))));
+    /// assert!(!IS_FREED.load(SeqCst), "a thread may be reading");
+    /// drop(reading);
+    /// assert_eq!(progress.run_reached(), 1);
+    /// assert!(IS_FREED.load(SeqCst));
+    /// ```
+    pub fn schedule(&self, operation: impl IntoOperation) {
+        let value = self.later().raw;
+        self.add_unowned(&self.unowned.pending, operation.into_header(), value);
+        self.run_reached();
+    }
+
+    /// Schedules a closure, in a box, to be run when all threads have made progress: see
+    /// [`schedule`](Self::schedule).
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::Arc;
+    /// use sleep_core::progress::{Line, Progress};
+    /// # use sleep_core::Parker;
+    /// # struct Core;
+    /// # impl Parker for Core {
+    /// #     fn park(&self) {}
+    /// #     fn unpark(&self) {}
+    /// # }
+    ///
+    /// let progress: Progress<Core, _> = Progress::from_array([Line::new(Core)]);
+    /// let replaced = Arc::new(5);
+    /// let handle = replaced.clone();
+    /// progress.defer(move || drop(replaced));
+    /// assert_eq!(Arc::strong_count(&handle), 1, "no thread is active");
+    /// ```
+    #[cfg(feature = "alloc")]
+    pub fn defer(&self, closure: impl FnOnce() + Send + 'static) {
+        self.schedule(Box::new(Operation::new(closure)));
+    }
+
+    /// Runs an operation that wakes a thread, when all threads have made progress to this moment:
+    /// request, go on, and be woken later. Any thread may ask, also one that is not managed, and
+    /// for any number of values.
+    ///
+    /// The operation runs on the thread that makes progress, in the middle of that, or here if the
+    /// value is reached already. It should do no more than wake, must not wait, and must not
+    /// panic. For anything else there is [`schedule`](Self::schedule).
+    ///
+    /// # Panics
+    /// If the value is another instance's.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::{sync::mpsc, thread};
+    /// use sleep_core::progress::{Line, Operation, Progress};
+    /// # use sleep_core::Parker;
+    /// # struct Core;
+    /// # impl Parker for Core {
+    /// #     fn park(&self) {}
+    /// #     fn unpark(&self) {}
+    /// # }
+    ///
+    /// let progress: Progress<Core, _> = Progress::from_array([Line::new(Core)]);
+    /// let reading = progress.delay();
+    /// let value = progress.later();
+    /// let (sender, receiver) = mpsc::channel();
+    /// progress.wakeup(value, Box::new(Operation::new(move || sender.send(()).unwrap())));
+    /// // ... other work ...
+    /// assert!(receiver.try_recv().is_err());
+    /// drop(reading);
+    /// receiver.recv()?;
+    /// assert!(progress.has_reached(value));
+    /// # Ok::<(), mpsc::RecvError>(())
+    /// ```
+    pub fn wakeup(&self, value: Value<'_>, operation: impl IntoOperation) {
+        let value = self.raw(value);
+        self.add_wakeup(operation.into_header(), value);
+    }
+
+    /// See [`wakeup`](Self::wakeup).
+    pub(super) fn add_wakeup(&self, operation: NonNull<Header>, value: RawWord) {
+        self.add_unowned(&self.unowned.wakeups, operation, value);
+    }
+
+    /// Runs the operations that belong to no thread and whose time has come: those that were
+    /// scheduled [here](Self::schedule), and those of threads that have gone. Returns how many. Any
+    /// thread may call this, best with no locks held.
+    ///
+    /// If another thread runs operations, or this one does further up the stack, that thread goes
+    /// on with them.
+    pub fn run_reached(&self) -> usize {
+        let mut count = 0;
+        while self.unowned.has_due() {
+            let Some(mut running) = Running::begin(&self.unowned) else {
+                break;
+            };
+            while let Some(operation) = running.rest.next() {
+                run(operation);
+                count += 1;
+            }
+        }
+        count
+    }
+
+    /// Whether there are operations for [`run_reached`](Self::run_reached). A plain load, for a
+    /// thread that may have made progress, as by the drop of a guard, and can have them run.
+    #[inline]
+    #[must_use]
+    pub fn has_due(&self) -> bool {
+        self.unowned.has_due()
+    }
+
+    /// Adds an operation to one of the stacks of [`Unowned`], and makes progress for it.
+    fn add_unowned(&self, stack: &Stack, operation: NonNull<Header>, value: RawWord) {
+        stack.push(operation, value);
+        self.ask_for_unowned(value);
+    }
+
+    /// Makes progress for operations that were added just now. `value` is one of theirs, and none
+    /// of theirs is before it.
+    pub(super) fn ask_for_unowned(&self, value: RawWord) {
+        let before = self.shared.state.ask_for_wakeups();
+        if !before.has_wakeups() {
+            // Ordering: as in `ask`.
+            B::heavy();
+            self.drive();
+        }
+        // If the bit was set: the thread that set it goes on, see `ask`. The leader that takes the
+        // bit sees what we have added: it takes it after we have set it.
+
+        // The leader that came to the value has seen what we have added, unless that was before we
+        // set the bit.
+        let mut current = before.value();
+        while is_reached(current, value) {
+            if !self.unowned.let_go(current) {
+                return;
+            }
+            // Some of others are left, and while we had them a leader may have overlooked them.
+            let state = self.shared.state.ask_for_wakeups();
+            if !state.has_wakeups() {
+                // Ordering: as in `ask`.
+                B::heavy();
+                self.drive();
+            }
+            if state.value() == current {
+                return;
+            }
+            current = state.value();
+        }
+    }
+}
