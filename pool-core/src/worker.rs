@@ -326,6 +326,17 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
+    /// Ceases to be the thread's worker because the thread ends, perhaps in the middle of jobs whose
+    /// frames stay, as in a call of `exit`: runs nothing, and leaves to the other workers what they
+    /// can take.
+    ///
+    /// Such frames, and latches that other threads set, may still point to this worker: so the
+    /// caller keeps it in place for good, and its registry too.
+    pub fn abandon(&self) {
+        self.leave();
+        self.hand_over();
+    }
+
     /// Forgets that this worker was told to end, by [`Registry::release`] or for good. False if the
     /// pool has ended. What made somebody release it is visible.
     ///

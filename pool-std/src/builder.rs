@@ -143,6 +143,10 @@ impl<S> ThreadPoolBuilder<S> {
     /// job may wait long in a pool that has no other worker, and so does a broadcast, one of whose
     /// jobs only this thread may run. A thread can do this once, and must not end before the pool
     /// is last used.
+    ///
+    /// When the thread ends, or calls [`exit`](std::process::exit), it runs no jobs any more: those
+    /// on its queue are left to the other workers, if there are any. The worker's and the pool's
+    /// memory is then kept for good, since frames may still be using it.
     #[must_use]
     pub fn use_current_thread(mut self) -> Self {
         self.use_current_thread = true;

@@ -1,73 +1,97 @@
 //! A pool's worker on a thread that the pool did not start.
 
-use std::{cell::RefCell, sync::Arc};
+use std::{cell::Cell, io, sync::Arc};
 
 use crate::{
     error::BuildError,
     platform::{Registry, WorkerThread},
 };
 
+#[cfg(test)]
+mod tests;
+
 thread_local! {
-    static ADOPTED: RefCell<Option<Adopted>> = const { RefCell::new(None) };
+    static ADOPTED: Adopted = const { Adopted(Cell::new(None)) };
 }
 
-/// A worker, and the pool that it must not outlive.
-struct Adopted {
-    /// From a box.
-    worker: *const WorkerThread,
-    registry: Arc<Registry>,
-}
+/// The worker that this thread is, if a pool has adopted it.
+struct Adopted(Cell<Option<&'static WorkerThread>>);
 
+/// The thread ends. Perhaps it does so within a job, if that calls `exit`, which runs this on its
+/// way: frames that use the worker stay, and other threads may set latches in them. So nothing is
+/// freed, and no job is run, which could need a lock that such a frame holds.
 impl Drop for Adopted {
     fn drop(&mut self) {
-        // SAFETY: it came from a box, and this is the only owner.
-        let worker = unsafe { &*self.worker };
-        // Others can take the rest, but not what is for this worker alone.
-        worker.run_local_jobs();
-        worker.leave();
-        // SAFETY: as above. The thread ends, or the pool was never built: no frame uses the worker
-        // any more, and no job finds it.
-        drop(unsafe { Box::from_raw(self.worker.cast_mut()) });
+        if let Some(worker) = self.0.take() {
+            worker.abandon();
+        }
     }
+}
+
+/// Calls a closure with the cell of this thread. None while the thread ends.
+fn with_adopted<R>(closure: impl FnOnce(&Cell<Option<&'static WorkerThread>>) -> R) -> Option<R> {
+    ADOPTED.try_with(|adopted| closure(&adopted.0)).ok()
 }
 
 /// Makes this thread worker 0 of a pool, until the thread ends.
 ///
 /// Not only until the pool ends: a frame further up may be using the worker when the pool's owner
-/// lets go of it.
+/// lets go of it. Nor does anything tell, when the thread ends, that no frame does: so worker and
+/// registry are never freed.
 pub(crate) fn adopt(registry: &Arc<Registry>) -> Result<(), BuildError> {
-    ADOPTED.with_borrow_mut(|adopted| {
-        // SAFETY: 1. it is only compared.
-        if adopted.is_some() || unsafe { WorkerThread::current() }.is_some() {
-            return Err(BuildError::CurrentThreadAlreadyInPool);
-        }
-        let index = registry.worker(0).expect("a pool has at least one worker");
-        // SAFETY: 1. the registry is held beside the worker; 2. it is the `Arc`'s pointer.
-        let worker = unsafe { WorkerThread::new(Arc::as_ptr(registry), index) };
-        let worker: *const _ = Box::into_raw(Box::new(worker.expect("the pool is new")));
-        // SAFETY: 1. the worker stays until the thread ends, and leaves before it goes.
-        unsafe { (*worker).enter() };
-        *adopted = Some(Adopted {
-            worker,
-            registry: registry.clone(),
-        });
-        Ok(())
-    })
+    // SAFETY: 1. it is only compared.
+    if unsafe { WorkerThread::current() }.is_some() {
+        return Err(BuildError::CurrentThreadAlreadyInPool);
+    }
+    let is_adopted = with_adopted(|adopted| adopted.get().is_some());
+    let Some(is_adopted) = is_adopted else {
+        let source = io::Error::other("the current thread is ending");
+        return Err(BuildError::Spawn { index: 0, source });
+    };
+    if is_adopted {
+        return Err(BuildError::CurrentThreadAlreadyInPool);
+    }
+    let index = registry.worker(0).expect("a pool has at least one worker");
+    let registry = Arc::into_raw(registry.clone());
+    // SAFETY: 1. the worker holds the reference that was taken just above; 2. it is the `Arc`'s
+    // pointer.
+    let worker = unsafe { WorkerThread::new(registry, index) }.expect("the pool is new");
+    let worker: &'static WorkerThread = Box::leak(Box::new(worker));
+    // SAFETY: 1. it stays for good, but for `release`, where it leaves.
+    unsafe { worker.enter() };
+    with_adopted(|adopted| adopted.set(Some(worker)));
+    Ok(())
+}
+
+/// The worker that this thread is of the pool by [`adopt`].
+fn adopted_by(registry: &Registry) -> Option<&'static WorkerThread> {
+    with_adopted(Cell::get)
+        .flatten()
+        .filter(|worker| std::ptr::eq(worker.registry(), registry))
 }
 
 /// Whether this thread is a worker of the pool by [`adopt`].
-pub(crate) fn is_adopted_by(registry: &Arc<Registry>) -> bool {
-    ADOPTED.with_borrow(|adopted| {
-        adopted
-            .as_ref()
-            .is_some_and(|adopted| Arc::ptr_eq(&adopted.registry, registry))
-    })
+pub(crate) fn is_adopted_by(registry: &Registry) -> bool {
+    adopted_by(registry).is_some()
 }
 
 /// Takes back an adoption of this thread by a pool that could not be built.
-pub(crate) fn release(registry: &Arc<Registry>) {
-    if is_adopted_by(registry) {
-        // Dropped outside the cell: a job that is run then may look at it.
-        drop(ADOPTED.take());
+pub(crate) fn release(registry: &Registry) {
+    let Some(worker) = adopted_by(registry) else {
+        return;
+    };
+    // Closures that help to build a pool may have spawned. Others can take the rest, but not what is
+    // for this worker alone.
+    worker.run_local_jobs();
+    worker.leave();
+    with_adopted(|adopted| adopted.set(None));
+    let registry = worker.registry_pointer();
+    let worker: *const WorkerThread = worker;
+    // SAFETY: both come from `adopt`, in this order, and are taken back once. No frame uses the
+    // worker any more: it was adopted by the build that now fails, and whatever that has called has
+    // returned. So no latch of a frame leads to it either.
+    unsafe {
+        drop(Box::from_raw(worker.cast_mut()));
+        drop(Arc::from_raw(registry));
     }
 }
