@@ -1,9 +1,9 @@
 //! How long each worker was active, idle and asleep.
 
-use std::{
-    sync::atomic::{AtomicU8, AtomicU64, Ordering},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
+
+// Not every target that has `std` has 64-bit atomics.
+use portable_atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// What a worker is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,3 +88,6 @@ impl WorkerTimes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

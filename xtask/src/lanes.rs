@@ -25,7 +25,7 @@ pub(crate) const LANES: &[Lane] = &[
     },
     Lane {
         name: "no_std",
-        about: "the core crates for bare-metal targets, the drop-in for wasm",
+        about: "the core crates for bare-metal targets, the drop-in for wasm and without wide atomics",
         run: no_std,
     },
     Lane {
@@ -55,8 +55,13 @@ pub(crate) const LANES: &[Lane] = &[
     },
     Lane {
         name: "qemu-user",
-        about: "pool-std's tests on 64-bit Arm and 32-bit x86",
+        about: "pool-std's tests on 64-bit Arm",
         run: qemu_user,
+    },
+    Lane {
+        name: "i686",
+        about: "the tests of the pool, the drop-in and the core crates on 32 bits",
+        run: i686,
     },
     Lane {
         name: "miri",
@@ -82,6 +87,9 @@ pub(crate) const LANES: &[Lane] = &[
 
 /// The crates that must run without an operating system.
 const CORE_CRATES: [&str; 4] = ["sleep-core", "deque-core", "pool-core", "pool-spin"];
+
+/// A big-endian system of 32 bits with threads and without 64-bit atomics.
+const WITHOUT_WIDE_ATOMICS: &str = "powerpc-unknown-linux-gnu";
 
 const DENY_WARNINGS: &str = "-D warnings";
 /// What makes a model: the compiler flag, and the feature that brings the crate.
@@ -204,7 +212,10 @@ fn no_std(_quick: bool) -> Result<u64> {
     // A system without threads, which has the caller's alone.
     rustup::add_targets(&[WITHOUT_THREADS])?;
     build(WITHOUT_THREADS, &["--package", "rayon-core"]).run()?;
-    count += 1;
+    // A system with threads, but without 64-bit atomics.
+    rustup::add_targets(&[WITHOUT_WIDE_ATOMICS])?;
+    build(WITHOUT_WIDE_ATOMICS, &["--package", "rayon-core"]).run()?;
+    count += 2;
     for package in CORE_CRATES {
         build(
             WITHOUT_CAS,
@@ -232,27 +243,44 @@ fn docs(_quick: bool) -> Result<u64> {
 
 fn qemu_user(_quick: bool) -> Result<u64> {
     const AARCH64: &str = "aarch64-unknown-linux-musl";
+    need_x86_64_linux()?;
+    rustup::add_targets(&[AARCH64])?;
+    debian::need("qemu-aarch64", "qemu-user")?;
+    foreign_tests(AARCH64)
+        .args(["--package", "pool-std"])
+        .env(
+            "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER",
+            "qemu-aarch64",
+        )
+        .run_tests()
+}
+
+fn i686(_quick: bool) -> Result<u64> {
     const I686: &str = "i686-unknown-linux-musl";
+    need_x86_64_linux()?;
+    rustup::add_targets(&[I686])?;
+    // Such a processor runs these programs itself.
+    foreign_tests(I686)
+        .args(["--package", "pool-std", "--package", "rayon-core"])
+        .args(["--package", "sleep-core", "--package", "deque-core"])
+        .args(["--package", "pool-core"])
+        .run_tests()
+}
+
+fn need_x86_64_linux() -> Result<()> {
     ensure!(
         cfg!(all(target_os = "linux", target_arch = "x86_64")),
         "this lane needs Linux on x86-64; on another system leave it out with --only"
     );
-    rustup::add_targets(&[AARCH64, I686])?;
-    debian::need("qemu-aarch64", "qemu-user")?;
-    let mut tests = 0;
-    for target in [AARCH64, I686] {
-        tests += Step::cargo(&["test", "--package", "pool-std", "--target", target])
-            // Rust's own linker: no compiler for the other architecture is needed.
-            .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld")
-            .env("CARGO_TARGET_I686_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld")
-            .env(
-                "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER",
-                "qemu-aarch64",
-            )
-            .env("CARGO_TARGET_DIR", target_directory("user"))
-            .run_tests()?;
-    }
-    Ok(tests)
+    Ok(())
+}
+
+/// Tests for another architecture, linked by Rust's own linker: no compiler for it is needed.
+fn foreign_tests(target: &str) -> Step {
+    let variable = target.to_uppercase().replace('-', "_");
+    Step::cargo(&["test", "--lib", "--tests", "--target", target])
+        .env(&format!("CARGO_TARGET_{variable}_LINKER"), "rust-lld")
+        .env("CARGO_TARGET_DIR", target_directory("user"))
 }
 
 fn miri(quick: bool) -> Result<u64> {
@@ -277,7 +305,13 @@ fn miri(quick: bool) -> Result<u64> {
     if !quick {
         // 32 bits, no native 64-bit atomics, big-endian: the narrow layout of the counters.
         tests += miri(
-            &["-p", "sleep-core", "--target", "powerpc-unknown-linux-gnu"],
+            &["-p", "sleep-core", "--target", WITHOUT_WIDE_ATOMICS],
+            "-Zmiri-disable-isolation",
+        )
+        .run_tests()?;
+        // The same for the counters of a worker's time.
+        tests += miri(
+            &["-p", "pool-std", "--target", WITHOUT_WIDE_ATOMICS, "clock"],
             "-Zmiri-disable-isolation",
         )
         .run_tests()?;
@@ -312,10 +346,7 @@ fn miri(quick: bool) -> Result<u64> {
 
 fn thread_sanitizer(_quick: bool) -> Result<u64> {
     const TARGET: &str = "x86_64-unknown-linux-gnu";
-    ensure!(
-        cfg!(all(target_os = "linux", target_arch = "x86_64")),
-        "this lane needs {TARGET}; on another system leave it out with --only"
-    );
+    need_x86_64_linux()?;
     rustup::need_nightly(&["rust-src"])?;
     let sanitized = |arguments: &[&str]| {
         Step::cargo(&["+nightly"])

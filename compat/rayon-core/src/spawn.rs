@@ -47,11 +47,12 @@ mod private {
     impl<F> Sealed for super::CustomSpawn<F> {}
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(target_env = "musl")))]
 mod tests {
     use crate::ThreadPoolBuilder;
 
-    /// pool-std refuses it, but rayon leaves it to the system, which rounds up.
+    /// pool-std refuses it, but rayon leaves it to the system, which rounds up: with musl to a page,
+    /// which is too little for a worker.
     #[test]
     fn a_stack_of_any_smallness() {
         let builder = ThreadPoolBuilder::new().num_threads(1).stack_size(1);

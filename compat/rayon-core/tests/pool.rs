@@ -383,14 +383,15 @@ fn a_pool_may_be_dropped_on_its_own_worker() {
 
 #[test]
 fn too_many_threads_are_as_many_as_possible() {
-    assert_eq!(
-        rayon_core::max_num_threads(),
-        if cfg!(target_pointer_width = "64") {
-            65_535
-        } else {
-            255
-        }
-    );
+    let maximum = rayon_core::max_num_threads();
+    // The original counts in a word of the pointer's size; ours in 64 bits where there are such
+    // atomics, which many 32-bit targets have.
+    let expected: &[usize] = if cfg!(target_pointer_width = "64") {
+        &[65_535]
+    } else {
+        &[255, 65_535]
+    };
+    assert!(expected.contains(&maximum), "{maximum}");
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
     let result = ThreadPoolBuilder::new()
