@@ -1,19 +1,27 @@
 //! A barrier that one thread has all others of the process execute.
 
 mod price;
+mod registration;
 mod system;
 
 use std::{
     num::NonZeroU32,
-    sync::atomic::{AtomicBool, AtomicU8, Ordering, compiler_fence, fence},
-    time::Duration,
+    sync::atomic::{AtomicU8, Ordering, compiler_fence, fence},
 };
 
 use pool_core::{ProcessFence, progress::Barrier};
 
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) use registration::Watch;
+
 /// Fences for thread progress and for deques that cost readers and owners next to nothing, where
-/// the system offers the other half: `membarrier` on Linux, which interrupts the processors on which threads of this process
-/// run. Elsewhere, and where the system refuses it (an old kernel, a sandbox), full fences.
+/// the system offers the other half: `membarrier` on Linux, which interrupts the processors on which
+/// threads of this process run. Elsewhere, and where the system refuses it (an old kernel, a sandbox),
+/// full fences.
+///
+/// A process may enter a sandbox that refuses it later. Then jobs of a deque that was in use can be
+/// stolen after its owner's next pop, and pools go on with full fences; but thread progress stops,
+/// and what it would have freed is freed with its instance.
 ///
 /// # Examples
 /// ```
@@ -36,20 +44,20 @@ use pool_core::{ProcessFence, progress::Barrier};
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessBarrier;
 
-/// A process that ends sooner must not wait for the system's answer: it cannot end before.
-const SHORT_LIFE: Duration = Duration::from_millis(100);
-
 /// Nobody has asked the system yet.
 const UNKNOWN: u8 = 0;
 /// The system does the heavy half.
 const BY_SYSTEM: u8 = 1;
 /// Both halves are fences.
 const BY_FENCES: u8 = 2;
+/// The system did the heavy half, and refuses it now. Light halves are fences from now on, but those
+/// before were not, so there is no heavy half any more.
+const REFUSED: u8 = 3;
 
 static KIND: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 // SAFETY: 1. if a light fence is one for the compiler alone, the process has registered before, and
-// every heavy one asks the system, which executes a full barrier, and has each other thread execute
+// every heavy one that returns true asks the system, which executes a full barrier, and has each other thread execute
 // one between two of its instructions: what the thread did before is visible after the call, and it sees, from
 // then on, what was done before the call. A light fence that is a real one does no less. Before
 // the answer is known, and if it is no, both are sequentially consistent fences; a heavy one waits
@@ -64,13 +72,20 @@ unsafe impl Barrier for ProcessBarrier {
         compiler_fence(Ordering::SeqCst);
     }
 
-    fn heavy() {
+    fn heavy() -> bool {
         if Self::is_by_system() {
             compiler_fence(Ordering::SeqCst);
-            price::timed(system::barrier);
+            let is_done = price::timed(system::barrier);
             compiler_fence(Ordering::SeqCst);
+            if !is_done {
+                // Ordering: Relaxed; a thread that does not see it yet asks the system itself.
+                KIND.store(REFUSED, Ordering::Relaxed);
+            }
+            is_done
         } else {
             fence(Ordering::SeqCst);
+            // Ordering: Relaxed; when it was `BY_SYSTEM`, it was so above, and is `REFUSED` since.
+            KIND.load(Ordering::Relaxed) == BY_FENCES
         }
     }
 }
@@ -83,15 +98,23 @@ fn own_fence() {
 }
 
 // SAFETY: 1. as above: a compiler fence is what a light one is once the system does it, and before
-// that nobody asks for a process fence, since there is no price; 2. what goes wrong ends the process.
+// that no thread asks for a process fence, since there is no price; 2. neither calls what could panic.
 unsafe impl ProcessFence for ProcessBarrier {
-    fn fence_all(&self) {
-        Self::heavy();
+    fn fence_all(&self) -> bool {
+        Self::heavy()
     }
 
     fn price(&self) -> Option<NonZeroU32> {
         // Ordering: Relaxed; whoever sees that the system does it sees what is true since before.
-        (KIND.load(Ordering::Relaxed) == BY_SYSTEM).then(price::in_fences)
+        match KIND.load(Ordering::Relaxed) {
+            BY_SYSTEM => Some(price::in_fences()),
+            UNKNOWN => {
+                // An owner asks this after ten thousand pops: its pool may never have slept.
+                registration::register_if_due();
+                None
+            }
+            _ => None,
+        }
     }
 }
 
@@ -100,15 +123,14 @@ impl ProcessBarrier {
     /// fence; until then light ones are full fences.
     ///
     /// In a process that has several threads by then, Linux takes some ten milliseconds for the
-    /// first answer. So call it early, or let it be asked for where nobody waits; a pool that is
-    /// built does the one or the other.
+    /// first answer. So call it early, or leave it to a pool: it asks at once if that is quick, and
+    /// otherwise one of its workers asks when it sleeps.
     #[must_use]
     pub fn is_by_system() -> bool {
         // Ordering: Relaxed, the answer is the same for everybody.
         match KIND.load(Ordering::Relaxed) {
             UNKNOWN => {
-                let kind = if system::register() {
-                    price::measure();
+                let kind = if system::register() && price::measure() {
                     BY_SYSTEM
                 } else {
                     BY_FENCES
@@ -123,25 +145,21 @@ impl ProcessBarrier {
         }
     }
 
-    /// Asks the system, at once if that is quick, or else a little later on a thread of its own.
+    /// Whether the system has been asked.
+    fn is_known() -> bool {
+        // Ordering: Relaxed, the answer is the same for everybody.
+        KIND.load(Ordering::Relaxed) != UNKNOWN
+    }
+
+    /// Asks the system, at once if that is quick, or else leaves it to a worker, a little later.
     pub(crate) fn prepare() {
-        static ASKED: AtomicBool = AtomicBool::new(false);
-        // Ordering: Relaxed here and below, nothing else depends on it.
-        if KIND.load(Ordering::Relaxed) != UNKNOWN || ASKED.swap(true, Ordering::Relaxed) {
+        if Self::is_known() {
             return;
         }
-        let ask = || {
-            let _is_known = Self::is_by_system();
-        };
         if system::answers_at_once() {
-            ask();
+            let _is_known = Self::is_by_system();
         } else {
-            // If there can be no thread, the first heavy fence asks.
-            let thread = std::thread::Builder::new().name("pool-std barrier".to_owned());
-            let _detached = thread.spawn(move || {
-                std::thread::sleep(SHORT_LIFE);
-                ask();
-            });
+            registration::begin();
         }
     }
 
@@ -151,6 +169,7 @@ impl ProcessBarrier {
         match KIND.load(Ordering::Relaxed) {
             UNKNOWN => "own, the system is being asked",
             BY_SYSTEM => "by the system",
+            REFUSED => "own, the system refuses them now",
             _ => "own",
         }
     }
@@ -185,7 +204,7 @@ mod tests {
                 });
                 meeting.wait();
                 right.store(1, Relaxed);
-                ProcessBarrier::heavy();
+                assert!(ProcessBarrier::heavy());
                 let heavy_saw = left.load(Relaxed);
                 (light.join().unwrap(), heavy_saw)
             });

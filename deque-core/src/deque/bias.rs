@@ -5,7 +5,7 @@ use core::{cell::Cell, num::NonZeroU32};
 #[doc = include_str!("bias/README.md")]
 ///
 /// # Safety
-/// 1. A call of [`fence_all`](Self::fence_all) and a [`compiler_fence`] on another thread that may
+/// 1. A call of [`fence_all`](Self::fence_all) that returns true and a [`compiler_fence`] on another thread that may
 ///    own a deque with this fence are ordered as two sequentially consistent fences are: one of the
 ///    two is before the other, and whatever its thread wrote before it is seen after the other.
 /// 2. Neither function unwinds.
@@ -14,14 +14,22 @@ use core::{cell::Cell, num::NonZeroU32};
 ///
 /// [`compiler_fence`]: core::sync::atomic::compiler_fence
 pub unsafe trait ProcessFence: Sync {
-    /// Has every thread of the process take a fence, also the one that calls.
-    fn fence_all(&self);
+    /// Has every thread of the process take a fence, also the one that calls, and returns true; or
+    /// returns false if that is impossible now.
+    ///
+    /// An operating system may take back what it has granted before. After a false answer a thief
+    /// leaves the element alone, and answers [`Retry`](crate::Steal::Retry), until the owner has
+    /// seen that it is asked for a fence, which its next pop does. From then on the owner of that
+    /// deque takes a fence in each pop.
+    #[must_use]
+    fn fence_all(&self) -> bool;
 
     /// Returns how many pops' fences cost as much as one call of [`fence_all`](Self::fence_all), by what
     /// is known of its price now. None if it cannot be called yet, or not any more for a while: then
     /// owners go on with fences, and ask again much later.
     ///
-    /// After it was Some once, `fence_all` may be called at any time.
+    /// After it was Some once, `fence_all` may be called at any time. If that has become impossible,
+    /// this should be None, or owners bias deques from which thieves cannot steal at once.
     fn price(&self) -> Option<NonZeroU32>;
 }
 

@@ -203,13 +203,20 @@ impl<H: Handle> Stealer<H> {
                     if !deque.top.begin_revocation(top) {
                         return None;
                     }
-                    let is_answered = self.have_owner_fence(fence);
-                    deque.top.end_revocation(is_answered);
-                    top = top.fenced();
+                    match self.have_owner_fence(fence) {
+                        Some(brought_by) => {
+                            deque.top.end_revocation(brought_by == BroughtBy::Owner);
+                            top = top.fenced();
+                        }
+                        // The revocation stays: the owner answers it with its next pop.
+                        None => return self.nothing_to_rely_on(top),
+                    }
                 }
                 // What the thief that revokes waits for may not have been yet.
                 (Mode::Revoking, Some(fence)) => {
-                    self.have_owner_fence(fence);
+                    if self.have_owner_fence(fence).is_none() {
+                        return self.nothing_to_rely_on(top);
+                    }
                 }
             }
         }
@@ -222,8 +229,9 @@ impl<H: Handle> Stealer<H> {
     }
 
     /// Sees to it that the owner takes fences: waits a moment for its answer, which comes with its
-    /// next pop, and else has it take one. Whether it has answered.
-    fn have_owner_fence(&self, fence: &dyn ProcessFence) -> bool {
+    /// next pop, and else has it take one. Returns None if neither happens: the owner has not
+    /// popped, and the system refuses the fence.
+    fn have_owner_fence(&self, fence: &dyn ProcessFence) -> Option<BroughtBy> {
         let is_answered = (0..ANSWER_LOOKS).any(|_| {
             spin_loop();
             self.deque.top.is_answered()
@@ -232,13 +240,26 @@ impl<H: Handle> Stealer<H> {
             // Ordering: pairs with the owner's fence before `AtomicTop::answer`, so that we see every
             // `bottom` that it wrote without one, and with those that it takes from now on.
             full_fence();
-        } else {
-            // Ordering: pairs with the owner's compiler fence in `Worker::lower`, where a full one
-            // is missing.
-            fence.fence_all();
+            return Some(BroughtBy::Owner);
         }
-        is_answered
+        // Ordering: pairs with the owner's compiler fence in `Worker::lower`, where a full one
+        // is missing.
+        fence.fence_all().then_some(BroughtBy::System)
     }
+
+    /// What a look tells without any fence of the owner: that the deque is empty, or nothing.
+    fn nothing_to_rely_on(&self, top: Top) -> Option<(Top, usize)> {
+        self.deque.is_empty().then_some((top, 0))
+    }
+}
+
+/// Where the owner's fence has come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BroughtBy {
+    /// The owner has answered.
+    Owner,
+    /// A process fence.
+    System,
 }
 
 /// The position so many elements after the oldest one.

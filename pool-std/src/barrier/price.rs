@@ -19,15 +19,16 @@ static FENCE: AtomicU32 = AtomicU32::new(5_000);
 /// A barrier that took longer was interrupted.
 const MOST: Duration = Duration::from_micros(100);
 
-/// Measures both, once the process has registered.
-pub(super) fn measure() {
+/// Measures both, once the process has registered. Returns false if there are no barriers for all that.
+pub(super) fn measure() -> bool {
     const BARRIERS: u32 = 4;
     measure_fence();
-    for _ in 0..BARRIERS {
-        timed(system::barrier);
+    if !(0..BARRIERS).all(|_| timed(system::barrier)) {
+        return false;
     }
     // With no other thread there is nobody to wait for, which will not stay so.
     BARRIER.fetch_max(LEAST, Ordering::Relaxed);
+    true
 }
 
 fn measure_fence() {
@@ -43,13 +44,14 @@ fn measure_fence() {
     FENCE.store(picoseconds.max(100), Ordering::Relaxed);
 }
 
-/// Runs a barrier and learns from how long it takes.
-pub(super) fn timed(barrier: impl FnOnce()) {
+/// Runs a barrier and learns from how long it takes. Returns what it returns.
+pub(super) fn timed<R>(barrier: impl FnOnce() -> R) -> R {
     let start = Instant::now();
-    barrier();
+    let result = barrier();
     let last = u32::try_from(start.elapsed().min(MOST).as_nanos()).expect("no more than `MOST`");
     let before = BARRIER.load(Ordering::Relaxed);
     BARRIER.store(before - before / 4 + last / 4, Ordering::Relaxed);
+    result
 }
 
 /// How many fences cost as much as a barrier.

@@ -15,15 +15,9 @@ mod membarrier {
         membarrier(Membarrier::RegisterPrivateExpedited).is_ok()
     }
 
-    /// Ends the process if the system refuses what it has granted before: others go without fences
-    /// by now, and whoever calls has frames that must not be unwound.
-    pub(crate) fn barrier() {
-        if let Err(error) = membarrier(Membarrier::PrivateExpedited) {
-            eprintln!(
-                "pool-std: the system refuses a barrier to a process that has registered: {error}"
-            );
-            std::process::abort();
-        }
+    /// Returns false if the system refuses what it has granted before.
+    pub(crate) fn barrier() -> bool {
+        membarrier(Membarrier::PrivateExpedited).is_ok()
     }
 
     /// Whether this is the only thread: else the kernel waits until all processors have scheduled.
@@ -39,7 +33,9 @@ mod nothing {
         false
     }
 
-    pub(crate) fn barrier() {}
+    pub(crate) fn barrier() -> bool {
+        false
+    }
 
     pub(crate) fn answers_at_once() -> bool {
         true

@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use pool_core::Parker;
 
-use crate::linux::{futex_wait, futex_wake_one};
+use crate::{
+    barrier::Watch,
+    linux::{FUTEX_HAS_LIMIT, futex_wait, futex_wake_one},
+};
 
 /// Nobody waits, and there is no token.
 const EMPTY: u32 = 0;
@@ -35,11 +38,21 @@ impl Parker for FutexParker {
         if self.state.fetch_sub(1, Ordering::Acquire) == TOKEN {
             return;
         }
+        // Whether the process registers in this sleep.
+        let mut watch = FUTEX_HAS_LIMIT.then(Watch::begin).flatten();
         loop {
+            let limit = watch.as_ref().map(Watch::remaining);
+            if limit.is_some_and(|limit| limit.is_zero()) {
+                // An `unpark` that comes meanwhile leaves its token.
+                if let Some(watch) = watch.take() {
+                    watch.register();
+                }
+            }
             // Liveness: the kernel compares the word with WAITING before it puts us to sleep, so
             // an `unpark` that comes first makes this return; one that comes later finds WAITING
-            // and wakes us. Errors (the word has changed, a signal) mean that we look again.
-            futex_wait(&self.state, WAITING);
+            // and wakes us. Errors (the word has changed, a signal, the time is over) mean that we
+            // look again.
+            futex_wait(&self.state, WAITING, limit.filter(|limit| !limit.is_zero()));
             if self
                 .state
                 .compare_exchange(TOKEN, EMPTY, Ordering::Acquire, Ordering::Relaxed)

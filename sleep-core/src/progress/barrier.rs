@@ -10,7 +10,7 @@ use crate::primitive::full_fence;
 /// order to the compiler.
 ///
 /// # Safety
-/// 1. A call of `heavy` acts as a sequentially consistent fence towards calls of `heavy` and of
+/// 1. A call of `heavy` that returns true acts as a sequentially consistent fence towards calls of `heavy` and of
 ///    `light`, and towards sequentially consistent fences, such as the one in
 ///    [`Progress::later`](super::Progress::later), on any thread: of any two of these, one is before
 ///    the other as it is with two sequentially consistent fences.
@@ -25,8 +25,13 @@ pub unsafe trait Barrier {
     /// The fence of those who read.
     fn light();
 
-    /// The fence of the one who makes progress.
-    fn heavy();
+    /// The fence of the one who makes progress. Returns false if there was none.
+    ///
+    /// An operating system may take back what it has granted before. Then progress stops where it
+    /// is: nothing is freed any more until the instance is dropped, and a thread that waits for
+    /// a later value goes on waiting.
+    #[must_use]
+    fn heavy() -> bool;
 }
 
 /// Full fences for both.
@@ -40,7 +45,8 @@ unsafe impl Barrier for Fences {
         full_fence();
     }
 
-    fn heavy() {
+    fn heavy() -> bool {
         full_fence();
+        true
     }
 }

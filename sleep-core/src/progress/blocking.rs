@@ -28,6 +28,9 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     /// or updates. None becomes active until the guard is dropped.
     ///
     /// Delays and [readers](super::Reader) do not count: they are not managed.
+    ///
+    /// # Panics
+    /// If the [`Barrier`] has no heavy fence any more.
     pub fn block(&mut self) -> Blocked<'_, 'p, P, L, B> {
         self.start_blocking();
         Blocked { thread: self }
@@ -52,7 +55,12 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
         progress.shared.state.block();
         // Ordering: pairs with the light fence of `confirm`: either a thread that becomes active
         // sees the bit, or we see its line.
-        B::heavy();
+        if !B::heavy() {
+            self.stop_blocking();
+            panic!(
+                "threads cannot be blocked: the system refuses a barrier that it has granted before"
+            );
+        }
         for (index, line) in progress.lines().iter().enumerate() {
             while index != self.index && line.confirmed() != WAITING && line.is_managed() {
                 // Liveness: the thread sees the bit when it updates, or goes to wait, and then

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     parker::Parker,
-    primitive::{AtomicUsize, Ordering, RawWord},
+    primitive::{AtomicBool, AtomicUsize, Ordering, RawWord},
 };
 
 /// How far the leader has come in looking at the lines. Only leaders touch it, and leadership is
@@ -18,12 +18,15 @@ use crate::{
 pub(super) struct Scan {
     /// The first line that is not known to have confirmed the next value.
     position: AtomicUsize,
+    /// The last advance was made, but the heavy fence after it was refused: no line may be relied
+    /// on before there has been one.
+    owes_fence: AtomicBool,
 }
 
 impl Scan {
     const_unless_loom! {
         pub(super) fn new() -> Self {
-            Self { position: AtomicUsize::new(0) }
+            Self { position: AtomicUsize::new(0), owes_fence: AtomicBool::new(false) }
         }
     }
 }
@@ -49,9 +52,17 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     /// Advances by one, if all threads have confirmed the next value and no delay stands in the
     /// way. Only by the leader.
     pub(super) fn try_advance(&self) -> bool {
+        // Ordering: Relaxed here and below: only leaders write it.
+        let owes_fence = &self.scan.owes_fence;
+        if owes_fence.load(Ordering::Relaxed) {
+            // Ordering: stands in for the one after the last advance.
+            if !B::heavy() {
+                return false;
+            }
+            owes_fence.store(false, Ordering::Relaxed);
+        }
         let current = self.shared.state.leaders_value();
         let next = next(current);
-        // Ordering: Relaxed here and below: only leaders write it.
         let position = &self.scan.position;
         let first = position.load(Ordering::Relaxed);
         let lines = self.lines();
@@ -70,8 +81,10 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
         self.shared.state.advance();
         // Ordering: pairs with the light fences of threads that begin to read (`enter`) and of
         // delays (`begin`): either they see the new value, or the next scan sees their lines, and
-        // counts.
-        B::heavy();
+        // counts. Without the fence there is no next scan.
+        if !B::heavy() {
+            owes_fence.store(true, Ordering::Relaxed);
+        }
         position.store(0, Ordering::Relaxed);
         self.wake_those_who_reached();
         true
@@ -123,8 +136,9 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     pub(super) fn ask(&self) {
         self.shared.state.ask_for_wakeups();
         // Ordering: pairs with the light fence of whoever stands in the way now and ceases to
-        // (`leave`): either it sees the bit and makes progress, or we see it out of the way.
-        B::heavy();
+        // (`leave`): either it sees the bit and makes progress, or we see it out of the way. If there
+        // is no fence, there will be no progress either.
+        let _ = B::heavy();
         self.drive();
     }
 
@@ -139,9 +153,9 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
             while self.state().has_wakeups() && self.try_advance() {}
             self.stop_leading();
             // Ordering: pairs with the fence of one who ceased to stand in the way while we led:
-            // either it finds nobody leading, or we see it out of the way.
-            B::heavy();
-            if self.is_held_up() {
+            // either it finds nobody leading, or we see it out of the way. Without a fence nobody
+            // can advance.
+            if !B::heavy() || self.is_held_up() {
                 return;
             }
         }

@@ -14,6 +14,8 @@ mod loom;
 #[cfg(not(loom))]
 mod nesting;
 #[cfg(not(loom))]
+mod refused;
+#[cfg(not(loom))]
 mod sequential;
 #[cfg(not(loom))]
 mod threads;

@@ -33,8 +33,9 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     #[cold]
     fn drive_after_delay(&self) {
         // Ordering: pairs with the heavy fence in `drive` of a leader who stops: either it sees
-        // that the delay has ended, or we find nobody leading.
-        B::heavy();
+        // that the delay has ended, or we find nobody leading. If there is no fence, there will be
+        // no progress either.
+        let _ = B::heavy();
         self.drive();
     }
 }

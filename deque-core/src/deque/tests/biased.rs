@@ -1,6 +1,9 @@
 //! Owners that take no fence while nobody steals.
 
-use core::{num::NonZeroU32, sync::atomic::AtomicU32};
+use core::{
+    num::NonZeroU32,
+    sync::atomic::{AtomicBool, AtomicU32},
+};
 use std::sync::atomic::{AtomicUsize as Count, Ordering::SeqCst};
 
 use super::*;
@@ -10,6 +13,7 @@ use crate::Steal;
 struct Counted {
     calls: Count,
     price: AtomicU32,
+    is_refused: AtomicBool,
 }
 
 impl Counted {
@@ -17,14 +21,16 @@ impl Counted {
         Self {
             calls: Count::new(0),
             price: AtomicU32::new(price),
+            is_refused: AtomicBool::new(false),
         }
     }
 }
 
 // SAFETY: 1. no test has another thread; 2. there is nothing to panic.
 unsafe impl ProcessFence for Counted {
-    fn fence_all(&self) {
+    fn fence_all(&self) -> bool {
         self.calls.fetch_add(1, SeqCst);
+        !self.is_refused.load(SeqCst)
     }
 
     fn price(&self) -> Option<NonZeroU32> {
@@ -41,9 +47,13 @@ fn is_biased(deque: &Shared) -> bool {
 /// With two elements below, so that no pop takes the last one.
 fn two_elements(deque: &Shared) -> Worker<&Shared> {
     let worker = deque.worker().unwrap();
+    two_elements_more(&worker);
+    worker
+}
+
+fn two_elements_more(worker: &Worker<&Shared>) {
     worker.try_push(0).unwrap();
     worker.try_push(1).unwrap();
-    worker
 }
 
 fn push_and_pop(worker: &Worker<&Shared>, times: u32) {
@@ -111,6 +121,52 @@ fn an_unknown_price_means_fences() {
     assert!(is_biased(&deque), "asked again");
 }
 
+/// The system may take the fence back when deques are biased already.
+#[test]
+fn a_refused_fence_leaves_the_elements_until_the_owner_answers() {
+    static FENCE: Counted = Counted::new(10);
+    let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+    let worker = two_elements(&deque);
+    push_and_pop(&worker, 30);
+    assert!(is_biased(&deque));
+    FENCE.is_refused.store(true, SeqCst);
+    FENCE.price.store(0, SeqCst);
+
+    // Neither the thief that revokes nor one that finds the revocation takes what the owner may be
+    // taking at the same time.
+    let thief = deque.stealer();
+    assert_eq!(thief.steal(), Steal::Retry);
+    assert_eq!(thief.steal(), Steal::Retry);
+    let other: Shared = Deque::fixed(Order::Lifo);
+    assert_eq!(thief.steal_batch(&other.worker().unwrap()), Steal::Retry);
+
+    push_and_pop(&worker, 1);
+    assert_eq!(thief.steal(), Steal::Success(0));
+    let calls = FENCE.calls.load(SeqCst);
+    assert_eq!(thief.steal(), Steal::Success(1));
+    assert_eq!(thief.steal(), Steal::Empty);
+    assert_eq!(FENCE.calls.load(SeqCst), calls, "the answer is enough");
+
+    two_elements_more(&worker);
+    push_and_pop(&worker, 300);
+    assert!(!is_biased(&deque));
+    assert_eq!(thief.steal(), Steal::Success(0));
+    assert_eq!(worker.pop(), Some(1));
+}
+
+#[test]
+fn a_refused_fence_does_not_hide_that_the_deque_is_empty() {
+    static FENCE: Counted = Counted::new(10);
+    let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+    let worker = two_elements(&deque);
+    push_and_pop(&worker, 30);
+    FENCE.is_refused.store(true, SeqCst);
+    assert_eq!(deque.stealer().steal(), Steal::Retry);
+    // These two pops answer; a third thief would find the deque empty without that, too.
+    assert_eq!((worker.pop(), worker.pop()), (Some(1), Some(0)));
+    assert_eq!(deque.stealer().steal(), Steal::Empty);
+}
+
 std::thread_local! {
     /// The deque that [`Hostile`] meddles with: of the thread's test.
     static VICTIM: Worker<std::sync::Arc<Deque<usize, Fixed<usize, 8>>>> = {
@@ -126,8 +182,9 @@ struct Hostile;
 
 // SAFETY: 1. no test has another thread; 2. nothing panics.
 unsafe impl ProcessFence for Hostile {
-    fn fence_all(&self) {
+    fn fence_all(&self) -> bool {
         MEDDLE.get()();
+        true
     }
 
     fn price(&self) -> Option<NonZeroU32> {
@@ -340,8 +397,6 @@ fn a_fifo_deque_is_never_calm() {
 /// The operating system's fence, and delays at every step of a steal and of a pop.
 #[cfg(all(target_os = "linux", not(miri)))]
 mod threads {
-    use core::sync::atomic::AtomicBool;
-
     use rustix::thread::{MembarrierCommand, membarrier};
 
     use super::*;
@@ -353,11 +408,12 @@ mod threads {
 
     // SAFETY: 1. what the system call promises; the test registers before, so 2. it is not refused.
     unsafe impl ProcessFence for Membarrier {
-        fn fence_all(&self) {
+        fn fence_all(&self) -> bool {
             delay();
             membarrier(MembarrierCommand::PrivateExpedited).expect("registered");
             delay();
             self.calls.fetch_add(1, SeqCst);
+            true
         }
 
         fn price(&self) -> Option<NonZeroU32> {

@@ -17,8 +17,9 @@ struct Interrupts;
 // SAFETY: 1. the call waits until the owner has taken a fence, and takes one before and after; 2. if
 // the model fails, it is over.
 unsafe impl ProcessFence for Interrupts {
-    fn fence_all(&self) {
+    fn fence_all(&self) -> bool {
         interrupt::fence_all();
+        true
     }
 
     fn price(&self) -> Option<NonZeroU32> {
@@ -42,12 +43,23 @@ fn check_from_fenced(
     prepare: fn(&Worker<&Biased>),
     own: impl Fn(&Worker<&Biased>) -> (usize, Elements) + Sync + Send + 'static,
 ) {
+    check_with(&Interrupts, prefilled, thieves, prepare, own);
+}
+
+/// As `check_from_fenced`, with a process fence of another kind.
+fn check_with(
+    fence: &'static dyn ProcessFence,
+    prefilled: usize,
+    thieves: &'static [usize],
+    prepare: fn(&Worker<&Biased>),
+    own: impl Fn(&Worker<&Biased>) -> (usize, Elements) + Sync + Send + 'static,
+) {
     let mut model = Builder::new();
     model.preemption_bound = Some(2);
     model.check(move || {
         interrupt::be_owner(thieves.len());
         let deque = Deque::fixed(Order::Lifo).starting_at(usize::MAX);
-        let deque: Arc<Biased> = Arc::new(deque.with_process_fence(&Interrupts));
+        let deque: Arc<Biased> = Arc::new(deque.with_process_fence(fence));
         let worker = deque.worker().unwrap();
         for element in 0..prefilled {
             worker.try_push(element).unwrap();
@@ -93,6 +105,35 @@ fn the_last_element_against_a_revocation() {
         let taken = worker.pop();
         assert!(taken.is_some() || worker.is_empty(), "nobody has it");
         (0, taken.into_iter().collect())
+    });
+}
+
+/// A system that has taken back its promise.
+struct Refusal;
+
+// SAFETY: 1. no call returns true; 2. neither function does anything.
+unsafe impl ProcessFence for Refusal {
+    fn fence_all(&self) -> bool {
+        false
+    }
+
+    fn price(&self) -> Option<NonZeroU32> {
+        None
+    }
+}
+
+/// Thieves take what the owner has answered for, and nothing else.
+#[test]
+fn a_refused_fence_against_pops() {
+    check_with(&Refusal, 3, &[2], Worker::bias_now, |worker| {
+        (0, pops(worker, 2))
+    });
+}
+
+#[test]
+fn two_thieves_are_refused_the_fence() {
+    check_with(&Refusal, 3, &[1, 2], Worker::bias_now, |worker| {
+        (0, pops(worker, 1))
     });
 }
 

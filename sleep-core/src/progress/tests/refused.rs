@@ -1,0 +1,85 @@
+//! A system that takes its heavy fence back, and perhaps gives it again.
+
+use std::{
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use super::*;
+
+std::thread_local! {
+    /// Whether there is a heavy fence now, in the test of this thread.
+    static IS_GRANTED: Cell<bool> = const { Cell::new(true) };
+}
+
+enum Revocable {}
+
+// SAFETY: 1. and 2. no test has another thread.
+unsafe impl Barrier for Revocable {
+    fn light() {}
+
+    fn heavy() -> bool {
+        IS_GRANTED.get()
+    }
+}
+
+type Revoked = Progress<TestParker, Box<[Line<TestParker>]>, Revocable>;
+
+fn progress() -> Revoked {
+    Progress::new((0..2).map(|_| Line::new(TestParker::new())).collect())
+}
+
+#[test]
+fn without_a_heavy_fence_nothing_is_freed() {
+    let progress = progress();
+    let mut thread = progress.register().unwrap();
+    let tally = StdArc::new(Tally::new(0));
+    IS_GRANTED.set(false);
+    let mut active = thread.activate();
+    let value = active.later();
+    active.schedule(counting(&tally));
+    // One advance may pass, which rests on the fence after the last one; no second one may.
+    for _ in 0..10 {
+        active.tick();
+        let _may_lead = active.update();
+    }
+    drop(active);
+    for _ in 0..10 {
+        assert!(!progress.has_reached(value));
+        thread.run_reached();
+    }
+    drop(progress.delay());
+    assert_eq!(tally.load(SeqCst), 0);
+
+    IS_GRANTED.set(true);
+    while thread.has_operations() {
+        thread.run_reached();
+        assert!(progress.has_reached(value));
+    }
+    assert_eq!(tally.load(SeqCst), 1);
+}
+
+#[test]
+fn what_is_left_is_freed_with_the_instance() {
+    let progress = progress();
+    let tally = StdArc::new(Tally::new(0));
+    IS_GRANTED.set(false);
+    let mut thread = progress.register().unwrap();
+    thread.activate().schedule(counting(&tally));
+    drop(thread);
+    assert_eq!(tally.load(SeqCst), 0);
+    drop(progress);
+    assert_eq!(tally.load(SeqCst), 1);
+}
+
+#[test]
+fn blocking_without_a_heavy_fence_panics_and_leaves_nobody_blocked() {
+    let progress = progress();
+    let mut thread = progress.register().unwrap();
+    IS_GRANTED.set(false);
+    let result = catch_unwind(AssertUnwindSafe(|| drop(thread.block())));
+    assert!(result.is_err());
+    drop(progress.register().unwrap().activate());
+    IS_GRANTED.set(true);
+    drop(thread.block());
+}
