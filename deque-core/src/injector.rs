@@ -16,6 +16,7 @@ use crate::{
     steal::Steal,
 };
 
+mod batch;
 #[cfg(test)]
 mod tests;
 
@@ -118,6 +119,19 @@ impl<T: Element> Block<T> {
                 slot: SlotOf::<T>::vacant(),
             }),
         })
+    }
+}
+
+impl<T: Element> Entry<T> {
+    /// The words of an element that the caller has claimed, when they are written.
+    fn wait_for_words(&self) -> T::Words {
+        let backoff = Backoff::new();
+        // Ordering: Acquire pairs with the Release in `push`.
+        while !self.full.load(Ordering::Acquire) {
+            // Liveness: the pusher has claimed this slot and has only to write it.
+            backoff.snooze();
+        }
+        self.slot.load()
     }
 }
 
@@ -268,25 +282,30 @@ impl<T: Element> Injector<T> {
             // SAFETY: as above.
             head.link(index, Self::wait_for_next(unsafe { &(*block).next }));
         }
-        let entry = &entries[offset];
-        let backoff = Backoff::new();
-        // Ordering: Acquire pairs with the Release in `push`.
-        while !entry.full.load(Ordering::Acquire) {
-            // Liveness: the pusher has claimed this slot and has only to write it.
-            backoff.snooze();
-        }
-        let words = entry.slot.load();
+        let words = entries[offset].wait_for_words();
+        // SAFETY: 1. the words of one element of this block were read, and `entries` is used no more.
+        unsafe { Self::consume(block, 1) };
+        // SAFETY: 1. the words are whole, since the slot was full; 2. the index was ours alone.
+        Steal::Success(unsafe { T::from_words(words) })
+    }
+
+    /// Counts elements of a block as taken and read, and frees the block if they were the last.
+    ///
+    /// # Safety
+    /// 1. The caller has claimed so many elements of the block, has read their words, and does not use
+    ///    the block any more.
+    unsafe fn consume(block: *mut Block<T>, count: usize) {
         // Ordering: Release keeps our reads before the free; Acquire, for the one who frees,
         // receives everybody's.
-        // SAFETY: as above; it is our last access unless we are the last consumer.
-        if unsafe { &(*block).consumed }.fetch_add(1, Ordering::AcqRel) + 1 == BLOCK {
+        // SAFETY: by obligation 1 the block lives until we have counted; it is our last access unless we
+        // are the last consumer.
+        let before = unsafe { &(*block).consumed }.fetch_add(count, Ordering::AcqRel);
+        if before + count == BLOCK {
             // SAFETY: the block came from a box. All its elements are consumed, so every pusher
             // and every consumer has made its last access, and both ends have left it: the
             // consumer of the last slot moved the head on before it counted itself.
             drop(unsafe { Box::from_raw(block) });
         }
-        // SAFETY: 1. the words are whole, since the slot was full; 2. the index was ours alone.
-        Steal::Success(unsafe { T::from_words(words) })
     }
 
     /// Whether there is an element at `index`, which was the head's.
@@ -336,6 +355,11 @@ impl<T: Element> Injector<T> {
         // Ordering: Relaxed, see `is_empty`.
         let head = self.head.end.index.load(Ordering::Relaxed);
         let tail = self.tail.index.load(Ordering::Relaxed);
+        Self::count(head, tail)
+    }
+
+    /// How many elements there are from one index to another.
+    fn count(head: usize, tail: usize) -> usize {
         let positions = tail.wrapping_sub(head);
         if positions.cast_signed() <= 0 {
             return 0;

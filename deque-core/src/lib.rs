@@ -15,6 +15,7 @@ extern crate std;
 #[macro_use]
 mod primitive;
 
+mod batch;
 mod deque;
 mod element;
 #[cfg(feature = "alloc")]

@@ -8,15 +8,15 @@ use crate::{
 
 /// Free slots beyond `bottom`, which a batch steal fills before it knows whether the elements are
 /// its own.
-pub(super) struct Reserved<'a, H: Handle> {
+pub(crate) struct Reserved<'a, H: Handle> {
     worker: &'a Worker<H>,
     bottom: usize,
-    pub(super) room: usize,
+    pub(crate) room: usize,
 }
 
 impl<H: Handle> Worker<H> {
     /// Room for up to `count` elements that are not pushed one by one.
-    pub(super) fn reserve(&self, count: usize) -> Reserved<'_, H> {
+    pub(crate) fn reserve(&self, count: usize) -> Reserved<'_, H> {
         // Ordering: Relaxed, only the owner writes it.
         let bottom = self.deque().bottom.load(Ordering::Relaxed);
         let room = if count == 0 || self.has_room(bottom, count) {
@@ -34,18 +34,30 @@ impl<H: Handle> Worker<H> {
 
 impl<H: Handle> Reserved<'_, H> {
     /// Writes words into the free slot number `offset`; nobody sees them yet.
-    pub(super) fn write(&self, offset: usize, words: <H::Element as Element>::Words) {
+    pub(crate) fn write(&self, offset: usize, words: <H::Element as Element>::Words) {
         debug_assert!(offset < self.room);
         self.worker
             .slot(self.bottom.wrapping_add(offset * STEP))
             .store(words);
     }
 
+    /// Turns the order of the first `count` slots round.
+    pub(crate) fn reverse(&self, count: usize) {
+        debug_assert!(count <= self.room);
+        let slot = |offset| self.worker.slot(self.bottom.wrapping_add(offset * STEP));
+        for offset in 0..count / 2 {
+            let (front, back) = (slot(offset), slot(count - 1 - offset));
+            let words = front.load();
+            front.store(back.load());
+            back.store(words);
+        }
+    }
+
     /// The first `count` slots become elements.
     ///
     /// # Safety
     /// 1. They were written, and their words now belong to this deque alone.
-    pub(super) unsafe fn publish(self, count: usize) {
+    pub(crate) unsafe fn publish(self, count: usize) {
         debug_assert!(count <= self.room);
         if count == 0 {
             return;

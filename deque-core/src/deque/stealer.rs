@@ -5,8 +5,10 @@ use core::{
     panic::{RefUnwindSafe, UnwindSafe},
 };
 
+mod batch;
+
 use super::{
-    Deque, Handle, Order, ProcessFence, Storage, Worker,
+    Deque, Handle, Order, ProcessFence, Storage,
     top::{Mode, STEP, Top, distance},
 };
 use crate::{
@@ -14,9 +16,6 @@ use crate::{
     primitive::{Ordering, full_fence, interruption_point, spin_loop},
     steal::Steal,
 };
-
-/// The most elements that one batch steal takes.
-const MAX_BATCH: usize = 32;
 
 /// How often a thief looks for the owner's answer, with a pause before each look: a microsecond in
 /// all, or three, as the processor's pause is.
@@ -78,112 +77,6 @@ impl<H: Handle> Stealer<H> {
         Steal::Success(unsafe { H::Element::from_words(words) })
     }
 
-    /// Steals half of the elements, rounded up, but at most 32, into the deque of another owner, oldest
-    /// first. Returns how many.
-    ///
-    /// From a FIFO deque this is one compare-exchange; from a LIFO deque one for each element, so that
-    /// its owner and other thieves may take some in between. If the destination has not enough room,
-    /// fewer are stolen; if it is full, none ([`Steal::Empty`]).
-    pub fn steal_batch<D>(&self, destination: &Worker<D>) -> Steal<usize>
-    where
-        D: Handle<Element = H::Element>,
-    {
-        let Some((top, available)) = self.look() else {
-            return Steal::Retry;
-        };
-        let wanted = batch(available);
-        if wanted == 0 {
-            return Steal::Empty;
-        }
-        let reserved = destination.reserve(self.at_once(wanted));
-        if reserved.room == 0 {
-            return Steal::Empty;
-        }
-        let count = reserved.room;
-        let buffer = self.deque.shared.storage.buffer();
-        for offset in 0..count {
-            reserved.write(offset, buffer.slot(after(top, offset)).load());
-        }
-        if self.deque.top.claim(top, count).is_err() {
-            return Steal::Retry;
-        }
-        // SAFETY: 1. all `count` slots were written above, with words that the claim makes ours,
-        // for the reason given in `steal`.
-        unsafe { reserved.publish(count) };
-        Steal::Success(count + self.steal_more(destination, wanted - count))
-    }
-
-    /// Steals as [`steal_batch`](Self::steal_batch) does, but returns the oldest element of the batch and
-    /// puts only the others into `destination`, so that a full destination keeps it from none but those.
-    pub fn steal_batch_and_pop<D>(&self, destination: &Worker<D>) -> Steal<H::Element>
-    where
-        D: Handle<Element = H::Element>,
-    {
-        let Some((top, available)) = self.look() else {
-            return Steal::Retry;
-        };
-        let wanted = batch(available);
-        if wanted == 0 {
-            return Steal::Empty;
-        }
-        let reserved = destination.reserve(self.at_once(wanted) - 1);
-        let others = reserved.room;
-        let buffer = self.deque.shared.storage.buffer();
-        let first = buffer.slot(after(top, 0)).load();
-        for offset in 0..others {
-            reserved.write(offset, buffer.slot(after(top, 1 + offset)).load());
-        }
-        if self.deque.top.claim(top, 1 + others).is_err() {
-            return Steal::Retry;
-        }
-        // SAFETY: 1. all these slots were written above, with words that the claim makes ours, for the
-        // reason given in `steal`.
-        unsafe { reserved.publish(others) };
-        self.steal_more(destination, wanted - 1 - others);
-        // SAFETY: 1. and 2. as in `steal`; these words are in no slot of the destination.
-        Steal::Success(unsafe { H::Element::from_words(first) })
-    }
-
-    /// How many of the elements that a thief wants it may claim by one exchange.
-    fn at_once(&self, wanted: usize) -> usize {
-        match self.deque.shared.order {
-            Order::Fifo => wanted,
-            // The owner of a LIFO deque takes elements without touching `top` as long as it sees
-            // one more; a claim of several could overlap with what it took (crossbeam#149).
-            Order::Lifo => 1,
-        }
-    }
-
-    /// Steals up to `wanted` more elements from a LIFO deque one by one, and tells how many. Ends early if
-    /// there are none left, if another thread is faster, or if the destination is full.
-    fn steal_more<D>(&self, destination: &Worker<D>, wanted: usize) -> usize
-    where
-        D: Handle<Element = H::Element>,
-    {
-        // From a FIFO deque all were taken at once for which there is room.
-        if self.deque.shared.order == Order::Fifo {
-            return 0;
-        }
-        for stolen in 0..wanted {
-            let Some((top, 1..)) = self.look() else {
-                return stolen;
-            };
-            let reserved = destination.reserve(1);
-            if reserved.room == 0 {
-                return stolen;
-            }
-            let buffer = self.deque.shared.storage.buffer();
-            reserved.write(0, buffer.slot(after(top, 0)).load());
-            if self.deque.top.claim(top, 1).is_err() {
-                return stolen;
-            }
-            // SAFETY: 1. the slot was written above, with words that the claim makes ours, for the
-            // reason given in `steal`.
-            unsafe { reserved.publish(1) };
-        }
-        wanted
-    }
-
     /// One consistent look at the deque: `top`, and how many elements there are from it on. None if
     /// somebody has changed `top` at the same time.
     fn look(&self) -> Option<(Top, usize)> {
@@ -220,12 +113,32 @@ impl<H: Handle> Stealer<H> {
                 }
             }
         }
+        Some((top, self.available(top)))
+    }
+
+    /// As [`look`](Self::look), but None also if the owner or another thread would have to take a fence
+    /// first. Calls no code of others.
+    fn look_again(&self) -> Option<(Top, usize)> {
+        let deque = &*self.deque;
+        // Ordering: as in `look`.
+        let top = deque.top.load(Ordering::Acquire);
+        if deque.shared.order == Order::Lifo {
+            if top.mode() != Mode::Fenced && deque.shared.fence.is_some() {
+                return None;
+            }
+            // Ordering: as in `look`.
+            full_fence();
+        }
+        Some((top, self.available(top)))
+    }
+
+    /// How many elements there are from `top` on, after the fences that go before this look.
+    fn available(&self, top: Top) -> usize {
         // Ordering: Acquire pairs with `Worker::publish`: slots, ring and elements are visible.
         interruption_point();
-        let bottom = deque.bottom.load(Ordering::Acquire);
+        let bottom = self.deque.bottom.load(Ordering::Acquire);
         interruption_point();
-        let available = distance(top.position(), bottom).max(0).unsigned_abs();
-        Some((top, available))
+        distance(top.position(), bottom).max(0).unsigned_abs()
     }
 
     /// Sees to it that the owner takes fences: waits a moment for its answer, which comes with its
@@ -266,12 +179,6 @@ enum BroughtBy {
 #[inline]
 fn after(top: Top, offset: usize) -> usize {
     top.position().wrapping_add(offset * STEP)
-}
-
-/// How many of so many elements a batch has. Half rounded up: half of one must be one, or the last
-/// element could not be stolen.
-fn batch(available: usize) -> usize {
-    available.div_ceil(2).min(MAX_BATCH)
 }
 
 impl<H: Handle> fmt::Debug for Stealer<H> {

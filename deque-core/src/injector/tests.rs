@@ -1,5 +1,7 @@
 use super::*;
 
+#[cfg(not(loom))]
+mod batch;
 #[cfg(loom)]
 mod loom;
 

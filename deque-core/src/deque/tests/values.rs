@@ -83,19 +83,32 @@ fn a_batch_of_one_can_be_stolen() {
     }
 }
 
+/// crossbeam-deque: a batch is taken from the destination as it would have been from where it was.
 #[test]
-fn a_batch_is_half_and_keeps_order() {
-    for order in [Order::Lifo, Order::Fifo] {
-        let (from, to) = (Deque::growable(order), Deque::growable(Order::Fifo));
+fn a_batch_is_half_and_keeps_the_order_of_its_deque() {
+    const ORDERS: [Order; 2] = [Order::Lifo, Order::Fifo];
+    for (order, into) in ORDERS
+        .into_iter()
+        .flat_map(|from| ORDERS.map(|to| (from, to)))
+    {
+        let (from, to) = (Deque::growable(order), Deque::growable(into));
         let (from, to) = (from.worker().unwrap(), to.worker().unwrap());
+        let all = || core::iter::from_fn(|| to.pop()).collect::<Vec<_>>();
         (0..9_usize).for_each(|element| from.push(element));
         assert_eq!(from.stealer().steal_batch(&to), Steal::Success(5));
         assert_eq!(
-            core::iter::from_fn(|| to.pop()).collect::<Vec<_>>(),
-            [0, 1, 2, 3, 4]
+            all(),
+            match order {
+                Order::Lifo => [4, 3, 2, 1, 0],
+                Order::Fifo => [0, 1, 2, 3, 4],
+            }
         );
-        assert_eq!(from.stealer().steal_batch_and_pop(&to), Steal::Success(5));
-        assert_eq!(core::iter::from_fn(|| to.pop()).collect::<Vec<_>>(), [6]);
+        let (first, other) = match order {
+            Order::Lifo => (6, 5),
+            Order::Fifo => (5, 6),
+        };
+        let popped = from.stealer().steal_batch_and_pop(&to);
+        assert_eq!((popped, all()), (Steal::Success(first), Vec::from([other])));
         assert_eq!(from.len(), 2);
     }
 }
@@ -104,18 +117,47 @@ fn a_batch_is_half_and_keeps_order() {
 #[test]
 fn a_batch_has_at_most_32_elements() {
     for order in [Order::Lifo, Order::Fifo] {
-        let (from, to) = (Deque::growable(order), Deque::growable(Order::Fifo));
+        let (from, to) = (Deque::growable(order), Deque::growable(order));
         let (from, to) = (from.worker().unwrap(), to.worker().unwrap());
         (0..1000_usize).for_each(|element| from.push(element));
         assert_eq!(from.stealer().steal_batch(&to), Steal::Success(32));
         assert_eq!((from.len(), to.len()), (968, 32));
-        assert_eq!(from.stealer().steal_batch_and_pop(&to), Steal::Success(32));
-        assert_eq!((from.len(), to.len()), (936, 63));
-        assert!(
-            (0..64)
-                .filter(|&e| e != 32)
-                .eq(core::iter::from_fn(|| to.pop()))
+        let popped = match order {
+            Order::Lifo => 63,
+            Order::Fifo => 32,
+        };
+        assert_eq!(
+            from.stealer().steal_batch_and_pop(&to),
+            Steal::Success(popped)
         );
+        assert_eq!((from.len(), to.len()), (936, 63));
+        let mut others: Vec<_> = core::iter::from_fn(|| to.pop()).collect();
+        others.sort_unstable();
+        assert!((0..64).filter(|&element| element != popped).eq(others));
+    }
+}
+
+#[test]
+fn a_batch_has_a_limit() {
+    for order in [Order::Lifo, Order::Fifo] {
+        let (from, to) = (Deque::growable(order), Deque::growable(order));
+        let (from, to) = (from.worker().unwrap(), to.worker().unwrap());
+        (0..1000_usize).for_each(|element| from.push(element));
+        let stealer = from.stealer();
+        assert_eq!(stealer.steal_batch_with_limit(&to, 1), Steal::Success(1));
+        assert_eq!(
+            stealer.steal_batch_with_limit(&to, 100),
+            Steal::Success(100)
+        );
+        assert_eq!((from.len(), to.len()), (899, 101));
+        assert!(stealer.steal_batch_with_limit_and_pop(&to, 1).is_success());
+        assert_eq!((from.len(), to.len()), (898, 101));
+        assert!(
+            stealer
+                .steal_batch_with_limit_and_pop(&to, 10_000)
+                .is_success()
+        );
+        assert_eq!((from.len(), to.len()), (449, 101 + 448));
     }
 }
 
@@ -128,6 +170,7 @@ fn a_full_destination_limits_the_batch() {
         (0..100_usize).for_each(|element| from.push(element));
         assert_eq!(from.stealer().steal_batch(&to), Steal::Success(4));
         assert_eq!(from.stealer().steal_batch(&to), Steal::Empty);
+        // No room, so a batch of one.
         assert_eq!(from.stealer().steal_batch_and_pop(&to), Steal::Success(4));
         assert_eq!((from.len(), to.len()), (95, 4));
     }
@@ -214,8 +257,12 @@ fn a_batch_fills_the_last_slot_of_its_destination() {
         to.try_push(100).unwrap();
         (0..20_usize).for_each(|element| from.push(element));
         assert_eq!(from.stealer().steal_batch(&to), Steal::Success(3));
-        assert_eq!((to.pop(), to.pop()), (Some(100), Some(0)));
-        assert_eq!(from.stealer().steal_batch_and_pop(&to), Steal::Success(3));
+        let oldest = match order {
+            Order::Lifo => 2,
+            Order::Fifo => 0,
+        };
+        assert_eq!((to.pop(), to.pop()), (Some(100), Some(oldest)));
+        assert!(from.stealer().steal_batch_and_pop(&to).is_success());
         assert_eq!((from.len(), to.len()), (14, 4));
     }
 }
@@ -228,10 +275,12 @@ fn a_batch_may_be_stolen_from_the_own_deque() {
         let own = own.worker().unwrap();
         (0..9_usize).for_each(|element| own.push(element));
         assert_eq!(own.stealer().steal_batch(&own), Steal::Success(5));
-        assert_eq!(own.stealer().steal_batch_and_pop(&own), Steal::Success(5));
+        let popped = own.stealer().steal_batch_and_pop(&own);
+        assert!(popped.is_success());
         let mut all: Vec<_> = core::iter::from_fn(|| own.pop()).collect();
         all.sort_unstable();
-        assert_eq!(all, [0, 1, 2, 3, 4, 6, 7, 8]);
+        let left = (0..9).filter(|&element| Steal::Success(element) != popped);
+        assert!(left.eq(all));
     }
 }
 
@@ -332,9 +381,11 @@ fn agrees_with_model<S: Storage<usize>>(deque: Deque<usize, S>, operations: &[Op
             Operation::StealBatch => {
                 let count = deque.stealer().steal_batch(&other).success().unwrap_or(0);
                 assert_eq!(count, model.len().div_ceil(2).min(32));
-                for _ in 0..count {
-                    assert_eq!(other.pop(), model.pop_front());
+                let mut batch: Vec<_> = model.drain(..count).collect();
+                if deque.order() == Order::Lifo {
+                    batch.reverse();
                 }
+                assert!(batch.into_iter().eq(core::iter::from_fn(|| other.pop())));
             }
         }
         assert_eq!(deque.len(), model.len());

@@ -113,3 +113,36 @@ fn an_element_is_published_with_what_it_refers_to() {
         consumer.join().unwrap();
     });
 }
+
+/// A batch that crosses no end of a block but may reach it, against a push there and a steal.
+#[test]
+fn batches_against_a_push_and_a_steal() {
+    for prefilled in [2, 3] {
+        let mut builder = Builder::new();
+        builder.preemption_bound = Some(2);
+        builder.check(move || {
+            let queue = Arc::new(Injector::new());
+            (0..prefilled).for_each(|element| queue.push(element));
+            let pusher = {
+                let queue = queue.clone();
+                thread::spawn(move || queue.push(prefilled))
+            };
+            let thief = {
+                let queue = queue.clone();
+                thread::spawn(move || queue.steal().success())
+            };
+            let own = crate::Deque::<usize, crate::Fixed<usize, 4>>::fixed(crate::Order::Fifo);
+            let own = own.worker().unwrap();
+            let mut taken: Vec<usize> = Vec::new();
+            taken.extend(queue.steal_batch_and_pop(&own).success());
+            let _ = queue.steal_batch(&own);
+            taken.extend(core::iter::from_fn(|| own.pop()));
+            assert!(taken.is_sorted());
+            pusher.join().unwrap();
+            taken.extend(thief.join().unwrap());
+            taken.extend(core::iter::from_fn(|| queue.steal().success()));
+            taken.sort_unstable();
+            assert!(taken.into_iter().eq(0..=prefilled));
+        });
+    }
+}

@@ -1,0 +1,229 @@
+//! Steals of several elements at once.
+
+use super::{Stealer, Top, after};
+use crate::{
+    batch::{MAX_BATCH, half},
+    deque::{Handle, Order, Storage, Worker},
+    element::{Element, Slot},
+    steal::Steal,
+};
+
+impl<H: Handle> Stealer<H> {
+    /// Steals half of the elements, rounded up, but at most 32, into the deque of another owner.
+    /// Returns how many.
+    ///
+    /// The other owner takes them in the order in which this deque's owner would have taken them: the
+    /// oldest first if this deque is FIFO, the newest of the batch first if it is LIFO.
+    ///
+    /// From a FIFO deque this is one compare-exchange; from a LIFO deque one for each element, so that
+    /// its owner and other thieves may take some in between. If the destination has not enough room,
+    /// fewer are stolen; if it is full, none ([`Steal::Empty`]).
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{Steal, Worker};
+    ///
+    /// let (busy, idle) = (Worker::new_fifo(), Worker::new_lifo());
+    /// (1..=4).for_each(|job| busy.push(job));
+    /// assert_eq!(busy.stealer().steal_batch(&idle), Steal::Success(2));
+    /// assert_eq!((idle.pop(), idle.pop()), (Some(1), Some(2)));
+    /// ```
+    pub fn steal_batch<D>(&self, destination: &Worker<D>) -> Steal<usize>
+    where
+        D: Handle<Element = H::Element>,
+    {
+        self.steal_batch_with_limit(destination, MAX_BATCH)
+    }
+
+    /// Steals as [`steal_batch`](Self::steal_batch) does, but at most `limit` elements.
+    ///
+    /// # Panics
+    /// If `limit` is zero.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{Steal, Worker};
+    ///
+    /// let (busy, idle) = (Worker::new_fifo(), Worker::new_fifo());
+    /// (1..=100).for_each(|job| busy.push(job));
+    /// assert_eq!(busy.stealer().steal_batch_with_limit(&idle, 2), Steal::Success(2));
+    /// assert_eq!(busy.stealer().steal_batch_with_limit(&idle, 100), Steal::Success(49));
+    /// ```
+    pub fn steal_batch_with_limit<D>(&self, destination: &Worker<D>, limit: usize) -> Steal<usize>
+    where
+        D: Handle<Element = H::Element>,
+    {
+        self.take_batch(destination, limit, false)
+            .map(|(count, _)| count)
+    }
+
+    /// Steals as [`steal_batch`](Self::steal_batch) does, but returns the element of the batch that this
+    /// deque's owner would have taken first, and puts only the others into `destination`. So a full
+    /// destination does not keep it from stealing one.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{Steal, Worker};
+    ///
+    /// let (busy, idle) = (Worker::new_lifo(), Worker::new_lifo());
+    /// (1..=6).for_each(|job| busy.push(job));
+    /// assert_eq!(busy.stealer().steal_batch_and_pop(&idle), Steal::Success(3));
+    /// assert_eq!((idle.pop(), idle.pop()), (Some(2), Some(1)));
+    /// ```
+    pub fn steal_batch_and_pop<D>(&self, destination: &Worker<D>) -> Steal<H::Element>
+    where
+        D: Handle<Element = H::Element>,
+    {
+        self.steal_batch_with_limit_and_pop(destination, MAX_BATCH)
+    }
+
+    /// Steals as [`steal_batch_and_pop`](Self::steal_batch_and_pop) does, but at most `limit` elements,
+    /// the one that it returns included.
+    ///
+    /// # Panics
+    /// If `limit` is zero.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{Steal, Worker};
+    ///
+    /// let (busy, idle) = (Worker::new_fifo(), Worker::new_fifo());
+    /// (1..=6).for_each(|job| busy.push(job));
+    /// let stolen = busy.stealer().steal_batch_with_limit_and_pop(&idle, 2);
+    /// assert_eq!(stolen, Steal::Success(1));
+    /// assert_eq!((idle.pop(), idle.pop()), (Some(2), None));
+    /// ```
+    pub fn steal_batch_with_limit_and_pop<D>(
+        &self,
+        destination: &Worker<D>,
+        limit: usize,
+    ) -> Steal<H::Element>
+    where
+        D: Handle<Element = H::Element>,
+    {
+        self.take_batch(destination, limit, true)
+            .map(|(_, first)| first.expect("a batch has a first element"))
+    }
+
+    /// Steals a batch: how many elements went to the destination, and the one that did not.
+    fn take_batch<D>(
+        &self,
+        destination: &Worker<D>,
+        limit: usize,
+        pops: bool,
+    ) -> Steal<(usize, Option<H::Element>)>
+    where
+        D: Handle<Element = H::Element>,
+    {
+        assert!(limit > 0, "a batch has at least one element");
+        let Some((top, available)) = self.look() else {
+            return Steal::Retry;
+        };
+        let wanted = half(available).min(limit);
+        if wanted == 0 {
+            return Steal::Empty;
+        }
+        match self.deque.shared.order {
+            Order::Fifo => self.take_at_once(destination, top, wanted, pops),
+            // The owner of a LIFO deque takes elements without touching `top` as long as it sees
+            // one more; a claim of several could overlap with what it took (crossbeam#149).
+            Order::Lifo => self.take_one_by_one(destination, top, wanted, pops),
+        }
+    }
+
+    fn take_at_once<D>(
+        &self,
+        destination: &Worker<D>,
+        top: Top,
+        wanted: usize,
+        pops: bool,
+    ) -> Steal<(usize, Option<H::Element>)>
+    where
+        D: Handle<Element = H::Element>,
+    {
+        let popped = usize::from(pops);
+        let reserved = destination.reserve(wanted - popped);
+        let count = reserved.room;
+        if count + popped == 0 {
+            return Steal::Empty;
+        }
+        let buffer = self.deque.shared.storage.buffer();
+        let first = pops.then(|| buffer.slot(after(top, 0)).load());
+        for offset in 0..count {
+            reserved.write(offset, buffer.slot(after(top, popped + offset)).load());
+        }
+        if self.deque.top.claim(top, popped + count).is_err() {
+            return Steal::Retry;
+        }
+        if destination.deque().order() == Order::Lifo {
+            reserved.reverse(count);
+        }
+        // SAFETY: 1. these slots were written above, with words that the claim makes ours, for the
+        // reason given in `steal`.
+        unsafe { reserved.publish(count) };
+        // SAFETY: 1. and 2. as in `steal`; these words are in no slot of the destination.
+        let first = first.map(|words| unsafe { H::Element::from_words(words) });
+        Steal::Success((count, first))
+    }
+
+    /// Ends early if there are none left, if another thread is faster, or if a fence is needed again.
+    fn take_one_by_one<D>(
+        &self,
+        destination: &Worker<D>,
+        mut top: Top,
+        wanted: usize,
+        pops: bool,
+    ) -> Steal<(usize, Option<H::Element>)>
+    where
+        D: Handle<Element = H::Element>,
+    {
+        let popped = usize::from(pops);
+        let reserved = destination.reserve(wanted - popped);
+        let wanted = reserved.room + popped;
+        // Until the end of the loop no code of others runs, which might push to the destination.
+        let mut newest = None;
+        let mut taken = 0;
+        while taken < wanted {
+            let words = self
+                .deque
+                .shared
+                .storage
+                .buffer()
+                .slot(after(top, 0))
+                .load();
+            if self.deque.top.claim(top, 1).is_err() {
+                break;
+            }
+            let older = if pops {
+                newest.replace(words)
+            } else {
+                Some(words)
+            };
+            if let Some(older) = older {
+                reserved.write(taken - popped, older);
+            }
+            taken += 1;
+            match self.look_again() {
+                Some((next, 1..)) => top = next,
+                _ => break,
+            }
+        }
+        if taken == 0 {
+            return if wanted == 0 {
+                Steal::Empty
+            } else {
+                Steal::Retry
+            };
+        }
+        let count = taken - popped;
+        if destination.deque().order() == Order::Fifo {
+            reserved.reverse(count);
+        }
+        // SAFETY: 1. these slots were written above, with words that the claims made ours, for the
+        // reason given in `steal`.
+        unsafe { reserved.publish(count) };
+        // SAFETY: 1. and 2. as in `steal`; these words are in no slot of the destination.
+        let newest = newest.map(|words| unsafe { H::Element::from_words(words) });
+        Steal::Success((count, newest))
+    }
+}

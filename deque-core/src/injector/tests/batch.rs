@@ -1,0 +1,138 @@
+//! Steals of several elements at once.
+
+use std::{sync::atomic::AtomicBool, sync::atomic::Ordering::SeqCst, thread, vec::Vec};
+
+use crate::{
+    Deque, Fixed, Growable, Injector, Order, Steal, Worker,
+    testing::{MANY, Taken, Tally, with_thieves},
+};
+
+fn growable(order: Order) -> Deque<usize, Growable<usize>> {
+    Deque::growable(order)
+}
+
+fn all<H: crate::Handle<Element = usize>>(worker: &Worker<H>) -> Vec<usize> {
+    std::iter::from_fn(|| worker.pop()).collect()
+}
+
+#[test]
+fn a_batch_is_half_and_in_order() {
+    for order in [Order::Lifo, Order::Fifo] {
+        let queue = Injector::new().starting_at(usize::MAX - 200);
+        let own = growable(order);
+        let own = own.worker().unwrap();
+        assert_eq!(queue.steal_batch(&own), Steal::Empty);
+        assert_eq!(queue.steal_batch_and_pop(&own), Steal::Empty);
+        let mut next = 0;
+        (0..500).for_each(|element| queue.push(element));
+        while next < 500 {
+            let before = queue.len();
+            assert_eq!(before, 500 - next);
+            let Steal::Success(count) = queue.steal_batch(&own) else {
+                panic!("no other thread steals");
+            };
+            assert!((1..=before.div_ceil(2).min(32)).contains(&count));
+            assert!(all(&own).into_iter().eq(next..next + count));
+            next += count;
+            let Steal::Success(first) = queue.steal_batch_and_pop(&own) else {
+                assert_eq!(next, 500);
+                break;
+            };
+            assert_eq!(first, next);
+            let others = all(&own);
+            assert!(others.len() < 32);
+            assert!(others.iter().copied().eq(next + 1..next + 1 + others.len()));
+            next += 1 + others.len();
+        }
+        assert!(queue.is_empty());
+    }
+}
+
+#[test]
+fn a_batch_is_limited_by_the_caller_and_by_room() {
+    let queue = Injector::new();
+    (0..100).for_each(|element| queue.push(element));
+    let own = growable(Order::Fifo);
+    let own = own.worker().unwrap();
+    assert_eq!(queue.steal_batch_with_limit(&own, 1), Steal::Success(1));
+    assert_eq!(
+        queue.steal_batch_with_limit_and_pop(&own, 1),
+        Steal::Success(1)
+    );
+    let small = Deque::<usize, Fixed<usize, 2>>::fixed(Order::Fifo);
+    let small = small.worker().unwrap();
+    let first = queue.steal().success().unwrap();
+    assert_eq!(first, 2);
+    while small.len() < 2 {
+        assert!(queue.steal_batch(&small).is_success());
+    }
+    assert_eq!(queue.steal_batch(&small), Steal::Empty);
+    assert_eq!(queue.steal_batch_and_pop(&small), Steal::Success(5));
+    assert_eq!((all(&small), queue.len()), (Vec::from([3, 4]), 94));
+}
+
+#[test]
+#[should_panic = "at least one element"]
+fn a_batch_of_none_is_refused() {
+    let own = growable(Order::Fifo);
+    let _ = Injector::new().steal_batch_with_limit(&own.worker().unwrap(), 0);
+}
+
+#[test]
+fn stampede_of_batches() {
+    let queue = Injector::new().starting_at(usize::MAX - MANY);
+    let taken = Taken::new(2 * MANY);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for order in [Order::Lifo, Order::Fifo] {
+            let (queue, taken, is_over) = (&queue, &taken, &is_over);
+            scope.spawn(move || {
+                let own = growable(order);
+                let own = own.worker().unwrap();
+                loop {
+                    let finished = is_over.load(SeqCst);
+                    let stolen = queue.steal_batch_and_pop(&own);
+                    if let Steal::Success(first) = stolen {
+                        taken.note(first);
+                    }
+                    let again = queue.steal_batch_with_limit(&own, 7);
+                    std::iter::from_fn(|| own.pop()).for_each(|element| taken.note(element));
+                    if finished && stolen.is_empty() && again.is_empty() {
+                        break;
+                    }
+                }
+            });
+        }
+        with_thieves(
+            1,
+            || queue.steal(),
+            |element| taken.note(element),
+            || {
+                thread::scope(|pushers| {
+                    pushers.spawn(|| (0..MANY).for_each(|element| queue.push(element)));
+                    (MANY..2 * MANY).for_each(|element| queue.push(element));
+                });
+            },
+        );
+        is_over.store(true, SeqCst);
+    });
+    taken.assert_all();
+}
+
+#[test]
+fn destructors() {
+    let tally = Tally::default();
+    let queue = Injector::new();
+    (0..300).for_each(|_| queue.push(tally.element()));
+    let own = Deque::growable(Order::Lifo);
+    let worker = own.worker().unwrap();
+    for _ in 0..4 {
+        assert!(queue.steal_batch(&worker).is_success());
+        drop(queue.steal_batch_and_pop(&worker));
+    }
+    assert_eq!(tally.dropped(), 4);
+    drop(queue);
+    drop(worker);
+    drop(own);
+    assert_eq!(tally.dropped(), 300);
+}
