@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-use crate::{boards, command::Step, debian, links, rayon, root, rustup};
+use crate::{boards, command::Step, crossbeam, debian, links, rayon, root, rustup};
 
 /// One kind of check. Returns how many tests, or single checks, passed.
 pub(crate) struct Lane {
@@ -82,6 +82,11 @@ pub(crate) const LANES: &[Lane] = &[
         name: "rayon",
         about: "rayon's own test suite on our pool, ours on the original rayon-core",
         run: rayon::lane,
+    },
+    Lane {
+        name: "crossbeam",
+        about: "crossbeam-deque's own test suite on deque-core",
+        run: crossbeam::lane,
     },
 ];
 

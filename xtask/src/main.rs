@@ -3,6 +3,7 @@
 mod bench;
 mod boards;
 mod command;
+mod crossbeam;
 mod debian;
 mod demo;
 mod lanes;

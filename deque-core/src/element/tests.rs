@@ -68,7 +68,7 @@ fn same<T: Element + Clone + PartialEq + Debug>(elements: impl IntoIterator<Item
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 2 } else { 64 },
+        cases: if cfg!(miri) { 1 } else { 64 },
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -7,6 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::testing::{MANY, Taken, with_thieves};
 
+/// The most elements, and the most operations.
+const MOST: usize = if cfg!(miri) { 12 } else { 100 };
 const ORDERS: [Order; 2] = [Order::Lifo, Order::Fifo];
 
 fn capacity<H: Handle>(worker: &Worker<H>) -> usize {
@@ -14,6 +16,7 @@ fn capacity<H: Handle>(worker: &Worker<H>) -> usize {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "many elements; the test of any sequence has fewer")]
 fn a_ring_shrinks_after_a_burst() {
     for order in ORDERS {
         let deque = Deque::growable(order).starting_at(usize::MAX - 500);
@@ -124,7 +127,7 @@ proptest! {
 
     #[test]
     fn any_sequence_with_shrinking_agrees_with_a_vec_deque(
-        operations in prop::collection::vec((0..4_u8, 0..100_usize), 0..60),
+        operations in prop::collection::vec((0..4_u8, 0..MOST), 0..MOST),
         start in prop::sample::select(&[0, usize::MAX - 30][..]),
         lifo: bool,
     ) {

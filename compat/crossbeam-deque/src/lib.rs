@@ -1,0 +1,120 @@
+//! The names of crossbeam-deque on deque-core: as much as that crate's own tests need.
+//!
+//! Elements are boxed, since deque-core's are words and these tests bring types of their own. A batch
+//! tells how many elements it has; crossbeam's does not.
+
+use deque_core::{ArcStealer, ArcWorker};
+
+pub use deque_core::Steal;
+
+/// `crossbeam_deque::Worker`.
+#[derive(Debug)]
+pub struct Worker<T>(ArcWorker<Box<T>>);
+
+/// `crossbeam_deque::Stealer`.
+#[derive(Debug)]
+pub struct Stealer<T>(ArcStealer<Box<T>>);
+
+/// `crossbeam_deque::Injector`.
+#[derive(Debug, Default)]
+pub struct Injector<T>(deque_core::Injector<Box<T>>);
+
+#[allow(missing_docs)]
+impl<T> Worker<T> {
+    #[must_use]
+    pub fn new_lifo() -> Self {
+        Self(ArcWorker::new_lifo())
+    }
+
+    #[must_use]
+    pub fn new_fifo() -> Self {
+        Self(ArcWorker::new_fifo())
+    }
+
+    #[must_use]
+    pub fn stealer(&self) -> Stealer<T> {
+        Stealer(self.0.stealer())
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn push(&self, task: T) {
+        self.0.push(Box::new(task));
+    }
+
+    pub fn pop(&self) -> Option<T> {
+        self.0.pop().map(|task| *task)
+    }
+}
+
+/// What `Stealer` and `Injector` have in common.
+macro_rules! steals {
+    ($thief:ident) => {
+        #[allow(missing_docs)]
+        impl<T> $thief<T> {
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.0.is_empty()
+            }
+
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.0.len()
+            }
+
+            pub fn steal(&self) -> Steal<T> {
+                self.0.steal().map(|task| *task)
+            }
+
+            pub fn steal_batch(&self, dest: &Worker<T>) -> Steal<()> {
+                self.0.steal_batch(&dest.0).map(drop)
+            }
+
+            pub fn steal_batch_with_limit(&self, dest: &Worker<T>, limit: usize) -> Steal<()> {
+                self.0.steal_batch_with_limit(&dest.0, limit).map(drop)
+            }
+
+            pub fn steal_batch_and_pop(&self, dest: &Worker<T>) -> Steal<T> {
+                self.0.steal_batch_and_pop(&dest.0).map(|task| *task)
+            }
+
+            pub fn steal_batch_with_limit_and_pop(
+                &self,
+                dest: &Worker<T>,
+                limit: usize,
+            ) -> Steal<T> {
+                let stolen = self.0.steal_batch_with_limit_and_pop(&dest.0, limit);
+                stolen.map(|task| *task)
+            }
+        }
+    };
+}
+
+steals!(Stealer);
+steals!(Injector);
+
+impl<T> Clone for Stealer<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+#[allow(missing_docs)]
+impl<T> Injector<T> {
+    #[must_use]
+    pub fn new() -> Self {
+        Self(deque_core::Injector::new())
+    }
+
+    pub fn push(&self, task: T) {
+        self.0.push(Box::new(task));
+    }
+}
