@@ -109,9 +109,11 @@ impl<W: Widths> AtomicCounters<W> {
 
     /// Reads all counters at one instant.
     pub fn load(&self) -> Counters<W> {
-        // Ordering: Acquire pairs with the Release of `increment_jec_if_sleepy`: a worker that
-        // finds the counter even here, made so by another worker after a post, must see that
-        // post's job in its next search. Relaxed would let that search read older queues.
+        // Ordering: Acquire pairs with the Release of `increment_jec_if_sleepy`. A worker that finds
+        // the counter even here, because another worker made it so after a post had made it odd, sees
+        // that post's job in its next search; with Relaxed it could read older queues. A post that
+        // found the counter odd already wrote nothing, and its job may be overlooked here: that none
+        // is overlooked for good is ensured by the fences of `Sleep`, not by this.
         Counters::from_word(self.word.load(Ordering::Acquire))
     }
 
@@ -139,8 +141,8 @@ impl<W: Widths> AtomicCounters<W> {
                 return counters;
             }
             let next = word.wrapping_add(Self::ONE_JEC);
-            // Ordering: Release publishes the job that was queued before this call to the worker
-            // that gets sleepy next (`make_jec_sleepy`, `load`): with Relaxed that worker would
+            // Ordering: Release publishes the job that was queued before this call to the workers
+            // that get sleepy after it (`make_jec_sleepy`, `load`): with Relaxed such a worker could
             // remember the new value and still not see the job. No Acquire: nothing of what other
             // threads wrote is read on the strength of this exchange.
             match self
@@ -164,8 +166,9 @@ impl<W: Widths> AtomicCounters<W> {
             }
             let next = counters.word.wrapping_add(Self::ONE_JEC);
             // Ordering: Acquire on both outcomes pairs with the Release of
-            // `increment_jec_if_sleepy`, see `load`. Not Release: a poster that reads this value
-            // takes from it only that it must increment.
+            // `increment_jec_if_sleepy`, see `load`. On success it is needed only if the counter has
+            // come round since the load. Not Release: a poster that reads this value takes from it
+            // only that it must increment.
             match self.word.compare_exchange_weak(
                 counters.word,
                 next,
@@ -199,23 +202,22 @@ impl<W: Widths> AtomicCounters<W> {
     /// Counts one sleeping thread less. The waker calls this, not the thread that slept, so that
     /// other posters stop counting on that sleeper at once.
     pub fn sub_sleeping_thread(&self) {
-        // Ordering: Relaxed. The slot's state hands the sleeper over; this is only the count.
+        // Ordering: Relaxed. The slot's state hands the right to change the count to the waker and
+        // back; this is only the count.
         let old = self.word.fetch_sub(Self::ONE_SLEEPING, Ordering::Relaxed);
         let old = Counters::<W>::from_word(old);
         debug_assert!(
             old.sleeping() > 0,
             "the sleeping count would underflow: {old:?}"
         );
-        debug_assert!(
-            old.sleeping() <= old.inactive(),
-            "more sleeping than inactive: {old:?}"
-        );
     }
 
     /// Counts one more inactive thread: it has begun to look for work.
     pub fn add_inactive_thread(&self) {
-        // Ordering: Relaxed, a plain count: posters use it only to estimate how many threads are
-        // searching already, and that these still see the job is ensured by the JEC.
+        // Ordering: Relaxed, a plain count. A poster that counts on this thread wakes nobody for its
+        // job. The thread sees that job at the latest after the fence that ends its search: the
+        // sleeper's, or that of the cascade (`Sleep`). For an internal job, which is posted without
+        // a fence, that is likely and not certain.
         let old = self.word.fetch_add(Self::ONE_INACTIVE, Ordering::Relaxed);
         debug_assert!(
             Counters::<W>::from_word(old).inactive() < Self::MAX_THREADS,
@@ -229,7 +231,7 @@ impl<W: Widths> AtomicCounters<W> {
     /// most [`CASCADE`](Self::CASCADE). A poster may have woken nobody because it counted on this
     /// thread to find its job.
     pub fn sub_inactive_thread(&self) -> usize {
-        // Ordering: Relaxed; a caller that goes on to look for more work fences first.
+        // Ordering: Relaxed; a caller that goes on to look for more work executes a fence first.
         let old = self.word.fetch_sub(Self::ONE_INACTIVE, Ordering::Relaxed);
         let old = Counters::<W>::from_word(old);
         debug_assert!(
@@ -264,10 +266,15 @@ pub struct Counters<W: Widths = DefaultWidths> {
 
 impl<W: Widths> Counters<W> {
     const fn from_word(word: Word) -> Self {
-        Self {
+        let counters = Self {
             word,
             widths: PhantomData,
-        }
+        };
+        debug_assert!(
+            counters.sleeping() <= counters.inactive(),
+            "more threads sleep than are inactive"
+        );
+        counters
     }
 
     /// Threads that are asleep and that no waker has claimed yet.

@@ -38,6 +38,38 @@ macro_rules! const_unless_loom {
     };
 }
 
+/// Custody of something that has one owner at a time and is handed over by atomics: empty, but under
+/// loom it is a cell.
+///
+/// Each owner calls [`hold`](Self::hold) while it is the owner. Loom reports two owners between whom
+/// nothing orders the hand-over. A model cannot see such a gap otherwise where what is handed over is
+/// only changed by exchanges, which in loom always act on the newest value.
+pub(crate) struct Custody {
+    #[cfg(loom)]
+    cell: loom::cell::UnsafeCell<()>,
+}
+
+// SAFETY: there is nothing to read or write in it.
+#[cfg(loom)]
+unsafe impl Sync for Custody {}
+
+impl Custody {
+    const_unless_loom! {
+        pub fn new() -> Self {
+            Self {
+                #[cfg(loom)]
+                cell: loom::cell::UnsafeCell::new(()),
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn hold(&self) {
+        #[cfg(loom)]
+        self.cell.with_mut(|_| ());
+    }
+}
+
 /// What an [`AtomicWord`] holds.
 #[cfg(any(loom, target_has_atomic = "64"))]
 pub(crate) type RawWord = u64;

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
-use crate::primitive::{AtomicU8, Ordering};
+use crate::primitive::{AtomicU8, Custody, Ordering};
 
 /// The worker runs.
 const AWAKE: u8 = 0;
@@ -33,6 +33,9 @@ pub struct Slot<P> {
 struct Line<P> {
     state: AtomicU8,
     parker: P,
+    /// Of the right to change the sleeping count for this worker. The worker's while the slot is
+    /// `AWAKE`, the waker's while it is `WAKING`.
+    count: Custody,
 }
 
 impl<P> Slot<P> {
@@ -40,7 +43,11 @@ impl<P> Slot<P> {
         /// A slot for a worker that is awake.
         #[must_use]
         pub fn new(parker: P) -> Self {
-            Self { line: CachePadded::new(Line { state: AtomicU8::new(AWAKE), parker }) }
+            Self { line: CachePadded::new(Line {
+                state: AtomicU8::new(AWAKE),
+                parker,
+                count: Custody::new(),
+            }) }
         }
     }
 
@@ -50,18 +57,27 @@ impl<P> Slot<P> {
         &self.line.parker
     }
 
+    fn state(&self) -> u8 {
+        // Ordering: Relaxed; for debug output, and for assertions of the thread that alone may
+        // change the state.
+        self.line.state.load(Ordering::Relaxed)
+    }
+
     /// The worker lets itself be claimed from now on. It has counted itself as sleeping before.
     pub(crate) fn open(&self) {
-        // Ordering: Release publishes that the worker is counted as sleeping to the waker that
-        // claims it and lowers the count. That wakers see the slot open in time is ensured by the
-        // latch's own ordering (`CoreLatch::advance`) and by the fences in `Sleep`.
+        debug_assert_eq!(self.state(), AWAKE, "a worker that sleeps falls asleep");
+        self.line.count.hold();
+        // Ordering: Release pairs with the Acquire of `claim`: the waker lowers the count after the
+        // worker has raised it. With Relaxed the count could pass below zero and borrow from the
+        // inactive count. That wakers see the slot open in time is ensured by the latch's own
+        // ordering (`CoreLatch::advance`) and by the fences in `Sleep`.
         self.line.state.store(ASLEEP, Ordering::Release);
     }
 
     /// The worker turns back. False if a waker has claimed it and will release it.
     pub(crate) fn close(&self) -> bool {
-        // Ordering: Relaxed: success hands nothing over, and after a failure the worker waits for
-        // `is_awake`, which acquires.
+        // Ordering: Relaxed: after a success no waker has changed the count since `open`, so there is
+        // nothing to receive; after a failure the worker waits for `is_awake`, which acquires.
         self.line
             .state
             .compare_exchange(ASLEEP, AWAKE, Ordering::Relaxed, Ordering::Relaxed)
@@ -73,8 +89,8 @@ impl<P> Slot<P> {
         // The plain load keeps wakers that look for a sleeper from taking the line away from
         // workers that are awake.
         //
-        // Ordering: Acquire pairs with `open`. Relaxed on the load and on failure: a slot that is
-        // not open is passed over; the fences in `Sleep` say why that is safe.
+        // Ordering: Acquire pairs with `open`, which says why. Relaxed on the load and on failure: a
+        // slot that is not open is passed over; the fences in `Sleep` say why that is safe.
         self.line.state.load(Ordering::Relaxed) == ASLEEP
             && self
                 .line
@@ -94,21 +110,23 @@ impl<P> Slot<P> {
 
     /// The waker that claimed the worker lets it go.
     pub(crate) fn release(&self) {
-        // Ordering: Release pairs with `is_awake`: the worker may count itself as sleeping again
-        // only after the waker has lowered the count.
+        debug_assert_eq!(self.state(), WAKING, "a worker is released without a claim");
+        self.line.count.hold();
+        // Ordering: Release pairs with `is_awake`: the worker may count itself as active, or as
+        // sleeping again, only after the waker has lowered the count.
         self.line.state.store(AWAKE, Ordering::Release);
     }
 
     /// The worker asks whether it has been released.
     pub(crate) fn is_awake(&self) -> bool {
-        // Ordering: Acquire pairs with `release`.
+        // Ordering: Acquire pairs with `release`, which says why.
         self.line.state.load(Ordering::Acquire) == AWAKE
     }
 }
 
 impl<P: fmt::Debug> fmt::Debug for Slot<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = match self.line.state.load(Ordering::Relaxed) {
+        let state = match self.state() {
             AWAKE => "AWAKE",
             ASLEEP => "ASLEEP",
             _ => "WAKING",

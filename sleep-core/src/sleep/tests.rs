@@ -3,6 +3,8 @@ use crate::testing::Pool;
 
 #[cfg(loom)]
 mod loom;
+#[cfg(not(loom))]
+mod steps;
 
 /// The jobs event counter rolls over at every second change.
 struct JecOfOneBit;

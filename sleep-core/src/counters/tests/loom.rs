@@ -1,0 +1,123 @@
+//! What a worker knows that gets sleepy after a post: that post's job. No fence takes part, as for
+//! jobs that a worker queues on its own deque.
+
+use std::sync::atomic::{AtomicUsize as Tally, Ordering::Relaxed};
+
+use ::loom::{
+    model,
+    sync::{Arc, atomic::AtomicUsize},
+    thread,
+};
+
+use super::super::*;
+
+/// The jobs event counter rolls over at every second change.
+struct OneBit;
+
+impl Widths for OneBit {
+    const THREAD_BITS: u32 = 3;
+    const JEC_BITS: u32 = 1;
+}
+
+/// A pool whose only queue is a number.
+struct Scene<W: Widths = DefaultWidths> {
+    counters: AtomicCounters<W>,
+    queued: AtomicUsize,
+}
+
+impl<W: Widths> Scene<W> {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            counters: AtomicCounters::new(),
+            queued: AtomicUsize::new(0),
+        })
+    }
+
+    fn post(&self) {
+        self.queued.store(1, Ordering::Relaxed);
+        self.counters.increment_jec_if_sleepy();
+    }
+
+    fn get_sleepy(&self) -> JobsEventCounter {
+        self.counters.make_jec_sleepy()
+    }
+
+    fn sees_job(&self) -> bool {
+        self.queued.load(Ordering::Relaxed) == 1
+    }
+}
+
+/// One worker gets sleepy while others do something that contains a post. If the counter, as that worker
+/// remembers it, says that this came after the post, the job must be visible.
+fn check(prepare: fn(&Scene), others: fn(&Scene), after_the_post: Word) {
+    let seen = std::sync::Arc::new(Tally::new(0));
+    let tally = seen.clone();
+    model(move || {
+        let scene = Scene::new();
+        prepare(&scene);
+        let others = {
+            let scene = scene.clone();
+            thread::spawn(move || others(&scene))
+        };
+        // Loom does not see for itself that the others may be through before the first load.
+        thread::yield_now();
+        if scene.get_sleepy().0 == after_the_post {
+            assert!(scene.sees_job());
+            tally.fetch_add(1, Relaxed);
+        }
+        others.join().unwrap();
+    });
+    assert!(seen.load(Relaxed) > 0, "coming later was explored");
+}
+
+#[test]
+fn getting_sleepy_after_a_post_shows_its_job() {
+    check(|_| (), Scene::post, 2);
+}
+
+/// Another worker got sleepy in between: the value is that one's, and still hands on the job.
+#[test]
+fn getting_sleepy_together_shows_the_job_too() {
+    let others = |scene: &Scene| {
+        scene.post();
+        scene.get_sleepy();
+    };
+    check(|_| (), others, 2);
+}
+
+/// The exchange that is to make the counter even fails, since others did so after another post.
+#[test]
+fn failing_to_make_the_counter_even_shows_the_job_too() {
+    let prepare = |scene: &Scene| {
+        scene.counters.increment_jec_if_sleepy();
+    };
+    let others = |scene: &Scene| {
+        scene.get_sleepy();
+        scene.post();
+        scene.get_sleepy();
+    };
+    check(prepare, others, 4);
+}
+
+/// The counter has come round between the load and the exchange, which succeeds therefore.
+#[test]
+fn getting_sleepy_a_lap_later_shows_the_job_too() {
+    model(|| {
+        let scene = Scene::<OneBit>::new();
+        scene.counters.increment_jec_if_sleepy();
+        let others = {
+            let scene = scene.clone();
+            thread::spawn(move || {
+                scene.get_sleepy();
+                scene.post();
+            })
+        };
+        scene.get_sleepy();
+        let sees_job = scene.sees_job();
+        others.join().unwrap();
+        // The post makes the counter odd. If it is even, getting sleepy came later.
+        if scene.counters.load().jec().is_sleepy() {
+            assert!(sees_job);
+        }
+    });
+}

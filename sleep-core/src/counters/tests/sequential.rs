@@ -1,0 +1,187 @@
+use proptest::prelude::*;
+
+use super::super::*;
+
+/// A JEC of one bit rolls over at every second change.
+struct OneBit;
+
+impl Widths for OneBit {
+    const THREAD_BITS: u32 = 3;
+    const JEC_BITS: u32 = 1;
+}
+
+#[test]
+fn smoke() {
+    let counters = AtomicCounters::<DefaultWidths>::new();
+    counters.add_inactive_thread();
+    counters.add_inactive_thread();
+    let seen = counters.load();
+    assert_eq!(
+        (seen.inactive(), seen.sleeping(), seen.awake_but_idle()),
+        (2, 0, 2)
+    );
+
+    counters.try_add_sleeping_thread(seen).unwrap();
+    let now = counters.try_add_sleeping_thread(seen).unwrap_err();
+    assert_eq!(
+        (now.inactive(), now.sleeping(), now.awake_but_idle()),
+        (2, 1, 1)
+    );
+
+    assert_eq!(counters.sub_inactive_thread(), 1);
+    counters.sub_sleeping_thread();
+    let now = counters.load();
+    assert_eq!((now.inactive(), now.sleeping()), (1, 0));
+}
+
+#[test]
+fn posting_makes_odd_and_getting_sleepy_makes_even() {
+    let counters = AtomicCounters::<DefaultWidths>::new();
+    assert!(counters.load().jec().is_sleepy());
+
+    let first = counters.increment_jec_if_sleepy().jec();
+    assert!(!first.is_sleepy());
+    assert_eq!(
+        counters.increment_jec_if_sleepy().jec(),
+        first,
+        "a second post changes nothing"
+    );
+
+    let sleepy = counters.make_jec_sleepy();
+    assert!(sleepy.is_sleepy());
+    assert_eq!(
+        counters.make_jec_sleepy(),
+        sleepy,
+        "a second sleepy worker shares the value"
+    );
+    assert_ne!(counters.increment_jec_if_sleepy().jec(), sleepy);
+}
+
+#[test]
+fn rollover_of_the_jec_leaves_the_thread_counters_alone() {
+    let counters = AtomicCounters::<OneBit>::new();
+    counters.add_inactive_thread();
+    counters.try_add_sleeping_thread(counters.load()).unwrap();
+    for _ in 0..5 {
+        assert!(!counters.increment_jec_if_sleepy().jec().is_sleepy());
+        assert!(counters.make_jec_sleepy().is_sleepy());
+        let now = counters.load();
+        assert_eq!((now.inactive(), now.sleeping()), (1, 1));
+    }
+}
+
+#[test]
+fn a_thread_counter_at_its_limit_does_not_spill() {
+    let counters = AtomicCounters::<OneBit>::new();
+    for _ in 0..AtomicCounters::<OneBit>::MAX_THREADS {
+        counters.add_inactive_thread();
+    }
+    for _ in 0..AtomicCounters::<OneBit>::MAX_THREADS {
+        counters.try_add_sleeping_thread(counters.load()).unwrap();
+    }
+    let now = counters.load();
+    assert_eq!((now.inactive(), now.sleeping()), (7, 7));
+    assert!(now.jec().is_sleepy());
+}
+
+#[test]
+fn the_cascade_wakes_at_most_two() {
+    let counters = AtomicCounters::<DefaultWidths>::new();
+    for _ in 0..6 {
+        counters.add_inactive_thread();
+    }
+    for sleepers in [0, 1, 2, 2] {
+        assert_eq!(counters.sub_inactive_thread(), sleepers);
+        counters.add_inactive_thread();
+        counters.try_add_sleeping_thread(counters.load()).unwrap();
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Operation {
+    Post,
+    GetSleepy,
+    AddInactive,
+    SubInactive,
+    AddSleeping,
+    SubSleeping,
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    use Operation::*;
+    prop::sample::select(
+        &[
+            Post,
+            GetSleepy,
+            AddInactive,
+            SubInactive,
+            AddSleeping,
+            SubSleeping,
+        ][..],
+    )
+}
+
+/// The same counters, unpacked.
+#[derive(Default)]
+struct Model {
+    jec: Word,
+    inactive: usize,
+    sleeping: usize,
+}
+
+fn agrees_with_model<W: Widths>(operations: &[Operation]) {
+    let counters = AtomicCounters::<W>::new();
+    let mut model = Model::default();
+    let modulus = 1 << W::JEC_BITS;
+    for &operation in operations {
+        match operation {
+            Operation::Post => {
+                model.jec = (model.jec | 1) % modulus;
+                counters.increment_jec_if_sleepy();
+            }
+            Operation::GetSleepy => {
+                model.jec = (model.jec + (model.jec & 1)) % modulus;
+                counters.make_jec_sleepy();
+            }
+            Operation::AddInactive if model.inactive < AtomicCounters::<W>::MAX_THREADS => {
+                model.inactive += 1;
+                counters.add_inactive_thread();
+            }
+            Operation::SubInactive if model.inactive > model.sleeping => {
+                model.inactive -= 1;
+                assert_eq!(counters.sub_inactive_thread(), model.sleeping.min(2));
+            }
+            Operation::AddSleeping if model.inactive > model.sleeping => {
+                model.sleeping += 1;
+                counters.try_add_sleeping_thread(counters.load()).unwrap();
+            }
+            Operation::SubSleeping if model.sleeping > 0 => {
+                model.sleeping -= 1;
+                counters.sub_sleeping_thread();
+            }
+            _ => {}
+        }
+        let now = counters.load();
+        assert_eq!(now.jec().0, model.jec);
+        assert_eq!(
+            (now.inactive(), now.sleeping()),
+            (model.inactive, model.sleeping)
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 8 } else { 256 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn any_sequence_agrees_with_the_unpacked_counters(
+        operations in prop::collection::vec(operation(), 0..200)
+    ) {
+        agrees_with_model::<DefaultWidths>(&operations);
+        agrees_with_model::<OneBit>(&operations);
+    }
+}

@@ -1,0 +1,96 @@
+//! Steps of the protocol one by one, in one thread: what other threads do at a certain step is done
+//! in the look at the queues, or in `park`.
+
+use std::{boxed::Box, cell::RefCell, thread_local};
+
+use super::*;
+
+type Step = Box<dyn FnOnce()>;
+
+thread_local! {
+    static IN_PARK: RefCell<Option<Step>> = const { RefCell::new(None) };
+}
+
+/// Parks by doing what a test prepared, which must end the wait.
+struct Scripted;
+
+impl Parker for Scripted {
+    fn park(&self) {
+        let step = IN_PARK.with(RefCell::take);
+        step.expect("this worker must not park now")();
+    }
+
+    fn unpark(&self) {}
+}
+
+type TwoWorkers = Sleep<Scripted, [Slot<Scripted>; 2]>;
+
+fn two_workers() -> &'static TwoWorkers {
+    let slots = [const { Slot::new(Scripted) }; 2];
+    Box::leak(Box::new(Sleep::from_array(slots, IdlePolicy::IMMEDIATE)))
+}
+
+/// Worker 1 goes to sleep; its look at the queues is `has_work`.
+fn fall_asleep(sleep: &TwoWorkers, has_work: impl FnOnce() -> bool) {
+    let latch = CoreLatch::new();
+    let mut idle = sleep.start_looking(sleep.worker(1).unwrap());
+    sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
+    sleep.no_work_found(&mut idle, &latch, has_work);
+    sleep.work_found(|| false);
+    let counters = sleep.counters();
+    assert_eq!((counters.inactive(), counters.sleeping()), (0, 0));
+}
+
+/// Two jobs are posted while one worker searches: the poster counts on it for one of them, and for
+/// the other one only that worker can know that a sleeper is needed.
+#[test]
+fn a_worker_that_finds_work_wakes_a_sleeper_for_more() {
+    let sleep = two_workers();
+    fall_asleep(sleep, || {
+        sleep.start_looking(sleep.worker(0).unwrap());
+        sleep.work_found(|| true);
+        assert_eq!(sleep.counters().sleeping(), 0, "the sleeper was woken");
+        false
+    });
+}
+
+#[test]
+fn a_worker_that_finds_the_only_work_wakes_none() {
+    let sleep = two_workers();
+    fall_asleep(sleep, || {
+        sleep.start_looking(sleep.worker(0).unwrap());
+        sleep.work_found(|| false);
+        assert_eq!(sleep.counters().sleeping(), 1);
+        true
+    });
+}
+
+/// A waker has claimed the worker and is interrupted. The worker finds work, and must stay until the
+/// waker is through, or the waker would lower a count that is not the worker's any more and mark
+/// its slot as awake in the middle of its next sleep.
+#[test]
+fn a_worker_that_turns_back_waits_for_its_waker() {
+    let sleep = two_workers();
+    fall_asleep(sleep, || {
+        let slot = &sleep.slots()[1];
+        assert!(slot.claim());
+        let waker: Step = Box::new(move || sleep.wake_claimed(slot));
+        IN_PARK.set(Some(waker));
+        true
+    });
+    assert!(IN_PARK.take().is_none(), "the worker waited");
+}
+
+/// The same for a worker that finds nothing: being claimed is not enough for it to leave.
+#[test]
+fn a_sleeper_waits_for_its_waker() {
+    let sleep = two_workers();
+    fall_asleep(sleep, || {
+        let slot = &sleep.slots()[1];
+        assert!(slot.claim());
+        let waker: Step = Box::new(move || sleep.wake_claimed(slot));
+        IN_PARK.set(Some(waker));
+        false
+    });
+    assert!(IN_PARK.take().is_none(), "the worker waited");
+}
