@@ -1,12 +1,12 @@
 //! Scopes: any number of jobs that may borrow from the frame that waits for them.
 
-use core::{cell::UnsafeCell, fmt, mem::MaybeUninit};
+use core::{fmt, mem::MaybeUninit};
 
 use crate::{
     job::discard_panic,
     latch::{CountLatch, Latch},
     platform::Platform,
-    primitive::{AtomicU8, Ordering},
+    primitive::{AtomicU8, Ordering, UnsafeCell},
     registry::Registry,
     worker::WorkerThread,
 };
@@ -90,8 +90,13 @@ impl<P: Platform> fmt::Debug for ScopeCore<P> {
 const EMPTY: u8 = 0;
 const WRITING: u8 = 1;
 const FULL: u8 = 2;
+/// For good: a panic that comes later must not be written while this one is moved out.
+const TAKEN: u8 = 3;
 
 /// Keeps the first of many panics.
+///
+/// Relies on nothing that the scope knows of its jobs: [`ScopeCore::catch`] is safe, so a thread that
+/// the scope does not wait for may offer a panic while another one takes it.
 struct FirstPanic<P: Platform> {
     state: AtomicU8,
     panic: UnsafeCell<MaybeUninit<P::Panic>>,
@@ -120,17 +125,21 @@ impl<P: Platform> FirstPanic<P> {
             return;
         }
         // SAFETY: winning the exchange makes the cell ours.
-        unsafe { (*self.panic.get()).write(panic) };
-        // Ordering: Release pairs with `take`.
+        self.panic.with_mut(|cell| unsafe { (*cell).write(panic) });
+        // Ordering: Release pairs with the Acquire of `take`, for the panic in the cell. For a job of
+        // the scope its latch would do; a thread that the scope does not wait for has only this.
         self.state.store(FULL, Ordering::Release);
     }
 
     fn take(&self) -> Option<P::Panic> {
-        // Ordering: Acquire pairs with `offer`. Relaxed on failure: no panic.
+        // Ordering: Acquire pairs with the Release of `offer`. Relaxed on failure: no panic.
         self.state
-            .compare_exchange(FULL, EMPTY, Ordering::Acquire, Ordering::Relaxed)
+            .compare_exchange(FULL, TAKEN, Ordering::Acquire, Ordering::Relaxed)
             .ok()
-            // SAFETY: FULL means written, and the exchange lets one take it.
-            .map(|_| unsafe { (*self.panic.get()).assume_init_read() })
+            .map(|_| {
+                // SAFETY: FULL means written, and the exchange lets one thread take it.
+                self.panic
+                    .with(|cell| unsafe { (*cell).assume_init_read() })
+            })
     }
 }

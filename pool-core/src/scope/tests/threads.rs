@@ -1,0 +1,45 @@
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    thread,
+};
+
+use super::super::*;
+use crate::testing::{Test, with_pool};
+
+#[test]
+fn smoke() {
+    with_pool(1, |registry| {
+        let scope = ScopeCore::<Test>::new(None, registry);
+        assert_eq!(scope.complete(None, || 5), 5);
+    });
+}
+
+/// Of many panics one goes on, the others are dropped, and all jobs have ended before.
+#[test]
+fn panics() {
+    with_pool(1, |registry| {
+        let ended = AtomicU8::new(0);
+        let panic = catch_unwind(AssertUnwindSafe(|| {
+            let scope = ScopeCore::<Test>::new(None, registry);
+            thread::scope(|threads| {
+                scope.complete(None, || {
+                    for number in 0..3_u8 {
+                        scope.add_job();
+                        let (scope, ended) = (&scope, &ended);
+                        threads.spawn(move || {
+                            scope.catch(|| {
+                                ended.fetch_add(1, Ordering::SeqCst);
+                                std::panic::panic_any(number);
+                            });
+                            // SAFETY: 1. it was added above.
+                            unsafe { ScopeCore::job_done(scope) };
+                        });
+                    }
+                });
+            });
+        }))
+        .unwrap_err();
+        assert!(*panic.downcast::<u8>().unwrap() < 3);
+        assert_eq!(ended.load(Ordering::SeqCst), 3);
+    });
+}
