@@ -1,9 +1,9 @@
 //! What a job on the stack runs, and what it leaves.
 
-use core::{cell::UnsafeCell, mem::ManuallyDrop};
+use core::mem::ManuallyDrop;
 
 use super::RunBy;
-use crate::platform::Platform;
+use crate::{platform::Platform, primitive::UnsafeCell};
 
 /// A closure, and in its place its result once somebody has run it elsewhere.
 pub(crate) struct Body<P: Platform, F, R> {
@@ -37,14 +37,15 @@ where
     /// # Safety
     /// 1. Closure and result are the caller's, and the closure has not been run.
     pub(crate) unsafe fn run_as_thief(&self) {
-        // SAFETY: by obligation 1.
-        unsafe {
-            let closure = ManuallyDrop::take(&mut (*self.content.get()).closure);
-            let result = P::catch_unwind(|| closure(RunBy::THIEF));
-            self.content.get().write(Content {
-                result: ManuallyDrop::new(result),
-            });
-        }
+        // SAFETY: 1. by our obligation 1.
+        let closure = unsafe { self.take_closure() };
+        let result = P::catch_unwind(|| closure(RunBy::THIEF));
+        let content = Content {
+            result: ManuallyDrop::new(result),
+        };
+        // SAFETY: by obligation 1 the content is the caller's, and the closure was taken out.
+        self.content
+            .with_mut(|place| unsafe { place.write(content) });
     }
 
     /// Runs the closure here. A panic passes through.
@@ -53,9 +54,20 @@ where
     /// 1. The closure is the caller's, and has not been run.
     #[inline(always)]
     pub(crate) unsafe fn run_inline(&self, by: RunBy<'_, P>) -> R {
-        // SAFETY: by obligation 1.
-        let closure = unsafe { ManuallyDrop::take(&mut (*self.content.get()).closure) };
+        // SAFETY: 1. by our obligation 1.
+        let closure = unsafe { self.take_closure() };
         closure(by)
+    }
+
+    /// Takes the closure out.
+    ///
+    /// # Safety
+    /// 1. The closure is the caller's, and has neither been run nor dropped.
+    #[inline(always)]
+    unsafe fn take_closure(&self) -> F {
+        // SAFETY: by obligation 1 the content is the closure, and it is taken once.
+        self.content
+            .with_mut(|content| unsafe { ManuallyDrop::take(&mut (*content).closure) })
     }
 
     /// Drops the closure, which will not be run.
@@ -64,8 +76,8 @@ where
     /// 1. The closure is the caller's, and has not been run.
     /// 2. It is not used afterwards.
     pub(crate) unsafe fn drop_closure(&self) {
-        // SAFETY: by 1. and 2. the closure is dropped once and not used.
-        unsafe { ManuallyDrop::drop(&mut (*self.content.get()).closure) };
+        // SAFETY: 1. is forwarded to our caller.
+        drop(unsafe { self.take_closure() });
     }
 
     /// What the closure returned. Continues its panic if it panicked.
@@ -75,7 +87,9 @@ where
     /// 2. This is called once.
     pub(crate) unsafe fn take_result(&self) -> R {
         // SAFETY: by obligation 1 the result was written; by 2. it is taken once.
-        match unsafe { ManuallyDrop::take(&mut (*self.content.get()).result) } {
+        let take =
+            |content: *mut Content<P, F, R>| unsafe { ManuallyDrop::take(&mut (*content).result) };
+        match self.content.with_mut(take) {
             Ok(result) => result,
             Err(panic) => P::resume_unwind(panic),
         }
