@@ -13,6 +13,9 @@ use crate::{
     worker::{WorkerShared, WorkerThread},
 };
 
+#[cfg(test)]
+mod tests;
+
 /// What the workers of one pool and everybody who gives them work share.
 ///
 /// Lives until the last worker has left and the last user has let go; how, the
@@ -181,7 +184,10 @@ impl<P: Platform> Registry<P> {
     /// One user, or one job, less. After the last one the workers end, when they have run what is
     /// queued.
     pub fn remove_reference(&self) {
-        // Ordering: AcqRel, so that the workers end after all that was done under any reference.
+        // Ordering: AcqRel. Release hands what was done under this reference to the thread that gives
+        // back the last one, and to those that see the end (`has_references`). Acquire, for that last
+        // thread, gathers it, and `terminate` passes it on to the workers. With less, a worker could
+        // end without seeing it.
         let before = self.references.fetch_sub(1, Ordering::AcqRel);
         debug_assert!(before > 0, "a reference is given back twice");
         if before == 1 {
@@ -191,14 +197,17 @@ impl<P: Platform> Registry<P> {
 
     /// Whether the pool goes on.
     pub fn has_references(&self) -> bool {
-        // Ordering: Acquire, so that who sees the end sees what was done under any reference.
+        // Ordering: Acquire pairs with the Release of `remove_reference`, so that a thread that sees
+        // the end sees what was done under any reference, and with that of `renew_reference`.
         self.references.load(Ordering::Acquire) > 0
     }
 
     /// One reference for a pool that begins again after its end: the first one, unless jobs are
     /// left that have theirs.
     pub fn renew_reference(&self) {
-        // Ordering: AcqRel, what was done before the end lies before what is done from now on.
+        // Ordering: AcqRel. Acquire pairs with `remove_reference`: what was done before the end lies
+        // before what is done from now on. Release pairs with `has_references`: a worker that finds
+        // the pool going on sees what its caller did before.
         self.references.fetch_add(1, Ordering::AcqRel);
     }
 

@@ -40,6 +40,37 @@ thread_local! {
     static WAITER: Arc<TestParker> = Arc::new(TestParker::new());
 }
 
+/// What a test may observe of the calls that it makes on its own thread.
+#[cfg(not(loom))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    KeepAlive,
+    Unpark,
+}
+
+#[cfg(not(loom))]
+type Observer = Box<dyn Fn(Event)>;
+
+#[cfg(not(loom))]
+thread_local! {
+    static OBSERVER: std::cell::RefCell<Option<Observer>> = std::cell::RefCell::new(None);
+}
+
+/// Calls a closure at the beginning of each event on this thread, until the next call.
+#[cfg(not(loom))]
+pub(crate) fn observe(observer: Option<Observer>) {
+    OBSERVER.with(|place| place.replace(observer));
+}
+
+#[cfg(not(loom))]
+fn observed(event: Event) {
+    OBSERVER.with(|observer| {
+        if let Some(observer) = &*observer.borrow() {
+            observer(event);
+        }
+    });
+}
+
 /// Small, so that tests meet its limit.
 pub(crate) const DEQUE_CAPACITY: usize = if cfg!(loom) { 2 } else { 8 };
 
@@ -113,6 +144,8 @@ impl Parker for TestParker {
     }
 
     fn unpark(&self) {
+        #[cfg(not(loom))]
+        observed(Event::Unpark);
         *self.token.lock().unwrap() = true;
         self.available.notify_one();
     }
@@ -173,6 +206,8 @@ unsafe impl<S: TestStorage> Platform for TestOn<S> {
     }
 
     unsafe fn keep_alive(registry: *const Registry<Self>) -> Self::KeepAlive {
+        #[cfg(not(loom))]
+        observed(Event::KeepAlive);
         // SAFETY: every registry is in an `Arc`, by obligation 1 this one lives, and by 2. the
         // pointer is the `Arc`'s own.
         unsafe {

@@ -21,10 +21,10 @@ impl<T: Latch> Sent<T> {
 
 #[cfg(not(loom))]
 mod threads {
-    use std::{boxed::Box, sync::Arc, thread};
+    use std::{boxed::Box, cell::RefCell, rc::Rc, sync::Arc, thread};
 
     use super::*;
-    use crate::testing::with_pool;
+    use crate::testing::{Event, observe, registry, with_pool};
 
     const ROUNDS: usize = if cfg!(miri) { 5 } else { 500 };
 
@@ -65,6 +65,46 @@ mod threads {
                 }
             }
         });
+    }
+
+    /// rayon#740, step by step: from the moment at which the waiter may see the latch set, and go on
+    /// and drop its pool, until the waiter has been woken, the setter itself holds that pool.
+    #[test]
+    fn a_cross_latch_holds_the_waiters_pool_while_it_is_being_set() {
+        let registry = registry(1);
+        let index = registry.worker(0).unwrap();
+        // SAFETY: 1. the registry is held here; 2. it is the `Arc`'s pointer.
+        let worker = unsafe { WorkerThread::new(Arc::as_ptr(&registry), index) }.unwrap();
+        let latch = SpinLatch::<Test>::cross(&worker);
+
+        let events = Rc::new(RefCell::new(std::vec::Vec::new()));
+        let observer = {
+            let (events, registry) = (events.clone(), Arc::downgrade(&registry));
+            let core: *const CoreLatch = latch.core();
+            move |event| {
+                // SAFETY: the latch lives in the frame of the test.
+                let is_set = unsafe { &*core }.probe();
+                events
+                    .borrow_mut()
+                    .push((event, registry.strong_count(), is_set));
+            }
+        };
+        let sleep = registry.sleep();
+        let mut idle = sleep.start_looking(index);
+        sleep.no_work_found(&mut idle, latch.core(), || unreachable!("only announces"));
+        sleep.no_work_found(&mut idle, latch.core(), || {
+            observe(Some(Box::new(observer)));
+            // SAFETY: 1. it lives.
+            unsafe { Latch::set(&raw const latch) };
+            observe(None);
+            false
+        });
+        sleep.work_found(|| false);
+        assert_eq!(
+            *events.borrow(),
+            [(Event::KeepAlive, 1, false), (Event::Unpark, 2, true)]
+        );
+        assert_eq!(Arc::strong_count(&registry), 1);
     }
 
     /// The same, for a worker that waits for another pool's job, which may be the last to hold

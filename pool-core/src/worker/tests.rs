@@ -3,4 +3,6 @@ mod loom;
 #[cfg(not(loom))]
 mod operations;
 #[cfg(not(loom))]
+mod steps;
+#[cfg(not(loom))]
 mod threads;

@@ -34,7 +34,7 @@ fn a_count_latch_gathers_what_all_wrote() {
     model(|| {
         let registry = registry(1);
         let values: [_; 2] = std::array::from_fn(|_| Arc::new(UnsafeCell::new(0)));
-        let latch = Box::new(CountLatch::new(None, &registry));
+        let latch = Box::new(CountLatch::<Test>::new(None, &registry));
         for value in &values {
             latch.increment();
             let (value, pointer) = (value.clone(), Sent(&raw const *latch));

@@ -4,13 +4,18 @@
 use std::{
     boxed::Box,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    ptr::NonNull,
     sync::Arc,
 };
 
 use ::loom::{model::Builder, thread};
 
 use super::super::*;
-use crate::testing::{Test, registry, with_pool};
+use crate::{
+    job::StackJob,
+    latch::BlockingLatch,
+    testing::{Test, registry, with_pool},
+};
 
 fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
@@ -119,5 +124,67 @@ fn an_owner_is_not_calm_while_somebody_sleeps() {
             registry.remove_reference();
             sleeper.join().unwrap();
         });
+    });
+}
+
+/// A worker posts a job and is then busy with something else, while another one falls asleep: that one
+/// must run the job. For the fence of [`WorkerThread::post`], and the look at others' deques.
+#[test]
+fn a_posted_job_is_not_overlooked() {
+    model(2, || {
+        let registry = registry(2);
+        // As after an earlier job: the counter is odd, so that a post writes nothing.
+        registry.sleep().new_internal_jobs(1, || true);
+        with_worker(&registry, 0, |worker| {
+            let other = spawn_other(&registry, WorkerThread::run_until_terminated);
+            let job = StackJob::<Test, _, _, _>::new(|_| 7, BlockingLatch::<Test>::new());
+            // SAFETY: `as_job_ref`: 1. it stays until the latch is set; `post`: 1. once;
+            // `into_result`: 1. the latch is set; 2. once.
+            unsafe {
+                worker.post(job.as_job_ref());
+                job.latch().wait();
+                assert_eq!(job.into_result(), 7);
+            }
+            registry.remove_reference();
+            other.join().unwrap();
+        });
+    });
+}
+
+/// rayon#992: the only worker that may run a job falls asleep while the job is posted.
+#[test]
+fn a_job_for_one_worker_is_not_overlooked() {
+    model(2, || {
+        with_pool(1, |registry| {
+            let job = StackJob::<Test, _, _, _>::new(|_| 7, BlockingLatch::<Test>::new());
+            let mut node = <Test as Platform>::Queue::node();
+            let worker = registry.worker(0).unwrap();
+            // SAFETY: as above, and `inject_for`: 1. the node stays as well.
+            unsafe {
+                registry.inject_for(worker, NonNull::from(&mut node), job.as_job_ref());
+                job.latch().wait();
+                assert_eq!(job.into_result(), 7);
+            }
+        });
+    });
+}
+
+/// A worker forgets that it was told to end while the pool ends: it must see one or the other.
+#[test]
+fn a_worker_that_renews_sees_the_end_of_the_pool() {
+    model(3, || {
+        let registry = registry(1);
+        let worker = {
+            let registry = registry.clone();
+            thread::spawn(move || {
+                with_worker(&registry, 0, |worker| {
+                    while worker.renew() {
+                        worker.run_until_released();
+                    }
+                });
+            })
+        };
+        registry.remove_reference();
+        worker.join().unwrap();
     });
 }

@@ -1,0 +1,127 @@
+//! What the count of references hands over.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize as Tally, Ordering::Relaxed},
+};
+
+use ::loom::{cell::UnsafeCell, model, thread};
+
+use super::super::*;
+use crate::testing::{Test, registry};
+
+/// A pool, and what was done under each of two references.
+struct Scene {
+    registry: Arc<Registry<Test>>,
+    done: [UnsafeCell<bool>; 2],
+    /// Not of loom, so it orders nothing.
+    was_called: AtomicBool,
+}
+
+// SAFETY: the cells are handed over by the count of references, which loom checks.
+unsafe impl Sync for Scene {}
+// SAFETY: as above.
+unsafe impl Send for Scene {}
+
+impl Scene {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            registry: registry(1),
+            done: std::array::from_fn(|_| UnsafeCell::new(false)),
+            was_called: AtomicBool::new(false),
+        })
+    }
+
+    /// Does something, and then `call`.
+    fn act(&self, index: usize, call: fn(&Registry<Test>)) {
+        // SAFETY: others read only after they know of the call.
+        self.done[index].with_mut(|done| unsafe { *done = true });
+        call(&self.registry);
+        self.was_called.store(true, Relaxed);
+    }
+
+    fn spawn(this: &Arc<Self>, call: fn(&Registry<Test>)) -> thread::JoinHandle<()> {
+        let scene = this.clone();
+        thread::spawn(move || scene.act(0, call))
+    }
+
+    fn assert_done(&self, index: usize) {
+        // SAFETY: callers know that it was written, and nothing writes it again.
+        self.done[index].with(|done| assert!(unsafe { *done }));
+    }
+}
+
+/// Two threads give back the last two references. A worker that is told to end sees what both did.
+#[test]
+fn a_worker_ends_after_what_was_done_under_any_reference() {
+    model(|| {
+        let scene = Scene::new();
+        scene.registry.add_reference();
+        let other = Scene::spawn(&scene, Registry::remove_reference);
+        let worker = {
+            let scene = scene.clone();
+            thread::spawn(move || {
+                while !scene.registry.workers()[0].terminate().probe() {
+                    thread::yield_now();
+                }
+                scene.assert_done(0);
+                scene.assert_done(1);
+            })
+        };
+        scene.act(1, Registry::remove_reference);
+        other.join().unwrap();
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_thread_that_sees_the_end_sees_what_was_done_before() {
+    static SEEN: Tally = Tally::new(0);
+    model(|| {
+        let scene = Scene::new();
+        let other = Scene::spawn(&scene, Registry::remove_reference);
+        // Loom does not see for itself that the other thread may be through before the load.
+        thread::yield_now();
+        if !scene.registry.has_references() {
+            scene.assert_done(0);
+            SEEN.fetch_add(1, Relaxed);
+        }
+        other.join().unwrap();
+    });
+    assert!(SEEN.load(Relaxed) > 0, "a late look was explored");
+}
+
+#[test]
+fn a_new_beginning_comes_after_the_end() {
+    static SEEN: Tally = Tally::new(0);
+    model(|| {
+        let scene = Scene::new();
+        let other = Scene::spawn(&scene, Registry::remove_reference);
+        thread::yield_now();
+        let has_ended = scene.was_called.load(Relaxed);
+        scene.registry.renew_reference();
+        if has_ended {
+            scene.assert_done(0);
+            SEEN.fetch_add(1, Relaxed);
+        }
+        other.join().unwrap();
+    });
+    assert!(SEEN.load(Relaxed) > 0, "a late call was explored");
+}
+
+#[test]
+fn a_worker_of_a_renewed_pool_sees_what_was_done_before() {
+    static SEEN: Tally = Tally::new(0);
+    model(|| {
+        let scene = Scene::new();
+        scene.registry.remove_reference();
+        let other = Scene::spawn(&scene, Registry::renew_reference);
+        thread::yield_now();
+        if scene.registry.has_references() {
+            scene.assert_done(0);
+            SEEN.fetch_add(1, Relaxed);
+        }
+        other.join().unwrap();
+    });
+    assert!(SEEN.load(Relaxed) > 0, "a late look was explored");
+}

@@ -1,0 +1,108 @@
+//! Steps of two workers one by one, in one thread.
+
+use std::{
+    ptr::NonNull,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
+
+use super::super::*;
+use crate::{
+    job::{RunBy, StackJob},
+    latch::BlockingLatch,
+    testing::{Test, registry},
+};
+
+type Queue = <Test as Platform>::Queue;
+type TestNode = <Queue as JobQueue>::Node;
+
+/// Both workers of a pool, on this thread.
+fn workers(registry: &Arc<Registry<Test>>) -> [WorkerThread<Test>; 2] {
+    [0, 1].map(|index| {
+        let index = registry.worker(index).unwrap();
+        // SAFETY: 1. the caller holds the registry; 2. it is the `Arc`'s pointer.
+        unsafe { WorkerThread::new(Arc::as_ptr(registry), index) }.unwrap()
+    })
+}
+
+/// Queues a job of a test, which keeps job and node until the job has been run, and wakes no worker.
+fn put(queue: &Queue, node: NonNull<TestNode>, job: JobRef) {
+    // SAFETY: 1. by the above.
+    unsafe { JobQueue::push(queue, node, job) };
+}
+
+/// rayon#992: a queue that the look before sleeping forgets is one whose jobs wait until something
+/// else is posted.
+#[test]
+fn the_look_before_sleeping_sees_every_source() {
+    type Put = fn(&[WorkerThread<Test>; 2], NonNull<TestNode>, JobRef);
+    let sources: [(&str, Put); 4] = [
+        ("the own deque", |[worker, _], _, job| {
+            assert!(worker.own().try_push(job).is_ok());
+        }),
+        ("the inbox", |[worker, _], node, job| {
+            put(worker.shared().inbox(), node, job);
+        }),
+        ("another worker's deque", |[_, other], _, job| {
+            assert!(other.own().try_push(job).is_ok());
+        }),
+        ("the injector", |[worker, _], node, job| {
+            put(worker.registry().injector(), node, job);
+        }),
+    ];
+    for (source, put_there) in sources {
+        let registry = registry(2);
+        let workers = workers(&registry);
+        let job = StackJob::<Test, _, _, _>::new(|_: RunBy<'_, _>| 7, BlockingLatch::<Test>::new());
+        let mut node = Queue::node();
+        assert!(!workers[0].alert_and_look(), "there is nothing");
+        // SAFETY: 1. it stays, and is run below.
+        let reference = unsafe { job.as_job_ref() };
+        put_there(&workers, NonNull::from(&mut node), reference);
+        assert!(workers[0].alert_and_look(), "{source}");
+        assert!(workers[0].yield_now(), "{source}");
+        // SAFETY: 1. it has been run, just now; 2. once.
+        assert_eq!(unsafe { job.into_result() }, 7);
+    }
+}
+
+/// Two jobs were queued while one worker searched and the other one slept: the poster of the second
+/// counted on the searcher. The searcher takes one of them, and must wake the sleeper for the other.
+#[test]
+fn a_worker_that_finds_work_wakes_another_for_the_rest() {
+    let registry = registry(2);
+    let [worker, other] = workers(&registry);
+    let (sleep, latch, index) = (registry.sleep(), CoreLatch::new(), worker.index());
+    let sleeping = AtomicUsize::new(usize::MAX);
+    let jobs: [_; 2] = std::array::from_fn(|_| {
+        let run = |_: RunBy<'_, _>| {
+            sleeping.store(sleep.counters().sleeping(), Relaxed);
+            // SAFETY: 1. and 3. both live in the frame of the test; 2. `worker` does.
+            unsafe { sleep.set_latch(&latch, index) };
+        };
+        StackJob::<Test, _, _, _>::new(run, BlockingLatch::<Test>::new())
+    });
+    let mut nodes = [Queue::node(), Queue::node()];
+
+    let never = CoreLatch::new();
+    let mut idle = sleep.start_looking(other.index());
+    sleep.no_work_found(&mut idle, &never, || unreachable!("only announces"));
+    sleep.no_work_found(&mut idle, &never, || {
+        for (node, job) in nodes.iter_mut().zip(&jobs) {
+            // SAFETY: 1. it stays until it has been run, and so does its node.
+            let job = unsafe { job.as_job_ref() };
+            put(registry.injector(), NonNull::from(node), job);
+        }
+        worker.wait_until(&latch);
+        assert_eq!(sleeping.load(Relaxed), 0, "the sleeper was woken before");
+        true
+    });
+    sleep.work_found(|| false);
+    assert!(worker.yield_now(), "the second job");
+    for job in jobs {
+        // SAFETY: 1. it has been run; 2. once.
+        unsafe { job.into_result() };
+    }
+}
