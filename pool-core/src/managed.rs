@@ -14,6 +14,9 @@ use crate::{
     worker::WorkerThread,
 };
 
+/// How many operations a worker collects before it makes progress in the middle of a job.
+const SCHEDULED_AT_ONCE: usize = 64;
+
 /// A worker's part in the thread progress of its pool.
 ///
 /// A worker reads, schedules and runs operations in frames that do not know of each other: a job
@@ -27,6 +30,8 @@ pub(crate) struct Managed<P: Platform> {
     thread: RefCell<ManagedWorker<P>>,
     /// What was scheduled since progress was last made.
     scheduled: Cell<Operations>,
+    /// How many frames of this worker run operations.
+    depth: Cell<usize>,
 }
 
 impl<P: Platform> Managed<P> {
@@ -34,13 +39,17 @@ impl<P: Platform> Managed<P> {
         Self {
             thread: RefCell::new(thread),
             scheduled: Cell::new(Operations::new()),
+            depth: Cell::new(0),
         }
     }
 
-    fn schedule(&self, operation: impl IntoOperation) {
+    /// Returns how many operations were scheduled since progress was last made.
+    fn schedule(&self, operation: impl IntoOperation) -> usize {
         let mut operations = self.scheduled.take();
         operations.push(operation);
+        let count = operations.len();
         self.scheduled.set(operations);
+        count
     }
 
     /// Calls a closure while nothing is freed that the pool's deques have replaced. None if progress
@@ -72,6 +81,18 @@ impl<P: Platform> WorkerThread<P> {
         self.managed().schedule(operation);
     }
 
+    /// Schedules an operation as [`schedule`](Self::schedule) does, and each time that there are 64
+    /// of them makes progress and runs what is due. So a worker whose jobs schedule operations, and
+    /// that does not search for work for long, does not collect more and more of them.
+    ///
+    /// An operation that calls this does not run others within itself.
+    pub fn schedule_or_run(&self, operation: impl IntoOperation) {
+        let managed = self.managed();
+        if managed.schedule(operation) >= SCHEDULED_AT_ONCE && managed.depth.get() == 0 {
+            self.see_to_progress();
+        }
+    }
+
     /// Hands over the rings that the own deque has replaced, and runs operations whose time has
     /// come. Between two searches, when there is time.
     ///
@@ -85,7 +106,11 @@ impl<P: Platform> WorkerThread<P> {
             let Some(operation) = due else {
                 return;
             };
-            if let Err(panic) = P::catch_unwind(|| operation.run()) {
+            let depth = &self.managed().depth;
+            depth.set(depth.get() + 1);
+            let result = P::catch_unwind(|| operation.run());
+            depth.set(depth.get() - 1);
+            if let Err(panic) = result {
                 // This may be in the middle of a join, which must not be unwound.
                 discard_panic::<P>(panic);
             }

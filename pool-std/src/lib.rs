@@ -24,6 +24,7 @@ mod platform;
 mod pool;
 mod pool_data;
 mod pool_id;
+pub mod progress;
 mod scope;
 mod spawn;
 mod thread;

@@ -14,6 +14,7 @@ use crate::{
     heap_job::current_worker_of,
     platform::{Registry, WorkerThread},
     pool_id::PoolId,
+    progress::Progress,
     scope::{self, Scope, ScopeFifo},
     spawn,
     thread::{ThreadBuilder, ThreadSpawn},
@@ -107,6 +108,13 @@ impl ThreadPool {
         R: Send,
     {
         self.registry.in_worker(|_, _| closure())
+    }
+
+    /// Returns the pool's thread progress: to read without locks, in jobs and outside the pool, what
+    /// other threads replace and free. See the module [`progress`](crate::progress).
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        Progress::of(&self.registry)
     }
 
     /// What tells this pool from others in debug output.

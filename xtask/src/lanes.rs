@@ -171,6 +171,15 @@ fn host(quick: bool) -> Result<u64> {
         Step::cargo(&["run", "--package", "sleep-core", "--example", example]).run()?;
         tests += 1;
     }
+    Step::cargo(&[
+        "run",
+        "--package",
+        "pool-std",
+        "--example",
+        "concurrent_map",
+    ])
+    .run()?;
+    tests += 1;
     if !quick {
         // Optimised code has other timings, and so other interleavings.
         tests += Step::cargo(&["test", "--workspace", "--release", "--lib", "--tests"])

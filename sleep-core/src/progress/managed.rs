@@ -155,8 +155,8 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
         self.pending() > 0 || self.progress().has_due()
     }
 
-    /// Runs the operations whose time has come, at most 50 and an eighth of those pending, so that
-    /// a backlog shrinks. Returns how many.
+    /// Runs the operations whose time has come, at most 50 and a half of those pending, so that a
+    /// backlog shrinks. Returns how many.
     pub fn run_reached(&mut self) -> usize {
         (0..self.run_limit())
             .map_while(|_| self.take_due().map(DueOperation::run))

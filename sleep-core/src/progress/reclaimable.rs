@@ -75,6 +75,17 @@ impl<T> Reclaimable<T> {
         self.value
     }
 
+    /// Returns the operation that drops a value, for the `schedule` of threads and instances.
+    ///
+    /// # Safety
+    /// 1. and 2. as for [`ManagedThread::retire`], with the call that schedules it.
+    pub unsafe fn into_operation(value: *mut Self) -> impl IntoOperation
+    where
+        T: Send + 'static,
+    {
+        Retired(value)
+    }
+
     /// # Safety
     /// 1. `header` is that of a box of this type, which the caller has for itself and gives up.
     unsafe fn free(header: NonNull<Header>) {

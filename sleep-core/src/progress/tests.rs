@@ -234,10 +234,29 @@ mod alone {
         );
         let value = progress.later();
         thread.wait_for(value);
-        assert_eq!(thread.run_reached(), 50 + 600 / 8);
-        assert_eq!(thread.run_reached(), 50 + 475 / 8);
+        assert_eq!(thread.run_reached(), 50 + 600 / 2);
+        assert_eq!(thread.run_reached(), 50 + 250 / 2);
         while thread.run_reached() > 0 {}
         assert_eq!(tally.load(SeqCst), 600);
+    }
+
+    /// What a thread keeps is what it has scheduled since the last call but one, however much. With
+    /// smaller portions it kept five times as much.
+    #[test]
+    fn a_thread_keeps_up_with_what_it_schedules() {
+        for each in [1, 49, 256, 3000] {
+            let progress = progress(1);
+            let mut thread = progress.register().unwrap();
+            let tally = StdArc::new(Tally::new(0));
+            let mut active = thread.activate();
+            for _ in 0..20 {
+                for _ in 0..each {
+                    active.schedule(counting(&tally));
+                }
+                active.tick();
+                assert!(active.thread.pending() <= 2 * each, "{each}");
+            }
+        }
     }
 
     #[test]

@@ -259,7 +259,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
             let Some(mut running) = Running::begin(&self.unowned) else {
                 break;
             };
-            while let Some(operation) = running.rest.next() {
+            for operation in running.rest.by_ref() {
                 run(operation);
                 count += 1;
             }

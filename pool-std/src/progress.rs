@@ -1,0 +1,275 @@
+//! Thread progress of a pool: reading without locks what other threads replace and free.
+//!
+//! A thread [reads](Progress::read) under a guard. What is taken out of reach meanwhile is
+//! [dropped](Progress::retire), and what is [deferred](Progress::defer) is run, when every guard is
+//! gone that was there at that moment. Jobs and threads outside the pool do both alike. A guard costs
+//! two changes of a word that few threads share; nothing is counted for what is read.
+//!
+//! From [`ThreadPool::progress`](crate::ThreadPool::progress). The example `concurrent_map` of this
+//! crate is a map that jobs read without locks.
+
+use std::{fmt, ptr::NonNull, sync::Arc};
+
+use pool_core::{CoreLatch, progress::Operation};
+
+pub use pool_core::progress::{Guard, Reclaimable, Value};
+
+use crate::{
+    heap_job::current_worker_of,
+    parker::{ParkerKind, StdParker},
+    platform::{Registry, Std, WorkerThread},
+    pool_data::PoolData,
+};
+
+/// The thread progress of a pool, for jobs and for threads outside it. From
+/// [`ThreadPool::progress`](crate::ThreadPool::progress).
+///
+/// A handle that can be cloned and kept, for instance in a structure whose nodes are freed by it.
+/// It does not keep the pool from ending; after that, threads outside see to what is left.
+///
+/// # Examples
+/// ```
+/// use std::sync::atomic::{AtomicPtr, Ordering};
+/// use pool_std::progress::Reclaimable;
+///
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// let progress = pool.progress();
+/// let shared = AtomicPtr::new(Box::into_raw(Box::new(Reclaimable::new(1))));
+///
+/// let read = || {
+///     let _guard = progress.read();
+///     // SAFETY: what was in reach when the guard began is not dropped before the guard is.
+///     **unsafe { &*shared.load(Ordering::Acquire) }
+/// };
+/// let replace = || {
+///     let new = Box::into_raw(Box::new(Reclaimable::new(2)));
+///     let old = shared.swap(new, Ordering::AcqRel);
+///     // SAFETY: 1. it came from a box; 2. it is out of reach.
+///     unsafe { progress.retire(old) };
+/// };
+/// let (seen, ()) = pool.join(read, replace);
+/// assert!(seen == 1 || seen == 2);
+/// assert_eq!(read(), 2);
+/// # // SAFETY: the last one; no thread reads.
+/// # drop(unsafe { Box::from_raw(shared.into_inner()) });
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
+#[derive(Clone)]
+pub struct Progress {
+    registry: Arc<Registry>,
+}
+
+impl Progress {
+    pub(crate) fn of(registry: &Arc<Registry>) -> Self {
+        Self {
+            registry: registry.clone(),
+        }
+    }
+
+    /// Keeps what is in reach from being dropped, until the guard is dropped, which should be
+    /// soon. In a job, or outside the pool; a thread may have several guards.
+    ///
+    /// A guard may be held while the thread waits in a join or a scope, and runs other jobs
+    /// meanwhile: what is retired then is kept that long.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+    ///
+    /// static IS_RUN: AtomicBool = AtomicBool::new(false);
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let progress = pool.progress();
+    /// let guard = progress.read();
+    /// progress.defer(|| IS_RUN.store(true, SeqCst));
+    /// pool.install(|| assert!(!IS_RUN.load(SeqCst)));
+    /// drop(guard);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    #[inline]
+    #[must_use = "the guard is dropped at once"]
+    pub fn read(&self) -> ReadGuard<'_> {
+        ReadGuard {
+            _guard: self.registry.read(),
+        }
+    }
+
+    /// Runs a closure when every guard is gone that there is now. Does not wait for that.
+    ///
+    /// A worker runs it between two jobs, or a thread that defers something, perhaps in this call. So do not hold a lock that the closure takes. Its panic goes to the pool's
+    /// [handler](crate::ThreadPoolBuilder::panic_handler); without one it aborts the process.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.progress().defer(move || sender.send(42).unwrap());
+    /// assert_eq!(receiver.recv(), Ok(42));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    pub fn defer(&self, closure: impl FnOnce() + Send + 'static) {
+        let data = Handler(NonNull::from(self.registry.data()));
+        self.schedule(Box::new(Operation::new(move || data.run(closure))));
+    }
+
+    /// Drops a value when every guard is gone that there is now: as [deferred](Self::defer), and
+    /// without other memory. Its drop must not panic.
+    ///
+    /// See [`Progress`] for an example.
+    ///
+    /// # Safety
+    /// 1. `value` came from [`Box::into_raw`] and is given here once.
+    /// 2. A thread that takes a guard after this call does not find it.
+    pub unsafe fn retire<T: Send + 'static>(&self, value: *mut Reclaimable<T>) {
+        // SAFETY: 1. and 2. are forwarded to our caller.
+        self.schedule(unsafe { Reclaimable::into_operation(value) });
+    }
+
+    fn schedule(&self, operation: impl pool_core::progress::IntoOperation) {
+        match current_worker_of(&self.registry) {
+            Some(worker) => worker.schedule_or_run(operation),
+            None => {
+                self.registry.progress().schedule(operation);
+                self.registry.announce_operations();
+            }
+        }
+    }
+
+    /// Returns the moment when every guard is gone that there is now.
+    ///
+    /// When it is reached, each thread that takes a guard, or has one, has also executed a full
+    /// fence since now: what was written before this call, and is published then, is seen whole, by
+    /// readers without any fence.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let progress = pool.progress();
+    /// let guard = progress.read();
+    /// let value = progress.later();
+    /// assert!(!progress.has_reached(value));
+    /// drop(guard);
+    /// progress.wait_for(value);
+    /// assert!(progress.has_reached(value));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn later(&self) -> Value<'_> {
+        self.registry.progress().later()
+    }
+
+    /// Whether a moment is reached. Polling makes progress, if nothing stands in the way.
+    ///
+    /// # Panics
+    /// If the value is another pool's.
+    pub fn has_reached(&self, value: Value<'_>) -> bool {
+        let is_reached = self.registry.progress().has_reached(value);
+        self.registry.announce_operations();
+        is_reached
+    }
+
+    /// Waits for a moment. A worker, of any pool, runs jobs of its pool meanwhile; another thread
+    /// parks. With a guard of this pool the thread would wait for itself.
+    ///
+    /// # Panics
+    /// If the value is another pool's.
+    pub fn wait_for(&self, value: Value<'_>) {
+        if self.has_reached(value) {
+            return;
+        }
+        // SAFETY: 1. it is used in this call, and the thread stays a worker meanwhile.
+        match unsafe { WorkerThread::current() } {
+            Some(worker) => self.wait_as_worker(worker, value),
+            None => {
+                let parker = StdParker::new(ParkerKind::default(), None);
+                self.registry.progress().wait_for(value, &parker);
+                self.registry.announce_operations();
+            }
+        }
+    }
+
+    fn wait_as_worker(&self, worker: &WorkerThread, value: Value<'_>) {
+        let latch = CoreLatch::new();
+        let waiting = Latch(&raw const latch);
+        // SAFETY: 1. the worker's registry is alive; 2. the worker was made with this pointer.
+        let registry =
+            unsafe { <Std as pool_core::Platform>::keep_alive(worker.registry_pointer()) };
+        let index = worker.index();
+        self.wakeup(value, move || {
+            let latch = waiting;
+            // SAFETY: 1. the worker leaves the frame when the latch is set; 2. it alone waits; 3.
+            // the registry is held.
+            unsafe { registry.sleep().set_latch(latch.0, index) };
+        });
+        worker.wait_until(&latch);
+    }
+
+    /// Calls a closure that wakes a thread or a task, when a moment is reached: request, go on, and
+    /// be woken later. It is called in the middle of other threads' work, or at once, so it must do
+    /// nothing but wake, and must not panic.
+    ///
+    /// # Panics
+    /// If the value is another pool's.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::thread;
+    ///
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let progress = pool.progress();
+    /// let value = progress.later();
+    /// let this_thread = thread::current();
+    /// progress.wakeup(value, move || this_thread.unpark());
+    /// // ... other work ...
+    /// while !progress.has_reached(value) {
+    ///     thread::park();
+    /// }
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    pub fn wakeup(&self, value: Value<'_>, wake: impl FnOnce() + Send + 'static) {
+        let operation = Box::new(Operation::new(wake));
+        self.registry.progress().wakeup(value, operation);
+        self.registry.announce_operations();
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Progress")
+            .field(self.registry.progress())
+            .finish()
+    }
+}
+
+/// What was in reach when this was made is not dropped while it lives. From [`Progress::read`].
+pub struct ReadGuard<'p> {
+    _guard: pool_core::ReadGuard<'p, Std>,
+}
+
+// SAFETY: 1. so does the guard within.
+unsafe impl Guard for ReadGuard<'_> {}
+
+impl fmt::Debug for ReadGuard<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadGuard").finish_non_exhaustive()
+    }
+}
+
+/// Where the handler of panics is.
+struct Handler(NonNull<PoolData>);
+
+// SAFETY: it is only used for a shared reference to what is `Sync`.
+unsafe impl Send for Handler {}
+
+impl Handler {
+    fn run(self, closure: impl FnOnce()) {
+        // SAFETY: an operation is run by a thread that uses the registry's progress, so that the
+        // registry is alive, or when that is dropped, as an earlier field than the data.
+        unsafe { self.0.as_ref() }.run_and_handle_panic(closure);
+    }
+}
+
+/// Where a latch is that a worker waits for.
+struct Latch(*const CoreLatch);
+
+// SAFETY: the latch is `Sync`, and its worker waits until it is set.
+unsafe impl Send for Latch {}

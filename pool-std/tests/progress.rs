@@ -1,0 +1,178 @@
+//! Thread progress of a pool.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst},
+        mpsc,
+    },
+    thread,
+};
+
+use pool_std::{IdlePolicy, ThreadPool, ThreadPoolBuilder, progress::Reclaimable};
+
+fn pool(threads: usize) -> ThreadPool {
+    ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .idle_policy(IdlePolicy::IMMEDIATE)
+        .build()
+        .unwrap()
+}
+
+/// What is retired in a job or outside is dropped, with no further call, also when all sleep.
+#[test]
+fn what_is_retired_is_dropped_in_an_idle_pool() {
+    struct Tells(mpsc::Sender<()>);
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            self.0.send(()).unwrap();
+        }
+    }
+    let pool = pool(2);
+    let progress = pool.progress();
+    let (sender, receiver) = mpsc::channel();
+    let retire = || {
+        let value = Box::into_raw(Box::new(Reclaimable::new(Tells(sender.clone()))));
+        // SAFETY: 1. it comes from a box; 2. no thread has seen it.
+        unsafe { progress.retire(value) };
+    };
+    for _ in 0..100 {
+        retire();
+        receiver.recv().unwrap();
+        pool.install(retire);
+        receiver.recv().unwrap();
+        let guard = progress.read();
+        retire();
+        pool.install(retire);
+        drop(guard);
+        receiver.recv().unwrap();
+        receiver.recv().unwrap();
+    }
+}
+
+/// A worker that waits runs the jobs without which it would wait in vain.
+#[test]
+fn a_worker_that_waits_for_a_moment_works() {
+    for threads in [1, 2] {
+        let pool = Arc::new(pool(threads));
+        let (guard_is_taken, is_taken) = mpsc::channel();
+        let (ends, ended) = mpsc::channel();
+        let inside = pool.clone();
+        pool.spawn(move || {
+            let progress = inside.progress();
+            let (job_runs, runs) = mpsc::channel::<()>();
+            // Outside the pool: reads until a job has been run.
+            let outside = progress.clone();
+            let reader = thread::spawn(move || {
+                let guard = outside.read();
+                guard_is_taken.send(()).unwrap();
+                runs.recv().unwrap();
+                drop(guard);
+            });
+            is_taken.recv().unwrap();
+            let value = progress.later();
+            pool_std::spawn(move || job_runs.send(()).unwrap());
+            progress.wait_for(value);
+            reader.join().unwrap();
+            ends.send(()).unwrap();
+        });
+        ended.recv().unwrap();
+    }
+}
+
+/// A worker that never searches for work runs what it has deferred all the same.
+#[test]
+fn a_busy_worker_keeps_up_with_what_it_defers() {
+    const COUNT: usize = 10_000;
+    let pool = pool(1);
+    let progress = pool.progress();
+    let runs = Arc::new(AtomicUsize::new(0));
+    let most = pool.install(|| {
+        let pending = (0..COUNT).map(|scheduled| {
+            let runs = runs.clone();
+            let count = runs.clone();
+            progress.defer(move || {
+                count.fetch_add(1, SeqCst);
+            });
+            scheduled + 1 - runs.load(SeqCst)
+        });
+        pending.max().unwrap()
+    });
+    assert!(most <= 300, "{most} were kept");
+}
+
+/// A panic of what was deferred goes to the handler, wherever it is run.
+#[test]
+fn panics_go_to_the_handler() {
+    let (sender, receiver) = mpsc::channel();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .panic_handler(move |_| sender.send(()).unwrap())
+        .build()
+        .unwrap();
+    let progress = pool.progress();
+    progress.defer(|| panic!("outside"));
+    receiver.recv().unwrap();
+    pool.install(|| progress.defer(|| panic!("in a job")));
+    receiver.recv().unwrap();
+}
+
+/// What is still held up when the pool ends is run by a thread outside, or by the last handle.
+#[test]
+fn what_is_left_when_the_pool_ends_is_run() {
+    let pool = pool(1);
+    let progress = pool.progress();
+    let runs = Arc::new(AtomicUsize::new(0));
+    let count = |runs: &Arc<AtomicUsize>| {
+        let runs = runs.clone();
+        move || {
+            runs.fetch_add(1, SeqCst);
+        }
+    };
+    let guard = progress.read();
+    pool.install(|| progress.defer(count(&runs)));
+    progress.defer(count(&runs));
+    pool.shutdown().unwrap();
+    assert_eq!(runs.load(SeqCst), 0);
+    drop(guard);
+    drop(progress);
+    assert_eq!(runs.load(SeqCst), 2);
+}
+
+/// Jobs and threads outside read and replace one value.
+#[test]
+fn stress() {
+    const ROUNDS: usize = if cfg!(miri) { 20 } else { 3_000 };
+    let pool = pool(2);
+    let progress = pool.progress();
+    let node = |number: usize| Box::into_raw(Box::new(Reclaimable::new([number, !number])));
+    let shared = AtomicPtr::new(node(0));
+    let is_done = AtomicBool::new(false);
+    let read = || {
+        let _guard = progress.read();
+        // SAFETY: it was in reach after the guard began.
+        let [number, complement] = **unsafe { &*shared.load(SeqCst) };
+        assert_eq!(number, !complement);
+    };
+    let replace = |number| {
+        let old = shared.swap(node(number), SeqCst);
+        // SAFETY: 1. it came from a box; 2. it is out of reach.
+        unsafe { progress.retire(old) };
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(SeqCst) {
+                read();
+            }
+        });
+        scope.spawn(|| (0..ROUNDS).for_each(replace));
+        for number in 0..ROUNDS {
+            pool.join(|| replace(number), read);
+        }
+        is_done.store(true, SeqCst);
+    });
+    pool.shutdown().unwrap();
+    drop(progress);
+    // SAFETY: the last one, which no thread has retired.
+    drop(unsafe { Box::from_raw(shared.into_inner()) });
+}
