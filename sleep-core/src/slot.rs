@@ -6,6 +6,9 @@ use crossbeam_utils::CachePadded;
 
 use crate::primitive::{AtomicU8, Custody, Ordering};
 
+#[cfg(test)]
+mod tests;
+
 /// The worker runs.
 const AWAKE: u8 = 0;
 /// The worker is counted as sleeping and may be claimed by any waker.

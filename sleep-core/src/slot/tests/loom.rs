@@ -1,0 +1,36 @@
+use ::loom::{model, sync::Arc, thread};
+
+use super::super::*;
+
+/// A worker falls asleep twice, and a waker wakes it in between. No fence and no parker takes part, so
+/// the count is handed over by the slot alone.
+fn check(claim: fn(&Slot<()>) -> bool) {
+    model(move || {
+        let slot = Arc::new(Slot::new(()));
+        let worker = {
+            let slot = slot.clone();
+            thread::spawn(move || {
+                slot.open();
+                while !slot.is_awake() {
+                    thread::yield_now();
+                }
+                slot.open();
+            })
+        };
+        while !claim(&slot) {
+            thread::yield_now();
+        }
+        slot.release();
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_waker_that_looks_for_a_sleeper_is_handed_the_count() {
+    check(Slot::claim);
+}
+
+#[test]
+fn a_waker_that_knows_the_sleeper_is_handed_the_count() {
+    check(Slot::claim_known_sleeper);
+}
