@@ -17,6 +17,10 @@ use crate::{
 /// How many operations a worker collects before it makes progress in the middle of a job.
 const SCHEDULED_AT_ONCE: usize = 64;
 
+/// The slots that a worker's deque keeps for the next burst. A burst of more pays for its ring anew: two
+/// copies for each job at most, which is a few percent of what its spawn costs.
+const KEPT_SLOTS: usize = 1024;
+
 /// A worker's part in the thread progress of its pool.
 ///
 /// A worker reads, schedules and runs operations in frames that do not know of each other: a job
@@ -130,9 +134,13 @@ impl<P: Platform> WorkerThread<P> {
         self.registry().progress().has_due()
     }
 
-    /// Gives the managed thread what was scheduled, and what the deque has replaced.
+    /// Gives the managed thread what was scheduled, and what the deque has replaced. Not within an
+    /// operation on that deque.
     fn collect_operations(&self, thread: &mut ManagedWorker<P>) {
         if P::Storage::REPLACES {
+            // After a burst the ring goes the way of those that it had outgrown. A worker comes here
+            // when it has found nothing to do, and once more before it sleeps.
+            self.own().shrink_to(KEPT_SLOTS);
             // SAFETY: 1. the rings are freed by progress, and every steal is made by a worker that
             // is active in it.
             if let Some(replaced) = unsafe { self.own().take_replaced() } {
