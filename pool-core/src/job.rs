@@ -25,7 +25,8 @@ pub use stack::StackJob;
 pub unsafe trait Job: Sized {
     /// Runs the job.
     ///
-    /// Must not unwind: a panic is kept and handed to whoever waits for the job.
+    /// Must not unwind: a panic is kept and handed to the thread that waits for the job. Where it
+    /// unwinds all the same, the process ends, if the job was run by a worker that waits.
     ///
     /// # Safety
     /// 1. `this` was made from a pointer to a `Self` that is still valid.

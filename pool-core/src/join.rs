@@ -9,6 +9,7 @@ use crate::{
     job::{RunBy, discard_panic},
     latch::SpinLatch,
     platform::Platform,
+    unwind::no_unwind,
     worker::WorkerThread,
 };
 
@@ -101,8 +102,10 @@ impl<P: Platform> WorkerThread<P> {
         if let Ok(place) = self.own().try_push(job_ref) {
             // SAFETY: 1. we are the owner, and have not waited.
             unsafe { job_b.header().set_place(place) };
-            self.announce_job();
-            self.calm_down();
+            no_unwind(|| {
+                self.announce_job();
+                self.calm_down();
+            });
             return self.join_pushed(a, job_b, migrated);
         }
         let by = || RunBy::worker_itself(self, migrated);
@@ -135,15 +138,17 @@ impl<P: Platform> WorkerThread<P> {
             return false;
         }
         let wanted = core::ptr::from_ref(job).cast();
-        while !latch.probe() {
-            match self.take_local_job() {
-                Some(job) if job.refers_to(wanted) => return true,
-                // SAFETY: 1. the queue gave it to us alone.
-                Some(job) => unsafe { self.run(job) },
-                None => self.wait_until(latch),
+        no_unwind(|| {
+            while !latch.probe() {
+                match self.take_local_job() {
+                    Some(job) if job.refers_to(wanted) => return true,
+                    // SAFETY: 1. the queue gave it to us alone.
+                    Some(job) => unsafe { self.run(job) },
+                    None => self.wait_until(latch),
+                }
             }
-        }
-        false
+            false
+        })
     }
 
     /// `a` panicked. `b` may be running and borrow from the caller's frame, so the frame must

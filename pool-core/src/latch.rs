@@ -1,4 +1,6 @@
-//! Latches: one event, somebody who waits for it, somebody who sets it.
+//! Latches: one event, one thread that waits for it, and the threads that set it.
+
+use core::marker::PhantomData;
 
 use sleep_core::CoreLatch;
 
@@ -6,6 +8,7 @@ use crate::{
     platform::{Platform, Waiter},
     primitive::{AtomicBool, AtomicUsize, Ordering},
     registry::Registry,
+    unwind::no_unwind,
     worker::WorkerThread,
 };
 
@@ -14,45 +17,62 @@ mod tests;
 
 /// An event that is set once.
 pub trait Latch {
-    /// Sets the latch and wakes whoever waits.
+    /// Sets the latch and wakes the thread that waits.
     ///
     /// Takes a pointer, since the waiter may go on, and end the frame that holds the latch, before
     /// the call returns (rayon#739, #929).
     ///
     /// # Safety
     /// 1. `this` points to a live latch when the call begins.
+    /// 2. It is called once for each latch; for a [`CountLatch`], once for each job that is
+    ///    pending.
+    /// 3. If the latch was made for jobs that run on a certain pool, as [`SpinLatch::new`] and
+    ///    [`CountLatch::new`] do, a worker of that pool calls it, or a thread that keeps that pool
+    ///    alive meanwhile.
     unsafe fn set(this: *const Self);
 }
 
 /// What a worker waits on: it searches for other work meanwhile, and sleeps when there is none.
-pub struct SpinLatch<P: Platform> {
+///
+/// It cannot outlive its worker:
+/// ```compile_fail,E0515
+/// use pool_core::{Platform, SpinLatch, WorkerThread};
+///
+/// fn leave_behind<P: Platform>(worker: WorkerThread<P>) -> SpinLatch<'static, P> {
+///     SpinLatch::cross(&worker)
+/// }
+/// ```
+pub struct SpinLatch<'w, P: Platform> {
     core: CoreLatch,
-    /// Outlives the wait. Others read only what never changes.
+    /// Others read only what never changes. A pointer, since it may be gone when `set` returns.
     waiter: *const WorkerThread<P>,
     /// The setter may belong to another pool, and so nothing but us keeps the waiter's alive.
     cross: bool,
+    /// The waiter outlives the latch.
+    lifetime: PhantomData<&'w WorkerThread<P>>,
 }
 
 // SAFETY: of the waiter, others read its registry and its number, which never change; the registry
 // is made for sharing, as the bounds of `Platform` demand; the rest is shared atomics or never
 // changes.
-unsafe impl<P: Platform> Sync for SpinLatch<P> {}
+unsafe impl<P: Platform> Sync for SpinLatch<'_, P> {}
 // SAFETY: as above; a latch that is moved has no setter yet, or none any more.
-unsafe impl<P: Platform> Send for SpinLatch<P> {}
+unsafe impl<P: Platform> Send for SpinLatch<'_, P> {}
 
-impl<P: Platform> SpinLatch<P> {
-    /// For a job that runs on the waiter's own pool.
+impl<'w, P: Platform> SpinLatch<'w, P> {
+    /// Creates a latch for a job that runs on the waiter's own pool.
     #[inline]
-    pub fn new(waiter: &WorkerThread<P>) -> Self {
+    pub fn new(waiter: &'w WorkerThread<P>) -> Self {
         Self {
             core: CoreLatch::new(),
             waiter,
             cross: false,
+            lifetime: PhantomData,
         }
     }
 
-    /// For a job that runs on another pool.
-    pub fn cross(waiter: &WorkerThread<P>) -> Self {
+    /// Creates a latch for a job that runs anywhere.
+    pub fn cross(waiter: &'w WorkerThread<P>) -> Self {
         Self {
             cross: true,
             ..Self::new(waiter)
@@ -66,13 +86,13 @@ impl<P: Platform> SpinLatch<P> {
     }
 }
 
-impl<P: Platform> Latch for SpinLatch<P> {
+impl<P: Platform> Latch for SpinLatch<'_, P> {
     #[inline]
     unsafe fn set(this: *const Self) {
         // SAFETY: the latch is alive (obligation 1) until `CoreLatch::set`, and its waiter, and all
-        // that is needed after it is copied before. The registry lives on: the setter is one of its
-        // workers, or `keep_alive` holds it, which we call while the waiter cannot leave
-        // yet.
+        // that is needed after it is copied before: by its lifetime it outlives the latch. The
+        // registry lives on: the setter keeps it alive (obligation 3), or `keep_alive` holds it,
+        // which we call while the waiter cannot leave yet.
         unsafe {
             let (registry, worker) = WorkerThread::place((*this).waiter);
             let _held = (*this).cross.then(|| P::keep_alive(registry));
@@ -107,7 +127,7 @@ impl<P: Platform> BlockingLatch<P> {
         while !self.set.load(Ordering::Acquire) {
             // Liveness: the setter unparks this thread after it has set the flag, and the token
             // outlasts the time until we park.
-            P::Waiter::park();
+            no_unwind(P::Waiter::park);
         }
     }
 }
@@ -131,7 +151,7 @@ impl<P: Platform> Default for BlockingLatch<P> {
 impl<P: Platform> Latch for BlockingLatch<P> {
     unsafe fn set(this: *const Self) {
         // SAFETY: the latch is alive (obligation 1) until the flag is set. The handle is moved out
-        // before, and the latch does not drop it, so it is dropped once.
+        // before, by this call alone (obligation 2), and the latch does not drop it.
         unsafe {
             let waiter = (&raw const (*this).waiter).cast::<P::Waiter>().read();
             // Ordering: Release pairs with `wait`.
@@ -142,20 +162,20 @@ impl<P: Platform> Latch for BlockingLatch<P> {
 }
 
 /// Counts jobs down; set when the last one is done.
-pub struct CountLatch<P: Platform> {
+pub struct CountLatch<'w, P: Platform> {
     pending: AtomicUsize,
-    waiter: CountWaiter<P>,
+    waiter: CountWaiter<'w, P>,
 }
 
-enum CountWaiter<P: Platform> {
-    Worker(SpinLatch<P>),
+enum CountWaiter<'w, P: Platform> {
+    Worker(SpinLatch<'w, P>),
     Outside(BlockingLatch<P>),
 }
 
-impl<P: Platform> CountLatch<P> {
-    /// One job is pending: the one that is going to wait. `owner` is the worker that this thread
-    /// is, if any; the jobs run on `registry`.
-    pub fn new(owner: Option<&WorkerThread<P>>, registry: &Registry<P>) -> Self {
+impl<'w, P: Platform> CountLatch<'w, P> {
+    /// Creates a latch with one job pending: the one that is going to wait. `owner` is the worker
+    /// that this thread is, if any; the jobs run on `registry`.
+    pub fn new(owner: Option<&'w WorkerThread<P>>, registry: &Registry<P>) -> Self {
         let waiter = match owner {
             Some(owner) if core::ptr::eq(owner.registry(), registry) => {
                 CountWaiter::Worker(SpinLatch::new(owner))
@@ -181,20 +201,25 @@ impl<P: Platform> CountLatch<P> {
         self.pending.load(Ordering::Relaxed)
     }
 
-    /// Waits until all jobs are done; `owner` is the one that `new` was called with.
+    /// Waits until all jobs are done; `owner` is the one that `new` was called with. With another
+    /// one the process ends: the frame that waits must not be left while jobs are pending.
     pub fn wait(&self, owner: Option<&WorkerThread<P>>) {
-        match (&self.waiter, owner) {
-            (CountWaiter::Worker(latch), Some(owner)) => owner.wait_until(latch.core()),
-            (CountWaiter::Outside(latch), _) => latch.wait(),
-            (CountWaiter::Worker(_), None) => unreachable!("a worker's latch needs its worker"),
+        match &self.waiter {
+            CountWaiter::Worker(latch) => no_unwind(|| {
+                let owner = owner.filter(|owner| core::ptr::eq(*owner, latch.waiter));
+                let owner = owner.expect("a worker's latch needs its worker");
+                owner.wait_until(latch.core());
+            }),
+            CountWaiter::Outside(latch) => latch.wait(),
         }
     }
 }
 
-impl<P: Platform> Latch for CountLatch<P> {
+impl<P: Platform> Latch for CountLatch<'_, P> {
     unsafe fn set(this: *const Self) {
         // SAFETY: the latch is alive (obligation 1) while its count is above zero, and if ours
-        // was the last one until its waiter's latch is set, which copies what it needs.
+        // was the last one until its waiter's latch is set, which copies what it needs. By
+        // obligation 2 there is one last one, so that latch is set once; 3. is forwarded.
         unsafe {
             // Ordering: AcqRel. Release hands what this job wrote to whoever ends the count;
             // Acquire, for that one, gathers what all jobs wrote before it passes them on.

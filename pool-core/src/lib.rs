@@ -27,6 +27,7 @@ mod random;
 mod registry;
 mod scope;
 mod sources;
+mod unwind;
 mod worker;
 
 pub use aside::Aside;

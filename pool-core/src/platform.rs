@@ -23,6 +23,13 @@ use crate::{
 /// 3. [`keep_alive`](Self::keep_alive) keeps the registry in place until its value is dropped.
 /// 4. [`catch_unwind`](Self::catch_unwind) returns exactly when the closure ends, also if it
 ///    unwinds, or does not return at all.
+/// 5. [`free_later`](Self::free_later) drops what it is given only when all workers have made
+///    progress, or never.
+/// 6. No function but [`resume_unwind`](Self::resume_unwind) unwinds, hooks included: they are
+///    called from frames that other threads use.
+///
+/// Of a [`Parker`] and a [`Waiter`], which are safe to implement, the same is expected and not
+/// relied on: where one panics in such a frame, the process ends.
 pub unsafe trait Platform: Sized + 'static {
     /// How a worker sleeps.
     type Parker: Parker + Send + Sync;
@@ -70,7 +77,7 @@ pub unsafe trait Platform: Sized + 'static {
     /// 2. The pointer is one that a worker was made with.
     unsafe fn keep_alive(registry: *const Registry<Self>) -> Self::KeepAlive;
 
-    /// Drops what a deque has replaced when all workers have made progress.
+    /// Drops what a deque has replaced when all workers have made progress. Does not unwind.
     fn free_later(worker: &mut ManagedWorker<Self>, replaced: Replaced<Self>);
 
     /// A number that differs from worker to worker, for the order in which it tries its victims.
@@ -107,6 +114,9 @@ pub type ManagedWorker<P> = ManagedThread<
 pub type Replaced<P> = <<P as Platform>::Storage as Storage<JobRef>>::Replaced;
 
 /// How a thread that is not a worker waits for a job: a token that belongs to the thread.
+///
+/// No function may panic: the thread waits in a frame that others use, so that would end the
+/// process.
 pub trait Waiter: Sized + Send {
     /// A handle to the thread that calls.
     fn current() -> Self;

@@ -7,7 +7,15 @@ use deque_core::{IntrusiveInjector, Node, Steal};
 use crate::job::JobRef;
 
 /// A first-in first-out queue of jobs for many producers and many consumers.
-pub trait JobQueue: Send + Sync {
+///
+/// # Safety
+/// 1. [`steal`](Self::steal) returns only jobs that were pushed, and each of them once: a worker
+///    runs what it is given as its own.
+/// 2. What a thread did before [`push`](Self::push) happens before the return of the `steal` that
+///    gives out the job.
+/// 3. Once a job was given out, the queue does not touch its node any more.
+/// 4. No method unwinds: they are called from frames that other threads use.
+pub unsafe trait JobQueue: Send + Sync {
     /// Memory that each job brings along for the queue. A queue with memory of its own takes
     /// `()`.
     type Node;
@@ -29,7 +37,9 @@ pub trait JobQueue: Send + Sync {
 }
 
 /// For pools without an allocator.
-impl JobQueue for IntrusiveInjector<'static, Option<JobRef>> {
+// SAFETY: 1. to 3. are the injector's promises to callers of `push_raw` and `steal_raw`; 4. neither
+// panics, and each node has a job, by `push`.
+unsafe impl JobQueue for IntrusiveInjector<'static, Option<JobRef>> {
     type Node = Node<Option<JobRef>>;
 
     fn node() -> Self::Node {

@@ -10,6 +10,7 @@ use crate::{
     platform::{Platform, PoolProgress},
     primitive::{AtomicUsize, Ordering},
     queue::JobQueue,
+    unwind::no_unwind,
     worker::{WorkerShared, WorkerThread},
 };
 
@@ -135,10 +136,14 @@ impl<P: Platform> Registry<P> {
             BlockingLatch::<P>::new(),
         );
         let mut node = P::Queue::node();
-        // SAFETY: job and node stay here until the latch is set, after the job has been run.
+        // SAFETY: `inject`: 1. job and node stay here until the latch is set, after the job has been
+        // run; `as_job_ref`: 1. as well, 2. any thread may set the latch. `into_result`: 1. it is
+        // set; 2. this is the only call.
         unsafe {
-            self.inject(NonNull::from(&mut node), job.as_job_ref());
-            job.latch().wait();
+            no_unwind(|| {
+                self.inject(NonNull::from(&mut node), job.as_job_ref());
+                job.latch().wait();
+            });
             job.into_result()
         }
     }
@@ -155,10 +160,12 @@ impl<P: Platform> Registry<P> {
             SpinLatch::cross(current),
         );
         let mut node = P::Queue::node();
-        // SAFETY: job and node stay here until the latch is set, after the job has been run.
+        // SAFETY: as in `in_worker_cold`; the latch, too, is one that any thread may set.
         unsafe {
-            self.inject(NonNull::from(&mut node), job.as_job_ref());
-            current.wait_until(job.latch().core());
+            no_unwind(|| {
+                self.inject(NonNull::from(&mut node), job.as_job_ref());
+                current.wait_until(job.latch().core());
+            });
             job.into_result()
         }
     }

@@ -6,7 +6,7 @@ use crate::{
     job::discard_panic,
     latch::{CountLatch, Latch},
     platform::Platform,
-    primitive::{AtomicU8, Ordering, UnsafeCell},
+    primitive::{AtomicBool, AtomicU8, Ordering, UnsafeCell},
     registry::Registry,
     worker::WorkerThread,
 };
@@ -16,27 +16,49 @@ mod tests;
 
 /// The part of a scope that does not depend on where its jobs are kept: it counts them, keeps the
 /// first panic, and ends when all are done.
-pub struct ScopeCore<P: Platform> {
-    pending: CountLatch<P>,
+///
+/// It cannot outlive its worker:
+/// ```compile_fail,E0515
+/// use pool_core::{Platform, Registry, ScopeCore, WorkerThread};
+///
+/// fn leave_behind<P: Platform>(
+///     worker: WorkerThread<P>,
+///     registry: &Registry<P>,
+/// ) -> ScopeCore<'static, P> {
+///     ScopeCore::new(Some(&worker), registry)
+/// }
+/// ```
+pub struct ScopeCore<'w, P: Platform> {
+    pending: CountLatch<'w, P>,
     panic: FirstPanic<P>,
+    is_completed: AtomicBool,
 }
 
-impl<P: Platform> ScopeCore<P> {
-    /// A scope whose jobs run on `registry`; `owner` is the worker that this thread is, if any.
-    pub fn new(owner: Option<&WorkerThread<P>>, registry: &Registry<P>) -> Self {
+impl<'w, P: Platform> ScopeCore<'w, P> {
+    /// Creates a scope whose jobs run on `registry`; `owner` is the worker that this thread is, if
+    /// any.
+    pub fn new(owner: Option<&'w WorkerThread<P>>, registry: &Registry<P>) -> Self {
         Self {
             pending: CountLatch::new(owner, registry),
             panic: FirstPanic::new(),
+            is_completed: AtomicBool::new(false),
         }
     }
 
-    /// Runs the scope's body and then waits for its jobs; `owner` as for [`new`](Self::new).
+    /// Runs the scope's body and then waits for its jobs; `owner` as for [`new`](Self::new). If it
+    /// is another one, the process ends after the body.
     ///
     /// # Panics
-    /// Continues the first panic of the body or of a job, when all jobs have ended.
+    /// Continues the first panic of the body or of a job, when all jobs have ended. Panics if it is
+    /// called a second time.
     pub fn complete<R>(&self, owner: Option<&WorkerThread<P>>, body: impl FnOnce() -> R) -> R {
+        // Ordering: Relaxed; it picks one call, which receives nothing from the others.
+        let is_completed = self.is_completed.swap(true, Ordering::Relaxed);
+        assert!(!is_completed, "a scope is completed once");
         let result = self.catch(body);
-        // SAFETY: 1. `self` is alive; only after `wait` may it end.
+        // SAFETY: 1. `self` is alive; only after `wait` may it end; 2. this is for the job that a
+        // new latch counts, and is done once, by the check above; 3. nobody waits yet, so nobody
+        // lets go of the pool.
         unsafe { Latch::set(&raw const self.pending) };
         self.pending.wait(owner);
         if let Some(panic) = self.panic.take() {
@@ -72,14 +94,17 @@ impl<P: Platform> ScopeCore<P> {
     /// also no argument of a function that is still running, borrows from the scope any more.
     ///
     /// # Safety
-    /// 1. `this` is a scope that waits for this job: there was an [`add_job`](Self::add_job).
+    /// 1. `this` is a scope that waits for this job: there was an [`add_job`](Self::add_job), and
+    ///    this is the only call for it.
+    /// 2. A worker of the scope's pool calls it, or a thread that keeps that pool alive meanwhile.
     pub unsafe fn job_done(this: *const Self) {
-        // SAFETY: by obligation 1 the scope waits, and so lives, until its latch is set for us.
+        // SAFETY: 1. the scope waits, and so lives, until its latch is set for us; 2. this is the
+        // only call for the job; 3. is obligation 2.
         unsafe { Latch::set(&raw const (*this).pending) };
     }
 }
 
-impl<P: Platform> fmt::Debug for ScopeCore<P> {
+impl<P: Platform> fmt::Debug for ScopeCore<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScopeCore")
             .field("pending_jobs", &self.pending.pending())
@@ -131,6 +156,7 @@ impl<P: Platform> FirstPanic<P> {
         self.state.store(FULL, Ordering::Release);
     }
 
+    /// Takes the panic, after the wait for all jobs.
     fn take(&self) -> Option<P::Panic> {
         // Ordering: Acquire pairs with the Release of `offer`. Relaxed on failure: no panic.
         self.state

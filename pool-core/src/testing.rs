@@ -38,6 +38,8 @@ use crate::{
 thread_local! {
     static CURRENT: Cell<*const ()> = Cell::new(ptr::null());
     static WAITER: Arc<TestParker> = Arc::new(TestParker::new());
+    /// This thread breaks a waiter's promise.
+    pub(crate) static PARK_PANICS: Cell<bool> = Cell::new(false);
 }
 
 /// What a test may observe of the calls that it makes on its own thread.
@@ -164,6 +166,7 @@ impl Waiter for TestWaiter {
     }
 
     fn park() {
+        assert!(!PARK_PANICS.with(Cell::get), "a waiter that panics");
         WAITER.with(|waiter| waiter.park());
     }
 

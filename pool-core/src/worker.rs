@@ -7,7 +7,7 @@ use sleep_core::{CoreLatch, WorkerIndex};
 
 use crate::{
     fifo::JobFifo, job::JobRef, managed::Managed, platform::Platform, primitive::spin_loop,
-    queue::JobQueue, random::XorShift64Star, registry::Registry,
+    queue::JobQueue, random::XorShift64Star, registry::Registry, unwind::no_unwind,
 };
 
 #[cfg(test)]
@@ -278,13 +278,16 @@ impl<P: Platform> WorkerThread<P> {
 
     #[cold]
     fn wait_until_cold(&self, latch: &CoreLatch) {
-        while !latch.probe() {
-            match self.take_local_job().or_else(|| self.search(latch)) {
-                // SAFETY: 1. the queue gave it to us alone.
-                Some(job) => unsafe { self.run(job) },
-                None => return,
+        // The frame that waits holds jobs, or the latch.
+        no_unwind(|| {
+            while !latch.probe() {
+                match self.take_local_job().or_else(|| self.search(latch)) {
+                    // SAFETY: 1. the queue gave it to us alone.
+                    Some(job) => unsafe { self.run(job) },
+                    None => return,
+                }
             }
-        }
+        });
     }
 
     /// Searches everywhere until there is a job, or until the latch is set (None).

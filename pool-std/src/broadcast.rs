@@ -95,7 +95,7 @@ pub(crate) fn broadcast_on<R: Send>(
     scope.complete(owner, || {
         let jobs = results.iter().map(|result| {
             let job = &job;
-            let body = move |_: &ScopeCore<Std>| {
+            let body = move |_: &ScopeCore<'_, Std>| {
                 *lock(result) = Some(BroadcastContext::with(job));
             };
             // SAFETY: 1. it is queued below; 2. all that is borrowed is in this frame, which waits.

@@ -48,11 +48,11 @@ pub(crate) fn counted_job(
 /// What jobs with borrows belong to: it waits for them.
 pub(crate) trait AnyScope: Sync {
     /// What counts them.
-    fn core(&self) -> &ScopeCore<Std>;
+    fn core(&self) -> &ScopeCore<'_, Std>;
 }
 
-impl AnyScope for ScopeCore<Std> {
-    fn core(&self) -> &Self {
+impl AnyScope for ScopeCore<'_, Std> {
+    fn core(&self) -> &ScopeCore<'_, Std> {
         self
     }
 }
@@ -81,13 +81,14 @@ unsafe impl<S: AnyScope, F: FnOnce(&S) + Send> Job for ScopeJob<S, F> {
         // SAFETY: by obligations 1 and 2 this is the box of `scope_job`, and used once.
         let Self { scope, body, .. } = *unsafe { Box::from_raw(this.cast_mut().cast::<Self>()) };
         // SAFETY: the scope waits, and so lives, until `job_done`.
-        let core: *const ScopeCore<Std> = unsafe { &*scope }.core();
+        let core: *const ScopeCore<'_, Std> = unsafe { &*scope }.core();
         // The body is consumed here. Were it still an argument of some function when the latch is
         // set, what it borrows would count as borrowed longer than it lives.
         //
         // SAFETY: as above.
         unsafe { (*core).catch(|| body(&*scope)) };
-        // SAFETY: 1. `scope_job` added it.
+        // SAFETY: 1. `scope_job` added it, and a job is run once; 2. only workers of the scope's pool
+        // run it.
         unsafe { ScopeCore::job_done(core) };
     }
 }

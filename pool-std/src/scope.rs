@@ -29,7 +29,8 @@ pub struct ScopeFifo<'scope> {
 }
 
 struct ScopeBase<'scope> {
-    core: ScopeCore<Std>,
+    /// Its worker outlives it, by `new`.
+    core: ScopeCore<'static, Std>,
     registry: Arc<Registry>,
     marker: Marker<'scope>,
 }
@@ -68,12 +69,7 @@ where
     F: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    in_living_worker(|worker, pool| {
-        let scope = Scope {
-            base: ScopeBase::new(Some(worker), pool.clone()),
-        };
-        scope.base.core.complete(Some(worker), || body(&scope))
-    })
+    in_living_worker(|_, pool| in_place_scope_on(pool, body))
 }
 
 /// As [`scope()`], but the jobs that one worker spawns are begun in the order of their spawning.
@@ -82,10 +78,7 @@ where
     F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    in_living_worker(|worker, pool| {
-        let scope = ScopeFifo::new(Some(worker), pool.clone());
-        scope.base.core.complete(Some(worker), || body(&scope))
-    })
+    in_living_worker(|_, pool| in_place_scope_fifo_on(pool, body))
 }
 
 /// As [`scope()`], but runs the body on this thread, worker or not, so that it need not be `Send`.
@@ -109,7 +102,7 @@ pub(crate) fn in_place_scope_on<'scope, R>(
     registry: &Arc<Registry>,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
-    // SAFETY: 1. this thread stays the worker until the call returns.
+    // SAFETY: 1. this thread stays the worker until the call returns, and the scope ends before.
     let owner = unsafe { WorkerThread::current() };
     let scope = Scope {
         base: ScopeBase::new(owner, registry.clone()),
@@ -121,14 +114,14 @@ pub(crate) fn in_place_scope_fifo_on<'scope, R>(
     registry: &Arc<Registry>,
     body: impl FnOnce(&ScopeFifo<'scope>) -> R,
 ) -> R {
-    // SAFETY: 1. this thread stays the worker until the call returns.
+    // SAFETY: 1. this thread stays the worker until the call returns, and the scope ends before.
     let owner = unsafe { WorkerThread::current() };
     let scope = ScopeFifo::new(owner, registry.clone());
     scope.base.core.complete(owner, || body(&scope))
 }
 
 impl<'scope> ScopeBase<'scope> {
-    fn new(owner: Option<&WorkerThread>, registry: Arc<Registry>) -> Self {
+    fn new(owner: Option<&'static WorkerThread>, registry: Arc<Registry>) -> Self {
         Self {
             core: ScopeCore::new(owner, &registry),
             registry,
@@ -138,13 +131,13 @@ impl<'scope> ScopeBase<'scope> {
 }
 
 impl AnyScope for Scope<'_> {
-    fn core(&self) -> &ScopeCore<Std> {
+    fn core(&self) -> &ScopeCore<'_, Std> {
         &self.base.core
     }
 }
 
 impl AnyScope for ScopeFifo<'_> {
-    fn core(&self) -> &ScopeCore<Std> {
+    fn core(&self) -> &ScopeCore<'_, Std> {
         &self.base.core
     }
 }
@@ -192,7 +185,7 @@ impl<'scope> Scope<'scope> {
 }
 
 impl<'scope> ScopeFifo<'scope> {
-    fn new(owner: Option<&WorkerThread>, registry: Arc<Registry>) -> Self {
+    fn new(owner: Option<&'static WorkerThread>, registry: Arc<Registry>) -> Self {
         let fifos = (0..registry.num_workers())
             .map(|_| JobFifo::new(Queue::new()))
             .collect();

@@ -14,6 +14,9 @@ use crate::primitive::spin_loop;
 /// parks again. What an implementation must never do is to keep `park` from returning after an
 /// `unpark`; then a worker sleeps for good.
 ///
+/// No method may panic: they are called from frames that other threads use. A pool ends the process
+/// then.
+///
 /// Typical parkers: a futex, a mutex with a condition variable, `WFE` and `SEV`, `WFI` and an
 /// inter-processor interrupt. The simplest possible one spins:
 ///

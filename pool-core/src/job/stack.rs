@@ -41,6 +41,7 @@ where
     ///
     /// # Safety
     /// 1. `self` stays in place until the latch is set.
+    /// 2. The reference is used once, by a worker that may [set](Latch::set) the latch.
     #[inline]
     pub unsafe fn as_job_ref(&self) -> JobRef {
         // SAFETY: 1. is handed on; 2. closure and result are `Send`.
@@ -69,8 +70,8 @@ where
     unsafe fn execute(this: *const ()) {
         let this: *const Self = this.cast();
         // SAFETY: by obligation 1 the job is valid until its latch is set, and by 2. nobody else
-        // uses its body until then. `Latch::set` takes the pointer, since afterwards the job may be
-        // gone.
+        // uses its body until then. `Latch::set`: 1. it is alive; 2. and 3. by the second obligation
+        // of `as_job_ref`. It takes the pointer, since afterwards the job may be gone.
         unsafe {
             (*this).body.run_as_thief();
             Latch::set(&raw const (*this).latch);

@@ -16,7 +16,7 @@ use crate::{
 pub(super) struct JoinHeader<P: Platform> {
     header: AwaitableHeader,
     /// What the header's latch is.
-    latch: PhantomData<*const SpinLatch<P>>,
+    latch: PhantomData<*const SpinLatch<'static, P>>,
 }
 
 impl<P: Platform> JoinHeader<P> {
@@ -62,7 +62,7 @@ impl<P: Platform> JoinHeader<P> {
     ///    or the job was taken back from its queue.
     pub(super) unsafe fn set_awaited(
         &self,
-        latch: &SpinLatch<P>,
+        latch: &SpinLatch<'_, P>,
         room: &mut MaybeUninit<Awaiting>,
     ) -> bool {
         // SAFETY: 1. and 2. are handed on.
@@ -78,10 +78,11 @@ impl<P: Platform> JoinHeader<P> {
     /// 1. `this` points to the header of a job that has just been run, and what it leaves is written.
     unsafe fn set_done(this: *const Self) {
         // SAFETY: 1. is handed on; 2. is the second obligation of `set_awaited`, which left a latch of
-        // this type, and it stays until it is set.
+        // this type. `Latch::set`: 1. it stays until it is set; 2. a job is done once; 3. a thief runs
+        // the job, which is a worker of the same pool.
         unsafe {
             if let Some(latch) = AwaitableHeader::set_done(&raw const (*this).header) {
-                Latch::set(latch.cast::<SpinLatch<P>>());
+                Latch::set(latch.cast::<SpinLatch<'_, P>>());
             }
         }
     }

@@ -31,8 +31,10 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
         let owner = unsafe { WorkerThread::current() };
         let done = CountLatch::new(owner, registry);
         let mut jobs: [_; CORES] = array::from_fn(|_| OneWorker::new(&closure, &done));
-        send(registry, &jobs, &done);
-        // SAFETY: 1. it is alive; only after `wait` may it end.
+        // The frame must not be left while others have jobs in it.
+        run(|| send(registry, &jobs, &done));
+        // SAFETY: 1. it is alive; only after `wait` may it end; 2. for the job that a new latch
+        // counts; 3. pools are statics.
         unsafe { Latch::set(&raw const done) };
         done.wait(owner);
         array::from_fn(|index| jobs[index].result.get_mut().take())
@@ -43,7 +45,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
 fn send<M, const CORES: usize, const JOBS: usize, F, R>(
     registry: &Registry<Cores<M, CORES, JOBS>>,
     jobs: &[OneWorker<'_, M, CORES, JOBS, F, R>; CORES],
-    done: &CountLatch<Cores<M, CORES, JOBS>>,
+    done: &CountLatch<'_, Cores<M, CORES, JOBS>>,
 ) where
     M: Machine,
     F: Fn(Worker<'_, M, CORES, JOBS>) -> R + Sync,
@@ -93,7 +95,7 @@ struct OneWorker<'a, M: Machine, const CORES: usize, const JOBS: usize, F, R> {
     node: UnsafeCell<<IntrusiveInjector<'static, Option<JobRef>> as JobQueue>::Node>,
     closure: &'a F,
     result: UnsafeCell<Option<R>>,
-    done: *const CountLatch<Cores<M, CORES, JOBS>>,
+    done: *const CountLatch<'a, Cores<M, CORES, JOBS>>,
 }
 
 impl<'a, M, const CORES: usize, const JOBS: usize, F, R> OneWorker<'a, M, CORES, JOBS, F, R>
@@ -102,7 +104,7 @@ where
     F: Fn(Worker<'_, M, CORES, JOBS>) -> R + Sync,
     R: Send,
 {
-    fn new(closure: &'a F, done: &CountLatch<Cores<M, CORES, JOBS>>) -> Self {
+    fn new(closure: &'a F, done: &CountLatch<'a, Cores<M, CORES, JOBS>>) -> Self {
         Self {
             header: JobHeader::new::<Self>(),
             node: UnsafeCell::new(IntrusiveInjector::node()),
@@ -126,7 +128,8 @@ where
         // SAFETY: 1. used in this call only; jobs are run by workers.
         let worker = unsafe { WorkerThread::current() }.expect("jobs run on workers");
         // SAFETY: by obligation 1 the job is valid until the latch is set, and by 2. nobody else
-        // touches its result until then.
+        // touches its result until then. `Latch::set`: 1. `broadcast` waits for it; 2. `send` has
+        // counted this job; 3. pools are statics.
         unsafe {
             *(*this).result.get() = Some(run(|| ((*this).closure)(Worker(worker))));
             Latch::set((*this).done);

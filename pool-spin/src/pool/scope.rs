@@ -51,7 +51,8 @@ const SCOPE_SLOTS: usize = 16;
 /// # Ok::<(), pool_spin::RunError>(())
 /// ```
 pub struct Scope<'scope, M: Machine, const CORES: usize, const JOBS: usize> {
-    core: ScopeCore<Cores<M, CORES, JOBS>>,
+    /// Its worker outlives it, by `in_scope`.
+    core: ScopeCore<'static, Cores<M, CORES, JOBS>>,
     /// Both outlive the scope, by `in_scope`.
     registry: *const Registry<Cores<M, CORES, JOBS>>,
     slots: *const [Slot],
@@ -105,18 +106,18 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOB
         arena: &Arena<SLOTS>,
         body: impl FnOnce(&Scope<'scope, M, CORES, JOBS>) -> R,
     ) -> R {
-        in_scope(self.0.registry(), Some(self.0), arena.slots(), body)
+        in_scope(self.0.registry(), arena.slots(), body)
     }
 }
 
-/// Runs a body that may spawn, and waits for what it spawned. `owner` is the worker that this core
-/// is, if any.
+/// Runs a body that may spawn, and waits for what it spawned.
 fn in_scope<'scope, M: Machine, const CORES: usize, const JOBS: usize, R>(
     registry: &Registry<Cores<M, CORES, JOBS>>,
-    owner: Option<&WorkerThread<Cores<M, CORES, JOBS>>>,
     slots: &[Slot],
     body: impl FnOnce(&Scope<'scope, M, CORES, JOBS>) -> R,
 ) -> R {
+    // SAFETY: 1. used in this call only, during which nothing leaves; the scope ends before.
+    let owner = unsafe { WorkerThread::current() };
     let scope = Scope {
         core: ScopeCore::new(owner, registry),
         registry,
@@ -138,9 +139,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
         body: impl FnOnce(&Scope<'scope, M, CORES, JOBS>) -> R,
     ) -> R {
         let _reference = self.hold();
-        // SAFETY: 1. used in this call only, during which nothing leaves.
-        let owner = unsafe { WorkerThread::current() };
-        in_scope(self.registry(), owner, arena.slots(), body)
+        in_scope(self.registry(), arena.slots(), body)
     }
 }
 
@@ -167,7 +166,8 @@ where
         let Self { scope, closure } = self;
         // SAFETY: 1. used in this call only; jobs are run by workers.
         let worker = unsafe { WorkerThread::current() }.expect("jobs run on workers");
-        // SAFETY: the scope waits for us until `job_done`; the references end before it.
+        // SAFETY: the scope waits for us until `job_done`; the references end before it. `job_done`:
+        // 1. `spawn` has counted this closure, which is run once; 2. pools are statics.
         unsafe {
             (*scope).core.catch(|| closure(Worker(worker), &*scope));
             ScopeCore::job_done(&raw const (*scope).core);

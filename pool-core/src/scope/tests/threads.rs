@@ -43,3 +43,14 @@ fn panics() {
         assert_eq!(ended.load(Ordering::SeqCst), 3);
     });
 }
+
+/// The second time its latch would be set twice, and its waiter's handle dropped twice.
+#[test]
+#[should_panic(expected = "a scope is completed once")]
+fn a_scope_is_completed_once() {
+    with_pool(1, |registry| {
+        let scope = ScopeCore::<Test>::new(None, registry);
+        scope.complete(None, || ());
+        scope.complete(None, || scope.add_job());
+    });
+}
