@@ -287,7 +287,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
         let before = self.shared.state.ask_for_wakeups();
         if !before.has_wakeups() {
             // Ordering: as in `ask`.
-            B::heavy();
+            let _ = B::heavy();
             self.drive();
         }
         // If the bit was set: the thread that set it goes on, see `ask`. The leader that takes the
@@ -304,7 +304,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
             let state = self.shared.state.ask_for_wakeups();
             if !state.has_wakeups() {
                 // Ordering: as in `ask`.
-                B::heavy();
+                let _ = B::heavy();
                 self.drive();
             }
             if state.value() == current {
