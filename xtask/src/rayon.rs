@@ -3,6 +3,7 @@
 mod suite;
 mod surface;
 mod try_out;
+mod user;
 
 use std::path::Path;
 
@@ -16,12 +17,23 @@ pub(crate) use try_out::{Arguments, run};
 /// The version of rayon-core whose public names ours has.
 const ORIGINAL: &str = "=1.13.0";
 
+/// What helps if a lock file names an older version, as the README says.
+const REMEDY: [&str; 2] = ["update", "rayon-core"];
+
 /// Cargo's arguments that put our `rayon-core` in place of the published one.
 fn patch() -> [String; 2] {
     let path = root().join("compat/rayon-core");
     // A TOML string that needs no escapes also with the separators of Windows.
     let patch = format!("patch.crates-io.rayon-core.path='{}'", path.display());
     ["--config".to_owned(), patch]
+}
+
+/// Finds, in what cargo says, its warning that our `rayon-core` is not in the graph. It is no error
+/// for cargo.
+fn unused_patch(says: &str) -> Option<&str> {
+    let is_warning =
+        |line: &&str| line.contains("atch `rayon-core v") && line.contains("was not used");
+    says.lines().find(is_warning)
 }
 
 /// Checks that a package, built with the [`patch`], contains our `rayon-core`: cargo only warns
@@ -56,6 +68,22 @@ fn whose(tree: &str, our_directory: &str) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_warning_of_an_unused_patch_is_found() {
+        let warning = "warning: patch `rayon-core v1.13.0 (/here/compat/rayon-core)` was not used in \
+                       the crate graph";
+        let says = format!("    Updating crates.io index\n{warning}\nhelp: Check that the patched");
+        assert_eq!(unused_patch(&says), Some(warning));
+        // As older versions of cargo have it.
+        let warning =
+            "warning: Patch `rayon-core v1.13.0 (/here)` was not used in the crate graph.";
+        assert_eq!(unused_patch(warning), Some(warning));
+        let another = "warning: patch `libc v0.2.9 (/here)` was not used in the crate graph";
+        assert_eq!(unused_patch(another), None);
+        let used = "      Adding rayon-core v1.13.0 (/here/compat/rayon-core)";
+        assert_eq!(unused_patch(used), None);
+    }
 
     #[test]
     fn a_patch_that_is_not_used_is_noticed() {

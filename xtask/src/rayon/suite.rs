@@ -5,7 +5,7 @@ use std::{fmt::Write, fs};
 
 use anyhow::Result;
 
-use super::{ORIGINAL, assert_ours, patch, surface};
+use super::{ORIGINAL, assert_ours, patch, surface, user};
 use crate::{command::Step, published, published::Published, root};
 
 /// As rayon's own automatic tests have it: some of its tests need deep stacks.
@@ -15,13 +15,15 @@ pub(crate) fn lane(quick: bool) -> Result<u64> {
     let suite = rayons_tests(quick)?;
     let original = our_tests_on_the_original()?;
     let declarations = surface::compare()?;
+    let projects = user::check()?;
     println!(
         "rayon's own tests: {suite} passed on our pool{}; \
          our tests of its behaviour: {original} passed on the original; \
-         {declarations} public declarations are the same",
+         {declarations} public declarations are the same; \
+         {projects} checks of users' projects passed",
         if quick { ", without its doc tests" } else { "" }
     );
-    Ok(suite + original + declarations)
+    Ok(suite + original + declarations + projects)
 }
 
 /// All tests of rayon, with our rayon-core.

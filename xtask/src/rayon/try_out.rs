@@ -12,8 +12,8 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::Message;
 
-use super::patch;
-use crate::{command::Step, root};
+use super::{REMEDY, patch, unused_patch};
+use crate::{command::Step, published::Published, root};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -24,6 +24,10 @@ pub(crate) struct Arguments {
     /// The binary to run, if the crate has several and none is named as the crate
     #[arg(long)]
     bin: Option<String>,
+
+    /// Build with the versions of the crate's own lock file
+    #[arg(long)]
+    locked: bool,
 
     /// Features of the crate to build it with
     #[arg(long, default_value = "")]
@@ -41,8 +45,9 @@ pub(crate) struct Arguments {
 
 /// Installs the program twice, runs both, and compares what they print.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let original = install(Which::Original, arguments)?;
+    // Ours first: if cargo does not take it, that is known before anything is built.
     let ours = install(Which::Ours, arguments)?;
+    let original = install(Which::Original, arguments)?;
     println!(
         "original: {}\nours:     {}",
         original.display(),
@@ -94,24 +99,39 @@ impl Which {
             Self::Ours => "ours",
         }
     }
+
+    /// Cargo's arguments for it.
+    fn patch(self) -> Vec<String> {
+        match self {
+            Self::Original => Vec::new(),
+            Self::Ours => patch().into(),
+        }
+    }
 }
 
 /// Installs the program; returns its path.
 fn install(which: Which, arguments: &Arguments) -> Result<PathBuf> {
-    let name = arguments.package.split('@').next().unwrap_or_default();
-    let installed = root()
+    let (name, version) = arguments
+        .package
+        .split_once('@')
+        .map_or((&*arguments.package, "*".to_owned()), |(name, version)| {
+            (name, format!("={version}"))
+        });
+    let directory = root()
         .join("target/rayon-run")
         .join(name)
         .join(which.name());
-    let step = Step::cargo(&["install", "--force", &arguments.package])
+    let source = directory.join("source");
+    Published::fetch(name, &version)?.copy_to(&source)?;
+    lock(&source, which, arguments.locked)?;
+    let step = Step::cargo(&["install", "--force", "--locked"])
+        .args(["--path".as_ref(), source.as_os_str()])
         .args(["--features", &arguments.features])
         .args(["--message-format", "json-render-diagnostics"])
-        .args(["--root".as_ref(), installed.as_os_str()])
+        .args(["--root".as_ref(), directory.as_os_str()])
+        .args(which.patch())
         .env("CARGO_TARGET_DIR", root().join("target/rayon-run/build"));
-    let messages = match which {
-        Which::Original => step.read()?,
-        Which::Ours => step.args(patch()).read()?,
-    };
+    let messages = step.read()?;
     let packages = Message::parse_stream(messages.as_bytes()).filter_map(|message| match message {
         Ok(Message::CompilerArtifact(artifact)) => Some(artifact.package_id.repr),
         _ => None,
@@ -127,7 +147,40 @@ fn install(which: Which, arguments: &Arguments) -> Result<PathBuf> {
         is_ours == matches!(which, Which::Ours),
         "the patch was not used: {core}"
     );
-    binary(&installed.join("bin"), name, arguments.bin.as_deref())
+    binary(&directory.join("bin"), name, arguments.bin.as_deref())
+}
+
+/// Makes the lock file of a source: with the versions of its author, or with the newest.
+///
+/// # Errors
+/// If our `rayon-core` is not in it, although it should be.
+fn lock(source: &Path, which: Which, as_published: bool) -> Result<()> {
+    let lock = source.join("Cargo.lock");
+    let command: &[&str] = if as_published {
+        ensure!(lock.exists(), "the crate has no lock file");
+        match which {
+            Which::Original => return Ok(()),
+            Which::Ours => &REMEDY,
+        }
+    } else {
+        if lock.exists() {
+            fs::remove_file(lock)?;
+        }
+        &["generate-lockfile"]
+    };
+    let says = Step::cargo(command)
+        .directory(source)
+        .args(which.patch())
+        .read_errors()?;
+    eprint!("{says}");
+    if let Some(warning) = unused_patch(&says) {
+        bail!(
+            "our rayon-core was not used: `cargo {}` cannot bring it into the lock file. \
+             Cargo says:\n{warning}",
+            command.join(" ")
+        );
+    }
+    Ok(())
 }
 
 /// The binary of this name, or the one named as the crate, or the only one.
