@@ -58,6 +58,11 @@ impl Scene {
         thread::spawn(move || body(&scene))
     }
 
+    fn run_with(this: &Arc<Self>, body: fn(&Arc<Self>)) -> thread::JoinHandle<()> {
+        let scene = this.clone();
+        thread::spawn(move || body(&scene))
+    }
+
     fn replace_and_free(&self) {
         let mut this = self.progress.register().unwrap();
         self.replace();
@@ -267,6 +272,39 @@ fn a_delay_that_two_advances_overtake() {
             scene.free();
         }
         reader.join().unwrap();
+    });
+    assert!(FREED.load(SeqCst) > 0);
+}
+
+/// What was read during a delay lies before the freeing, though the thread that frees has only seen
+/// the value: the leader may not have come to its fence. The orderings of the delay's end and of the
+/// leader's look at the counter do that, and nothing else.
+#[test]
+fn the_end_of_a_delay_is_received_with_the_value() {
+    static FREED: Tally = Tally::new(0);
+    model(4, || {
+        let scene = Scene::new(0);
+        let delay = scene.progress.delay();
+        let writer = Scene::run_with(&scene, |scene| {
+            scene.replace();
+            let value = scene.progress.later();
+            let leader = Scene::run(scene, |scene| {
+                assert!(scene.progress.try_lead());
+                for _ in 0..2 {
+                    scene.progress.try_advance();
+                }
+            });
+            // So that the leader comes first, without a preemption.
+            thread::yield_now();
+            if is_reached(scene.progress.current(), value.raw) {
+                FREED.fetch_add(1, SeqCst);
+                scene.free();
+            }
+            leader.join().unwrap();
+        });
+        scene.read();
+        drop(delay);
+        writer.join().unwrap();
     });
     assert!(FREED.load(SeqCst) > 0);
 }
