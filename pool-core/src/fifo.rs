@@ -10,6 +10,8 @@ use crate::{
     platform::Platform,
     primitive::spin_loop,
     queue::JobQueue,
+    retries::Retries,
+    worker::WorkerThread,
 };
 
 /// A queue behind a deque: each push gives a job for the deque which, whenever it is run, runs
@@ -50,13 +52,19 @@ unsafe impl<P: Platform> Job for JobFifo<P> {
     unsafe fn execute(this: *const ()) {
         // SAFETY: by obligation 1 and that of `push`.
         let this = unsafe { &*this.cast::<Self>() };
+        let mut retries = Retries::new();
         loop {
             match this.queue.steal() {
                 // SAFETY: 1. the queue gave it to us alone.
                 Steal::Success(job) => return unsafe { job.execute() },
                 // Liveness: there are as many jobs in the queue as stand-ins on deques, so ours
                 // is there, or about to be when another thread has it half taken.
-                Steal::Empty | Steal::Retry => spin_loop(),
+                // SAFETY: 1. it is used at once.
+                Steal::Empty | Steal::Retry => match unsafe { WorkerThread::<P>::current() } {
+                    Some(worker) => retries.wait(worker),
+                    // Only workers run jobs of a deque, but nothing here depends on it.
+                    None => spin_loop(),
+                },
             }
         }
     }

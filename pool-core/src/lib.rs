@@ -25,6 +25,7 @@ mod platform;
 mod queue;
 mod random;
 mod registry;
+mod retries;
 mod scope;
 mod sources;
 mod unwind;

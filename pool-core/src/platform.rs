@@ -80,6 +80,16 @@ pub unsafe trait Platform: Sized + 'static {
     /// Drops what a deque has replaced when all workers have made progress. Does not unwind.
     fn free_later(worker: &mut ManagedWorker<Self>, replaced: Replaced<Self>);
 
+    /// Lets another thread run, which is in the middle of an operation on a queue and for whose end the
+    /// worker waits. `round` counts the calls of one wait from zero.
+    ///
+    /// By default the worker relaxes as its parker does. Where a thread that yields may keep others from
+    /// running all the same, since its priority is higher, it should sleep for a moment after some rounds.
+    fn give_way(worker: &WorkerThread<Self>, round: u32) {
+        let _ = round;
+        worker.parker().relax();
+    }
+
     /// A number that differs from worker to worker, for the order in which it tries its victims.
     fn random_seed() -> u64;
 

@@ -15,13 +15,14 @@
 use deque_core::{Steal, Storage};
 
 use crate::{
-    job::JobRef, platform::Platform, primitive::spin_loop, queue::JobQueue, worker::WorkerThread,
+    job::JobRef, platform::Platform, queue::JobQueue, retries::Retries, worker::WorkerThread,
 };
 
 impl<P: Platform> WorkerThread<P> {
     /// Searches all sources once, in the order of the table. None only if each of them was empty
     /// at some moment during the search.
     pub(crate) fn find_work(&self) -> Option<JobRef> {
+        let mut retries = Retries::new();
         loop {
             if let Some(job) = self.take_local_job() {
                 return Some(job);
@@ -32,7 +33,7 @@ impl<P: Platform> WorkerThread<P> {
                     self.see_to_progress();
                     return None;
                 }
-                Steal::Retry => spin_loop(),
+                Steal::Retry => retries.wait(self),
             }
         }
     }

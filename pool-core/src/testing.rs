@@ -10,7 +10,7 @@ use std::{
     cell::Cell,
     marker::PhantomData,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    ptr,
+    ptr::{self, NonNull},
     sync::Arc,
 };
 #[cfg(not(loom))]
@@ -25,14 +25,15 @@ use ::loom::{
     thread, thread_local,
 };
 
-use deque_core::{Deque, Fixed, Growable, IntrusiveInjector, Order, Storage};
+use deque_core::{Deque, Fixed, Growable, IntrusiveInjector, Node, Order, Steal, Storage};
 use sleep_core::{
     IdlePolicy, Parker, Sleep, Slot,
     progress::{Fences, Line, Progress},
 };
 
 use crate::{
-    JobRef, ManagedWorker, Platform, Registry, Replaced, Waiter, WorkerShared, WorkerThread,
+    JobQueue, JobRef, ManagedWorker, Platform, Registry, Replaced, Waiter, WorkerShared,
+    WorkerThread,
 };
 
 thread_local! {
@@ -153,7 +154,58 @@ impl Parker for TestParker {
     }
 
     fn relax(&self) {
+        BUSY.with(|busy| {
+            let (queue, times) = busy.get();
+            busy.set((queue, times.saturating_sub(1)));
+        });
         thread::yield_now();
+    }
+}
+
+thread_local! {
+    /// A queue (null: each) that answers `Retry` until this thread has relaxed so often, as if another
+    /// thread were in the middle of an operation and needed the processor.
+    pub(crate) static BUSY: Cell<(*const TestQueue, u32)> = Cell::new((ptr::null(), 0));
+    static RETRIES: Cell<u32> = Cell::new(0);
+}
+
+/// The queue of pools without an allocator, which a test can make busy.
+pub(crate) struct TestQueue(IntrusiveInjector<'static, Option<JobRef>>);
+
+impl TestQueue {
+    fn new() -> Self {
+        Self(IntrusiveInjector::new())
+    }
+}
+
+impl JobQueue for TestQueue {
+    type Node = Node<Option<JobRef>>;
+
+    fn node() -> Self::Node {
+        Node::new(None)
+    }
+
+    unsafe fn push(&self, node: NonNull<Self::Node>, job: JobRef) {
+        // SAFETY: 1. is forwarded to our caller.
+        unsafe { JobQueue::push(&self.0, node, job) };
+    }
+
+    fn steal(&self) -> Steal<JobRef> {
+        let (queue, times) = BUSY.with(Cell::get);
+        if times == 0 || !(queue.is_null() || ptr::eq(self, queue)) {
+            return JobQueue::steal(&self.0);
+        }
+        let retries = RETRIES.with(Cell::get) + 1;
+        RETRIES.with(|count| count.set(retries));
+        assert!(
+            retries < 100_000,
+            "a worker spins and lets no other thread run"
+        );
+        Steal::Retry
+    }
+
+    fn is_empty(&self) -> bool {
+        JobQueue::is_empty(&self.0)
     }
 }
 
@@ -184,7 +236,7 @@ unsafe impl<S: TestStorage> Platform for TestOn<S> {
     type Storage = S;
     type Lines = Box<[Line<TestParker>]>;
     type Barrier = Fences;
-    type Queue = IntrusiveInjector<'static, Option<JobRef>>;
+    type Queue = TestQueue;
     type Waiter = TestWaiter;
     type Panic = Box<dyn Any + Send>;
     type Data = ();
@@ -233,14 +285,14 @@ pub(crate) fn registry<S: TestStorage>(workers: usize) -> Arc<Registry<TestOn<S>
     let slots = (0..workers).map(|_| Slot::new(TestParker::new())).collect();
     let shared = (0..workers)
         .map(|_| {
-            let (inbox, fifo) = (IntrusiveInjector::new(), IntrusiveInjector::new());
+            let (inbox, fifo) = (TestQueue::new(), TestQueue::new());
             WorkerShared::new(S::deque(), inbox, fifo)
         })
         .collect();
     let sleep = Sleep::new(slots, IdlePolicy::IMMEDIATE).unwrap();
     let lines = (0..workers).map(|_| Line::new(TestParker::new())).collect();
     let progress = Progress::new(lines);
-    let injector = IntrusiveInjector::new();
+    let injector = TestQueue::new();
     let registry = Arc::new(Registry::new(sleep, shared, progress, injector, ()));
     assert!(registry.is_consistent());
     registry

@@ -6,8 +6,8 @@ use deque_core::{Deque, Worker};
 use sleep_core::{CoreLatch, WorkerIndex};
 
 use crate::{
-    fifo::JobFifo, job::JobRef, managed::Managed, platform::Platform, primitive::spin_loop,
-    queue::JobQueue, random::XorShift64Star, registry::Registry, unwind::no_unwind,
+    fifo::JobFifo, job::JobRef, managed::Managed, platform::Platform, queue::JobQueue,
+    random::XorShift64Star, registry::Registry, retries::Retries, unwind::no_unwind,
 };
 
 #[cfg(test)]
@@ -160,6 +160,11 @@ impl<P: Platform> WorkerThread<P> {
         unsafe { ((*this).registry, (*this).index) }
     }
 
+    /// How this worker sleeps.
+    pub(crate) fn parker(&self) -> &P::Parker {
+        self.registry().sleep().slots()[self.index.get()].parker()
+    }
+
     /// What others see of this worker.
     #[inline]
     pub(crate) fn shared(&self) -> &WorkerShared<P> {
@@ -258,12 +263,13 @@ impl<P: Platform> WorkerThread<P> {
 
     #[cold]
     fn take_inbox_job(&self) -> Option<JobRef> {
+        let mut retries = Retries::new();
         loop {
             // Only this worker takes from its inbox; `Retry` is a push that has not ended.
             match self.shared().inbox().steal() {
                 deque_core::Steal::Success(job) => return Some(job),
                 deque_core::Steal::Empty => return None,
-                deque_core::Steal::Retry => spin_loop(),
+                deque_core::Steal::Retry => retries.wait(self),
             }
         }
     }

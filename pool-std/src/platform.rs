@@ -7,6 +7,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     ptr::{self, NonNull},
     sync::Arc,
+    time::Duration,
 };
 
 use deque_core::{Growable, Injector};
@@ -31,6 +32,11 @@ thread_local! {
     /// For waiting outside a pool. Not the thread's own park token: that belongs to the user.
     static WAITER: Arc<OsParker> = Arc::new(OsParker::new(ParkerKind::default()));
 }
+
+/// How often a worker yields to a thread for whose next step it waits, before it sleeps for its sake.
+const YIELDS: u32 = 64;
+/// How long it sleeps then, each time: next to nothing beside a lost time slice.
+const NAP: Duration = Duration::from_micros(50);
 
 /// The platform of threads, allocator and unwinding.
 ///
@@ -82,6 +88,15 @@ unsafe impl Platform for Std {
 
     fn free_later(worker: &mut ManagedWorker<Self>, replaced: Replaced<Self>) {
         worker.defer(move || drop(replaced));
+    }
+
+    fn give_way(_worker: &WorkerThread, round: u32) {
+        // Yielding lets no thread of a lower real-time priority run, sleeping does.
+        if round < YIELDS {
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep(NAP);
+        }
     }
 
     fn random_seed() -> u64 {

@@ -3,6 +3,8 @@ mod loom;
 #[cfg(not(loom))]
 mod operations;
 #[cfg(not(loom))]
+mod retries;
+#[cfg(not(loom))]
 mod steps;
 #[cfg(not(loom))]
 mod threads;

@@ -1,0 +1,31 @@
+//! What a worker does while another thread is in the middle of an operation on a queue.
+
+use crate::{platform::Platform, primitive::spin_loop, worker::WorkerThread};
+
+/// After so many attempts it is likely that the other thread does not run.
+const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
+
+/// Attempts that failed because another thread is in the middle of an operation.
+///
+/// That thread may have lost its processor, perhaps to the worker that waits for it. So after a few
+/// attempts the worker gives way.
+#[derive(Debug)]
+pub(crate) struct Retries(u32);
+
+impl Retries {
+    pub(crate) const fn new() -> Self {
+        Self(0)
+    }
+
+    /// Waits a moment before the next attempt.
+    #[inline]
+    pub(crate) fn wait<P: Platform>(&mut self, worker: &WorkerThread<P>) {
+        if self.0 < SPINS {
+            spin_loop();
+        } else {
+            // Liveness: the other thread needs nothing but a processor to come to its end.
+            P::give_way(worker, self.0 - SPINS);
+        }
+        self.0 = self.0.saturating_add(1);
+    }
+}
