@@ -12,7 +12,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::{
     element::{Element, Slot, SlotOf, drop_all},
-    primitive::{AtomicBool, AtomicPtr, AtomicUsize, Backoff, Ordering},
+    primitive::{AtomicBool, AtomicPtr, AtomicUsize, Backoff, Ordering, Tracked},
     steal::Steal,
 };
 
@@ -71,11 +71,15 @@ struct Block<T: Element> {
     next: AtomicPtr<Block<T>>,
     /// How many elements were taken and read; the thread that makes it [`BLOCK`] frees the block.
     consumed: AtomicUsize,
+    /// The block's memory, which is freed when all have made their last use of it.
+    memory: Tracked,
     entries: [Entry<T>; BLOCK],
 }
 
 struct Entry<T: Element> {
     full: AtomicBool,
+    /// The words of the slot, which the pusher writes and then the consumer reads.
+    words: Tracked,
     slot: SlotOf<T>,
 }
 
@@ -96,9 +100,11 @@ impl<T: Element> Block<T> {
     const EMPTY: Self = Self {
         next: AtomicPtr::new(ptr::null_mut()),
         consumed: AtomicUsize::new(0),
+        memory: Tracked::new(),
         entries: [const {
             Entry {
                 full: AtomicBool::new(false),
+                words: Tracked::new(),
                 slot: SlotOf::<T>::VACANT,
             }
         }; BLOCK],
@@ -114,8 +120,10 @@ impl<T: Element> Block<T> {
         Box::new(Self {
             next: AtomicPtr::new(ptr::null_mut()),
             consumed: AtomicUsize::new(0),
+            memory: Tracked::new(),
             entries: core::array::from_fn(|_| Entry {
                 full: AtomicBool::new(false),
+                words: Tracked::new(),
                 slot: SlotOf::<T>::vacant(),
             }),
         })
@@ -131,6 +139,7 @@ impl<T: Element> Entry<T> {
             // Liveness: the pusher has claimed this slot and has only to write it.
             backoff.snooze();
         }
+        self.words.note_use();
         self.slot.load()
     }
 }
@@ -207,6 +216,7 @@ impl<T: Element> Injector<T> {
             // while the index stands at the lap's end), and it lives until its every element,
             // ours included, is consumed.
             let block = unsafe { &*block };
+            block.memory.note_use();
             if offset + 1 == BLOCK {
                 let next = Box::into_raw(next.take().expect("allocated above"));
                 self.tail.link(index, next);
@@ -214,6 +224,7 @@ impl<T: Element> Injector<T> {
                 block.next.store(next, Ordering::Release);
             }
             let entry = &block.entries[offset];
+            entry.words.note_change();
             entry.slot.store(words);
             // Ordering: Release publishes the words and what they refer to. It is also our last
             // access to the block, which its consumer may free from now on.
@@ -277,7 +288,8 @@ impl<T: Element> Injector<T> {
         }
         // SAFETY: the index was current, so `block` is the block of its lap, and it lives until
         // we count our element as consumed.
-        let entries = unsafe { &(*block).entries };
+        let (entries, memory) = unsafe { (&(*block).entries, &(*block).memory) };
+        memory.note_use();
         if offset + 1 == BLOCK {
             // SAFETY: as above.
             head.link(index, Self::wait_for_next(unsafe { &(*block).next }));
@@ -295,12 +307,14 @@ impl<T: Element> Injector<T> {
     /// 1. The caller has claimed so many elements of the block, has read their words, and does not use
     ///    the block any more.
     unsafe fn consume(block: *mut Block<T>, count: usize) {
-        // Ordering: Release keeps our reads before the free; Acquire, for the one who frees,
-        // receives everybody's.
+        // Ordering: Release keeps our reads before the free; Acquire, for the thread that frees,
+        // receives those of all others.
         // SAFETY: by obligation 1 the block lives until we have counted; it is our last access unless we
         // are the last consumer.
         let before = unsafe { &(*block).consumed }.fetch_add(count, Ordering::AcqRel);
         if before + count == BLOCK {
+            // SAFETY: as above.
+            unsafe { &(*block).memory }.note_change();
             // SAFETY: the block came from a box. All its elements are consumed, so every pusher
             // and every consumer has made its last access, and both ends have left it: the
             // consumer of the last slot moved the head on before it counted itself.
@@ -317,9 +331,9 @@ impl<T: Element> Injector<T> {
         if known.wrapping_sub(index).cast_signed() > 0 {
             return true;
         }
-        // Ordering: Acquire pairs with the Release on the head's index, and on `known_tail`. What
-        // was pushed is published by `full`, not by this index.
-        let tail = self.tail.index.load(Ordering::Acquire);
+        // Ordering: Relaxed. That it is not older than what others saw comes with the head's index and
+        // with `known_tail`; what was pushed is published by `full`, and blocks by their pointers.
+        let tail = self.tail.index.load(Ordering::Relaxed);
         if tail == index {
             return false;
         }

@@ -16,12 +16,51 @@ pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering
 
 #[cfg(not(loom))]
 pub(crate) use core::hint::spin_loop;
-#[cfg(all(not(loom), feature = "alloc"))]
-pub(crate) use crossbeam_utils::Backoff;
 #[cfg(all(not(loom), any(not(target_arch = "x86_64"), miri)))]
 use portable_atomic::fence;
 #[cfg(not(loom))]
 pub(crate) use portable_atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+/// How a thread waits for another one that is in the middle of an operation.
+#[cfg(all(not(loom), feature = "alloc"))]
+pub(crate) struct Backoff {
+    spins: crossbeam_utils::Backoff,
+    #[cfg(feature = "std")]
+    yields: core::cell::Cell<u32>,
+}
+
+#[cfg(all(not(loom), feature = "alloc"))]
+impl Backoff {
+    pub(crate) fn new() -> Self {
+        Self {
+            spins: crossbeam_utils::Backoff::new(),
+            #[cfg(feature = "std")]
+            yields: core::cell::Cell::new(0),
+        }
+    }
+
+    /// Stays away for a while, longer each time.
+    #[inline]
+    pub(crate) fn spin(&self) {
+        self.spins.spin();
+    }
+
+    /// Lets the other thread run. That thread may have a lower real-time priority, so that yielding is no
+    /// help: after many yields this sleeps.
+    pub(crate) fn snooze(&self) {
+        #[cfg(feature = "std")]
+        if self.spins.is_completed() {
+            const YIELDS: u32 = 64;
+            const NAP: core::time::Duration = core::time::Duration::from_micros(50);
+            if self.yields.get() == YIELDS {
+                std::thread::sleep(NAP);
+                return;
+            }
+            self.yields.set(self.yields.get() + 1);
+        }
+        self.spins.snooze();
+    }
+}
 
 /// In place of crossbeam's, which loom would not know for waiting.
 #[cfg(all(loom, feature = "alloc"))]
@@ -40,6 +79,47 @@ impl Backoff {
     pub(crate) fn snooze(&self) {
         spin_loop();
     }
+}
+
+/// Stands for memory in models, which follow neither boxes nor what relaxed atomics hand over: each use
+/// must happen before the change that follows it, and after the one before it.
+#[cfg(all(loom, feature = "alloc"))]
+pub(crate) struct Tracked(loom::cell::UnsafeCell<()>);
+
+#[cfg(all(not(loom), feature = "alloc"))]
+pub(crate) struct Tracked;
+
+#[cfg(all(loom, feature = "alloc"))]
+impl Tracked {
+    pub(crate) fn new() -> Self {
+        Self(loom::cell::UnsafeCell::new(()))
+    }
+
+    /// Notes that this thread reads the memory, or changes it by atomics.
+    pub(crate) fn note_use(&self) {
+        self.0.with(|_| ());
+    }
+
+    /// Notes that this thread changes the memory or frees it.
+    pub(crate) fn note_change(&self) {
+        self.0.with_mut(|_| ());
+    }
+}
+
+#[cfg(all(not(loom), feature = "alloc"))]
+impl Tracked {
+    #[inline]
+    pub(crate) const fn new() -> Self {
+        Self
+    }
+
+    #[inline]
+    #[allow(clippy::unused_self)]
+    pub(crate) const fn note_use(&self) {}
+
+    #[inline]
+    #[allow(clippy::unused_self)]
+    pub(crate) const fn note_change(&self) {}
 }
 
 /// Defines a function that is `const` except under loom, whose atomics cannot be made in a

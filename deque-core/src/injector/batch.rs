@@ -120,8 +120,8 @@ impl<T: Element> Injector<T> {
         if offset == BLOCK {
             return Steal::Retry;
         }
-        // Ordering: Acquire, as in `is_before_tail`.
-        let tail = self.tail.index.load(Ordering::Acquire);
+        // Ordering: Relaxed, as in `is_before_tail`.
+        let tail = self.tail.index.load(Ordering::Relaxed);
         // Only from this block.
         let wanted = half(Self::count(index, tail))
             .min(limit)
@@ -152,7 +152,8 @@ impl<T: Element> Injector<T> {
         }
         // SAFETY: the index was current, so `block` is the block of its lap, and it lives until
         // we count our elements as consumed.
-        let entries = unsafe { &(*block).entries };
+        let (entries, memory) = unsafe { (&(*block).entries, &(*block).memory) };
+        memory.note_use();
         if offset + taken == BLOCK {
             // SAFETY: as above.
             let next = Self::wait_for_next(unsafe { &(*block).next });

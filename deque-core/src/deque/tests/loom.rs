@@ -139,7 +139,9 @@ fn roomy(order: Order) -> Deque<usize, Growable<usize>> {
         Order::Lifo => [0, 1, 7, 8, 9],
         Order::Fifo => [7, 8, 9, 0, 1],
     };
-    elements.map(|element| worker.push(element));
+    for element in elements {
+        worker.push(element);
+    }
     (0..3).for_each(|_| assert!(worker.pop() > Some(1)));
     drop(worker);
     deque
@@ -291,6 +293,34 @@ fn an_element_is_published_with_what_it_refers_to() {
             worker.try_push(1).unwrap();
             worker.pop();
             thief.join().unwrap();
+        });
+    }
+}
+
+/// The next owner goes on where the last one has stopped: with its elements, its indices and its ring.
+#[test]
+fn ownership_is_handed_over() {
+    for order in [Order::Lifo, Order::Fifo] {
+        model(move || {
+            let deque = Arc::new(Deque::growable(order));
+            let first = deque.worker().unwrap();
+            let next = {
+                let deque = deque.clone();
+                thread::spawn(move || -> Elements {
+                    let Ok(worker) = deque.worker() else {
+                        return Elements::new();
+                    };
+                    worker.push(3);
+                    core::iter::from_fn(|| worker.pop()).collect()
+                })
+            };
+            // One more than the first ring has room for.
+            (0..3_usize).for_each(|element| first.push(element));
+            drop(first);
+            let mut taken = next.join().unwrap();
+            taken.sort_unstable();
+            // Unless it came too early.
+            assert!(taken.is_empty() || taken == [0, 1, 2, 3], "{taken:?}");
         });
     }
 }

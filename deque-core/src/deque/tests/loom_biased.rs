@@ -125,16 +125,24 @@ unsafe impl ProcessFence for Refusal {
 /// Thieves take what the owner has answered for, and nothing else.
 #[test]
 fn a_refused_fence_against_pops() {
-    check_with(&Refusal, 3, &[2], Worker::bias_now, |worker| {
-        (0, pops(worker, 2))
-    });
+    check_with(
+        &Refusal,
+        3,
+        &[2],
+        |worker| worker.bias_now(),
+        |worker| (0, pops(worker, 2)),
+    );
 }
 
 #[test]
 fn two_thieves_are_refused_the_fence() {
-    check_with(&Refusal, 3, &[1, 2], Worker::bias_now, |worker| {
-        (0, pops(worker, 1))
-    });
+    check_with(
+        &Refusal,
+        3,
+        &[1, 2],
+        |worker| worker.bias_now(),
+        |worker| (0, pops(worker, 1)),
+    );
 }
 
 #[test]
@@ -164,6 +172,37 @@ fn an_earlier_answer_does_not_count_for_who_sees_the_bias_begin() {
     check_from_fenced(2, &[2], unprepared, |worker| {
         worker.bias_now();
         (0, pops(worker, 1))
+    });
+}
+
+/// A thief has read the mode biased, and begins a revocation when the deque was revoked, with an answer,
+/// and biased again: that answer must be gone.
+#[test]
+fn a_revocation_sees_the_answer_taken_back() {
+    let mut model = Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let top = Arc::new(top::AtomicTop::new());
+        assert!(top.bias(top.load(Ordering::Relaxed)));
+        let found = top.load(Ordering::Relaxed);
+        let thief = {
+            let top = top.clone();
+            thread::spawn(move || {
+                if top.begin_revocation(found) {
+                    assert!(!top.is_answered(), "an answer to another revocation");
+                    true
+                } else {
+                    false
+                }
+            })
+        };
+        // Another thief, and then the owner.
+        if top.begin_revocation(found) {
+            top.answer();
+            top.end_revocation(true);
+            assert!(top.bias(top.load(Ordering::Relaxed)));
+        }
+        thief.join().unwrap();
     });
 }
 

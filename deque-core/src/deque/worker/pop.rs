@@ -142,7 +142,7 @@ impl<H: Handle> Worker<H> {
 
     /// As after many pops with a fence.
     #[cfg(all(test, loom))]
-    pub(super) fn bias_now(&self) {
+    pub(in crate::deque) fn bias_now(&self) {
         self.bias();
     }
 

@@ -11,11 +11,26 @@ fn check(
     consumers: &'static [usize],
     preemptions: Option<usize>,
 ) {
+    check_after(0, prefilled, producers, consumers, preemptions);
+}
+
+/// As `check`, but so many elements were pushed and stolen before.
+fn check_after(
+    gone: usize,
+    prefilled: usize,
+    producers: &'static [usize],
+    consumers: &'static [usize],
+    preemptions: Option<usize>,
+) {
     let mut builder = Builder::new();
     builder.preemption_bound = preemptions;
     let in_order = producers.len() < 2;
     builder.check(move || {
         let queue = Arc::new(Injector::new());
+        for element in 0..gone {
+            queue.push(element);
+            assert_eq!(queue.steal(), Steal::Success(element));
+        }
         (0..prefilled).for_each(|element| queue.push(element));
         let mut first = prefilled;
         let producers: Vec<_> = producers
@@ -90,6 +105,33 @@ fn two_consumers_at_the_end_of_a_block() {
 #[test]
 fn two_producers_at_the_end_of_a_block() {
     check(2, &[1, 1], &[], Some(3));
+}
+
+#[test]
+fn two_producers_of_the_first_block() {
+    check(0, &[1, 1], &[], None);
+}
+
+#[test]
+fn a_consumer_follows_the_link_of_a_producer() {
+    check_after(2, 0, &[2], &[2], Some(3));
+}
+
+/// The first consumer moves the head on to the next block, from which the second one takes.
+#[test]
+fn a_consumer_follows_the_link_of_another() {
+    check_after(2, 2, &[], &[1, 1], None);
+}
+
+#[test]
+fn a_producer_follows_the_link_of_another() {
+    check_after(2, 0, &[1, 1], &[], None);
+}
+
+/// The last consumer of a block frees it, after the last use that another one made of it.
+#[test]
+fn a_block_is_freed_after_its_last_use() {
+    check_after(1, 2, &[], &[1, 1], None);
 }
 
 /// The consumer sees what the producer wrote before the push.
