@@ -153,8 +153,10 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
         }
     }
 
-    /// Lets the owner of a LIFO deque pop without a fence while nobody steals, see
-    /// [`ProcessFence`].
+    /// Lets the owner of a LIFO deque pop without a fence while no thread steals, see [`ProcessFence`].
+    ///
+    /// Has no effect on processors that are not multi-copy atomic, such as POWER: there the owner goes on
+    /// with fences, and the process fence is never called.
     ///
     /// # Panics
     /// If the deque has a process fence already.
@@ -162,6 +164,9 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     pub fn with_process_fence(mut self, fence: &'static dyn ProcessFence) -> Self {
         let before = self.shared.fence.replace(fence);
         assert!(before.is_none(), "a deque has one process fence");
+        if !bias::IS_MULTI_COPY_ATOMIC {
+            self.shared.fence = None;
+        }
         self
     }
 

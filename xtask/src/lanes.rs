@@ -329,6 +329,13 @@ fn miri(quick: bool) -> Result<u64> {
             "-Zmiri-disable-isolation",
         )
         .run_tests()?;
+        // A processor that is not multi-copy atomic, where deques are never biased.
+        tests += miri(
+            &["-p", "deque-core", "--target", "powerpc-unknown-linux-gnu"],
+            "-Zmiri-disable-isolation",
+        )
+        .args(["gate"])
+        .run_tests()?;
         // Jobs that borrow from frames, on real threads. Dropping a pool does not wait for its
         // threads, which Miri would call a leak.
         tests += Step::cargo(&[

@@ -33,6 +33,18 @@ pub unsafe trait ProcessFence: Sync {
     fn price(&self) -> Option<NonZeroU32>;
 }
 
+/// Whether a store becomes visible to all other processors at once, by the documents of the processor's
+/// architecture. Elsewhere deques stay fenced, see the front page of [`ProcessFence`].
+pub(super) const IS_MULTI_COPY_ATOMIC: bool = cfg!(any(
+    target_arch = "x86",
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    target_arch = "arm64ec",
+    target_arch = "riscv32",
+    target_arch = "riscv64",
+    target_arch = "s390x",
+));
+
 /// After so many pops an owner asks again for a price that was not known.
 const UNKNOWN_PRICE: u32 = if cfg!(test) { 100 } else { 10_000 };
 

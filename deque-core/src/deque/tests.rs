@@ -1,7 +1,16 @@
 use super::*;
 
-#[cfg(not(loom))]
+#[cfg(all(
+    not(loom),
+    not(any(
+        target_arch = "powerpc",
+        target_arch = "powerpc64",
+        target_arch = "arm"
+    ))
+))]
 mod biased;
+#[cfg(not(loom))]
+mod gate;
 #[cfg(not(loom))]
 mod handles;
 #[cfg(loom)]
@@ -10,6 +19,8 @@ mod loom;
 mod loom_biased;
 #[cfg(not(loom))]
 mod shrink;
+#[cfg(not(any(loom, miri)))]
+mod states;
 #[cfg(not(loom))]
 mod threads;
 #[cfg(not(loom))]

@@ -1,0 +1,40 @@
+//! Where deques are biased at all.
+
+use core::num::NonZeroU32;
+
+use super::*;
+
+/// For a test on one thread.
+struct Cheap;
+
+// SAFETY: 1. no test has another thread; 2. nothing panics.
+unsafe impl ProcessFence for Cheap {
+    fn fence_all(&self) -> bool {
+        true
+    }
+
+    fn price(&self) -> Option<NonZeroU32> {
+        NonZeroU32::new(2)
+    }
+}
+
+/// On POWER and, by the letter, on Armv7 a store may be visible to one processor before another. The
+/// `miri` lane runs this test as a program for POWER too.
+#[test]
+fn deques_are_biased_only_where_stores_are_multi_copy_atomic() {
+    let deque: Deque<usize, Fixed<usize, 4>> = Deque::fixed(Order::Lifo).with_process_fence(&Cheap);
+    let worker = deque.worker().unwrap();
+    worker.try_push(0).unwrap();
+    for element in 1..10 {
+        worker.try_push(element).unwrap();
+        assert_eq!(worker.pop(), Some(element));
+    }
+    let is_biased = deque.top.load(Ordering::Relaxed).is_biased();
+    let is_expected = match std::env::consts::ARCH {
+        "x86" | "x86_64" | "aarch64" | "riscv32" | "riscv64" => true,
+        "powerpc" | "powerpc64" | "arm" => false,
+        // Whatever the gate says.
+        _ => return,
+    };
+    assert_eq!(is_biased, is_expected);
+}
