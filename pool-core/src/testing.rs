@@ -178,7 +178,8 @@ impl TestQueue {
     }
 }
 
-impl JobQueue for TestQueue {
+// SAFETY: 1. to 4. as for the queue within. The assertion fails only on a worker without jobs.
+unsafe impl JobQueue for TestQueue {
     type Node = Node<Option<JobRef>>;
 
     fn node() -> Self::Node {

@@ -123,6 +123,12 @@ fn a_consumer_follows_the_link_of_another() {
     check_after(2, 2, &[], &[1, 1], None);
 }
 
+/// The second consumer is in the next block before the first one has its element.
+#[test]
+fn a_consumer_overtakes_another_at_the_end_of_a_block() {
+    check_after(2, 0, &[2], &[1, 1], Some(3));
+}
+
 #[test]
 fn a_producer_follows_the_link_of_another() {
     check_after(2, 0, &[1, 1], &[], None);
