@@ -359,6 +359,9 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Sleep<P, S, W> {
 
     /// Wakes up to `count` sleeping workers, whichever they are. Returns how many.
     ///
+    /// Work that the caller queued before is not overlooked: a worker that is on its way to sleep, and
+    /// is not woken, sees it in its last look.
+    ///
     /// Looks at every slot once at most: linear in the number of workers.
     pub fn wake_any(&self, count: usize) -> usize {
         if count == 0 {

@@ -66,9 +66,19 @@ impl<P> Slot<P> {
         self.line.state.load(Ordering::Relaxed)
     }
 
+    /// Called by the thread that alone may change the state. Not in a model, where it would be one more
+    /// step to interleave, and where `count` finds two threads that think so.
+    #[inline(always)]
+    fn assert_state(&self, expected: u8) {
+        debug_assert!(
+            cfg!(loom) || self.state() == expected,
+            "not the state that this thread has made"
+        );
+    }
+
     /// The worker lets itself be claimed from now on. It has counted itself as sleeping before.
     pub(crate) fn open(&self) {
-        debug_assert_eq!(self.state(), AWAKE, "a worker that sleeps falls asleep");
+        self.assert_state(AWAKE);
         self.line.count.hold();
         // Ordering: Release pairs with the Acquire of `claim`: the waker lowers the count after the
         // worker has raised it. With Relaxed the count could pass below zero and borrow from the
@@ -113,7 +123,7 @@ impl<P> Slot<P> {
 
     /// The waker that claimed the worker lets it go.
     pub(crate) fn release(&self) {
-        debug_assert_eq!(self.state(), WAKING, "a worker is released without a claim");
+        self.assert_state(WAKING);
         self.line.count.hold();
         // Ordering: Release pairs with `is_awake`: the worker may count itself as active, or as
         // sleeping again, only after the waker has lowered the count.

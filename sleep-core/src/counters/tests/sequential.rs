@@ -97,6 +97,46 @@ fn the_cascade_wakes_at_most_two() {
     }
 }
 
+/// What a model relies on in order to find a count that is changed too early or too late.
+#[cfg(debug_assertions)]
+mod assertions {
+    use super::*;
+
+    fn one_sleeper() -> AtomicCounters {
+        let counters = AtomicCounters::new();
+        counters.add_inactive_thread();
+        counters.try_add_sleeping_thread(counters.load()).unwrap();
+        counters
+    }
+
+    #[test]
+    #[should_panic = "the sleeping count would underflow"]
+    fn a_sleeper_is_woken_once() {
+        let counters = one_sleeper();
+        counters.sub_sleeping_thread();
+        counters.sub_sleeping_thread();
+    }
+
+    #[test]
+    #[should_panic = "a sleeping thread found work"]
+    fn a_sleeper_finds_no_work() {
+        one_sleeper().sub_inactive_thread();
+    }
+
+    #[test]
+    #[should_panic = "the inactive count would underflow"]
+    fn an_active_thread_does_not_end_a_search() {
+        AtomicCounters::<DefaultWidths>::new().sub_inactive_thread();
+    }
+
+    #[test]
+    #[should_panic = "a thread sleeps that is not inactive"]
+    fn an_active_thread_does_not_sleep() {
+        let counters = one_sleeper();
+        let _ = counters.try_add_sleeping_thread(counters.load());
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Operation {
     Post,

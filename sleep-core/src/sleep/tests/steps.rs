@@ -1,7 +1,7 @@
 //! Steps of the protocol one by one, in one thread: what other threads do at a certain step is done
 //! in the look at the queues, or in `park`.
 
-use std::{boxed::Box, cell::RefCell, thread_local};
+use std::{boxed::Box, cell::RefCell, rc::Rc, thread_local};
 
 use super::*;
 
@@ -25,9 +25,18 @@ impl Parker for Scripted {
 
 type TwoWorkers = Sleep<Scripted, [Slot<Scripted>; 2]>;
 
-fn two_workers() -> &'static TwoWorkers {
+fn two_workers() -> Rc<TwoWorkers> {
     let slots = [const { Slot::new(Scripted) }; 2];
-    Box::leak(Box::new(Sleep::from_array(slots, IdlePolicy::IMMEDIATE)))
+    Rc::new(Sleep::from_array(slots, IdlePolicy::IMMEDIATE))
+}
+
+/// Another thread claims worker 1, and is interrupted until that parks.
+fn claim_and_be_interrupted(sleep: &Rc<TwoWorkers>) {
+    assert!(sleep.slots()[1].claim());
+    let waker = sleep.clone();
+    IN_PARK.set(Some(Box::new(move || {
+        waker.wake_claimed(&waker.slots()[1]);
+    })));
 }
 
 /// Worker 1 goes to sleep; its look at the queues is `has_work`.
@@ -46,7 +55,7 @@ fn fall_asleep(sleep: &TwoWorkers, has_work: impl FnOnce() -> bool) {
 #[test]
 fn a_worker_that_finds_work_wakes_a_sleeper_for_more() {
     let sleep = two_workers();
-    fall_asleep(sleep, || {
+    fall_asleep(&sleep, || {
         sleep.start_looking(sleep.worker(0).unwrap());
         sleep.work_found(|| true);
         assert_eq!(sleep.counters().sleeping(), 0, "the sleeper was woken");
@@ -57,7 +66,7 @@ fn a_worker_that_finds_work_wakes_a_sleeper_for_more() {
 #[test]
 fn a_worker_that_finds_the_only_work_wakes_none() {
     let sleep = two_workers();
-    fall_asleep(sleep, || {
+    fall_asleep(&sleep, || {
         sleep.start_looking(sleep.worker(0).unwrap());
         sleep.work_found(|| false);
         assert_eq!(sleep.counters().sleeping(), 1);
@@ -71,11 +80,8 @@ fn a_worker_that_finds_the_only_work_wakes_none() {
 #[test]
 fn a_worker_that_turns_back_waits_for_its_waker() {
     let sleep = two_workers();
-    fall_asleep(sleep, || {
-        let slot = &sleep.slots()[1];
-        assert!(slot.claim());
-        let waker: Step = Box::new(move || sleep.wake_claimed(slot));
-        IN_PARK.set(Some(waker));
+    fall_asleep(&sleep, || {
+        claim_and_be_interrupted(&sleep);
         true
     });
     assert!(IN_PARK.take().is_none(), "the worker waited");
@@ -85,11 +91,8 @@ fn a_worker_that_turns_back_waits_for_its_waker() {
 #[test]
 fn a_sleeper_waits_for_its_waker() {
     let sleep = two_workers();
-    fall_asleep(sleep, || {
-        let slot = &sleep.slots()[1];
-        assert!(slot.claim());
-        let waker: Step = Box::new(move || sleep.wake_claimed(slot));
-        IN_PARK.set(Some(waker));
+    fall_asleep(&sleep, || {
+        claim_and_be_interrupted(&sleep);
         false
     });
     assert!(IN_PARK.take().is_none(), "the worker waited");
