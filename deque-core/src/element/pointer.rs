@@ -13,6 +13,16 @@ use crate::primitive::AtomicPtr;
 
 /// The words of a pointer to a `T`: its address, and for a slice or a trait object its length or
 /// its table of functions.
+///
+/// # Examples
+/// ```
+/// use deque_core::{Element, PointerWords};
+///
+/// let words: PointerWords<str> = "a text".into_words();
+/// assert_eq!(size_of_val(&words), size_of::<&str>());
+/// // SAFETY: 1. these are its words; 2. they are used once.
+/// assert_eq!(unsafe { <&str>::from_words(words) }, "a text");
+/// ```
 pub struct PointerWords<T: ?Sized> {
     /// Every byte is initialized, but a torn copy is no pointer: its two words may belong to two.
     pointer: MaybeUninit<*mut T>,

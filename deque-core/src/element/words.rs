@@ -6,6 +6,17 @@ use crate::primitive::{AtomicPtr, Ordering};
 pub(super) type Word = *mut ();
 
 /// The words of an element: `*mut ()`, and arrays and tuples of words.
+///
+/// # Examples
+/// ```
+/// use deque_core::{Element, Words};
+///
+/// fn count<T: Element<Words: Words>>() -> usize {
+///     size_of::<T::Words>() / size_of::<*mut ()>()
+/// }
+///
+/// assert_eq!((count::<usize>(), count::<(usize, &str)>()), (1, 3));
+/// ```
 pub trait Words: Copy + sealed::Sealed {
     #[doc(hidden)]
     type Slot: Slot<Words = Self>;
