@@ -36,6 +36,8 @@ unsafe impl GlobalAlloc for Poisoning {
 static ALLOCATOR: Poisoning = Poisoning;
 
 const CHILD: &str = "POOL_STD_EXIT_CHILD";
+/// Names the emulator that runs this program, where the system cannot start it by itself.
+const RUNNER: &str = "TEST_RUNNER";
 
 /// In the child, runs `body`. Otherwise runs the test `name` as a child, which must end with status
 /// 3 and print nothing but what the test harness prints.
@@ -44,7 +46,10 @@ fn in_a_process(name: &str, body: fn()) {
         body();
         panic!("the body exits");
     }
-    let child = Command::new(env::current_exe().unwrap())
+    let words = env::var_os(RUNNER).into_iter();
+    let mut words = words.chain([env::current_exe().unwrap().into_os_string()]);
+    let child = Command::new(words.next().unwrap())
+        .args(words)
         .args([name, "--exact", "--nocapture", "--test-threads=1"])
         .env(CHILD, "yes")
         .output()

@@ -257,15 +257,15 @@ fn docs(_quick: bool) -> Result<u64> {
 
 fn qemu_user(_quick: bool) -> Result<u64> {
     const AARCH64: &str = "aarch64-unknown-linux-musl";
+    const EMULATOR: &str = "qemu-aarch64";
     need_x86_64_linux()?;
     rustup::add_targets(&[AARCH64])?;
-    debian::need("qemu-aarch64", "qemu-user")?;
+    debian::need(EMULATOR, "qemu-user")?;
     foreign_tests(AARCH64)
         .args(["--package", "pool-std"])
-        .env(
-            "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER",
-            "qemu-aarch64",
-        )
+        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER", EMULATOR)
+        // Tests that start processes of their own read it.
+        .env("TEST_RUNNER", EMULATOR)
         .run_tests()
 }
 
