@@ -4,8 +4,10 @@
 use std::{
     ffi::OsStr,
     io::{BufRead, BufReader},
+    num::NonZeroUsize,
     path::Path,
     process::{Command, ExitStatus, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
 };
@@ -17,6 +19,14 @@ use crate::root;
 
 /// No single command of a lane should take longer, also on a slow machine.
 const TIME_LIMIT: Duration = Duration::from_secs(25 * 60);
+
+/// When the output of a command is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Show {
+    AsItComes,
+    /// In one piece: other commands print as well.
+    AtTheEnd,
+}
 
 /// A command in the workspace's directory.
 pub(crate) struct Step {
@@ -81,7 +91,7 @@ impl Step {
     /// # Errors
     /// If it cannot be started, fails, or hangs.
     pub(crate) fn run(self) -> Result<()> {
-        self.run_counting().map(drop)
+        self.run_counting(Show::AsItComes).map(drop)
     }
 
     /// As [`run`](Self::run), for a command that runs tests: returns how many passed.
@@ -89,11 +99,7 @@ impl Step {
     /// # Errors
     /// Also if there was no test at all.
     pub(crate) fn run_tests(self) -> Result<u64> {
-        let shown = self.shown();
-        match self.run_counting()? {
-            0 => bail!("`{shown}` ran no test"),
-            tests => Ok(tests),
-        }
+        self.run_tests_showing(Show::AsItComes)
     }
 
     /// Runs the command with our input and output, and returns how it ended.
@@ -141,7 +147,48 @@ impl Step {
         Ok(errors)
     }
 
-    fn run_counting(mut self) -> Result<u64> {
+    /// Runs commands that run tests, as many at a time as there are processors: for programs that
+    /// use only one, as Miri does. What each prints is shown when it has ended.
+    ///
+    /// # Errors
+    /// The first, when those that have begun have ended; no other command is begun then.
+    pub(crate) fn run_tests_at_once(steps: Vec<Self>) -> Result<u64> {
+        let places = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let passed = Mutex::new(Ok(0));
+        let steps = Mutex::new(steps.into_iter());
+        let runner = || {
+            loop {
+                let step = lock(&steps).next();
+                let Some(step) = step.filter(|_| lock(&passed).is_ok()) else {
+                    return;
+                };
+                let result = step.run_tests_showing(Show::AtTheEnd);
+                let mut passed = lock(&passed);
+                match (&mut *passed, result) {
+                    (Ok(passed), Ok(tests)) => *passed += tests,
+                    (Ok(_), Err(error)) => *passed = Err(error),
+                    // The first error is returned.
+                    (Err(_), _) => {}
+                }
+            }
+        };
+        thread::scope(|threads| {
+            for _ in 0..places {
+                threads.spawn(runner);
+            }
+        });
+        passed.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run_tests_showing(self, show: Show) -> Result<u64> {
+        let shown = self.shown();
+        match self.run_counting(show)? {
+            0 => bail!("`{shown}` ran no test"),
+            tests => Ok(tests),
+        }
+    }
+
+    fn run_counting(mut self, show: Show) -> Result<u64> {
         let shown = self.shown();
         println!("$ {shown}");
         let mut child = self
@@ -152,22 +199,34 @@ impl Step {
         let output = BufReader::new(child.stdout.take().expect("piped"));
         let printer = thread::spawn(move || {
             let mut passed = 0;
+            let mut lines = Vec::new();
             for line in output.lines().map_while(Result::ok) {
-                println!("{line}");
                 passed += passed_tests(&line);
+                if show == Show::AsItComes {
+                    println!("{line}");
+                } else {
+                    lines.push(line);
+                }
             }
-            passed
+            (passed, lines)
         });
         let Some(status) = child.wait_timeout(TIME_LIMIT)? else {
             child.kill()?;
             bail!("`{shown}` made no end in {TIME_LIMIT:?}");
         };
-        let passed = printer.join().expect("the printer does not panic");
+        let (passed, lines) = printer.join().expect("the printer does not panic");
+        if show == Show::AtTheEnd {
+            println!("$ {shown}: {status}\n{}", lines.join("\n"));
+        }
         if !status.success() {
             bail!("`{shown}` failed: {status}");
         }
         Ok(passed)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The passed tests in a line of a test program's summary.
@@ -195,6 +254,21 @@ mod tests {
     fn a_failing_command_is_an_error() {
         assert!(Step::cargo(&["no-such-subcommand"]).run().is_err());
         assert!(Step::new("no-such-program", &[]).run().is_err());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn commands_at_once_are_counted_and_fail_together() {
+        let summary = |passed: u32| {
+            let line = format!("test result: ok. {passed} passed; 0 failed");
+            Step::new("echo", &[&line])
+        };
+        let steps = (1..=4).map(summary).collect();
+        assert_eq!(Step::run_tests_at_once(steps).unwrap(), 10);
+
+        let steps = vec![summary(1), Step::new("no-such-program", &[]), summary(2)];
+        let error = Step::run_tests_at_once(steps).unwrap_err().to_string();
+        assert!(error.contains("no-such-program"), "{error}");
     }
 
     #[test]

@@ -1,0 +1,106 @@
+//! The lanes whose tools see what a test that passes does not show: Miri, ThreadSanitizer, loom.
+
+use anyhow::Result;
+
+use super::{
+    CORE_CRATES, LOOM, LOOM_FEATURE, WITHOUT_WIDE_ATOMICS, need_x86_64_linux, target_directory,
+};
+use crate::{command::Step, rustup};
+
+/// Miri uses one processor, so several commands run at once; the longest are first.
+pub(super) fn miri(quick: bool) -> Result<u64> {
+    rustup::need_nightly(&["miri", "rust-src"])?;
+    let miri = |arguments: &[&str], flags: &str| {
+        Step::cargo(&["+nightly", "miri"])
+            .args(arguments)
+            .env("MIRIFLAGS", flags)
+            .env("CARGO_TARGET_DIR", target_directory("miri"))
+    };
+    let library = |arguments: &[&str], flags: &str| {
+        miri(
+            &["test", "--lib"],
+            &format!("-Zmiri-strict-provenance {flags}"),
+        )
+        .args(arguments)
+    };
+    let mut steps = vec![
+        library(&["-p", "sleep-core"], ""),
+        library(&["-p", "deque-core"], ""),
+        library(&["-p", "pool-core"], ""),
+        // The operations that one test leaks are meant to live for ever.
+        library(
+            &["-p", "pool-spin"],
+            "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
+        ),
+    ];
+    if !quick {
+        let narrow = |arguments: &[&str]| {
+            library(arguments, "-Zmiri-disable-isolation").args(["--target", WITHOUT_WIDE_ATOMICS])
+        };
+        // 32 bits, no native 64-bit atomics, big-endian: the narrow layout of the counters.
+        steps.push(narrow(&["-p", "sleep-core"]));
+        // The same for the counters of a worker's time.
+        steps.push(narrow(&["-p", "pool-std", "clock"]));
+        // A processor that is not multi-copy atomic, where deques are never biased.
+        steps.push(narrow(&["-p", "deque-core", "gate"]));
+        // Jobs that borrow from frames, on real threads. Dropping a pool does not wait for its
+        // threads, which Miri would call a leak.
+        steps.push(miri(
+            &["test", "-p", "pool-std", "--test", "scope"],
+            "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
+        ));
+    }
+    let mut tests = Step::run_tests_at_once(steps)?;
+    if !quick {
+        // Entries that are freed while others read; it checks its own result.
+        miri(
+            &["run", "-p", "sleep-core", "--example", "hash_map"],
+            "-Zmiri-strict-provenance -Zmiri-disable-isolation",
+        )
+        .run()?;
+        tests += 1;
+    }
+    Ok(tests)
+}
+
+pub(super) fn thread_sanitizer(_quick: bool) -> Result<u64> {
+    const TARGET: &str = "x86_64-unknown-linux-gnu";
+    need_x86_64_linux()?;
+    rustup::need_nightly(&["rust-src"])?;
+    let sanitized = |command: &str, arguments: &[&str]| {
+        // The standard library too, or its atomics are not seen.
+        Step::cargo(&["+nightly", command, "-Zbuild-std", "--target", TARGET])
+            .args(arguments)
+            .env("RUSTFLAGS", "-Zsanitizer=thread")
+            .env("CARGO_TARGET_DIR", target_directory("tsan"))
+    };
+    sanitized("run", &["-p", "sleep-core", "--example", "hash_map"]).run()?;
+    let mut tests = 1;
+    // What several threads do. The system's process fences are unknown to the tool, and it needs
+    // not know them: a biased deque, too, hands its elements over by acquire and release.
+    for (package, names) in [
+        ("sleep-core", &["progress::tests::threads"][..]),
+        ("deque-core", &["threads", "stampede"]),
+    ] {
+        tests += sanitized("test", &["--lib", "-p", package, "--"])
+            .args(names)
+            .run_tests()?;
+    }
+    Ok(tests)
+}
+
+pub(super) fn loom(_quick: bool) -> Result<u64> {
+    let models = |arguments: &[&str]| {
+        Step::cargo(&["test", "--release", "--lib"])
+            .args(LOOM_FEATURE)
+            .args(arguments)
+            .env("RUSTFLAGS", LOOM)
+            // Each model checks the debug assertions as well.
+            .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
+            .env("CARGO_TARGET_DIR", target_directory("loom"))
+    };
+    let crates = CORE_CRATES.map(|name| ["-p", name]);
+    models(&["--no-run"]).args(crates.concat()).run()?;
+    // The last model of a crate leaves a processor to the next crate.
+    Step::run_tests_at_once(crates.iter().map(|one| models(one)).collect())
+}
