@@ -185,8 +185,9 @@ impl<S> ThreadPoolBuilder<S> {
     /// Starts the threads with this closure instead of the standard library: to pin them, to
     /// scope them, to take them from elsewhere.
     ///
-    /// For each worker it must start a thread that calls [`ThreadBuilder::run`], or return an
-    /// error.
+    /// For each worker it must start a thread that calls [`ThreadBuilder::run`], now or later, or
+    /// return an error. If it does, [`run`](ThreadBuilder::run) returns at once on threads that have
+    /// not started.
     #[must_use]
     pub fn spawn_handler<F>(self, handler: F) -> ThreadPoolBuilder<CustomSpawn<F>>
     where
@@ -276,15 +277,16 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 }
 
-/// A pool that is being built. If that fails, or a closure of the user panics: ends the threads
-/// that were started, and waits for them.
+/// A pool that is being built. If that fails, or a closure of the user panics: tells the threads that
+/// were started to end. Does not wait for them: a handler may wait for a worker that is never
+/// started, and a spawn handler may start threads later.
 struct Unfinished<'a>(&'a Arc<Registry>);
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
+        self.0.data().abandon();
         self.0.remove_reference();
         current::release(self.0);
-        self.0.data().wait_until_stopped();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, io};
 
-/// A pool could not be built. No thread of it is left running.
+/// A pool could not be built. Threads of it that were started end.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {

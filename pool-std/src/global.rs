@@ -2,6 +2,7 @@
 
 use std::{
     cell::Cell,
+    marker::PhantomData,
     mem::MaybeUninit,
     sync::{Arc, Mutex, OnceLock},
 };
@@ -85,8 +86,24 @@ fn global() -> &'static Arc<Registry> {
     GLOBAL.get().expect("built above")
 }
 
+thread_local! {
+    /// How many frames of this thread keep the pool that it is a worker of from ending.
+    static KEEPING_OWN_POOL: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Whether a frame of this thread keeps the pool that it is a worker of from ending.
+pub(crate) fn keeps_own_pool() -> bool {
+    KEEPING_OWN_POOL.get() > 0
+}
+
 /// A pool that does not end while this is held.
-pub(crate) struct Living(Arc<Registry>);
+pub(crate) struct Living {
+    registry: Arc<Registry>,
+    /// Counted by this thread, which was a worker of the pool.
+    is_own: bool,
+    /// Dropped on the same thread.
+    not_send: PhantomData<*const ()>,
+}
 
 impl Living {
     /// The pool that this thread is a worker of, or the global one. A thread that was adopted, or
@@ -97,7 +114,13 @@ impl Living {
             Some(worker) if worker.registry().try_add_reference() => {
                 // SAFETY: 1. the worker keeps its registry alive; 2. and was made with this
                 // pointer.
-                Self(unsafe { Std::keep_alive(worker.registry_pointer()) })
+                let registry = unsafe { Std::keep_alive(worker.registry_pointer()) };
+                KEEPING_OWN_POOL.set(KEEPING_OWN_POOL.get() + 1);
+                Self {
+                    registry,
+                    is_own: true,
+                    not_send: PhantomData,
+                }
             }
             _ => Self::of(global()),
         }
@@ -106,16 +129,20 @@ impl Living {
     /// This pool, which the caller keeps from ending meanwhile.
     pub(crate) fn of(registry: &Arc<Registry>) -> Self {
         registry.add_reference();
-        Self(registry.clone())
+        Self {
+            registry: registry.clone(),
+            is_own: false,
+            not_send: PhantomData,
+        }
     }
 
     pub(crate) fn registry(&self) -> &Arc<Registry> {
-        &self.0
+        &self.registry
     }
 
     /// Gives the pool to a job, which must give back the reference.
     pub(crate) fn into_registry(self) -> Arc<Registry> {
-        let registry = self.0.clone();
+        let registry = self.registry.clone();
         registry.add_reference();
         registry
     }
@@ -123,7 +150,10 @@ impl Living {
 
 impl Drop for Living {
     fn drop(&mut self) {
-        self.0.remove_reference();
+        if self.is_own {
+            KEEPING_OWN_POOL.set(KEEPING_OWN_POOL.get() - 1);
+        }
+        self.registry.remove_reference();
     }
 }
 

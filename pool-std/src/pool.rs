@@ -10,7 +10,7 @@ use crate::{
     context::Yield,
     current,
     error::{BuildError, ShutdownError},
-    global::Living,
+    global::{Living, keeps_own_pool},
     heap_job::current_worker_of,
     platform::{Registry, WorkerThread},
     pool_id::PoolId,
@@ -43,8 +43,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Builds the pool and starts its threads.
     ///
     /// # Errors
-    /// [`BuildError`], with no thread left running: threads that were started before one failed
-    /// have ended.
+    /// [`BuildError`]. Threads that were started before one failed end then; this does not wait for
+    /// them.
     pub fn build(self) -> Result<ThreadPool, BuildError> {
         self.start().map(|registry| ThreadPool { registry })
     }
@@ -251,16 +251,19 @@ impl ThreadPool {
     /// Lets the workers finish what was spawned, and waits until their threads have ended.
     ///
     /// A thread that is a worker by
-    /// [`use_current_thread`](ThreadPoolBuilder::use_current_thread) runs jobs meanwhile.
+    /// [`use_current_thread`](ThreadPoolBuilder::use_current_thread) runs jobs meanwhile, and so does
+    /// a worker of another pool.
     ///
     /// # Errors
-    /// [`ShutdownError::FromWorker`] on a thread of the pool's own, or in a job of the pool on an
-    /// adopted one, which would wait for itself. The pool ends nevertheless, without anybody waiting for it.
+    /// [`ShutdownError::FromWorker`] on a thread of the pool's own, and in a job or a scope of the
+    /// pool on an adopted one: it would wait for itself. The pool ends nevertheless, when its work is
+    /// done.
     pub fn shutdown(self) -> Result<(), ShutdownError> {
         let registry = self.registry.clone();
         drop(self);
         if let Some(worker) = current_worker_of(&registry) {
-            if worker.is_running_job() || !current::is_adopted_by(&registry) {
+            let waits_for_itself = worker.is_running_job() || keeps_own_pool();
+            if waits_for_itself || !current::is_adopted_by(&registry) {
                 return Err(ShutdownError::FromWorker);
             }
             worker.run_until_terminated();

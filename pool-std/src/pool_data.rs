@@ -4,9 +4,19 @@ use std::{
     io::{self, Write},
     panic::{AssertUnwindSafe, catch_unwind},
     process,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
-    thread::JoinHandle,
+    sync::{
+        Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
 };
+
+use pool_core::{Latch as _, SpinLatch};
+
+use crate::platform::{Std, WorkerThread};
+
+#[cfg(test)]
+mod tests;
 
 /// What a pool keeps beside its workers.
 #[derive(Default)]
@@ -16,10 +26,25 @@ pub(crate) struct PoolData {
     pub(crate) panic_handler: Option<Box<PanicHandler>>,
     /// Held while a broadcast is queued, see `Registry::inject_broadcast`.
     pub(crate) broadcasting: Mutex<()>,
-    running: Mutex<usize>,
+    running: Mutex<Running>,
     all_stopped: Condvar,
+    /// The pool could not be built.
+    is_abandoned: AtomicBool,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
+
+/// The threads of a pool, and the workers of other pools that wait for them to stop.
+#[derive(Default)]
+struct Running {
+    threads: usize,
+    waiting: Vec<StopLatch>,
+}
+
+/// A latch in the frame of a worker that waits.
+struct StopLatch(*const SpinLatch<'static, Std>);
+
+// SAFETY: latches are set by any thread, and this is the one that may set it.
+unsafe impl Send for StopLatch {}
 
 impl PoolData {
     /// Runs a closure that nobody waits for. Its panic goes to the handler; without one, or if
@@ -48,29 +73,99 @@ impl PoolData {
     }
 
     pub(crate) fn thread_will_run(&self) {
-        *lock(&self.running) += 1;
+        lock(&self.running).threads += 1;
     }
 
     pub(crate) fn thread_has_stopped(&self) {
-        *lock(&self.running) -= 1;
+        let mut running = lock(&self.running);
+        running.threads -= 1;
+        if running.threads > 0 {
+            return;
+        }
+        let waiting = std::mem::take(&mut running.waiting);
+        drop(running);
         self.all_stopped.notify_all();
+        for latch in waiting {
+            // SAFETY: 1. its frame waits until it is set; 2. it was taken out of the only list; 3.
+            // any thread may set such a latch.
+            unsafe { SpinLatch::set(latch.0) };
+        }
     }
 
     /// Waits until every thread of the pool has stopped, and its system thread has ended where we
-    /// started it.
+    /// started it. A worker of another pool goes on working meanwhile.
     pub(crate) fn wait_until_stopped(&self) {
+        // SAFETY: 1. this thread stays the worker until the call returns.
+        let worker = unsafe { WorkerThread::current() };
         // Liveness: each thread that was started notifies when it stops, which it does once the
         // pool has no reference left; a `ThreadBuilder` that is dropped unrun counts as stopped.
-        let running = lock(&self.running);
-        drop(
-            self.all_stopped
-                .wait_while(running, |running| *running > 0)
-                .unwrap_or_else(PoisonError::into_inner),
-        );
-        for thread in std::mem::take(&mut *lock(&self.threads)) {
+        match worker {
+            Some(worker) => self.work_until_stopped(worker),
+            None => {
+                let running = lock(&self.running);
+                let running = self
+                    .all_stopped
+                    .wait_while(running, |running| running.threads > 0);
+                drop(running.unwrap_or_else(PoisonError::into_inner));
+            }
+        }
+        // Not held while we wait: who is waited for may need it.
+        let threads = std::mem::take(&mut *lock(&self.threads));
+        for thread in threads {
+            // Liveness: the thread ends after its destructors, which may need this worker.
+            while !thread.is_finished() && worker.is_some_and(work_or_yield) {}
             // Its panics were handled on the thread.
             let _ = thread.join();
         }
+    }
+
+    fn work_until_stopped(&self, worker: &WorkerThread) {
+        let latch = SpinLatch::cross(worker);
+        let mut running = lock(&self.running);
+        if running.threads > 0 {
+            running.waiting.push(StopLatch((&raw const latch).cast()));
+            drop(running);
+            // The latch stays in this frame, which a panic cannot leave: `wait_until` lets none
+            // through.
+            worker.wait_until(latch.core());
+        }
+    }
+
+    /// Tells threads that start from now on that the pool could not be built.
+    pub(crate) fn abandon(&self) {
+        // Ordering: Relaxed; a thread that does not see it finds that the pool has ended.
+        self.is_abandoned.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_abandoned(&self) -> bool {
+        // Ordering: Relaxed, see `abandon`.
+        self.is_abandoned.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs one job of the worker's pool, or gives the processor to others. True.
+fn work_or_yield(worker: &WorkerThread) -> bool {
+    if !worker.yield_now() {
+        thread::yield_now();
+    }
+    true
+}
+
+/// The last reference to a pool may be dropped anywhere, also by a worker of another pool in a frame
+/// that others use. What the handlers have captured must not unwind from there.
+impl Drop for PoolData {
+    fn drop(&mut self) {
+        drop_quietly(self.start_handler.take());
+        drop_quietly(self.exit_handler.take());
+        drop_quietly(self.panic_handler.take());
+    }
+}
+
+/// Drops a value, and what it panics with, which has been reported.
+fn drop_quietly<T>(value: T) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        // Its drop could panic again.
+        std::mem::forget(panic);
     }
 }
 

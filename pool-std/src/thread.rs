@@ -72,7 +72,8 @@ impl ThreadBuilder {
         builder
     }
 
-    /// Makes the calling thread a worker. Returns when the pool has ended.
+    /// Makes the calling thread a worker. Returns when the pool has ended; at once, without calling
+    /// a handler, if the pool could not be built.
     ///
     /// # Panics
     /// If the thread is a worker of some pool already.
@@ -82,6 +83,9 @@ impl ThreadBuilder {
         assert!(current.is_none(), "a thread is one worker at a time");
         let registry = &self.registry;
         let data = registry.data();
+        if data.is_abandoned() {
+            return;
+        }
         // SAFETY: 1. `self` holds the registry to the end of this function; 2. it is the `Arc`'s
         // pointer.
         let worker = unsafe { WorkerThread::new(Arc::as_ptr(registry), self.index) }

@@ -125,3 +125,33 @@ fn shutdown_in_a_job_on_the_adopted_thread_is_a_typed_error() {
     .join()
     .unwrap();
 }
+
+/// A scope keeps its pool from ending, so the thread would wait for itself.
+#[test]
+fn shutdown_in_a_scope_on_the_adopted_thread_is_a_typed_error() {
+    thread::spawn(|| {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .use_current_thread()
+            .build()
+            .unwrap();
+        let result = pool_std::scope(|scope| {
+            scope.spawn(|_| ());
+            pool.shutdown()
+        });
+        assert_eq!(result, Err(ShutdownError::FromWorker));
+    })
+    .join()
+    .unwrap();
+    thread::spawn(|| {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .use_current_thread()
+            .build()
+            .unwrap();
+        let result = pool_std::in_place_scope(|_| pool.shutdown());
+        assert_eq!(result, Err(ShutdownError::FromWorker));
+    })
+    .join()
+    .unwrap();
+}

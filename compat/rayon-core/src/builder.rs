@@ -87,7 +87,7 @@ where
     ///
     /// # Errors
     /// If the system, or the spawn handler, refuses a thread; if this thread is to become a worker
-    /// and is one. No thread is left running.
+    /// and is one. Threads that were started end.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
         let (builder, mut spawn) = self.into_parts();
         let pool = builder

@@ -4,7 +4,7 @@ use std::{error::Error, fmt, io};
 
 use pool_std::BuildError;
 
-/// A pool could not be built. No thread of it is left running.
+/// A pool could not be built. Threads of it that were started end.
 #[derive(Debug)]
 pub struct ThreadPoolBuildError {
     kind: ErrorKind,

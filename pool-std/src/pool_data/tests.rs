@@ -1,0 +1,23 @@
+use std::{
+    sync::{Arc, mpsc},
+    thread,
+};
+
+use super::*;
+
+/// A thread that is waited for may need the list of threads.
+#[test]
+fn no_lock_is_held_while_a_thread_is_waited_for() {
+    let data = Arc::new(PoolData::default());
+    let (is_listed, wait) = mpsc::channel();
+    let threads = data.clone();
+    data.keep_thread(thread::spawn(move || {
+        wait.recv().unwrap();
+        // Until the list is taken; then it can be locked, although this thread has not ended.
+        while !lock(&threads.threads).is_empty() {
+            thread::yield_now();
+        }
+    }));
+    is_listed.send(()).unwrap();
+    data.wait_until_stopped();
+}
