@@ -454,6 +454,21 @@ mod threads {
         });
     }
 
+    /// A ring is replaced as well while no fence is taken, and while a thief asks for them.
+    #[test]
+    fn stampede_while_shrinking() {
+        static FENCE: Membarrier = Membarrier {
+            calls: Count::new(0),
+        };
+        membarrier(MembarrierCommand::RegisterPrivateExpedited)
+            .expect("Linux 4.14, and no sandbox that forbids it");
+        for pops in 6..=8 {
+            let deque = Deque::growable(Order::Lifo).with_process_fence(&FENCE);
+            let deque = deque.starting_at(usize::MAX - MANY / 2);
+            super::super::shrink::stampede(deque, pops);
+        }
+    }
+
     /// `BIASED_ELEMENTS` says how many.
     #[test]
     fn stress_with_delays() {

@@ -5,7 +5,7 @@ use std::{sync::atomic::AtomicUsize, sync::atomic::Ordering::SeqCst, vec::Vec};
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{MANY, Taken, with_thieves};
+use crate::testing::{MANY, Taken, delay_often, with_thieves};
 
 /// The most elements, and the most operations.
 const MOST: usize = if cfg!(miri) { 12 } else { 100 };
@@ -77,13 +77,16 @@ fn a_calm_owner_is_full_earlier_after_it_has_shrunk() {
 }
 
 /// Bursts, after each of which the ring shrinks, while thieves read the ring that it had.
-fn stampede(deque: Deque<usize, Growable<usize>>, pops: usize) {
+pub(super) fn stampede(deque: Deque<usize, Growable<usize>>, pops: usize) {
     let worker = deque.worker().unwrap();
     let taken = Taken::new(MANY);
     let shrunk = AtomicUsize::new(0);
     with_thieves(
         2,
-        || deque.stealer().steal(),
+        || {
+            delay_often();
+            deque.stealer().steal()
+        },
         |element| taken.note(element),
         || {
             let mut next = 0..MANY;
