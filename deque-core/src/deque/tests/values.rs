@@ -138,6 +138,7 @@ fn a_batch_has_at_most_32_elements() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "many elements")]
 fn a_batch_has_a_limit() {
     for order in [Order::Lifo, Order::Fifo] {
         let (from, to) = (Deque::growable(order), Deque::growable(order));
