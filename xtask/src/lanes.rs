@@ -197,6 +197,12 @@ fn no_std(_quick: bool) -> Result<u64> {
     // The first has no compare-and-swap; portable-atomic must be told how to make one.
     const WITHOUT_CAS: &str = "thumbv6m-none-eabi";
     const WITHOUT_THREADS: &str = "wasm32-unknown-unknown";
+    const OTHER_SYSTEMS: [&str; 4] = [
+        "x86_64-unknown-linux-musl",
+        "aarch64-linux-android",
+        "aarch64-apple-darwin",
+        "x86_64-pc-windows-msvc",
+    ];
     const TARGETS: [&str; 6] = [
         WITHOUT_CAS,
         "thumbv8m.main-none-eabihf",
@@ -230,6 +236,15 @@ fn no_std(_quick: bool) -> Result<u64> {
     // A system without threads, which has the caller's alone.
     rustup::add_targets(&[WITHOUT_THREADS])?;
     build(WITHOUT_THREADS, &["--package", "rayon-core"]).run()?;
+    // Systems that are not at hand: what is theirs alone must compile. No linker is needed for that.
+    rustup::add_targets(&OTHER_SYSTEMS)?;
+    for target in OTHER_SYSTEMS {
+        Step::cargo(&["check", "--package", "rayon-core", "--target", target])
+            .env("RUSTFLAGS", DENY_WARNINGS)
+            .env("CARGO_TARGET_DIR", target_directory("no_std"))
+            .run()?;
+        count += 1;
+    }
     // A system with threads, but without 64-bit atomics.
     rustup::add_targets(&[WITHOUT_WIDE_ATOMICS])?;
     build(WITHOUT_WIDE_ATOMICS, &["--package", "rayon-core"]).run()?;
