@@ -400,9 +400,11 @@ impl<T: Element> End<T> {
 
     /// Goes from the last slot of a lap, which the caller has claimed, to the next lap.
     fn link(&self, last: usize, block: *mut Block<T>) {
-        // Ordering: Release publishes the block's memory to those who load the pointer.
-        self.block.store(block, Ordering::Release);
-        // Ordering: Release, after the block: who sees an index of the new lap sees its block.
+        // Ordering: Relaxed, the index publishes it. A thread that sees the block and an older index loses
+        // its exchange on the index, and does not use the block.
+        self.block.store(block, Ordering::Relaxed);
+        // Ordering: Release, after the block: a thread that sees an index of the new lap sees its block,
+        // and the block's memory.
         self.index.store(last.wrapping_add(2), Ordering::Release);
     }
 }
