@@ -25,8 +25,8 @@ use crate::{
 ///    unwinds, or does not return at all.
 /// 5. [`free_later`](Self::free_later) drops what it is given only when all workers have made
 ///    progress, or never.
-/// 6. No function but [`resume_unwind`](Self::resume_unwind) unwinds, hooks included: they are
-///    called from frames that other threads use.
+/// 6. No function but [`resume_unwind`](Self::resume_unwind) unwinds, hooks included, nor does the
+///    drop of a [`KeepAlive`](Self::KeepAlive): they are called from frames that other threads use.
 ///
 /// Of a [`Parker`] and a [`Waiter`], which are safe to implement, the same is expected and not
 /// relied on: where one panics in such a frame, the process ends.

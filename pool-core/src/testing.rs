@@ -229,7 +229,8 @@ impl Waiter for TestWaiter {
 }
 
 // SAFETY: 1. both use the same thread-local; 2. boxed slices give their own memory; 3. registries
-// are in `Arc`s, and the value is one; 4. that is what the standard library's function does.
+// are in `Arc`s, and the value is one; 4. that is what the standard library's function does; 5. it
+// defers the drop, or there is none; 6. nothing here panics.
 unsafe impl<S: TestStorage> Platform for TestOn<S> {
     type Parker = TestParker;
     type Slots = Box<[Slot<TestParker>]>;

@@ -44,7 +44,9 @@ const NAP: Duration = Duration::from_micros(50);
 pub(crate) enum Std {}
 
 // SAFETY: 1. both use the same thread-local; 2. boxed slices give their own memory; 3. registries
-// are in `Arc`s, and the value is one; 4. that is what the standard library's function does.
+// are in `Arc`s, and the value is one; 4. that is what the standard library's function does; 5. it
+// defers the drop; 6. nothing here panics, and a registry's drop keeps panics of what handlers have
+// captured, and of what was deferred.
 unsafe impl Platform for Std {
     type Parker = StdParker;
     type Slots = Box<[Slot<StdParker>]>;

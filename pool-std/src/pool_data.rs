@@ -109,7 +109,7 @@ impl PoolData {
                 drop(running.unwrap_or_else(PoisonError::into_inner));
             }
         }
-        // Not held while we wait: who is waited for may need it.
+        // The lock is not held while we wait: a thread that is waited for may need it.
         let threads = std::mem::take(&mut *lock(&self.threads));
         for thread in threads {
             // Liveness: the thread ends after its destructors, which may need this worker.

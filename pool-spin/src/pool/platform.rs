@@ -44,8 +44,9 @@ impl<const CORES: usize, const JOBS: usize> PoolData<CORES, JOBS> {
 }
 
 // SAFETY: 1. `CoreLocal` promises it, and `downcast` tells the worker of another type of pool; 2.
-// arrays give their own memory; 3. the pools are statics;
-// 4. without unwinding a closure either returns or does not.
+// arrays give their own memory; 3. the pools are statics; 4. without unwinding a closure either
+// returns or does not; 5. nothing is ever replaced; 6. nothing here panics, but what a machine brings
+// along, which counts as a panic of a job and aborts.
 unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Platform for Cores<M, CORES, JOBS> {
     type Parker = Counting<M::Parker>;
     type Slots = [Slot<Self::Parker>; CORES];
