@@ -5,6 +5,7 @@ mod deque;
 mod fork_join;
 mod join;
 mod latch;
+mod overlooked;
 mod pools;
 mod progress;
 mod quantile;
@@ -27,6 +28,7 @@ fn main() -> std::io::Result<()> {
         wake::cases(&pools),
         sparse::cases(),
         progress::cases(&thread_counts()),
+        overlooked::cases(&pools),
     ];
     serve(groups.into_iter().flatten().collect())
 }

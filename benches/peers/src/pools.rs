@@ -37,13 +37,20 @@ impl Pools {
 /// A pool that is built when it is first asked for.
 pub(crate) struct Lazy<P> {
     threads: usize,
+    build: fn(usize) -> P,
     pool: OnceCell<P>,
 }
 
 impl<P: Pool> Lazy<P> {
     fn new(threads: usize) -> Rc<Self> {
+        Self::built_by(threads, P::new)
+    }
+
+    /// A pool that is built in another way than its kind usually is.
+    pub(crate) fn built_by(threads: usize, build: fn(usize) -> P) -> Rc<Self> {
         Rc::new(Self {
             threads,
+            build,
             pool: OnceCell::new(),
         })
     }
@@ -53,7 +60,7 @@ impl<P: Pool> Lazy<P> {
     }
 
     pub(crate) fn get(&self) -> &P {
-        self.pool.get_or_init(|| P::new(self.threads))
+        self.pool.get_or_init(|| (self.build)(self.threads))
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Description {
     pub unit: Unit,
     /// Whether the better of two results is the greater one.
     pub more_is_better: bool,
+    /// Whether it counts rare events, so that the mean says more than the median.
+    pub is_rare: bool,
     /// How often to measure it.
     pub repetitions: u32,
     /// Why it cannot be measured here, if it cannot.
@@ -114,6 +116,7 @@ impl Case {
                 system: system.to_owned(),
                 unit,
                 more_is_better: unit.more_is_better(),
+                is_rare: false,
                 repetitions: 15,
                 missing: None,
             },
@@ -132,6 +135,13 @@ impl Case {
     #[must_use]
     pub fn less_is_better(mut self) -> Self {
         self.description.more_is_better = false;
+        self
+    }
+
+    /// It counts rare events: its repetitions are summed up by their mean.
+    #[must_use]
+    pub fn rare(mut self) -> Self {
+        self.description.is_rare = true;
         self
     }
 

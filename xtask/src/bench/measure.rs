@@ -20,6 +20,7 @@ pub(crate) struct Comparison {
 /// What came of the repetitions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Summary {
+    /// Or the mean, of rare events.
     pub(crate) median: f64,
     pub(crate) min: f64,
     pub(crate) max: f64,
@@ -27,12 +28,14 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Of one result at least.
-    fn of(mut results: Vec<f64>) -> Self {
+    /// Of one result at least. The median of rare events would be zero.
+    fn of(mut results: Vec<f64>, are_rare: bool) -> Self {
         results.sort_by(f64::total_cmp);
         let n = results.len();
+        let median = f64::midpoint(results[(n - 1) / 2], results[n / 2]);
+        let mean = results.iter().sum::<f64>() / n as f64;
         Self {
-            median: f64::midpoint(results[(n - 1) / 2], results[n / 2]),
+            median: if are_rare { mean } else { median },
             min: results[0],
             max: results[n - 1],
             n,
@@ -169,7 +172,10 @@ fn sum_up(programs: &[Program], turns: &mut [Turn]) -> Comparison {
         let description = turn.of(programs);
         let result = match &description.missing {
             Some(reason) => Err(reason.clone()),
-            None => Ok(Summary::of(std::mem::take(&mut turn.results))),
+            None => {
+                let results = std::mem::take(&mut turn.results);
+                Ok(Summary::of(results, description.is_rare))
+            }
         };
         (description.system.clone(), result)
     });
@@ -187,15 +193,17 @@ fn sum_up(programs: &[Program], turns: &mut [Turn]) -> Comparison {
 }
 
 impl Comparison {
-    /// How our result compares with another's: below 1 is better for us, whatever the unit.
+    /// How our result compares with another's: below 1 is better for us, whatever the unit. None if
+    /// both are zero.
     pub(crate) fn ratio(&self, other: &Summary) -> Option<f64> {
         let (system, ours) = self.systems.first()?;
         let ours = ours.as_ref().ok().filter(|_| system == "ours")?;
-        Some(if self.more_is_better {
+        let ratio = if self.more_is_better {
             other.median / ours.median
         } else {
             ours.median / other.median
-        })
+        };
+        (!ratio.is_nan()).then_some(ratio)
     }
 }
 
@@ -205,10 +213,12 @@ mod tests {
 
     #[test]
     fn summaries() {
-        let odd = Summary::of(vec![3.0, 1.0, 2.0]);
+        let odd = Summary::of(vec![3.0, 1.0, 2.0], false);
         assert_eq!((odd.median, odd.min, odd.max, odd.n), (2.0, 1.0, 3.0, 3));
-        let even = Summary::of(vec![4.0, 1.0, 2.0, 3.0]);
+        let even = Summary::of(vec![4.0, 1.0, 2.0, 3.0], false);
         assert_eq!((even.median, even.n), (2.5, 4));
+        let rare = Summary::of(vec![3.0, 0.0, 0.0], true);
+        assert_eq!((rare.median, rare.max), (1.0, 3.0));
     }
 
     #[test]
@@ -232,5 +242,8 @@ mod tests {
             Some(0.5)
         );
         assert_eq!(comparison(Unit::PerSecond).ratio(&summary(4.0)), Some(2.0));
+        let mut nothing = comparison(Unit::Nanoseconds);
+        nothing.systems[0].1 = Ok(summary(0.0));
+        assert_eq!(nothing.ratio(&summary(0.0)), None);
     }
 }

@@ -23,7 +23,15 @@ pub(crate) const PROGRAMS: &[Source] = &[
     Source {
         directory: "benches",
         binary: "peers",
-        groups: &["join", "deque", "spawn", "wake", "sparse", "progress"],
+        groups: &[
+            "join",
+            "deque",
+            "spawn",
+            "wake",
+            "sparse",
+            "progress",
+            "overlooked",
+        ],
     },
     Source {
         directory: "benches/apps",

@@ -35,7 +35,7 @@ fn text(comparisons: &[Comparison], style: impl Fn(&mut Table)) -> String {
             text += &format!("\ngeometric mean of the ratios to rayon-core: {mean:.2}\n");
         }
     }
-    text + "\nmedians; the ratio is ours to the other's, below 1 is better for us\n"
+    text + "\nmedians (means in `overlooked`); the ratio is ours to the other's, below 1 is better for us\n"
 }
 
 fn table(comparisons: &[Comparison]) -> Table {
@@ -106,7 +106,9 @@ fn geometric_mean(comparisons: &[Comparison]) -> Option<f64> {
                 .systems
                 .iter()
                 .find(|(system, _)| system == "rayon-core")?;
-            Some(comparison.ratio(result.as_ref().ok()?)?.ln())
+            let ratio = comparison.ratio(result.as_ref().ok()?)?.ln();
+            // Of none and some there is no mean.
+            ratio.is_finite().then_some(ratio)
         })
         .collect();
     let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
