@@ -31,7 +31,7 @@ mod tests;
 pub use bias::ProcessFence;
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 pub use heap::{ArcStealer, ArcWorker};
-pub use place::{Full, Place, TakeBack};
+pub use place::{Full, Place, Pushed, TakeBack};
 pub use stealer::Stealer;
 #[cfg(feature = "alloc")]
 pub use storage::Growable;
@@ -228,15 +228,25 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
         distance(top.position(), bottom).max(0).unsigned_abs()
     }
 
-    /// Has the owner's [`Worker::push_at`] add nothing any more, so that the owner looks at what it has
-    /// to look at, until it [calms down](Worker::calm_down). It sees the alert sooner or later: this
-    /// does not wait for that.
-    ///
-    /// What the owner shall see must be written before a sequentially consistent fence, and this
-    /// called after it. Any number of threads may do so.
+    /// Makes the owner's [`Worker::push_at`] answer [`Alerted`](Pushed::Alerted), so that the owner looks
+    /// at what it has to look at, until it [calms down](Worker::calm_down). Any number of threads may do
+    /// so. This does not wait for the owner.
     ///
     /// A worker that is about to sleep alerts those that may have jobs for it, so they need not ask
-    /// at each push whether anybody sleeps.
+    /// at each push whether a worker sleeps:
+    ///
+    /// | owner: push | a thread that is about to sleep |
+    /// | --- | --- |
+    /// | | writes what the owner has to look at; **fence** |
+    /// | publishes the element | alerts |
+    /// | *light fence* | **fence** |
+    /// | looks for the alert | looks whether there are elements |
+    ///
+    /// If the second fence of the thread is a [`ProcessFence`], either the owner sees the alert or the
+    /// thread sees the element. With an ordinary fence there is a window: both may miss each other while
+    /// the element's publication is in the store buffer of the owner's processor, which takes some tens of
+    /// nanoseconds. An interruption of the owner empties the buffer, so it does not widen the window.
+    /// An owner that is alerted already has no such window, if it calls `calm_down` after the push.
     pub fn alert(&self) {
         self.bottom.alert();
     }

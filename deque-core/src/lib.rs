@@ -28,7 +28,7 @@ mod steal;
 #[cfg(feature = "alloc")]
 pub use deque::Growable;
 pub use deque::{
-    AlreadyOwned, Deque, Fixed, Full, Handle, Order, Place, ProcessFence, Stealer, Storage,
+    AlreadyOwned, Deque, Fixed, Full, Handle, Order, Place, ProcessFence, Pushed, Stealer, Storage,
     TakeBack, Worker,
 };
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]

@@ -144,7 +144,10 @@ pub(crate) use crate::interrupt::interruption_point;
 #[inline]
 pub(crate) fn interruption_point() {
     #[cfg(all(test, feature = "alloc"))]
-    crate::testing::delay();
+    {
+        crate::testing::delay();
+        crate::testing::interrupt();
+    }
 }
 
 /// Keeps the compiler from letting accesses change places: the light half of a process fence.

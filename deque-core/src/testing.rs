@@ -48,6 +48,38 @@ pub(crate) fn delay() {
     }
 }
 
+std::thread_local! {
+    /// How many interruption points are left to pass, and what is run at the next one.
+    static INTERRUPTION: Cell<Option<(usize, Box<dyn FnOnce()>)>> = const { Cell::new(None) };
+}
+
+/// Runs `body` once for each interruption point that it passes on this thread, and once without: what
+/// `prepare` makes runs at that point, as if another thread did it while the system holds this one.
+pub(crate) fn interrupted_everywhere<S>(
+    prepare: impl Fn() -> S,
+    interruption: impl Fn(&S) -> Box<dyn FnOnce()>,
+    body: impl Fn(S),
+) {
+    for point in 0.. {
+        let state = prepare();
+        INTERRUPTION.set(Some((point, interruption(&state))));
+        body(state);
+        if INTERRUPTION.take().is_some() {
+            assert!(point > 0, "no interruption point was passed");
+            return;
+        }
+    }
+}
+
+/// Runs what a test has put here, if it is its turn.
+pub(crate) fn interrupt() {
+    match INTERRUPTION.take() {
+        Some((0, interruption)) => interruption(),
+        Some((points, interruption)) => INTERRUPTION.set(Some((points - 1, interruption))),
+        None => {}
+    }
+}
+
 /// How many elements a test with threads moves.
 pub(crate) const MANY: usize = if cfg!(miri) { 120 } else { 100_000 };
 

@@ -2,7 +2,7 @@
 
 use core::{fmt, ptr::NonNull};
 
-use deque_core::Element;
+use deque_core::{Element, Place};
 
 use crate::{platform::Platform, worker::WorkerThread};
 
@@ -39,6 +39,7 @@ pub unsafe trait Job: Sized {
 /// Whoever makes one sees to it that the job lives until it has been run.
 #[derive(Clone, Copy)]
 pub struct JobRef {
+    /// The job's address, and [`HAS_PLACE`](Self::HAS_PLACE).
     job: NonNull<JobHeader>,
 }
 
@@ -49,6 +50,10 @@ unsafe impl Send for JobRef {}
 unsafe impl Sync for JobRef {}
 
 impl JobRef {
+    /// Added to the address of a job that begins with an [`AwaitableHeader`] whose note is the job's
+    /// place in its owner's deque. The lowest bit, which is zero in the address of any header.
+    const HAS_PLACE: usize = 1;
+
     /// A reference to a job.
     ///
     /// # Safety
@@ -62,13 +67,48 @@ impl JobRef {
         }
     }
 
+    /// A reference to a job whose owner takes it back by its place.
+    ///
+    /// # Safety
+    /// As for [`new`](Self::new), and
+    /// 3. The job's header is an [`AwaitableHeader`] whose note is its place.
+    #[inline(always)]
+    pub(crate) unsafe fn with_place<J: Job>(job: *const J) -> Self {
+        const { assert!(align_of::<JobHeader>() > Self::HAS_PLACE) };
+        let tagged = job.cast_mut().wrapping_byte_add(Self::HAS_PLACE).cast();
+        Self {
+            // SAFETY: the address of a job is not zero and has a zero for its lowest bit.
+            job: unsafe { NonNull::new_unchecked(tagged) },
+        }
+    }
+
+    #[inline]
+    fn header(self) -> *const JobHeader {
+        let header = self.job.as_ptr().cast_const();
+        header.map_addr(|address| address & !Self::HAS_PLACE)
+    }
+
+    /// Takes the job's place away if it has one: its owner, which has popped it and runs it now, does not
+    /// take another job at that place for this one.
+    ///
+    /// # Safety
+    /// 1. The caller is the worker that made the reference and has just popped it from its deque.
+    #[inline]
+    pub(crate) unsafe fn popped_by_owner(self) {
+        if self.job.addr().get() & Self::HAS_PLACE != 0 {
+            // SAFETY: 1. and 2. by obligation 1 here and obligation 3 of `with_place`: the job is
+            // ours alone, and has not been run.
+            unsafe { AwaitableHeader::renote(self.header().cast(), Place::NOWHERE.into_word()) };
+        }
+    }
+
     /// Runs the job.
     ///
     /// # Safety
     /// 1. This reference, of which there may be copies, is used once.
     #[inline]
     pub unsafe fn execute(self) {
-        let job = self.job.as_ptr().cast_const();
+        let job = self.header();
         // SAFETY: the job is valid by the obligations of `new`, begins with its header, and is run
         // once by obligation 1.
         unsafe { (JobHeader::execute(job))(job.cast()) }
@@ -77,13 +117,13 @@ impl JobRef {
     /// Whether this is a reference to the job at this address.
     #[inline]
     pub fn refers_to(self, job: *const ()) -> bool {
-        core::ptr::eq(self.job.as_ptr().cast(), job)
+        core::ptr::eq(self.header().cast(), job)
     }
 }
 
 impl fmt::Debug for JobRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("JobRef").field(&self.job).finish()
+        f.debug_tuple("JobRef").field(&self.header()).finish()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-use deque_core::TakeBack;
+use deque_core::{Order, Place, Pushed, TakeBack};
 
 use crate::{
     aside::Aside,
@@ -42,9 +42,10 @@ impl<P: Platform> WorkerThread<P> {
         let job_b = JoinJob::<P, _, _>::new(b, place);
         // SAFETY: `as_job_ref`: 1. this frame is not left until the job is done or was taken back;
         // `push_at`: 1. the place is from just above.
-        if !unsafe { self.own().push_at(place, job_b.as_job_ref()) } {
+        let pushed = unsafe { self.own().push_at(place, job_b.as_job_ref()) };
+        if pushed != Pushed::Calmly {
             let mut room = MaybeUninit::uninit();
-            return self.join_slowly(Aside::new(a, &mut room), &job_b, migrated);
+            return self.join_slowly(pushed, Aside::new(a, &mut room), &job_b, migrated);
         }
         self.join_pushed(a, &job_b, migrated)
     }
@@ -62,10 +63,11 @@ impl<P: Platform> WorkerThread<P> {
             Err(panic) => self.join_after_panic(job_b, panic),
         };
         let header = job_b.header();
-        // If the job has not been run, nobody on this thread has popped it: who did would still be
-        // running it, further down the stack, and we would not be here. So nothing else is in its
-        // place.
-        let is_ours = !header.is_done()
+        // The job at its place is this one. A thief that takes it moves `top` beyond the place; and if
+        // this worker has popped it, that took the place away (`JobRef::popped_by_owner`). With 32 bits
+        // a place can come round again while `a` runs, if it makes 2³⁰ joins.
+        let is_done_or_elsewhere = cfg!(target_pointer_width = "32") && header.is_done();
+        let is_ours = !is_done_or_elsewhere
             // SAFETY: `place`: 1. we are the owner, and have not waited. `take_back`: 1. a push has
             // given it.
             && match unsafe { self.own().take_back(header.place()) } {
@@ -82,11 +84,12 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// The deque may be full, or somebody sleeps or did so a short while ago.
+    /// The deque may be full, or a worker sleeps or did so a short while ago.
     #[cold]
     #[inline(never)]
     fn join_slowly<A, B, RA, RB>(
         &self,
+        pushed: Pushed,
         a: Aside<'_, A>,
         job_b: &JoinJob<P, B, RB>,
         migrated: bool,
@@ -97,15 +100,17 @@ impl<P: Platform> WorkerThread<P> {
         RB: Send,
     {
         let a = a.take();
-        // SAFETY: 1. as in `join_context`.
-        let job_ref = unsafe { job_b.as_job_ref() };
-        if let Ok(place) = self.own().try_push(job_ref) {
-            // SAFETY: 1. we are the owner, and have not waited.
-            unsafe { job_b.header().set_place(place) };
-            no_unwind(|| {
-                self.announce_job();
-                self.calm_down();
-            });
+        let is_queued = pushed != Pushed::NoRoom || {
+            // SAFETY: 1. as in `join_context`.
+            let job_ref = unsafe { job_b.as_job_ref() };
+            self.own().try_push(job_ref).is_ok()
+        };
+        if is_queued {
+            if self.own().deque().order() == Order::Fifo {
+                // SAFETY: 1. we are the owner, and have not waited.
+                unsafe { job_b.header().set_place(Place::NOWHERE) };
+            }
+            no_unwind(|| self.announce_job());
             return self.join_pushed(a, job_b, migrated);
         }
         let by = || RunBy::worker_itself(self, migrated);

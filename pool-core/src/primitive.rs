@@ -12,12 +12,14 @@ pub(crate) use loom::cell::UnsafeCell;
 #[cfg(loom)]
 pub(crate) use loom::hint::spin_loop;
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+pub(crate) use loom::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering, fence,
+};
 
 #[cfg(not(loom))]
 pub(crate) use core::hint::spin_loop;
 #[cfg(not(loom))]
-pub(crate) use portable_atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+pub(crate) use portable_atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering, fence};
 
 /// A cell whose uses loom can follow.
 #[cfg(not(loom))]

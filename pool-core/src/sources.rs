@@ -15,7 +15,12 @@
 use deque_core::{Steal, Storage};
 
 use crate::{
-    job::JobRef, platform::Platform, queue::JobQueue, retries::Retries, worker::WorkerThread,
+    job::JobRef,
+    platform::Platform,
+    primitive::{Ordering, fence, spin_loop},
+    queue::JobQueue,
+    retries::Retries,
+    worker::WorkerThread,
 };
 
 impl<P: Platform> WorkerThread<P> {
@@ -86,6 +91,9 @@ impl<P: Platform> WorkerThread<P> {
                 worker.deque().alert();
             }
         }
+        // Ordering: of a calm owner that pushes meanwhile, either we see the job or it sees the alert,
+        // see `Deque::alert` for what is left open. No weaker fence orders the alerts before the looks.
+        fence(Ordering::SeqCst);
         // In this order: the operations that this leaves may be due.
         self.leave_operations() || !self.shared().inbox().is_empty() || self.has_work_for_others()
     }

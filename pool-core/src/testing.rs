@@ -120,7 +120,7 @@ pub(crate) struct TestParker {
 }
 
 impl TestParker {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             token: Mutex::new(false),
             available: Condvar::new(),

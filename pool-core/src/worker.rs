@@ -189,23 +189,15 @@ impl<P: Platform> WorkerThread<P> {
         &self.shared().fifo
     }
 
-    /// Wakes a thief, if need be, for a job that was put on this worker's deque.
-    ///
-    /// In a rare race a sleeping worker overlooks the job, see
-    /// [`Sleep::new_internal_jobs`](sleep_core::Sleep::new_internal_jobs). So this is for a worker
-    /// that stays until the job has been run.
+    /// Wakes a thief, if need be, for a job that was put on this worker's deque; from now on joins need not
+    /// ask any more whether a worker sleeps, if none does. No sleeping worker overlooks the job: if a
+    /// worker that falls asleep does not see it, we see that worker, and it [alerts](deque_core::Deque::alert)
+    /// us for the next one.
     pub(crate) fn announce_job(&self) {
-        self.registry()
-            .sleep()
-            .new_internal_jobs(1, || self.own.len() <= 1);
-    }
-
-    /// Joins need not ask any more whether somebody sleeps, if nobody does: whoever is about to
-    /// [alerts](deque_core::Deque::alert) all workers.
-    pub(crate) fn calm_down(&self) {
         let sleep = self.registry().sleep();
-        if sleep.all_are_awake() {
-            self.own.calm_down(|| sleep.all_are_awake());
+        if !self.own.calm_down(|| sleep.all_are_awake()) {
+            // The fence that this needs for such a job is in `calm_down`.
+            sleep.new_internal_jobs(1, || self.own.len() <= 1);
         }
     }
 
@@ -258,6 +250,10 @@ impl<P: Platform> WorkerThread<P> {
         } else {
             self.own.pop()
         };
+        if let Some(job) = popped {
+            // SAFETY: 1. jobs come into this deque by us alone, and it was popped just now.
+            unsafe { job.popped_by_owner() };
+        }
         popped.or_else(|| self.take_inbox_job())
     }
 

@@ -1,25 +1,22 @@
 //! The owner's end.
 
-use crate::primitive::{AtomicUsize, Ordering};
+use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 
-/// The position after the newest element, and up to where the owner may push without a look at
-/// anything else. Written by the owner; others can only alert it.
+/// The position after the newest element, and whether the owner has to look at something else after
+/// each push. The position is written by the owner alone.
 pub(super) struct AtomicBottom {
     position: AtomicUsize,
-    /// [`ALERT`], or as far as the owner knows that there is room: nowhere else, so that the two
-    /// positions are never more than the capacity apart, also across the wrap-around.
-    calm_until: AtomicUsize,
+    /// Set by any thread, reset by the owner. On the line that the owner writes in each push anyway.
+    is_alerted: AtomicBool,
 }
-
-/// No position is before this one.
-const ALERT: usize = 0;
 
 impl AtomicBottom {
     const_unless_loom! {
+        /// At position zero, alerted.
         pub(super) fn new() -> Self {
             Self {
                 position: AtomicUsize::new(0),
-                calm_until: AtomicUsize::new(ALERT),
+                is_alerted: AtomicBool::new(true),
             }
         }
     }
@@ -44,44 +41,26 @@ impl AtomicBottom {
         self.position.store(position, Ordering::Release);
     }
 
-    /// Whether there is room at `position`, which is the owner's, and nobody has alerted it. False also
-    /// less than the capacity before a wrap-around.
+    /// Whether nothing has alerted the owner since it calmed down.
     #[inline]
-    pub(super) fn is_calm_at(&self, position: usize) -> bool {
-        // Ordering: Relaxed, an alert is seen sooner or later.
-        position < self.calm_until.load(Ordering::Relaxed)
-    }
-
-    /// The owner has looked: there is room until `to`, where it knew of room until `from`. An alert
-    /// stays.
-    pub(super) fn move_calm(&self, from: usize, to: usize) {
-        if from != ALERT {
-            // Ordering: Relaxed, for the owner itself. It fails after an alert.
-            let _ =
-                self.calm_until
-                    .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
-        }
-    }
-
-    /// Whether nobody has alerted the owner.
     pub(super) fn is_calm(&self) -> bool {
-        // Ordering: Relaxed, as in `is_calm_at`.
-        self.calm_until.load(Ordering::Relaxed) != ALERT
+        // Ordering: Relaxed. What orders this look after the owner's push is a fence of the owner
+        // (`Worker::calm_down`) or a process fence; what the alert announces is read after a fence.
+        !self.is_alerted.load(Ordering::Relaxed)
     }
 
     /// See [`Worker::calm_down`](super::Worker::calm_down). By the owner.
-    pub(super) fn set_calm(&self, until: usize) {
+    pub(super) fn set_calm(&self) {
         // Ordering: Relaxed, the caller's fence orders it.
-        self.calm_until.store(until, Ordering::Relaxed);
+        self.is_alerted.store(false, Ordering::Relaxed);
     }
 
     /// See [`Deque::alert`](super::Deque::alert).
     pub(super) fn alert(&self) {
-        // The look first, since it is read on each push and written seldom.
+        // The look first, since the flag is read in each push and written seldom.
         if self.is_calm() {
-            // Ordering: Relaxed, the caller's fence orders it. A store would do, but loom has no order
-            // between that and the exchange in `move_calm`.
-            self.calm_until.swap(ALERT, Ordering::Relaxed);
+            // Ordering: Relaxed, the caller's fences order it.
+            self.is_alerted.store(true, Ordering::Relaxed);
         }
     }
 }

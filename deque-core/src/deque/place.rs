@@ -48,6 +48,19 @@ impl Place {
     }
 }
 
+/// What came of [`Worker::push_at`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Pushed {
+    /// The element is in the deque, and nothing has alerted the worker.
+    Calmly,
+    /// The element is in the deque, and the worker was [alerted](crate::Deque::alert): it looks at what it
+    /// has to look at, and may [calm down](Worker::calm_down).
+    Alerted,
+    /// The element is not in the deque. Only [`Worker::try_push`] can tell whether there is room.
+    NoRoom,
+}
+
 /// What came of [`Worker::take_back`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakeBack {

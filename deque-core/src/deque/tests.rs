@@ -1,5 +1,7 @@
 use super::*;
 
+#[cfg(not(loom))]
+mod alerts;
 #[cfg(all(
     not(loom),
     not(any(

@@ -9,7 +9,7 @@ use core::{
 };
 
 use super::{
-    AlreadyOwned, Deque, Full, Handle, Order, Place, Stealer, Storage,
+    AlreadyOwned, Deque, Full, Handle, Order, Place, Pushed, Stealer, Storage,
     bias::Patience,
     top::{STEP, distance, position},
 };
@@ -17,7 +17,7 @@ use super::{
 use crate::deque::Growable;
 use crate::{
     element::{Element, Slot, SlotOf},
-    primitive::{Ordering, full_fence},
+    primitive::{Ordering, full_fence, interruption_point, light_fence},
 };
 
 mod pop;
@@ -72,7 +72,7 @@ impl<H: Handle> Worker<H> {
             not_sync: PhantomData,
         };
         worker.look_at_ring();
-        // The first push looks.
+        // The first push looks whether anybody sleeps.
         worker.deque.alert();
         Ok(worker)
     }
@@ -153,56 +153,75 @@ impl<H: Handle> Worker<H> {
         Place::new(self.deque.bottom.load(Ordering::Relaxed))
     }
 
-    /// Adds an element at the next place, if there is room and nobody has [alerted](Deque::alert) the
-    /// owner, which takes one load and one comparison. False when only [`try_push`](Self::try_push) can
-    /// tell.
+    /// Adds an element at the next place, if the worker knows of room, and then looks whether it has
+    /// been [alerted](Deque::alert).
     ///
-    /// Only to a LIFO deque, and after it was told to [calm down](Self::calm_down).
+    /// To a LIFO deque this takes one load and two comparisons more than the push itself. In a FIFO
+    /// deque the element can never be [taken back](Self::take_back), and the worker is always alerted.
     ///
     /// # Safety
     /// 1. [`next_place`](Self::next_place) has given the place, and nothing was pushed or taken by this
     ///    worker since; nor does [`Element::into_words`] push or take anything.
     #[inline]
-    #[must_use]
-    pub unsafe fn push_at(&self, place: Place, element: H::Element) -> bool
+    pub unsafe fn push_at(&self, place: Place, element: H::Element) -> Pushed
     where
         H::Element: Copy,
     {
         let words = element.into_words();
         debug_assert_eq!(place, self.next_place());
         let bottom = place.into_word();
-        let is_calm = self.deque.bottom.is_calm_at(bottom);
-        if is_calm {
-            self.put(bottom, words);
+        if bottom == self.full_at.get() {
+            return Pushed::NoRoom;
         }
-        is_calm
+        // The way there, before the fence: the compiler does not know that it leaves it as it was.
+        let end = &self.deque.bottom;
+        self.put(bottom, words);
+        // After the push, not before it: whatever interrupts the worker between the two, a thread that
+        // looked too early to see the element has alerted this worker by now.
+        if end.is_calm() {
+            Pushed::Calmly
+        } else {
+            Pushed::Alerted
+        }
     }
 
-    /// Adds an element at `bottom`, where there is room.
+    /// Adds an element at `bottom`, where there is room. What is read after it is read after it by the
+    /// order of a process fence, see [`Deque::alert`].
     #[inline]
     fn put(&self, bottom: usize, words: <H::Element as Element>::Words) {
         // Before the slot is written: the compiler does not know that this leaves the way there as
         // it was.
         let end = &self.deque.bottom;
         self.slot(bottom).store(words);
+        interruption_point();
         end.publish(bottom.wrapping_add(STEP));
+        // Ordering: keeps the compiler from reading the alert before the store above. The processor may
+        // still do so while the store is in its buffer, unless the alerting thread takes a process
+        // fence, or the system interrupts this thread.
+        light_fence();
     }
 
-    /// From now on [`push_at`](Self::push_at) adds elements as long as there is room, until the next
-    /// [alert](Deque::alert); unless `is_calm` says no. It is asked after a sequentially consistent
-    /// fence: whoever calls `alert` after `is_calm` has looked, alerts the owner anew.
-    pub fn calm_down(&self, is_calm: impl FnOnce() -> bool) {
-        if self.order == Order::Fifo || self.deque.bottom.is_calm() {
-            return;
+    /// Makes [`push_at`](Self::push_at) answer [`Calmly`](Pushed::Calmly) until the next
+    /// [alert](Deque::alert), if `is_calm` agrees. Returns what it says. A FIFO deque is never calm.
+    ///
+    /// `is_calm` is called after a sequentially consistent fence. A thread that alerts the worker has
+    /// written what `is_calm` reads before a fence of its own. So either `is_calm` reads it, or the alert
+    /// comes after this worker has calmed down, and so does the thread's look at the deque: it sees what
+    /// was pushed before this call.
+    pub fn calm_down(&self, is_calm: impl FnOnce() -> bool) -> bool {
+        if self.order == Order::Lifo {
+            self.deque.bottom.set_calm();
         }
-        self.deque.bottom.set_calm(self.full_at.get());
-        // Ordering: pairs with the fence of whoever alerts. If ours comes first, its alert is after
-        // our store above; if its fence, `is_calm` sees what it wrote. Nothing weaker orders the store
+        // Ordering: pairs with the fence before `Deque::alert`. If ours comes first, the alert is after
+        // our store above, and what the thread then reads of the deque includes what we pushed before;
+        // if the other's, `is_calm` sees what was written before that. Nothing weaker orders the stores
         // and the loads.
         full_fence();
-        if !is_calm() {
+        let is_calm = is_calm();
+        if !is_calm {
             self.deque.alert();
         }
+        is_calm
     }
 
     /// Whether `count` more elements fit from the position `bottom` on; grows the ring if it may.
@@ -225,9 +244,8 @@ impl<H: Handle> Worker<H> {
 
     /// Notes where the ring is full if the elements begin at the position `top`.
     fn note_capacity(&self, top: usize) {
-        let full_at = top.wrapping_add(position(self.capacity()));
-        let before = self.full_at.replace(full_at);
-        self.deque.bottom.move_calm(before, full_at);
+        self.full_at
+            .set(top.wrapping_add(position(self.capacity())));
     }
 
     /// Gives memory back after a burst: if the deque uses at most a quarter of its slots, they are
@@ -274,7 +292,8 @@ impl<H: Handle> Worker<H> {
         self.capacity() - distance(top, bottom).unsigned_abs()
     }
 
-    /// Whether nobody has [alerted](Deque::alert) the owner since it [calmed down](Self::calm_down).
+    /// Whether nothing has [alerted](Deque::alert) the owner since it [calmed down](Self::calm_down).
+    #[inline]
     #[must_use]
     pub fn is_calm(&self) -> bool {
         self.deque.bottom.is_calm()

@@ -124,6 +124,22 @@ impl AwaitableHeader {
             .with_mut(|beside| unsafe { (*beside).note = note });
     }
 
+    /// Another word for the owner, unless the job is awaited: then the owner does not ask for it any
+    /// more.
+    ///
+    /// # Safety
+    /// 1. `this` points to the header of a job that has not been run, and is the caller's to run.
+    /// 2. The caller is the job's owner.
+    pub(crate) unsafe fn renote(this: *const Self, note: usize) {
+        // SAFETY: by obligation 1 it is there.
+        let this = unsafe { &*this };
+        // Ordering: Relaxed. The job has not been run, so only its owner has written the word.
+        if this.header.word.load(Ordering::Relaxed) != AWAITED {
+            // SAFETY: 1. by obligation 2 and the look.
+            unsafe { this.set_note(note) };
+        }
+    }
+
     /// What the owner has left.
     ///
     /// # Safety

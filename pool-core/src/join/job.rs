@@ -131,8 +131,9 @@ where
     ///    the queue unused. If it is awaited, until the latch is set.
     #[inline]
     pub(super) unsafe fn as_job_ref(&self) -> JobRef {
-        // SAFETY: 1. is handed on; 2. closure and result are `Send`.
-        unsafe { JobRef::new(self) }
+        // SAFETY: 1. and 2. of `new`: 1. is handed on; closure and result are `Send`. 3. the job begins
+        // with an `AwaitableHeader`, whose note is a place.
+        unsafe { JobRef::with_place(self) }
     }
 }
 

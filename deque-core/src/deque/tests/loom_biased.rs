@@ -280,3 +280,33 @@ fn push_and_take_back_against_a_steal() {
         (1, taken)
     });
 }
+
+/// A calm owner pushes while another thread falls asleep, whose process fence stands anywhere in the
+/// push: either the owner sees the alert, or the other thread sees the element.
+#[test]
+fn a_calm_push_against_a_sleeper_with_a_process_fence() {
+    let mut model = Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        interrupt::be_owner(1);
+        let deque: Arc<Biased> = Arc::new(Deque::fixed(Order::Lifo));
+        let worker = deque.worker().unwrap();
+        worker.try_push(0).unwrap();
+        assert_eq!(worker.pop(), Some(0));
+        assert!(worker.calm_down(|| true));
+        let sleeper = {
+            let deque = deque.clone();
+            thread::spawn(move || {
+                interrupt::be_thief(0);
+                deque.alert();
+                Interrupts.fence_all();
+                !deque.is_empty()
+            })
+        };
+        // SAFETY: 1. it is from just now.
+        let pushed = unsafe { worker.push_at(worker.next_place(), 1) };
+        interrupt::retire();
+        let sleeper_sees = sleeper.join().unwrap();
+        assert!(pushed == Pushed::Alerted || sleeper_sees, "overlooked");
+    });
+}

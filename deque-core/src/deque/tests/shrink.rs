@@ -60,16 +60,18 @@ fn a_calm_owner_is_full_earlier_after_it_has_shrunk() {
     let worker = deque.worker().unwrap();
     (0..256_usize).for_each(|element| worker.push(element));
     while worker.pop().is_some() {}
-    worker.calm_down(|| true);
+    assert!(worker.calm_down(|| true));
     assert!(worker.shrink_to(1));
     let room = capacity(&worker);
     assert!(room < 256);
     for element in 0..room {
         // SAFETY: 1. it is the next place.
-        assert!(unsafe { worker.push_at(worker.next_place(), element) });
+        let pushed = unsafe { worker.push_at(worker.next_place(), element) };
+        assert_eq!(pushed, Pushed::Calmly);
     }
     // SAFETY: 1. as above.
-    assert!(!unsafe { worker.push_at(worker.next_place(), room) });
+    let pushed = unsafe { worker.push_at(worker.next_place(), room) };
+    assert_eq!(pushed, Pushed::NoRoom);
     worker.push(room);
     for element in (0..=room).rev() {
         assert_eq!(worker.pop(), Some(element));

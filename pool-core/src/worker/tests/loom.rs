@@ -9,12 +9,13 @@ use std::{
 };
 
 use ::loom::{model::Builder, thread};
+use sleep_core::Parker;
 
 use super::super::*;
 use crate::{
     job::StackJob,
     latch::BlockingLatch,
-    testing::{Test, registry, with_pool},
+    testing::{Test, TestParker, registry, with_pool},
 };
 
 fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
@@ -104,8 +105,8 @@ fn a_join_that_panics_against_a_thief() {
     });
 }
 
-/// A worker falls asleep while another one, which was calm, calms down once more, and has announced a
-/// job: if it sleeps in the end, the other one knows that it has to announce the next.
+/// A worker falls asleep while another one, which was calm, announces two jobs: if it sleeps in the end,
+/// the other one knows that it has to announce the next.
 #[test]
 fn an_owner_is_not_calm_while_somebody_sleeps() {
     model(3, || {
@@ -114,9 +115,8 @@ fn an_owner_is_not_calm_while_somebody_sleeps() {
             calm_down(worker);
             let sleeper = spawn_other(&registry, WorkerThread::run_until_terminated);
             worker.shared().deque().alert();
-            worker.calm_down();
-            registry.sleep().new_internal_jobs(1, || true);
-            worker.calm_down();
+            worker.announce_job();
+            worker.announce_job();
             let is_parked = registry.sleep().slots()[1].parker().is_parked();
             if is_parked && registry.sleep().counters().sleeping() == 1 {
                 assert!(!worker.own().is_calm());
@@ -186,5 +186,29 @@ fn a_worker_that_renews_sees_the_end_of_the_pool() {
         };
         registry.remove_reference();
         worker.join().unwrap();
+    });
+}
+
+/// The second half of a join by a worker that was alerted is run by another one, also if that falls
+/// asleep meanwhile: the first half waits for it.
+#[test]
+fn an_alerted_join_is_not_overlooked() {
+    model(3, || {
+        let registry = registry(2);
+        with_worker(&registry, 0, |worker| {
+            let sleeper = spawn_other(&registry, WorkerThread::run_until_terminated);
+            let has_begun = Arc::new(TestParker::new());
+            let joined = worker.join_context(
+                |_| has_begun.park(),
+                |by| {
+                    has_begun.unpark();
+                    by.migrated()
+                },
+                false,
+            );
+            assert_eq!(joined, ((), true));
+            registry.remove_reference();
+            sleeper.join().unwrap();
+        });
     });
 }

@@ -63,18 +63,46 @@ fn recursion_deeper_than_the_deque_runs_at_once() {
 }
 
 /// Both closures run at the same time, or this never ends: the second must be stealable while
-/// the first runs on and on.
+/// the first runs on and on. That a sleeping worker does not overlook it is promised to a worker that
+/// was alerted.
 #[test]
 fn a_queued_job_is_stolen_under_a_long_leaf() {
     with_pool(2, |registry| {
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
             let barrier = Barrier::new(2);
             let (a, b) = registry.in_worker(|worker, _| {
+                worker.shared().deque().alert();
                 worker.join_context(
                     |_| barrier.wait().is_leader(),
                     |_| barrier.wait().is_leader(),
                     false,
                 )
+            });
+            assert!(a ^ b);
+        }
+    });
+}
+
+/// A job that was overlooked, as one of a calm worker may be, is stolen when the next one is announced.
+#[test]
+fn an_overlooked_job_is_stolen_before_the_next_one() {
+    with_pool(2, |registry| {
+        for _ in 0..if cfg!(miri) { 3 } else { 300 } {
+            let barrier = Barrier::new(2);
+            let wait = || barrier.wait().is_leader();
+            let (a, b) = registry.in_worker(|worker, _| {
+                // So that no thief is woken for it. A thief that searches may find it nevertheless.
+                worker.own().calm_down(|| true);
+                let first = |by: RunBy<'_, Test>| {
+                    let next = StackJob::<Test, _, _, _>::new(|_| (), BlockingLatch::<Test>::new());
+                    // SAFETY: `as_job_ref`: 1. we wait below; `post`: it is posted once.
+                    unsafe { by.worker().post(next.as_job_ref()) };
+                    let is_leader = wait();
+                    by.worker().yield_local();
+                    next.latch().wait();
+                    is_leader
+                };
+                worker.join_context(first, |_| wait(), false)
             });
             assert!(a ^ b);
         }
