@@ -230,7 +230,7 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
 
     /// Makes the owner's [`Worker::push_at`] answer [`Alerted`](Pushed::Alerted), so that the owner looks
     /// at what it has to look at, until it [calms down](Worker::calm_down). Any number of threads may do
-    /// so. This does not wait for the owner.
+    /// so. This does not wait for the owner. Returns whether the owner was calm.
     ///
     /// A worker that is about to sleep alerts those that may have jobs for it, so they need not ask
     /// at each push whether a worker sleeps:
@@ -244,11 +244,12 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     ///
     /// If the second fence of the thread is a [`ProcessFence`], either the owner sees the alert or the
     /// thread sees the element. With an ordinary fence there is a window: both may miss each other while
-    /// the element's publication is in the store buffer of the owner's processor, which takes some tens of
-    /// nanoseconds. An interruption of the owner empties the buffer, so it does not widen the window.
+    /// the element's publication is in the store buffer of the owner's processor, which takes a hundred
+    /// nanoseconds. An interruption of the owner empties the buffer, so it does not widen the window. A
+    /// pause before the thread's look makes it practically vanish, though no memory model says so.
     /// An owner that is alerted already has no such window, if it calls `calm_down` after the push.
-    pub fn alert(&self) {
-        self.bottom.alert();
+    pub fn alert(&self) -> bool {
+        self.bottom.alert()
     }
 
     /// From which end the owner takes.

@@ -23,6 +23,10 @@ use crate::{
     worker::WorkerThread,
 };
 
+/// Half a microsecond to three, as the processor's pause is: several times as long as it takes a store to
+/// leave the store buffer when another processor has the cache line.
+const PAUSES_BEFORE_LOOK: usize = if cfg!(loom) { 0 } else { 64 };
+
 impl<P: Platform> WorkerThread<P> {
     /// Searches all sources once, in the order of the table. None only if each of them was empty
     /// at some moment during the search.
@@ -86,14 +90,19 @@ impl<P: Platform> WorkerThread<P> {
     ///
     /// To be called after the fence of [`Sleep::no_work_found`](sleep_core::Sleep::no_work_found).
     pub(crate) fn alert_and_look(&self) -> bool {
+        let mut were_calm = false;
         for (index, worker) in self.registry().workers().iter().enumerate() {
             if index != self.index().get() {
-                worker.deque().alert();
+                were_calm |= worker.deque().alert();
             }
         }
         // Ordering: of a calm owner that pushes meanwhile, either we see the job or it sees the alert,
         // see `Deque::alert` for what is left open. No weaker fence orders the alerts before the looks.
         fence(Ordering::SeqCst);
+        if were_calm {
+            // What is left open is a job whose publication waits in a store buffer.
+            (0..PAUSES_BEFORE_LOOK).for_each(|_| spin_loop());
+        }
         // In this order: the operations that this leaves may be due.
         self.leave_operations() || !self.shared().inbox().is_empty() || self.has_work_for_others()
     }

@@ -56,11 +56,13 @@ impl AtomicBottom {
     }
 
     /// See [`Deque::alert`](super::Deque::alert).
-    pub(super) fn alert(&self) {
+    pub(super) fn alert(&self) -> bool {
         // The look first, since the flag is read in each push and written seldom.
-        if self.is_calm() {
+        let was_calm = self.is_calm();
+        if was_calm {
             // Ordering: Relaxed, the caller's fences order it.
             self.is_alerted.store(true, Ordering::Relaxed);
         }
+        was_calm
     }
 }
