@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// How many interruptions are counted in one repetition.
-const INTERRUPTIONS: u32 = 1000;
+const INTERRUPTIONS: u32 = 250;
 /// How long a worker runs between two of them, at most.
 const MOST_BETWEEN: Duration = Duration::from_micros(200);
 /// How many joins make one repetition that is not interrupted.
