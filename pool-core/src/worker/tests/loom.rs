@@ -81,7 +81,10 @@ fn against_a_thief(
 
 /// So that the next join need not look whether there is room, nor whether anybody sleeps.
 fn calm_down(worker: &WorkerThread<Test>) {
-    worker.join_context(|_| (), |_| (), false);
+    // The first one makes the jobs event counter odd.
+    for _ in 0..2 {
+        worker.join_context(|_| (), |_| (), false);
+    }
     assert!(worker.own().is_calm());
 }
 
@@ -193,7 +196,7 @@ fn a_worker_that_renews_sees_the_end_of_the_pool() {
 /// asleep meanwhile: the first half waits for it.
 #[test]
 fn an_alerted_join_is_not_overlooked() {
-    model(3, || {
+    model(2, || {
         let registry = registry(2);
         with_worker(&registry, 0, |worker| {
             let sleeper = spawn_other(&registry, WorkerThread::run_until_terminated);
