@@ -41,6 +41,7 @@ fn a_ring_shrinks_after_a_burst() {
         assert_eq!(capacity(&worker), 128);
         // SAFETY: 1. there is no other thread.
         assert!(unsafe { worker.take_replaced() }.is_some());
+        // SAFETY: 1. as above.
         assert!(unsafe { worker.take_replaced() }.is_none());
         (0..1000).for_each(|element| worker.push(element));
         assert_eq!(worker.len(), 1000);

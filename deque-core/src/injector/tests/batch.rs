@@ -101,6 +101,9 @@ fn stampede_of_batches() {
                     if finished && stolen.is_empty() && again.is_empty() {
                         break;
                     }
+                    if !stolen.is_success() && !again.is_success() {
+                        thread::yield_now();
+                    }
                 }
             });
         }
