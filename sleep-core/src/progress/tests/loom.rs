@@ -282,7 +282,7 @@ fn a_delay_that_two_advances_overtake() {
 #[test]
 fn the_end_of_a_delay_is_received_with_the_value() {
     static FREED: Tally = Tally::new(0);
-    model(4, || {
+    model(3, || {
         let scene = Scene::new(0);
         let delay = scene.progress.delay();
         let writer = Scene::run_with(&scene, |scene| {
