@@ -48,9 +48,11 @@ pub(crate) fn delay() {
     }
 }
 
+/// How many interruption points are left to pass, and what is run at the next one.
+type Interruption = (usize, Box<dyn FnOnce()>);
+
 std::thread_local! {
-    /// How many interruption points are left to pass, and what is run at the next one.
-    static INTERRUPTION: Cell<Option<(usize, Box<dyn FnOnce()>)>> = const { Cell::new(None) };
+    static INTERRUPTION: Cell<Option<Interruption>> = const { Cell::new(None) };
 }
 
 /// Runs `body` once for each interruption point that it passes on this thread, and once without: what
