@@ -72,7 +72,7 @@ pub(crate) const LANES: &[Lane] = &[
     },
     Lane {
         name: "tsan",
-        about: "thread progress and deques under ThreadSanitizer",
+        about: "thread progress, deques and pools under ThreadSanitizer",
         run: checkers::thread_sanitizer,
     },
     Lane {

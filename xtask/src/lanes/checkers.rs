@@ -72,6 +72,10 @@ pub(super) fn thread_sanitizer(_quick: bool) -> Result<u64> {
         Step::cargo(&["+nightly", command, "-Zbuild-std", "--target", TARGET])
             .args(arguments)
             .env("RUSTFLAGS", "-Zsanitizer=thread")
+            // A panic that a test expects would take a minute to tell where it comes from.
+            .env("RUST_BACKTRACE", "0")
+            // Dropping a pool does not wait for its threads. Races are reported all the same.
+            .env("TSAN_OPTIONS", "report_thread_leaks=0")
             .env("CARGO_TARGET_DIR", target_directory("tsan"))
     };
     sanitized("run", &["-p", "sleep-core", "--example", "hash_map"]).run()?;
@@ -81,11 +85,16 @@ pub(super) fn thread_sanitizer(_quick: bool) -> Result<u64> {
     for (package, names) in [
         ("sleep-core", &["progress::tests::threads"][..]),
         ("deque-core", &["threads", "stampede"]),
+        ("pool-core", &["threads"]),
     ] {
         tests += sanitized("test", &["--lib", "-p", package, "--"])
             .args(names)
             .run_tests()?;
     }
+    let programs = ["join", "scope", "pool", "adopted", "stress"].map(|name| ["--test", name]);
+    tests += sanitized("test", &["--lib", "-p", "pool-std"])
+        .args(programs.concat())
+        .run_tests()?;
     Ok(tests)
 }
 
