@@ -80,6 +80,7 @@ fn a_batch_of_none_is_refused() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "slow; a model has it in small")]
 fn stampede_of_batches() {
     let queue = Injector::new().starting_at(usize::MAX - MANY);
     let taken = Taken::new(2 * MANY);
