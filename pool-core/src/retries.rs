@@ -20,11 +20,10 @@ impl Retries {
     /// Waits a moment before the next attempt.
     #[inline]
     pub(crate) fn wait<P: Platform>(&mut self, worker: &WorkerThread<P>) {
-        if self.0 < SPINS {
-            spin_loop();
-        } else {
+        match self.0.checked_sub(SPINS) {
+            None => spin_loop(),
             // Liveness: the other thread needs nothing but a processor to come to its end.
-            P::give_way(worker, self.0 - SPINS);
+            Some(round) => P::give_way(worker, round),
         }
         self.0 = self.0.saturating_add(1);
     }

@@ -299,7 +299,7 @@ fn a_calm_push_against_a_sleeper_with_a_process_fence() {
             thread::spawn(move || {
                 interrupt::be_thief(0);
                 deque.alert();
-                Interrupts.fence_all();
+                assert!(Interrupts.fence_all(), "nothing refuses it here");
                 !deque.is_empty()
             })
         };

@@ -449,7 +449,7 @@ fn two_operations() {
 #[test]
 fn what_is_published_after_progress_is_seen_whole() {
     model(3, || {
-        let words = Arc::new([const { () }; 3].map(|()| AtomicUsize::new(0)));
+        let words = Arc::new(core::array::from_fn::<_, 3, _>(|_| AtomicUsize::new(0)));
         let scene = Scene::new(2);
         let reader = {
             let (scene, words) = (scene.clone(), words.clone());
