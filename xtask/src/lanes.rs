@@ -166,8 +166,10 @@ fn lint(_quick: bool) -> Result<u64> {
 
 fn host(quick: bool) -> Result<u64> {
     let mut tests = Step::cargo(&["test", "--workspace"]).run_tests()?;
-    tests +=
-        Step::cargo(&["test", "--package", "deque-core", "--no-default-features"]).run_tests()?;
+    // The examples of the documentation use an allocator.
+    tests += Step::cargo(&["test", "--package", "deque-core", "--no-default-features"])
+        .args(["--lib", "--tests"])
+        .run_tests()?;
     // Examples without any pool of ours; they check their own results.
     for example in ["three_threads", "hash_map"] {
         Step::cargo(&["run", "--package", "sleep-core", "--example", example]).run()?;

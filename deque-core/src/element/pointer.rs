@@ -189,7 +189,7 @@ impl<T: ?Sized> Slot for PointerSlot<T> {
     }
 }
 
-/// Implements [`Element`] by the conversion to a raw pointer and back.
+/// Implements [`Element`](crate::Element) by the conversion to a raw pointer and back.
 macro_rules! pointers {
     ($($(#[$meta:meta])* [$($generics:tt)*] $pointer:ty, $into:expr, $from:expr;)*) => {$(
         $(#[$meta])*
