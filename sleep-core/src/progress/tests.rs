@@ -146,6 +146,39 @@ mod alone {
         drop(later_delay);
     }
 
+    /// Each thread's delays are counted somewhere, and an advance looks everywhere.
+    #[test]
+    fn delays_on_many_stacks_stop_the_second_advance() {
+        const THREADS: usize = if cfg!(miri) { 4 } else { 40 };
+        let progress = progress(0);
+        let meeting = std::sync::Barrier::new(THREADS + 1);
+        std::thread::scope(|scope| {
+            let mut ends = std::vec::Vec::new();
+            for _ in 0..THREADS {
+                let (end, wait) = std::sync::mpsc::channel::<()>();
+                let (progress, meeting) = (&progress, &meeting);
+                scope.spawn(move || {
+                    let delay = progress.delay();
+                    meeting.wait();
+                    wait.recv().unwrap();
+                    drop(delay);
+                    meeting.wait();
+                    meeting.wait();
+                });
+                ends.push(end);
+            }
+            meeting.wait();
+            let value = progress.later();
+            for end in ends {
+                assert!(!progress.has_reached(value));
+                end.send(()).unwrap();
+            }
+            meeting.wait();
+            assert!(progress.has_reached(value), "{progress:?}");
+            meeting.wait();
+        });
+    }
+
     #[test]
     fn a_reader_stops_the_second_advance() {
         let progress = progress(2);

@@ -2,15 +2,15 @@
 
 use core::fmt;
 
-use super::{Active, Pinned, Progress, Reading, barrier::Barrier, line::Line};
+use super::{Active, Pinned, Progress, Reading, barrier::Barrier, delays, line::Line};
 use crate::parker::Parker;
 
 impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     /// Holds up progress, so that a thread which is not managed may read. Any number of threads,
     /// any number of times; drop the delay soon.
     ///
-    /// Two read-modify-writes on a cache line that all such threads share. A thread that reads
-    /// often does better with a [`Reader`](super::Reader), which touches only a line of its own.
+    /// Two read-modify-writes on one of a few cache lines that all such threads share. A thread that
+    /// reads often does better with a [`Reader`](super::Reader), which touches only a line of its own.
     #[inline]
     #[must_use = "the delay ends when it is dropped"]
     pub fn delay(&self) -> Delay<'_, P, L, B> {
@@ -24,7 +24,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     }
 
     #[inline]
-    fn end_delay(&self, counter: usize) {
+    fn end_delay(&self, counter: delays::Place) {
         if self.delays.end(counter) {
             self.drive_after_delay();
         }
@@ -60,7 +60,7 @@ unsafe impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Pinned<'_, '_,
 /// Progress is held up while this lives. From [`Progress::delay`].
 pub struct Delay<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
     progress: &'p Progress<P, L, B>,
-    counter: usize,
+    counter: delays::Place,
 }
 
 impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Delay<'_, P, L, B> {
