@@ -95,7 +95,8 @@ impl Progress {
 
     /// Runs a closure when every guard is gone that there is now. Does not wait for that.
     ///
-    /// A worker runs it between two jobs, or a thread that defers something, perhaps in this call. So do not hold a lock that the closure takes. Its panic goes to the pool's
+    /// A worker runs it between two jobs, or a thread that defers something, perhaps in this call. So do
+    /// not hold a lock that the closure takes. Its panic goes to the pool's
     /// [handler](crate::ThreadPoolBuilder::panic_handler); without one it aborts the process.
     ///
     /// # Examples
