@@ -158,8 +158,11 @@ fn two_managed_and_one_unmanaged() {
         });
         let managed = Scene::run(&scene, |scene| {
             let mut this = scene.progress.register().unwrap();
-            let _active = this.activate();
+            let active = this.activate();
             scene.read();
+            drop(active);
+            // Its drop would only make the model larger.
+            core::mem::forget(this);
         });
         scene.replace_and_free();
         delaying.join().unwrap();
