@@ -7,28 +7,40 @@ use std::{io, ptr, sync::atomic::AtomicU32, time::Duration};
 
 use libc::{c_int, c_long};
 
-/// Whether [`futex_wait`] heeds its limit. On 32-bit targets the layout of a duration depends on the
-/// kernel's age, and on the C library's.
-pub(crate) const FUTEX_HAS_LIMIT: bool = cfg!(target_pointer_width = "64");
-
-/// What the kernel takes for a duration in a futex call, on a 64-bit target.
+/// A duration as the kernel reads it in a futex call.
 #[repr(C)]
-struct Timespec {
-    seconds: i64,
-    nanoseconds: i64,
+struct Timespec<T> {
+    seconds: T,
+    nanoseconds: T,
 }
 
-/// Sleeps until `word` is woken, if it holds `expected`, and for no longer than `limit`, where
-/// [that counts](FUTEX_HAS_LIMIT).
+/// Whether the kernel reads a [`Timespec`] of two 64-bit numbers. The system call with the old
+/// number reads two of 32 bits on every 32-bit target, whatever the C library calls a `timespec`;
+/// the exceptions are x32 and targets that are so young that they have only `futex_time64`.
+const TIMESPEC_IS_WIDE: bool = cfg!(target_pointer_width = "64")
+    || cfg!(target_arch = "x86_64")
+    || libc::SYS_futex == FUTEX_TIME64;
+/// The number of `futex_time64`, the same on every architecture that has the call.
+const FUTEX_TIME64: c_long = 422;
+
+/// Sleeps until `word` is woken, if it holds `expected`, and for no longer than `limit`.
 ///
-/// Returns too early now and then: the word holds something else, or a signal came.
+/// Returns early at times: the word holds something else, or a signal came.
 pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, limit: Option<Duration>) {
     const OPERATION: c_int = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-    let limit = limit.filter(|_| FUTEX_HAS_LIMIT).map(|limit| Timespec {
-        seconds: limit.as_secs().cast_signed(),
+    let wide = limit.map(|limit| Timespec {
+        seconds: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
         nanoseconds: i64::from(limit.subsec_nanos()),
     });
-    let limit = limit.as_ref().map_or(ptr::null(), ptr::from_ref);
+    let narrow = limit.map(|limit| Timespec {
+        seconds: i32::try_from(limit.as_secs()).unwrap_or(i32::MAX),
+        nanoseconds: limit.subsec_nanos().cast_signed(),
+    });
+    let limit: *const () = if TIMESPEC_IS_WIDE {
+        wide.as_ref().map_or(ptr::null(), ptr::from_ref).cast()
+    } else {
+        narrow.as_ref().map_or(ptr::null(), ptr::from_ref).cast()
+    };
     // SAFETY: The kernel reads a word that is borrowed for the whole call, and a duration that lives
     // as long, in the kernel's own layout, or none.
     unsafe {
@@ -63,5 +75,34 @@ pub(crate) fn membarrier(command: Membarrier) -> io::Result<()> {
     match result {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    /// Without a limit that the kernel understands, it would sleep without end, or not at all.
+    #[test]
+    fn a_wait_on_a_futex_ends_at_its_limit() {
+        const LIMIT: Duration = Duration::from_millis(1_020);
+        let word = AtomicU32::new(0);
+        let start = Instant::now();
+        // A signal may end a wait early.
+        while let Some(rest) = LIMIT
+            .checked_sub(start.elapsed())
+            .filter(|rest| !rest.is_zero())
+        {
+            let before = Instant::now();
+            futex_wait(&word, 0, Some(rest));
+            assert!(
+                before.elapsed() >= rest
+                    || io::Error::last_os_error().raw_os_error() == Some(libc::EINTR),
+                "the kernel did not wait for {rest:?}: {}",
+                io::Error::last_os_error()
+            );
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::{
     fs,
     sync::{Arc, Barrier},
     thread,
+    time::{Duration, Instant},
 };
 
 use pool_std::{ThreadPoolBuilder, join};
@@ -45,7 +46,9 @@ fn the_system_is_asked_without_a_thread_of_its_own() {
     assert_eq!(threads().len(), before.len() + 2, "{:?}", threads());
 
     // One of the workers asks when it has slept for a while.
+    let deadline = Instant::now() + Duration::from_secs(60);
     while format!("{pool:?}").contains("is being asked") {
+        assert!(Instant::now() < deadline, "no worker asks: {pool:?}");
         thread::yield_now();
     }
     assert_eq!(threads().len(), before.len() + 2, "{:?}", threads());

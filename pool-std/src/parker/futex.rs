@@ -6,7 +6,7 @@ use pool_core::Parker;
 
 use crate::{
     barrier::Watch,
-    linux::{FUTEX_HAS_LIMIT, futex_wait, futex_wake_one},
+    linux::{futex_wait, futex_wake_one},
 };
 
 /// Nobody waits, and there is no token.
@@ -39,7 +39,7 @@ impl Parker for FutexParker {
             return;
         }
         // Whether the process registers in this sleep.
-        let mut watch = FUTEX_HAS_LIMIT.then(Watch::begin).flatten();
+        let mut watch = Watch::begin();
         loop {
             let limit = watch.as_ref().map(Watch::remaining);
             if limit.is_some_and(|limit| limit.is_zero()) {
