@@ -206,11 +206,15 @@ fn interrupts_while_working<B: Board, const CORES: usize>(pool: &'static Pool<B,
 /// All cores sleep and are woken, again and again, one core by another.
 fn park_and_unpark<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     if CORES == 1 {
-        // Nobody but the timer can wake it.
+        // Only the timer can wake the core. An emulated core may need longer than the delay to
+        // fall asleep; then the next delay is longer.
+        let mut delay = Duration::from_micros(50);
         for _ in 0..ROUNDS {
             let before = statistics(pool, 0).sleeps;
+            sleep_until_timer(pool, delay);
             while statistics(pool, 0).sleeps == before {
-                sleep_until_timer(pool, Duration::from_micros(50));
+                delay *= 2;
+                sleep_until_timer(pool, delay);
             }
         }
         return;
