@@ -38,15 +38,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         let start = Instant::now();
         let result = (lane.run)(arguments.quick);
         let seconds = start.elapsed().as_secs();
-        let (verdict, tests) = match &result {
-            Ok(tests) => ("PASS", *tests),
+        let report = match &result {
+            Ok(tests) => format!("lane {}: PASS ({tests} tests, {seconds} s)", lane.name),
             Err(error) => {
                 failed += 1;
-                eprintln!("lane {}: {error:#}", lane.name);
-                ("FAIL", 0)
+                format!("lane {}: FAIL ({seconds} s): {error:#}", lane.name)
             }
         };
-        let report = format!("lane {}: {verdict} ({tests} tests, {seconds} s)", lane.name);
         println!("{report}");
         reports.push(report);
     }
