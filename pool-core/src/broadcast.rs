@@ -24,8 +24,7 @@ impl<P: Platform> Registry<P> {
             unsafe { worker.inbox().push(node, job) };
         }
         for index in 0..self.num_workers() {
-            self.sleep()
-                .new_job_for(self.worker(index).expect("counted"));
+            self.announce_job_for(self.worker(index).expect("counted"));
         }
     }
 
@@ -41,6 +40,6 @@ impl<P: Platform> Registry<P> {
     ) {
         // SAFETY: 1. is handed on.
         unsafe { self.workers()[worker.get()].inbox().push(node, job) };
-        self.sleep().new_job_for(worker);
+        self.announce_job_for(worker);
     }
 }

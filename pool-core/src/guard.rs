@@ -55,6 +55,6 @@ impl<P: Platform> Registry<P> {
     #[cold]
     fn announce_due_operations(&self) {
         // As a job from outside: a worker that is about to sleep sees them, or is woken.
-        self.sleep().new_injected_jobs(1, false);
+        self.announce_jobs(1, false);
     }
 }

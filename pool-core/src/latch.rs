@@ -97,7 +97,7 @@ impl<P: Platform> Latch for SpinLatch<'_, P> {
             let (registry, worker) = WorkerThread::place((*this).waiter);
             let _held = (*this).cross.then(|| P::keep_alive(registry));
             if CoreLatch::set(&raw const (*this).core) {
-                (*registry).sleep().wake_worker(worker);
+                (*registry).wake_worker(worker);
             }
         }
     }

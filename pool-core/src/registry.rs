@@ -14,6 +14,7 @@ use crate::{
     worker::{WorkerShared, WorkerThread},
 };
 
+mod sleep;
 #[cfg(test)]
 mod tests;
 
@@ -52,12 +53,6 @@ impl<P: Platform> Registry<P> {
     pub fn is_consistent(&self) -> bool {
         let workers = self.workers().len();
         workers > 0 && workers == self.sleep.slots().len() && workers == self.progress.lines().len()
-    }
-
-    /// The sleep protocol's state.
-    #[inline]
-    pub fn sleep(&self) -> &Sleep<P::Parker, P::Slots> {
-        &self.sleep
     }
 
     /// The workers' thread progress.
@@ -105,7 +100,7 @@ impl<P: Platform> Registry<P> {
         let queue_was_empty = self.injector.is_empty();
         // SAFETY: 1. is handed on.
         unsafe { self.injector.push(node, job) };
-        self.sleep.new_injected_jobs(1, queue_was_empty);
+        self.announce_jobs(1, queue_was_empty);
     }
 
     /// Runs a closure on a worker of this pool: here if this thread is one, otherwise by handing
@@ -224,7 +219,7 @@ impl<P: Platform> Registry<P> {
         let latch: *const CoreLatch = self.workers()[worker.get()].terminate();
         // SAFETY: 1. and 3. `self` is alive, and each worker's latch with it; 2. the worker waits
         // on its own.
-        unsafe { self.sleep.set_latch(latch, worker) };
+        unsafe { self.set_latch(latch, worker) };
     }
 
     fn terminate(&self) {

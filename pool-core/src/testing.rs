@@ -332,7 +332,6 @@ pub(crate) fn with_pool_on<S: TestStorage, R>(
     for thread in threads {
         thread.join().unwrap();
     }
-    let counters = registry.sleep().counters();
-    assert_eq!((counters.inactive(), counters.sleeping()), (0, 0));
+    assert_eq!((registry.num_inactive(), registry.num_sleeping()), (0, 0));
     result.unwrap_or_else(|panic| resume_unwind(panic))
 }

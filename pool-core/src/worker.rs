@@ -162,7 +162,7 @@ impl<P: Platform> WorkerThread<P> {
 
     /// How this worker sleeps.
     pub(crate) fn parker(&self) -> &P::Parker {
-        self.registry().sleep().slots()[self.index.get()].parker()
+        self.registry().parker(self.index)
     }
 
     /// What others see of this worker.
@@ -194,10 +194,10 @@ impl<P: Platform> WorkerThread<P> {
     /// worker that falls asleep does not see it, we see that worker, and it [alerts](deque_core::Deque::alert)
     /// us for the next one.
     pub(crate) fn announce_job(&self) {
-        let sleep = self.registry().sleep();
-        if !self.own.calm_down(|| sleep.all_are_awake()) {
+        let registry = self.registry();
+        if !self.own.calm_down(|| registry.all_are_awake()) {
             // The fence that this needs for such a job is in `calm_down`.
-            sleep.new_internal_jobs(1, || self.own.len() <= 1);
+            registry.announce_own_jobs(1, || self.own.len() <= 1);
         }
     }
 
@@ -208,10 +208,7 @@ impl<P: Platform> WorkerThread<P> {
     /// 1. As for [`JobRef::execute`].
     pub unsafe fn post(&self, job: JobRef) {
         match self.own.try_push(job) {
-            Ok(_) => self
-                .registry()
-                .sleep()
-                .new_injected_jobs(1, self.own.len() <= 1),
+            Ok(_) => self.registry().announce_jobs(1, self.own.len() <= 1),
             // SAFETY: 1. the deque gave it back.
             Err(full) => unsafe { self.run(full.0) },
         }
@@ -294,19 +291,18 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Searches everywhere until there is a job, or until the latch is set (None).
     fn search(&self, latch: &CoreLatch) -> Option<JobRef> {
-        let sleep = self.registry().sleep();
         P::became_idle(self);
-        let mut idle = sleep.start_looking(self.index);
+        let mut idle = self.registry().begin_idle(self.index);
         let job = loop {
             if latch.probe() {
                 break None;
             }
             match self.find_work() {
                 Some(job) => break Some(job),
-                None => sleep.no_work_found(&mut idle, latch, || self.alert_and_look()),
+                None => idle.no_work_found(latch, || self.alert_and_look()),
             }
         };
-        sleep.work_found(|| self.has_work_for_others());
+        idle.end(|| self.has_work_for_others());
         P::became_active(self);
         job
     }
@@ -327,7 +323,7 @@ impl<P: Platform> WorkerThread<P> {
     pub fn hand_over(&self) {
         if self.leave_operations() || self.has_work_for_others() {
             // As if it had been posted now, by somebody who will not run it.
-            self.registry().sleep().new_injected_jobs(1, false);
+            self.registry().announce_jobs(1, false);
         }
     }
 

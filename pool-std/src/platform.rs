@@ -115,8 +115,8 @@ unsafe impl Platform for Std {
 }
 
 fn switch_clock(worker: &WorkerThread, to: Activity) {
-    let slot = &worker.registry().sleep().slots()[worker.index().get()];
-    if let Some(clock) = slot.parker().clock() {
+    let parker = worker.registry().parker(worker.index());
+    if let Some(clock) = parker.clock() {
         clock.switch(to);
     }
 }

@@ -241,10 +241,11 @@ impl ThreadPool {
     /// [`measure_time`](ThreadPoolBuilder::measure_time).
     #[must_use]
     pub fn worker_times(&self) -> Option<Vec<WorkerTimes>> {
-        let slots = self.registry.sleep().slots();
-        slots
-            .iter()
-            .map(|slot| slot.parker().clock().map(|clock| clock.times()))
+        let workers = (0..self.registry.num_workers())
+            .map(|index| self.registry.worker(index).expect("counted"));
+        workers
+            .map(|worker| self.registry.parker(worker).clock())
+            .map(|clock| clock.map(|clock| clock.times()))
             .collect()
     }
 

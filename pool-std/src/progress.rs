@@ -199,7 +199,7 @@ impl Progress {
             let latch = waiting;
             // SAFETY: 1. the worker leaves the frame when the latch is set; 2. it alone waits; 3.
             // the registry is held.
-            unsafe { registry.sleep().set_latch(latch.0, index) };
+            unsafe { registry.set_latch(latch.0, index) };
         });
         worker.wait_until(&latch);
     }

@@ -92,7 +92,7 @@ impl ThreadBuilder {
             .expect("each worker is started once");
         // SAFETY: 1. `worker` stays where it is until it leaves.
         unsafe { worker.enter() };
-        if let Some(clock) = registry.sleep().slots()[self.index()].parker().clock() {
+        if let Some(clock) = registry.parker(self.index).clock() {
             clock.switch(Activity::Active);
         }
         if let Some(handler) = &data.start_handler {

@@ -89,17 +89,16 @@ mod threads {
                     .push((event, registry.strong_count(), is_set));
             }
         };
-        let sleep = registry.sleep();
-        let mut idle = sleep.start_looking(index);
-        sleep.no_work_found(&mut idle, latch.core(), || unreachable!("only announces"));
-        sleep.no_work_found(&mut idle, latch.core(), || {
+        let mut idle = registry.begin_idle(index);
+        idle.no_work_found(latch.core(), || unreachable!("only announces"));
+        idle.no_work_found(latch.core(), || {
             observe(Some(Box::new(observer)));
             // SAFETY: 1. it lives.
             unsafe { Latch::set(&raw const latch) };
             observe(None);
             false
         });
-        sleep.work_found(|| false);
+        idle.end(|| false);
         assert_eq!(
             *events.borrow(),
             [(Event::KeepAlive, 1, false), (Event::Unpark, 2, true)]

@@ -31,9 +31,9 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     /// # Errors
     /// [`UnknownWorker`] if there are not so many.
     pub fn statistics(&self, index: usize) -> Result<Statistics, UnknownWorker> {
-        let worker = self.registry().worker(index)?.get();
-        let [jobs, steals] = &*self.registry().data().counters[worker];
-        let parker = self.registry().sleep().slots()[worker].parker();
+        let worker = self.registry().worker(index)?;
+        let [jobs, steals] = &*self.registry().data().counters[worker.get()];
+        let parker = self.registry().parker(worker);
         Ok(Statistics {
             jobs: jobs.get(),
             steals: steals.get(),
@@ -44,7 +44,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
 
     /// How many workers sleep just now; old when it arrives.
     pub fn num_sleeping(&self) -> usize {
-        self.registry().sleep().counters().sleeping()
+        self.registry().num_sleeping()
     }
 }
 

@@ -56,7 +56,7 @@ fn a_thread_that_ends_leaves_its_operations_to_others() {
             .unwrap();
         // SAFETY: 1. it is used at once.
         let worker = unsafe { WorkerThread::current() }.unwrap();
-        while worker.registry().sleep().counters().sleeping() == 0 {
+        while worker.registry().num_sleeping() == 0 {
             thread::yield_now();
         }
         worker.schedule(Box::new(Operation::new(|| HAS_RUN.store(true, SeqCst))));

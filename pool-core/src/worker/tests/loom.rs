@@ -120,8 +120,9 @@ fn an_owner_is_not_calm_while_somebody_sleeps() {
             worker.shared().deque().alert();
             worker.announce_job();
             worker.announce_job();
-            let is_parked = registry.sleep().slots()[1].parker().is_parked();
-            if is_parked && registry.sleep().counters().sleeping() == 1 {
+            let other = registry.worker(1).unwrap();
+            let is_parked = registry.parker(other).is_parked();
+            if is_parked && registry.num_sleeping() == 1 {
                 assert!(!worker.own().is_calm());
             }
             registry.remove_reference();
@@ -137,7 +138,7 @@ fn a_posted_job_is_not_overlooked() {
     model(2, || {
         let registry = registry(2);
         // As after an earlier job: the counter is odd, so that a post writes nothing.
-        registry.sleep().new_internal_jobs(1, || true);
+        registry.announce_own_jobs(1, || true);
         with_worker(&registry, 0, |worker| {
             let other = spawn_other(&registry, WorkerThread::run_until_terminated);
             let job = StackJob::<Test, _, _, _>::new(|_| 7, BlockingLatch::<Test>::new());

@@ -37,10 +37,7 @@ fn work_until<S: TestStorage>(flag: &AtomicBool) {
 /// the announcement of a join's job may be overlooked by a worker that is falling asleep.
 fn wait_for_a_thief<S: TestStorage>(flag: &AtomicBool) {
     while !flag.load(SeqCst) {
-        current::<S>()
-            .registry()
-            .sleep()
-            .new_injected_jobs(1, false);
+        current::<S>().registry().announce_jobs(1, false);
         std::thread::yield_now();
     }
 }
@@ -185,7 +182,7 @@ fn the_last_guard_wakes_a_worker_for_what_it_held_up() {
         let set = flag.clone();
         let guard = registry.read();
         registry.in_worker(|_, _| schedule::<Grows>(move || set.store(true, SeqCst)));
-        while registry.sleep().counters().sleeping() < 2 {
+        while registry.num_sleeping() < 2 {
             std::thread::yield_now();
         }
         assert!(!flag.load(SeqCst), "the guard holds it up");

@@ -74,22 +74,22 @@ fn the_look_before_sleeping_sees_every_source() {
 fn a_worker_that_finds_work_wakes_another_for_the_rest() {
     let registry = registry(2);
     let [worker, other] = workers(&registry);
-    let (sleep, latch, index) = (registry.sleep(), CoreLatch::new(), worker.index());
+    let (latch, index) = (CoreLatch::new(), worker.index());
     let sleeping = AtomicUsize::new(usize::MAX);
     let jobs: [_; 2] = std::array::from_fn(|_| {
         let run = |_: RunBy<'_, _>| {
-            sleeping.store(sleep.counters().sleeping(), Relaxed);
+            sleeping.store(registry.num_sleeping(), Relaxed);
             // SAFETY: 1. and 3. both live in the frame of the test; 2. `worker` does.
-            unsafe { sleep.set_latch(&latch, index) };
+            unsafe { registry.set_latch(&latch, index) };
         };
         StackJob::<Test, _, _, _>::new(run, BlockingLatch::<Test>::new())
     });
     let mut nodes = [Queue::node(), Queue::node()];
 
     let never = CoreLatch::new();
-    let mut idle = sleep.start_looking(other.index());
-    sleep.no_work_found(&mut idle, &never, || unreachable!("only announces"));
-    sleep.no_work_found(&mut idle, &never, || {
+    let mut idle = registry.begin_idle(other.index());
+    idle.no_work_found(&never, || unreachable!("only announces"));
+    idle.no_work_found(&never, || {
         for (node, job) in nodes.iter_mut().zip(&jobs) {
             // SAFETY: 1. it stays until it has been run, and so does its node.
             let job = unsafe { job.as_job_ref() };
@@ -99,7 +99,7 @@ fn a_worker_that_finds_work_wakes_another_for_the_rest() {
         assert_eq!(sleeping.load(Relaxed), 0, "the sleeper was woken before");
         true
     });
-    sleep.work_found(|| false);
+    idle.end(|| false);
     assert!(worker.yield_now(), "the second job");
     for job in jobs {
         // SAFETY: 1. it has been run; 2. once.

@@ -1,0 +1,114 @@
+//! What a pool asks of its sleep protocol: the only file that touches it.
+
+use sleep_core::{CoreLatch, IdleState, WorkerIndex};
+
+use super::Registry;
+use crate::platform::Platform;
+
+impl<P: Platform> Registry<P> {
+    /// Wakes workers, if need be, for `count` jobs that any worker may run. No sleeping worker
+    /// overlooks them.
+    ///
+    /// `queue_was_empty` says whether the queue was empty before: then idle workers that are awake
+    /// are counted on. Call this after queueing. It never blocks, so an interrupt handler may call
+    /// it.
+    #[inline]
+    pub fn announce_jobs(&self, count: usize, queue_was_empty: bool) {
+        self.sleep.new_injected_jobs(count, queue_was_empty);
+    }
+
+    /// Wakes workers, if need be, for `count` jobs that a worker queued on its own deque. A worker
+    /// that is falling asleep may overlook them: the worker that queued them must either run them
+    /// itself or have executed a sequentially consistent fence since.
+    #[inline]
+    pub(crate) fn announce_own_jobs(&self, count: usize, queue_was_empty: impl FnOnce() -> bool) {
+        self.sleep.new_internal_jobs(count, queue_was_empty);
+    }
+
+    /// Wakes a worker, if it sleeps, for a job that it alone may run. It does not overlook the job.
+    ///
+    /// Call this after queueing.
+    #[inline]
+    pub fn announce_job_for(&self, worker: WorkerIndex) {
+        self.sleep.new_job_for(worker);
+    }
+
+    /// Whether no worker sleeps or is about to, so that a worker need not announce its own jobs.
+    #[inline]
+    pub(crate) fn all_are_awake(&self) -> bool {
+        self.sleep.all_are_awake()
+    }
+
+    /// Wakes a worker if it sleeps. For the setter of a latch that said that its waiter sleeps.
+    #[inline]
+    pub fn wake_worker(&self, worker: WorkerIndex) {
+        self.sleep.wake_worker(worker);
+    }
+
+    /// Sets a latch on which a worker of this pool may be waiting, and wakes the worker if it
+    /// sleeps.
+    ///
+    /// # Safety
+    /// 1. `latch` points to a live latch when the call begins. It may die during the call.
+    /// 2. Only `worker` waits on the latch.
+    /// 3. The registry outlives the call even if the latch does not.
+    #[inline]
+    pub unsafe fn set_latch(&self, latch: *const CoreLatch, worker: WorkerIndex) {
+        // SAFETY: obligations 1 to 3 are forwarded to our caller.
+        unsafe { self.sleep.set_latch(latch, worker) };
+    }
+
+    /// Returns the parker of a worker.
+    #[inline]
+    pub fn parker(&self, worker: WorkerIndex) -> &P::Parker {
+        self.sleep.slots()[worker.get()].parker()
+    }
+
+    /// Returns how many workers sleep at this moment. The number may be out of date on return.
+    pub fn num_sleeping(&self) -> usize {
+        self.sleep.counters().sleeping()
+    }
+
+    /// Returns how many workers run no job at this moment.
+    #[cfg(test)]
+    pub(crate) fn num_inactive(&self) -> usize {
+        self.sleep.counters().inactive()
+    }
+
+    /// Begins the search of a worker that has run out of work.
+    #[inline]
+    pub(crate) fn begin_idle(&self, worker: WorkerIndex) -> IdleSession<'_, P> {
+        IdleSession {
+            registry: self,
+            state: self.sleep.start_looking(worker),
+        }
+    }
+}
+
+/// One worker's search for work, from the moment when it has none until it has some again or its
+/// latch is set.
+///
+/// Must be [ended](Self::end): until then the worker counts as idle.
+pub(crate) struct IdleSession<'r, P: Platform> {
+    registry: &'r Registry<P>,
+    state: IdleState,
+}
+
+impl<P: Platform> IdleSession<'_, P> {
+    /// Reports a fruitless search. Relaxes, or sleeps until there is work or the latch is set.
+    ///
+    /// `has_work` is called when the worker has registered as a sleeper; it must look at every
+    /// source of work, or a job posted there meanwhile is overlooked.
+    #[inline]
+    pub(crate) fn no_work_found(&mut self, latch: &CoreLatch, has_work: impl FnOnce() -> bool) {
+        let sleep = &self.registry.sleep;
+        sleep.no_work_found(&mut self.state, latch, has_work);
+    }
+
+    /// Reports that the worker has found work, or that its latch is set. Wakes other workers if
+    /// they sleep and `more_work` says that there is work for them too.
+    #[inline]
+    pub(crate) fn end(self, more_work: impl FnOnce() -> bool) {
+        self.registry.sleep.work_found(more_work);
+    }
+}
