@@ -17,9 +17,26 @@ mod machine;
 #[cfg(not(loom))]
 mod pool;
 
-pub use machine::*;
+#[cfg(all(not(loom), target_arch = "aarch64"))]
+pub use machine::TpidrEl1;
+#[cfg(any(
+    target_arch = "aarch64",
+    all(target_arch = "arm", target_os = "none"),
+    target_arch = "riscv32",
+    target_arch = "riscv64",
+    target_arch = "x86_64"
+))]
+pub use machine::arch;
 #[cfg(not(loom))]
-pub use pool::*;
+pub use machine::{CoreLocal, CoreNumber, CoreParker, CorePointer, Machine, Numbered};
+pub use machine::{Events, HltIpi, Interrupts, Ipi, Spin, Wfe, WfiIpi};
+#[cfg(all(not(loom), any(target_arch = "riscv32", target_arch = "riscv64")))]
+pub use machine::{Mscratch, Sscratch};
+#[cfg(not(loom))]
+pub use pool::{
+    Arena, CLOSURE_WORDS, Left, ReleaseError, RunError, Scope, SpawnError, SpawnErrorReason,
+    SpinPool, Statistics, StillRunning, Task, Worker,
+};
 
 #[cfg(not(loom))]
 pub use pool_core::{IdlePolicy, Parker, Relax, UnknownWorker, progress};

@@ -12,14 +12,11 @@ mod arena;
 mod broadcast;
 mod counting;
 mod error;
-mod gate;
-mod install;
-mod life;
+mod lifecycle;
 mod platform;
 mod scope;
 mod spawn;
 mod statistics;
-mod task;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -27,8 +24,8 @@ mod worker;
 pub use arena::{Arena, CLOSURE_WORDS};
 pub use error::{ReleaseError, RunError, SpawnError, SpawnErrorReason, StillRunning};
 pub use scope::Scope;
+pub use spawn::Task;
 pub use statistics::Statistics;
-pub use task::Task;
 pub use worker::Worker;
 
 use crate::machine::{CoreLocal as _, Machine};

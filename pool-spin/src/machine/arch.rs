@@ -3,20 +3,230 @@
 //! None of them is `nomem`: the compiler may move no access to memory across one, since what they
 //! wait for is written by others.
 
+use core::arch::asm;
+
+#[cfg(any(target_arch = "aarch64", all(target_arch = "arm", target_os = "none")))]
+use super::Events;
+use super::Interrupts;
+
+/// The interrupts (IRQ and FIQ) and events of a core that runs at EL1 or above.
 #[cfg(target_arch = "aarch64")]
-mod aarch64;
-#[cfg(all(target_arch = "arm", target_os = "none"))]
-mod cortex_m;
-#[cfg(any(target_arch = "riscv32", target_arch = "riscv64"))]
-mod riscv;
-#[cfg(target_arch = "x86_64")]
-mod x86_64;
+#[derive(Debug, Clone, Copy)]
+pub struct Aarch64(());
 
 #[cfg(target_arch = "aarch64")]
-pub use aarch64::Aarch64;
+impl Interrupts for Aarch64 {
+    /// `DAIF`.
+    type State = u64;
+
+    #[inline]
+    fn mask() -> u64 {
+        let state;
+        // SAFETY: changes the core's interrupt mask, bits I and F, and nothing else. Memory counts
+        // as clobbered. `msr` writes no condition flags, but the option is left out for `mask` as
+        // for `restore`: nothing is gained by it.
+        unsafe { asm!("mrs {}, daif", "msr daifset, #3", out(reg) state, options(nostack)) };
+        state
+    }
+
+    #[inline]
+    fn restore(state: u64) {
+        // Without the barrier a pending interrupt is taken some time later: perhaps only after
+        // interrupts were masked again, and so never in a loop that masks and restores.
+        // SAFETY: as in `mask`; the value came from there. Handlers that run now save what they
+        // use.
+        unsafe { asm!("msr daif, {}", "isb", in(reg) state, options(nostack)) };
+    }
+
+    #[inline]
+    fn halt() {
+        // The barrier completes what was written, to interrupt controllers too, before the halt.
+        // SAFETY: halts until an interrupt is pending, masked or not. Memory counts as clobbered;
+        // registers and flags are kept.
+        unsafe { asm!("dsb sy", "wfi", options(nostack, preserves_flags)) };
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+impl Events for Aarch64 {
+    #[inline]
+    fn send() {
+        // `sev` is not ordered after stores; the barrier is, and completes them.
+        // SAFETY: changes event registers only. Memory counts as clobbered; registers and flags
+        // are kept.
+        unsafe { asm!("dsb ishst", "sev", options(nostack, preserves_flags)) };
+    }
+
+    #[inline]
+    fn wait() {
+        // SAFETY: halts at most until an event. Memory counts as clobbered; registers and flags are
+        // kept.
+        unsafe { asm!("wfe", options(nostack, preserves_flags)) };
+    }
+}
+
+/// The interrupts of a core, by `PRIMASK`, and its events.
 #[cfg(all(target_arch = "arm", target_os = "none"))]
-pub use cortex_m::CortexM;
+#[derive(Debug, Clone, Copy)]
+pub struct CortexM(());
+
+#[cfg(all(target_arch = "arm", target_os = "none"))]
+impl Interrupts for CortexM {
+    /// `PRIMASK`.
+    type State = u32;
+
+    #[inline]
+    fn mask() -> u32 {
+        let state;
+        // SAFETY: changes the core's interrupt mask and nothing else. Memory counts as clobbered;
+        // neither instruction writes condition flags.
+        unsafe {
+            asm!("mrs {}, PRIMASK", "cpsid i", out(reg) state, options(nostack, preserves_flags));
+        }
+        state
+    }
+
+    #[inline]
+    fn restore(state: u32) {
+        // The barrier lets handlers of pending interrupts run before the next instruction.
+        // SAFETY: as in `mask`; the value came from there. Handlers that run now save what they
+        // use.
+        unsafe { asm!("msr PRIMASK, {}", "isb", in(reg) state, options(nostack, preserves_flags)) };
+    }
+
+    #[inline]
+    fn halt() {
+        // The barrier completes what was written, to devices too, before the halt.
+        // SAFETY: halts until an interrupt is pending, also one that PRIMASK masks. Memory counts
+        // as clobbered; registers and flags are kept.
+        unsafe { asm!("dsb", "wfi", options(nostack, preserves_flags)) };
+    }
+}
+
+#[cfg(all(target_arch = "arm", target_os = "none"))]
+impl Events for CortexM {
+    #[inline]
+    fn send() {
+        // `sev` is not ordered after stores; the barrier is, and completes them.
+        // SAFETY: changes event registers only. Memory counts as clobbered; registers and flags
+        // are kept.
+        unsafe { asm!("dsb", "sev", options(nostack, preserves_flags)) };
+    }
+
+    #[inline]
+    fn wait() {
+        // SAFETY: halts at most until an event. Memory counts as clobbered; registers and flags are
+        // kept.
+        unsafe { asm!("wfe", options(nostack, preserves_flags)) };
+    }
+}
+
+/// The interrupts of a hart, by the interrupt-enable bit of one status register.
 #[cfg(any(target_arch = "riscv32", target_arch = "riscv64"))]
-pub use riscv::{MachineMode, SupervisorMode};
+macro_rules! mode {
+    ($(#[$meta:meta])* $name:ident, $status:literal, $bit:literal) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name(());
+
+        impl Interrupts for $name {
+            /// The status register.
+            type State = usize;
+
+            #[inline]
+            fn mask() -> usize {
+                let state;
+                // SAFETY: clears the hart's interrupt-enable bit and nothing else. Memory counts as
+                // clobbered; there are no flags.
+                unsafe {
+                    asm!(
+                        concat!("csrrci {}, ", $status, ", ", $bit),
+                        out(reg) state,
+                        options(nostack, preserves_flags)
+                    );
+                }
+                state
+            }
+
+            #[inline]
+            fn restore(state: usize) {
+                // SAFETY: sets the bit if it was set, and nothing else. Handlers that run now save
+                // what they use.
+                unsafe {
+                    asm!(
+                        concat!("csrs ", $status, ", {}"),
+                        in(reg) state & $bit,
+                        options(nostack, preserves_flags)
+                    );
+                }
+            }
+
+            #[inline]
+            fn halt() {
+                // The fence completes what was written, to devices too, before the halt.
+                // SAFETY: halts until an interrupt is pending that is enabled by itself, whatever
+                // the status register says. Memory counts as clobbered; registers are kept.
+                unsafe { asm!("fence iorw, iorw", "wfi", options(nostack, preserves_flags)) };
+            }
+        }
+    };
+}
+
+#[cfg(any(target_arch = "riscv32", target_arch = "riscv64"))]
+mode!(
+    /// The interrupts of a hart in machine mode. To be woken, enable the interrupt itself in `mie`.
+    MachineMode,
+    "mstatus",
+    8
+);
+#[cfg(any(target_arch = "riscv32", target_arch = "riscv64"))]
+mode!(
+    /// The interrupts of a hart in supervisor mode. To be woken, enable the interrupt itself in
+    /// `sie`.
+    SupervisorMode,
+    "sstatus",
+    2
+);
+
+/// The interrupts of a core that runs in ring 0.
 #[cfg(target_arch = "x86_64")]
-pub use x86_64::X86_64;
+#[derive(Debug, Clone, Copy)]
+pub struct X86_64(());
+
+/// The interrupt flag in `RFLAGS`.
+#[cfg(target_arch = "x86_64")]
+const INTERRUPT_FLAG: u64 = 1 << 9;
+
+#[cfg(target_arch = "x86_64")]
+impl Interrupts for X86_64 {
+    /// `RFLAGS`.
+    type State = u64;
+
+    #[inline]
+    fn mask() -> u64 {
+        let state;
+        // SAFETY: clears the interrupt flag and nothing else; uses the stack, so there is no
+        // `nostack`. Memory counts as clobbered.
+        unsafe { asm!("pushfq", "pop {}", "cli", out(reg) state) };
+        state
+    }
+
+    #[inline]
+    fn restore(state: u64) {
+        if state & INTERRUPT_FLAG != 0 {
+            // SAFETY: sets the interrupt flag. Handlers that run now save what they use; they use
+            // the stack below ours, so there is no `nostack`.
+            unsafe { asm!("sti") };
+        }
+    }
+
+    /// Interrupts are taken during the halt: an x86 processor leaves it for no masked one.
+    #[inline]
+    fn halt() {
+        // `sti` takes effect after the instruction that follows it, so an interrupt that is pending
+        // now ends the halt, and cannot come between the two.
+        // SAFETY: handlers that run save what they use; they use the stack below ours, so there is
+        // no `nostack`. Memory counts as clobbered.
+        unsafe { asm!("sti", "hlt", "cli") };
+    }
+}

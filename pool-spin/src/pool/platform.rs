@@ -9,7 +9,12 @@ use pool_core::{
     progress::{Fences, Line},
 };
 
-use super::{arena::Arena, counting::Counting, gate::Gate, life::Life, statistics::Counter};
+use super::{
+    arena::Arena,
+    counting::Counting,
+    lifecycle::{Gate, Life},
+    statistics::Counter,
+};
 use crate::{
     machine::CoreLocal,
     machine::Machine,
