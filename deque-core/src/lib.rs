@@ -13,6 +13,8 @@ extern crate alloc;
 extern crate std;
 
 #[macro_use]
+extern crate sleep_primitives;
+
 mod primitive;
 
 mod batch;

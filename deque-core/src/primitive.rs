@@ -1,25 +1,9 @@
-//! The one place where this crate chooses its atomics.
-//!
-//! - normally: `portable-atomic`, which is `core::sync::atomic` where the target has what we need
-//!   and something equivalent where it has not;
-//! - under `--cfg loom` with the feature `loom`: loom's, so that models explore every interleaving of the code that ships.
+//! The atomics and fences that this crate uses, from the crate that chooses them: real ones, or
+//! loom's. And what only this crate needs of that kind.
 
-#[cfg(all(loom, not(feature = "loom")))]
-compile_error!("`--cfg loom` needs the feature `loom` too: `--features loom`");
-
-#[cfg(loom)]
-pub(crate) use loom::hint::spin_loop;
-#[cfg(loom)]
-use loom::sync::atomic::fence;
-#[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-
-#[cfg(not(loom))]
-pub(crate) use core::hint::spin_loop;
-#[cfg(all(not(loom), any(not(target_arch = "x86_64"), miri)))]
-use portable_atomic::fence;
-#[cfg(not(loom))]
-pub(crate) use portable_atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+pub(crate) use sleep_primitives::{
+    AtomicBool, AtomicPtr, AtomicUsize, Ordering, full_fence, spin_loop,
+};
 
 /// How a thread waits for another one that is in the middle of an operation.
 #[cfg(all(not(loom), feature = "alloc"))]
@@ -122,20 +106,6 @@ impl Tracked {
     pub(crate) const fn note_change(&self) {}
 }
 
-/// Defines a function that is `const` except under loom, whose atomics cannot be made in a
-/// constant.
-macro_rules! const_unless_loom {
-    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {
-        #[cfg(not(loom))]
-        $(#[$meta])*
-        $vis const fn $($rest)*
-
-        #[cfg(loom)]
-        $(#[$meta])*
-        $vis fn $($rest)*
-    };
-}
-
 #[cfg(all(test, loom))]
 pub(crate) use crate::interrupt::interruption_point;
 
@@ -155,28 +125,4 @@ pub(crate) fn interruption_point() {
 pub(crate) fn light_fence() {
     core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
     interruption_point();
-}
-
-/// A sequentially consistent fence.
-#[cfg(any(not(target_arch = "x86_64"), loom, miri))]
-#[inline]
-pub(crate) fn full_fence() {
-    fence(Ordering::SeqCst);
-}
-
-/// A sequentially consistent fence.
-///
-/// The compiler makes `MFENCE` of the portable fence. Any locked instruction orders all loads and
-/// stores of ordinary memory as well, at less than half the price.
-#[cfg(not(any(not(target_arch = "x86_64"), loom, miri)))]
-#[inline]
-pub(crate) fn full_fence() {
-    // A word of its own: one that the frame uses would be read back by its next instructions, which
-    // then wait for the fence.
-    let mut word = 0_u32;
-    // SAFETY: adds nothing to the word, so changes no memory; for the compiler it is a call that
-    // may read and write any memory, since it is not marked otherwise.
-    unsafe {
-        core::arch::asm!("lock or dword ptr [{}], 0", in(reg) &raw mut word, options(nostack));
-    }
 }

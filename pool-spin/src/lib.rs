@@ -10,6 +10,8 @@
 extern crate std;
 
 #[macro_use]
+extern crate sleep_primitives;
+
 mod primitive;
 
 mod machine;

@@ -93,7 +93,13 @@ pub(crate) const LANES: &[Lane] = &[
 ];
 
 /// The crates that must run without an operating system.
-const CORE_CRATES: [&str; 4] = ["sleep-core", "deque-core", "pool-core", "pool-spin"];
+const CORE_CRATES: [&str; 5] = [
+    "sleep-primitives",
+    "sleep-core",
+    "deque-core",
+    "pool-core",
+    "pool-spin",
+];
 
 /// A big-endian system of 32 bits with threads and without 64-bit atomics.
 const WITHOUT_WIDE_ATOMICS: &str = "powerpc-unknown-linux-gnu";
@@ -135,6 +141,8 @@ fn lint(_quick: bool) -> Result<u64> {
         clippy(&["--workspace", "--all-targets", "--all-features"]),
         clippy(&["--package", "deque-core", "--no-default-features"]),
         clippy(&[
+            "-p",
+            "sleep-primitives",
             "-p",
             "sleep-core",
             "-p",
@@ -300,7 +308,7 @@ fn i686(_quick: bool) -> Result<u64> {
     foreign_tests(I686)
         .args(["--package", "pool-std", "--package", "rayon-core"])
         .args(["--package", "sleep-core", "--package", "deque-core"])
-        .args(["--package", "pool-core"])
+        .args(["--package", "pool-core", "--package", "sleep-primitives"])
         .run_tests()
 }
 

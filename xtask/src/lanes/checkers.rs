@@ -25,6 +25,7 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
     };
     let mut steps = vec![
         library(&["-p", "sleep-core"], ""),
+        library(&["-p", "sleep-primitives"], ""),
         library(&["-p", "deque-core"], ""),
         library(&["-p", "pool-core"], ""),
         // The operations that one test leaks are meant to live for ever.

@@ -14,7 +14,7 @@ use crate::{command::Step, published, root};
 
 /// All packages of a new project that uses rayon on our pool. Whatever only our tests need (loom,
 /// proptest) is not among them.
-const PACKAGES: [&str; 11] = [
+const PACKAGES: [&str; 12] = [
     "crossbeam-utils",
     "deque-core",
     "either",
@@ -26,6 +26,7 @@ const PACKAGES: [&str; 11] = [
     "rayon-core",
     "scratch",
     "sleep-core",
+    "sleep-primitives",
 ];
 
 /// What lock files of two years before the drop-in name.

@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+#![no_std]
+
+#[cfg(all(loom, not(feature = "loom")))]
+compile_error!("`--cfg loom` needs the feature `loom` too: `--features loom`");
+
+#[cfg(test)]
+extern crate std;
+
+#[macro_use]
+mod constant;
+
+mod atomic;
+mod cell;
+mod fence;
+
+pub use atomic::{
+    AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, AtomicWord, Ordering, RawWord, fence, spin_loop,
+};
+pub use cell::{Custody, UnsafeCell};
+pub use fence::{AsymmetricFence, FullFences, full_fence};
