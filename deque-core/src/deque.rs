@@ -31,7 +31,7 @@ mod tests;
 pub use bias::ProcessFence;
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 pub use heap::{ArcStealer, ArcWorker};
-pub use place::{Full, Place, Pushed, TakeBack};
+pub use place::{FastPush, Full, Place, TakeBack};
 pub use stealer::Stealer;
 #[cfg(feature = "alloc")]
 pub use storage::Growable;
@@ -228,28 +228,47 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
         distance(top.position(), bottom).max(0).unsigned_abs()
     }
 
-    /// Makes the owner's [`Worker::push_at`] answer [`Alerted`](Pushed::Alerted), so that the owner looks
-    /// at what it has to look at, until it [calms down](Worker::calm_down). Any number of threads may do
-    /// so. This does not wait for the owner. Returns whether the owner was calm.
+    /// Disables the owner's fast push until the owner calls [`Worker::enable_fast_push`]. Takes effect
+    /// eventually; does not wait for the owner. Returns whether fast push was enabled.
     ///
-    /// A worker that is about to sleep alerts those that may have jobs for it, so they need not ask
-    /// at each push whether a worker sleeps:
+    /// While fast push is disabled, [`Worker::fast_push`] answers
+    /// [`PushedWhileDisabled`](FastPush::PushedWhileDisabled). A worker that is about to sleep disables
+    /// the fast push of every deque that may hold jobs for it. So the owners need not ask at each push
+    /// whether a worker sleeps:
     ///
     /// | owner: push | a thread that is about to sleep |
     /// | --- | --- |
-    /// | | writes what the owner has to look at; **fence** |
-    /// | publishes the element | alerts |
+    /// | | announces that it sleeps; **fence** |
+    /// | publishes the element | disables fast push |
     /// | *light fence* | **fence** |
-    /// | looks for the alert | looks whether there are elements |
+    /// | reads whether fast push is enabled | looks for elements |
     ///
-    /// If the second fence of the thread is a [`ProcessFence`], either the owner sees the alert or the
-    /// thread sees the element. With an ordinary fence there is a window: both may miss each other while
-    /// the element's publication is in the store buffer of the owner's processor, which takes a hundred
-    /// nanoseconds. An interruption of the owner empties the buffer, so it does not widen the window. A
-    /// pause before the thread's look makes it practically vanish, though no memory model says so.
-    /// An owner that is alerted already has no such window, if it calls `calm_down` after the push.
-    pub fn alert(&self) -> bool {
-        self.bottom.alert()
+    /// If the second fence of the thread is a [`ProcessFence`], either the owner sees that fast push is
+    /// disabled, or the thread sees the element. With an ordinary fence there is a window: both may miss
+    /// each other while the element's publication is in the store buffer of the owner's processor. That
+    /// takes about a hundred nanoseconds. An interruption of the owner empties the buffer, so it does not
+    /// widen the window. A pause before the thread looks makes the window practically vanish, though no
+    /// memory model promises that. While fast push is disabled there is no such window, provided that the
+    /// owner calls `enable_fast_push` after the push.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{Deque, FastPush, Fixed, Order};
+    ///
+    /// let deque = Deque::<usize, Fixed<usize, 8>>::fixed(Order::Lifo);
+    /// let worker = deque.worker()?;
+    /// worker.try_push(0)?;
+    /// assert!(worker.enable_fast_push(|| true));
+    /// assert!(deque.disable_fast_push());
+    /// assert!(!deque.disable_fast_push(), "it is disabled already");
+    /// // SAFETY: 1. the place is the next one, and nothing comes between.
+    /// let pushed = unsafe { worker.fast_push(worker.next_place(), 1) };
+    /// assert_eq!(pushed, FastPush::PushedWhileDisabled);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "alert")]
+    pub fn disable_fast_push(&self) -> bool {
+        self.bottom.disable_fast_push()
     }
 
     /// From which end the owner takes.

@@ -30,8 +30,8 @@ mod steal;
 #[cfg(feature = "alloc")]
 pub use deque::Growable;
 pub use deque::{
-    AlreadyOwned, Deque, Fixed, Full, Handle, Order, Place, ProcessFence, Pushed, Stealer, Storage,
-    TakeBack, Worker,
+    AlreadyOwned, Deque, FastPush, Fixed, Full, Handle, Order, Place, ProcessFence, Stealer,
+    Storage, TakeBack, Worker,
 };
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 pub use deque::{ArcStealer, ArcWorker};

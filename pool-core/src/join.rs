@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-use deque_core::{Order, Place, Pushed, TakeBack};
+use deque_core::{FastPush, Order, Place, TakeBack};
 
 use crate::{
     aside::Aside,
@@ -41,9 +41,9 @@ impl<P: Platform> WorkerThread<P> {
         let place = self.own().next_place();
         let job_b = JoinJob::<P, _, _>::new(b, place);
         // SAFETY: `as_job_ref`: 1. this frame is not left until the job is done or was taken back;
-        // `push_at`: 1. the place is from just above.
-        let pushed = unsafe { self.own().push_at(place, job_b.as_job_ref()) };
-        if pushed != Pushed::Calmly {
+        // `fast_push`: 1. the place is from just above.
+        let pushed = unsafe { self.own().fast_push(place, job_b.as_job_ref()) };
+        if pushed != FastPush::Pushed {
             let mut room = MaybeUninit::uninit();
             return self.join_slowly(pushed, Aside::new(a, &mut room), &job_b, migrated);
         }
@@ -89,7 +89,7 @@ impl<P: Platform> WorkerThread<P> {
     #[inline(never)]
     fn join_slowly<A, B, RA, RB>(
         &self,
-        pushed: Pushed,
+        pushed: FastPush,
         a: Aside<'_, A>,
         job_b: &JoinJob<P, B, RB>,
         migrated: bool,
@@ -100,7 +100,7 @@ impl<P: Platform> WorkerThread<P> {
         RB: Send,
     {
         let a = a.take();
-        let is_queued = pushed != Pushed::NoRoom || {
+        let is_queued = pushed != FastPush::LimitReached || {
             // SAFETY: 1. as in `join_context`.
             let job_ref = unsafe { job_b.as_job_ref() };
             self.own().try_push(job_ref).is_ok()

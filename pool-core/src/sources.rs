@@ -85,21 +85,22 @@ impl<P: Platform> WorkerThread<P> {
         answer
     }
 
-    /// Before this worker sleeps: whether any source holds work for it. If not, all others were alerted:
-    /// the next job of each is announced, so that it wakes this worker.
+    /// Before this worker sleeps: whether any source holds work for it. If not, fast push is
+    /// disabled in all other deques: their owners announce the next job, which wakes this worker.
     ///
     /// To be called after the fence of [`Sleep::no_work_found`](sleep_core::Sleep::no_work_found).
     pub(crate) fn alert_and_look(&self) -> bool {
-        let mut were_calm = false;
+        let mut any_enabled = false;
         for (index, worker) in self.registry().workers().iter().enumerate() {
             if index != self.index().get() {
-                were_calm |= worker.deque().alert();
+                any_enabled |= worker.deque().disable_fast_push();
             }
         }
-        // Ordering: of a calm owner that pushes meanwhile, either we see the job or it sees the alert,
-        // see `Deque::alert` for what is left open. No weaker fence orders the alerts before the looks.
+        // Ordering: if an owner pushes meanwhile, either we see the job or the owner sees that fast push is
+        // disabled; see `Deque::disable_fast_push` for what is left open. No weaker fence orders our stores
+        // before our looks.
         fence(Ordering::SeqCst);
-        if were_calm {
+        if any_enabled {
             // What is left open is a job whose publication waits in a store buffer.
             (0..PAUSES_BEFORE_LOOK).for_each(|_| spin_loop());
         }

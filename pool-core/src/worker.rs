@@ -191,12 +191,12 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Wakes a thief, if need be, for a job that was put on this worker's deque; from now on joins need not
     /// ask any more whether a worker sleeps, if none does. No sleeping worker overlooks the job: if a
-    /// worker that falls asleep does not see it, we see that worker, and it [alerts](deque_core::Deque::alert)
-    /// us for the next one.
+    /// worker that falls asleep does not see it, we see that worker, and it
+    /// [disables our fast push](deque_core::Deque::disable_fast_push), so that we announce the next one.
     pub(crate) fn announce_job(&self) {
         let registry = self.registry();
-        if !self.own.calm_down(|| registry.all_are_awake()) {
-            // The fence that this needs for such a job is in `calm_down`.
+        if !self.own.enable_fast_push(|| registry.all_are_awake()) {
+            // The fence that this needs for such a job is in `enable_fast_push`.
             registry.announce_own_jobs(1, || self.own.len() <= 1);
         }
     }

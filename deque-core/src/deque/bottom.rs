@@ -2,67 +2,70 @@
 
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 
-/// The position after the newest element, and whether the owner has to look at something else after
-/// each push. The position is written by the owner alone.
+/// The position after the newest element, and whether the owner's fast push is disabled. Only the owner
+/// writes the position.
 pub(super) struct AtomicBottom {
     position: AtomicUsize,
-    /// Set by any thread, reset by the owner. On the line that the owner writes in each push anyway.
-    is_alerted: AtomicBool,
+    /// Set by any thread, reset by the owner. It is on the cache line that each push writes anyway.
+    fast_push_disabled: AtomicBool,
 }
 
 impl AtomicBottom {
     const_unless_loom! {
-        /// At position zero, alerted.
+        /// Creates a bottom at position zero, with fast push disabled.
         pub(super) fn new() -> Self {
             Self {
                 position: AtomicUsize::new(0),
-                is_alerted: AtomicBool::new(true),
+                fast_push_disabled: AtomicBool::new(true),
             }
         }
     }
 
-    /// Only for one who has the deque for itself.
+    /// Moves the position of a deque that no other thread can access.
     pub(super) fn start_at(&self, position: usize) {
-        // Ordering: Relaxed, nobody else has the deque.
+        // Ordering: Relaxed, no other thread can access the deque.
         self.position.store(position, Ordering::Relaxed);
     }
 
+    /// Returns the position.
     #[inline]
     pub(super) fn load(&self, ordering: Ordering) -> usize {
         self.position.load(ordering)
     }
 
-    /// Makes the elements before the position visible.
+    /// Makes the elements before `position` visible to thieves.
     #[inline]
     pub(super) fn publish(&self, position: usize) {
         // Ordering: Release pairs with the thief's Acquire of `bottom` in `Stealer`: the thief must see
         // the slots, and what the elements refer to. (A release fence with a relaxed store, as in the
-        // paper, does the same, but ThreadSanitizer does not know fences.)
+        // paper, does the same, but ThreadSanitizer does not model fences.)
         self.position.store(position, Ordering::Release);
     }
 
-    /// Whether nothing has alerted the owner since it calmed down.
+    /// Whether fast push is enabled.
     #[inline]
-    pub(super) fn is_calm(&self) -> bool {
-        // Ordering: Relaxed. What orders this look after the owner's push is a fence of the owner
-        // (`Worker::calm_down`) or a process fence; what the alert announces is read after a fence.
-        !self.is_alerted.load(Ordering::Relaxed)
+    pub(super) fn fast_push_enabled(&self) -> bool {
+        // Ordering: Relaxed. A fence of the owner (`Worker::enable_fast_push`) or a process fence orders
+        // this load after the owner's push. What the disabling thread has announced is read after a fence.
+        !self.fast_push_disabled.load(Ordering::Relaxed)
     }
 
-    /// See [`Worker::calm_down`](super::Worker::calm_down). By the owner.
-    pub(super) fn set_calm(&self) {
+    /// Enables fast push, see [`Worker::enable_fast_push`](super::Worker::enable_fast_push). Only the
+    /// owner calls this.
+    pub(super) fn enable_fast_push(&self) {
         // Ordering: Relaxed, the caller's fence orders it.
-        self.is_alerted.store(false, Ordering::Relaxed);
+        self.fast_push_disabled.store(false, Ordering::Relaxed);
     }
 
-    /// See [`Deque::alert`](super::Deque::alert).
-    pub(super) fn alert(&self) -> bool {
-        // The look first, since the flag is read in each push and written seldom.
-        let was_calm = self.is_calm();
-        if was_calm {
+    /// Disables fast push, see [`Deque::disable_fast_push`](super::Deque::disable_fast_push). Returns
+    /// whether it was enabled.
+    pub(super) fn disable_fast_push(&self) -> bool {
+        // Load first: each push reads the flag, so a needless store would cost the owner a cache miss.
+        let was_enabled = self.fast_push_enabled();
+        if was_enabled {
             // Ordering: Relaxed, the caller's fences order it.
-            self.is_alerted.store(true, Ordering::Relaxed);
+            self.fast_push_disabled.store(true, Ordering::Relaxed);
         }
-        was_calm
+        was_enabled
     }
 }

@@ -48,17 +48,22 @@ impl Place {
     }
 }
 
-/// What came of [`Worker::push_at`].
+/// The result of [`Worker::fast_push`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub enum Pushed {
-    /// The element is in the deque, and nothing has alerted the worker.
-    Calmly,
-    /// The element is in the deque, and the worker was [alerted](crate::Deque::alert): it looks at what it
-    /// has to look at, and may [calm down](Worker::calm_down).
-    Alerted,
-    /// The element is not in the deque. Only [`Worker::try_push`] can tell whether there is room.
-    NoRoom,
+pub enum FastPush {
+    /// The element is in the deque, and fast push is enabled.
+    #[doc(alias = "Calmly")]
+    Pushed,
+    /// The element is in the deque, but another thread has
+    /// [disabled fast push](crate::Deque::disable_fast_push). The worker checks what that thread has
+    /// announced, and may [enable fast push](Worker::enable_fast_push) again.
+    #[doc(alias = "Alerted")]
+    PushedWhileDisabled,
+    /// The element is not in the deque: the worker knows of no more room.
+    /// [`Worker::try_push`] looks whether there is any.
+    #[doc(alias = "NoRoom")]
+    LimitReached,
 }
 
 /// What came of [`Worker::take_back`].

@@ -1,7 +1,5 @@
 use super::*;
 
-#[cfg(not(loom))]
-mod alerts;
 #[cfg(all(
     not(loom),
     not(any(
@@ -11,6 +9,8 @@ mod alerts;
     ))
 ))]
 mod biased;
+#[cfg(not(loom))]
+mod fast_push;
 #[cfg(not(loom))]
 mod gate;
 #[cfg(not(loom))]

@@ -9,7 +9,7 @@ use core::{
 };
 
 use super::{
-    AlreadyOwned, Deque, Full, Handle, Order, Place, Pushed, Stealer, Storage,
+    AlreadyOwned, Deque, FastPush, Full, Handle, Order, Place, Stealer, Storage,
     bias::Patience,
     top::{STEP, distance, position},
 };
@@ -33,8 +33,9 @@ pub struct Worker<H: Handle> {
     slots: Cell<NonNull<SlotOf<H::Element>>>,
     /// What a position must be masked with to be one within the ring.
     mask: Cell<usize>,
-    /// When `bottom` gets here, the ring may be full: as of when `top` was last looked at.
-    full_at: Cell<usize>,
+    /// The position of `bottom` at which the ring may be full, by the `top` that was loaded last. Pushes
+    /// below it need not load `top`.
+    fast_push_limit: Cell<usize>,
     order: Order,
     /// With fences, if the deque has a process fence.
     patience: Patience,
@@ -60,20 +61,20 @@ impl<H: Handle> Worker<H> {
         if deque.shared.owned.swap(true, Ordering::Acquire) {
             return Err(AlreadyOwned);
         }
-        // Ordering: Relaxed, only the owner writes it: full, until the first push looks.
-        let full_at = Cell::new(deque.bottom.load(Ordering::Relaxed));
+        // Ordering: Relaxed, only the owner writes it. No room is known of until the first push looks.
+        let fast_push_limit = Cell::new(deque.bottom.load(Ordering::Relaxed));
         let worker = Self {
             order: deque.shared.order,
             deque,
             slots: Cell::new(NonNull::dangling()),
             mask: Cell::new(0),
-            full_at,
+            fast_push_limit,
             patience: Patience::new(),
             not_sync: PhantomData,
         };
         worker.look_at_ring();
-        // The first push looks whether anybody sleeps.
-        worker.deque.alert();
+        // The first push must check whether another worker sleeps.
+        worker.deque.disable_fast_push();
         Ok(worker)
     }
 
@@ -133,7 +134,7 @@ impl<H: Handle> Worker<H> {
         let words = element.into_words();
         // Ordering: Relaxed, only the owner writes it.
         let bottom = self.deque.bottom.load(Ordering::Relaxed);
-        if bottom == self.full_at.get() && !self.has_room(bottom, 1) {
+        if bottom == self.fast_push_limit.get() && !self.has_room(bottom, 1) {
             // SAFETY: 1. the words are from just now; 2. they are in no slot.
             return Err(Full(unsafe { H::Element::from_words(words) }));
         }
@@ -153,75 +154,88 @@ impl<H: Handle> Worker<H> {
         Place::new(self.deque.bottom.load(Ordering::Relaxed))
     }
 
-    /// Adds an element at the next place, if the worker knows of room, and then looks whether it has
-    /// been [alerted](Deque::alert).
+    /// Adds an element at the next place if the worker knows of room, and then checks whether fast push is
+    /// still [enabled](Self::enable_fast_push).
     ///
-    /// To a LIFO deque this takes one load and two comparisons more than the push itself. In a FIFO
-    /// deque the element can never be [taken back](Self::take_back), and the worker is always alerted.
+    /// In a LIFO deque this takes one load and two comparisons more than the push itself. In a FIFO deque
+    /// fast push is never enabled, and the element can never be [taken back](Self::take_back).
     ///
     /// # Safety
     /// 1. [`next_place`](Self::next_place) has given the place, and nothing was pushed or taken by this
     ///    worker since; nor does [`Element::into_words`] push or take anything.
+    #[doc(alias = "push_at")]
     #[inline]
-    pub unsafe fn push_at(&self, place: Place, element: H::Element) -> Pushed
+    pub unsafe fn fast_push(&self, place: Place, element: H::Element) -> FastPush
     where
         H::Element: Copy,
     {
         let words = element.into_words();
         debug_assert_eq!(place, self.next_place());
         let bottom = place.into_word();
-        if bottom == self.full_at.get() {
-            return Pushed::NoRoom;
+        if bottom == self.fast_push_limit.get() {
+            return FastPush::LimitReached;
         }
-        // The way there, before the fence: the compiler does not know that it leaves it as it was.
+        // This address is computed before the fence, after which the compiler would compute it again.
         let end = &self.deque.bottom;
         self.put(bottom, words);
         // After the push, not before it: whatever interrupts the worker between the two, a thread that
-        // looked too early to see the element has alerted this worker by now.
-        if end.is_calm() {
-            Pushed::Calmly
+        // looked too early to see the element has disabled fast push by now.
+        if end.fast_push_enabled() {
+            FastPush::Pushed
         } else {
-            Pushed::Alerted
+            FastPush::PushedWhileDisabled
         }
     }
 
-    /// Adds an element at `bottom`, where there is room. What is read after it is read after it by the
-    /// order of a process fence, see [`Deque::alert`].
+    /// Adds an element at `bottom`, where there is room. A process fence orders this push before what the
+    /// caller reads next, see [`Deque::disable_fast_push`].
     #[inline]
     fn put(&self, bottom: usize, words: <H::Element as Element>::Words) {
-        // Before the slot is written: the compiler does not know that this leaves the way there as
-        // it was.
+        // This address is computed before the slot is written, after which the compiler would compute it
+        // again.
         let end = &self.deque.bottom;
         self.slot(bottom).store(words);
         interruption_point();
         end.publish(bottom.wrapping_add(STEP));
-        // Ordering: keeps the compiler from reading the alert before the store above. The processor may
-        // still do so while the store is in its buffer, unless the alerting thread takes a process
-        // fence, or the system interrupts this thread.
+        // Ordering: keeps the compiler from loading the fast-push flag before the store above. The
+        // processor may still do so while the store is in its buffer, unless the disabling thread calls a
+        // process fence, or the system interrupts this thread.
         light_fence();
     }
 
-    /// Makes [`push_at`](Self::push_at) answer [`Calmly`](Pushed::Calmly) until the next
-    /// [alert](Deque::alert), if `is_calm` agrees. Returns what it says. A FIFO deque is never calm.
+    /// Enables fast push until a thread [disables](Deque::disable_fast_push) it, if `may_enable` returns
+    /// true. Returns what `may_enable` returned. In a FIFO deque fast push stays disabled.
     ///
-    /// `is_calm` is called after a sequentially consistent fence. A thread that alerts the worker has
-    /// written what `is_calm` reads before a fence of its own. So either `is_calm` reads it, or the alert
-    /// comes after this worker has calmed down, and so does the thread's look at the deque: it sees what
-    /// was pushed before this call.
-    pub fn calm_down(&self, is_calm: impl FnOnce() -> bool) -> bool {
+    /// `may_enable` is called after a sequentially consistent fence. A thread that disables fast push has
+    /// written what `may_enable` reads before a fence of its own. So there are two cases. Either
+    /// `may_enable` reads it; or the thread disables fast push after this call has enabled it, and then the
+    /// thread also sees every element that was pushed before this call.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::Worker;
+    ///
+    /// let worker = Worker::new_lifo();
+    /// worker.push(1);
+    /// let no_worker_sleeps = || true;
+    /// assert!(worker.enable_fast_push(no_worker_sleeps));
+    /// assert!(worker.fast_push_enabled());
+    /// ```
+    #[doc(alias = "calm_down")]
+    pub fn enable_fast_push(&self, may_enable: impl FnOnce() -> bool) -> bool {
         if self.order == Order::Lifo {
-            self.deque.bottom.set_calm();
+            self.deque.bottom.enable_fast_push();
         }
-        // Ordering: pairs with the fence before `Deque::alert`. If ours comes first, the alert is after
-        // our store above, and what the thread then reads of the deque includes what we pushed before;
-        // if the other's, `is_calm` sees what was written before that. Nothing weaker orders the stores
-        // and the loads.
+        // Ordering: pairs with the fence before `Deque::disable_fast_push`. If our fence comes first, the
+        // thread disables fast push after our store above, and sees what we have pushed. If the other
+        // fence comes first, `may_enable` sees what was written before it. Nothing weaker orders the
+        // stores before the loads.
         full_fence();
-        let is_calm = is_calm();
-        if !is_calm {
-            self.deque.alert();
+        let enables = may_enable();
+        if !enables {
+            self.deque.disable_fast_push();
         }
-        is_calm
+        enables
     }
 
     /// Whether `count` more elements fit from the position `bottom` on; grows the ring if it may.
@@ -238,13 +252,13 @@ impl<H: Handle> Worker<H> {
             }
             self.look_at_ring();
         }
-        self.note_capacity(top);
+        self.set_fast_push_limit(top);
         true
     }
 
-    /// Notes where the ring is full if the elements begin at the position `top`.
-    fn note_capacity(&self, top: usize) {
-        self.full_at
+    /// Sets the fast push limit for a ring whose elements begin at the position `top`.
+    fn set_fast_push_limit(&self, top: usize) {
+        self.fast_push_limit
             .set(top.wrapping_add(position(self.capacity())));
     }
 
@@ -280,7 +294,7 @@ impl<H: Handle> Worker<H> {
         let shrinks = unsafe { self.deque.shared.storage.shrink(top, bottom, least) };
         if shrinks {
             self.look_at_ring();
-            self.note_capacity(top);
+            self.set_fast_push_limit(top);
         }
         shrinks
     }
@@ -292,11 +306,13 @@ impl<H: Handle> Worker<H> {
         self.capacity() - distance(top, bottom).unsigned_abs()
     }
 
-    /// Whether nothing has [alerted](Deque::alert) the owner since it [calmed down](Self::calm_down).
+    /// Whether fast push is enabled: no thread has [disabled](Deque::disable_fast_push) it since the worker
+    /// has [enabled](Self::enable_fast_push) it.
+    #[doc(alias = "is_calm")]
     #[inline]
     #[must_use]
-    pub fn is_calm(&self) -> bool {
-        self.deque.bottom.is_calm()
+    pub fn fast_push_enabled(&self) -> bool {
+        self.deque.bottom.fast_push_enabled()
     }
 
     fn capacity(&self) -> usize {

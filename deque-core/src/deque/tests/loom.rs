@@ -325,10 +325,10 @@ fn ownership_is_handed_over() {
     }
 }
 
-/// Two that fall asleep, one after the other or at once, and an owner that looks whether anybody does:
-/// after that it is not calm.
+/// Two threads fall asleep, one after the other or at once, while an owner enables fast push unless a
+/// thread sleeps: afterwards fast push is disabled.
 #[test]
-fn who_is_alerted_does_not_calm_down() {
+fn a_sleeper_keeps_fast_push_disabled() {
     let mut model = Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -341,21 +341,21 @@ fn who_is_alerted_does_not_calm_down() {
             thread::spawn(move || {
                 asleep[number].store(true, Ordering::Relaxed);
                 full_fence();
-                deque.alert();
+                deque.disable_fast_push();
             })
         });
-        worker.calm_down(|| asleep.iter().all(|asleep| !asleep.load(Ordering::Relaxed)));
+        worker.enable_fast_push(|| asleep.iter().all(|asleep| !asleep.load(Ordering::Relaxed)));
         for sleeper in sleepers {
             sleeper.join().unwrap();
         }
-        assert!(!worker.is_calm());
+        assert!(!worker.fast_push_enabled());
     });
 }
 
-/// An owner that has pushed calms down while another thread falls asleep: either the owner learns of
-/// that, or the other one sees the element.
+/// An owner that has pushed enables fast push while another thread falls asleep: either the owner learns
+/// of that, or the other thread sees the element.
 #[test]
-fn a_push_before_calming_down_is_not_overlooked() {
+fn a_push_before_enabling_is_not_overlooked() {
     model(|| {
         let deque = Arc::new(fixed(Order::Lifo).starting_at(1));
         let is_asleep = Arc::new(AtomicBool::new(false));
@@ -365,15 +365,15 @@ fn a_push_before_calming_down_is_not_overlooked() {
             thread::spawn(move || {
                 is_asleep.store(true, Ordering::Relaxed);
                 full_fence();
-                deque.alert();
+                deque.disable_fast_push();
                 full_fence();
                 !deque.is_empty()
             })
         };
         worker.try_push(0).unwrap();
-        let owner_knows = !worker.calm_down(|| !is_asleep.load(Ordering::Relaxed));
+        let owner_knows = !worker.enable_fast_push(|| !is_asleep.load(Ordering::Relaxed));
         let sleeper_sees = sleeper.join().unwrap();
         assert!(owner_knows || sleeper_sees, "overlooked");
-        assert!(!worker.is_calm());
+        assert!(!worker.fast_push_enabled());
     });
 }

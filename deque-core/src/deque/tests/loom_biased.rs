@@ -281,10 +281,11 @@ fn push_and_take_back_against_a_steal() {
     });
 }
 
-/// A calm owner pushes while another thread falls asleep, whose process fence stands anywhere in the
-/// push: either the owner sees the alert, or the other thread sees the element.
+/// An owner whose fast push is enabled pushes while another thread falls asleep. That thread's process
+/// fence takes effect anywhere in the push: either the owner sees that fast push is disabled, or the
+/// other thread sees the element.
 #[test]
-fn a_calm_push_against_a_sleeper_with_a_process_fence() {
+fn a_fast_push_against_a_sleeper_with_a_process_fence() {
     let mut model = Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -293,20 +294,23 @@ fn a_calm_push_against_a_sleeper_with_a_process_fence() {
         let worker = deque.worker().unwrap();
         worker.try_push(0).unwrap();
         assert_eq!(worker.pop(), Some(0));
-        assert!(worker.calm_down(|| true));
+        assert!(worker.enable_fast_push(|| true));
         let sleeper = {
             let deque = deque.clone();
             thread::spawn(move || {
                 interrupt::be_thief(0);
-                deque.alert();
+                deque.disable_fast_push();
                 assert!(Interrupts.fence_all(), "nothing refuses it here");
                 !deque.is_empty()
             })
         };
         // SAFETY: 1. it is from just now.
-        let pushed = unsafe { worker.push_at(worker.next_place(), 1) };
+        let pushed = unsafe { worker.fast_push(worker.next_place(), 1) };
         interrupt::retire();
         let sleeper_sees = sleeper.join().unwrap();
-        assert!(pushed == Pushed::Alerted || sleeper_sees, "overlooked");
+        assert!(
+            pushed == FastPush::PushedWhileDisabled || sleeper_sees,
+            "overlooked"
+        );
     });
 }

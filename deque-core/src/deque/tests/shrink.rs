@@ -56,23 +56,23 @@ fn a_ring_of_fixed_capacity_does_not_shrink() {
 
 /// The owner's fast push knows of the smaller room.
 #[test]
-fn a_calm_owner_is_full_earlier_after_it_has_shrunk() {
+fn fast_push_reaches_its_limit_earlier_after_shrinking() {
     let deque = Deque::growable(Order::Lifo);
     let worker = deque.worker().unwrap();
     (0..256_usize).for_each(|element| worker.push(element));
     while worker.pop().is_some() {}
-    assert!(worker.calm_down(|| true));
+    assert!(worker.enable_fast_push(|| true));
     assert!(worker.shrink_to(1));
     let room = capacity(&worker);
     assert!(room < 256);
     for element in 0..room {
         // SAFETY: 1. it is the next place.
-        let pushed = unsafe { worker.push_at(worker.next_place(), element) };
-        assert_eq!(pushed, Pushed::Calmly);
+        let pushed = unsafe { worker.fast_push(worker.next_place(), element) };
+        assert_eq!(pushed, FastPush::Pushed);
     }
     // SAFETY: 1. as above.
-    let pushed = unsafe { worker.push_at(worker.next_place(), room) };
-    assert_eq!(pushed, Pushed::NoRoom);
+    let pushed = unsafe { worker.fast_push(worker.next_place(), room) };
+    assert_eq!(pushed, FastPush::LimitReached);
     worker.push(room);
     for element in (0..=room).rev() {
         assert_eq!(worker.pop(), Some(element));

@@ -79,19 +79,19 @@ fn against_a_thief(
     });
 }
 
-/// So that the next join need not look whether there is room, nor whether anybody sleeps.
-fn calm_down(worker: &WorkerThread<Test>) {
+/// Enables fast push, so that the next join asks neither whether there is room nor whether a worker sleeps.
+fn enable_fast_push(worker: &WorkerThread<Test>) {
     // The first one makes the jobs event counter odd.
     for _ in 0..2 {
         worker.join_context(|_| (), |_| (), false);
     }
-    assert!(worker.own().is_calm());
+    assert!(worker.own().fast_push_enabled());
 }
 
 /// The second half may be stolen, or taken back, or waited for, asleep too.
 #[test]
 fn a_join_against_a_thief() {
-    for prepare in [|_: &_| (), calm_down] {
+    for prepare in [|_: &_| (), enable_fast_push] {
         against_a_thief(6, prepare, |worker| {
             assert_eq!(worker.join_context(|_| 1, |_| 2, false), (1, 2));
         });
@@ -101,29 +101,29 @@ fn a_join_against_a_thief() {
 /// The frame must stay until the second half has ended.
 #[test]
 fn a_join_that_panics_against_a_thief() {
-    against_a_thief(4, calm_down, |worker| {
+    against_a_thief(4, enable_fast_push, |worker| {
         let panics = || worker.join_context(|_| resume_unwind(Box::new(1)), |_| 2, false);
         let panic = catch_unwind(AssertUnwindSafe(panics)).map(|((), _)| ());
         assert_eq!(*panic.unwrap_err().downcast::<i32>().unwrap(), 1);
     });
 }
 
-/// A worker falls asleep while another one, which was calm, announces two jobs: if it sleeps in the end,
+/// A worker falls asleep while another one, whose fast push is enabled, announces two jobs: if it sleeps in the end,
 /// the other one knows that it has to announce the next.
 #[test]
-fn an_owner_is_not_calm_while_somebody_sleeps() {
+fn fast_push_is_disabled_while_a_worker_sleeps() {
     model(3, || {
         let registry = registry(2);
         with_worker(&registry, 0, |worker| {
-            calm_down(worker);
+            enable_fast_push(worker);
             let sleeper = spawn_other(&registry, WorkerThread::run_until_terminated);
-            worker.shared().deque().alert();
+            worker.shared().deque().disable_fast_push();
             worker.announce_job();
             worker.announce_job();
             let other = registry.worker(1).unwrap();
             let is_parked = registry.parker(other).is_parked();
             if is_parked && registry.num_sleeping() == 1 {
-                assert!(!worker.own().is_calm());
+                assert!(!worker.own().fast_push_enabled());
             }
             registry.remove_reference();
             sleeper.join().unwrap();
@@ -193,10 +193,10 @@ fn a_worker_that_renews_sees_the_end_of_the_pool() {
     });
 }
 
-/// The second half of a join by a worker that was alerted is run by another one, also if that falls
+/// The second half of a join by a worker whose fast push is disabled is run by another one, also if that falls
 /// asleep meanwhile: the first half waits for it.
 #[test]
-fn an_alerted_join_is_not_overlooked() {
+fn a_join_with_fast_push_disabled_is_not_overlooked() {
     model(2, || {
         let registry = registry(2);
         with_worker(&registry, 0, |worker| {

@@ -64,14 +64,14 @@ fn recursion_deeper_than_the_deque_runs_at_once() {
 
 /// Both closures run at the same time, or this never ends: the second must be stealable while
 /// the first runs on and on. That a sleeping worker does not overlook it is promised to a worker that
-/// was alerted.
+/// has found its fast push disabled.
 #[test]
 fn a_queued_job_is_stolen_under_a_long_leaf() {
     with_pool(2, |registry| {
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
             let barrier = Barrier::new(2);
             let (a, b) = registry.in_worker(|worker, _| {
-                worker.shared().deque().alert();
+                worker.shared().deque().disable_fast_push();
                 worker.join_context(
                     |_| barrier.wait().is_leader(),
                     |_| barrier.wait().is_leader(),
@@ -83,7 +83,7 @@ fn a_queued_job_is_stolen_under_a_long_leaf() {
     });
 }
 
-/// A job that was overlooked, as one of a calm worker may be, is stolen when the next one is announced.
+/// A job that was overlooked, as one may be while fast push is enabled, is stolen when the next one is announced.
 #[test]
 fn an_overlooked_job_is_stolen_before_the_next_one() {
     with_pool(2, |registry| {
@@ -92,7 +92,7 @@ fn an_overlooked_job_is_stolen_before_the_next_one() {
             let wait = || barrier.wait().is_leader();
             let (a, b) = registry.in_worker(|worker, _| {
                 // So that no thief is woken for it. A thief that searches may find it nevertheless.
-                worker.own().calm_down(|| true);
+                worker.own().enable_fast_push(|| true);
                 let first = |by: RunBy<'_, Test>| {
                     let next = StackJob::<Test, _, _, _>::new(|_| (), BlockingLatch::<Test>::new());
                     // SAFETY: `as_job_ref`: 1. we wait below; `post`: it is posted once.
