@@ -18,7 +18,7 @@ mod bias;
 mod bottom;
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 mod heap;
-mod place;
+mod position;
 mod reserved;
 mod stealer;
 mod storage;
@@ -31,7 +31,7 @@ mod tests;
 pub use bias::ProcessFence;
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 pub use heap::{ArcStealer, ArcWorker};
-pub use place::{FastPush, Full, Place, TakeBack};
+pub use position::{FastPush, Full, Position, TakeBack};
 pub use stealer::Stealer;
 #[cfg(feature = "alloc")]
 pub use storage::Growable;
@@ -262,7 +262,7 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     /// assert!(deque.disable_fast_push());
     /// assert!(!deque.disable_fast_push(), "it is disabled already");
     /// // SAFETY: 1. the place is the next one, and nothing comes between.
-    /// let pushed = unsafe { worker.fast_push(worker.next_place(), 1) };
+    /// let pushed = unsafe { worker.fast_push(worker.next_position(), 1) };
     /// assert_eq!(pushed, FastPush::PushedWhileDisabled);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -30,7 +30,7 @@ mod steal;
 #[cfg(feature = "alloc")]
 pub use deque::Growable;
 pub use deque::{
-    AlreadyOwned, Deque, FastPush, Fixed, Full, Handle, Order, Place, ProcessFence, Stealer,
+    AlreadyOwned, Deque, FastPush, Fixed, Full, Handle, Order, Position, ProcessFence, Stealer,
     Storage, TakeBack, Worker,
 };
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]

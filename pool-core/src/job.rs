@@ -2,7 +2,7 @@
 
 use core::{fmt, ptr::NonNull};
 
-use deque_core::{Element, Place};
+use deque_core::{Element, Position};
 
 use crate::{platform::Platform, worker::WorkerThread};
 
@@ -39,7 +39,7 @@ pub unsafe trait Job: Sized {
 /// Whoever makes one sees to it that the job lives until it has been run.
 #[derive(Clone, Copy)]
 pub struct JobRef {
-    /// The job's address, and [`HAS_PLACE`](Self::HAS_PLACE).
+    /// The job's address, and [`HAS_POSITION`](Self::HAS_POSITION).
     job: NonNull<JobHeader>,
 }
 
@@ -51,8 +51,8 @@ unsafe impl Sync for JobRef {}
 
 impl JobRef {
     /// Added to the address of a job that begins with an [`AwaitableHeader`] whose note is the job's
-    /// place in its owner's deque. The lowest bit, which is zero in the address of any header.
-    const HAS_PLACE: usize = 1;
+    /// position in its owner's deque. The lowest bit, which is zero in the address of any header.
+    const HAS_POSITION: usize = 1;
 
     /// A reference to a job.
     ///
@@ -67,15 +67,15 @@ impl JobRef {
         }
     }
 
-    /// A reference to a job whose owner takes it back by its place.
+    /// A reference to a job whose owner takes it back by its position.
     ///
     /// # Safety
     /// As for [`new`](Self::new), and
-    /// 3. The job's header is an [`AwaitableHeader`] whose note is its place.
+    /// 3. The job's header is an [`AwaitableHeader`] whose note is its position.
     #[inline(always)]
-    pub(crate) unsafe fn with_place<J: Job>(job: *const J) -> Self {
-        const { assert!(align_of::<JobHeader>() > Self::HAS_PLACE) };
-        let tagged = job.cast_mut().wrapping_byte_add(Self::HAS_PLACE).cast();
+    pub(crate) unsafe fn with_position<J: Job>(job: *const J) -> Self {
+        const { assert!(align_of::<JobHeader>() > Self::HAS_POSITION) };
+        let tagged = job.cast_mut().wrapping_byte_add(Self::HAS_POSITION).cast();
         Self {
             // SAFETY: the address of a job is not zero and has a zero for its lowest bit.
             job: unsafe { NonNull::new_unchecked(tagged) },
@@ -85,20 +85,20 @@ impl JobRef {
     #[inline]
     fn header(self) -> *const JobHeader {
         let header = self.job.as_ptr().cast_const();
-        header.map_addr(|address| address & !Self::HAS_PLACE)
+        header.map_addr(|address| address & !Self::HAS_POSITION)
     }
 
-    /// Takes the job's place away if it has one: its owner, which has popped it and runs it now, does not
-    /// take another job at that place for this one.
+    /// Takes the job's position away if it has one: its owner, which has popped it and runs it now, does not
+    /// take another job at that position for this one.
     ///
     /// # Safety
     /// 1. The caller is the worker that made the reference and has just popped it from its deque.
     #[inline]
     pub(crate) unsafe fn popped_by_owner(self) {
-        if self.job.addr().get() & Self::HAS_PLACE != 0 {
-            // SAFETY: 1. and 2. by obligation 1 here and obligation 3 of `with_place`: the job is
+        if self.job.addr().get() & Self::HAS_POSITION != 0 {
+            // SAFETY: 1. and 2. by obligation 1 here and obligation 3 of `with_position`: the job is
             // ours alone, and has not been run.
-            unsafe { AwaitableHeader::renote(self.header().cast(), Place::NOWHERE.into_word()) };
+            unsafe { AwaitableHeader::renote(self.header().cast(), Position::NOWHERE.into_word()) };
         }
     }
 

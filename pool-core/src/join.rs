@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-use deque_core::{FastPush, Order, Place, TakeBack};
+use deque_core::{FastPush, Order, Position, TakeBack};
 
 use crate::{
     aside::Aside,
@@ -38,11 +38,11 @@ impl<P: Platform> WorkerThread<P> {
         B: FnOnce(RunBy<'_, P>) -> RB + Send,
         RB: Send,
     {
-        let place = self.own().next_place();
-        let job_b = JoinJob::<P, _, _>::new(b, place);
+        let position = self.own().next_position();
+        let job_b = JoinJob::<P, _, _>::new(b, position);
         // SAFETY: `as_job_ref`: 1. this frame is not left until the job is done or was taken back;
-        // `fast_push`: 1. the place is from just above.
-        let pushed = unsafe { self.own().fast_push(place, job_b.as_job_ref()) };
+        // `fast_push`: 1. the position is from just above.
+        let pushed = unsafe { self.own().fast_push(position, job_b.as_job_ref()) };
         if pushed != FastPush::Pushed {
             let mut room = MaybeUninit::uninit();
             return self.join_slowly(pushed, Aside::new(a, &mut room), &job_b, migrated);
@@ -63,14 +63,14 @@ impl<P: Platform> WorkerThread<P> {
             Err(panic) => self.join_after_panic(job_b, panic),
         };
         let header = job_b.header();
-        // The job at its place is this one. A thief that takes it moves `top` beyond the place; and if
-        // this worker has popped it, that took the place away (`JobRef::popped_by_owner`). With 32 bits
-        // a place can come round again while `a` runs, if it makes 2³⁰ joins.
+        // The job at its position is this one. A thief that takes it moves `top` beyond the position; and if
+        // this worker has popped it, that took the position away (`JobRef::popped_by_owner`). With 32 bits
+        // a position can come round again while `a` runs, if it makes 2³⁰ joins.
         let is_done_or_elsewhere = cfg!(target_pointer_width = "32") && header.is_done();
         let is_ours = !is_done_or_elsewhere
-            // SAFETY: `place`: 1. we are the owner, and have not waited. `take_back`: 1. a push has
+            // SAFETY: `position`: 1. we are the owner, and have not waited. `take_back`: 1. a push has
             // given it.
-            && match unsafe { self.own().take_back(header.place()) } {
+            && match unsafe { self.own().take_back(header.position()) } {
                 TakeBack::Taken => true,
                 answer => self.take_back_later(answer, header),
             };
@@ -108,7 +108,7 @@ impl<P: Platform> WorkerThread<P> {
         if is_queued {
             if self.own().deque().order() == Order::Fifo {
                 // SAFETY: 1. we are the owner, and have not waited.
-                unsafe { job_b.header().set_place(Place::NOWHERE) };
+                unsafe { job_b.header().set_position(Position::NOWHERE) };
             }
             no_unwind(|| self.announce_job());
             return self.join_pushed(a, job_b, migrated);

@@ -9,7 +9,7 @@ use core::{
 };
 
 use super::{
-    AlreadyOwned, Deque, FastPush, Full, Handle, Order, Place, Stealer, Storage,
+    AlreadyOwned, Deque, FastPush, Full, Handle, Order, Position, Stealer, Storage,
     bias::Patience,
     top::{STEP, distance, position},
 };
@@ -129,7 +129,7 @@ impl<H: Handle> Worker<H> {
     /// # Errors
     /// Gives the element back if a deque of fixed capacity is full.
     #[inline]
-    pub fn try_push(&self, element: H::Element) -> Result<Place, Full<H::Element>> {
+    pub fn try_push(&self, element: H::Element) -> Result<Position, Full<H::Element>> {
         // First of all: this is code of the element's type, which may use the deque.
         let words = element.into_words();
         // Ordering: Relaxed, only the owner writes it.
@@ -140,18 +140,18 @@ impl<H: Handle> Worker<H> {
         }
         self.put(bottom, words);
         Ok(match self.order {
-            Order::Lifo => Place::new(bottom),
+            Order::Lifo => Position::new(bottom),
             // What the owner takes is never the newest.
-            Order::Fifo => Place::NOWHERE,
+            Order::Fifo => Position::NOWHERE,
         })
     }
 
     /// Where the next element comes.
     #[inline]
     #[must_use]
-    pub fn next_place(&self) -> Place {
+    pub fn next_position(&self) -> Position {
         // Ordering: Relaxed, only the owner writes it.
-        Place::new(self.deque.bottom.load(Ordering::Relaxed))
+        Position::new(self.deque.bottom.load(Ordering::Relaxed))
     }
 
     /// Adds an element at the next place if the worker knows of room, and then checks whether fast push is
@@ -161,16 +161,16 @@ impl<H: Handle> Worker<H> {
     /// fast push is never enabled, and the element can never be [taken back](Self::take_back).
     ///
     /// # Safety
-    /// 1. [`next_place`](Self::next_place) has given the place, and nothing was pushed or taken by this
+    /// 1. [`next_position`](Self::next_position) has given the place, and nothing was pushed or taken by this
     ///    worker since; nor does [`Element::into_words`] push or take anything.
     #[doc(alias = "push_at")]
     #[inline]
-    pub unsafe fn fast_push(&self, place: Place, element: H::Element) -> FastPush
+    pub unsafe fn fast_push(&self, place: Position, element: H::Element) -> FastPush
     where
         H::Element: Copy,
     {
         let words = element.into_words();
-        debug_assert_eq!(place, self.next_place());
+        debug_assert_eq!(place, self.next_position());
         let bottom = place.into_word();
         if bottom == self.fast_push_limit.get() {
             return FastPush::LimitReached;

@@ -2,7 +2,7 @@
 
 use core::{marker::PhantomData, mem::MaybeUninit};
 
-use deque_core::Place;
+use deque_core::Position;
 
 use crate::{
     job::{AwaitableHeader, Awaiting, Body, Job, JobRef, RunBy},
@@ -21,9 +21,9 @@ pub(super) struct JoinHeader<P: Platform> {
 
 impl<P: Platform> JoinHeader<P> {
     #[inline(always)]
-    fn new<J: Job>(place: Place) -> Self {
+    fn new<J: Job>(position: Position) -> Self {
         Self {
-            header: AwaitableHeader::new::<J>(place.into_word()),
+            header: AwaitableHeader::new::<J>(position.into_word()),
             latch: PhantomData,
         }
     }
@@ -39,18 +39,18 @@ impl<P: Platform> JoinHeader<P> {
     /// # Safety
     /// 1. This is called by the job's owner, and the job was not awaited.
     #[inline]
-    pub(super) unsafe fn place(&self) -> Place {
+    pub(super) unsafe fn position(&self) -> Position {
         // SAFETY: 1. is handed on.
-        Place::from_word(unsafe { self.header.note() })
+        Position::from_word(unsafe { self.header.note() })
     }
 
-    /// For a job that was pushed elsewhere, or whose place is nowhere.
+    /// For a job that was pushed elsewhere, or whose position is nowhere.
     ///
     /// # Safety
-    /// 1. As for [`place`](Self::place).
-    pub(super) unsafe fn set_place(&self, place: Place) {
+    /// 1. As for [`position`](Self::position).
+    pub(super) unsafe fn set_position(&self, position: Position) {
         // SAFETY: 1. is handed on.
-        unsafe { self.header.set_note(place.into_word()) };
+        unsafe { self.header.set_note(position.into_word()) };
     }
 
     /// Has a latch set when the job has been run; false if it has been run already, and the latch
@@ -105,11 +105,11 @@ where
     F: FnOnce(RunBy<'_, P>) -> R + Send,
     R: Send,
 {
-    /// For this place in the owner's deque. If the job is never run, the closure is not dropped.
+    /// For this position in the owner's deque. If the job is never run, the closure is not dropped.
     #[inline(always)]
-    pub(super) fn new(closure: F, place: Place) -> Self {
+    pub(super) fn new(closure: F, position: Position) -> Self {
         Self {
-            header: JoinHeader::new::<Self>(place),
+            header: JoinHeader::new::<Self>(position),
             body: Body::new(closure),
         }
     }
@@ -132,8 +132,8 @@ where
     #[inline]
     pub(super) unsafe fn as_job_ref(&self) -> JobRef {
         // SAFETY: 1. and 2. of `new`: 1. is handed on; closure and result are `Send`. 3. the job begins
-        // with an `AwaitableHeader`, whose note is a place.
-        unsafe { JobRef::with_place(self) }
+        // with an `AwaitableHeader`, whose note is a position.
+        unsafe { JobRef::with_position(self) }
     }
 }
 

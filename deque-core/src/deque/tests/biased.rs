@@ -283,7 +283,7 @@ fn the_newest_is_taken_back_and_no_other() {
         let take_back = |place| unsafe { worker.take_back(place) };
         assert_eq!(take_back(one), TakeBack::NotNewest);
         if order == Order::Fifo {
-            assert_eq!((one, two), (Place::NOWHERE, Place::NOWHERE));
+            assert_eq!((one, two), (Position::NOWHERE, Position::NOWHERE));
             assert_eq!(take_back(two), TakeBack::NotNewest);
             continue;
         }

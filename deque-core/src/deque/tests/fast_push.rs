@@ -30,7 +30,7 @@ fn a_sleeper_at_any_moment_of_a_push() {
             })
         },
         |(_, worker, sees_element)| {
-            let place = worker.next_place();
+            let place = worker.next_position();
             // SAFETY: 1. it is from just now.
             let pushed = unsafe { worker.fast_push(place, 7) };
             match sees_element.get() {
@@ -44,7 +44,7 @@ fn a_sleeper_at_any_moment_of_a_push() {
 
 fn push(worker: &Worker<&Shared>, element: usize) -> FastPush {
     // SAFETY: 1. it is from just now.
-    unsafe { worker.fast_push(worker.next_place(), element) }
+    unsafe { worker.fast_push(worker.next_position(), element) }
 }
 
 fn enable(worker: &Worker<&Shared>) {
@@ -130,7 +130,7 @@ fn fast_push_stays_enabled_when_the_owner_finds_room() {
 fn a_fifo_deque_never_enables_fast_push() {
     let deque: Shared = Deque::fixed(Order::Fifo);
     let worker = deque.worker().unwrap();
-    assert_eq!(worker.try_push(0), Ok(Place::NOWHERE));
+    assert_eq!(worker.try_push(0), Ok(Position::NOWHERE));
     assert!(worker.enable_fast_push(|| true));
     assert_eq!(push(&worker, 1), FastPush::PushedWhileDisabled);
     assert_eq!((worker.pop(), worker.pop()), (Some(0), Some(1)));

@@ -305,7 +305,7 @@ fn a_fast_push_against_a_sleeper_with_a_process_fence() {
             })
         };
         // SAFETY: 1. it is from just now.
-        let pushed = unsafe { worker.fast_push(worker.next_place(), 1) };
+        let pushed = unsafe { worker.fast_push(worker.next_position(), 1) };
         interrupt::retire();
         let sleeper_sees = sleeper.join().unwrap();
         assert!(

@@ -67,11 +67,11 @@ fn fast_push_reaches_its_limit_earlier_after_shrinking() {
     assert!(room < 256);
     for element in 0..room {
         // SAFETY: 1. it is the next place.
-        let pushed = unsafe { worker.fast_push(worker.next_place(), element) };
+        let pushed = unsafe { worker.fast_push(worker.next_position(), element) };
         assert_eq!(pushed, FastPush::Pushed);
     }
     // SAFETY: 1. as above.
-    let pushed = unsafe { worker.fast_push(worker.next_place(), room) };
+    let pushed = unsafe { worker.fast_push(worker.next_position(), room) };
     assert_eq!(pushed, FastPush::LimitReached);
     worker.push(room);
     for element in (0..=room).rev() {

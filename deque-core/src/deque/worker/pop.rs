@@ -3,7 +3,7 @@
 use super::Worker;
 use crate::{
     deque::{
-        Handle, Order, Place, TakeBack,
+        Handle, Order, Position, TakeBack,
         bias::Due,
         top::{Mode, STEP, Top, distance},
     },
@@ -167,7 +167,7 @@ impl<H: Handle> Worker<H> {
     }
 
     /// Takes back an element that was pushed, if it is the newest, without reading it. Only from a
-    /// LIFO deque: the places of a FIFO one are [nowhere](Place::NOWHERE).
+    /// LIFO deque: the places of a FIFO one are [nowhere](Position::NOWHERE).
     ///
     /// It is told by its place alone: if the owner has popped it and pushed another to the same place,
     /// that one is taken. A caller that may have done so must know otherwise.
@@ -175,7 +175,7 @@ impl<H: Handle> Worker<H> {
     /// # Safety
     /// 1. It is the place of an element that this worker has pushed, or nowhere.
     #[inline]
-    pub unsafe fn take_back(&self, place: Place) -> TakeBack
+    pub unsafe fn take_back(&self, place: Position) -> TakeBack
     where
         H::Element: Copy,
     {

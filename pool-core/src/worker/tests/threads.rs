@@ -128,7 +128,7 @@ fn a_closure_is_told_exactly_whether_it_migrated() {
 /// The second half is run early, within the first one, and something else is queued where it was. The
 /// join must not take that for its own.
 #[test]
-fn another_job_at_the_place_of_the_second_half() {
+fn another_job_at_the_position_of_the_second_half() {
     with_pool(1, |registry| {
         let within = |worker: &WorkerThread<Test>| {
             let other = StackJob::<Test, _, _, _>::new(|_| here(), BlockingLatch::<Test>::new());
@@ -149,7 +149,7 @@ fn another_job_at_the_place_of_the_second_half() {
         };
         // The first join of a worker takes another path than those after it.
         for _ in 0..3 {
-            // The outer join's job lies below, or the last one's place would not be used again.
+            // The outer join's job lies below, or the last position would not be used again.
             registry.in_worker(|worker, _| {
                 worker.join_context(|by| within(by.worker()), |_| (), false);
             });

@@ -6,16 +6,16 @@ use core::fmt;
 use super::Worker;
 use super::top::STEP;
 
-/// Where an element is in a deque, or will be: from [`Worker::try_push`] and [`Worker::next_place`], for
+/// Where an element is in a deque, or will be: from [`Worker::try_push`] and [`Worker::next_position`], for
 /// the same worker.
 ///
 /// Made for being kept in one word beside the element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     position: usize,
 }
 
-impl Place {
+impl Position {
     /// Where no element ever is.
     pub const NOWHERE: Self = Self {
         position: usize::MAX,
