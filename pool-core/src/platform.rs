@@ -3,7 +3,7 @@
 use deque_core::Storage;
 use sleep_core::{
     Parker, Slot,
-    progress::{Barrier, Lines, ManagedThread, Progress},
+    progress::{AsymmetricFence, Lines, ManagedThread, Progress},
 };
 
 use crate::{
@@ -42,7 +42,7 @@ pub unsafe trait Platform: Sized + 'static {
     /// Where the workers' lines in thread progress are.
     type Lines: Lines<Self::Parker> + Send + Sync;
     /// The fences of thread progress.
-    type Barrier: Barrier;
+    type Fence: AsymmetricFence;
     /// The queue of jobs from outside, and of those for one worker alone.
     type Queue: JobQueue;
     /// How a thread that is not a worker waits.
@@ -110,15 +110,11 @@ pub unsafe trait Platform: Sized + 'static {
 
 /// The thread progress of a pool: its workers are the managed threads.
 pub type PoolProgress<P> =
-    Progress<<P as Platform>::Parker, <P as Platform>::Lines, <P as Platform>::Barrier>;
+    Progress<<P as Platform>::Parker, <P as Platform>::Lines, <P as Platform>::Fence>;
 
 /// A worker in the thread progress of its pool.
-pub type ManagedWorker<P> = ManagedThread<
-    'static,
-    <P as Platform>::Parker,
-    <P as Platform>::Lines,
-    <P as Platform>::Barrier,
->;
+pub type ManagedWorker<P> =
+    ManagedThread<'static, <P as Platform>::Parker, <P as Platform>::Lines, <P as Platform>::Fence>;
 
 /// What a worker's deque has replaced.
 pub type Replaced<P> = <<P as Platform>::Storage as Storage<JobRef>>::Replaced;

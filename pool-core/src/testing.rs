@@ -28,7 +28,7 @@ use ::loom::{
 use deque_core::{Deque, Fixed, Growable, IntrusiveInjector, Node, Order, Steal, Storage};
 use sleep_core::{
     IdlePolicy, Parker, Sleep, Slot,
-    progress::{Fences, Line, Progress},
+    progress::{FullFences, Line, Progress},
 };
 
 use crate::{
@@ -238,7 +238,7 @@ unsafe impl<S: TestStorage> Platform for TestOn<S> {
     type Workers = Box<[WorkerShared<Self>]>;
     type Storage = S;
     type Lines = Box<[Line<TestParker>]>;
-    type Barrier = Fences;
+    type Fence = FullFences;
     type Queue = TestQueue;
     type Waiter = TestWaiter;
     type Panic = Box<dyn Any + Send>;

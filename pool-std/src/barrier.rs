@@ -9,7 +9,7 @@ use std::{
     sync::atomic::{AtomicU8, Ordering, compiler_fence, fence},
 };
 
-use pool_core::{ProcessFence, progress::Barrier};
+use pool_core::{ProcessFence, progress::AsymmetricFence};
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use registration::Watch;
@@ -56,13 +56,13 @@ const REFUSED: u8 = 3;
 
 static KIND: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-// SAFETY: 1. if a light fence is one for the compiler alone, the process has registered before, and
+// SAFETY: obligations 1 and 2: if a light fence is one for the compiler alone, the process has registered before, and
 // every heavy one that returns true asks the system, which executes a full barrier, and has each other thread execute
 // one between two of its instructions: what the thread did before is visible after the call, and it sees, from
 // then on, what was done before the call. A light fence that is a real one does no less. Before
 // the answer is known, and if it is no, both are sequentially consistent fences; a heavy one waits
-// for the answer.
-unsafe impl Barrier for ProcessBarrier {
+// for the answer. Obligation 3: neither function unwinds.
+unsafe impl AsymmetricFence for ProcessBarrier {
     #[inline]
     fn light() {
         // Ordering: Relaxed; whoever sees that the system does it sees what is true since before.

@@ -53,7 +53,7 @@ unsafe impl Platform for Std {
     type Workers = Box<[WorkerShared<Self>]>;
     type Storage = Growable<JobRef>;
     type Lines = Box<[Line<StdParker>]>;
-    type Barrier = ProcessBarrier;
+    type Fence = ProcessBarrier;
     type Queue = Queue;
     type Waiter = ThreadWaiter;
     type Panic = Box<dyn Any + Send>;

@@ -21,7 +21,7 @@ use std::{
 
 use sleep_core::{
     Parker,
-    progress::{Active, Fences, Guard, Line, Progress, Reclaimable},
+    progress::{Active, FullFences, Guard, Line, Progress, Reclaimable},
 };
 
 const BUCKETS: usize = 64;
@@ -32,7 +32,7 @@ const READERS: usize = 2;
 const ROUNDS: u64 = if cfg!(miri) { 6 } else { 300 };
 
 type Lines = [Line<ThreadParker>; WRITERS];
-type Writer<'t, 'p> = Active<'t, 'p, ThreadParker, Lines, Fences>;
+type Writer<'t, 'p> = Active<'t, 'p, ThreadParker, Lines, FullFences>;
 type Link<V> = AtomicPtr<Reclaimable<Entry<V>>>;
 
 /// A map from numbers to values.

@@ -1,6 +1,5 @@
 #![doc = include_str!("progress/README.md")]
 
-mod barrier;
 mod batch;
 mod blocking;
 mod delays;
@@ -30,7 +29,6 @@ use core::{fmt, marker::PhantomData, ptr};
 
 use crossbeam_utils::CachePadded;
 
-pub use barrier::{Barrier, Fences};
 pub use blocking::Blocked;
 pub use due::{DueOperation, Operations};
 pub use line::Line;
@@ -41,6 +39,7 @@ pub use pin::Pinned;
 pub use reader::{Reader, Reading};
 #[cfg(feature = "alloc")]
 pub use reclaimable::Reclaimable;
+pub use sleep_primitives::{AsymmetricFence, FullFences};
 pub use unmanaged::{Delay, Guard};
 pub use value::Value;
 
@@ -124,7 +123,11 @@ use value::{FIRST, is_reached, next, number};
 /// ```
 ///
 /// Source: "Thread Progress" in the documentation of Erlang/OTP's runtime system.
-pub struct Progress<P: Parker, L: AsRef<[Line<P>]> = &'static mut [Line<P>], B: Barrier = Fences> {
+pub struct Progress<
+    P: Parker,
+    L: AsRef<[Line<P>]> = &'static mut [Line<P>],
+    B: AsymmetricFence = FullFences,
+> {
     shared: CachePadded<Shared>,
     scan: CachePadded<Scan>,
     delays: Delays,
@@ -144,7 +147,7 @@ struct Shared {
     asked_for: AtomicWord,
 }
 
-impl<P: Parker, const N: usize, B: Barrier> Progress<P, [Line<P>; N], B> {
+impl<P: Parker, const N: usize, B: AsymmetricFence> Progress<P, [Line<P>; N], B> {
     const_unless_loom! {
         /// For threads whose lines live in the value itself.
         #[must_use]
@@ -154,7 +157,7 @@ impl<P: Parker, const N: usize, B: Barrier> Progress<P, [Line<P>; N], B> {
     }
 }
 
-impl<'a, P: Parker, B: Barrier> Progress<P, &'a mut [Line<P>], B> {
+impl<'a, P: Parker, B: AsymmetricFence> Progress<P, &'a mut [Line<P>], B> {
     const_unless_loom! {
         /// Creates an instance whose lines are stored elsewhere, and are its own as long as it
         /// lives.
@@ -180,7 +183,7 @@ impl<'a, P: Parker, B: Barrier> Progress<P, &'a mut [Line<P>], B> {
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// Creates an instance whose lines are wherever the caller puts them.
     pub fn new(lines: L) -> Self
     where
@@ -296,13 +299,13 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
 
 /// Runs the operations that belong to no thread. All threads have gone by now, so
 /// nobody reads anything.
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Progress<P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for Progress<P, L, B> {
     fn drop(&mut self) {
         self.unowned.run_all();
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for Progress<P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for Progress<P, L, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state();
         f.debug_struct("Progress")

@@ -6,7 +6,7 @@ mod retiring;
 use protocol::{Case, Unit};
 use sleep_core::{
     Parker,
-    progress::{Barrier, Line, Progress},
+    progress::{AsymmetricFence, Line, Progress},
 };
 
 use reading::reading;
@@ -25,13 +25,13 @@ impl Parker for Yielding {
 
 type OurProgress<B> = Progress<Yielding, Box<[Line<Yielding>]>, B>;
 
-fn our_progress<B: Barrier>(threads: usize) -> OurProgress<B> {
+fn our_progress<B: AsymmetricFence>(threads: usize) -> OurProgress<B> {
     Progress::new((0..threads).map(|_| Line::new(Yielding)).collect())
 }
 
 pub(crate) fn cases(threads: &[usize]) -> Vec<Case> {
     use pool_std::ProcessBarrier as System;
-    use sleep_core::progress::Fences;
+    use sleep_core::progress::FullFences;
 
     let mut cases = Vec::new();
     for &threads in threads {
@@ -48,25 +48,33 @@ pub(crate) fn cases(threads: &[usize]) -> Vec<Case> {
         };
         // By threads that are not managed: delays, on a line of their own or by the shared counters.
         read("pin", "ours", reading::<reading::Reading<System>>);
-        read("pin", "ours-fenced", reading::<reading::Reading<Fences>>);
+        read(
+            "pin",
+            "ours-fenced",
+            reading::<reading::Reading<FullFences>>,
+        );
         read("pin", "crossbeam-epoch", reading::<reading::Pinning>);
         read("pin", "arc", reading::<reading::Counting>);
         read("delay", "ours", reading::<reading::Delaying<System>>);
-        read("delay", "ours-fenced", reading::<reading::Delaying<Fences>>);
+        read(
+            "delay",
+            "ours-fenced",
+            reading::<reading::Delaying<FullFences>>,
+        );
         read("delay", "crossbeam-epoch", reading::<reading::Pinning>);
         // By managed threads, which are activated each time, or stay active and say that they let go.
         read("activate", "ours", reading::<reading::Activating<System>>);
         read(
             "activate",
             "ours-fenced",
-            reading::<reading::Activating<Fences>>,
+            reading::<reading::Activating<FullFences>>,
         );
         read("activate", "crossbeam-epoch", reading::<reading::Pinning>);
         read("update", "ours", reading::<reading::Updating<System>>);
         read(
             "update",
             "ours-fenced",
-            reading::<reading::Updating<Fences>>,
+            reading::<reading::Updating<FullFences>>,
         );
         read("update", "crossbeam-epoch", reading::<reading::Pinning>);
 
@@ -84,7 +92,7 @@ pub(crate) fn cases(threads: &[usize]) -> Vec<Case> {
             "retire",
             "ours-fenced",
             Unit::PerSecond,
-            rate::<retiring::Ours<Fences>>,
+            rate::<retiring::Ours<FullFences>>,
         );
         retire(
             "retire",
@@ -97,7 +105,7 @@ pub(crate) fn cases(threads: &[usize]) -> Vec<Case> {
             "held",
             "ours-fenced",
             Unit::Bytes,
-            held::<retiring::Ours<Fences>>,
+            held::<retiring::Ours<FullFences>>,
         );
         retire(
             "held",

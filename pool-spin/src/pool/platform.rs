@@ -6,7 +6,7 @@ use crossbeam_utils::CachePadded;
 use pool_core::{
     Fixed, IntrusiveInjector, JobRef, ManagedWorker, Platform, Registry, Replaced, Slot, Waiter,
     WorkerShared, WorkerThread,
-    progress::{Fences, Line},
+    progress::{FullFences, Line},
 };
 
 use super::{
@@ -58,7 +58,7 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Platform for Core
     type Workers = [WorkerShared<Self>; CORES];
     type Storage = Fixed<JobRef, JOBS>;
     type Lines = [Line<Self::Parker>; CORES];
-    type Barrier = Fences;
+    type Fence = FullFences;
     type Queue = IntrusiveInjector<'static, Option<JobRef>>;
     type Waiter = SpinWaiter;
     type Panic = Infallible;

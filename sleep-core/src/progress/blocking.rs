@@ -2,13 +2,13 @@
 
 use core::fmt;
 
-use super::{Active, ManagedThread, Progress, barrier::Barrier, line::Line, value::WAITING};
+use super::{Active, AsymmetricFence, ManagedThread, Progress, line::Line, value::WAITING};
 use crate::{
     parker::Parker,
     primitive::{Ordering, spin_loop},
 };
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// Wakes the thread that blocks, if there is one: a line has changed.
     pub(super) fn tell_blocker(&self) {
         // Ordering: Relaxed, the parker brings the news. Whoever blocks by now may be another
@@ -23,14 +23,14 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     }
 }
 
-impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> {
+impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P, L, B> {
     /// Stops all other managed threads: waits until each waits, as it does when it is not active
     /// or updates. None becomes active until the guard is dropped.
     ///
     /// Delays and [readers](super::Reader) do not count: they are not managed.
     ///
     /// # Panics
-    /// If the [`Barrier`] has no heavy fence any more.
+    /// If the [`AsymmetricFence`] has no heavy fence any more.
     pub fn block(&mut self) -> Blocked<'_, 'p, P, L, B> {
         self.start_blocking();
         Blocked { thread: self }
@@ -113,7 +113,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     }
 }
 
-impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
+impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Active<'_, 'p, P, L, B> {
     /// As [`ManagedThread::block`]. This thread stays active.
     pub fn block(&mut self) -> Blocked<'_, 'p, P, L, B> {
         self.thread.block()
@@ -121,24 +121,24 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
 }
 
 /// All other managed threads are stopped. From [`ManagedThread::block`].
-pub struct Blocked<'t, 'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
+pub struct Blocked<'t, 'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
     thread: &'t mut ManagedThread<'p, P, L, B>,
 }
 
-impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Blocked<'_, 'p, P, L, B> {
+impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Blocked<'_, 'p, P, L, B> {
     /// Blocks once more; the others go on when all guards are dropped.
     pub fn block(&mut self) -> Blocked<'_, 'p, P, L, B> {
         self.thread.block()
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Blocked<'_, '_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for Blocked<'_, '_, P, L, B> {
     fn drop(&mut self) {
         self.thread.stop_blocking();
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for Blocked<'_, '_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for Blocked<'_, '_, P, L, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Blocked").field(&self.thread).finish()
     }

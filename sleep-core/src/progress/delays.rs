@@ -5,7 +5,7 @@ use core::fmt;
 use crossbeam_utils::CachePadded;
 
 use super::{
-    barrier::Barrier,
+    AsymmetricFence,
     state::SharedState,
     value::{next, parity},
 };
@@ -62,7 +62,11 @@ impl Delays {
     /// Begins a delay, and tells which counter has it. `end` is called for a counter that was the
     /// wrong one.
     #[inline]
-    pub(super) fn begin<B: Barrier>(&self, state: &SharedState, end: impl Fn(Place)) -> Place {
+    pub(super) fn begin<B: AsymmetricFence>(
+        &self,
+        state: &SharedState,
+        end: impl Fn(Place),
+    ) -> Place {
         let pair = pair_of_this_stack();
         loop {
             let current = state.load().value();

@@ -7,8 +7,7 @@
 use core::{fmt, mem, ptr::NonNull};
 
 use super::{
-    ManagedThread,
-    barrier::Barrier,
+    AsymmetricFence, ManagedThread,
     line::Line,
     operation::{Header, IntoOperation, Queue, run},
 };
@@ -87,7 +86,7 @@ impl fmt::Debug for DueOperation {
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'_, P, L, B> {
     /// Schedules operations in their order, all for the same moment: one full fence for all of
     /// them. See [`schedule`](Self::schedule).
     pub fn schedule_all(&mut self, mut operations: Operations) {

@@ -1,8 +1,7 @@
 //! Advancing: done by one thread at a time, the leader.
 
 use super::{
-    Progress,
-    barrier::Barrier,
+    AsymmetricFence, Progress,
     line::Line,
     state::State,
     value::{WAITING, is_reached, next},
@@ -31,7 +30,7 @@ impl Scan {
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// Takes the leadership if nobody has it.
     #[inline]
     pub(super) fn try_lead(&self) -> bool {

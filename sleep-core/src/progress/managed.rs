@@ -7,8 +7,7 @@ use core::{cell::Cell, fmt, marker::PhantomData};
 #[cfg(feature = "alloc")]
 use super::Operation;
 use super::{
-    Progress, Value,
-    barrier::Barrier,
+    AsymmetricFence, Progress, Value,
     batch::Batch,
     due::DueOperation,
     line::Line,
@@ -36,7 +35,7 @@ impl fmt::Display for NoFreeLine {
 
 impl core::error::Error for NoFreeLine {}
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// Makes this thread a managed one, which waits until it is [activated].
     ///
     /// # Errors
@@ -73,7 +72,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
 ///
 /// It waits, and holds nothing up, but while it is [active](Self::activate). Only then may it read
 /// what is freed by progress.
-pub struct ManagedThread<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
+pub struct ManagedThread<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
     pub(super) place: Place<'p, P, L, B>,
     pub(super) index: usize,
     leads: bool,
@@ -90,7 +89,7 @@ pub struct ManagedThread<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
     not_send: PhantomData<*mut ()>,
 }
 
-impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> {
+impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P, L, B> {
     /// The instance that it is a thread of.
     #[inline]
     #[must_use]
@@ -347,7 +346,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for ManagedThread<'_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for ManagedThread<'_, P, L, B> {
     fn drop(&mut self) {
         // Only if a guard was forgotten.
         if self.is_active() {
@@ -363,7 +362,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for ManagedThread<'_, P, L
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for ManagedThread<'_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for ManagedThread<'_, P, L, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ManagedThread")
             .field("index", &self.index)
@@ -379,14 +378,14 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for ManagedThread<'_
 ///
 /// References to what is freed by progress should borrow from this guard: then the compiler sees
 /// that none is held across an update.
-pub struct Active<'t, 'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
+pub struct Active<'t, 'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
     pub(super) thread: &'t mut ManagedThread<'p, P, L, B>,
     pub(super) place: Place<'p, P, L, B>,
     /// Only then may the thread lead.
     pub(super) has_updated: bool,
 }
 
-impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
+impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Active<'_, 'p, P, L, B> {
     /// As [`Progress::later`], without reading what other threads write.
     #[must_use]
     pub fn later(&self) -> Value<'p> {
@@ -457,7 +456,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, 'p, P, L, B> {
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Active<'_, '_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for Active<'_, '_, P, L, B> {
     #[inline]
     fn drop(&mut self) {
         if self.has_updated && self.thread.leads {
@@ -467,7 +466,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Active<'_, '_, P, L, B
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for Active<'_, '_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for Active<'_, '_, P, L, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Active").field(&self.thread).finish()
     }

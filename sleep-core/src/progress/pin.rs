@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-use super::{ManagedThread, barrier::Barrier, line::Line};
+use super::{AsymmetricFence, ManagedThread, line::Line};
 use crate::parker::Parker;
 
-impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> {
+impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P, L, B> {
     /// Makes the thread active until the guard is dropped, and may be called again meanwhile: the
     /// thread stays active until the last guard is dropped. For a thread whose frames read without
     /// knowing of each other, such as a pool's worker that runs one job within another.
@@ -29,11 +29,11 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'p, P, L, B> 
 }
 
 /// The thread may read. From [`ManagedThread::pin`].
-pub struct Pinned<'t, 'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
+pub struct Pinned<'t, 'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
     thread: &'t ManagedThread<'p, P, L, B>,
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Pinned<'_, '_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for Pinned<'_, '_, P, L, B> {
     #[inline]
     fn drop(&mut self) {
         let pins = self.thread.pins.get() - 1;
@@ -44,7 +44,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Pinned<'_, '_, P, L, B
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for Pinned<'_, '_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for Pinned<'_, '_, P, L, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pinned")
             .field("pins", &self.thread.pins.get())

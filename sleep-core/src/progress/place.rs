@@ -1,24 +1,24 @@
 //! Where a thread says what it has confirmed.
 
-use super::{Progress, barrier::Barrier, line::Line, value::WAITING};
+use super::{AsymmetricFence, Progress, line::Line, value::WAITING};
 use crate::{parker::Parker, primitive::RawWord};
 
 /// A thread's instance and line. Its guards have a copy: that stays in registers when a
 /// fence makes the compiler forget what is in memory.
-pub(super) struct Place<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
+pub(super) struct Place<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
     pub(super) progress: &'p Progress<P, L, B>,
     pub(super) line: &'p Line<P>,
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Clone for Place<'_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Clone for Place<'_, P, L, B> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Copy for Place<'_, P, L, B> {}
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Copy for Place<'_, P, L, B> {}
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Place<'_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Place<'_, P, L, B> {
     /// Writes the line, and orders that before all that the thread reads from now on.
     #[inline]
     pub(super) fn confirm(self, value: RawWord) {

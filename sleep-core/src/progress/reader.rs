@@ -2,10 +2,10 @@
 
 use core::{fmt, marker::PhantomData};
 
-use super::{NoFreeLine, Progress, barrier::Barrier, line::Line, place::Place, value::next};
+use super::{AsymmetricFence, NoFreeLine, Progress, line::Line, place::Place, value::next};
 use crate::parker::Parker;
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// A reader with a line of its own: for threads that are not managed and read often.
     ///
     /// # Errors
@@ -46,11 +46,11 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
 /// }
 /// # Ok::<(), sleep_core::progress::NoFreeLine>(())
 /// ```
-pub struct Reader<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
+pub struct Reader<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
     pub(super) place: Place<'p, P, L, B>,
 }
 
-impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Reader<'p, P, L, B> {
+impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Reader<'p, P, L, B> {
     /// Holds up progress until the guard is dropped, which should be soon. Two stores to a line of
     /// its own, two light fences, and two loads of a line that is seldom written.
     #[inline]
@@ -70,7 +70,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Reader<'p, P, L, B> {
 
 /// Progress was made between the two looks.
 #[cold]
-fn begin_again<P: Parker, L: AsRef<[Line<P>]>, B: Barrier>(place: Place<'_, P, L, B>) {
+fn begin_again<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence>(place: Place<'_, P, L, B>) {
     loop {
         let current = place.progress.current();
         place.confirm(next(current));
@@ -80,7 +80,7 @@ fn begin_again<P: Parker, L: AsRef<[Line<P>]>, B: Barrier>(place: Place<'_, P, L
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Reader<'_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for Reader<'_, P, L, B> {
     fn drop(&mut self) {
         // Only if a guard was forgotten does this change something.
         self.place.leave();
@@ -88,26 +88,26 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Reader<'_, P, L, B> {
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for Reader<'_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for Reader<'_, P, L, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Reader").field(&self.place.line).finish()
     }
 }
 
 /// Progress is held up while this lives. From [`Reader::delay`].
-pub struct Reading<'r, 'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
+pub struct Reading<'r, 'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
     place: Place<'p, P, L, B>,
     reader: PhantomData<&'r mut Reader<'p, P, L, B>>,
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Reading<'_, '_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for Reading<'_, '_, P, L, B> {
     #[inline]
     fn drop(&mut self) {
         self.place.leave();
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for Reading<'_, '_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for Reading<'_, '_, P, L, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reading").finish_non_exhaustive()
     }

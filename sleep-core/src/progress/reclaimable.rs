@@ -9,8 +9,7 @@ use core::{
 };
 
 use super::{
-    Active, Line, ManagedThread, Progress,
-    barrier::Barrier,
+    Active, AsymmetricFence, Line, ManagedThread, Progress,
     operation::{Header, IntoOperation, sealed::Sealed},
 };
 use crate::parker::Parker;
@@ -119,7 +118,7 @@ impl<T: fmt::Debug> fmt::Debug for Reclaimable<T> {
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// Drops a value when all threads have made progress: as [`schedule`](Self::schedule)d, by any
     /// thread, and without other memory.
     ///
@@ -131,7 +130,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'_, P, L, B> {
     /// Drops a value when all threads have made progress: as
     /// [`schedule`](Self::schedule)d, and without other memory.
     ///
@@ -143,7 +142,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> ManagedThread<'_, P, L, B> {
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Active<'_, '_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Active<'_, '_, P, L, B> {
     /// As [`ManagedThread::retire`].
     ///
     /// # Safety

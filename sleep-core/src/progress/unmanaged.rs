@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-use super::{Active, Pinned, Progress, Reading, barrier::Barrier, delays, line::Line};
+use super::{Active, AsymmetricFence, Pinned, Progress, Reading, delays, line::Line};
 use crate::parker::Parker;
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// Holds up progress, so that a thread which is not managed may read. Any number of threads,
     /// any number of times; drop the delay soon.
     ///
@@ -48,29 +48,29 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
 pub unsafe trait Guard {}
 
 // SAFETY: 1. a delay stops the second advance, until it is dropped.
-unsafe impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Delay<'_, P, L, B> {}
+unsafe impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Guard for Delay<'_, P, L, B> {}
 // SAFETY: 1. so does the line of a reader.
-unsafe impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Reading<'_, '_, P, L, B> {}
+unsafe impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Guard for Reading<'_, '_, P, L, B> {}
 // SAFETY: 1. so does that of a thread, until it updates; that needs the value for itself, so what
 // borrows from it has gone.
-unsafe impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Active<'_, '_, P, L, B> {}
+unsafe impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Guard for Active<'_, '_, P, L, B> {}
 // SAFETY: 1. as above, without updates.
-unsafe impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Guard for Pinned<'_, '_, P, L, B> {}
+unsafe impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Guard for Pinned<'_, '_, P, L, B> {}
 
 /// Progress is held up while this lives. From [`Progress::delay`].
-pub struct Delay<'p, P: Parker, L: AsRef<[Line<P>]>, B: Barrier> {
+pub struct Delay<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
     progress: &'p Progress<P, L, B>,
     counter: delays::Place,
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Drop for Delay<'_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for Delay<'_, P, L, B> {
     #[inline]
     fn drop(&mut self) {
         self.progress.end_delay(self.counter);
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> fmt::Debug for Delay<'_, P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for Delay<'_, P, L, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Delay").finish_non_exhaustive()
     }

@@ -7,8 +7,7 @@ use core::ptr::NonNull;
 #[cfg(feature = "alloc")]
 use super::Operation;
 use super::{
-    Progress, Value,
-    barrier::Barrier,
+    AsymmetricFence, Progress, Value,
     line::Line,
     operation::{Header, IntoOperation, Queue, run},
     stack::{Chain, Stack},
@@ -139,7 +138,7 @@ impl Drop for Running<'_> {
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// Schedules an operation to be run when all threads have made progress. Any thread may call
     /// this, also one that is not managed.
     ///

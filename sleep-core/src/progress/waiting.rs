@@ -2,7 +2,7 @@
 
 use core::{cell::UnsafeCell, ptr::NonNull};
 
-use super::{Progress, Value, barrier::Barrier, line::Line, operation::Header};
+use super::{AsymmetricFence, Progress, Value, line::Line, operation::Header};
 use crate::{
     parker::Parker,
     primitive::{AtomicU8, Ordering, spin_loop},
@@ -63,7 +63,7 @@ impl<W> Drop for Waiting<'_, W> {
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: Barrier> Progress<P, L, B> {
+impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// Parks until all threads have made progress to this moment. Any thread may call this, with
     /// a parker of its own, but not while it reads: it would wait for itself.
     ///

@@ -12,7 +12,7 @@ use std::{
 
 use crossbeam_epoch as epoch;
 use protocol::time;
-use sleep_core::progress::Barrier;
+use sleep_core::progress::AsymmetricFence;
 
 use super::{OurProgress, our_progress};
 
@@ -56,9 +56,9 @@ pub(super) fn reading<P: Protection>(threads: usize) -> f64 {
 }
 
 /// A line of its own for each thread that is not managed, as `Progress::register_reader` gives it.
-pub(super) struct Reading<B: Barrier>(OurProgress<B>);
+pub(super) struct Reading<B: AsymmetricFence>(OurProgress<B>);
 
-impl<B: Barrier> Protection for Reading<B> {
+impl<B: AsymmetricFence> Protection for Reading<B> {
     fn new(threads: usize) -> Self {
         Self(our_progress(threads))
     }
@@ -73,9 +73,9 @@ impl<B: Barrier> Protection for Reading<B> {
 }
 
 /// A managed thread that is activated each time.
-pub(super) struct Activating<B: Barrier>(OurProgress<B>);
+pub(super) struct Activating<B: AsymmetricFence>(OurProgress<B>);
 
-impl<B: Barrier> Protection for Activating<B> {
+impl<B: AsymmetricFence> Protection for Activating<B> {
     fn new(threads: usize) -> Self {
         Self(our_progress(threads))
     }
@@ -90,9 +90,9 @@ impl<B: Barrier> Protection for Activating<B> {
 }
 
 /// The shared counters of `Progress::delay`.
-pub(super) struct Delaying<B: Barrier>(OurProgress<B>);
+pub(super) struct Delaying<B: AsymmetricFence>(OurProgress<B>);
 
-impl<B: Barrier> Protection for Delaying<B> {
+impl<B: AsymmetricFence> Protection for Delaying<B> {
     fn new(threads: usize) -> Self {
         Self(our_progress(threads))
     }
@@ -106,9 +106,9 @@ impl<B: Barrier> Protection for Delaying<B> {
 }
 
 /// A managed thread, which says after each reading that it has let go, and makes progress.
-pub(super) struct Updating<B: Barrier>(OurProgress<B>);
+pub(super) struct Updating<B: AsymmetricFence>(OurProgress<B>);
 
-impl<B: Barrier> Protection for Updating<B> {
+impl<B: AsymmetricFence> Protection for Updating<B> {
     fn new(threads: usize) -> Self {
         Self(our_progress(threads))
     }

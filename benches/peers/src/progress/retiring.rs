@@ -11,7 +11,7 @@ use std::{
 use crossbeam_epoch::{self as epoch, Atomic, Owned};
 use crossbeam_utils::CachePadded;
 use protocol::time;
-use sleep_core::progress::{Barrier, Reclaimable};
+use sleep_core::progress::{AsymmetricFence, Reclaimable};
 
 use super::{OurProgress, our_progress};
 
@@ -95,12 +95,12 @@ fn run(threads: usize, body: impl Fn(usize) + Sync) {
 }
 
 /// Thread progress: the threads are managed.
-pub(super) struct Ours<B: Barrier> {
+pub(super) struct Ours<B: AsymmetricFence> {
     progress: OurProgress<B>,
     shared: Vec<CachePadded<AtomicPtr<Reclaimable<Node>>>>,
 }
 
-impl<B: Barrier> Reclamation for Ours<B> {
+impl<B: AsymmetricFence> Reclamation for Ours<B> {
     fn new(threads: usize) -> Self {
         let first = || Box::into_raw(Box::new(Reclaimable::new(Node::new(None))));
         Self {
@@ -126,7 +126,7 @@ impl<B: Barrier> Reclamation for Ours<B> {
     }
 }
 
-impl<B: Barrier> Drop for Ours<B> {
+impl<B: AsymmetricFence> Drop for Ours<B> {
     fn drop(&mut self) {
         for last in &mut self.shared {
             // SAFETY: nobody has taken it, and no thread is left.

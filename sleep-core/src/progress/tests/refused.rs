@@ -14,8 +14,8 @@ std::thread_local! {
 
 enum Revocable {}
 
-// SAFETY: 1. and 2. no test has another thread.
-unsafe impl Barrier for Revocable {
+// SAFETY: obligations 1 and 2: no test has another thread. Obligation 3: neither function unwinds.
+unsafe impl AsymmetricFence for Revocable {
     fn light() {}
 
     fn heavy() -> bool {

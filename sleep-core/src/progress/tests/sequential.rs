@@ -56,7 +56,7 @@ struct Moment<'p> {
     delays: Vec<usize>,
 }
 
-type Thread<'p> = ManagedThread<'p, TestParker, Box<[Line<TestParker>]>, Fences>;
+type Thread<'p> = ManagedThread<'p, TestParker, Box<[Line<TestParker>]>, FullFences>;
 
 fn is_active(thread: &Thread<'_>) -> bool {
     thread.is_active()
@@ -65,7 +65,7 @@ fn is_active(thread: &Thread<'_>) -> bool {
 /// Does something with the guard of a thread that is active.
 fn with_active<'p>(
     thread: &mut Thread<'p>,
-    act: impl FnOnce(&mut Active<'_, 'p, TestParker, Box<[Line<TestParker>]>, Fences>),
+    act: impl FnOnce(&mut Active<'_, 'p, TestParker, Box<[Line<TestParker>]>, FullFences>),
 ) {
     if is_active(thread) {
         let mut active = Active {
