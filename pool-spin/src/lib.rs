@@ -9,6 +9,8 @@
 #[cfg(test)]
 extern crate std;
 
+#[cfg(all(feature = "host", not(loom), not(target_os = "none")))]
+pub mod host;
 #[macro_use]
 extern crate sleep_primitives;
 
@@ -36,8 +38,8 @@ pub use machine::{Events, HltIpi, Interrupts, Ipi, Spin, Wfe, WfiIpi};
 pub use machine::{Mscratch, Sscratch};
 #[cfg(not(loom))]
 pub use pool::{
-    Arena, CLOSURE_WORDS, Left, ReleaseError, RunError, Scope, SpawnError, SpawnErrorReason,
-    SpinPool, Statistics, StillRunning, Task, Worker,
+    Arena, CLOSURE_WORDS, Cores, Left, ReleaseError, RunError, Scope, SpawnError, SpawnErrorReason,
+    SpinPool, Statistics, StillRunning, System, Task, Worker,
 };
 
 #[cfg(not(loom))]

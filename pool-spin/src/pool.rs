@@ -17,6 +17,7 @@ mod platform;
 mod scope;
 mod spawn;
 mod statistics;
+mod system;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -26,11 +27,12 @@ pub use error::{ReleaseError, RunError, SpawnError, SpawnErrorReason, StillRunni
 pub use scope::Scope;
 pub use spawn::Task;
 pub use statistics::Statistics;
+pub use system::{Cores, System};
 pub use worker::Worker;
 
 use crate::machine::{CoreLocal as _, Machine};
 use counting::Counting;
-use platform::{Cores, PoolData, run};
+use platform::{PoolData, run};
 
 /// A pool of `CORES` workers, each with room for `JOBS` queued jobs (a power of two).
 ///
@@ -52,30 +54,13 @@ use platform::{Cores, PoolData, run};
 /// handlers: on a worker's core they would find the worker in the middle of something.
 ///
 /// # Examples
-/// Two threads of a host in place of two cores:
 /// ```
-/// use std::cell::Cell;
-/// use pool_spin::{CoreLocal, Machine, Spin, SpinPool, Worker};
+/// use pool_spin::{Cores, SpinPool, Worker, host::{self, Host}};
 ///
-/// thread_local!(static LOCAL: Cell<*const ()> = const { Cell::new(std::ptr::null()) });
+/// type System = Cores<Host, 2, 64>;
+/// static POOL: SpinPool<System> = SpinPool::new();
 ///
-/// struct HostCore;
-/// // SAFETY: 1. a thread-local variable is just that.
-/// unsafe impl CoreLocal for HostCore {
-///     fn get() -> *const () { LOCAL.get() }
-///     unsafe fn set(pointer: *const ()) { LOCAL.set(pointer) }
-/// }
-/// struct Host;
-/// // SAFETY: 1. the variable is null at first; 2. there are no handlers.
-/// unsafe impl Machine for Host {
-///     type Local = HostCore;
-///     type Parker = Spin;
-/// }
-///
-/// type Core<'a> = Worker<'a, Host, 2, 64>;
-/// static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
-///
-/// fn fib(core: Core, n: u32) -> u32 {
+/// fn fib(core: Worker<System>, n: u32) -> u32 {
 ///     if n < 2 {
 ///         return n;
 ///     }
@@ -83,16 +68,11 @@ use platform::{Cores, PoolData, run};
 ///     a + b
 /// }
 ///
-/// std::thread::scope(|threads| {
-///     for index in 0..2 {
-///         threads.spawn(move || POOL.run_worker(index).unwrap());
-///     }
-///     assert_eq!(POOL.install(|core| fib(core, 15)), 610);
-///     POOL.end();
-/// });
+/// let answer = host::with_workers(&POOL, || POOL.install(|core| fib(core, 15)));
+/// assert_eq!(answer, 610);
 /// ```
-pub struct SpinPool<M: Machine, const CORES: usize, const JOBS: usize> {
-    registry: Registry<Cores<M, CORES, JOBS>>,
+pub struct SpinPool<S: System> {
+    registry: Registry<S>,
 }
 
 /// Why a worker returned from [`SpinPool::run_worker`].
@@ -107,7 +87,7 @@ pub enum Left {
     Done,
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS> {
+impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<Cores<M, CORES, JOBS>> {
     /// A pool whose idle workers behave by the default policy.
     #[must_use]
     pub const fn new() -> Self {
@@ -138,14 +118,16 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
             ),
         }
     }
+}
 
+impl<S: System> SpinPool<S> {
     /// The number of workers that the pool has places for.
     #[must_use]
     pub const fn num_workers(&self) -> usize {
-        CORES
+        S::CORES
     }
 
-    pub(crate) fn registry(&self) -> &Registry<Cores<M, CORES, JOBS>> {
+    pub(crate) fn registry(&self) -> &Registry<S> {
         &self.registry
     }
 
@@ -173,19 +155,11 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     ///
     /// # Examples
     /// ```
-    /// # use std::cell::Cell;
-    /// # use pool_spin::{CoreLocal, Machine, Spin, SpinPool};
-    /// # thread_local!(static LOCAL: Cell<*const ()> = const { Cell::new(std::ptr::null()) });
-    /// # struct Local;
-    /// # unsafe impl CoreLocal for Local {
-    /// #     fn get() -> *const () { LOCAL.get() }
-    /// #     unsafe fn set(pointer: *const ()) { LOCAL.set(pointer) }
-    /// # }
-    /// # struct Host;
-    /// # unsafe impl Machine for Host { type Local = Local; type Parker = Spin; }
     /// use std::sync::atomic::{AtomicBool, Ordering};
     ///
-    /// static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    /// use pool_spin::{Cores, SpinPool, host::Host};
+    ///
+    /// static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
     /// static TICKED: AtomicBool = AtomicBool::new(false);
     ///
     /// // In an interrupt handler.
@@ -211,7 +185,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
                     while worker.yield_now() {}
                     return Left::Ended;
                 }
-                if self.registry.data().gates[index].is_released() {
+                if self.registry.data().gates.as_ref()[index].is_released() {
                     return Left::Released;
                 }
                 if condition() {
@@ -235,7 +209,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     pub fn run_with<R>(
         &'static self,
         index: usize,
-        closure: impl FnOnce(Worker<'_, M, CORES, JOBS>) -> R,
+        closure: impl FnOnce(Worker<'_, S>) -> R,
     ) -> Result<R, RunError> {
         let reference = self.try_hold().ok_or(RunError::Ended)?;
         self.as_worker(index, |worker| {
@@ -247,9 +221,9 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     fn as_worker<R>(
         &'static self,
         index: usize,
-        body: impl FnOnce(&WorkerThread<Cores<M, CORES, JOBS>>) -> R,
+        body: impl FnOnce(&WorkerThread<S>) -> R,
     ) -> Result<R, RunError> {
-        if !M::Local::get().is_null() {
+        if !<S::Machine as Machine>::Local::get().is_null() {
             return Err(RunError::AlreadyWorker);
         }
         let place = self.registry.worker(index);
@@ -266,11 +240,11 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
         };
         // SAFETY: 1. it stays in this frame until it leaves.
         unsafe { worker.enter() };
-        data.gates[index].open();
+        data.gates.as_ref()[index].open();
 
         let result = run(|| body(&worker));
 
-        data.gates[index].close();
+        data.gates.as_ref()[index].close();
         worker.run_inbox_jobs();
         worker.hand_over();
         worker.leave();
@@ -290,7 +264,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     pub fn release_worker(&'static self, index: usize) -> Result<(), ReleaseError> {
         let worker = self.registry.worker(index);
         let worker = worker.map_err(ReleaseError::UnknownWorker)?;
-        if !self.registry.data().gates[index].release() {
+        if !self.registry.data().gates.as_ref()[index].release() {
             return Err(ReleaseError::Absent);
         }
         self.registry.release(worker);
@@ -310,7 +284,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     /// Calls a closure with the worker that this core is, if it is one of this pool.
     pub fn with_current_worker<R>(
         &'static self,
-        closure: impl FnOnce(Option<Worker<'_, M, CORES, JOBS>>) -> R,
+        closure: impl FnOnce(Option<Worker<'_, S>>) -> R,
     ) -> R {
         // SAFETY: 1. the closure cannot keep the reference, and nothing leaves meanwhile: that is
         // done by the frame that entered, further up the stack.
@@ -345,18 +319,20 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     /// Holds up what workers have [scheduled](Worker::schedule), until the guard is dropped, which
     /// should be soon: so that this core may read what is freed in that way. Jobs, other cores and
     /// interrupt handlers alike.
-    pub fn delay(&'static self) -> impl progress::Guard + use<M, CORES, JOBS> {
+    pub fn delay(&'static self) -> impl progress::Guard + use<S> {
         self.registry.read()
     }
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> Default for SpinPool<M, CORES, JOBS> {
+impl<M: Machine, const CORES: usize, const JOBS: usize> Default
+    for SpinPool<Cores<M, CORES, JOBS>>
+{
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> fmt::Debug for SpinPool<M, CORES, JOBS> {
+impl<S: System> fmt::Debug for SpinPool<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SpinPool")
             .field("registry", &self.registry)

@@ -33,8 +33,10 @@ impl<const SLOTS: usize> Arena<SLOTS> {
             slots: [const { Slot::new() }; SLOTS],
         }
     }
+}
 
-    pub(crate) const fn slots(&self) -> &[Slot] {
+impl<const SLOTS: usize> AsRef<[Slot]> for Arena<SLOTS> {
+    fn as_ref(&self) -> &[Slot] {
         &self.slots
     }
 }
@@ -62,11 +64,13 @@ pub(crate) trait Spawned: Send {
     fn run(self);
 }
 
+/// The queue of jobs from outside a pool.
+pub(crate) type JobInjector = IntrusiveInjector<'static, Option<JobRef>>;
 /// The queue's part of a job that is injected.
-pub(crate) type JobNode = <IntrusiveInjector<'static, Option<JobRef>> as JobQueue>::Node;
+pub(crate) type JobNode = <JobInjector as JobQueue>::Node;
 
 /// Room for one closure, its header and its link.
-pub(crate) struct Slot {
+pub struct Slot {
     is_taken: AtomicBool,
     node: UnsafeCell<JobNode>,
     job: UnsafeCell<MaybeUninit<Room>>,

@@ -1,18 +1,13 @@
 //! One job for each worker that is there.
 
-use core::{array, cell::UnsafeCell, ptr::NonNull};
+use core::{cell::UnsafeCell, ptr::NonNull};
 
-use pool_core::{
-    CountLatch, IntrusiveInjector, Job, JobHeader, JobQueue, JobRef, Latch, Registry, WorkerThread,
-};
+use pool_core::{CountLatch, Job, JobHeader, JobRef, Latch, Registry, WorkerThread};
 
-use super::{SpinPool, platform::Cores, platform::run, worker::Worker};
-use crate::{
-    machine::Machine,
-    primitive::{AtomicBool, Ordering, spin_loop},
-};
+use super::{SpinPool, arena::JobNode, platform::run, system::System, worker::Worker};
+use crate::primitive::{AtomicBool, Ordering, spin_loop};
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS> {
+impl<S: System> SpinPool<S> {
     /// Runs a closure on each worker that is there now, also on those that sleep, and waits for all
     /// of them. The results are by the workers' numbers, `None` where no core is the worker.
     ///
@@ -20,9 +15,9 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     ///
     /// # Panics
     /// If the pool has ended.
-    pub fn broadcast<F, R>(&'static self, closure: F) -> [Option<R>; CORES]
+    pub fn broadcast<F, R>(&'static self, closure: F) -> S::PerCore<Option<R>>
     where
-        F: Fn(Worker<'_, M, CORES, JOBS>) -> R + Sync,
+        F: Fn(Worker<'_, S>) -> R + Sync,
         R: Send,
     {
         let _reference = self.hold();
@@ -30,30 +25,27 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
         // SAFETY: 1. used in this call only, during which nothing leaves.
         let owner = unsafe { WorkerThread::current() };
         let done = CountLatch::new(owner, registry);
-        let mut jobs: [_; CORES] = array::from_fn(|_| OneWorker::new(&closure, &done));
+        let mut jobs = S::per_core(|_| OneWorker::new(&closure, &done));
         // The frame must not be left while others have jobs in it.
-        run(|| send(registry, &jobs, &done));
+        run(|| send(registry, jobs.as_ref(), &done));
         // SAFETY: 1. it is alive; only after `wait` may it end; 2. for the job that a new latch
         // counts; 3. pools are statics.
         unsafe { Latch::set(&raw const done) };
         done.wait(owner);
-        array::from_fn(|index| jobs[index].result.get_mut().take())
+        S::per_core(|index| jobs.as_mut()[index].result.get_mut().take())
     }
 }
 
 /// Gives each worker that is there its job.
-fn send<M, const CORES: usize, const JOBS: usize, F, R>(
-    registry: &Registry<Cores<M, CORES, JOBS>>,
-    jobs: &[OneWorker<'_, M, CORES, JOBS, F, R>; CORES],
-    done: &CountLatch<'_, Cores<M, CORES, JOBS>>,
-) where
-    M: Machine,
-    F: Fn(Worker<'_, M, CORES, JOBS>) -> R + Sync,
+fn send<S, F, R>(registry: &Registry<S>, jobs: &[OneWorker<'_, S, F, R>], done: &CountLatch<'_, S>)
+where
+    S: System,
+    F: Fn(Worker<'_, S>) -> R + Sync,
     R: Send,
 {
     let data = registry.data();
     let _order = Locked::new(&data.is_broadcasting);
-    for (index, (job, gate)) in jobs.iter().zip(&data.gates).enumerate() {
+    for (index, (job, gate)) in jobs.iter().zip(data.gates.as_ref()).enumerate() {
         if !gate.enter() {
             continue;
         }
@@ -90,24 +82,24 @@ impl Drop for Locked<'_> {
 
 /// One worker's part of a broadcast.
 #[repr(C)]
-struct OneWorker<'a, M: Machine, const CORES: usize, const JOBS: usize, F, R> {
+struct OneWorker<'a, S: System, F, R> {
     header: JobHeader,
-    node: UnsafeCell<<IntrusiveInjector<'static, Option<JobRef>> as JobQueue>::Node>,
+    node: UnsafeCell<JobNode>,
     closure: &'a F,
     result: UnsafeCell<Option<R>>,
-    done: *const CountLatch<'a, Cores<M, CORES, JOBS>>,
+    done: *const CountLatch<'a, S>,
 }
 
-impl<'a, M, const CORES: usize, const JOBS: usize, F, R> OneWorker<'a, M, CORES, JOBS, F, R>
+impl<'a, S, F, R> OneWorker<'a, S, F, R>
 where
-    M: Machine,
-    F: Fn(Worker<'_, M, CORES, JOBS>) -> R + Sync,
+    S: System,
+    F: Fn(Worker<'_, S>) -> R + Sync,
     R: Send,
 {
-    fn new(closure: &'a F, done: &CountLatch<'a, Cores<M, CORES, JOBS>>) -> Self {
+    fn new(closure: &'a F, done: &CountLatch<'a, S>) -> Self {
         Self {
             header: JobHeader::new::<Self>(),
-            node: UnsafeCell::new(IntrusiveInjector::node()),
+            node: UnsafeCell::new(JobNode::new(None)),
             closure,
             result: UnsafeCell::new(None),
             done,
@@ -116,11 +108,10 @@ where
 }
 
 // SAFETY: 1. the header comes first; `new` makes it for this type.
-unsafe impl<M, const CORES: usize, const JOBS: usize, F, R> Job
-    for OneWorker<'_, M, CORES, JOBS, F, R>
+unsafe impl<S, F, R> Job for OneWorker<'_, S, F, R>
 where
-    M: Machine,
-    F: Fn(Worker<'_, M, CORES, JOBS>) -> R + Sync,
+    S: System,
+    F: Fn(Worker<'_, S>) -> R + Sync,
     R: Send,
 {
     unsafe fn execute(this: *const ()) {

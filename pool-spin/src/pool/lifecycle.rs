@@ -67,7 +67,7 @@ const SENDER: usize = 4;
 
 /// The way to one worker's inbox. The worker opens it when it comes and closes it when it goes;
 /// senders go through while it is open.
-pub(crate) struct Gate(AtomicUsize);
+pub struct Gate(AtomicUsize);
 
 impl Gate {
     pub(crate) const fn new() -> Self {

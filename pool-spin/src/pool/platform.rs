@@ -1,19 +1,20 @@
 //! The platform of cores, without allocator and without unwinding.
 
-use core::{convert::Infallible, marker::PhantomData};
+use core::convert::Infallible;
 
 use crossbeam_utils::CachePadded;
 use pool_core::{
-    Fixed, IntrusiveInjector, JobRef, ManagedWorker, Platform, Registry, Replaced, Slot, Waiter,
-    WorkerShared, WorkerThread,
+    Fixed, JobRef, ManagedWorker, Platform, Registry, Replaced, Slot, Waiter, WorkerShared,
+    WorkerThread,
     progress::{FullFences, Line},
 };
 
 use super::{
-    arena::Arena,
+    arena::{Arena, JobInjector},
     counting::Counting,
     lifecycle::{Gate, Life},
     statistics::Counter,
+    system::{Cores, System},
 };
 use crate::{
     machine::CoreLocal,
@@ -21,22 +22,19 @@ use crate::{
     primitive::{AtomicBool, spin_loop},
 };
 
-/// A platform for `CORES` workers with room for `JOBS` queued jobs each.
-pub struct Cores<M, const CORES: usize, const JOBS: usize>(PhantomData<fn() -> M>);
-
 /// What is kept with a pool beside its workers' queues.
-pub struct PoolData<const CORES: usize, const JOBS: usize> {
+pub struct PoolData<S: System> {
     pub(crate) life: Life,
-    pub(crate) gates: [Gate; CORES],
+    pub(crate) gates: S::Gates,
     /// Held while a broadcast is queued: all workers get all broadcasts in one order.
     pub(crate) is_broadcasting: AtomicBool,
     /// For spawned closures.
-    pub(crate) arena: Arena<JOBS>,
+    pub(crate) arena: S::Arena,
     /// Jobs and steals of each worker, on a cache line of its own.
-    pub(crate) counters: [CachePadded<[Counter; 2]>; CORES],
+    pub(crate) counters: S::Counters,
 }
 
-impl<const CORES: usize, const JOBS: usize> PoolData<CORES, JOBS> {
+impl<M: Machine, const CORES: usize, const JOBS: usize> PoolData<Cores<M, CORES, JOBS>> {
     pub(crate) const fn new() -> Self {
         Self {
             life: Life::new(),
@@ -59,10 +57,10 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Platform for Core
     type Storage = Fixed<JobRef, JOBS>;
     type Lines = [Line<Self::Parker>; CORES];
     type Fence = FullFences;
-    type Queue = IntrusiveInjector<'static, Option<JobRef>>;
+    type Queue = JobInjector;
     type Waiter = SpinWaiter;
     type Panic = Infallible;
-    type Data = PoolData<CORES, JOBS>;
+    type Data = PoolData<Self>;
     type KeepAlive = ();
 
     fn current() -> *const WorkerThread<Self> {

@@ -7,11 +7,10 @@ use pool_core::{Registry, ScopeCore, WorkerThread};
 use super::{
     SpinPool,
     arena::{Arena, Slot, Spawned},
-    platform::Cores,
     spawn::queue,
+    system::System,
     worker::Worker,
 };
-use crate::machine::Machine;
 
 /// How many closures a scope without an arena of its own has room for.
 const SCOPE_SLOTS: usize = 16;
@@ -22,19 +21,11 @@ const SCOPE_SLOTS: usize = 16;
 ///
 /// # Examples
 /// ```
-/// # use std::cell::Cell;
-/// # use pool_spin::{CoreLocal, Machine, Spin, SpinPool};
-/// # thread_local!(static LOCAL: Cell<*const ()> = const { Cell::new(std::ptr::null()) });
-/// # struct Local;
-/// # unsafe impl CoreLocal for Local {
-/// #     fn get() -> *const () { LOCAL.get() }
-/// #     unsafe fn set(pointer: *const ()) { LOCAL.set(pointer) }
-/// # }
-/// # struct Host;
-/// # unsafe impl Machine for Host { type Local = Local; type Parker = Spin; }
 /// use std::sync::atomic::{AtomicU32, Ordering};
 ///
-/// static POOL: SpinPool<Host, 1, 64> = SpinPool::new();
+/// use pool_spin::{Cores, SpinPool, host::Host};
+///
+/// static POOL: SpinPool<Cores<Host, 1, 64>> = SpinPool::new();
 ///
 /// let sum = AtomicU32::new(0);
 /// POOL.run_with(0, |worker| {
@@ -50,27 +41,27 @@ const SCOPE_SLOTS: usize = 16;
 /// assert_eq!(sum.into_inner(), 5050);
 /// # Ok::<(), pool_spin::RunError>(())
 /// ```
-pub struct Scope<'scope, M: Machine, const CORES: usize, const JOBS: usize> {
+pub struct Scope<'scope, S: System> {
     /// Its worker outlives it, by `in_scope`.
-    core: ScopeCore<'static, Cores<M, CORES, JOBS>>,
+    core: ScopeCore<'static, S>,
     /// Both outlive the scope, by `in_scope`.
-    registry: *const Registry<Cores<M, CORES, JOBS>>,
+    registry: *const Registry<S>,
     slots: *const [Slot],
     /// Invariant: a closure that is spawned may hold what lives for `'scope`, no less.
     lifetime: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
 
 // SAFETY: the core is made for sharing, the pointers lead to what is shared by all workers.
-unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Sync for Scope<'_, M, CORES, JOBS> {}
+unsafe impl<S: System> Sync for Scope<'_, S> {}
 
-impl<'scope, M: Machine, const CORES: usize, const JOBS: usize> Scope<'scope, M, CORES, JOBS> {
+impl<'scope, S: System> Scope<'scope, S> {
     /// Spawns a closure, which may spawn others.
     ///
     /// If the arena is full, it is run before this returns: here, if this core is a worker of the
     /// pool, otherwise on one.
     pub fn spawn<F>(&self, closure: F)
     where
-        F: FnOnce(Worker<'_, M, CORES, JOBS>, &Self) + Send + 'scope,
+        F: FnOnce(Worker<'_, S>, &Self) + Send + 'scope,
     {
         // SAFETY: both outlive the scope.
         let (registry, slots) = unsafe { (&*self.registry, &*self.slots) };
@@ -89,13 +80,13 @@ impl<'scope, M: Machine, const CORES: usize, const JOBS: usize> Scope<'scope, M,
     }
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOBS> {
+impl<S: System> Worker<'_, S> {
     /// Runs a closure that may spawn others, which may borrow from outside, and waits for all of
     /// them. Has room for 16 that have not begun, in this frame.
     ///
     /// # Examples
     /// See [`Scope`].
-    pub fn scope<'scope, R>(self, body: impl FnOnce(&Scope<'scope, M, CORES, JOBS>) -> R) -> R {
+    pub fn scope<'scope, R>(self, body: impl FnOnce(&Scope<'scope, S>) -> R) -> R {
         self.scope_in(&Arena::<SCOPE_SLOTS>::new(), body)
     }
 
@@ -104,17 +95,17 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOB
     pub fn scope_in<'scope, const SLOTS: usize, R>(
         self,
         arena: &Arena<SLOTS>,
-        body: impl FnOnce(&Scope<'scope, M, CORES, JOBS>) -> R,
+        body: impl FnOnce(&Scope<'scope, S>) -> R,
     ) -> R {
-        in_scope(self.0.registry(), arena.slots(), body)
+        in_scope(self.0.registry(), arena.as_ref(), body)
     }
 }
 
 /// Runs a body that may spawn, and waits for what it spawned.
-fn in_scope<'scope, M: Machine, const CORES: usize, const JOBS: usize, R>(
-    registry: &Registry<Cores<M, CORES, JOBS>>,
+fn in_scope<'scope, S: System, R>(
+    registry: &Registry<S>,
     slots: &[Slot],
-    body: impl FnOnce(&Scope<'scope, M, CORES, JOBS>) -> R,
+    body: impl FnOnce(&Scope<'scope, S>) -> R,
 ) -> R {
     // SAFETY: 1. used in this call only, during which nothing leaves; the scope ends before.
     let owner = unsafe { WorkerThread::current() };
@@ -127,7 +118,7 @@ fn in_scope<'scope, M: Machine, const CORES: usize, const JOBS: usize, R>(
     scope.core.complete(owner, || body(&scope))
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS> {
+impl<S: System> SpinPool<S> {
     /// As [`Worker::scope_in`], from any core: the body is run here, what it spawns on the workers.
     /// A core that is no worker waits by spinning.
     ///
@@ -136,31 +127,27 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     pub fn in_place_scope<'scope, const SLOTS: usize, R>(
         &'static self,
         arena: &Arena<SLOTS>,
-        body: impl FnOnce(&Scope<'scope, M, CORES, JOBS>) -> R,
+        body: impl FnOnce(&Scope<'scope, S>) -> R,
     ) -> R {
         let _reference = self.hold();
-        in_scope(self.registry(), arena.slots(), body)
+        in_scope(self.registry(), arena.as_ref(), body)
     }
 }
 
 /// A closure of a scope.
-struct InScope<'scope, M: Machine, const CORES: usize, const JOBS: usize, F> {
+struct InScope<'scope, S: System, F> {
     /// Waits for this closure.
-    scope: *const Scope<'scope, M, CORES, JOBS>,
+    scope: *const Scope<'scope, S>,
     closure: F,
 }
 
 // SAFETY: the scope is `Sync`.
-unsafe impl<M: Machine, const CORES: usize, const JOBS: usize, F: Send> Send
-    for InScope<'_, M, CORES, JOBS, F>
-{
-}
+unsafe impl<S: System, F: Send> Send for InScope<'_, S, F> {}
 
-impl<'scope, M, const CORES: usize, const JOBS: usize, F> Spawned
-    for InScope<'scope, M, CORES, JOBS, F>
+impl<'scope, S, F> Spawned for InScope<'scope, S, F>
 where
-    M: Machine,
-    F: FnOnce(Worker<'_, M, CORES, JOBS>, &Scope<'scope, M, CORES, JOBS>) + Send,
+    S: System,
+    F: FnOnce(Worker<'_, S>, &Scope<'scope, S>) + Send,
 {
     fn run(self) {
         let Self { scope, closure } = self;
@@ -175,7 +162,7 @@ where
     }
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> fmt::Debug for Scope<'_, M, CORES, JOBS> {
+impl<S: System> fmt::Debug for Scope<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Scope").field(&self.core).finish()
     }

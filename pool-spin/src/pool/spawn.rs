@@ -8,15 +8,13 @@ use super::{
     SpinPool,
     arena::{JobNode, Slot, Spawned},
     error::{SpawnError, SpawnErrorReason},
-    platform::{Cores, run},
+    platform::run,
+    system::System,
     worker::Worker,
 };
-use crate::{
-    machine::Machine,
-    primitive::{AtomicBool, Ordering},
-};
+use crate::primitive::{AtomicBool, Ordering};
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS> {
+impl<S: System> SpinPool<S> {
     /// Runs a closure on one of the workers and waits for it, spinning: the way in for cores that
     /// are no workers. On a worker, the closure is run at once.
     ///
@@ -24,10 +22,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     ///
     /// # Panics
     /// If the pool has ended; [`try_install`](Self::try_install) does not.
-    pub fn install<R: Send>(
-        &'static self,
-        closure: impl FnOnce(Worker<'_, M, CORES, JOBS>) -> R + Send,
-    ) -> R {
+    pub fn install<R: Send>(&'static self, closure: impl FnOnce(Worker<'_, S>) -> R + Send) -> R {
         let _reference = self.hold();
         self.registry()
             .in_worker(|worker, _| closure(Worker(worker)))
@@ -39,7 +34,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     /// [`SpawnError`] with [`SpawnErrorReason::Ended`].
     pub fn try_install<F, R>(&'static self, closure: F) -> Result<R, SpawnError<F>>
     where
-        F: FnOnce(Worker<'_, M, CORES, JOBS>) -> R + Send,
+        F: FnOnce(Worker<'_, S>) -> R + Send,
         R: Send,
     {
         let Some(_reference) = self.try_hold() else {
@@ -55,27 +50,25 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     ///
     /// # Panics
     /// If it has ended.
-    pub(crate) fn hold(&'static self) -> Held<M, CORES, JOBS> {
+    pub(crate) fn hold(&'static self) -> Held<S> {
         self.try_hold().expect("the pool has ended")
     }
 
-    pub(crate) fn try_hold(&'static self) -> Option<Held<M, CORES, JOBS>> {
+    pub(crate) fn try_hold(&'static self) -> Option<Held<S>> {
         self.registry().try_add_reference().then(|| Held(self))
     }
 }
 
 /// One of a pool's references.
-pub(crate) struct Held<M: Machine, const CORES: usize, const JOBS: usize>(
-    &'static SpinPool<M, CORES, JOBS>,
-);
+pub(crate) struct Held<S: System>(&'static SpinPool<S>);
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> Drop for Held<M, CORES, JOBS> {
+impl<S: System> Drop for Held<S> {
     fn drop(&mut self) {
         self.0.registry().remove_reference();
     }
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS> {
+impl<S: System> SpinPool<S> {
     /// Spawns a closure that nobody waits for, from any core and from interrupt handlers. A
     /// reference to a `static` closure is one too.
     ///
@@ -87,16 +80,16 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     /// [`Task`](crate::Task) brings its room along.
     pub fn spawn<F>(&'static self, closure: F) -> Result<(), SpawnError<F>>
     where
-        F: FnOnce(Worker<'_, M, CORES, JOBS>) + Send + 'static,
+        F: FnOnce(Worker<'_, S>) + Send + 'static,
     {
         let registry = self.registry();
         if !registry.try_add_reference() {
             let reason = SpawnErrorReason::Ended;
             return Err(SpawnError { closure, reason });
         }
-        let spawned = Alone::<M, CORES, JOBS, F> { registry, closure };
+        let spawned = Alone::<S, F> { registry, closure };
         // SAFETY: 1. the arena is the pool's, and pools are statics; 2. the closure is `'static`.
-        match unsafe { Slot::put(registry.data().arena.slots(), spawned) } {
+        match unsafe { Slot::put(registry.data().arena.as_ref(), spawned) } {
             Ok((node, job)) => {
                 // SAFETY: 1. the node is the job's.
                 unsafe { registry.inject(node, job) };
@@ -111,11 +104,11 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     }
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOBS> {
+impl<S: System> Worker<'_, S> {
     /// Spawns a closure that nobody waits for: onto this worker's own deque. If the pool has no
     /// room for it, it is run at once, within this call: one that spawns itself needs
     /// [`try_spawn`](Self::try_spawn).
-    pub fn spawn(self, closure: impl FnOnce(Worker<'_, M, CORES, JOBS>) + Send + 'static) {
+    pub fn spawn(self, closure: impl FnOnce(Worker<'_, S>) + Send + 'static) {
         if let Err(error) = self.try_spawn(closure) {
             run(|| (error.closure)(self));
         }
@@ -127,13 +120,13 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOB
     /// [`SpawnError`] with [`SpawnErrorReason::Full`].
     pub fn try_spawn<F>(self, closure: F) -> Result<(), SpawnError<F>>
     where
-        F: FnOnce(Worker<'_, M, CORES, JOBS>) + Send + 'static,
+        F: FnOnce(Worker<'_, S>) + Send + 'static,
     {
         let registry = self.0.registry();
         registry.add_reference();
-        let spawned = Alone::<M, CORES, JOBS, F> { registry, closure };
+        let spawned = Alone::<S, F> { registry, closure };
         // SAFETY: 1. the arena is the pool's, and pools are statics; 2. the closure is `'static`.
-        match unsafe { Slot::put(registry.data().arena.slots(), spawned) } {
+        match unsafe { Slot::put(registry.data().arena.as_ref(), spawned) } {
             Ok((node, job)) => {
                 // SAFETY: 1. as above, and this is the only use.
                 unsafe { queue(registry, node, job) };
@@ -152,13 +145,9 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOB
 ///
 /// # Safety
 /// 1. The node is valid until the job begins to run, and the job is used here only.
-pub(crate) unsafe fn queue<M: Machine, const CORES: usize, const JOBS: usize>(
-    registry: &Registry<Cores<M, CORES, JOBS>>,
-    node: NonNull<JobNode>,
-    job: JobRef,
-) {
+pub(crate) unsafe fn queue<S: System>(registry: &Registry<S>, node: NonNull<JobNode>, job: JobRef) {
     // SAFETY: 1. used in this call only.
-    match unsafe { WorkerThread::<Cores<M, CORES, JOBS>>::current() } {
+    match unsafe { WorkerThread::<S>::current() } {
         // SAFETY: 1. by obligation 1.
         Some(worker) if core::ptr::eq(worker.registry(), registry) => unsafe { worker.post(job) },
         // SAFETY: 1. by obligation 1.
@@ -167,22 +156,19 @@ pub(crate) unsafe fn queue<M: Machine, const CORES: usize, const JOBS: usize>(
 }
 
 /// A closure that nobody waits for. It has one of the pool's references until it has been run.
-struct Alone<M: Machine, const CORES: usize, const JOBS: usize, F> {
+struct Alone<S: System, F> {
     /// Of a static.
-    registry: *const Registry<Cores<M, CORES, JOBS>>,
+    registry: *const Registry<S>,
     closure: F,
 }
 
 // SAFETY: the registry is shared by all workers.
-unsafe impl<M: Machine, const CORES: usize, const JOBS: usize, F: Send> Send
-    for Alone<M, CORES, JOBS, F>
-{
-}
+unsafe impl<S: System, F: Send> Send for Alone<S, F> {}
 
-impl<M, const CORES: usize, const JOBS: usize, F> Spawned for Alone<M, CORES, JOBS, F>
+impl<S, F> Spawned for Alone<S, F>
 where
-    M: Machine,
-    F: FnOnce(Worker<'_, M, CORES, JOBS>) + Send,
+    S: System,
+    F: FnOnce(Worker<'_, S>) + Send,
 {
     fn run(self) {
         let Self { registry, closure } = self;
@@ -199,20 +185,11 @@ where
 ///
 /// # Examples
 /// ```
-/// # use std::cell::Cell;
-/// # use pool_spin::{CoreLocal, Machine, Spin, SpinPool};
-/// # thread_local!(static LOCAL: Cell<*const ()> = const { Cell::new(std::ptr::null()) });
-/// # struct Local;
-/// # unsafe impl CoreLocal for Local {
-/// #     fn get() -> *const () { LOCAL.get() }
-/// #     unsafe fn set(pointer: *const ()) { LOCAL.set(pointer) }
-/// # }
-/// # struct Host;
-/// # unsafe impl Machine for Host { type Local = Local; type Parker = Spin; }
-/// use pool_spin::Task;
+/// use pool_spin::{Cores, SpinPool, Task, host::Host};
 ///
-/// static POOL: SpinPool<Host, 1, 64> = SpinPool::new();
-/// static RECEIVE: Task<Host, 1, 64> = Task::new(|worker| {
+/// type System = Cores<Host, 1, 64>;
+/// static POOL: SpinPool<System> = SpinPool::new();
+/// static RECEIVE: Task<System> = Task::new(|worker| {
 ///     // ... takes a packet out of the device, and perhaps joins ...
 ///     worker.spawn(|_| { /* ... */ });
 /// });
@@ -222,21 +199,21 @@ where
 /// # POOL.run_with(0, |worker| worker.join(|_| (), |_| ())).unwrap();
 /// ```
 #[repr(C)]
-pub struct Task<M: Machine, const CORES: usize, const JOBS: usize> {
+pub struct Task<S: System> {
     header: JobHeader,
     node: UnsafeCell<JobNode>,
     /// From being spawned until it begins to run.
     is_spawned: AtomicBool,
-    function: fn(Worker<'_, M, CORES, JOBS>),
+    function: fn(Worker<'_, S>),
 }
 
 // SAFETY: the node is used by whoever has set `is_spawned`, until the job runs and clears it.
-unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Sync for Task<M, CORES, JOBS> {}
+unsafe impl<S: System> Sync for Task<S> {}
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> Task<M, CORES, JOBS> {
+impl<S: System> Task<S> {
     /// A task that runs this function.
     #[must_use]
-    pub const fn new(function: fn(Worker<'_, M, CORES, JOBS>)) -> Self {
+    pub const fn new(function: fn(Worker<'_, S>)) -> Self {
         Self {
             header: JobHeader::new::<Self>(),
             node: UnsafeCell::new(JobNode::new(None)),
@@ -246,7 +223,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Task<M, CORES, JOBS> {
     }
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS> {
+impl<S: System> SpinPool<S> {
     /// Spawns a task, from any core and from interrupt handlers.
     ///
     /// It may be spawned again as soon as it has begun to run: so nothing that was made ready for
@@ -255,10 +232,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
     /// # Errors
     /// [`SpawnErrorReason::AlreadySpawned`] if it has been spawned and has not begun, here or in
     /// another pool; [`SpawnErrorReason::Ended`] if the pool has ended.
-    pub fn spawn_task(
-        &'static self,
-        task: &'static Task<M, CORES, JOBS>,
-    ) -> Result<(), SpawnErrorReason> {
+    pub fn spawn_task(&'static self, task: &'static Task<S>) -> Result<(), SpawnErrorReason> {
         let registry = self.registry();
         if !registry.try_add_reference() {
             return Err(SpawnErrorReason::Ended);
@@ -279,12 +253,12 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
 }
 
 // SAFETY: 1. the header comes first; `new` makes it for this type.
-unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Job for Task<M, CORES, JOBS> {
+unsafe impl<S: System> Job for Task<S> {
     unsafe fn execute(this: *const ()) {
         // SAFETY: by obligation 1; it is in a static.
         let this = unsafe { &*this.cast::<Self>() };
         // SAFETY: 1. used in this call only; jobs are run by workers.
-        let worker = unsafe { WorkerThread::<Cores<M, CORES, JOBS>>::current() };
+        let worker = unsafe { WorkerThread::<S>::current() };
         let worker = worker.expect("jobs run on workers");
         // Ordering: Release pairs with `spawn_task`. Acquire, hence an exchange: what those made
         // ready who found it spawned already is visible to the function.
@@ -294,7 +268,7 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Job for Task<M, C
     }
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> fmt::Debug for Task<M, CORES, JOBS> {
+impl<S: System> fmt::Debug for Task<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Ordering: Relaxed, for looking on.
         f.debug_struct("Task")

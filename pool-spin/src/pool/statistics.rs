@@ -2,11 +2,8 @@
 
 use pool_core::UnknownWorker;
 
-use super::SpinPool;
-use crate::{
-    machine::Machine,
-    primitive::{AtomicUsize, Ordering},
-};
+use super::{SpinPool, system::System};
+use crate::primitive::{AtomicUsize, Ordering};
 
 /// What one worker has done since the program began. From
 /// [`SpinPool::statistics`](crate::SpinPool::statistics).
@@ -25,14 +22,14 @@ pub struct Statistics {
     pub wake_ups: usize,
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS> {
+impl<S: System> SpinPool<S> {
     /// What a worker has done so far.
     ///
     /// # Errors
     /// [`UnknownWorker`] if there are not so many.
     pub fn statistics(&self, index: usize) -> Result<Statistics, UnknownWorker> {
         let worker = self.registry().worker(index)?;
-        let [jobs, steals] = &*self.registry().data().counters[worker.get()];
+        let [jobs, steals] = &*self.registry().data().counters.as_ref()[worker.get()];
         let parker = self.registry().parker(worker);
         Ok(Statistics {
             jobs: jobs.get(),
@@ -49,7 +46,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<M, CORES, JOBS>
 }
 
 /// A number that one core counts up and others read.
-pub(crate) struct Counter(AtomicUsize);
+pub struct Counter(AtomicUsize);
 
 impl Counter {
     pub(crate) const fn new() -> Self {

@@ -4,15 +4,12 @@ use core::fmt;
 
 use pool_core::{WorkerThread, progress::IntoOperation};
 
-use super::platform::Cores;
-use crate::machine::Machine;
+use super::system::System;
 
 /// The worker that a closure runs on.
-pub struct Worker<'w, M: Machine, const CORES: usize, const JOBS: usize>(
-    pub(crate) &'w WorkerThread<Cores<M, CORES, JOBS>>,
-);
+pub struct Worker<'w, S: System>(pub(crate) &'w WorkerThread<S>);
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOBS> {
+impl<S: System> Worker<'_, S> {
     /// The worker's number.
     #[must_use]
     pub fn index(self) -> usize {
@@ -26,8 +23,8 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOB
     #[inline(always)]
     pub fn join<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
     where
-        A: FnOnce(Worker<'_, M, CORES, JOBS>) -> RA,
-        B: FnOnce(Worker<'_, M, CORES, JOBS>) -> RB + Send,
+        A: FnOnce(Worker<'_, S>) -> RA,
+        B: FnOnce(Worker<'_, S>) -> RB + Send,
         RB: Send,
     {
         self.0.join_context(
@@ -56,15 +53,15 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Worker<'_, M, CORES, JOB
     }
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> Clone for Worker<'_, M, CORES, JOBS> {
+impl<S: System> Clone for Worker<'_, S> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> Copy for Worker<'_, M, CORES, JOBS> {}
+impl<S: System> Copy for Worker<'_, S> {}
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> fmt::Debug for Worker<'_, M, CORES, JOBS> {
+impl<S: System> fmt::Debug for Worker<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Worker").field(&self.index()).finish()
     }

@@ -21,12 +21,12 @@ pub use lossy::Lossy;
 pub use mode::Mode;
 pub use timer::timer_interrupt;
 
-use pool_spin::SpinPool;
+use pool_spin::{Cores, SpinPool};
 
 /// How many jobs each worker's deque has room for.
 pub const JOBS: usize = 64;
 
 /// The pool of a board.
-pub type Pool<B, const CORES: usize> = SpinPool<B, CORES, JOBS>;
+pub type Pool<B, const CORES: usize> = SpinPool<Cores<B, CORES, JOBS>>;
 /// A worker of a board's pool.
-type Worker<'w, B, const CORES: usize> = pool_spin::Worker<'w, B, CORES, JOBS>;
+type Worker<'w, B, const CORES: usize> = pool_spin::Worker<'w, Cores<B, CORES, JOBS>>;

@@ -5,7 +5,7 @@ use core::panic::PanicInfo;
 
 #[cfg(feature = "critical-section")]
 use cortex_m as _;
-use pool_spin::{CoreNumber, CorePointer, Machine, Numbered, Spin, SpinPool, Worker};
+use pool_spin::{CoreNumber, CorePointer, Cores, Machine, Numbered, Spin, SpinPool, Worker};
 
 /// The machine.
 #[derive(Debug)]
@@ -29,11 +29,14 @@ unsafe impl CoreNumber for OneCore {
     }
 }
 
+/// Two workers, with room for 16 jobs each.
+pub type System = Cores<OneCore, 2, 16>;
+
 /// The pool that is measured.
-pub type Pool = SpinPool<OneCore, 2, 16>;
+pub type Pool = SpinPool<System>;
 
 /// Joins at every level.
-pub fn fib(worker: Worker<'_, OneCore, 2, 16>, n: u32) -> u32 {
+pub fn fib(worker: Worker<'_, System>, n: u32) -> u32 {
     if n < 2 {
         return n;
     }

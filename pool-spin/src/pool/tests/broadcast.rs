@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn smoke() {
-    static POOL: SpinPool<Host, 3, 4> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 3, 4>> = SpinPool::new();
     with_workers(&POOL, || {
         assert_eq!(
             POOL.broadcast(|worker| worker.index()),
@@ -17,7 +17,7 @@ fn smoke() {
 
 #[test]
 fn absent_workers_have_no_part() {
-    static POOL: SpinPool<Host, 3, 4> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 3, 4>> = SpinPool::new();
     assert_eq!(POOL.broadcast(|_| ()), [None, None, None]);
     let results = POOL.run_with(1, |_| POOL.broadcast(|worker| worker.index()));
     assert_eq!(results, Ok([None, Some(1), None]));
@@ -26,7 +26,7 @@ fn absent_workers_have_no_part() {
 /// Two at once, whose parts meet: were they queued in two orders, this would hang.
 #[test]
 fn two_at_the_same_time() {
-    static POOL: SpinPool<Host, 2, 4> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 2, 4>> = SpinPool::new();
     with_workers(&POOL, || {
         thread::scope(|threads| {
             for _ in 0..2 {
@@ -46,7 +46,7 @@ fn two_at_the_same_time() {
 /// Workers come and go while somebody broadcasts: no part is lost, none is waited for in vain.
 #[test]
 fn stampede() {
-    static POOL: SpinPool<Host, 2, 4> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 2, 4>> = SpinPool::new();
     let runs = AtomicU32::new(0);
     thread::scope(|threads| {
         let steady = threads.spawn(|| POOL.run_worker(0).unwrap());

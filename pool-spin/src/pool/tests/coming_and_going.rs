@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_worker_may_come_late() {
-    static POOL: SpinPool<Host, 2, 4> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 2, 4>> = SpinPool::new();
     thread::scope(|threads| {
         let installed = threads.spawn(|| POOL.install(|worker| worker.index()));
         threads.spawn(|| POOL.run_worker(1));
@@ -16,7 +16,7 @@ fn a_worker_may_come_late() {
 /// What a worker leaves on its deque is run by others, also by those that sleep.
 #[test]
 fn work_moves_on_when_a_worker_leaves() {
-    static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
     static RUNS: AtomicU32 = AtomicU32::new(0);
     for _ in 0..times(50) {
         RUNS.store(0, SeqCst);
@@ -43,7 +43,7 @@ fn work_moves_on_when_a_worker_leaves() {
 
 #[test]
 fn a_released_worker_comes_back() {
-    static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
     assert_eq!(POOL.release_worker(0), Err(ReleaseError::Absent));
     let comes_back = AtomicBool::new(true);
     thread::scope(|threads| {
@@ -88,7 +88,7 @@ fn a_released_worker_comes_back() {
 
 #[test]
 fn end_and_restart() {
-    static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
     assert_eq!(POOL.restart(), Err(StillRunning));
     for round in 0..times(50) {
         with_workers(&POOL, || {
@@ -108,7 +108,7 @@ fn end_and_restart() {
 /// The word of the end reaches a worker that has come and does not wait for it yet.
 #[test]
 fn an_end_just_as_a_worker_comes() {
-    static POOL: SpinPool<Host, 1, 2> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
     let round = Barrier::new(2);
     let rounds = times(5_000);
     thread::scope(|threads| {
@@ -133,7 +133,7 @@ fn an_end_just_as_a_worker_comes() {
 /// its restart.
 #[test]
 fn jobs_that_were_left_are_run() {
-    static POOL: SpinPool<Host, 1, 64> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 1, 64>> = SpinPool::new();
     static RUNS: AtomicU32 = AtomicU32::new(0);
     let spawn = || {
         let spawned = POOL.spawn(|_| {
@@ -158,7 +158,7 @@ fn jobs_that_were_left_are_run() {
 /// comes.
 #[test]
 fn an_end_waits_for_what_was_installed() {
-    static POOL: SpinPool<Host, 1, 64> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 1, 64>> = SpinPool::new();
     thread::scope(|threads| {
         let installed = threads.spawn(|| POOL.install(|worker| worker.index()));
         // The reference of the one who waits, beside the pool's own.
@@ -175,7 +175,7 @@ fn an_end_waits_for_what_was_installed() {
 /// A core that sleeps until something is the case, which may be so before it comes.
 #[test]
 fn a_worker_runs_until_a_condition_is_true() {
-    static POOL: SpinPool<Host, 1, 64> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 1, 64>> = SpinPool::new();
     static TURN: AtomicU32 = AtomicU32::new(0);
     let rounds = times(5_000) as u32;
     thread::scope(|threads| {
@@ -199,7 +199,7 @@ fn a_worker_runs_until_a_condition_is_true() {
 
 #[test]
 fn a_second_end_does_nothing() {
-    static POOL: SpinPool<Host, 1, 2> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
     with_workers(&POOL, || {});
     POOL.end();
 }
@@ -207,7 +207,7 @@ fn a_second_end_does_nothing() {
 #[test]
 #[should_panic(expected = "the pool has ended")]
 fn installing_after_the_end_is_refused() {
-    static POOL: SpinPool<Host, 1, 2> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
     POOL.end();
     POOL.install(|_| ());
 }

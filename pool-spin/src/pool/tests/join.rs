@@ -1,9 +1,6 @@
 use super::*;
 
-fn fib<M: Machine, const CORES: usize, const JOBS: usize>(
-    core: Worker<'_, M, CORES, JOBS>,
-    n: u32,
-) -> u32 {
+fn fib<S: System>(core: Worker<'_, S>, n: u32) -> u32 {
     if n < 2 {
         return n;
     }
@@ -13,14 +10,14 @@ fn fib<M: Machine, const CORES: usize, const JOBS: usize>(
 
 #[test]
 fn smoke() {
-    static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
     with_workers(&POOL, || assert_eq!(POOL.install(|core| fib(core, 10)), 55));
 }
 
 /// Bug 11 of the collection: less searching exposed a deadlock. So with no rounds at all, too.
 #[test]
 fn stress_without_rounds() {
-    static POOL: SpinPool<Host, 3, 2> = SpinPool::with_idle_policy(IdlePolicy::IMMEDIATE);
+    static POOL: SpinPool<Cores<Host, 3, 2>> = SpinPool::with_idle_policy(IdlePolicy::IMMEDIATE);
     with_workers(&POOL, || {
         for _ in 0..times(200) {
             assert_eq!(POOL.install(|core| fib(core, 8)), 21);
@@ -30,10 +27,10 @@ fn stress_without_rounds() {
 
 #[test]
 fn both_closures_run_at_the_same_time() {
-    static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
     with_workers(&POOL, || {
         let barrier = Barrier::new(2);
-        let meet = |core: Worker<'_, Host, 2, 64>| {
+        let meet = |core: Worker<'_, Cores<Host, 2, 64>>| {
             barrier.wait();
             core.index()
         };
@@ -44,7 +41,7 @@ fn both_closures_run_at_the_same_time() {
 
 #[test]
 fn the_core_that_boots_is_a_worker_for_a_while() {
-    static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
     assert_eq!(POOL.run_with(0, |core| fib(core, 12)), Ok(144));
     assert_eq!(POOL.run_with(1, |core| core.index()), Ok(1));
     assert!(POOL.with_current_worker(|worker| worker.is_none()));
@@ -56,7 +53,7 @@ fn the_core_that_boots_is_a_worker_for_a_while() {
 
 #[test]
 fn bad_workers_are_typed_errors() {
-    static POOL: SpinPool<Host, 1, 64> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 1, 64>> = SpinPool::new();
     let unknown = UnknownWorker {
         index: 1,
         workers: 1,
@@ -78,8 +75,8 @@ fn bad_workers_are_typed_errors() {
 /// Pools of two types share a core's pointer; neither may take the other's worker for its own.
 #[test]
 fn pools_of_different_types_share_cores() {
-    static SMALL: SpinPool<Host, 1, 2> = SpinPool::new();
-    static LARGE: SpinPool<Host, 2, 64> = SpinPool::new();
+    static SMALL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
+    static LARGE: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
     with_workers(&SMALL, || {
         with_workers(&LARGE, || {
             let answer = SMALL.install(|core| {
@@ -94,7 +91,7 @@ fn pools_of_different_types_share_cores() {
 
 #[test]
 fn statistics_count() {
-    static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
     let sum = |number: fn(Statistics) -> usize| -> usize {
         (0..2)
             .map(|index| number(POOL.statistics(index).unwrap()))
@@ -103,7 +100,7 @@ fn statistics_count() {
     with_workers(&POOL, || {
         let (jobs, steals) = (sum(|worker| worker.jobs), sum(|worker| worker.steals));
         let barrier = Barrier::new(2);
-        let meet = |_: Worker<'_, Host, 2, 64>| {
+        let meet = |_: Worker<'_, Cores<Host, 2, 64>>| {
             barrier.wait();
         };
         POOL.install(|core| core.join(meet, meet));

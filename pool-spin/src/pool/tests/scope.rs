@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn smoke() {
-    static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
     with_workers(&POOL, || {
         let count = AtomicU32::new(0);
         let answer = POOL.install(|worker| {
@@ -27,7 +27,7 @@ fn smoke() {
 /// A full arena, or none at all, costs parallelism, not closures.
 #[test]
 fn a_full_arena_runs_at_once() {
-    static POOL: SpinPool<Host, 1, 4> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 1, 4>> = SpinPool::new();
     static ARENA: Arena<2> = Arena::new();
     let order = std::sync::Mutex::new(std::vec::Vec::new());
     POOL.run_with(0, |worker| {
@@ -51,7 +51,7 @@ fn a_full_arena_runs_at_once() {
 
 #[test]
 fn in_place_from_a_core_that_is_no_worker() {
-    static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
     with_workers(&POOL, || {
         let here = thread::current().id();
         let elsewhere = AtomicU32::new(0);
@@ -71,7 +71,7 @@ fn in_place_from_a_core_that_is_no_worker() {
 
 #[test]
 fn destructors_of_what_is_captured_run() {
-    static POOL: SpinPool<Host, 1, 64> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 1, 64>> = SpinPool::new();
     let value = std::sync::Arc::new(());
     POOL.run_with(0, |worker| {
         worker.scope(|scope| {

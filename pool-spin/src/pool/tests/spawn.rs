@@ -11,13 +11,13 @@ use crate::progress::Operation;
 
 #[test]
 fn smoke() {
-    static POOL: SpinPool<Host, 2, 64> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
     const COUNT: usize = times(500);
     let count = Arc::new(AtomicU32::new(0));
     with_workers(&POOL, || {
         for _ in 0..COUNT {
             let count = count.clone();
-            let mut closure = Some(move |worker: Worker<'_, Host, 2, 64>| {
+            let mut closure = Some(move |worker: Worker<'_, Cores<Host, 2, 64>>| {
                 let inner = count.clone();
                 worker.spawn(move |_| {
                     inner.fetch_add(1, SeqCst);
@@ -42,9 +42,9 @@ fn smoke() {
 
 #[test]
 fn a_static_closure() {
-    static POOL: SpinPool<Host, 1, 4> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 1, 4>> = SpinPool::new();
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    static CLOSURE: fn(Worker<'_, Host, 1, 4>) = |_| {
+    static CLOSURE: fn(Worker<'_, Cores<Host, 1, 4>>) = |_| {
         COUNT.fetch_add(1, SeqCst);
     };
     with_workers(&POOL, || POOL.spawn(&CLOSURE).unwrap());
@@ -53,7 +53,7 @@ fn a_static_closure() {
 
 #[test]
 fn what_is_refused_is_handed_back() {
-    static POOL: SpinPool<Host, 1, 2> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
     let value = Arc::new(());
     let spawn = || {
         let value = value.clone();
@@ -72,7 +72,7 @@ fn what_is_refused_is_handed_back() {
 /// What is full for others is full for workers too; they may run at once, or be told.
 #[test]
 fn a_worker_is_told_that_there_is_no_room() {
-    static POOL: SpinPool<Host, 1, 2> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
     let order = Arc::new(AtomicU32::new(0));
     POOL.run_with(0, |worker| {
         assert!(worker.try_spawn(|_| ()).is_ok() && worker.try_spawn(|_| ()).is_ok());
@@ -89,7 +89,7 @@ fn a_worker_is_told_that_there_is_no_room() {
 /// A job that is run while an operation waits may schedule, and so may the operation.
 #[test]
 fn what_runs_within_an_operation_may_schedule() {
-    static POOL: SpinPool<Host, 1, 2> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
     static RUNS: AtomicU32 = AtomicU32::new(0);
     fn schedule_another() {
         let operation = || {
@@ -117,7 +117,7 @@ fn what_runs_within_an_operation_may_schedule() {
 /// An operation may use the pool.
 #[test]
 fn an_operation_searches_for_work() {
-    static POOL: SpinPool<Host, 1, 2> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
     static RUNS: AtomicU32 = AtomicU32::new(0);
     POOL.run_with(0, |worker| {
         let operation = Box::leak(Box::new(Operation::new(|| {
@@ -138,9 +138,9 @@ fn an_operation_searches_for_work() {
 
 #[test]
 fn a_task_is_spawned_once_at_a_time() {
-    static POOL: SpinPool<Host, 1, 2> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
     static RUNS: AtomicU32 = AtomicU32::new(0);
-    static TASK: Task<Host, 1, 2> = Task::new(|_| {
+    static TASK: Task<Cores<Host, 1, 2>> = Task::new(|_| {
         // While it runs it may be spawned again.
         if RUNS.fetch_add(1, SeqCst) < 9 {
             POOL.spawn_task(&TASK).unwrap();
@@ -159,9 +159,9 @@ fn a_task_is_spawned_once_at_a_time() {
 /// Many threads in place of interrupt handlers.
 #[test]
 fn stampede() {
-    static POOL: SpinPool<Host, 2, 4> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 2, 4>> = SpinPool::new();
     static RUNS: AtomicU32 = AtomicU32::new(0);
-    static TASK: Task<Host, 2, 4> = Task::new(|_| {
+    static TASK: Task<Cores<Host, 2, 4>> = Task::new(|_| {
         RUNS.fetch_add(1, SeqCst);
     });
     let spawned = AtomicU32::new(0);
@@ -187,7 +187,7 @@ fn stampede() {
 /// Thread progress works here too: what is scheduled is run when nobody can be reading any more.
 #[test]
 fn operations_wait_for_delays() {
-    static POOL: SpinPool<Host, 2, 4> = SpinPool::new();
+    static POOL: SpinPool<Cores<Host, 2, 4>> = SpinPool::new();
     static FREED: AtomicU32 = AtomicU32::new(0);
     with_workers(&POOL, || {
         let delay = POOL.delay();

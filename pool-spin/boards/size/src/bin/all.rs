@@ -5,10 +5,10 @@
 use core::hint::black_box;
 
 use pool_spin::Task;
-use size::{OneCore, Pool, fib};
+use size::{Pool, System, fib};
 
 static POOL: Pool = Pool::new();
-static TASK: Task<OneCore, 2, 16> = Task::new(|worker| {
+static TASK: Task<System> = Task::new(|worker| {
     black_box(worker.index());
 });
 

@@ -1,0 +1,117 @@
+//! pool-spin on a machine with an operating system: threads take the place of cores.
+//!
+//! For first steps, for examples, and for tests of code that will run on a board. An application
+//! for such a machine is better served by `pool-std`, whose workers sleep in the operating system.
+//!
+//! Needs the feature `host`.
+//!
+//! # Examples
+//! ```
+//! use pool_spin::{Cores, SpinPool, Worker, host::{self, Host}};
+//!
+//! type System = Cores<Host, 2, 64>;
+//! static POOL: SpinPool<System> = SpinPool::new();
+//!
+//! fn sum(core: Worker<System>, values: &[u32]) -> u32 {
+//!     if values.len() <= 64 {
+//!         return values.iter().sum();
+//!     }
+//!     let (left, right) = values.split_at(values.len() / 2);
+//!     let (a, b) = core.join(|core| sum(core, left), |core| sum(core, right));
+//!     a + b
+//! }
+//!
+//! let values: Vec<u32> = (1..=1000).collect();
+//! let total = host::with_workers(&POOL, || POOL.install(|core| sum(core, &values)));
+//! assert_eq!(total, 500_500);
+//! ```
+
+extern crate std;
+
+use core::{cell::Cell, ptr};
+use std::thread;
+
+use spin::RelaxStrategy;
+
+use crate::{
+    machine::{CoreLocal, Machine, Spin},
+    pool::{Left, SpinPool, System},
+};
+
+/// A [`Machine`] whose cores are threads.
+///
+/// Idle workers spin and yield to other threads.
+#[derive(Debug, Clone, Copy)]
+pub struct Host(());
+
+// SAFETY: 1. a thread-local variable is null at first, and this module alone uses it; 2. the system
+// may move and pre-empt threads, but runs nothing else on a thread in between.
+unsafe impl Machine for Host {
+    type Local = ThreadLocal;
+    type Parker = Spin<Yield>;
+}
+
+std::thread_local! {
+    static POINTER: Cell<*const ()> = const { Cell::new(ptr::null()) };
+}
+
+/// A [`CoreLocal`] pointer in a thread-local variable.
+#[derive(Debug, Clone, Copy)]
+pub struct ThreadLocal(());
+
+// SAFETY: 1. each thread has a variable of its own, which nothing else writes.
+unsafe impl CoreLocal for ThreadLocal {
+    fn get() -> *const () {
+        POINTER.get()
+    }
+
+    unsafe fn set(pointer: *const ()) {
+        POINTER.set(pointer);
+    }
+}
+
+/// Relaxes by yielding to another thread: there may be fewer processors than workers.
+#[derive(Debug, Clone, Copy)]
+pub struct Yield(());
+
+impl RelaxStrategy for Yield {
+    fn relax() {
+        thread::yield_now();
+    }
+}
+
+/// Runs a closure while each of a pool's workers runs on a thread, and [ends](SpinPool::end) the
+/// pool.
+///
+/// The closure is called on this thread, which is no worker, once all workers have arrived.
+///
+/// # Panics
+/// If the pool has ended, or if one of its workers is running already.
+pub fn with_workers<S: System, R>(pool: &'static SpinPool<S>, body: impl FnOnce() -> R) -> R {
+    /// Ends the pool when the closure panics, too: otherwise the threads would never return.
+    struct EndOnDrop<S: System>(&'static SpinPool<S>);
+    impl<S: System> Drop for EndOnDrop<S> {
+        fn drop(&mut self) {
+            self.0.end();
+        }
+    }
+
+    thread::scope(|threads| {
+        let _end = EndOnDrop(pool);
+        for index in 0..S::CORES {
+            threads.spawn(move || assert_eq!(pool.run_worker(index), Ok(Left::Ended)));
+        }
+        wait_for_workers(pool);
+        body()
+    })
+}
+
+/// Waits until each of a pool's workers has arrived.
+///
+/// # Panics
+/// If the pool has ended.
+pub fn wait_for_workers<S: System>(pool: &'static SpinPool<S>) {
+    while pool.broadcast(|_| ()).as_ref().contains(&None) {
+        thread::yield_now();
+    }
+}

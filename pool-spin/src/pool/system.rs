@@ -1,0 +1,111 @@
+//! The one parameter of a pool: a machine, how many of its cores work, and room for how many jobs.
+
+use core::{array, convert::Infallible, fmt, marker::PhantomData};
+
+use crossbeam_utils::CachePadded;
+use pool_core::Platform;
+
+use super::{
+    arena::{Arena, JobInjector, Slot},
+    counting::Counting,
+    lifecycle::Gate,
+    platform::{PoolData, SpinWaiter},
+    statistics::Counter,
+};
+use crate::machine::{CoreParker, Machine};
+
+/// The type parameter of [`SpinPool`](crate::SpinPool), [`Worker`](crate::Worker),
+/// [`Scope`](crate::Scope) and [`Task`](crate::Task): a machine and the size of a pool.
+///
+/// [`Cores`] is the only implementation. A program names it once, with a type alias. Functions that
+/// work for pools of any size take `S: System`.
+///
+/// # Examples
+/// ```
+/// use pool_spin::{System, Worker};
+///
+/// /// Sums a slice on the cores of any pool.
+/// fn sum<S: System>(core: Worker<S>, values: &[u32]) -> u32 {
+///     if values.len() <= 64 {
+///         return values.iter().sum();
+///     }
+///     let (left, right) = values.split_at(values.len() / 2);
+///     let (a, b) = core.join(|core| sum(core, left), |core| sum(core, right));
+///     a + b
+/// }
+/// ```
+pub trait System:
+    Sealed
+    + Platform<
+        Parker = Counting<<Self as Sealed>::Parker>,
+        Queue = JobInjector,
+        Waiter = SpinWaiter,
+        Panic = Infallible,
+        Data = PoolData<Self>,
+    >
+{
+    /// The machine whose cores are the workers.
+    type Machine: Machine;
+    /// One element per worker: an array of [`CORES`](Self::CORES) elements.
+    type PerCore<T>: AsRef<[T]> + AsMut<[T]> + IntoIterator<Item = T>;
+
+    /// The number of workers.
+    const CORES: usize;
+    /// The number of queued jobs that each worker has room for.
+    const JOBS: usize;
+
+    /// Creates an array whose elements are the results of a function for each worker's number.
+    fn per_core<T>(function: impl FnMut(usize) -> T) -> Self::PerCore<T>;
+}
+
+/// A [`System`] of `CORES` workers on a [`Machine`], each with room for `JOBS` queued jobs (a power
+/// of two).
+///
+/// # Examples
+/// ```
+/// use pool_spin::{Cores, SpinPool, host::Host};
+///
+/// /// Two cores, with room for 64 queued jobs each.
+/// type TwoCores = Cores<Host, 2, 64>;
+///
+/// static POOL: SpinPool<TwoCores> = SpinPool::new();
+/// assert_eq!(POOL.num_workers(), 2);
+/// ```
+pub struct Cores<M, const CORES: usize, const JOBS: usize>(PhantomData<fn() -> M>);
+
+impl<M: Machine, const CORES: usize, const JOBS: usize> System for Cores<M, CORES, JOBS> {
+    type Machine = M;
+    type PerCore<T> = [T; CORES];
+
+    const CORES: usize = CORES;
+    const JOBS: usize = JOBS;
+
+    fn per_core<T>(function: impl FnMut(usize) -> T) -> [T; CORES] {
+        array::from_fn(function)
+    }
+}
+
+impl<M, const CORES: usize, const JOBS: usize> fmt::Debug for Cores<M, CORES, JOBS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cores<{CORES}, {JOBS}>")
+    }
+}
+
+/// Keeps other crates from implementing [`System`], and names what a pool stores by its size.
+pub trait Sealed {
+    /// Room for the closures that are spawned and have not begun.
+    type Arena: AsRef<[Slot]> + Send + Sync;
+    /// Each worker's gate.
+    type Gates: AsRef<[Gate]> + Send + Sync;
+    /// Each worker's counters, on a cache line of their own.
+    type Counters: AsRef<[CachePadded<[Counter; 2]>]> + Send + Sync;
+    /// The parker of the machine.
+    type Parker: CoreParker;
+}
+
+impl<M: Machine, const CORES: usize, const JOBS: usize> Sealed for Cores<M, CORES, JOBS> {
+    type Arena = Arena<JOBS>;
+    type Gates = [Gate; CORES];
+    type Counters = [CachePadded<[Counter; 2]>; CORES];
+    type Parker = M::Parker;
+}
