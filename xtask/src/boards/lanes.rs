@@ -92,7 +92,7 @@ fn all_tests(board: &Board, image: &Image, quick: bool) -> Result<u64> {
                 // It checks its own result.
                 Outcome::Passed => tests += 1,
                 Outcome::Failed(status) => bail!("{}: failed, {status}", board.name),
-                Outcome::Hung => bail!("{}: made no end in {LIMIT:?}", board.name),
+                Outcome::Hung => bail!("{}: timed out after {} s", board.name, LIMIT.as_secs()),
             }
             tests += passed;
         }

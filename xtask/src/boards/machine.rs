@@ -6,14 +6,16 @@ use std::{
     path::PathBuf,
     process::{Command, ExitStatus, Stdio},
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result};
-use wait_timeout::ChildExt;
 
 use super::{Board, features};
-use crate::{command::Step, debian, root};
+use crate::{
+    command::{ProcessTree, Step, shown},
+    debian, root,
+};
 
 /// How QEMU runs the cores, and what their clock counts.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -99,24 +101,23 @@ impl Image {
     /// Runs the program. What it prints is shown if it is to be, or if it does not pass.
     pub(crate) fn run(&self, clock: Clock, mode: &str, limit: Duration, show: bool) -> Result<Run> {
         let mut command = self.command(clock, mode);
-        let shown = format!("{command:?}").replace('"', "");
+        let shown = shown(&command);
         if show {
             println!("$ {shown}");
         }
         let before = processor_time_of_children();
-        let mut child = command
+        command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
+            .stderr(Stdio::piped());
+        let tree = ProcessTree::spawn(command)
             .with_context(|| format!("`{shown}` could not be started"))?;
         // Semihosting prints here or there, depending on the request.
-        let out = read_lines(child.stdout.take().expect("piped"), show);
-        let err = read_lines(child.stderr.take().expect("piped"), show);
-        let outcome = match child.wait_timeout(limit)? {
+        let out = read_lines(tree.take_stdout(), show);
+        let err = read_lines(tree.take_stderr(), show);
+        let outcome = match tree.wait_until(Instant::now() + limit)? {
             None => {
-                child.kill()?;
-                child.wait()?;
+                tree.kill()?;
                 Outcome::Hung
             }
             Some(status) if self.has_passed(status) => Outcome::Passed,
