@@ -9,6 +9,7 @@ mod table;
 use std::{fs, io::IsTerminal, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, ensure};
+use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 
 use measure::{Comparison, measure};
@@ -17,7 +18,12 @@ use program::{PROGRAMS, Source};
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Measure these groups only
-    #[arg(long, value_name = "GROUP", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "GROUP",
+        value_delimiter = ',',
+        value_parser = PossibleValuesParser::new(groups())
+    )]
     only: Vec<String>,
 
     /// A third of the repetitions
@@ -65,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         callgrind::run()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let groups = chosen(&arguments.only)?;
+    let groups = chosen(&arguments.only);
     ensure!(
         !arguments.threads.contains(&0),
         "--threads: a pool has at least one worker"
@@ -91,26 +97,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The groups with these names, or all.
-fn chosen(names: &[String]) -> Result<Vec<&'static str>> {
-    let mut all: Vec<&str> = Vec::new();
+/// Returns the names of all groups, in their order.
+fn groups() -> Vec<&'static str> {
+    let mut groups: Vec<&str> = Vec::new();
     for group in PROGRAMS.iter().flat_map(|program| program.groups) {
-        if !all.contains(group) {
-            all.push(group);
+        if !groups.contains(group) {
+            groups.push(group);
         }
     }
-    if names.is_empty() {
-        return Ok(all);
-    }
-    for name in names {
-        ensure!(
-            all.contains(&&**name),
-            "there is no group `{name}`; the groups are {}",
-            all.join(", ")
-        );
-    }
-    all.retain(|group| names.iter().any(|name| name == group));
-    Ok(all)
+    groups
+}
+
+/// Returns the groups in their order: those that were asked for, or all.
+fn chosen(only: &[String]) -> Vec<&'static str> {
+    let mut chosen = groups();
+    chosen.retain(|group| only.is_empty() || only.iter().any(|name| name == group));
+    chosen
 }
 
 fn lines(comparisons: &[Comparison]) -> Vec<Line<'_>> {
@@ -136,14 +138,30 @@ fn lines(comparisons: &[Comparison]) -> Vec<Line<'_>> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
 
+    #[derive(Parser)]
+    struct CommandLine {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn names(only: &str) -> Result<Vec<&'static str>, String> {
+        let parsed = CommandLine::try_parse_from(["bench", "--only", only]);
+        let arguments = parsed.map_err(|error| error.to_string())?.arguments;
+        Ok(chosen(&arguments.only))
+    }
+
     #[test]
-    fn groups_are_chosen_by_name() {
-        assert!(chosen(&[]).unwrap().len() > 1);
-        let names = ["join".to_owned()];
-        assert_eq!(chosen(&names).unwrap(), ["join"]);
-        let error = chosen(&["jion".to_owned()]).unwrap_err().to_string();
-        assert!(error.contains("no group `jion`") && error.contains("join"));
+    fn chooses_groups_by_name() {
+        assert!(chosen(&[]).len() > 1);
+        assert_eq!(names("deque,join").unwrap(), ["join", "deque"]);
+        let error = names("jion").unwrap_err();
+        assert!(
+            error.contains("'jion'") && error.contains("join"),
+            "{error}"
+        );
     }
 }

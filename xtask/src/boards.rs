@@ -7,6 +7,7 @@ mod size;
 use std::{process::ExitCode, time::Duration};
 
 use anyhow::{Result, bail, ensure};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::{command::Step, root, rustup};
 pub(crate) use lanes::{aarch64, cortex_m, riscv, x86_64};
@@ -120,10 +121,37 @@ fn features(names: &[&str]) -> Vec<String> {
     names.map(|name| format!("--features={name}")).collect()
 }
 
+/// The first argument of `cargo xtask board`.
+#[derive(Clone, Copy)]
+enum Choice {
+    List,
+    Run(&'static Board),
+}
+
+/// Parses `list` or the name of a board.
+fn choice_parser() -> impl TypedValueParser<Value = Choice> {
+    let boards = BOARDS
+        .iter()
+        .map(|board| PossibleValue::new(board.name).help(board.description()));
+    let list = PossibleValue::new("list").help("print the names of all boards");
+    PossibleValuesParser::new(std::iter::once(list).chain(boards)).map(|name| {
+        let named = BOARDS.iter().find(|board| board.name == name);
+        named.map_or(Choice::List, Choice::Run)
+    })
+}
+
+impl Board {
+    fn description(&self) -> String {
+        let cores = if self.cores == 1 { "core" } else { "cores" };
+        format!("{} {cores}, {}", self.cores, self.target)
+    }
+}
+
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Which board; `list` for all names
-    name: String,
+    #[arg(value_name = "BOARD", value_parser = choice_parser())]
+    choice: Choice,
 
     /// What its program does: test, idle (three seconds asleep), or tree4 (a fork-join tree on so
     /// many cores)
@@ -150,23 +178,11 @@ pub(crate) struct Arguments {
 
 /// Runs one board's program.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    if arguments.name == "list" {
+    let Choice::Run(board) = arguments.choice else {
         for board in BOARDS {
-            let cores = if board.cores == 1 { "core" } else { "cores" };
-            println!(
-                "{:17} {} {cores}, {}",
-                board.name, board.cores, board.target
-            );
+            println!("{:17} {}", board.name, board.description());
         }
         return Ok(ExitCode::SUCCESS);
-    }
-    let Some(board) = BOARDS.iter().find(|board| board.name == arguments.name) else {
-        let known: Vec<_> = BOARDS.iter().map(|board| board.name).collect();
-        bail!(
-            "there is no board `{}`; the boards are {}",
-            arguments.name,
-            known.join(", ")
-        );
     };
     ensure!(
         board.has_modes || (arguments.mode == "test" && !arguments.drop_ipi),
@@ -187,7 +203,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             Outcome::Hung if arguments.drop_ipi => {
                 println!("the program hangs when interrupts are lost, as it must");
             }
-            Outcome::Hung => bail!("the program made no end in {limit:?}"),
+            Outcome::Hung => bail!("the program timed out after {} s", limit.as_secs()),
         }
         if let Some(time) = run.processor_time {
             println!("QEMU used {:.2} s of processor time", time.as_secs_f64());

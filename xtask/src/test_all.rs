@@ -2,7 +2,8 @@
 
 use std::{process::ExitCode, time::Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::lanes::{LANES, Lane};
 
@@ -13,8 +14,8 @@ pub(crate) struct Arguments {
     list: bool,
 
     /// Run these lanes only
-    #[arg(long, value_name = "LANE", value_delimiter = ',')]
-    only: Vec<String>,
+    #[arg(long, value_name = "LANE", value_delimiter = ',', value_parser = lane_parser())]
+    only: Vec<&'static Lane>,
 
     /// Leave out the slow parts of each lane
     #[arg(long)]
@@ -23,7 +24,7 @@ pub(crate) struct Arguments {
 
 /// Runs the lanes. All of them are run, also after one has failed.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let lanes = chosen(&arguments.only)?;
+    let lanes = chosen(&arguments.only);
     if arguments.list {
         for lane in lanes {
             println!("{:13} {}", lane.name, lane.about);
@@ -61,41 +62,52 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     })
 }
 
-/// The lanes with these names, or all.
-fn chosen(names: &[String]) -> Result<Vec<&'static Lane>> {
-    if names.is_empty() {
-        return Ok(LANES.iter().collect());
-    }
-    for name in names {
-        if !LANES.iter().any(|lane| lane.name == name) {
-            let known: Vec<_> = LANES.iter().map(|lane| lane.name).collect();
-            bail!(
-                "there is no lane `{name}`; the lanes are {}",
-                known.join(", ")
-            );
-        }
-    }
-    Ok(LANES
+/// Parses the name of a lane.
+fn lane_parser() -> impl TypedValueParser<Value = &'static Lane> {
+    let names = LANES
         .iter()
-        .filter(|lane| names.iter().any(|name| name == lane.name))
-        .collect())
+        .map(|lane| PossibleValue::new(lane.name).help(lane.about));
+    PossibleValuesParser::new(names).map(|name| {
+        let named = LANES.iter().find(|lane| lane.name == name);
+        named.expect("the name is one of the possible values")
+    })
+}
+
+/// Returns the lanes in their order: those that were asked for, or all.
+fn chosen(only: &[&'static Lane]) -> Vec<&'static Lane> {
+    let is_chosen =
+        |lane: &&Lane| only.is_empty() || only.iter().any(|chosen| chosen.name == lane.name);
+    LANES.iter().filter(is_chosen).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
 
+    #[derive(Parser)]
+    struct CommandLine {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn names(only: &str) -> Result<Vec<&'static str>, String> {
+        let parsed = CommandLine::try_parse_from(["test-all", "--only", only]);
+        let arguments = parsed.map_err(|error| error.to_string())?.arguments;
+        Ok(chosen(&arguments.only)
+            .iter()
+            .map(|lane| lane.name)
+            .collect())
+    }
+
     #[test]
-    fn lanes_are_chosen_by_name() {
-        let names = |only: &[&str]| {
-            let only: Vec<_> = only.iter().map(ToString::to_string).collect();
-            chosen(&only).map(|lanes| lanes.iter().map(|lane| lane.name).collect::<Vec<_>>())
-        };
-        assert_eq!(names(&[]).unwrap().len(), LANES.len());
-        assert_eq!(names(&["loom", "lint"]).unwrap(), ["lint", "loom"]);
-        let error = names(&["lomo"]).unwrap_err().to_string();
+    fn chooses_lanes_by_name() {
+        assert_eq!(chosen(&[]).len(), LANES.len());
+        assert_eq!(names("loom,lint").unwrap(), ["lint", "loom"]);
+        let error = names("lomo").unwrap_err();
         assert!(
-            error.contains("no lane `lomo`") && error.contains("loom"),
+            error.contains("'lomo'") && error.contains("loom"),
             "{error}"
         );
     }
