@@ -1,85 +1,104 @@
-//! The relative links of all Markdown pages lead somewhere, and every page of the book is in its
-//! table of contents.
+//! Checks the relative links of all Markdown pages, anchors included, and that every page of the
+//! book is in its table of contents.
+
+mod page;
 
 use std::{
-    fs,
-    path::{Path, PathBuf},
+    collections::BTreeMap,
+    fs, io,
+    path::{Component, Path, PathBuf},
 };
 
 use anyhow::{Context, Result, bail};
 
-/// Returns how many links were followed.
+use page::{Link, Page};
+
+/// Checks all pages below `root`, and returns how many links it followed.
 pub(crate) fn check(root: &Path) -> Result<u64> {
-    let mut pages = Vec::new();
-    find_pages(root, &mut pages)?;
+    let mut pages = BTreeMap::new();
+    read_pages(root, &mut pages)?;
     let mut links = 0;
     let mut broken = Vec::new();
-    for page in &pages {
-        let text = fs::read_to_string(page).with_context(|| page.display().to_string())?;
-        let directory = page.parent().expect("a file is in a directory");
-        for target in relative_links(&text) {
+    for (path, page) in &pages {
+        for link in &page.links {
             links += 1;
-            if !directory.join(target).exists() {
-                broken.push(format!("{}: {target}", page.display()));
+            if let Err(reason) = follow(link, path, &pages) {
+                broken.push(format!("{}: {link}: {reason}", path.display()));
             }
         }
     }
     broken.extend(pages_outside_the_contents(root, &pages)?);
     if !broken.is_empty() {
-        bail!(
-            "links that lead nowhere, or pages that no link leads to:\n{}",
-            broken.join("\n")
-        );
+        bail!("broken links and unlisted pages:\n{}", broken.join("\n"));
     }
-    println!("{links} links in {} pages lead somewhere", pages.len());
+    println!("checked {links} links in {} pages", pages.len());
     Ok(links)
 }
 
-fn find_pages(directory: &Path, pages: &mut Vec<PathBuf>) -> Result<()> {
+type Pages = BTreeMap<PathBuf, Page>;
+
+fn read_pages(directory: &Path, pages: &mut Pages) -> Result<()> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if path.is_dir() {
             if name != "target" && name != "book" && !name.starts_with('.') {
-                find_pages(&path, pages)?;
+                read_pages(&path, pages)?;
             }
         } else if name.ends_with(".md") {
-            pages.push(path);
+            let read = || -> io::Result<Page> { Ok(Page::parse(&fs::read_to_string(&path)?)) };
+            let page = read().with_context(|| path.display().to_string())?;
+            pages.insert(path, page);
         }
     }
     Ok(())
 }
 
-/// The targets of `[text](target)`, and of `[text]: target` on a line of its own, without scheme, and
-/// without what comes after `#`.
-fn relative_links(text: &str) -> impl Iterator<Item = &str> {
-    let in_line = text.split("](").skip(1);
-    let in_line = in_line.filter_map(|rest| rest.split(')').next());
-    let definitions = text.lines().filter_map(|line| {
-        let (name, target) = line.strip_prefix('[')?.split_once("]: ")?;
-        (!name.contains(']')).then_some(target)
-    });
-    in_line.chain(definitions).filter_map(|target| {
-        let target = target.split('#').next()?;
-        let is_path = !target.is_empty()
-            && !target.contains("://")
-            && !target.contains("::")
-            && target.contains('.');
-        is_path.then_some(target)
-    })
+/// Checks that a link on the page at `from` leads to a file, and to a heading if it has an anchor.
+fn follow(link: &Link, from: &Path, pages: &Pages) -> Result<(), &'static str> {
+    let target = if link.path.is_empty() {
+        from.to_owned()
+    } else {
+        let directory = from.parent().expect("a file is in a directory");
+        normalized(&directory.join(&link.path))
+    };
+    if !target.exists() {
+        return Err("no such file");
+    }
+    match (&link.anchor, pages.get(&target)) {
+        (Some(anchor), Some(page)) if !page.anchors.contains(anchor) => Err("no such heading"),
+        // Lines of source files are not checked.
+        _ => Ok(()),
+    }
 }
 
-fn pages_outside_the_contents(root: &Path, pages: &[PathBuf]) -> Result<Vec<String>> {
+/// Resolves `.` and `..`, so that each page has one path.
+fn normalized(path: &Path) -> PathBuf {
+    let mut normalized = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => _ = normalized.pop(),
+            component => normalized.push(component),
+        }
+    }
+    normalized
+}
+
+fn pages_outside_the_contents(root: &Path, pages: &Pages) -> Result<Vec<String>> {
     let book = root.join("docs").join("src");
-    let contents = fs::read_to_string(book.join("SUMMARY.md")).context("the book has contents")?;
-    let listed: Vec<_> = relative_links(&contents)
-        .map(|link| book.join(link))
+    let contents = book.join("SUMMARY.md");
+    let contents = pages.get(&contents).context("the book has no contents")?;
+    let listed: Vec<_> = contents
+        .links
+        .iter()
+        .map(|link| normalized(&book.join(&link.path)))
         .collect();
     Ok(pages
-        .iter()
+        .keys()
         .filter(|page| page.starts_with(&book) && !page.ends_with("SUMMARY.md"))
         .filter(|page| !listed.contains(page))
-        .map(|page| format!("{} is not in SUMMARY.md", page.display()))
+        .map(|page| format!("{}: not in SUMMARY.md", page.display()))
         .collect())
 }
 
@@ -88,10 +107,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_relative_paths_are_links_to_follow() {
-        let text = "[a](b.md) [c](https://d.e) [f](#g) [h](i/j.rs#k) [l](crate::M) [n](o)\n\
-            [p]: q.rs\n[r]: crate::S\n- [ ] t: u.v";
-        let links: Vec<_> = relative_links(text).collect();
-        assert_eq!(links, ["b.md", "i/j.rs", "q.rs"]);
+    fn follows_links_within_and_across_pages() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let source = directory.join("src");
+        let pages = BTreeMap::from([
+            (source.join("main.rs"), Page::parse("# One two\n")),
+            (directory.join("Cargo.toml"), Page::parse("# Three\n")),
+        ]);
+        let check = |target: &str| {
+            let link = Link::parse(target).unwrap();
+            follow(&link, &source.join("main.rs"), &pages)
+        };
+        assert_eq!(check("#one-two"), Ok(()));
+        assert_eq!(check("#three"), Err("no such heading"));
+        assert_eq!(check("../Cargo.toml#three"), Ok(()));
+        assert_eq!(check("../Cargo.toml#one-two"), Err("no such heading"));
+        assert_eq!(check("./bench.rs#L1"), Ok(()));
+        assert_eq!(check("no/such/file.rs"), Err("no such file"));
     }
 }

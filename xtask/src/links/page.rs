@@ -1,0 +1,162 @@
+//! The links and anchors of one Markdown page.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+};
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use regex::Regex;
+
+/// What the checks need of a page.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    /// The links that lead to files of this repository or to headings.
+    pub(super) links: Vec<Link>,
+    /// The names that a link may have behind `#`.
+    pub(super) anchors: HashSet<String>,
+}
+
+/// A link that can be followed without the network.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    /// Relative to the page; empty for the page itself.
+    pub(super) path: String,
+    pub(super) anchor: Option<String>,
+}
+
+impl Link {
+    /// Splits a target into path and anchor; returns None for a URL and for a path of Rust, which
+    /// rustdoc checks.
+    pub(super) fn parse(target: &str) -> Option<Self> {
+        let (path, anchor) = match target.split_once('#') {
+            Some((path, anchor)) => (path, Some(anchor.to_owned())),
+            None => (target, None),
+        };
+        let is_file = !path.contains(':') && (path.contains('.') || path.contains('/'));
+        (is_file || (path.is_empty() && anchor.is_some())).then(|| Self {
+            path: path.to_owned(),
+            anchor,
+        })
+    }
+}
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path)?;
+        match &self.anchor {
+            Some(anchor) => write!(f, "#{anchor}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Page {
+    pub(super) fn parse(text: &str) -> Self {
+        let mut page = Self::default();
+        let mut slugs = Slugs::default();
+        let mut heading = None;
+        let parser = Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES);
+        // Also those that no text refers to.
+        let definitions = parser.reference_definitions().iter();
+        let definitions: Vec<_> = definitions.map(|(_, it)| it.dest.to_string()).collect();
+        for event in parser {
+            match event {
+                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. })
+                    if !definitions.contains(&dest_url.to_string()) =>
+                {
+                    page.links.extend(Link::parse(&dest_url));
+                }
+                Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+                Event::End(TagEnd::Heading(_)) => {
+                    page.anchors
+                        .extend(heading.take().map(|text| slugs.of(&text)));
+                }
+                Event::Text(text) | Event::Code(text) => {
+                    if let Some(heading) = &mut heading {
+                        heading.push_str(&text);
+                    }
+                }
+                Event::Html(html) | Event::InlineHtml(html) => {
+                    page.anchors.extend(html_anchors(&html));
+                }
+                _ => {}
+            }
+        }
+        let definitions = definitions.iter().filter_map(|target| Link::parse(target));
+        page.links.extend(definitions);
+        page
+    }
+}
+
+/// The anchors of headings, as repository hosts and mdBook make them.
+#[derive(Default)]
+struct Slugs {
+    uses: HashMap<String, u32>,
+}
+
+impl Slugs {
+    /// Returns the anchor of the next heading: lower case, hyphens for spaces, no punctuation; and
+    /// a number if an earlier heading has the same text.
+    fn of(&mut self, heading: &str) -> String {
+        let slug: String = heading
+            .trim()
+            .to_lowercase()
+            .chars()
+            .filter_map(|c| match c {
+                ' ' => Some('-'),
+                c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c),
+                _ => None,
+            })
+            .collect();
+        let uses = self.uses.entry(slug.clone()).or_default();
+        *uses += 1;
+        match *uses {
+            1 => slug,
+            uses => format!("{slug}-{}", uses - 1),
+        }
+    }
+}
+
+/// Returns the names that HTML within a page gives to places on it.
+fn html_anchors(html: &str) -> Vec<String> {
+    let attribute = Regex::new(r#"\b(?:id|name)\s*=\s*["']([^"']+)["']"#).expect("valid");
+    attribute
+        .captures_iter(html)
+        .map(|captures| captures[1].to_owned())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_links_to_files_and_headings() {
+        let page = Page::parse(
+            "[a](b.md) [c](https://d.e) [f](#g) [h](i/j.rs#k) [l](crate::M) [n](o)\n\
+             ![p](q.svg) `[no](link.md)` [r] [s](<t u.md> \"title\")\n\n\
+             ```\n[no](code.md)\n```\n\n- [ ] v: w.x\n\n[r]: y.rs\n[unused]: z.rs\n[std]: std::io\n",
+        );
+        let mut links: Vec<_> = page.links.iter().map(ToString::to_string).collect();
+        links.sort_unstable();
+        assert_eq!(
+            links,
+            ["#g", "b.md", "i/j.rs#k", "q.svg", "t u.md", "y.rs", "z.rs"]
+        );
+    }
+
+    #[test]
+    fn finds_anchors() {
+        let page = Page::parse(
+            "# A `join`, and *more*\n\n## Cost\n\nSetext\n======\n\n## Cost\n\n\
+             <a id=\"here\"></a>\n\n    # code\n",
+        );
+        let mut anchors: Vec<_> = page.anchors.iter().map(String::as_str).collect();
+        anchors.sort_unstable();
+        assert_eq!(
+            anchors,
+            ["a-join-and-more", "cost", "cost-1", "here", "setext"]
+        );
+    }
+}
