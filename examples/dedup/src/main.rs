@@ -100,14 +100,12 @@ fn times(pool: &ThreadPool) -> Vec<WorkerTimes> {
     pool.worker_times().expect("the pools measure")
 }
 
-/// The sources in the cargo registry: many files, in several versions, and every user of this
-/// program has some.
+/// Returns the sources in the cargo registry: many files, in several versions, and every user of
+/// this program has some.
 fn default_path() -> PathBuf {
-    let cargo_home = std::env::var_os("CARGO_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(std::env::home_dir()?.join(".cargo")));
-    cargo_home
+    home::cargo_home()
         .map(|home| home.join("registry").join("src"))
+        .ok()
         .filter(|sources| sources.is_dir())
         .unwrap_or_else(|| PathBuf::from("."))
 }

@@ -1,13 +1,14 @@
 //! What the program prints.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
+use comfy_table::{CellAlignment, Table, presets};
 use dedup::{Duplicates, Tree, Unreadable};
 use humansize::{BINARY, format_size};
 
 use crate::Pass;
 
-/// The most unreadable files that are named.
+/// The maximum number of unreadable files that the report names.
 const NAMED: usize = 10;
 
 pub(crate) fn print(
@@ -18,21 +19,34 @@ pub(crate) fn print(
     one: &Pass,
     all: &Pass,
 ) {
-    println!("{}", root.display());
-    println!("  files       {:>12}", tree.files.len());
-    println!("  bytes       {:>12}", format_size(tree.bytes(), BINARY));
-    println!(
-        "  duplicates  {:>12}   in {} groups, {} redundant",
-        duplicates.redundant_files(),
-        duplicates.groups.len(),
-        format_size(duplicates.redundant_bytes(), BINARY),
-    );
     let unreadable: Vec<_> = tree
         .unreadable
         .iter()
         .chain(&duplicates.unreadable)
         .collect();
-    println!("  unreadable  {:>12}", unreadable.len());
+    println!("{}", root.display());
+    let mut summary = Table::new();
+    summary
+        .add_row(["files", &tree.files.len().to_string()])
+        .add_row(["bytes", &format_size(tree.bytes(), BINARY)])
+        .add_row([
+            "duplicates",
+            &duplicates.redundant_files().to_string(),
+            &format!(
+                "in {} groups, {} redundant",
+                duplicates.groups.len(),
+                format_size(duplicates.redundant_bytes(), BINARY),
+            ),
+        ])
+        .add_row(["unreadable", &unreadable.len().to_string()]);
+    print_table(
+        summary,
+        [
+            CellAlignment::Left,
+            CellAlignment::Right,
+            CellAlignment::Left,
+        ],
+    );
     print_unreadable(&unreadable);
     print_groups(duplicates, groups);
     print_times(one, all);
@@ -65,21 +79,39 @@ fn print_groups(duplicates: &Duplicates, groups: usize) {
 }
 
 fn print_times(one: &Pass, all: &Pass) {
-    println!("\n  time on 1 worker    {:>10.1?}", one.time);
-    println!(
-        "  time on {} workers   {:>10.1?}",
-        all.workers.len(),
-        all.time
-    );
-    println!(
-        "  speed-up            {:>9.2}x",
-        one.time.as_secs_f64() / all.time.as_secs_f64()
-    );
-    println!("\n  worker     active       idle     asleep");
+    let workers = all.workers.len();
+    let speed_up = one.time.as_secs_f64() / all.time.as_secs_f64();
+    let mut times = Table::new();
+    times
+        .add_row(["time on 1 worker", &duration(one.time)])
+        .add_row([&format!("time on {workers} workers"), &duration(all.time)])
+        .add_row(["speed-up", &format!("{speed_up:.2}x")]);
+    println!();
+    print_table(times, [CellAlignment::Left, CellAlignment::Right]);
+
+    let mut times = Table::new();
+    times.set_header(["worker", "active", "idle", "asleep"]);
     for (index, worker) in all.workers.iter().enumerate() {
-        println!(
-            "  {index:>6} {:>10.1?} {:>10.1?} {:>10.1?}",
-            worker.active, worker.idle, worker.asleep
-        );
+        times.add_row([
+            index.to_string(),
+            duration(worker.active),
+            duration(worker.idle),
+            duration(worker.asleep),
+        ]);
     }
+    println!();
+    print_table(times, [CellAlignment::Right; 4]);
+}
+
+fn duration(duration: Duration) -> String {
+    format!("{duration:.1?}")
+}
+
+/// Prints a table without lines, whose columns are aligned like this.
+fn print_table<const COLUMNS: usize>(mut table: Table, alignments: [CellAlignment; COLUMNS]) {
+    table.load_style(presets::NOTHING).discover_columns();
+    for (column, alignment) in std::iter::zip(table.column_iter_mut(), alignments) {
+        column.set_cell_alignment(alignment);
+    }
+    println!("{}", table.trim_fmt());
 }

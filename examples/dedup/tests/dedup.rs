@@ -84,17 +84,15 @@ fn the_program_reports() {
     let output = dedup(&[directory.path()]);
     let report = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{report}");
-    for line in [
-        "files                 80",
-        "duplicates            40   in 40 groups",
-        "speed-up",
-    ] {
+    // However wide the columns are.
+    let report = report.split_whitespace().collect::<Vec<_>>().join(" ");
+    for line in ["files 80", "duplicates 40 in 40 groups", "speed-up"] {
         assert!(report.contains(line), "{line:?} is not in:\n{report}");
     }
 }
 
 #[test]
-fn a_path_that_does_not_exist_is_a_clear_error() {
+fn names_a_path_that_does_not_exist() {
     let output = dedup(&[Path::new("/no/such/directory")]);
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8(output.stderr).unwrap();
@@ -105,7 +103,7 @@ fn a_path_that_does_not_exist_is_a_clear_error() {
     assert!(output.stdout.is_empty());
 }
 
-/// A file that vanishes between the listing and the hashing is unreadable for everybody, also for
+/// A file that vanishes between the listing and the hashing is unreadable for every user, even for
 /// the superuser.
 #[test]
 fn unreadable_files_are_counted_and_named() {
