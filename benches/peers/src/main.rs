@@ -8,7 +8,6 @@ mod latch;
 mod overlooked;
 mod pools;
 mod progress;
-mod quantile;
 mod sparse;
 mod spawn;
 mod spawning;

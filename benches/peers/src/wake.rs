@@ -10,11 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use protocol::{Case, Unit, time};
+use protocol::{Case, Unit, quantile, time};
 
 use crate::{
     pools::Pools,
-    quantile::quantile,
     spawning::{Spawning, on_both},
 };
 

@@ -166,6 +166,20 @@ pub fn time<R>(run: impl FnOnce() -> R) -> Duration {
     start.elapsed()
 }
 
+/// Returns the value that this part of the values, from 0 to 1, does not exceed: 0.5 for the median.
+/// Interpolates linearly between the two nearest values.
+///
+/// # Panics
+/// If there are no values.
+#[must_use]
+pub fn quantile(mut values: Vec<f64>, part: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let position = part * (values.len() - 1) as f64;
+    let (below, above) = (position.floor() as usize, position.ceil() as usize);
+    let weight = position.fract();
+    values[below] * (1.0 - weight) + values[above] * weight
+}
+
 /// Measures what is asked for, until nothing more is.
 ///
 /// # Errors
@@ -202,4 +216,17 @@ pub fn thread_counts() -> Vec<usize> {
     counts
         .filter(|counts| !counts.contains(&0))
         .expect("a list of positive numbers of workers")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interpolates_quantiles() {
+        assert_eq!(quantile(vec![3.0, 1.0, 2.0], 0.5), 2.0);
+        assert_eq!(quantile(vec![4.0, 1.0, 2.0, 3.0], 0.5), 2.5);
+        assert_eq!(quantile(vec![7.0], 0.99), 7.0);
+        assert_eq!(quantile((0..=100).map(f64::from).collect(), 0.99), 99.0);
+    }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
-use protocol::{Description, Unit};
+use protocol::{Description, Unit, quantile};
 
 use super::program::{Program, Source};
 
@@ -28,16 +28,18 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Of one result at least. The median of rare events would be zero.
-    fn of(mut results: Vec<f64>, are_rare: bool) -> Self {
-        results.sort_by(f64::total_cmp);
+    /// Sums up at least one result.
+    fn of(results: Vec<f64>, are_rare: bool) -> Self {
         let n = results.len();
-        let median = f64::midpoint(results[(n - 1) / 2], results[n / 2]);
-        let mean = results.iter().sum::<f64>() / n as f64;
         Self {
-            median: if are_rare { mean } else { median },
-            min: results[0],
-            max: results[n - 1],
+            min: results.iter().copied().fold(f64::INFINITY, f64::min),
+            max: results.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            // The median of rare events would be zero.
+            median: if are_rare {
+                results.iter().sum::<f64>() / n as f64
+            } else {
+                quantile(results, 0.5)
+            },
             n,
         }
     }

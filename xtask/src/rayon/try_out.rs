@@ -11,6 +11,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::Message;
+use protocol::quantile;
 
 use super::{REMEDY, patch, unused_patch};
 use crate::{command::Step, published::Published, root};
@@ -66,13 +67,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             std::io::stdout().write_all(&ours.output)?;
         }
         same &= original.status == ours.status && original.output == ours.output;
-        original_times.push(original.time);
-        our_times.push(ours.time);
+        original_times.push(original.time.as_secs_f64());
+        our_times.push(ours.time.as_secs_f64());
     }
     println!(
         "original {:.3} s, ours {:.3} s; {}",
-        median(original_times).as_secs_f64(),
-        median(our_times).as_secs_f64(),
+        quantile(original_times, 0.5),
+        quantile(our_times, 0.5),
         if same {
             "the same output"
         } else {
@@ -237,9 +238,4 @@ impl Outcome {
             status: output.status,
         })
     }
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times[times.len() / 2]
 }

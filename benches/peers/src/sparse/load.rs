@@ -10,8 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use protocol::quantile;
+
 use super::usage::Usage;
-use crate::{computation::spin, latch::Latch, pools::Lazy, quantile::quantile, spawning::Spawning};
+use crate::{computation::spin, latch::Latch, pools::Lazy, spawning::Spawning};
 
 const JOBS: usize = 3000;
 const INTERVAL: Duration = Duration::from_millis(1);
