@@ -35,7 +35,7 @@ use spin::RelaxStrategy;
 
 use crate::{
     machine::{CoreLocal, Machine, Spin},
-    pool::{Left, SpinPool, System},
+    pool::{ExitReason, SpinPool, System},
 };
 
 /// A [`Machine`] whose cores are threads.
@@ -99,7 +99,7 @@ pub fn with_workers<S: System, R>(pool: &'static SpinPool<S>, body: impl FnOnce(
     thread::scope(|threads| {
         let _end = EndOnDrop(pool);
         for index in 0..S::CORES {
-            threads.spawn(move || assert_eq!(pool.run_worker(index), Ok(Left::Ended)));
+            threads.spawn(move || assert_eq!(pool.run_worker(index), Ok(ExitReason::Ended)));
         }
         wait_for_workers(pool);
         body()

@@ -38,8 +38,8 @@ pub use machine::{Events, HltIpi, Interrupts, Ipi, Spin, Wfe, WfiIpi};
 pub use machine::{Mscratch, Sscratch};
 #[cfg(not(loom))]
 pub use pool::{
-    Arena, CLOSURE_WORDS, Cores, Left, ReleaseError, RunError, Scope, SpawnError, SpawnErrorReason,
-    SpinPool, Statistics, StillRunning, System, Task, Worker,
+    Arena, CLOSURE_WORDS, Cores, ExitReason, ReleaseError, RunError, Scope, SpawnError,
+    SpawnErrorReason, SpinPool, Statistics, StillRunning, System, Task, Worker,
 };
 
 #[cfg(not(loom))]

@@ -78,7 +78,8 @@ pub struct SpinPool<S: System> {
 /// Why a worker returned from [`SpinPool::run_worker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Left {
+#[doc(alias = "Left")]
+pub enum ExitReason {
     /// The pool has ended.
     Ended,
     /// The worker was [released](SpinPool::release_worker); the pool goes on.
@@ -140,7 +141,7 @@ impl<S: System> SpinPool<S> {
     /// # Errors
     /// [`RunError`] if there is no such worker, if another core is it, or if this core is a worker
     /// already.
-    pub fn run_worker(&'static self, index: usize) -> Result<Left, RunError> {
+    pub fn run_worker(&'static self, index: usize) -> Result<ExitReason, RunError> {
         self.run_worker_until(index, || false)
     }
 
@@ -177,26 +178,26 @@ impl<S: System> SpinPool<S> {
         &'static self,
         index: usize,
         mut condition: impl FnMut() -> bool,
-    ) -> Result<Left, RunError> {
-        let left = self.as_worker(index, |worker| {
+    ) -> Result<ExitReason, RunError> {
+        let reason = self.as_worker(index, |worker| {
             loop {
                 // The latch may have been set long ago, or for the time before a restart.
                 if !worker.renew() {
                     while worker.yield_now() {}
-                    return Left::Ended;
+                    return ExitReason::Ended;
                 }
                 if self.registry.data().gates.as_ref()[index].is_released() {
-                    return Left::Released;
+                    return ExitReason::Released;
                 }
                 if condition() {
-                    return Left::Done;
+                    return ExitReason::Done;
                 }
                 worker.run_until_released();
             }
         });
-        match left {
-            Err(RunError::Ended) => Ok(Left::Ended),
-            left => left,
+        match reason {
+            Err(RunError::Ended) => Ok(ExitReason::Ended),
+            reason => reason,
         }
     }
 

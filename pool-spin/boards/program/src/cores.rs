@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use pool_spin::{CoreParker, Left, Parker};
+use pool_spin::{CoreParker, ExitReason, Parker};
 
 use crate::{
     Pool, board::Board, console::Console, mode::Mode, restart::Generation, tests,
@@ -42,8 +42,8 @@ pub fn other_core<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, w
     loop {
         let generation = Generation::current();
         match pool.run_worker(worker) {
-            Ok(Left::Ended) => generation.wait_for_next(),
-            left => assert_eq!(left, Ok(Left::Released)),
+            Ok(ExitReason::Ended) => generation.wait_for_next(),
+            reason => assert_eq!(reason, Ok(ExitReason::Released)),
         }
     }
 }

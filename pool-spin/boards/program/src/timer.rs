@@ -2,7 +2,7 @@
 
 use core::{ptr, time::Duration};
 
-use pool_spin::Left;
+use pool_spin::ExitReason;
 use portable_atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use crate::{Pool, board::Board};
@@ -52,7 +52,7 @@ pub(crate) fn sleep_until_timer<B: Board, const CORES: usize>(
     set_action(pool, Some(spawn_and_wake::<B, CORES>));
     B::interrupt_after(delay);
     let is_awake = || HAS_COME.swap(false, Ordering::Acquire);
-    assert_eq!(pool.run_worker_until(0, is_awake), Ok(Left::Done));
+    assert_eq!(pool.run_worker_until(0, is_awake), Ok(ExitReason::Done));
     set_action(pool, None);
 }
 

@@ -36,7 +36,7 @@ fn work_moves_on_when_a_worker_leaves() {
             while POOL.release_worker(1) == Err(ReleaseError::Absent) {
                 thread::yield_now();
             }
-            assert_eq!(other.join().unwrap(), Ok(Left::Released));
+            assert_eq!(other.join().unwrap(), Ok(ExitReason::Released));
         });
     }
 }
@@ -51,7 +51,7 @@ fn a_released_worker_comes_back() {
         let restless = threads.spawn(|| {
             let mut times = 0;
             while comes_back.load(SeqCst) {
-                assert_eq!(POOL.run_worker(0), Ok(Left::Released));
+                assert_eq!(POOL.run_worker(0), Ok(ExitReason::Released));
                 times += 1;
             }
             times
@@ -99,7 +99,7 @@ fn end_and_restart() {
             );
         });
         POOL.end();
-        assert_eq!(POOL.run_worker(0), Ok(Left::Ended));
+        assert_eq!(POOL.run_worker(0), Ok(ExitReason::Ended));
         assert_eq!(POOL.restart(), Ok(()));
         assert_eq!(POOL.restart(), Err(StillRunning));
     }
@@ -115,7 +115,7 @@ fn an_end_just_as_a_worker_comes() {
         threads.spawn(|| {
             for _ in 0..rounds {
                 round.wait();
-                assert_eq!(POOL.run_worker(0), Ok(Left::Ended));
+                assert_eq!(POOL.run_worker(0), Ok(ExitReason::Ended));
                 round.wait();
             }
         });
@@ -144,7 +144,7 @@ fn jobs_that_were_left_are_run() {
     spawn();
     POOL.end();
     assert_eq!(RUNS.load(SeqCst), 0);
-    assert_eq!(POOL.run_worker(0), Ok(Left::Ended));
+    assert_eq!(POOL.run_worker(0), Ok(ExitReason::Ended));
     assert_eq!(RUNS.load(SeqCst), 1);
     POOL.restart().unwrap();
     spawn();
@@ -166,7 +166,7 @@ fn an_end_waits_for_what_was_installed() {
             thread::yield_now();
         }
         POOL.end();
-        assert_eq!(POOL.run_worker(0), Ok(Left::Ended));
+        assert_eq!(POOL.run_worker(0), Ok(ExitReason::Ended));
         assert_eq!(installed.join().unwrap(), 0);
     });
     assert!(POOL.try_install(|_| ()).is_err());
@@ -190,7 +190,7 @@ fn a_worker_runs_until_a_condition_is_true() {
         });
         for round in 0..rounds {
             let is_my_turn = || TURN.load(SeqCst) == 2 * round + 1;
-            assert_eq!(POOL.run_worker_until(0, is_my_turn), Ok(Left::Done));
+            assert_eq!(POOL.run_worker_until(0, is_my_turn), Ok(ExitReason::Done));
             TURN.store(2 * round + 2, SeqCst);
         }
     });

@@ -68,7 +68,7 @@ fn bad_workers_are_typed_errors() {
         POOL.install(|_| assert_eq!(POOL.run_worker(0), Err(RunError::AlreadyWorker)));
         assert_eq!(POOL.run_worker(0), Err(RunError::Taken));
     });
-    assert_eq!(POOL.run_worker(0), Ok(Left::Ended));
+    assert_eq!(POOL.run_worker(0), Ok(ExitReason::Ended));
     assert_eq!(POOL.run_with(0, |_| ()), Err(RunError::Ended));
 }
 
