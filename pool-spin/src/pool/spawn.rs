@@ -50,19 +50,19 @@ impl<S: System> SpinPool<S> {
     ///
     /// # Panics
     /// If it has ended.
-    pub(crate) fn hold(&'static self) -> Held<S> {
+    pub(crate) fn hold(&'static self) -> PoolGuard<S> {
         self.try_hold().expect("the pool has ended")
     }
 
-    pub(crate) fn try_hold(&'static self) -> Option<Held<S>> {
-        self.registry().try_add_reference().then(|| Held(self))
+    pub(crate) fn try_hold(&'static self) -> Option<PoolGuard<S>> {
+        self.registry().try_add_reference().then(|| PoolGuard(self))
     }
 }
 
 /// One of a pool's references.
-pub(crate) struct Held<S: System>(&'static SpinPool<S>);
+pub(crate) struct PoolGuard<S: System>(&'static SpinPool<S>);
 
-impl<S: System> Drop for Held<S> {
+impl<S: System> Drop for PoolGuard<S> {
     fn drop(&mut self) {
         self.0.registry().remove_reference();
     }
