@@ -231,12 +231,12 @@ impl<S: System> SpinPool<S> {
         let place = place.map_err(RunError::UnknownWorker)?;
         let data = self.registry.data();
         // After the end too, as long as there is something to be run.
-        if !data.life.join(self.registry.has_references()) {
+        if !data.lifecycle.join(self.registry.has_references()) {
             return Err(RunError::Ended);
         }
         // SAFETY: 1. a static outlives everything; 2. keeping it alive needs nothing.
         let Some(worker) = (unsafe { WorkerThread::new(&raw const self.registry, place) }) else {
-            data.life.leave();
+            data.lifecycle.leave();
             return Err(RunError::Taken);
         };
         // SAFETY: 1. it stays in this frame until it leaves.
@@ -250,7 +250,7 @@ impl<S: System> SpinPool<S> {
         worker.hand_over();
         worker.leave();
         drop(worker);
-        data.life.leave();
+        data.lifecycle.leave();
         Ok(result)
     }
 
@@ -298,7 +298,7 @@ impl<S: System> SpinPool<S> {
     /// that was spawned or installed; until then, workers may still come. A second call does
     /// nothing.
     pub fn end(&'static self) {
-        if self.registry.data().life.end() {
+        if self.registry.data().lifecycle.end() {
             self.registry.remove_reference();
         }
     }
@@ -308,12 +308,12 @@ impl<S: System> SpinPool<S> {
     /// # Errors
     /// [`StillRunning`] if it has not ended, or some of its workers have not left.
     pub fn restart(&'static self) -> Result<(), StillRunning> {
-        let life = &self.registry.data().life;
-        if !life.may_begin_again() {
+        let lifecycle = &self.registry.data().lifecycle;
+        if !lifecycle.try_begin_restart() {
             return Err(StillRunning);
         }
         self.registry.renew_reference();
-        life.begin_again();
+        lifecycle.finish_restart();
         Ok(())
     }
 

@@ -8,16 +8,16 @@ const ENDED: usize = 1;
 const WORKER: usize = 2;
 
 /// Whether a pool runs, in one word.
-pub(crate) struct Life(AtomicUsize);
+pub(crate) struct Lifecycle(AtomicUsize);
 
-impl Life {
+impl Lifecycle {
     pub(crate) const fn new() -> Self {
         Self(AtomicUsize::new(0))
     }
 
     /// A core becomes a worker. False if the pool has ended, unless that is no matter.
     pub(crate) fn join(&self, also_after_the_end: bool) -> bool {
-        // Ordering: Acquire pairs with `begin_again`. Relaxed on failure: nothing happens.
+        // Ordering: Acquire pairs with `finish_restart`. Relaxed on failure: nothing happens.
         let may_join = |word| also_after_the_end || word & ENDED == 0;
         let update = |word| may_join(word).then_some(word + WORKER);
         self.0
@@ -27,7 +27,7 @@ impl Life {
 
     /// A worker has left.
     pub(crate) fn leave(&self) {
-        // Ordering: Release pairs with `may_begin_again`.
+        // Ordering: Release pairs with `try_begin_restart`.
         self.0.fetch_sub(WORKER, Ordering::Release);
     }
 
@@ -39,7 +39,7 @@ impl Life {
 
     /// The pool has ended, all workers have left, and the caller alone may begin it again; false
     /// otherwise.
-    pub(crate) fn may_begin_again(&self) -> bool {
+    pub(crate) fn try_begin_restart(&self) -> bool {
         // Whoever begins it again counts as a worker until it has.
         //
         // Ordering: Acquire pairs with `leave`; the count is read-modify-writes, so all are seen.
@@ -50,7 +50,7 @@ impl Life {
     }
 
     /// Cores may become workers again.
-    pub(crate) fn begin_again(&self) {
+    pub(crate) fn finish_restart(&self) {
         // Others may have come meanwhile for the jobs that were left: so no store.
         //
         // Ordering: Release pairs with `join`.

@@ -12,7 +12,7 @@ use pool_core::{
 use super::{
     arena::{Arena, JobInjector},
     counting::Counting,
-    lifecycle::{Gate, Life},
+    lifecycle::{Gate, Lifecycle},
     statistics::Counter,
     system::{Cores, System},
 };
@@ -24,7 +24,7 @@ use crate::{
 
 /// What is kept with a pool beside its workers' queues.
 pub struct PoolData<S: System> {
-    pub(crate) life: Life,
+    pub(crate) lifecycle: Lifecycle,
     pub(crate) gates: S::Gates,
     /// Held while a broadcast is queued: all workers get all broadcasts in one order.
     pub(crate) is_broadcasting: AtomicBool,
@@ -37,7 +37,7 @@ pub struct PoolData<S: System> {
 impl<M: Machine, const CORES: usize, const JOBS: usize> PoolData<Cores<M, CORES, JOBS>> {
     pub(crate) const fn new() -> Self {
         Self {
-            life: Life::new(),
+            lifecycle: Lifecycle::new(),
             gates: [const { Gate::new() }; CORES],
             is_broadcasting: AtomicBool::new(false),
             arena: Arena::new(),
