@@ -109,20 +109,20 @@ impl Slot {
     ) -> Result<(NonNull<JobNode>, JobRef), S> {
         const {
             assert!(
-                size_of::<InSlot<S>>() <= size_of::<Room>(),
+                size_of::<SlotJob<S>>() <= size_of::<Room>(),
                 "the closure captures more than CLOSURE_WORDS words: let it capture a reference"
             );
             assert!(
-                align_of::<InSlot<S>>() <= align_of::<Room>(),
+                align_of::<SlotJob<S>>() <= align_of::<Room>(),
                 "what the closure captures is aligned to more than 8 bytes: let it capture a reference"
             );
         }
         let Some(slot) = slots.iter().find(|slot| slot.take()) else {
             return Err(spawned);
         };
-        let job = slot.job.get().cast::<InSlot<S>>();
+        let job = slot.job.get().cast::<SlotJob<S>>();
         // SAFETY: the slot is ours since `take`, and large enough.
-        unsafe { job.write(InSlot::new(slot, spawned)) };
+        unsafe { job.write(SlotJob::new(slot, spawned)) };
         let node = NonNull::new(slot.node.get()).expect("it is in the slot");
         // SAFETY: 1. by our own obligations; 2. what is spawned is `Send`.
         Ok((node, unsafe { JobRef::new(job) }))
@@ -147,13 +147,13 @@ impl Slot {
 
 /// What is in a slot.
 #[repr(C)]
-struct InSlot<S> {
+struct SlotJob<S> {
     header: JobHeader,
     slot: *const Slot,
     spawned: S,
 }
 
-impl<S: Spawned> InSlot<S> {
+impl<S: Spawned> SlotJob<S> {
     fn new(slot: &Slot, spawned: S) -> Self {
         Self {
             header: JobHeader::new::<Self>(),
@@ -164,7 +164,7 @@ impl<S: Spawned> InSlot<S> {
 }
 
 // SAFETY: 1. the header comes first; `new` makes it for this type.
-unsafe impl<S: Spawned> Job for InSlot<S> {
+unsafe impl<S: Spawned> Job for SlotJob<S> {
     unsafe fn execute(this: *const ()) {
         // SAFETY: by obligations 1 and 2 it is valid, and moved out once.
         let Self { slot, spawned, .. } = unsafe { this.cast::<Self>().read() };

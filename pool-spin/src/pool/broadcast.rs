@@ -25,7 +25,7 @@ impl<S: System> SpinPool<S> {
         // SAFETY: 1. used in this call only, during which nothing leaves.
         let owner = unsafe { WorkerThread::current() };
         let done = CountLatch::new(owner, registry);
-        let mut jobs = S::per_core(|_| OneWorker::new(&closure, &done));
+        let mut jobs = S::per_core(|_| BroadcastJob::new(&closure, &done));
         // The frame must not be left while others have jobs in it.
         run(|| send(registry, jobs.as_ref(), &done));
         // SAFETY: 1. it is alive; only after `wait` may it end; 2. for the job that a new latch
@@ -37,8 +37,11 @@ impl<S: System> SpinPool<S> {
 }
 
 /// Gives each worker that is there its job.
-fn send<S, F, R>(registry: &Registry<S>, jobs: &[OneWorker<'_, S, F, R>], done: &CountLatch<'_, S>)
-where
+fn send<S, F, R>(
+    registry: &Registry<S>,
+    jobs: &[BroadcastJob<'_, S, F, R>],
+    done: &CountLatch<'_, S>,
+) where
     S: System,
     F: Fn(Worker<'_, S>) -> R + Sync,
     R: Send,
@@ -82,7 +85,7 @@ impl Drop for Locked<'_> {
 
 /// One worker's part of a broadcast.
 #[repr(C)]
-struct OneWorker<'a, S: System, F, R> {
+struct BroadcastJob<'a, S: System, F, R> {
     header: JobHeader,
     node: UnsafeCell<JobNode>,
     closure: &'a F,
@@ -90,7 +93,7 @@ struct OneWorker<'a, S: System, F, R> {
     done: *const CountLatch<'a, S>,
 }
 
-impl<'a, S, F, R> OneWorker<'a, S, F, R>
+impl<'a, S, F, R> BroadcastJob<'a, S, F, R>
 where
     S: System,
     F: Fn(Worker<'_, S>) -> R + Sync,
@@ -108,7 +111,7 @@ where
 }
 
 // SAFETY: 1. the header comes first; `new` makes it for this type.
-unsafe impl<S, F, R> Job for OneWorker<'_, S, F, R>
+unsafe impl<S, F, R> Job for BroadcastJob<'_, S, F, R>
 where
     S: System,
     F: Fn(Worker<'_, S>) -> R + Sync,

@@ -66,7 +66,7 @@ impl<'scope, S: System> Scope<'scope, S> {
         // SAFETY: both outlive the scope.
         let (registry, slots) = unsafe { (&*self.registry, &*self.slots) };
         self.core.add_job();
-        let spawned = InScope {
+        let spawned = ScopeJob {
             scope: self,
             closure,
         };
@@ -135,16 +135,16 @@ impl<S: System> SpinPool<S> {
 }
 
 /// A closure of a scope.
-struct InScope<'scope, S: System, F> {
+struct ScopeJob<'scope, S: System, F> {
     /// Waits for this closure.
     scope: *const Scope<'scope, S>,
     closure: F,
 }
 
 // SAFETY: the scope is `Sync`.
-unsafe impl<S: System, F: Send> Send for InScope<'_, S, F> {}
+unsafe impl<S: System, F: Send> Send for ScopeJob<'_, S, F> {}
 
-impl<'scope, S, F> Spawned for InScope<'scope, S, F>
+impl<'scope, S, F> Spawned for ScopeJob<'scope, S, F>
 where
     S: System,
     F: FnOnce(Worker<'_, S>, &Scope<'scope, S>) + Send,

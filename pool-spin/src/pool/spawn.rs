@@ -87,7 +87,7 @@ impl<S: System> SpinPool<S> {
             let reason = SpawnErrorReason::Ended;
             return Err(SpawnError { closure, reason });
         }
-        let spawned = Alone::<S, F> { registry, closure };
+        let spawned = SpawnJob::<S, F> { registry, closure };
         // SAFETY: 1. the arena is the pool's, and pools are statics; 2. the closure is `'static`.
         match unsafe { Slot::put(registry.data().arena.as_ref(), spawned) } {
             Ok((node, job)) => {
@@ -95,7 +95,7 @@ impl<S: System> SpinPool<S> {
                 unsafe { registry.inject(node, job) };
                 Ok(())
             }
-            Err(Alone { closure, .. }) => {
+            Err(SpawnJob { closure, .. }) => {
                 registry.remove_reference();
                 let reason = SpawnErrorReason::Full;
                 Err(SpawnError { closure, reason })
@@ -124,7 +124,7 @@ impl<S: System> Worker<'_, S> {
     {
         let registry = self.0.registry();
         registry.add_reference();
-        let spawned = Alone::<S, F> { registry, closure };
+        let spawned = SpawnJob::<S, F> { registry, closure };
         // SAFETY: 1. the arena is the pool's, and pools are statics; 2. the closure is `'static`.
         match unsafe { Slot::put(registry.data().arena.as_ref(), spawned) } {
             Ok((node, job)) => {
@@ -132,7 +132,7 @@ impl<S: System> Worker<'_, S> {
                 unsafe { queue(registry, node, job) };
                 Ok(())
             }
-            Err(Alone { closure, .. }) => {
+            Err(SpawnJob { closure, .. }) => {
                 registry.remove_reference();
                 let reason = SpawnErrorReason::Full;
                 Err(SpawnError { closure, reason })
@@ -156,16 +156,16 @@ pub(crate) unsafe fn queue<S: System>(registry: &Registry<S>, node: NonNull<JobN
 }
 
 /// A closure that nobody waits for. It has one of the pool's references until it has been run.
-struct Alone<S: System, F> {
+struct SpawnJob<S: System, F> {
     /// Of a static.
     registry: *const Registry<S>,
     closure: F,
 }
 
 // SAFETY: the registry is shared by all workers.
-unsafe impl<S: System, F: Send> Send for Alone<S, F> {}
+unsafe impl<S: System, F: Send> Send for SpawnJob<S, F> {}
 
-impl<S, F> Spawned for Alone<S, F>
+impl<S, F> Spawned for SpawnJob<S, F>
 where
     S: System,
     F: FnOnce(Worker<'_, S>) + Send,
