@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use sleep_core::progress::{Delay, Guard};
+use progress_core::{Delay, Guard};
 
 use crate::{platform::Platform, registry::Registry};
 

@@ -46,9 +46,10 @@ pub use worker::{WorkerShared, WorkerThread};
 
 /// The parts of the crates below that a platform names.
 pub use deque_core::{Deque, Fixed, IntrusiveInjector, Node, Order, ProcessFence, Steal, Storage};
+/// Thread progress, which frees what deques replace.
+pub use progress_core as progress;
 pub use sleep_core::{
     CoreLatch, IdlePolicy, Parker, Relax, Sleep, Slot, TooManyWorkers, UnknownWorker, WorkerIndex,
-    progress,
 };
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use core::{
 };
 
 use deque_core::Storage;
-use sleep_core::progress::{IntoOperation, Operations};
+use progress_core::{IntoOperation, Operations};
 
 use crate::{
     job::discard_panic,

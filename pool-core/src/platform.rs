@@ -1,10 +1,8 @@
 //! What a pool needs of the world around it.
 
 use deque_core::Storage;
-use sleep_core::{
-    Parker, Slot,
-    progress::{AsymmetricFence, Lines, ManagedThread, Progress},
-};
+use progress_core::{AsymmetricFence, Lines, ManagedThread, Progress};
+use sleep_core::{Parker, Slot};
 
 use crate::{
     job::JobRef,

@@ -26,10 +26,8 @@ use ::loom::{
 };
 
 use deque_core::{Deque, Fixed, Growable, IntrusiveInjector, Node, Order, Steal, Storage};
-use sleep_core::{
-    IdlePolicy, Parker, Sleep, Slot,
-    progress::{FullFences, Line, Progress},
-};
+use progress_core::{FullFences, Line, Progress};
+use sleep_core::{IdlePolicy, Parker, Sleep, Slot};
 
 use crate::{
     JobQueue, JobRef, ManagedWorker, Platform, Registry, Replaced, Waiter, WorkerShared,

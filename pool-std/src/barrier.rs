@@ -26,7 +26,7 @@ pub(crate) use registration::Watch;
 /// # Examples
 /// ```
 /// use pool_std::ProcessBarrier;
-/// use sleep_core::progress::{Line, Progress};
+/// use progress_core::{Line, Progress};
 /// # use sleep_core::Parker;
 /// # struct Core;
 /// # impl Parker for Core {
@@ -39,7 +39,7 @@ pub(crate) use registration::Watch;
 /// let progress: Progress<Core, _, ProcessBarrier> = Progress::from_array(lines);
 /// let mut this_thread = progress.register()?;
 /// drop(this_thread.activate()); // no fence
-/// # Ok::<(), sleep_core::progress::NoFreeLine>(())
+/// # Ok::<(), progress_core::NoFreeLine>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessBarrier;

@@ -7,8 +7,6 @@
 )]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(feature = "alloc")]
-extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
@@ -22,7 +20,6 @@ mod idle;
 mod index;
 mod latch;
 mod parker;
-pub mod progress;
 mod sleep;
 mod slot;
 

@@ -1,6 +1,3 @@
-//! The atomics and fences that this crate uses, from the crate that chooses them: real ones, or loom's.
+//! The atomics that this crate uses, from the crate that chooses them: real ones, or loom's.
 
-pub(crate) use sleep_primitives::{
-    AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, AtomicWord, Custody, Ordering, RawWord, fence,
-    full_fence, spin_loop,
-};
+pub(crate) use sleep_primitives::{AtomicU8, AtomicWord, Custody, Ordering, fence, spin_loop};

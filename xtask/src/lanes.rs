@@ -93,9 +93,10 @@ pub(crate) const LANES: &[Lane] = &[
 ];
 
 /// The crates that must run without an operating system.
-const CORE_CRATES: [&str; 5] = [
+const CORE_CRATES: [&str; 6] = [
     "sleep-primitives",
     "sleep-core",
+    "progress-core",
     "deque-core",
     "pool-core",
     "pool-spin",
@@ -146,6 +147,8 @@ fn lint(_quick: bool) -> Result<u64> {
             "-p",
             "sleep-core",
             "-p",
+            "progress-core",
+            "-p",
             "deque-core",
             "-p",
             "pool-core",
@@ -179,8 +182,11 @@ fn host(quick: bool) -> Result<u64> {
         .args(["--lib", "--tests"])
         .run_tests()?;
     // Examples without any pool of ours; they check their own results.
-    for example in ["three_threads", "hash_map"] {
-        Step::cargo(&["run", "--package", "sleep-core", "--example", example]).run()?;
+    for (package, example) in [
+        ("sleep-core", "three_threads"),
+        ("progress-core", "hash_map"),
+    ] {
+        Step::cargo(&["run", "--package", package, "--example", example]).run()?;
         tests += 1;
     }
     Step::cargo(&[
@@ -308,7 +314,8 @@ fn i686(_quick: bool) -> Result<u64> {
     foreign_tests(I686)
         .args(["--package", "pool-std", "--package", "rayon-core"])
         .args(["--package", "sleep-core", "--package", "deque-core"])
-        .args(["--package", "pool-core", "--package", "sleep-primitives"])
+        .args(["--package", "pool-core", "--package", "progress-core"])
+        .args(["--package", "sleep-primitives"])
         .run_tests()
 }
 

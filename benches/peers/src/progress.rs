@@ -3,11 +3,9 @@
 mod reading;
 mod retiring;
 
+use progress_core::{AsymmetricFence, Line, Progress};
 use protocol::{Case, Unit};
-use sleep_core::{
-    Parker,
-    progress::{AsymmetricFence, Line, Progress},
-};
+use sleep_core::Parker;
 
 use reading::reading;
 use retiring::{held, rate};
@@ -31,7 +29,7 @@ fn our_progress<B: AsymmetricFence>(threads: usize) -> OurProgress<B> {
 
 pub(crate) fn cases(threads: &[usize]) -> Vec<Case> {
     use pool_std::ProcessBarrier as System;
-    use sleep_core::progress::FullFences;
+    use progress_core::FullFences;
 
     let mut cases = Vec::new();
     for &threads in threads {

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use sleep_core::progress::Operation;
+use progress_core::Operation;
 
 use super::*;
 use crate::{ThreadPoolBuilder, current_thread_index};

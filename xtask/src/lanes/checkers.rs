@@ -24,6 +24,7 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
         .args(arguments)
     };
     let mut steps = vec![
+        library(&["-p", "progress-core"], ""),
         library(&["-p", "sleep-core"], ""),
         library(&["-p", "sleep-primitives"], ""),
         library(&["-p", "deque-core"], ""),
@@ -40,6 +41,8 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
         };
         // 32 bits, no native 64-bit atomics, big-endian: the narrow layout of the counters.
         steps.push(narrow(&["-p", "sleep-core"]));
+        // The values of progress have 29 bits there.
+        steps.push(narrow(&["-p", "progress-core"]));
         // The same for the counters of a worker's time.
         steps.push(narrow(&["-p", "pool-std", "clock"]));
         // A processor that is not multi-copy atomic, where deques are never biased.
@@ -55,7 +58,7 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
     if !quick {
         // Entries that are freed while others read; it checks its own result.
         miri(
-            &["run", "-p", "sleep-core", "--example", "hash_map"],
+            &["run", "-p", "progress-core", "--example", "hash_map"],
             "-Zmiri-strict-provenance -Zmiri-disable-isolation",
         )
         .run()?;
@@ -79,12 +82,12 @@ pub(super) fn thread_sanitizer(_quick: bool) -> Result<u64> {
             .env("TSAN_OPTIONS", "report_thread_leaks=0")
             .env("CARGO_TARGET_DIR", target_directory("tsan"))
     };
-    sanitized("run", &["-p", "sleep-core", "--example", "hash_map"]).run()?;
+    sanitized("run", &["-p", "progress-core", "--example", "hash_map"]).run()?;
     let mut tests = 1;
     // What several threads do. The system's process fences are unknown to the tool, and it needs
     // not know them: a biased deque, too, hands its elements over by acquire and release.
     for (package, names) in [
-        ("sleep-core", &["progress::tests::threads"][..]),
+        ("progress-core", &["tests::threads"][..]),
         ("deque-core", &["threads", "stampede"]),
         ("pool-core", &["threads"]),
     ] {

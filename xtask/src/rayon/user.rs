@@ -14,7 +14,7 @@ use crate::{command::Step, published, root};
 
 /// All packages of a new project that uses rayon on our pool. Whatever only our tests need (loom,
 /// proptest) is not among them.
-const PACKAGES: [&str; 12] = [
+const PACKAGES: [&str; 13] = [
     "crossbeam-utils",
     "deque-core",
     "either",
@@ -22,6 +22,7 @@ const PACKAGES: [&str; 12] = [
     "pool-core",
     "pool-std",
     "portable-atomic",
+    "progress-core",
     "rayon",
     "rayon-core",
     "scratch",

@@ -11,8 +11,8 @@ use std::{
 };
 
 use crossbeam_epoch as epoch;
+use progress_core::AsymmetricFence;
 use protocol::time;
-use sleep_core::progress::AsymmetricFence;
 
 use super::{OurProgress, our_progress};
 

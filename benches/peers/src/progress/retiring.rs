@@ -10,8 +10,8 @@ use std::{
 
 use crossbeam_epoch::{self as epoch, Atomic, Owned};
 use crossbeam_utils::CachePadded;
+use progress_core::{AsymmetricFence, Reclaimable};
 use protocol::time;
-use sleep_core::progress::{AsymmetricFence, Reclaimable};
 
 use super::{OurProgress, our_progress};
 

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use sleep_core::progress::Operation;
+use progress_core::Operation;
 
 use super::super::*;
 use crate::job::RunBy;

@@ -1,37 +1,37 @@
 //! The values at which one thread is to be woken.
 
-use super::value::{STEP, WAITING, is_reached};
-use crate::primitive::RawWord;
+use crate::value::{STEP, WAITING, is_reached};
+use sleep_primitives::RawWord;
 
 /// The values at which a thread is to be woken, in one word: the first of them, whose lowest bit
 /// is set, and a bit more for each of the two values after it.
 ///
 /// That is enough: a value is at most three advances away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wish(RawWord);
+pub(crate) struct Wish(RawWord);
 
 /// A bit for each value: the first one, and the two after it.
 const MASK: RawWord = STEP - 1;
 
 impl Wish {
-    pub(super) const NONE: Self = Self(WAITING);
+    pub(crate) const NONE: Self = Self(WAITING);
 
-    pub(super) const fn from_word(word: RawWord) -> Self {
+    pub(crate) const fn from_word(word: RawWord) -> Self {
         Self(word)
     }
 
-    pub(super) const fn word(self) -> RawWord {
+    pub(crate) const fn word(self) -> RawWord {
         self.0
     }
 
     /// The first of the values.
-    pub(super) fn first(self) -> Option<RawWord> {
+    pub(crate) fn first(self) -> Option<RawWord> {
         (self != Self::NONE).then_some(self.0 & !MASK | 1)
     }
 
     /// Without the values that are reached.
     #[must_use]
-    pub(super) const fn without_reached(self, current: RawWord) -> Self {
+    pub(crate) const fn without_reached(self, current: RawWord) -> Self {
         let (mut first, mut mask) = (self.0 & !MASK, self.0 & MASK);
         while mask != 0 && (mask & 1 == 0 || is_reached(current, first | 1)) {
             first = first.wrapping_add(STEP);
@@ -46,7 +46,7 @@ impl Wish {
 
     /// With one value more. None of them is reached, so that they lie within three advances.
     #[must_use]
-    pub(super) fn with(self, value: RawWord) -> Self {
+    pub(crate) fn with(self, value: RawWord) -> Self {
         let Some(first) = self.first() else {
             return Self(value);
         };

@@ -4,12 +4,12 @@ use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
-use super::{
+use crate::{
     AsymmetricFence,
     state::SharedState,
     value::{next, parity},
 };
-use crate::primitive::{AtomicUsize, Ordering, RawWord};
+use sleep_primitives::{AtomicUsize, Ordering, RawWord};
 
 /// Set in a counter when progress has waited for it: the thread that brings the counter to zero
 /// must see to it that progress goes on.
@@ -34,7 +34,7 @@ const PAIRS: usize = match cfg!(loom) {
 /// The counter is a function of the value, and a delay compares the whole value when it looks a
 /// second time. With a turn of its own, one bit, a delay would not notice that two advances passed
 /// between its looks.
-pub(super) struct Delays {
+pub(crate) struct Delays {
     pairs: [CachePadded<Pair>; PAIRS],
 }
 
@@ -43,14 +43,14 @@ struct Pair([AtomicUsize; 2]);
 
 /// Where a delay is counted.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(crate) struct Place {
     pair: usize,
     parity: usize,
 }
 
 impl Delays {
     const_unless_loom! {
-        pub(super) fn new() -> Self {
+        pub(crate) fn new() -> Self {
             #[cfg(not(loom))]
             let pairs = [const { CachePadded::new(Pair::new()) }; PAIRS];
             #[cfg(loom)]
@@ -62,7 +62,7 @@ impl Delays {
     /// Begins a delay, and tells which counter has it. `end` is called for a counter that was the
     /// wrong one.
     #[inline]
-    pub(super) fn begin<B: AsymmetricFence>(
+    pub(crate) fn begin<B: AsymmetricFence>(
         &self,
         state: &SharedState,
         end: impl Fn(Place),
@@ -88,7 +88,7 @@ impl Delays {
     /// Ends a delay. True if progress has waited for it, and can go on.
     #[inline]
     #[must_use]
-    pub(super) fn end(&self, place: Place) -> bool {
+    pub(crate) fn end(&self, place: Place) -> bool {
         // Ordering: Release pairs with `let_pass`: what was read during the delay lies before what
         // the advance allows. What the thread that set the mark has asked for is ordered by heavy
         // fences: its own, before the mark, and that of the caller after this.
@@ -97,14 +97,14 @@ impl Delays {
 
     /// Whether no delay stands in the way of the advance from `current`. By the leader; if one
     /// does, its end will be told.
-    pub(super) fn let_pass(&self, current: RawWord) -> bool {
+    pub(crate) fn let_pass(&self, current: RawWord) -> bool {
         let parity = parity(next(current));
         self.pairs.iter().all(|pair| pair.let_pass(parity))
     }
 
     /// Whether a delay stands in the way of the advance from `current` and its end will be told.
     /// By any thread.
-    pub(super) fn are_awaited(&self, current: RawWord) -> bool {
+    pub(crate) fn are_awaited(&self, current: RawWord) -> bool {
         let parity = parity(next(current));
         self.pairs.iter().any(|pair| {
             // Ordering: Relaxed; the fence before orders it (`drive`).
@@ -114,7 +114,7 @@ impl Delays {
     }
 
     /// How many delays let the next advance pass, and how many do not. Debug output only.
-    pub(super) fn counts(&self, current: RawWord) -> impl fmt::Debug {
+    pub(crate) fn counts(&self, current: RawWord) -> impl fmt::Debug {
         let count = |value| {
             // Ordering: Relaxed; debug output only.
             let load = |pair: &CachePadded<Pair>| pair.0[parity(value)].load(Ordering::Relaxed);

@@ -2,31 +2,31 @@
 
 use core::ptr::{self, NonNull};
 
-use super::operation::{Header, Queue};
-use crate::primitive::{AtomicPtr, Ordering, RawWord};
+use crate::operation::{Header, Queue};
+use sleep_primitives::{AtomicPtr, Ordering, RawWord};
 
 /// Operations that any thread adds to, and that a thread takes all at once: so there is no
 /// operation in the middle that could come back meanwhile (ABA).
-pub(super) struct Stack {
+pub(crate) struct Stack {
     newest: AtomicPtr<Header>,
 }
 
 impl Stack {
     const_unless_loom! {
-        pub(super) fn new() -> Self {
+        pub(crate) fn new() -> Self {
             Self { newest: AtomicPtr::new(ptr::null_mut()) }
         }
     }
 
     /// Adds an operation that is complete, with its value.
-    pub(super) fn push(&self, operation: NonNull<Header>, value: RawWord) {
+    pub(crate) fn push(&self, operation: NonNull<Header>, value: RawWord) {
         let mut queue = Queue::new();
         queue.push(operation, value);
         self.push_all(&mut queue);
     }
 
     /// Moves all operations of a queue here, with their values.
-    pub(super) fn push_all(&self, queue: &mut Queue) {
+    pub(crate) fn push_all(&self, queue: &mut Queue) {
         let Some((first, mut last)) = queue.take_chain() else {
             return;
         };
@@ -50,13 +50,13 @@ impl Stack {
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         // Ordering: Relaxed, a hint.
         self.newest.load(Ordering::Relaxed).is_null()
     }
 
     /// Takes all operations out.
-    pub(super) fn take(&self) -> Chain {
+    pub(crate) fn take(&self) -> Chain {
         if self.is_empty() {
             return Chain(ptr::null_mut());
         }
@@ -67,7 +67,7 @@ impl Stack {
 
 /// Operations that were taken. They belong to the owner of this value, which must not drop it
 /// before its end: the rest would be leaked.
-pub(super) struct Chain(*mut Header);
+pub(crate) struct Chain(*mut Header);
 
 impl Iterator for Chain {
     type Item = NonNull<Header>;

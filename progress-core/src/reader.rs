@@ -2,8 +2,8 @@
 
 use core::{fmt, marker::PhantomData};
 
-use super::{AsymmetricFence, NoFreeLine, Progress, line::Line, place::Place, value::next};
-use crate::parker::Parker;
+use crate::{AsymmetricFence, NoFreeLine, Progress, line::Line, place::Place, value::next};
+use sleep_core::Parker;
 
 impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// A reader with a line of its own: for threads that are not managed and read often.
@@ -22,13 +22,13 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
 
 /// Delays progress without touching what other threads write. From [`Progress::register_reader`].
 ///
-/// As [`Progress::delay`], and unlike a [`ManagedThread`](super::ManagedThread), it neither waits
-/// for a thread that [blocks](super::ManagedThread::block) nor is waited for by it, never leads,
+/// As [`Progress::delay`], and unlike a [`ManagedThread`](crate::ManagedThread), it neither waits
+/// for a thread that [blocks](crate::ManagedThread::block) nor is waited for by it, never leads,
 /// and may move from thread to thread. Unlike a delay it takes up a line.
 ///
 /// # Examples
 /// ```
-/// use sleep_core::progress::{Line, Progress};
+/// use progress_core::{Line, Progress};
 /// # use sleep_core::Parker;
 /// # struct Core;
 /// # impl Parker for Core {
@@ -44,10 +44,10 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
 ///     let _reading = reader.delay();
 ///     // ... reads of shared structures ...
 /// }
-/// # Ok::<(), sleep_core::progress::NoFreeLine>(())
+/// # Ok::<(), progress_core::NoFreeLine>(())
 /// ```
 pub struct Reader<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
-    pub(super) place: Place<'p, P, L, B>,
+    pub(crate) place: Place<'p, P, L, B>,
 }
 
 impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Reader<'p, P, L, B> {

@@ -3,9 +3,9 @@
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
 
-use super::line::Line;
+use crate::line::Line;
 
-/// A place for the [`Line`]s of one [`Progress`](super::Progress).
+/// A place for the [`Line`]s of one [`Progress`](crate::Progress).
 ///
 /// An array, a box with a slice, or a slice that is borrowed exclusively: two instances must not
 /// share lines. For any other place the trait has to be implemented.

@@ -9,7 +9,7 @@ use ::loom::{
 };
 
 use super::*;
-use crate::primitive::Ordering::Relaxed;
+use sleep_primitives::Ordering::Relaxed;
 
 fn model(preemptions: usize, scene: impl Fn() + Send + Sync + 'static) {
     let mut builder = Builder::new();

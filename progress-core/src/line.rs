@@ -4,14 +4,14 @@ use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
-use super::{
+use crate::{
     value::{WAITING, number},
     wish::Wish,
 };
-use crate::primitive::{AtomicU8, AtomicWord, Ordering, RawWord};
+use sleep_primitives::{AtomicU8, AtomicWord, Ordering, RawWord};
 
-/// The place of one thread in a [`Progress`](super::Progress): of a managed one, or of a
-/// [`Reader`](super::Reader).
+/// The place of one thread in a [`Progress`](crate::Progress): of a managed one, or of a
+/// [`Reader`](crate::Reader).
 pub struct Line<P> {
     /// The value that the thread has confirmed, on a cache line that only the thread writes and
     /// only the leader reads.
@@ -57,12 +57,12 @@ impl<P> Line<P> {
     }
 
     /// The line for a managed thread, if nobody has it.
-    pub(super) fn take(&self) -> bool {
+    pub(crate) fn take(&self) -> bool {
         self.take_as(MANAGED)
     }
 
     /// The line for a reader, if nobody has it.
-    pub(super) fn take_for_reader(&self) -> bool {
+    pub(crate) fn take_for_reader(&self) -> bool {
         self.take_as(READER)
     }
 
@@ -75,25 +75,25 @@ impl<P> Line<P> {
             .is_ok()
     }
 
-    pub(super) fn give_back(&self) {
+    pub(crate) fn give_back(&self) {
         // Ordering: Release pairs with `take_as`: the next thread finds the line as it was left.
         self.seldom.holder.store(FREE, Ordering::Release);
     }
 
-    pub(super) fn is_taken(&self) -> bool {
+    pub(crate) fn is_taken(&self) -> bool {
         // Ordering: Relaxed, for looking on.
         self.seldom.holder.load(Ordering::Relaxed) != FREE
     }
 
     /// Whether a managed thread has the line. Asked after `confirmed`, the answer is not older
     /// than the thread that has confirmed.
-    pub(super) fn is_managed(&self) -> bool {
+    pub(crate) fn is_managed(&self) -> bool {
         // Ordering: Relaxed; `confirmed` acquires, and holders confirm after they have taken.
         self.seldom.holder.load(Ordering::Relaxed) == MANAGED
     }
 
     /// What the thread has confirmed, or `WAITING`.
-    pub(super) fn confirmed(&self) -> RawWord {
+    pub(crate) fn confirmed(&self) -> RawWord {
         // Ordering: Acquire pairs with `set_confirmed`: what the thread has read before lies
         // before what follows here, as freeing.
         self.confirmed.load(Ordering::Acquire)
@@ -101,7 +101,7 @@ impl<P> Line<P> {
 
     /// Only by the line's thread.
     #[inline]
-    pub(super) fn set_confirmed(&self, value: RawWord) {
+    pub(crate) fn set_confirmed(&self, value: RawWord) {
         // Ordering: Release pairs with `confirmed`. Also where a thread comes back from waiting:
         // the leader may see this store and not the one by which it went.
         self.confirmed.store(value, Ordering::Release);
@@ -109,7 +109,7 @@ impl<P> Line<P> {
 
     /// Adds a value that is not reached to the thread's wish. Only by the line's thread. True if
     /// there was another one that is reached, and of which the thread has not been told.
-    pub(super) fn want(&self, value: RawWord, current: RawWord) -> bool {
+    pub(crate) fn want(&self, value: RawWord, current: RawWord) -> bool {
         let mut wish = self.wish();
         loop {
             let rest = wish.without_reached(current);
@@ -122,7 +122,7 @@ impl<P> Line<P> {
     }
 
     /// Drops the thread's wish. Only by the line's thread.
-    pub(super) fn want_nothing(&self) {
+    pub(crate) fn want_nothing(&self) {
         // Ordering: Relaxed; a leader that has seen the wish unparks once too often.
         self.seldom
             .wanted
@@ -130,13 +130,13 @@ impl<P> Line<P> {
     }
 
     /// The values at which the thread is to be woken.
-    pub(super) fn wish(&self) -> Wish {
+    pub(crate) fn wish(&self) -> Wish {
         // Ordering: Relaxed; the leader has seen the publication if it must act.
         Wish::from_word(self.seldom.wanted.load(Ordering::Relaxed))
     }
 
     /// Takes what is reached out of the thread's wish. True if the caller is to wake the thread.
-    pub(super) fn fulfil(&self, current: RawWord) -> bool {
+    pub(crate) fn fulfil(&self, current: RawWord) -> bool {
         let mut wish = self.wish();
         loop {
             let rest = wish.without_reached(current);

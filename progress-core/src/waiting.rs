@@ -2,11 +2,9 @@
 
 use core::{cell::UnsafeCell, ptr::NonNull};
 
-use super::{AsymmetricFence, Progress, Value, line::Line, operation::Header};
-use crate::{
-    parker::Parker,
-    primitive::{AtomicU8, Ordering, spin_loop},
-};
+use crate::{AsymmetricFence, Progress, Value, line::Line, operation::Header};
+use sleep_core::Parker;
+use sleep_primitives::{AtomicU8, Ordering, spin_loop};
 
 /// The thread has not been woken.
 const WAITS: u8 = 0;
@@ -68,7 +66,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// a parker of its own, but not while it reads: it would wait for itself.
     ///
     /// A managed thread has a parker in its line, for
-    /// [`ManagedThread::wait_for`](super::ManagedThread::wait_for).
+    /// [`ManagedThread::wait_for`](crate::ManagedThread::wait_for).
     ///
     /// # Panics
     /// If the value is another instance's.
@@ -76,7 +74,8 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// # Examples
     /// ```
     /// use std::thread::{self, Thread};
-    /// use sleep_core::{Parker, progress::{Line, Progress}};
+    /// use progress_core::{Line, Progress};
+    /// use sleep_core::Parker;
     /// # struct Core;
     /// # impl Parker for Core {
     /// #     fn park(&self) {}

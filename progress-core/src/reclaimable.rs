@@ -8,11 +8,11 @@ use core::{
     ptr::NonNull,
 };
 
-use super::{
+use crate::{
     Active, AsymmetricFence, Line, ManagedThread, Progress,
     operation::{Header, IntoOperation, sealed::Sealed},
 };
-use crate::parker::Parker;
+use sleep_core::Parker;
 
 /// A value that readers may see until progress frees it, with room for the place in the queue
 /// that it waits in: to free it takes no other memory.
@@ -23,7 +23,7 @@ use crate::parker::Parker;
 /// # Examples
 /// ```
 /// use std::sync::atomic::{AtomicPtr, Ordering};
-/// use sleep_core::progress::{Line, Progress, Reclaimable};
+/// use progress_core::{Line, Progress, Reclaimable};
 /// # use sleep_core::Parker;
 /// # struct Core;
 /// # impl Parker for Core {
@@ -51,7 +51,7 @@ use crate::parker::Parker;
 /// assert_eq!(this_thread.wait(), 1);
 /// # // SAFETY: the last one; nobody reads.
 /// # drop(unsafe { Box::from_raw(shared.into_inner()) });
-/// # Ok::<(), sleep_core::progress::NoFreeLine>(())
+/// # Ok::<(), progress_core::NoFreeLine>(())
 /// ```
 #[repr(C)]
 pub struct Reclaimable<T> {

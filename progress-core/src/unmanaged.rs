@@ -2,15 +2,15 @@
 
 use core::fmt;
 
-use super::{Active, AsymmetricFence, Pinned, Progress, Reading, delays, line::Line};
-use crate::parker::Parker;
+use crate::{Active, AsymmetricFence, Pinned, Progress, Reading, delays, line::Line};
+use sleep_core::Parker;
 
 impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// Holds up progress, so that a thread which is not managed may read. Any number of threads,
     /// any number of times; drop the delay soon.
     ///
     /// Two read-modify-writes on one of a few cache lines that all such threads share. A thread that
-    /// reads often does better with a [`Reader`](super::Reader), which touches only a line of its own.
+    /// reads often does better with a [`Reader`](crate::Reader), which touches only a line of its own.
     #[inline]
     #[must_use = "the delay ends when it is dropped"]
     pub fn delay(&self) -> Delay<'_, P, L, B> {

@@ -1,57 +1,20 @@
-#![doc = include_str!("progress/README.md")]
-
-mod batch;
-mod blocking;
-mod delays;
-mod due;
-mod leader;
-mod line;
-mod lines;
-mod managed;
-mod operation;
-mod pin;
-mod place;
-mod reader;
-#[cfg(feature = "alloc")]
-mod reclaimable;
-mod stack;
-mod state;
-mod unmanaged;
-mod unowned;
-mod value;
-mod waiting;
-mod wish;
-
-#[cfg(test)]
-mod tests;
+//! The state that the threads of one instance share.
 
 use core::{fmt, marker::PhantomData, ptr};
 
 use crossbeam_utils::CachePadded;
 
-pub use blocking::Blocked;
-pub use due::{DueOperation, Operations};
-pub use line::Line;
-pub use lines::Lines;
-pub use managed::{Active, ManagedThread, NoFreeLine};
-pub use operation::{IntoOperation, Operation};
-pub use pin::Pinned;
-pub use reader::{Reader, Reading};
-#[cfg(feature = "alloc")]
-pub use reclaimable::Reclaimable;
-pub use sleep_primitives::{AsymmetricFence, FullFences};
-pub use unmanaged::{Delay, Guard};
-pub use value::Value;
+use sleep_core::Parker;
+use sleep_primitives::{AtomicBool, AtomicUsize, AtomicWord, Ordering, RawWord, full_fence};
 
 use crate::{
-    parker::Parker,
-    primitive::{AtomicBool, AtomicUsize, AtomicWord, Ordering, RawWord, full_fence},
+    AsymmetricFence, FullFences, Line, Lines, Value,
+    delays::Delays,
+    leader::Scan,
+    state::{SharedState, State},
+    unowned::Unowned,
+    value::{FIRST, is_reached, next, number},
 };
-use delays::Delays;
-use leader::Scan;
-use state::{SharedState, State};
-use unowned::Unowned;
-use value::{FIRST, is_reached, next, number};
 
 /// Tells when all threads have made progress since some moment: when nobody can be reading any
 /// more what was taken out of reach before.
@@ -61,7 +24,7 @@ use value::{FIRST, is_reached, next, number};
 ///
 /// # Examples
 /// ```
-/// use sleep_core::progress::{Line, Progress};
+/// use progress_core::{Line, Progress};
 /// # use sleep_core::Parker;
 /// # struct Core;
 /// # impl Parker for Core {
@@ -83,13 +46,13 @@ use value::{FIRST, is_reached, next, number};
 ///     }
 ///     assert!(PROGRESS.has_reached(value), "the other line is free");
 /// }
-/// # Ok::<(), sleep_core::progress::NoFreeLine>(())
+/// # Ok::<(), progress_core::NoFreeLine>(())
 /// ```
 ///
 /// An implementation of `AsRef` is not enough to make an instance: it might give other lines each
 /// time, so that the leader does not look at those of threads that read. See [`Lines`].
 /// ```compile_fail,E0277
-/// use sleep_core::progress::{Line, Progress};
+/// use progress_core::{Line, Progress};
 /// # use sleep_core::Parker;
 /// # struct Core;
 /// # impl Parker for Core {
@@ -109,7 +72,7 @@ use value::{FIRST, is_reached, next, number};
 /// Nor can two instances share lines, whose leaders would then mistake one's values for the
 /// other's:
 /// ```compile_fail,E0277
-/// use sleep_core::progress::{Line, Progress};
+/// use progress_core::{Line, Progress};
 /// # use sleep_core::Parker;
 /// # struct Core;
 /// # impl Parker for Core {
@@ -128,23 +91,23 @@ pub struct Progress<
     L: AsRef<[Line<P>]> = &'static mut [Line<P>],
     B: AsymmetricFence = FullFences,
 > {
-    shared: CachePadded<Shared>,
-    scan: CachePadded<Scan>,
-    delays: Delays,
-    unowned: Unowned,
+    pub(crate) shared: CachePadded<Shared>,
+    pub(crate) scan: CachePadded<Scan>,
+    pub(crate) delays: Delays,
+    pub(crate) unowned: Unowned,
     /// The thread that blocks the others: its line's number plus one, or 0.
-    blocker: AtomicUsize,
-    lines: L,
-    types: PhantomData<fn() -> (P, B)>,
+    pub(crate) blocker: AtomicUsize,
+    pub(crate) lines: L,
+    pub(crate) types: PhantomData<fn() -> (P, B)>,
 }
 
 /// What every thread reads and few write.
-struct Shared {
-    state: SharedState,
+pub(crate) struct Shared {
+    pub(crate) state: SharedState,
     /// Whether some thread leads.
-    is_led: AtomicBool,
+    pub(crate) is_led: AtomicBool,
     /// The latest moment that was asked for: there is no need to advance beyond.
-    asked_for: AtomicWord,
+    pub(crate) asked_for: AtomicWord,
 }
 
 impl<P: Parker, const N: usize, B: AsymmetricFence> Progress<P, [Line<P>; N], B> {
@@ -164,7 +127,7 @@ impl<'a, P: Parker, B: AsymmetricFence> Progress<P, &'a mut [Line<P>], B> {
         ///
         /// # Examples
         /// ```
-        /// use sleep_core::progress::{Line, Progress};
+        /// use progress_core::{Line, Progress};
         /// # use sleep_core::Parker;
         /// # struct Core;
         /// # impl Parker for Core {
@@ -194,7 +157,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
 
     const_unless_loom! {
         /// `lines` must be some [`Lines`]: the callers see to it.
-        fn starting_at(current: RawWord, lines: L) -> Self {
+        pub(crate) fn starting_at(current: RawWord, lines: L) -> Self {
             Self {
                 shared: CachePadded::new(Shared {
                     state: SharedState::new(current),
@@ -225,7 +188,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
 
     /// Notes that somebody may be interested in this value.
     #[inline]
-    fn ask_for(&self, value: RawWord) {
+    pub(crate) fn ask_for(&self, value: RawWord) {
         // Ordering: Relaxed here and below, a hint to active leaders. Whoever parks for a value
         // has its own way to be heard (`ask`).
         let mut latest = self.shared.asked_for.load(Ordering::Relaxed);
@@ -244,7 +207,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
 
     /// Whether somebody may be interested in a value that has not been reached.
     #[inline]
-    fn is_asked_for_more(&self, current: RawWord) -> bool {
+    pub(crate) fn is_asked_for_more(&self, current: RawWord) -> bool {
         // Ordering: Relaxed, see above.
         !is_reached(current, self.shared.asked_for.load(Ordering::Relaxed))
     }
@@ -270,17 +233,17 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     }
 
     #[inline]
-    fn state(&self) -> State {
+    pub(crate) fn state(&self) -> State {
         self.shared.state.load()
     }
 
     /// The value that all threads have confirmed.
     #[inline]
-    fn current(&self) -> RawWord {
+    pub(crate) fn current(&self) -> RawWord {
         self.state().value()
     }
 
-    fn value(&self, raw: RawWord) -> Value<'_> {
+    pub(crate) fn value(&self, raw: RawWord) -> Value<'_> {
         Value {
             raw,
             instance: ptr::from_ref(&*self.shared).cast(),
@@ -288,7 +251,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
         }
     }
 
-    fn raw(&self, value: Value<'_>) -> RawWord {
+    pub(crate) fn raw(&self, value: Value<'_>) -> RawWord {
         assert!(
             value.instance == ptr::from_ref(&*self.shared).cast(),
             "the value is of another instance"

@@ -5,24 +5,22 @@ use alloc::boxed::Box;
 use core::ptr::NonNull;
 
 #[cfg(feature = "alloc")]
-use super::Operation;
-use super::{
+use crate::Operation;
+use crate::{
     AsymmetricFence, Progress, Value,
     line::Line,
     operation::{Header, IntoOperation, Queue, run},
     stack::{Chain, Stack},
     value::is_reached,
 };
-use crate::{
-    parker::Parker,
-    primitive::{AtomicBool, Ordering, RawWord},
-};
+use sleep_core::Parker;
+use sleep_primitives::{AtomicBool, Ordering, RawWord};
 
 /// The operations of an instance that belong to no thread.
 ///
 /// As long as there are any in the first two stacks, the bit `WAKEUPS` of the state is set, or
 /// about to be. So each thread that ceases to stand in the way makes progress for them.
-pub(super) struct Unowned {
+pub(crate) struct Unowned {
     /// To be run by the leader, as soon as it comes to their values: they wake threads.
     wakeups: Stack,
     /// To be run when their values are reached.
@@ -36,7 +34,7 @@ pub(super) struct Unowned {
 
 impl Unowned {
     const_unless_loom! {
-        pub(super) fn new() -> Self {
+        pub(crate) fn new() -> Self {
             Self {
                 wakeups: Stack::new(),
                 pending: Stack::new(),
@@ -46,32 +44,32 @@ impl Unowned {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.wakeups.is_empty() && self.pending.is_empty() && self.due.is_empty()
     }
 
     #[inline]
-    pub(super) fn has_due(&self) -> bool {
+    pub(crate) fn has_due(&self) -> bool {
         !self.due.is_empty()
     }
 
     /// Takes over operations with their values, which may have been reached.
-    pub(super) fn push_pending(&self, operations: &mut Queue) {
+    pub(crate) fn push_pending(&self, operations: &mut Queue) {
         self.pending.push_all(operations);
     }
 
     /// Takes over operations whose values are reached.
-    pub(super) fn push_due(&self, operations: &mut Queue) {
+    pub(crate) fn push_due(&self, operations: &mut Queue) {
         self.due.push_all(operations);
     }
 
-    pub(super) fn take_due(&self) -> Chain {
+    pub(crate) fn take_due(&self) -> Chain {
         self.due.take()
     }
 
     /// Wakes the threads whose values are reached, and makes due what is. Whether some are left.
     /// By any thread; while it looks, others do not see what it has taken out.
-    pub(super) fn let_go(&self, current: RawWord) -> bool {
+    pub(crate) fn let_go(&self, current: RawWord) -> bool {
         let wake_up = |wakeup: &mut Queue| wakeup.pop().into_iter().for_each(run);
         let wakeups_are_left = sort(&self.wakeups, current, wake_up);
         let are_left = sort(&self.pending, current, |reached| self.due.push_all(reached));
@@ -79,7 +77,7 @@ impl Unowned {
     }
 
     /// Runs all of them. Only when no thread can be reading anything any more.
-    pub(super) fn run_all(&mut self) {
+    pub(crate) fn run_all(&mut self) {
         // What an operation schedules here, it cannot: it has no reference to the instance.
         for stack in [&self.wakeups, &self.pending, &self.due] {
             stack.take().for_each(run);
@@ -145,7 +143,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// The operation is run by whichever thread next [runs what is due](Self::run_reached): this
     /// call does too, so that an operation that nothing delays has been run when it returns. Do
     /// not call it with a lock held that an operation takes. A managed thread had better use its
-    /// own [`schedule`](super::ManagedThread::schedule), which takes one fence for many
+    /// own [`schedule`](crate::ManagedThread::schedule), which takes one fence for many
     /// operations, and runs none.
     ///
     /// Takes a `&'static mut` `Operation` or, with the feature `alloc`, a box with one.
@@ -153,7 +151,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// # Examples
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-    /// use sleep_core::progress::{Line, Operation, Progress};
+    /// use progress_core::{Line, Operation, Progress};
     /// # use sleep_core::Parker;
     /// # struct Core;
     /// # impl Parker for Core {
@@ -183,7 +181,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// # Examples
     /// ```
     /// use std::sync::Arc;
-    /// use sleep_core::progress::{Line, Progress};
+    /// use progress_core::{Line, Progress};
     /// # use sleep_core::Parker;
     /// # struct Core;
     /// # impl Parker for Core {
@@ -216,7 +214,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// # Examples
     /// ```
     /// use std::{sync::mpsc, thread};
-    /// use sleep_core::progress::{Line, Operation, Progress};
+    /// use progress_core::{Line, Operation, Progress};
     /// # use sleep_core::Parker;
     /// # struct Core;
     /// # impl Parker for Core {
@@ -242,7 +240,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     }
 
     /// See [`wakeup`](Self::wakeup).
-    pub(super) fn add_wakeup(&self, operation: NonNull<Header>, value: RawWord) {
+    pub(crate) fn add_wakeup(&self, operation: NonNull<Header>, value: RawWord) {
         self.add_unowned(&self.unowned.wakeups, operation, value);
     }
 
@@ -282,7 +280,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
 
     /// Makes progress for operations that were added just now. `value` is one of theirs, and none
     /// of theirs is before it.
-    pub(super) fn ask_for_unowned(&self, value: RawWord) {
+    pub(crate) fn ask_for_unowned(&self, value: RawWord) {
         let before = self.shared.state.ask_for_wakeups();
         if !before.has_wakeups() {
             // Ordering: as in `ask`.

@@ -5,8 +5,8 @@ use alloc::boxed::Box;
 use core::{cell::Cell, fmt, marker::PhantomData};
 
 #[cfg(feature = "alloc")]
-use super::Operation;
-use super::{
+use crate::Operation;
+use crate::{
     AsymmetricFence, Progress, Value,
     batch::Batch,
     due::DueOperation,
@@ -15,10 +15,8 @@ use super::{
     place::Place,
     value::{WAITING, is_reached, next},
 };
-use crate::{
-    parker::Parker,
-    primitive::{RawWord, full_fence},
-};
+use sleep_core::Parker;
+use sleep_primitives::{RawWord, full_fence};
 
 /// All lines are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +37,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// Makes this thread a managed one, which waits until it is [activated].
     ///
     /// # Errors
-    /// [`NoFreeLine`] if all lines are taken, by managed threads and [readers](super::Reader).
+    /// [`NoFreeLine`] if all lines are taken, by managed threads and [readers](crate::Reader).
     ///
     /// [activated]: ManagedThread::activate
     pub fn register(&self) -> Result<ManagedThread<'_, P, L, B>, NoFreeLine> {
@@ -61,7 +59,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     }
 
     /// Takes a line that nobody has; its number.
-    pub(super) fn take_line(&self, take: fn(&Line<P>) -> bool) -> Result<usize, NoFreeLine> {
+    pub(crate) fn take_line(&self, take: fn(&Line<P>) -> bool) -> Result<usize, NoFreeLine> {
         let lines = self.lines();
         let free = lines.iter().position(take);
         free.ok_or(NoFreeLine { lines: lines.len() })
@@ -73,18 +71,18 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
 /// It waits, and holds nothing up, but while it is [active](Self::activate). Only then may it read
 /// what is freed by progress.
 pub struct ManagedThread<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
-    pub(super) place: Place<'p, P, L, B>,
-    pub(super) index: usize,
+    pub(crate) place: Place<'p, P, L, B>,
+    pub(crate) index: usize,
     leads: bool,
     /// How often the others are blocked.
-    pub(super) blocks: usize,
+    pub(crate) blocks: usize,
     /// How many guards of [`pin`](Self::pin) live, or were forgotten.
-    pub(super) pins: Cell<usize>,
+    pub(crate) pins: Cell<usize>,
     /// Operations without a value.
     recent: Batch,
-    pub(super) operations: Queue,
+    pub(crate) operations: Queue,
     /// Operations that belonged to no thread, and whose values are reached.
-    pub(super) ready: Queue,
+    pub(crate) ready: Queue,
     /// The line is this thread's.
     not_send: PhantomData<*mut ()>,
 }
@@ -206,7 +204,8 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
     /// # Examples
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-    /// use sleep_core::{Parker, progress::{Line, Progress}};
+    /// use progress_core::{Line, Progress};
+    /// use sleep_core::Parker;
     ///
     /// struct Flag(AtomicBool);
     /// impl Parker for Flag {
@@ -225,7 +224,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
     /// assert!(!is_woken());
     /// drop(reading);
     /// assert!(is_woken());
-    /// # Ok::<(), sleep_core::progress::NoFreeLine>(())
+    /// # Ok::<(), progress_core::NoFreeLine>(())
     /// ```
     pub fn wakeup(&self, value: Value<'_>) {
         let value = self.progress().raw(value);
@@ -251,23 +250,23 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
     }
 
     #[inline]
-    pub(super) fn line(&self) -> &'p Line<P> {
+    pub(crate) fn line(&self) -> &'p Line<P> {
         self.place.line
     }
 
     /// What the line holds.
     #[inline]
-    pub(super) fn confirmed(&self) -> RawWord {
+    pub(crate) fn confirmed(&self) -> RawWord {
         self.line().confirmed()
     }
 
-    pub(super) fn is_active(&self) -> bool {
+    pub(crate) fn is_active(&self) -> bool {
         self.confirmed() != WAITING
     }
 
     /// From waiting to active.
     #[inline]
-    pub(super) fn enter(&self) {
+    pub(crate) fn enter(&self) {
         let place = self.place;
         let current = place.progress.current();
         place.confirm(next(current));
@@ -296,7 +295,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
 
     /// From active to waiting.
     #[inline]
-    pub(super) fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         if self.leads {
             self.hand_leadership_back();
         }
@@ -310,7 +309,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
     }
 
     /// Gives the operations without a value one.
-    pub(super) fn seal(&mut self) {
+    pub(crate) fn seal(&mut self) {
         if self.recent.len() == 0 {
             return;
         }
@@ -339,7 +338,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
     }
 
     /// Takes over the operations that belong to no thread and are due.
-    pub(super) fn adopt_due(&mut self) {
+    pub(crate) fn adopt_due(&mut self) {
         for operation in self.progress().unowned.take_due() {
             self.ready.push(operation, 0);
         }
@@ -379,10 +378,10 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for ManagedT
 /// References to what is freed by progress should borrow from this guard: then the compiler sees
 /// that none is held across an update.
 pub struct Active<'t, 'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
-    pub(super) thread: &'t mut ManagedThread<'p, P, L, B>,
-    pub(super) place: Place<'p, P, L, B>,
+    pub(crate) thread: &'t mut ManagedThread<'p, P, L, B>,
+    pub(crate) place: Place<'p, P, L, B>,
     /// Only then may the thread lead.
-    pub(super) has_updated: bool,
+    pub(crate) has_updated: bool,
 }
 
 impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Active<'_, 'p, P, L, B> {

@@ -2,15 +2,13 @@
 
 use core::fmt;
 
-use super::{Active, AsymmetricFence, ManagedThread, Progress, line::Line, value::WAITING};
-use crate::{
-    parker::Parker,
-    primitive::{Ordering, spin_loop},
-};
+use crate::{Active, AsymmetricFence, ManagedThread, Progress, line::Line, value::WAITING};
+use sleep_core::Parker;
+use sleep_primitives::{Ordering, spin_loop};
 
 impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// Wakes the thread that blocks, if there is one: a line has changed.
-    pub(super) fn tell_blocker(&self) {
+    pub(crate) fn tell_blocker(&self) {
         // Ordering: Relaxed, the parker brings the news. Whoever blocks by now may be another
         // one, which then looks once too often.
         let blocker = self.blocker.load(Ordering::Relaxed);
@@ -27,7 +25,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
     /// Stops all other managed threads: waits until each waits, as it does when it is not active
     /// or updates. None becomes active until the guard is dropped.
     ///
-    /// Delays and [readers](super::Reader) do not count: they are not managed.
+    /// Delays and [readers](crate::Reader) do not count: they are not managed.
     ///
     /// # Panics
     /// If the [`AsymmetricFence`] has no heavy fence any more.
@@ -71,7 +69,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
         }
     }
 
-    pub(super) fn stop_blocking(&mut self) {
+    pub(crate) fn stop_blocking(&mut self) {
         self.blocks -= 1;
         if self.blocks > 0 {
             return;
@@ -88,7 +86,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
 
     /// Waits, also if active, while another thread blocks.
     #[cold]
-    pub(super) fn stand_aside(&mut self) {
+    pub(crate) fn stand_aside(&mut self) {
         // Ordering: Relaxed, only we write our own number.
         if self.progress().blocker.load(Ordering::Relaxed) == self.index + 1 {
             return;
@@ -104,7 +102,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
 
     /// Parks until nobody blocks. While waiting.
     #[cold]
-    pub(super) fn stand_by(&self) {
+    pub(crate) fn stand_by(&self) {
         while self.progress().state().is_blocked() {
             // Liveness: `stop_blocking` clears the bit and then unparks every line; the token
             // stays until we park.

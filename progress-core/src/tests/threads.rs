@@ -171,7 +171,7 @@ fn any_thread_frees() {
     Node::free(node.into_inner());
 }
 
-/// Ten million of them by hand: `PROGRESS_OPERATIONS=10000000 cargo test --release -p sleep-core`.
+/// Ten million of them by hand: `PROGRESS_OPERATIONS=10000000 cargo test --release -p progress-core`.
 #[test]
 fn every_operation_is_run_exactly_once() {
     let operations: usize = std::env::var("PROGRESS_OPERATIONS")

@@ -19,10 +19,8 @@ use std::{
     thread,
 };
 
-use sleep_core::{
-    Parker,
-    progress::{Active, FullFences, Guard, Line, Progress, Reclaimable},
-};
+use progress_core::{Active, FullFences, Guard, Line, Progress, Reclaimable};
+use sleep_core::Parker;
 
 const BUCKETS: usize = 64;
 const KEYS: u64 = if cfg!(miri) { 60 } else { 1000 };

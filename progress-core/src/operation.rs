@@ -7,15 +7,15 @@ use core::{
     ptr::{self, NonNull},
 };
 
-use super::value::is_reached;
-use crate::primitive::RawWord;
+use crate::value::is_reached;
+use sleep_primitives::RawWord;
 
 /// A closure that is run when all threads have made progress, with room for the place in a queue.
 ///
 /// Owned by whoever makes it, until it is given to [`ManagedThread::schedule`], in a place that
 /// stays for ever or in a box (feature `alloc`). It is run exactly once.
 ///
-/// [`ManagedThread::schedule`]: super::ManagedThread::schedule
+/// [`ManagedThread::schedule`]: crate::ManagedThread::schedule
 #[repr(C)]
 pub struct Operation<F> {
     header: Header,
@@ -31,7 +31,7 @@ pub struct Header {
 
 impl Header {
     /// Of an operation that this function runs. It is handed the header that it is in.
-    pub(super) const fn new(run: unsafe fn(NonNull<Self>)) -> Self {
+    pub(crate) const fn new(run: unsafe fn(NonNull<Self>)) -> Self {
         Self {
             next: ptr::null_mut(),
             value: 0,
@@ -40,16 +40,16 @@ impl Header {
     }
 
     /// The operation after this one, where it is.
-    pub(super) const fn next(&self) -> *mut Self {
+    pub(crate) const fn next(&self) -> *mut Self {
         self.next
     }
 
-    pub(super) const fn set_next(&mut self, next: *mut Self) {
+    pub(crate) const fn set_next(&mut self, next: *mut Self) {
         self.next = next;
     }
 
     /// The value at which it may be run.
-    pub(super) const fn value(&self) -> RawWord {
+    pub(crate) const fn value(&self) -> RawWord {
         self.value
     }
 }
@@ -109,7 +109,7 @@ impl<F: FnOnce() + Send + 'static> IntoOperation for Box<Operation<F>> {
     }
 }
 
-pub(super) mod sealed {
+pub(crate) mod sealed {
     pub trait Sealed {}
     impl<F> Sealed for &'static mut super::Operation<F> {}
     #[cfg(feature = "alloc")]
@@ -117,14 +117,14 @@ pub(super) mod sealed {
 }
 
 /// A thread's operations in the order of their scheduling.
-pub(super) struct Queue {
+pub(crate) struct Queue {
     first: *mut Header,
     last: *mut Header,
     length: usize,
 }
 
 impl Queue {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             first: ptr::null_mut(),
             last: ptr::null_mut(),
@@ -132,12 +132,12 @@ impl Queue {
         }
     }
 
-    pub(super) const fn len(&self) -> usize {
+    pub(crate) const fn len(&self) -> usize {
         self.length
     }
 
     /// Adds an operation that may be run at this value. The queue has it now.
-    pub(super) fn push(&mut self, mut operation: NonNull<Header>, value: RawWord) {
+    pub(crate) fn push(&mut self, mut operation: NonNull<Header>, value: RawWord) {
         // SAFETY: given away by `IntoOperation`, or taken from another queue.
         let header = unsafe { operation.as_mut() };
         header.next = ptr::null_mut();
@@ -152,19 +152,19 @@ impl Queue {
     }
 
     /// The value at which the first operation may be run.
-    pub(super) fn first_value(&self) -> Option<RawWord> {
+    pub(crate) fn first_value(&self) -> Option<RawWord> {
         // SAFETY: it is in the queue, so it is ours.
         unsafe { self.first.as_ref() }.map(|first| first.value)
     }
 
     /// Moves all operations of another queue to the end of this one; they may be run at this value.
-    pub(super) fn append(&mut self, other: &mut Self, value: RawWord) {
+    pub(crate) fn append(&mut self, other: &mut Self, value: RawWord) {
         while let Some(operation) = other.pop() {
             self.push(operation, value);
         }
     }
 
-    pub(super) fn pop(&mut self) -> Option<NonNull<Header>> {
+    pub(crate) fn pop(&mut self) -> Option<NonNull<Header>> {
         let first = NonNull::new(self.first)?;
         // SAFETY: it is in the queue, so it is ours.
         self.first = unsafe { first.as_ref() }.next;
@@ -176,13 +176,13 @@ impl Queue {
     }
 
     /// Takes out all operations: the first and the last one.
-    pub(super) fn take_chain(&mut self) -> Option<(NonNull<Header>, NonNull<Header>)> {
+    pub(crate) fn take_chain(&mut self) -> Option<(NonNull<Header>, NonNull<Header>)> {
         let queue = mem::take(self);
         Some((NonNull::new(queue.first)?, NonNull::new(queue.last)?))
     }
 
     /// Takes out the first operation, if progress has come to its value.
-    pub(super) fn pop_reached(&mut self, current: RawWord) -> Option<NonNull<Header>> {
+    pub(crate) fn pop_reached(&mut self, current: RawWord) -> Option<NonNull<Header>> {
         self.first_value()
             .filter(|value| is_reached(current, *value))?;
         self.pop()
@@ -196,7 +196,7 @@ impl Default for Queue {
 }
 
 /// Runs an operation that is in no queue any more.
-pub(super) fn run(operation: NonNull<Header>) {
+pub(crate) fn run(operation: NonNull<Header>) {
     // SAFETY: 1. the caller has taken it out of the one queue that it was in.
     unsafe { (operation.as_ref().run)(operation) };
 }

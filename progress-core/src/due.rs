@@ -6,12 +6,12 @@
 
 use core::{fmt, mem, ptr::NonNull};
 
-use super::{
+use crate::{
     AsymmetricFence, ManagedThread,
     line::Line,
     operation::{Header, IntoOperation, Queue, run},
 };
-use crate::parker::Parker;
+use sleep_core::Parker;
 
 /// Operations that are not scheduled yet, in their order.
 ///

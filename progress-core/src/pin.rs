@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use super::{AsymmetricFence, ManagedThread, line::Line};
-use crate::parker::Parker;
+use crate::{AsymmetricFence, ManagedThread, line::Line};
+use sleep_core::Parker;
 
 impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P, L, B> {
     /// Makes the thread active until the guard is dropped, and may be called again meanwhile: the
@@ -11,7 +11,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
     /// knowing of each other, such as a pool's worker that runs one job within another.
     ///
     /// Progress waits for the thread as long as a guard lives: there is no
-    /// [update](super::Active::update) in between. Only the first guard costs what
+    /// [update](crate::Active::update) in between. Only the first guard costs what
     /// [`activate`](Self::activate) costs.
     ///
     /// Waits if another thread blocks, unless a guard lives already.

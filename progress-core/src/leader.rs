@@ -1,20 +1,18 @@
 //! Advancing: done by one thread at a time, the leader.
 
-use super::{
+use crate::{
     AsymmetricFence, Progress,
     line::Line,
     state::State,
     value::{WAITING, is_reached, next},
     wish::Wish,
 };
-use crate::{
-    parker::Parker,
-    primitive::{AtomicBool, AtomicUsize, Ordering, RawWord},
-};
+use sleep_core::Parker;
+use sleep_primitives::{AtomicBool, AtomicUsize, Ordering, RawWord};
 
 /// How far the leader has come in looking at the lines. Only leaders touch it, and leadership is
 /// handed on with a release.
-pub(super) struct Scan {
+pub(crate) struct Scan {
     /// The first line that is not known to have confirmed the next value.
     position: AtomicUsize,
     /// The last advance was made, but the heavy fence after it was refused: no line may be relied
@@ -24,7 +22,7 @@ pub(super) struct Scan {
 
 impl Scan {
     const_unless_loom! {
-        pub(super) fn new() -> Self {
+        pub(crate) fn new() -> Self {
             Self { position: AtomicUsize::new(0), owes_fence: AtomicBool::new(false) }
         }
     }
@@ -33,7 +31,7 @@ impl Scan {
 impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// Takes the leadership if nobody has it.
     #[inline]
-    pub(super) fn try_lead(&self) -> bool {
+    pub(crate) fn try_lead(&self) -> bool {
         let is_led = &self.shared.is_led;
         // Ordering: Relaxed, a hint that saves the exchange. Acquire pairs with `stop_leading`:
         // the scan and the counters are as the last leader left them.
@@ -43,14 +41,14 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
                 .is_ok()
     }
 
-    pub(super) fn stop_leading(&self) {
+    pub(crate) fn stop_leading(&self) {
         // Ordering: Release pairs with `try_lead`.
         self.shared.is_led.store(false, Ordering::Release);
     }
 
     /// Advances by one, if all threads have confirmed the next value and no delay stands in the
     /// way. Only by the leader.
-    pub(super) fn try_advance(&self) -> bool {
+    pub(crate) fn try_advance(&self) -> bool {
         // Ordering: Relaxed here and below: only leaders write it.
         let owes_fence = &self.scan.owes_fence;
         if owes_fence.load(Ordering::Relaxed) {
@@ -92,7 +90,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// Makes progress to a value unless another thread leads, or something stands in the way. By
     /// any thread. Returns whether the value is reached.
     #[cold]
-    pub(super) fn advance_to(&self, value: RawWord) -> bool {
+    pub(crate) fn advance_to(&self, value: RawWord) -> bool {
         if self.try_lead() {
             while !is_reached(self.current(), value) && self.try_advance() {}
             self.stop_leading();
@@ -132,7 +130,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// From when the bit is set until a leader takes it and finds nothing left, some thread sees to
     /// it that progress goes on: the one that has set it, which drives; one that leads; or one that
     /// stands in the way, and drives when it ceases to.
-    pub(super) fn ask(&self) {
+    pub(crate) fn ask(&self) {
         self.shared.state.ask_for_wakeups();
         // Ordering: pairs with the light fence of whoever stands in the way now and ceases to
         // (`leave`): either it sees the bit and makes progress, or we see it out of the way. If there
@@ -147,7 +145,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// If it gives up, somebody else goes on: a leader that is active, and calls `update` soon; or
     /// the thread or delay that stands in the way, which drives when it ceases to.
     #[cold]
-    pub(super) fn drive(&self) {
+    pub(crate) fn drive(&self) {
         while self.state().has_wakeups() && self.try_lead() {
             while self.state().has_wakeups() && self.try_advance() {}
             self.stop_leading();
@@ -171,7 +169,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
 
     /// What a thread does that has gone to wait while something asks for attention.
     #[cold]
-    pub(super) fn attend(&self, state: State) {
+    pub(crate) fn attend(&self, state: State) {
         if state.is_blocked() {
             self.tell_blocker();
         }

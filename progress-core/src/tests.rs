@@ -6,8 +6,12 @@ use std::{
     },
 };
 
+#[cfg(not(loom))]
+use sleep_core::Parker;
+use sleep_primitives::RawWord;
+
 use super::*;
-use crate::testing::TestParker;
+use crate::{testing::TestParker, value::is_reached};
 
 #[cfg(loom)]
 mod loom;

@@ -2,50 +2,50 @@
 
 use core::{fmt, marker::PhantomData};
 
-use crate::primitive::RawWord;
+use sleep_primitives::RawWord;
 
 /// What a line holds while its thread waits. No value: these are odd.
-pub(super) const WAITING: RawWord = 0;
+pub(crate) const WAITING: RawWord = 0;
 
 /// The first value.
-pub(super) const FIRST: RawWord = 1;
+pub(crate) const FIRST: RawWord = 1;
 
 /// From one value to the next. The lowest bit of a value stays set, so that counting never comes to
-/// [`WAITING`], also when it wraps around; the two above it are free for [`State`](super::state::State).
-pub(super) const STEP: RawWord = 8;
+/// [`WAITING`], also when it wraps around; the two above it are free for [`State`](crate::state::State).
+pub(crate) const STEP: RawWord = 8;
 
 /// The value after this one.
 #[inline]
-pub(super) const fn next(value: RawWord) -> RawWord {
+pub(crate) const fn next(value: RawWord) -> RawWord {
     value.wrapping_add(STEP)
 }
 
 /// Which of two counters belongs to this value: neighbors differ. Across the wrap-around too, since
 /// there is an even number of values.
 #[inline]
-pub(super) const fn parity(value: RawWord) -> usize {
+pub(crate) const fn parity(value: RawWord) -> usize {
     (value / STEP % 2) as usize
 }
 
 /// Whether counting has come to `value`. Right across the wrap-around, as long as less than half
 /// of all values lie between the two.
-pub(super) const fn is_reached(current: RawWord, value: RawWord) -> bool {
+pub(crate) const fn is_reached(current: RawWord, value: RawWord) -> bool {
     current.wrapping_sub(value) <= RawWord::MAX / 2
 }
 
 /// A value as one would count.
-pub(super) const fn number(value: RawWord) -> RawWord {
+pub(crate) const fn number(value: RawWord) -> RawWord {
     value / STEP
 }
 
-/// A moment in the future of a [`Progress`](super::Progress), from
-/// [`later`](super::Progress::later).
+/// A moment in the future of a [`Progress`](crate::Progress), from
+/// [`later`](crate::Progress::later).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Value<'p> {
-    pub(super) raw: RawWord,
+    pub(crate) raw: RawWord,
     /// Where the instance is; it cannot move while the value lives.
-    pub(super) instance: *const (),
-    pub(super) lifetime: PhantomData<&'p ()>,
+    pub(crate) instance: *const (),
+    pub(crate) lifetime: PhantomData<&'p ()>,
 }
 
 // SAFETY: the pointer is only compared.

@@ -2,7 +2,7 @@
 
 use core::{mem::MaybeUninit, ptr::NonNull};
 
-use super::operation::Header;
+use crate::operation::Header;
 
 /// How many operations are sealed at once.
 const CAPACITY: usize = 32;
@@ -11,25 +11,25 @@ const CAPACITY: usize = 32;
 ///
 /// They get one together: one fence for all of them. And nothing is written to them before, since
 /// that would wait for each one's cache line, which another processor may have.
-pub(super) struct Batch {
+pub(crate) struct Batch {
     operations: [MaybeUninit<NonNull<Header>>; CAPACITY],
     /// The first so many are there.
     count: usize,
 }
 
 impl Batch {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             operations: [MaybeUninit::uninit(); CAPACITY],
             count: 0,
         }
     }
 
-    pub(super) const fn len(&self) -> usize {
+    pub(crate) const fn len(&self) -> usize {
         self.count
     }
 
-    pub(super) const fn is_full(&self) -> bool {
+    pub(crate) const fn is_full(&self) -> bool {
         self.count == CAPACITY
     }
 
@@ -38,13 +38,13 @@ impl Batch {
     /// # Panics
     /// If the batch is full.
     #[inline]
-    pub(super) fn push(&mut self, operation: NonNull<Header>) {
+    pub(crate) fn push(&mut self, operation: NonNull<Header>) {
         self.operations[self.count].write(operation);
         self.count += 1;
     }
 
     /// Takes all of them out.
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = NonNull<Header>> {
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = NonNull<Header>> {
         let count = core::mem::take(&mut self.count);
         // SAFETY: the first `count` were written by `push`.
         self.operations[..count]

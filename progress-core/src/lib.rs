@@ -1,0 +1,53 @@
+#![doc = include_str!("../README.md")]
+#![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+#[macro_use]
+extern crate sleep_primitives;
+
+mod batch;
+mod blocking;
+mod delays;
+mod due;
+mod leader;
+mod line;
+mod lines;
+mod managed;
+mod operation;
+mod pin;
+mod place;
+mod progress;
+mod reader;
+#[cfg(feature = "alloc")]
+mod reclaimable;
+mod stack;
+mod state;
+mod unmanaged;
+mod unowned;
+mod value;
+mod waiting;
+mod wish;
+
+pub use blocking::Blocked;
+pub use due::{DueOperation, Operations};
+pub use line::Line;
+pub use lines::Lines;
+pub use managed::{Active, ManagedThread, NoFreeLine};
+pub use operation::{IntoOperation, Operation};
+pub use pin::Pinned;
+pub use progress::Progress;
+pub use reader::{Reader, Reading};
+#[cfg(feature = "alloc")]
+pub use reclaimable::Reclaimable;
+pub use sleep_primitives::{AsymmetricFence, FullFences};
+pub use unmanaged::{Delay, Guard};
+pub use value::Value;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
