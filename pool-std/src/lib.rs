@@ -1,4 +1,9 @@
 #![doc = include_str!("../README.md")]
+//!
+//! # Where to start
+//!
+//! [`join()`], [`scope()`], [`spawn()`] and [`broadcast()`] run jobs on the current pool;
+//! [`ThreadPoolBuilder`] builds a [`ThreadPool`]; [`progress`] is for reading without locks.
 #![deny(
     missing_docs,
     unsafe_op_in_unsafe_fn,
@@ -49,7 +54,9 @@ pub use spawn::{spawn, spawn_fifo};
 pub use thread::ThreadBuilder;
 pub use worker::{Worker, with_worker};
 
-/// The functions that share their names with macros, without these.
+/// The functions that share their names with macros, without the macros. Exists for the facade
+/// `compat/rayon-core` only, which must not re-export the macros of this crate.
+#[doc(hidden)]
 pub mod functions {
     #[doc(inline)]
     pub use crate::join::join;

@@ -1,30 +1,41 @@
-//! Joins by those who know their worker.
+//! A handle to the worker that a closure runs on.
 
 use std::fmt;
 
 use crate::{global::in_worker, platform::WorkerThread, pool::ThreadPool};
 
-/// The worker that a closure runs on. From [`with_worker`] and [`ThreadPool::install_with`].
+/// The worker that a closure runs on.
 ///
-/// A closure that has it need not look for it: each [`join`](Self::join) is given the worker, and
-/// gives it on. That saves a call where thread-locals are found by one, as in a shared library; in a
-/// program for Linux it saves two instructions, and no time worth mentioning.
+/// Created by [`with_worker`] and [`ThreadPool::install_with`]. It gives access to state that belongs
+/// to one worker, such as an entry of an array at [`index`](Self::index), and is proof that the
+/// caller is on a worker: [`join`](Self::join) never has to enter a pool.
 ///
 /// # Examples
 /// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
 /// use pool_std::Worker;
 ///
-/// fn fib(worker: Worker<'_>, n: u32) -> u64 {
-///     if n < 2 {
-///         return n.into();
+/// /// Counts the leaves of a tree, without two workers writing to the same counter.
+/// fn count(worker: Worker<'_>, depth: u32, counters: &[AtomicU64]) {
+///     if depth == 0 {
+///         counters[worker.index()].fetch_add(1, Ordering::Relaxed);
+///     } else {
+///         worker.join(
+///             |worker| count(worker, depth - 1, counters),
+///             |worker| count(worker, depth - 1, counters),
+///         );
 ///     }
-///     let (a, b) = worker.join(|worker| fib(worker, n - 1), |worker| fib(worker, n - 2));
-///     a + b
 /// }
-/// assert_eq!(pool_std::with_worker(|worker| fib(worker, 20)), 6765);
+///
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// let counters = [const { AtomicU64::new(0) }; 2];
+/// pool.install_with(|worker| count(worker, 10, &counters));
+/// assert_eq!(counters.map(AtomicU64::into_inner).iter().sum::<u64>(), 1024);
+/// # Ok::<(), pool_std::BuildError>(())
 /// ```
 ///
-/// It stays on its thread:
+/// A worker stays on its thread:
 /// ```compile_fail,E0277
 /// pool_std::with_worker(|worker| {
 ///     std::thread::scope(|threads| {
@@ -38,13 +49,13 @@ pub struct Worker<'w> {
 }
 
 impl Worker<'_> {
-    /// The number of the worker in its pool.
+    /// Returns the number of the worker in its pool.
     #[must_use]
     pub fn index(self) -> usize {
         self.thread.index().get()
     }
 
-    /// As [`join`](crate::join()), and gives each closure the worker that it runs on.
+    /// Runs two closures as [`join`](crate::join()) does, and gives each the worker that it runs on.
     ///
     /// # Panics
     /// Continues the panic of `a`, or else that of `b`, when both have ended.
@@ -72,9 +83,10 @@ impl Worker<'_> {
     }
 }
 
-/// Runs a closure on the current pool, here if this thread is one of its workers, and tells it its
-/// worker. On any other thread, the closure is handed to the
-/// [global pool](crate::ThreadPoolBuilder::build_global), and the thread waits.
+/// Runs a closure on a worker of the current pool and gives it that worker.
+///
+/// On a worker, the closure runs at once. On any other thread, it runs on a worker of the
+/// [global pool](crate::ThreadPoolBuilder::build_global), and the calling thread waits.
 ///
 /// # Panics
 /// Continues the closure's panic.
@@ -84,7 +96,7 @@ pub fn with_worker<R: Send>(closure: impl FnOnce(Worker<'_>) -> R + Send) -> R {
 }
 
 impl ThreadPool {
-    /// As [`install`](Self::install), and tells the closure its worker.
+    /// Runs a closure on a worker as [`install`](Self::install) does, and gives it that worker.
     ///
     /// # Panics
     /// Continues the closure's panic.
