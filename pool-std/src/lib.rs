@@ -10,56 +10,43 @@
     clippy::undocumented_unsafe_blocks
 )]
 
-mod barrier;
-mod broadcast;
-mod builder;
+mod api;
 mod clock;
-mod context;
-mod current;
-mod environment;
-mod error;
-mod global;
-mod heap_job;
-mod join;
-mod join_many;
+mod fence;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux;
 mod parker;
 mod platform;
-mod pool;
-mod pool_data;
-mod pool_id;
 pub mod progress;
-mod scope;
-mod spawn;
-mod thread;
+mod thread_pool;
 mod worker;
 
-pub use barrier::ProcessBarrier;
-pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
-pub use builder::ThreadPoolBuilder;
-pub use clock::WorkerTimes;
-pub use context::{FnContext, Yield, yield_local, yield_now};
-pub use error::{BuildError, ShutdownError};
-pub use global::{
-    current_num_threads, current_thread_has_pending_tasks, current_thread_index, max_num_threads,
+pub use api::{
+    BroadcastContext, FnContext, Scope, ScopeFifo, Yield, broadcast, in_place_scope,
+    in_place_scope_fifo, join, join_context, join_n, scope, scope_fifo, spawn, spawn_broadcast,
+    spawn_fifo, yield_local, yield_now,
 };
-pub use join::{join, join_context};
-pub use join_many::join_n;
+pub use clock::WorkerTimes;
+pub use fence::ProcessBarrier;
 pub use parker::ParkerKind;
-pub use pool::ThreadPool;
 pub use pool_core::{IdlePolicy, Relax};
-pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
-pub use spawn::{spawn, spawn_fifo};
-pub use thread::ThreadBuilder;
-pub use worker::{Worker, with_worker};
+pub use thread_pool::{
+    ThreadPool,
+    builder::ThreadPoolBuilder,
+    error::{BuildError, ShutdownError},
+    global::{
+        current_num_threads, current_thread_has_pending_tasks, current_thread_index,
+        max_num_threads,
+    },
+};
+pub use worker::{Worker, thread::ThreadBuilder, with_worker};
 
 /// The functions that share their names with macros, without the macros. Exists for the facade
 /// `compat/rayon-core` only, which must not re-export the macros of this crate.
 #[doc(hidden)]
 pub mod functions {
     #[doc(inline)]
-    pub use crate::join::join;
+    pub use crate::api::join::join;
 }
 
 /// The examples of the project's front page, compiled and run as tests.

@@ -17,10 +17,10 @@ use pool_core::{
 };
 
 use crate::{
-    barrier::ProcessBarrier,
     clock::Activity,
+    fence::ProcessBarrier,
     parker::{OsParker, ParkerKind, StdParker},
-    pool_data::PoolData,
+    thread_pool::data::PoolData,
 };
 
 /// Names for the types of `pool-core` on this platform.

@@ -15,10 +15,10 @@ use pool_core::{CoreLatch, progress::Operation};
 pub use pool_core::progress::{Guard, Reclaimable, Value};
 
 use crate::{
-    heap_job::current_worker_of,
     parker::{ParkerKind, StdParker},
     platform::{Registry, Std, WorkerThread},
-    pool_data::PoolData,
+    thread_pool::data::PoolData,
+    worker::job::current_worker_of,
 };
 
 /// The thread progress of a pool, for jobs and for threads outside it. From

@@ -1,8 +1,15 @@
 //! A handle to the worker that a closure runs on.
 
+pub(crate) mod adopted;
+pub(crate) mod job;
+pub(crate) mod thread;
+
 use std::fmt;
 
-use crate::{global::in_worker, platform::WorkerThread, pool::ThreadPool};
+use crate::{
+    platform::WorkerThread,
+    thread_pool::{ThreadPool, global::in_worker},
+};
 
 /// The worker that a closure runs on.
 ///

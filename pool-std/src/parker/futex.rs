@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use pool_core::Parker;
 
 use crate::{
-    barrier::Watch,
+    fence::Watch,
     linux::{futex_wait, futex_wake_one},
 };
 

@@ -8,11 +8,9 @@ use std::{
 use pool_core::{JobRef, ScopeCore};
 
 use crate::{
-    global::Living,
-    heap_job::{NO_NODE, counted_job, scope_job},
     platform::{Registry, Std, WorkerThread},
-    pool_data::lock,
-    pool_id::PoolId,
+    thread_pool::{data::lock, global::Living, id::PoolId},
+    worker::job::{NO_NODE, counted_job, scope_job},
 };
 
 /// What a broadcast tells its jobs.

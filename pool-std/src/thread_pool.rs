@@ -1,23 +1,36 @@
 //! A pool in the user's hands.
 
+pub(crate) mod builder;
+pub(crate) mod data;
+mod environment;
+pub(crate) mod error;
+pub(crate) mod global;
+pub(crate) mod id;
+
 use std::{fmt, sync::Arc, thread};
 
 use crate::{
-    barrier::ProcessBarrier,
-    broadcast::{self, BroadcastContext},
-    builder::ThreadPoolBuilder,
+    api::{
+        broadcast::{self, BroadcastContext},
+        scope::{self, Scope, ScopeFifo},
+        spawn,
+        yielding::Yield,
+    },
     clock::WorkerTimes,
-    context::Yield,
-    current,
-    error::{BuildError, ShutdownError},
-    global::{Living, keeps_own_pool},
-    heap_job::current_worker_of,
+    fence::ProcessBarrier,
     platform::{Registry, WorkerThread},
-    pool_id::PoolId,
     progress::Progress,
-    scope::{self, Scope, ScopeFifo},
-    spawn,
-    thread::{ThreadBuilder, ThreadSpawn},
+    thread_pool::{
+        builder::ThreadPoolBuilder,
+        error::{BuildError, ShutdownError},
+        global::{Living, keeps_own_pool},
+        id::PoolId,
+    },
+    worker::{
+        adopted,
+        job::current_worker_of,
+        thread::{ThreadBuilder, ThreadSpawn},
+    },
 };
 
 /// A pool of worker threads.
@@ -228,13 +241,13 @@ impl ThreadPool {
     /// Runs one job from anywhere in this pool. None if this thread is not a worker of it.
     pub fn yield_now(&self) -> Option<Yield> {
         current_worker_of(&self.registry)?;
-        crate::context::yield_now()
+        crate::api::yielding::yield_now()
     }
 
     /// Runs one job of this worker's own. None if this thread is not a worker of this pool.
     pub fn yield_local(&self) -> Option<Yield> {
         current_worker_of(&self.registry)?;
-        crate::context::yield_local()
+        crate::api::yielding::yield_local()
     }
 
     /// How long each worker was active, idle and asleep. None unless the pool was built with
@@ -264,7 +277,7 @@ impl ThreadPool {
         drop(self);
         if let Some(worker) = current_worker_of(&registry) {
             let waits_for_itself = worker.is_running_job() || keeps_own_pool();
-            if waits_for_itself || !current::is_adopted_by(&registry) {
+            if waits_for_itself || !adopted::is_adopted_by(&registry) {
                 return Err(ShutdownError::FromWorker);
             }
             worker.run_until_terminated();

@@ -10,11 +10,13 @@ use std::{
 use pool_core::{Aside, Platform};
 
 use crate::{
-    builder::{MAX_THREADS, ThreadPoolBuilder},
-    error::BuildError,
     platform::{Registry, Std, WorkerThread},
-    pool_data::lock,
-    thread::ThreadSpawn,
+    thread_pool::{
+        builder::{MAX_THREADS, ThreadPoolBuilder},
+        data::lock,
+        error::BuildError,
+    },
+    worker::thread::ThreadSpawn,
 };
 
 /// Holds a reference for ever, so the pool never ends.

@@ -1,6 +1,6 @@
 //! Joins of more than two closures.
 
-use crate::join::join;
+use crate::api::join::join;
 
 /// Runs any number of closures, potentially in parallel, and returns their results as a tuple: a
 /// [`join`](crate::join()) of the first and of a `join!` of the others.

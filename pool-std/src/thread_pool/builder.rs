@@ -9,15 +9,15 @@ use pool_core::{
 };
 
 use crate::{
-    barrier::ProcessBarrier,
     clock::WorkerClock,
-    current,
-    environment::default_num_threads,
-    error::BuildError,
+    fence::ProcessBarrier,
     parker::{ParkerKind, StdParker},
     platform::{Queue, Registry},
-    pool_data::PoolData,
-    thread::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn},
+    thread_pool::{data::PoolData, environment::default_num_threads, error::BuildError},
+    worker::{
+        adopted,
+        thread::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn},
+    },
 };
 
 /// As many as the counters of `sleep-core` can count on this target.
@@ -215,7 +215,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         self.check_stack_size()?;
         let registry = self.registry(num_threads)?;
         if self.use_current_thread {
-            current::adopt(&registry)?;
+            adopted::adopt(&registry)?;
         }
         let unfinished = Unfinished(&registry);
         for index in usize::from(self.use_current_thread)..num_threads {
@@ -286,7 +286,7 @@ impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         self.0.data().abandon();
         self.0.remove_reference();
-        current::release(self.0);
+        adopted::release(self.0);
     }
 }
 

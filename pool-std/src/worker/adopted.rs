@@ -3,8 +3,8 @@
 use std::{cell::Cell, io, sync::Arc};
 
 use crate::{
-    error::BuildError,
     platform::{Registry, WorkerThread},
+    thread_pool::error::BuildError,
 };
 
 #[cfg(test)]

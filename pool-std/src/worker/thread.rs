@@ -6,9 +6,8 @@ use pool_core::WorkerIndex;
 
 use crate::{
     clock::Activity,
-    error::BuildError,
     platform::{Registry, WorkerThread},
-    pool_id::PoolId,
+    thread_pool::{error::BuildError, id::PoolId},
 };
 
 /// What a worker needs on its stack beside the jobs' own needs.

@@ -1,6 +1,8 @@
 //! Fork and join on the current pool.
 
-use crate::{context::FnContext, global::in_worker};
+use std::marker::PhantomData;
+
+use crate::thread_pool::global::in_worker;
 
 /// Runs two closures, potentially in parallel, and returns both results.
 ///
@@ -38,7 +40,30 @@ where
     in_worker(|worker, migrated| worker.join_context(|_| a(), |_| b(), migrated))
 }
 
-/// As [`join`], and tells each closure whether it has migrated to another thread.
+/// Runs two closures as [`join`] does, and tells each whether it has migrated to another thread.
+///
+/// # Panics
+/// As [`join`].
+///
+/// # Examples
+/// Splits further only where another worker has taken a half, and works sequentially otherwise:
+/// ```
+/// use pool_std::{FnContext, join_context};
+///
+/// fn sum(numbers: &[u64], splits: u32) -> u64 {
+///     if splits == 0 || numbers.len() < 2 {
+///         return numbers.iter().sum();
+///     }
+///     let (left, right) = numbers.split_at(numbers.len() / 2);
+///     let half = |context: FnContext, numbers| {
+///         let splits = if context.migrated() { 8 } else { splits - 1 };
+///         sum(numbers, splits)
+///     };
+///     let (left, right) = join_context(|context| half(context, left), |context| half(context, right));
+///     left + right
+/// }
+/// assert_eq!(sum(&(0..10_000).collect::<Vec<_>>(), 8), 49_995_000);
+/// ```
 #[inline(always)]
 pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
@@ -54,4 +79,29 @@ where
             migrated,
         )
     })
+}
+
+/// Tells a closure of [`join_context`] whether it has migrated to another thread.
+#[derive(Debug)]
+pub struct FnContext {
+    migrated: bool,
+    /// Neither `Send` nor `Sync`, because it is true only on this thread and only now.
+    _marker: PhantomData<*mut ()>,
+}
+
+impl FnContext {
+    #[inline]
+    pub(crate) fn new(migrated: bool) -> Self {
+        Self {
+            migrated,
+            _marker: PhantomData,
+        }
+    }
+
+    /// Whether the closure runs on another thread than the one that called `join_context`: it was
+    /// stolen, or came from outside the pool. A good moment to split work further.
+    #[inline]
+    pub fn migrated(&self) -> bool {
+        self.migrated
+    }
 }

@@ -5,11 +5,13 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 use pool_core::{JobFifo, ScopeCore};
 
 use crate::{
-    broadcast::{BroadcastContext, inject_on_each},
-    global::{Living, in_living_worker},
-    heap_job::{AnyScope, NO_NODE, current_worker_of, post_or_inject, scope_job},
+    api::broadcast::{BroadcastContext, inject_on_each},
     platform::{Queue, Registry, Std, WorkerThread},
-    pool_id::PoolId,
+    thread_pool::{
+        global::{Living, in_living_worker},
+        id::PoolId,
+    },
+    worker::job::{AnyScope, NO_NODE, current_worker_of, post_or_inject, scope_job},
 };
 
 /// A body of jobs of `'scope`: what a scope may hold.

@@ -1,8 +1,8 @@
 //! Jobs that nobody waits for.
 
 use crate::{
-    global::Living,
-    heap_job::{NO_NODE, counted_job, current_worker_of, post_or_inject},
+    thread_pool::global::Living,
+    worker::job::{NO_NODE, counted_job, current_worker_of, post_or_inject},
 };
 
 /// Runs a closure on the current pool at some time, without waiting for it.

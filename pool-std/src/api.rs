@@ -1,0 +1,15 @@
+//! The free functions, which use the current pool, and the types that their jobs are given.
+
+pub(crate) mod broadcast;
+pub(crate) mod join;
+mod join_many;
+pub(crate) mod scope;
+pub(crate) mod spawn;
+pub(crate) mod yielding;
+
+pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
+pub use join::{FnContext, join, join_context};
+pub use join_many::join_n;
+pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
+pub use spawn::{spawn, spawn_fifo};
+pub use yielding::{Yield, yield_local, yield_now};

@@ -1,0 +1,55 @@
+//! Running one job of the pool in the middle of another.
+
+use crate::platform::WorkerThread;
+
+/// The result of [`yield_now`] and [`yield_local`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Yield {
+    /// A job was run.
+    Executed,
+    /// There was no job.
+    Idle,
+}
+
+/// Runs one job of the current pool, on this worker's deque or stolen from another worker.
+///
+/// Returns None if this thread is not a worker.
+///
+/// # Examples
+/// A worker that polls helps its pool meanwhile:
+/// ```
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// use pool_std::ThreadPoolBuilder;
+///
+/// static IS_DONE: AtomicBool = AtomicBool::new(false);
+/// let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
+/// pool.install(|| {
+///     pool_std::spawn(|| IS_DONE.store(true, Ordering::Release));
+///     while !IS_DONE.load(Ordering::Acquire) {
+///         pool_std::yield_now();
+///     }
+/// });
+/// assert_eq!(pool_std::yield_now(), None);
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
+pub fn yield_now() -> Option<Yield> {
+    yield_with(WorkerThread::yield_now)
+}
+
+/// Runs one job of this worker's own deque.
+///
+/// Returns None if this thread is not a worker.
+pub fn yield_local() -> Option<Yield> {
+    yield_with(WorkerThread::yield_local)
+}
+
+fn yield_with(run_one: impl FnOnce(&WorkerThread) -> bool) -> Option<Yield> {
+    // SAFETY: 1. it is used at once.
+    let worker = unsafe { WorkerThread::current() }?;
+    Some(if run_one(worker) {
+        Yield::Executed
+    } else {
+        Yield::Idle
+    })
+}
