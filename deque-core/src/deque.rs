@@ -3,7 +3,6 @@
 use core::{
     fmt,
     marker::PhantomData,
-    ops::Deref,
     panic::{RefUnwindSafe, UnwindSafe},
 };
 
@@ -16,10 +15,10 @@ use crate::{
 
 mod bias;
 mod bottom;
+mod handle;
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 mod heap;
 mod position;
-mod reserved;
 mod stealer;
 mod storage;
 mod top;
@@ -29,19 +28,31 @@ mod worker;
 mod tests;
 
 pub use bias::ProcessFence;
+pub use handle::Handle;
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 pub use heap::{ArcStealer, ArcWorker};
-pub use position::{FastPush, Full, Position, TakeBack};
+pub use position::Position;
 pub use stealer::Stealer;
 #[cfg(feature = "alloc")]
 pub use storage::Growable;
 pub use storage::{Fixed, Storage};
-pub use worker::Worker;
+pub use worker::{FastPush, Full, TakeBack, Worker};
 
 use bottom::AtomicBottom;
-use top::{AtomicTop, STEP, distance, position};
+use top::AtomicTop;
 
 /// From which end the owner takes.
+///
+/// # Examples
+/// ```
+/// use deque_core::{Deque, Order};
+///
+/// let deque = Deque::growable(Order::Fifo);
+/// let worker = deque.worker()?;
+/// (1..=3).for_each(|job| worker.push(job));
+/// assert_eq!(worker.pop(), Some(1));
+/// # Ok::<(), deque_core::AlreadyOwned>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// The owner takes what it pushed last, and thieves what it pushed first: best for fork/join.
@@ -52,7 +63,7 @@ pub enum Order {
 
 /// A work-stealing deque: one owner pushes and pops, any number of thieves steal.
 ///
-/// Put it where you like, a `static` included, and take handles to it: one [`Worker`] and any
+/// A deque can live anywhere, also in a `static`. It is used through handles: one [`Worker`] and any
 /// number of [`Stealer`]s, either borrowed or, with `alloc`, through an `Arc`. Elements that are
 /// left when the deque is dropped are dropped with it.
 ///
@@ -83,14 +94,14 @@ pub enum Order {
 ///
 /// Source: D. Chase and Y. Lev, *Dynamic circular work-stealing deque* (2005), with the orderings
 /// of N. M. Lê et al., *Correct and efficient work-stealing for weak memory models* (2013),
-/// written as fences. What differs is explained in the crate's front page.
+/// written as fences. The crate's front page explains what differs.
 pub struct Deque<T: Element, S: Storage<T>> {
-    /// Position of the oldest element, which only ever grows, and who brings the fence. Written by
-    /// whoever takes from this end.
+    /// The position of the oldest element, which only grows, and the mode. Written by every thread that
+    /// takes from this end.
     top: CachePadded<AtomicTop>,
-    /// Position after the newest element.
+    /// The position after the newest element.
     bottom: CachePadded<AtomicBottom>,
-    /// Read by thieves, written when the buffer grows: on lines of its own.
+    /// Read by thieves, written when the buffer grows: on cache lines of its own.
     shared: CachePadded<Shared<S>>,
     elements: PhantomData<T>,
 }
@@ -109,15 +120,23 @@ unsafe impl<T: Element + Send, S: Storage<T>> Sync for Deque<T, S> {}
 unsafe impl<T: Element + Send, S: Storage<T>> Send for Deque<T, S> {}
 
 // No operation leaves a deque between two states when it unwinds: elements are taken apart before
-// anything is written, and no code of others runs until they are put together again.
+// anything is written, and no code of the user runs until they are put together again.
 impl<T: Element, S: Storage<T>> UnwindSafe for Deque<T, S> {}
 impl<T: Element, S: Storage<T>> RefUnwindSafe for Deque<T, S> {}
 
 impl<T: Element, const CAPACITY: usize> Deque<T, Fixed<T, CAPACITY>> {
     const_unless_loom! {
-        /// A deque of fixed capacity: no allocation, ever.
+        /// Creates a deque of fixed capacity, which never allocates.
         ///
         /// `CAPACITY` must be a power of two; that is checked when the program is compiled.
+        ///
+        /// # Examples
+        /// ```
+        /// use deque_core::{Deque, Fixed, Order};
+        ///
+        /// static DEQUE: Deque<usize, Fixed<usize, 64>> = Deque::fixed(Order::Lifo);
+        /// assert!(DEQUE.is_empty());
+        /// ```
         #[must_use]
         pub fn fixed(order: Order) -> Self {
             Self::with_storage(Fixed::new(), order)
@@ -128,7 +147,17 @@ impl<T: Element, const CAPACITY: usize> Deque<T, Fixed<T, CAPACITY>> {
 #[cfg(feature = "alloc")]
 impl<T: Element> Deque<T, Growable<T>> {
     const_unless_loom! {
-        /// A deque that doubles its buffer when it is full. Allocates at the first push.
+        /// Creates a deque that doubles its buffer when it is full. Allocates at the first push.
+        ///
+        /// # Examples
+        /// ```
+        /// use deque_core::{Deque, Growable, Order};
+        ///
+        /// static DEQUE: Deque<usize, Growable<usize>> = Deque::growable(Order::Lifo);
+        /// let worker = DEQUE.worker()?;
+        /// (0..1000).for_each(|job| worker.push(job));
+        /// # Ok::<(), deque_core::AlreadyOwned>(())
+        /// ```
         #[must_use]
         pub fn growable(order: Order) -> Self {
             Self::with_storage(Growable::new(), order)
@@ -160,6 +189,36 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     ///
     /// # Panics
     /// If the deque has a process fence already.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::num::NonZeroU32;
+    ///
+    /// use deque_core::{Deque, Order, ProcessFence};
+    ///
+    /// /// For a program with one thread, where there is nothing to order.
+    /// struct SingleThreaded;
+    ///
+    /// // SAFETY: 1. there is no other thread; 2. neither function unwinds.
+    /// unsafe impl ProcessFence for SingleThreaded {
+    ///     fn fence_all(&self) -> bool {
+    ///         true
+    ///     }
+    ///
+    ///     fn price(&self) -> Option<NonZeroU32> {
+    ///         NonZeroU32::new(4)
+    ///     }
+    /// }
+    ///
+    /// let deque = Deque::growable(Order::Lifo).with_process_fence(&SingleThreaded);
+    /// let worker = deque.worker()?;
+    /// worker.push(1);
+    /// for job in 2..10 {
+    ///     worker.push(job);
+    ///     assert_eq!(worker.pop(), Some(job));
+    /// }
+    /// # Ok::<(), deque_core::AlreadyOwned>(())
+    /// ```
     #[must_use]
     pub fn with_process_fence(mut self, fence: &'static dyn ProcessFence) -> Self {
         let before = self.shared.fence.replace(fence);
@@ -174,37 +233,83 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     ///
     /// # Panics
     /// If the deque is not empty.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{Deque, Fixed, Order};
+    ///
+    /// let deque = Deque::<usize, Fixed<usize, 4>>::fixed(Order::Lifo).starting_at(usize::MAX);
+    /// let worker = deque.worker()?;
+    /// (0..3).for_each(|job| assert!(worker.try_push(job).is_ok()));
+    /// assert_eq!(deque.len(), 3);
+    /// # Ok::<(), deque_core::AlreadyOwned>(())
+    /// ```
     #[must_use]
     pub fn starting_at(self, index: usize) -> Self {
         assert!(self.is_empty(), "only an empty deque can start elsewhere");
-        self.top.start_at(index);
-        self.bottom.start_at(position(index));
+        let start = Position::from_index(index);
+        self.top.start_at(start);
+        self.bottom.start_at(start);
         self
     }
 
-    /// The owner's handle. There is one at a time.
+    /// Creates the owner's handle. There is at most one at a time.
     ///
     /// # Errors
-    /// [`AlreadyOwned`] while another `Worker` of this deque lives.
+    /// Returns [`AlreadyOwned`] while another `Worker` of this deque lives.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{AlreadyOwned, Deque, Order};
+    ///
+    /// let deque = Deque::growable(Order::Lifo);
+    /// let worker = deque.worker()?;
+    /// worker.push(1);
+    /// assert_eq!(deque.worker().err(), Some(AlreadyOwned));
+    /// drop(worker);
+    /// assert_eq!(deque.worker()?.pop(), Some(1));
+    /// # Ok::<(), AlreadyOwned>(())
+    /// ```
     pub fn worker(&self) -> Result<Worker<&Self>, AlreadyOwned> {
         Worker::new(self)
     }
 
-    /// A thief's handle.
+    /// Creates a thief's handle.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{Deque, Order, Steal};
+    ///
+    /// let deque = Deque::growable(Order::Lifo);
+    /// deque.worker()?.push(1);
+    /// assert_eq!(deque.stealer().steal(), Steal::Success(1));
+    /// # Ok::<(), deque_core::AlreadyOwned>(())
+    /// ```
     #[must_use]
     pub fn stealer(&self) -> Stealer<&Self> {
         Stealer::new(self)
     }
 
-    /// Returns about how many elements there are.
+    /// Returns the approximate number of elements.
     ///
     /// An element that is there during the whole call is counted, and the number is never more than the
     /// deque's capacity. It is exact while no other thread uses the deque, and for its owner while no
     /// thread steals. Otherwise elements may be counted that were never there at the same moment.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{Deque, Order};
+    ///
+    /// let deque = Deque::growable(Order::Lifo);
+    /// let worker = deque.worker()?;
+    /// (0..3).for_each(|job| worker.push(job));
+    /// assert_eq!(deque.len(), 3);
+    /// # Ok::<(), deque_core::AlreadyOwned>(())
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         let len = self.len_between_looks();
-        // The capacity is looked at last, since it may grow between the looks.
+        // The capacity is read last, since it may grow between the two loads.
         if len <= 1 {
             len
         } else {
@@ -212,20 +317,32 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
         }
     }
 
-    /// Whether there is no element. True only if no element was there during the whole call.
+    /// Whether the deque has no element. True only if no element was there during the whole call.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{Deque, Order};
+    ///
+    /// let deque = Deque::growable(Order::Lifo);
+    /// let worker = deque.worker()?;
+    /// assert!(deque.is_empty());
+    /// worker.push(1);
+    /// assert!(!deque.is_empty());
+    /// # Ok::<(), deque_core::AlreadyOwned>(())
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len_between_looks() == 0
     }
 
-    /// The distance from `top` to `bottom`, which may have moved on for long between the two looks.
+    /// Returns the distance from `top` to `bottom`. `bottom` may have moved far between the two loads.
     #[inline]
     fn len_between_looks(&self) -> usize {
         // Ordering: Relaxed. An element that is there throughout is always between the two
-        // indices, whichever is read first; a caller that must see a certain push fences before.
+        // positions, whichever is read first; a caller that must see a certain push fences before.
         let top = self.top.load(Ordering::Relaxed);
         let bottom = self.bottom.load(Ordering::Relaxed);
-        distance(top.position(), bottom).max(0).unsigned_abs()
+        top.position().count_to(bottom)
     }
 
     /// Disables the owner's fast push until the owner calls [`Worker::enable_fast_push`]. Takes effect
@@ -271,7 +388,15 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
         self.bottom.disable_fast_push()
     }
 
-    /// From which end the owner takes.
+    /// Returns from which end the owner takes.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{Deque, Growable, Order};
+    ///
+    /// let deque = Deque::<usize, Growable<usize>>::growable(Order::Fifo);
+    /// assert_eq!(deque.order(), Order::Fifo);
+    /// ```
     #[must_use]
     pub fn order(&self) -> Order {
         self.shared.order
@@ -280,14 +405,14 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
 
 impl<T: Element, S: Storage<T>> Drop for Deque<T, S> {
     fn drop(&mut self) {
-        // Ordering: Relaxed throughout, nobody else has the deque any more.
+        // Ordering: Relaxed throughout, no other thread can access the deque any more.
         let mut next = self.top.load(Ordering::Relaxed).position();
         let bottom = self.bottom.load(Ordering::Relaxed);
         let buffer = self.shared.storage.buffer();
         drop_all(|| {
             (next != bottom).then(|| {
                 let words = buffer.slot(next).load();
-                next = next.wrapping_add(STEP);
+                next = next.plus(1);
                 // SAFETY: 1. the slot was filled by a push, being between top and bottom; 2. no thread
                 // took the element, and none will.
                 unsafe { T::from_words(words) }
@@ -301,53 +426,23 @@ impl<T: Element, S: Storage<T>> fmt::Debug for Deque<T, S> {
         f.debug_struct("Deque")
             .field("len", &self.len())
             .field("order", &self.order())
-            // Ordering: Relaxed, for looking on.
+            // Ordering: Relaxed; debug output only.
             .field("fence", &self.top.load(Ordering::Relaxed).mode())
             .finish_non_exhaustive()
     }
 }
 
 /// Another [`Worker`] of this deque lives.
+///
+/// # Examples
+/// See [`Deque::worker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlreadyOwned;
 
 impl fmt::Display for AlreadyOwned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("this deque has an owner already")
+        f.write_str("this deque already has an owner")
     }
 }
 
 impl core::error::Error for AlreadyOwned {}
-
-/// A way to hold a [`Deque`]: `&Deque`, or with `alloc` `Arc<Deque>`.
-pub trait Handle:
-    Clone + Deref<Target = Deque<Self::Element, Self::Storage>> + sealed::Sealed
-{
-    /// The deque's elements.
-    type Element: Element;
-    /// Where the deque keeps them.
-    type Storage: Storage<Self::Element>;
-}
-
-impl<T: Element, S: Storage<T>> Handle for &Deque<T, S> {
-    type Element = T;
-    type Storage = S;
-}
-
-#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-impl<T: Element, S: Storage<T>> Handle for alloc::sync::Arc<Deque<T, S>> {
-    type Element = T;
-    type Storage = S;
-}
-
-mod sealed {
-    use super::{Deque, Element, Storage};
-
-    /// Sealed, since a handle must always lead to the same deque.
-    pub trait Sealed {}
-
-    impl<T: Element, S: Storage<T>> Sealed for &Deque<T, S> {}
-
-    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-    impl<T: Element, S: Storage<T>> Sealed for alloc::sync::Arc<Deque<T, S>> {}
-}

@@ -1,5 +1,6 @@
 //! The owner's end.
 
+use super::position::Position;
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 
 /// The position after the newest element, and whether the owner's fast push is disabled. Only the owner
@@ -22,24 +23,24 @@ impl AtomicBottom {
     }
 
     /// Moves the position of a deque that no other thread can access.
-    pub(super) fn start_at(&self, position: usize) {
+    pub(super) fn start_at(&self, position: Position) {
         // Ordering: Relaxed, no other thread can access the deque.
-        self.position.store(position, Ordering::Relaxed);
+        self.position.store(position.into_word(), Ordering::Relaxed);
     }
 
     /// Returns the position.
     #[inline]
-    pub(super) fn load(&self, ordering: Ordering) -> usize {
-        self.position.load(ordering)
+    pub(super) fn load(&self, ordering: Ordering) -> Position {
+        Position::from_word(self.position.load(ordering))
     }
 
     /// Makes the elements before `position` visible to thieves.
     #[inline]
-    pub(super) fn publish(&self, position: usize) {
+    pub(super) fn publish(&self, position: Position) {
         // Ordering: Release pairs with the thief's Acquire of `bottom` in `Stealer`: the thief must see
         // the slots, and what the elements refer to. (A release fence with a relaxed store, as in the
         // paper, does the same, but ThreadSanitizer does not model fences.)
-        self.position.store(position, Ordering::Release);
+        self.position.store(position.into_word(), Ordering::Release);
     }
 
     /// Whether fast push is enabled.

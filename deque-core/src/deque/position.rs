@@ -1,91 +1,112 @@
-//! Where an element is, and what comes of taking it back.
+//! Positions: where elements are in a deque.
 
 use core::fmt;
 
 #[cfg(doc)]
 use super::Worker;
-use super::top::STEP;
 
-/// Where an element is in a deque, or will be: from [`Worker::try_push`] and [`Worker::next_position`], for
-/// the same worker.
+/// Where an element is in a deque, or will be: from [`Worker::try_push`] or [`Worker::next_position`].
 ///
-/// Made for being kept in one word beside the element.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Position {
-    position: usize,
-}
+/// A deque numbers its elements in the order of the pushes; that number is the element's *index*. A
+/// position is an index in the form in which the deque's words hold it: shifted by the two bits that a
+/// word needs for other things. Positions wrap around, so they have a distance but no order.
+///
+/// A position means something only to the worker that it is from. It fits into one word, so that a
+/// job can keep it.
+///
+/// # Examples
+/// ```
+/// use deque_core::{Position, TakeBack, Worker};
+///
+/// let worker = Worker::new_lifo();
+/// let next = worker.next_position();
+/// let pushed = worker.try_push(7)?;
+/// assert_eq!(pushed, next);
+/// let kept = Position::from_word(pushed.into_word());
+/// // SAFETY: 1. the position is from this worker's push.
+/// assert_eq!(unsafe { worker.take_back(kept) }, TakeBack::Taken);
+/// # Ok::<(), deque_core::Full<i32>>(())
+/// ```
+#[doc(alias = "Place")]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Position(usize);
 
 impl Position {
-    /// Where no element ever is.
-    pub const NOWHERE: Self = Self {
-        position: usize::MAX,
-    };
+    /// The position at which no element ever is. A FIFO deque answers it for every push.
+    pub const NOWHERE: Self = Self(usize::MAX);
 
-    #[inline]
-    pub(super) const fn new(position: usize) -> Self {
-        debug_assert!(position.is_multiple_of(STEP));
-        Self { position }
-    }
+    /// By how much the words of two neighboring positions differ: the lowest two bits of a position are
+    /// zero.
+    pub(super) const STEP: usize = 4;
 
-    /// Whether it is this position.
-    #[inline]
-    pub(super) const fn is_at(self, position: usize) -> bool {
-        self.position == position
-    }
-
-    /// As a word.
+    /// Returns the position as a word.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::Position;
+    ///
+    /// let word = Position::NOWHERE.into_word();
+    /// assert_eq!(Position::from_word(word), Position::NOWHERE);
+    /// ```
     #[inline]
     #[must_use]
     pub const fn into_word(self) -> usize {
-        self.position
+        self.0
     }
 
-    /// From what [`into_word`](Self::into_word) gave.
+    /// Returns the position of which [`into_word`](Self::into_word) has made this word.
+    ///
+    /// # Examples
+    /// See [`into_word`](Self::into_word).
     #[inline]
     #[must_use]
     pub const fn from_word(word: usize) -> Self {
-        Self { position: word }
+        Self(word)
+    }
+
+    /// Returns the position of an index, whose two highest bits are lost.
+    #[inline]
+    pub(super) const fn from_index(index: usize) -> Self {
+        Self(index.wrapping_mul(Self::STEP))
+    }
+
+    /// Returns the index, without the bits that a position has no room for.
+    #[inline]
+    pub(super) const fn index(self) -> usize {
+        self.0 / Self::STEP
+    }
+
+    /// Returns the position that is `count` elements further.
+    #[inline]
+    pub(super) const fn plus(self, count: usize) -> Self {
+        Self(self.0.wrapping_add(count * Self::STEP))
+    }
+
+    /// Returns the position of the element before this one.
+    #[inline]
+    pub(super) const fn previous(self) -> Self {
+        Self(self.0.wrapping_sub(Self::STEP))
+    }
+
+    /// Returns how many elements there are from this position to `end`, across the wrap-around. It is
+    /// negative if `end` comes first.
+    #[inline]
+    pub(super) const fn distance_to(self, end: Self) -> isize {
+        end.0.wrapping_sub(self.0).cast_signed() / Self::STEP.cast_signed()
+    }
+
+    /// Returns how many elements there are from this position to `end`, none if `end` comes first.
+    #[inline]
+    pub(super) fn count_to(self, end: Self) -> usize {
+        self.distance_to(end).max(0).unsigned_abs()
     }
 }
 
-/// The result of [`Worker::fast_push`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub enum FastPush {
-    /// The element is in the deque, and fast push is enabled.
-    #[doc(alias = "Calmly")]
-    Pushed,
-    /// The element is in the deque, but another thread has
-    /// [disabled fast push](crate::Deque::disable_fast_push). The worker checks what that thread has
-    /// announced, and may [enable fast push](Worker::enable_fast_push) again.
-    #[doc(alias = "Alerted")]
-    PushedWhileDisabled,
-    /// The element is not in the deque: the worker knows of no more room.
-    /// [`Worker::try_push`] looks whether there is any.
-    #[doc(alias = "NoRoom")]
-    LimitReached,
-}
-
-/// What came of [`Worker::take_back`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TakeBack {
-    /// The element is the caller's again.
-    Taken,
-    /// A thief has it, or the owner has popped it as the last one. The deque is empty: thieves take
-    /// the oldest.
-    Stolen,
-    /// The owner has pushed others since, which are newer, or has popped it.
-    NotNewest,
-}
-
-/// The deque has a fixed capacity and is full; here is the element back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Full<T>(pub T);
-
-impl<T> fmt::Display for Full<T> {
+impl fmt::Debug for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the deque is full")
+        if *self == Self::NOWHERE {
+            return f.write_str("Position::NOWHERE");
+        }
+        f.debug_tuple("Position").field(&self.index()).finish()
     }
 }
-
-impl<T: fmt::Debug> core::error::Error for Full<T> {}

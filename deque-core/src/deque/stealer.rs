@@ -9,7 +9,7 @@ mod batch;
 
 use super::{
     Deque, Handle, Order, ProcessFence, Storage,
-    top::{Mode, STEP, Top, distance},
+    top::{Mode, Top},
 };
 use crate::{
     element::{Element, Slot},
@@ -17,11 +17,23 @@ use crate::{
     steal::Steal,
 };
 
-/// How often a thief looks for the owner's answer, with a pause before each look: a microsecond in
-/// all, or three, as the processor's pause is.
+/// How often a thief looks for the owner's answer, with a pause before each look: one to three
+/// microseconds in all, depending on the processor's pause.
 const ANSWER_LOOKS: usize = if cfg!(loom) { 1 } else { 64 };
 
 /// A thief's handle to a [`Deque`]. Any number of them may be used by any threads.
+///
+/// # Examples
+/// ```
+/// use deque_core::{Steal, Worker};
+///
+/// let worker = Worker::new_lifo();
+/// (1..=3).for_each(|job| worker.push(job));
+/// let stealer = worker.stealer();
+/// std::thread::spawn(move || assert_eq!(stealer.steal(), Steal::Success(1)))
+///     .join()
+///     .unwrap();
+/// ```
 #[derive(Clone, Copy)]
 pub struct Stealer<H: Handle> {
     deque: H,
@@ -31,24 +43,57 @@ impl<H: Handle> UnwindSafe for Stealer<H> {}
 impl<H: Handle> RefUnwindSafe for Stealer<H> {}
 
 impl<H: Handle> Stealer<H> {
-    /// A thief of this deque.
+    /// Creates a thief's handle to this deque.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{Deque, Fixed, Order, Steal, Stealer};
+    ///
+    /// static DEQUE: Deque<usize, Fixed<usize, 4>> = Deque::fixed(Order::Fifo);
+    /// assert_eq!(Stealer::new(&DEQUE).steal(), Steal::Empty);
+    /// ```
     pub fn new(deque: H) -> Self {
         Self { deque }
     }
 
-    /// The deque.
+    /// Returns the deque.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{ArcStealer, Order, Worker};
+    ///
+    /// let stealer: ArcStealer<usize> = Worker::new_fifo().stealer();
+    /// assert_eq!(stealer.deque().order(), Order::Fifo);
+    /// ```
     #[must_use]
     pub fn deque(&self) -> &Deque<H::Element, H::Storage> {
         &self.deque
     }
 
-    /// Returns about how many elements there are, see [`Deque::len`].
+    /// Returns the approximate number of elements, see [`Deque::len`].
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::Worker;
+    ///
+    /// let worker = Worker::new_lifo();
+    /// (0..3).for_each(|job| worker.push(job));
+    /// assert_eq!(worker.stealer().len(), 3);
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.deque.len()
     }
 
-    /// Whether there is no element, see [`Deque::is_empty`].
+    /// Whether the deque has no element, see [`Deque::is_empty`].
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{ArcStealer, Worker};
+    ///
+    /// let stealer: ArcStealer<usize> = Worker::new_lifo().stealer();
+    /// assert!(stealer.is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.deque.is_empty()
@@ -56,9 +101,27 @@ impl<H: Handle> Stealer<H> {
 
     /// Steals the oldest element.
     ///
-    /// `Retry` means that somebody took an element, or changed who brings the fence, at the same time.
+    /// `Retry` means that another thread took an element at the same time, or changed the mode in which
+    /// owner and thieves divide the fences.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{Steal, Worker};
+    ///
+    /// let worker = Worker::new_lifo();
+    /// (1..=3).for_each(|job| worker.push(job));
+    /// let stealer = worker.stealer();
+    /// let stolen = loop {
+    ///     match stealer.steal() {
+    ///         Steal::Success(job) => break Some(job),
+    ///         Steal::Empty => break None,
+    ///         Steal::Retry => {}
+    ///     }
+    /// };
+    /// assert_eq!(stolen, Some(1));
+    /// ```
     pub fn steal(&self) -> Steal<H::Element> {
-        let Some((top, available)) = self.look() else {
+        let Some((top, available)) = self.observe() else {
             return Steal::Retry;
         };
         if available == 0 {
@@ -67,27 +130,27 @@ impl<H: Handle> Stealer<H> {
         // The words must be read before the compare-exchange: after it the owner may overwrite
         // them (crossbeam#148, #149).
         let buffer = self.deque.shared.storage.buffer();
-        let words = buffer.slot(after(top, 0)).load();
+        let words = buffer.slot(top.position()).load();
         if self.deque.top.claim(top, 1).is_err() {
             return Steal::Retry;
         }
-        // SAFETY: 1. the words were whole: `look` acquired the push of this index, and a later
+        // SAFETY: 1. the words were whole: `observe` acquired the push at this position, and a later
         // element comes into its slot only after `top` has moved on, which it had not; 2. moving
         // `top` makes them ours.
         Steal::Success(unsafe { H::Element::from_words(words) })
     }
 
-    /// One consistent look at the deque: `top`, and how many elements there are from it on. None if
-    /// somebody has changed `top` at the same time.
-    fn look(&self) -> Option<(Top, usize)> {
+    /// Reads the deque consistently: returns `top`, and how many elements there are from it on. Returns
+    /// `None` if another thread has changed `top` at the same time.
+    fn observe(&self) -> Option<(Top, usize)> {
         let deque = &*self.deque;
         // Ordering: Acquire pairs with `AtomicTop::end_revocation` and `AtomicTop::bias`: in the mode
         // that we find, we may rely on what led to it.
         let mut top = deque.top.load(Ordering::Acquire);
         if deque.shared.order == Order::Lifo {
             match (top.mode(), deque.shared.fence) {
-                // Ordering: pairs with the owner's fence in `Worker::top_after_fence`, see there. Needed
-                // although `top` is confirmed by the compare-exchange: that does not say whether
+                // Ordering: pairs with the owner's fence in `Worker::load_top_after_fence`, see there.
+                // Needed although `top` is confirmed by the compare-exchange: that does not say whether
                 // `bottom` was read before the owner lowered it. A FIFO owner never lowers it.
                 (Mode::Fenced, _) | (_, None) => full_fence(),
                 (Mode::Biased, Some(_)) if deque.is_empty() => return Some((top, 0)),
@@ -96,19 +159,19 @@ impl<H: Handle> Stealer<H> {
                     if !deque.top.begin_revocation(top) {
                         return None;
                     }
-                    match self.have_owner_fence(fence) {
-                        Some(brought_by) => {
-                            deque.top.end_revocation(brought_by == BroughtBy::Owner);
+                    match self.await_owner_fence(fence) {
+                        Some(source) => {
+                            deque.top.end_revocation(source == FenceSource::Answer);
                             top = top.fenced();
                         }
                         // The revocation stays: the owner answers it with its next pop.
-                        None => return self.nothing_to_rely_on(top),
+                        None => return self.observe_without_fence(top),
                     }
                 }
-                // What the thief that revokes waits for may not have been yet.
+                // The revoking thief's fence or answer may not have come yet.
                 (Mode::Revoking, Some(fence)) => {
-                    if self.have_owner_fence(fence).is_none() {
-                        return self.nothing_to_rely_on(top);
+                    if self.await_owner_fence(fence).is_none() {
+                        return self.observe_without_fence(top);
                     }
                 }
             }
@@ -116,69 +179,65 @@ impl<H: Handle> Stealer<H> {
         Some((top, self.available(top)))
     }
 
-    /// As [`look`](Self::look), but None also if the owner or another thread would have to take a fence
-    /// first. Calls no code of others.
-    fn look_again(&self) -> Option<(Top, usize)> {
+    /// Reads the deque as [`observe`](Self::observe) does, but also returns `None` if a thread would have to
+    /// take a fence for it first. Calls no code of the user.
+    fn observe_unless_revoked(&self) -> Option<(Top, usize)> {
         let deque = &*self.deque;
-        // Ordering: as in `look`.
+        // Ordering: as in `observe`.
         let top = deque.top.load(Ordering::Acquire);
         if deque.shared.order == Order::Lifo {
             if top.mode() != Mode::Fenced && deque.shared.fence.is_some() {
                 return None;
             }
-            // Ordering: as in `look`.
+            // Ordering: as in `observe`.
             full_fence();
         }
         Some((top, self.available(top)))
     }
 
-    /// How many elements there are from `top` on, after the fences that go before this look.
+    /// Returns how many elements there are from `top` on, after the fences that `top` requires.
     fn available(&self, top: Top) -> usize {
-        // Ordering: Acquire pairs with `Worker::publish`: slots, ring and elements are visible.
         interruption_point();
+        // Ordering: Acquire pairs with `AtomicBottom::publish`: slots, ring and elements are visible.
         let bottom = self.deque.bottom.load(Ordering::Acquire);
         interruption_point();
-        distance(top.position(), bottom).max(0).unsigned_abs()
+        top.position().count_to(bottom)
     }
 
-    /// Sees to it that the owner takes fences: waits a moment for its answer, which comes with its
-    /// next pop, and else has it take one. Returns None if neither happens: the owner has not
-    /// popped, and the system refuses the fence.
-    fn have_owner_fence(&self, fence: &dyn ProcessFence) -> Option<BroughtBy> {
+    /// Waits a moment for the owner's answer, which comes with its next pop, and otherwise makes the owner
+    /// take a fence. Returns `None` if neither happens: the owner has not popped, and the system refuses
+    /// the fence.
+    fn await_owner_fence(&self, fence: &dyn ProcessFence) -> Option<FenceSource> {
+        // Liveness: this waits for a limited time only.
         let is_answered = (0..ANSWER_LOOKS).any(|_| {
             spin_loop();
             self.deque.top.is_answered()
         });
         if is_answered {
             // Ordering: pairs with the owner's fence before `AtomicTop::answer`, so that we see every
-            // `bottom` that it wrote without one, and with those that it takes from now on.
+            // `bottom` that it wrote without a fence. It also pairs with the fences that the owner takes
+            // from now on.
             full_fence();
-            return Some(BroughtBy::Owner);
+            return Some(FenceSource::Answer);
         }
-        // Ordering: pairs with the owner's compiler fence in `Worker::lower`, where a full one
+        // Ordering: pairs with the owner's light fence in `Worker::try_take_newest`, where a full one
         // is missing.
-        fence.fence_all().then_some(BroughtBy::System)
+        fence.fence_all().then_some(FenceSource::System)
     }
 
-    /// What a look tells without any fence of the owner: that the deque is empty, or nothing.
-    fn nothing_to_rely_on(&self, top: Top) -> Option<(Top, usize)> {
+    /// Returns what a thief knows without any fence of the owner: that the deque is empty, or nothing.
+    fn observe_without_fence(&self, top: Top) -> Option<(Top, usize)> {
         self.deque.is_empty().then_some((top, 0))
     }
 }
 
 /// Where the owner's fence has come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum BroughtBy {
+enum FenceSource {
     /// The owner has answered.
-    Owner,
+    Answer,
     /// A process fence.
     System,
-}
-
-/// The position so many elements after the oldest one.
-#[inline]
-fn after(top: Top, offset: usize) -> usize {
-    top.position().wrapping_add(offset * STEP)
 }
 
 impl<H: Handle> fmt::Debug for Stealer<H> {

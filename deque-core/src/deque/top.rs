@@ -1,85 +1,82 @@
-//! The thieves' end: a word with an index and who brings the fence, and what goes with that.
+//! The thieves' end: one word with the oldest element's position and the mode.
 
 use core::fmt;
 
+use super::position::Position;
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// From one position to the next. A position is an index with two zero bits below, so that it can
-/// be compared with a [`Top`].
-pub(super) const STEP: usize = 4;
+// The four encodings of the mode, in the two bits that a position leaves free. The README's number line
+// shows where each one puts the word.
 
-/// The position of an index.
-#[inline]
-pub(super) const fn position(index: usize) -> usize {
-    index.wrapping_mul(STEP)
-}
-
-/// The index of a position, without the bits that position has no room for.
-#[inline]
-pub(super) const fn index(position: usize) -> usize {
-    position / STEP
-}
-
-/// How many elements there are from one position to another, across the wrap-around.
-#[inline]
-pub(super) const fn distance(from: usize, to: usize) -> isize {
-    to.wrapping_sub(from).cast_signed() / STEP.cast_signed()
-}
-
-/// The owner takes no fence; a thief has it take one, see `bias`. All elements from the position on
-/// are the owner's without an exchange.
+/// The owner takes no fence; a thief makes it take one, see `bias`. Every element from the position on
+/// is the owner's without an exchange.
 const BIASED: usize = 0;
-/// As biased, but the element at the position may have been read by a thief, so the owner takes it by
-/// an exchange. Then this is over.
+/// Biased, but a thief may have read the element at the position before. The owner takes that element by
+/// an exchange, which ends this encoding.
 const BIASED_BEYOND: usize = 1;
 /// The owner takes a fence in each pop, and thieves take one.
 const FENCED: usize = 2;
-/// A thief is on the way from biased to fenced: the owner takes fences, if it has seen this.
+/// A thief is about to change biased to fenced: the owner takes fences as soon as it has seen this.
 const REVOKING: usize = 3;
-const MODE: usize = STEP - 1;
+/// The bits of the mode.
+const MODE: usize = Position::STEP - 1;
 
-/// Fenced and revoking have this bit, the others have not.
-const TAKES_FENCES: usize = 2;
-/// How much more than the position is in the word while the owner takes fences: so much that no
-/// element is beyond it. Nor is the position before the first one.
-const AWAY: usize = isize::MAX.cast_unsigned() + 1 - 2 * STEP;
+/// This bit is set in the modes in which the owner takes fences.
+const FENCED_BIT: usize = 2;
+/// What is added to the position while the owner takes fences. It is so much that neither an element's
+/// position nor the one before the first element is beyond the word.
+const FENCED_OFFSET: usize = isize::MAX.cast_unsigned() + 1 - 2 * Position::STEP;
 
-/// Who brings the fence between the owner and its thieves.
+/// How the owner and its thieves divide the fences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
+    /// Both take one.
     Fenced,
+    /// The owner takes none; a thief revokes that first.
     Biased,
+    /// A thief is revoking it.
     Revoking,
 }
 
 /// The position of the oldest element, and the mode, in one word.
 ///
-/// It is made so that the owner of a deque learns by one comparison whether an element is its own
-/// without a fence and without an exchange, see [`leaves_to_owner`](Self::leaves_to_owner).
+/// It is encoded so that the owner learns by one comparison whether an element is its own without a
+/// fence and without an exchange, see [`is_owner_exclusive`](Self::is_owner_exclusive).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Top(usize);
 
 impl Top {
     #[inline]
-    const fn new(position: usize, mode: usize) -> Self {
-        let away = if mode & TAKES_FENCES == 0 { 0 } else { AWAY };
-        Self(position.wrapping_add(away) | mode)
+    const fn new(position: Position, mode: usize) -> Self {
+        Self(position.into_word().wrapping_add(Self::offset(mode)) | mode)
     }
 
+    /// Returns what is added to the position in a word with these mode bits.
     #[inline]
-    pub(super) const fn position(self) -> usize {
-        let away = if self.0 & TAKES_FENCES == 0 { 0 } else { AWAY };
-        (self.0 & !MODE).wrapping_sub(away)
+    const fn offset(word: usize) -> usize {
+        if word & FENCED_BIT == 0 {
+            0
+        } else {
+            FENCED_OFFSET
+        }
     }
 
+    /// Returns the position of the oldest element.
+    #[inline]
+    pub(super) const fn position(self) -> Position {
+        Position::from_word((self.0 & !MODE).wrapping_sub(Self::offset(self.0)))
+    }
+
+    /// Whether the owner takes no fences.
     #[inline]
     pub(super) const fn is_biased(self) -> bool {
-        self.0 & TAKES_FENCES == 0
+        self.0 & FENCED_BIT == 0
     }
 
+    /// Returns the mode. Both biased encodings are one mode.
     pub(super) const fn mode(self) -> Mode {
         match self.0 & MODE {
             FENCED => Mode::Fenced,
@@ -88,23 +85,23 @@ impl Top {
         }
     }
 
-    /// Whether the newest element, at this position, is the owner's without more ado: the deque is
-    /// biased, and neither is the element taken nor has a thief read it before that.
+    /// Whether the newest element, at this position, is the owner's without a fence or an exchange: the
+    /// deque is biased, the element is not taken, and no thief has read it before the bias.
     #[inline]
-    pub(super) const fn leaves_to_owner(self, newest: usize) -> bool {
-        newest.wrapping_sub(self.0).cast_signed() >= 0
+    pub(super) const fn is_owner_exclusive(self, newest: Position) -> bool {
+        newest.into_word().wrapping_sub(self.0).cast_signed() >= 0
     }
 
-    /// The same position, with fences.
+    /// Returns the same position in fenced mode.
     pub(super) const fn fenced(self) -> Self {
         Self::new(self.position(), FENCED)
     }
 
-    /// So many elements further, in the same mode; but what was read before the deque was biased is
-    /// behind.
+    /// Returns the word after `count` more elements are taken. The mode stays the same, but the element
+    /// that a thief may have read before the bias is left behind.
     #[inline]
-    const fn after(self, count: usize) -> Self {
-        let further = self.0.wrapping_add(count * STEP);
+    const fn advanced_by(self, count: usize) -> Self {
+        let further = self.0.wrapping_add(count * Position::STEP);
         if self.0 & MODE == BIASED_BEYOND {
             Self(further - (BIASED_BEYOND - BIASED))
         } else {
@@ -115,14 +112,14 @@ impl Top {
 
 impl fmt::Debug for Top {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {:?}", index(self.position()), self.mode())
+        write!(f, "{} {:?}", self.position().index(), self.mode())
     }
 }
 
-/// Where the [`Top`] is kept, and what owner and thieves tell each other about its mode.
+/// The shared [`Top`], and what the owner and the thieves tell each other about its mode.
 pub(super) struct AtomicTop {
     word: AtomicUsize,
-    /// The owner has seen that it is revoked. Written by the owner.
+    /// The owner has seen that its bias is being revoked. Written by the owner.
     is_answered: AtomicBool,
     /// The last revocation needed no process fence. Written by the thief that revokes.
     was_answered: AtomicBool,
@@ -130,32 +127,33 @@ pub(super) struct AtomicTop {
 
 impl AtomicTop {
     const_unless_loom! {
+        /// Creates a top at index zero, fenced.
         pub(super) fn new() -> Self {
             Self {
-                word: AtomicUsize::new(Top::new(0, FENCED).0),
+                word: AtomicUsize::new(Top::new(Position::from_index(0), FENCED).0),
                 is_answered: AtomicBool::new(false),
                 was_answered: AtomicBool::new(false),
             }
         }
     }
 
+    /// Returns the current word.
     #[inline]
     pub(super) fn load(&self, ordering: Ordering) -> Top {
         Top(self.word.load(ordering))
     }
 
-    /// Only for one who has the deque for itself.
-    pub(super) fn start_at(&self, index: usize) {
-        // Ordering: Relaxed, nobody else has the deque.
-        let top = Top::new(position(index), FENCED);
+    /// Moves the position of a deque that no other thread can access.
+    pub(super) fn start_at(&self, position: Position) {
+        // Ordering: Relaxed, no other thread can access the deque.
+        let top = Top::new(position, FENCED);
         self.word.store(top.0, Ordering::Relaxed);
     }
 
-    /// Takes the oldest elements by moving on from what the caller has read, on whose strength it
-    /// has copied the words of `count` elements.
+    /// Takes the `count` oldest elements, whose words the caller has copied after it has read `top`.
     ///
     /// # Errors
-    /// What is there instead, if another was faster or the mode has changed.
+    /// Returns the current word if another thread was faster or the mode has changed.
     #[inline]
     pub(super) fn claim(&self, top: Top, count: usize) -> Result<(), Top> {
         // Ordering: Release keeps the reads of the slots before this exchange: the owner that
@@ -163,18 +161,19 @@ impl AtomicTop {
         // let a thief win with words of a later element. Acquire would add nothing: what the
         // words refer to came with `bottom`. Not SeqCst: the fences decide what `top` and
         // `bottom` each side sees, and this exchange acts on `top` alone.
-        let claimed = top.after(count);
+        let claimed = top.advanced_by(count);
         let exchange =
             self.word
                 .compare_exchange(top.0, claimed.0, Ordering::Release, Ordering::Relaxed);
         exchange.map(drop).map_err(Top)
     }
 
-    /// Biased to revoking. Whoever gets true, and nobody else, must [end](Self::end_revocation) it.
+    /// Changes biased to revoking. If this returns true, the caller alone must
+    /// [end](Self::end_revocation) the revocation.
     pub(super) fn begin_revocation(&self, top: Top) -> bool {
         debug_assert_eq!(top.mode(), Mode::Biased);
         let revoking = Top::new(top.position(), REVOKING);
-        // Ordering: Acquire pairs with `bias`, which may be a later one than the caller's look has
+        // Ordering: Acquire pairs with `bias`, which may be a later one than the caller has
         // seen: an answer that we find is not one to an earlier revocation. The process fence, or
         // the answer, orders this before all that the owner does from then on.
         self.word
@@ -182,16 +181,16 @@ impl AtomicTop {
             .is_ok()
     }
 
-    /// Tells thieves that all pops from now on take fences. Only by the owner, when it has read the
-    /// mode revoking and taken a fence.
+    /// Tells thieves that all pops from now on take fences. Only the owner calls this, after it has read
+    /// the mode revoking and taken a fence.
     pub(super) fn answer(&self) {
-        // Ordering: Relaxed. The fence before it, and that of a thief that sees it, hand on every
-        // `bottom` that was written without one.
+        // Ordering: Relaxed. The fence before it, and that of a thief that sees it, make every
+        // `bottom` visible that was written without a fence.
         self.is_answered.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the owner has answered the revocation that is under way. Who sees that takes a full
-    /// fence before relying on it.
+    /// Whether the owner has answered the revocation that is under way. A thief that sees an answer takes
+    /// a full fence before it relies on it.
     pub(super) fn is_answered(&self) -> bool {
         // Ordering: Relaxed, the caller's fence makes it as good as Acquire.
         self.is_answered.load(Ordering::Relaxed)
@@ -203,25 +202,26 @@ impl AtomicTop {
         self.was_answered.load(Ordering::Relaxed)
     }
 
-    /// Revoking to fenced, wherever the position is by now. Only by the thief that began it.
+    /// Changes revoking to fenced, at whatever position is current. Only the thief that began the
+    /// revocation calls this.
     pub(super) fn end_revocation(&self, was_answered: bool) {
-        // Ordering: Relaxed, for an estimate.
+        // Ordering: Relaxed, an estimate.
         self.was_answered.store(was_answered, Ordering::Relaxed);
-        // Ordering: Release hands on the process fence or the answer to thieves that find the mode
-        // (Acquire in `Stealer::look`): they rely on it as if it had been theirs.
+        // Ordering: Release passes the process fence or the answer on to thieves that find the mode
+        // (Acquire in `Stealer::observe`): they rely on it as if it had been theirs.
         let before = Top(self.word.fetch_sub(REVOKING - FENCED, Ordering::Release));
         debug_assert_eq!(before.mode(), Mode::Revoking);
     }
 
-    /// Fenced to biased. Only by the owner.
+    /// Changes fenced to biased, and returns whether it did. Only the owner calls this.
     pub(super) fn bias(&self, top: Top) -> bool {
         debug_assert_eq!(top.mode(), Mode::Fenced);
         let biased = Top::new(top.position(), BIASED_BEYOND);
-        // Ordering: Relaxed, the exchange releases it to whoever revokes.
+        // Ordering: Relaxed, the exchange releases it to the thief that revokes.
         self.is_answered.store(false, Ordering::Relaxed);
-        // Ordering: Release hands on the owner's pops to thieves that find this or a later mode
-        // (Acquire in `Stealer::look`): they need no fence to see the `bottom` of those. That it
-        // reads the newest value tells the owner every position until now, see `bias`.
+        // Ordering: Release passes the owner's pops on to thieves that find this or a later mode
+        // (Acquire in `Stealer::observe`): they need no fence to see the `bottom` of those. An exchange
+        // reads the newest value, so the owner knows every position until now, see `bias`.
         self.word
             .compare_exchange(top.0, biased.0, Ordering::Release, Ordering::Relaxed)
             .is_ok()

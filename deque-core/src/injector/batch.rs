@@ -2,7 +2,7 @@
 
 use super::{BLOCK, Injector, LAP};
 use crate::{
-    batch::{MAX_BATCH, half},
+    batch::{self, MAX_BATCH},
     deque::{Handle, Order, Worker},
     element::Element,
     primitive::Ordering,
@@ -112,7 +112,7 @@ impl<T: Element> Injector<T> {
     where
         D: Handle<Element = T>,
     {
-        assert!(limit > 0, "a batch has at least one element");
+        batch::check_limit(limit);
         let head = &self.head.end;
         // Ordering: Acquire, as in `steal`.
         let index = head.index.load(Ordering::Acquire);
@@ -123,9 +123,7 @@ impl<T: Element> Injector<T> {
         // Ordering: Relaxed, as in `is_before_tail`.
         let tail = self.tail.index.load(Ordering::Relaxed);
         // Only from this block.
-        let wanted = half(Self::count(index, tail))
-            .min(limit)
-            .min(BLOCK - offset);
+        let wanted = batch::size(Self::count(index, tail), limit).min(BLOCK - offset);
         if wanted == 0 {
             return Steal::Empty;
         }

@@ -1,8 +1,8 @@
 //! Steals of several elements at once.
 
-use super::{Stealer, Top, after};
+use super::{Stealer, Top};
 use crate::{
-    batch::{MAX_BATCH, half},
+    batch::{self, MAX_BATCH},
     deque::{Handle, Order, Storage, Worker},
     element::{Element, Slot},
     steal::Steal,
@@ -10,14 +10,14 @@ use crate::{
 
 impl<H: Handle> Stealer<H> {
     /// Steals half of the elements, rounded up, but at most 32, into the deque of another owner.
-    /// Returns how many.
+    /// Returns how many were stolen.
     ///
     /// The other owner takes them in the order in which this deque's owner would have taken them: the
     /// oldest first if this deque is FIFO, the newest of the batch first if it is LIFO.
     ///
     /// From a FIFO deque this is one compare-exchange; from a LIFO deque one for each element, so that
-    /// its owner and other thieves may take some in between. If the destination has not enough room,
-    /// fewer are stolen; if it is full, none ([`Steal::Empty`]).
+    /// its owner and other thieves may take some in between. If the destination lacks room, fewer are
+    /// stolen; if it is full, none ([`Steal::Empty`]).
     ///
     /// # Examples
     /// ```
@@ -105,7 +105,7 @@ impl<H: Handle> Stealer<H> {
             .map(|(_, first)| first.expect("a batch has a first element"))
     }
 
-    /// Steals a batch: how many elements went to the destination, and the one that did not.
+    /// Steals a batch. Returns how many elements went to the destination, and the one that did not.
     fn take_batch<D>(
         &self,
         destination: &Worker<D>,
@@ -115,11 +115,11 @@ impl<H: Handle> Stealer<H> {
     where
         D: Handle<Element = H::Element>,
     {
-        assert!(limit > 0, "a batch has at least one element");
-        let Some((top, available)) = self.look() else {
+        batch::check_limit(limit);
+        let Some((top, available)) = self.observe() else {
             return Steal::Retry;
         };
-        let wanted = half(available).min(limit);
+        let wanted = batch::size(available, limit);
         if wanted == 0 {
             return Steal::Empty;
         }
@@ -131,6 +131,7 @@ impl<H: Handle> Stealer<H> {
         }
     }
 
+    /// Claims all elements of the batch by one exchange, from a FIFO deque.
     fn take_at_once<D>(
         &self,
         destination: &Worker<D>,
@@ -148,9 +149,12 @@ impl<H: Handle> Stealer<H> {
             return Steal::Empty;
         }
         let buffer = self.deque.shared.storage.buffer();
-        let first = pops.then(|| buffer.slot(after(top, 0)).load());
+        let first = pops.then(|| buffer.slot(top.position()).load());
         for offset in 0..count {
-            reserved.write(offset, buffer.slot(after(top, popped + offset)).load());
+            reserved.write(
+                offset,
+                buffer.slot(top.position().plus(popped + offset)).load(),
+            );
         }
         if self.deque.top.claim(top, popped + count).is_err() {
             return Steal::Retry;
@@ -166,7 +170,8 @@ impl<H: Handle> Stealer<H> {
         Steal::Success((count, first))
     }
 
-    /// Ends early if there are none left, if another thread is faster, or if a fence is needed again.
+    /// Claims the elements of the batch one by one, from a LIFO deque. Ends early if there are none left, if
+    /// another thread is faster, or if a fence is needed again.
     fn take_one_by_one<D>(
         &self,
         destination: &Worker<D>,
@@ -180,7 +185,7 @@ impl<H: Handle> Stealer<H> {
         let popped = usize::from(pops);
         let reserved = destination.reserve(wanted - popped);
         let wanted = reserved.room + popped;
-        // Until the end of the loop no code of others runs, which might push to the destination.
+        // Until the end of the loop no code of the user runs, which might push to the destination.
         let mut newest = None;
         let mut taken = 0;
         while taken < wanted {
@@ -189,7 +194,7 @@ impl<H: Handle> Stealer<H> {
                 .shared
                 .storage
                 .buffer()
-                .slot(after(top, 0))
+                .slot(top.position())
                 .load();
             if self.deque.top.claim(top, 1).is_err() {
                 break;
@@ -203,7 +208,7 @@ impl<H: Handle> Stealer<H> {
                 reserved.write(taken - popped, older);
             }
             taken += 1;
-            match self.look_again() {
+            match self.observe_unless_revoked() {
                 Some((next, 1..)) => top = next,
                 _ => break,
             }

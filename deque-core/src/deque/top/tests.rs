@@ -1,21 +1,25 @@
 use super::*;
 
-/// How far around a place of interest.
+const STEP: usize = Position::STEP;
+
+/// How many positions are tried on each side of a bend.
 const SPAN: isize = if cfg!(miri) { 3 } else { 200 };
 
-/// Where words and positions wrap around, and where they change their sign.
-fn positions() -> impl Iterator<Item = usize> {
-    let bends = [0, usize::MAX / 4, usize::MAX / 2, AWAY, usize::MAX];
+/// Positions around those where words and positions wrap around or change their sign.
+fn positions() -> impl Iterator<Item = Position> {
+    let bends = [0, usize::MAX / 4, usize::MAX / 2, FENCED_OFFSET, usize::MAX];
     bends.into_iter().flat_map(|bend| {
-        let around = -SPAN..SPAN;
-        around.map(move |steps| (bend & !MODE).wrapping_add_signed(steps * STEP.cast_signed()))
+        (-SPAN..SPAN).map(move |steps| {
+            let word = (bend & !MODE).wrapping_add_signed(steps * STEP.cast_signed());
+            Position::from_word(word)
+        })
     })
 }
 
 const MODES: [usize; 4] = [BIASED, BIASED_BEYOND, FENCED, REVOKING];
 
 #[test]
-fn a_word_tells_position_and_mode() {
+fn a_word_holds_position_and_mode() {
     for position in positions() {
         for mode in MODES {
             let top = Top::new(position, mode);
@@ -28,12 +32,14 @@ fn a_word_tells_position_and_mode() {
 }
 
 #[test]
-fn only_what_is_beyond_is_left_to_the_owner() {
+fn only_elements_beyond_the_word_are_exclusive() {
     // The element before the first one, which an owner asks for that finds none, and the farthest.
     let most = (isize::MAX.cast_unsigned() / size_of::<usize>() / STEP).cast_signed();
     let distances = (-1..SPAN).chain([most / 2, most]);
     for (position, distance) in positions().flat_map(|p| distances.clone().map(move |d| (p, d))) {
-        let newest = position.wrapping_add_signed(distance * STEP.cast_signed());
+        let newest = position
+            .into_word()
+            .wrapping_add_signed(distance * STEP.cast_signed());
         for mode in MODES {
             let expected = match mode {
                 BIASED => distance >= 0,
@@ -41,17 +47,18 @@ fn only_what_is_beyond_is_left_to_the_owner() {
                 _ => false,
             };
             let top = Top::new(position, mode);
-            assert_eq!(top.leaves_to_owner(newest), expected, "{top:?} {distance}");
+            let is_exclusive = top.is_owner_exclusive(Position::from_word(newest));
+            assert_eq!(is_exclusive, expected, "{top:?} {distance}");
         }
     }
 }
 
 #[test]
-fn an_exchange_at_the_first_element_leaves_it_behind() {
+fn a_claim_ends_the_encoding_biased_beyond() {
     for position in positions() {
         for mode in MODES {
-            let after = Top::new(position, mode).after(3);
-            assert_eq!(after.position(), position.wrapping_add(3 * STEP));
+            let after = Top::new(position, mode).advanced_by(3);
+            assert_eq!(after.position(), position.plus(3));
             let expected = if mode == BIASED_BEYOND { BIASED } else { mode };
             assert_eq!(after.0 & MODE, expected);
         }

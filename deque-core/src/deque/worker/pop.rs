@@ -3,9 +3,9 @@
 use super::Worker;
 use crate::{
     deque::{
-        Handle, Order, Position, TakeBack,
-        bias::Due,
-        top::{Mode, STEP, Top, distance},
+        Handle, Order, Position,
+        bias::BudgetStep,
+        top::{Mode, Top},
     },
     element::{Element, Slot},
     primitive::{Ordering, full_fence, interruption_point, light_fence},
@@ -13,6 +13,19 @@ use crate::{
 
 impl<H: Handle> Worker<H> {
     /// Takes the newest element (LIFO) or the oldest (FIFO).
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::Worker;
+    ///
+    /// let (lifo, fifo) = (Worker::new_lifo(), Worker::new_fifo());
+    /// for job in 1..=2 {
+    ///     lifo.push(job);
+    ///     fifo.push(job);
+    /// }
+    /// assert_eq!((lifo.pop(), lifo.pop(), lifo.pop()), (Some(2), Some(1), None));
+    /// assert_eq!((fifo.pop(), fifo.pop(), fifo.pop()), (Some(1), Some(2), None));
+    /// ```
     #[inline]
     pub fn pop(&self) -> Option<H::Element> {
         match self.order {
@@ -25,18 +38,21 @@ impl<H: Handle> Worker<H> {
     fn pop_newest(&self) -> Option<H::Element> {
         // Ordering: Relaxed, only the owner writes it.
         let end = self.deque.bottom.load(Ordering::Relaxed);
-        let newest = end.wrapping_sub(STEP);
-        let top = self.lower(newest);
-        if !top.leaves_to_owner(newest) {
-            return self.pop_slowly(top, end);
+        let newest = end.previous();
+        match self.try_take_newest(newest) {
+            // SAFETY: 1. the slot holds what was pushed at this position; 2. the element is ours.
+            Ok(()) => Some(unsafe { H::Element::from_words(self.slot(newest).load()) }),
+            Err(top) => self.pop_cold(top, end),
         }
-        // SAFETY: 1. the slot holds what was pushed at this position; 2. `top` says that it is ours.
-        Some(unsafe { H::Element::from_words(self.slot(newest).load()) })
     }
 
-    /// Lowers `bottom` to the position of the newest element, and then looks at `top`.
+    /// Lowers `bottom` to the position of the newest element, which takes that element if it is exclusively
+    /// the owner's.
+    ///
+    /// # Errors
+    /// Returns `top` if the element may be a thief's, or if there is none. `bottom` stays lowered.
     #[inline]
-    fn lower(&self, newest: usize) -> Top {
+    fn try_take_newest(&self, newest: Position) -> Result<(), Top> {
         let deque = &*self.deque;
         interruption_point();
         // A thief may read this value too, and then sees the elements before it.
@@ -47,53 +63,58 @@ impl<H: Handle> Worker<H> {
         // Ordering: Relaxed, the fence orders it.
         let top = deque.top.load(Ordering::Relaxed);
         interruption_point();
-        top
+        if top.is_owner_exclusive(newest) {
+            Ok(())
+        } else {
+            Err(top)
+        }
     }
 
-    /// The rest of a pop that has lowered `bottom` from `end`, if the newest element is not simply the
-    /// owner's.
+    /// Finishes a pop that has lowered `bottom` from `end` and could not take the newest element at once.
     #[cold]
     #[inline(never)]
-    fn pop_slowly(&self, top: Top, end: usize) -> Option<H::Element> {
-        let (answer, due) = self.settle(top, end);
-        // Before the process fence is asked for anything: it may push to this slot.
-        let words = (answer == TakeBack::Taken).then(|| self.slot(end.wrapping_sub(STEP)).load());
-        self.bias_if_due(due);
-        // SAFETY: 1. the slot held what was pushed at this position; 2. `settle` says that it is ours.
+    fn pop_cold(&self, top: Top, end: Position) -> Option<H::Element> {
+        let (answer, step) = self.take_newest_cold(top, end);
+        // Before anything is asked of the process fence, which may push to this slot.
+        let words = (answer == TakeBack::Taken).then(|| self.slot(end.previous()).load());
+        self.rebias_if_due(step);
+        // SAFETY: 1. the slot held what was pushed at this position; 2. `take_newest_cold` says that the
+        // element is ours.
         words.map(|words| unsafe { H::Element::from_words(words) })
     }
 
-    /// As [`pop_slowly`](Self::pop_slowly), without reading the element.
+    /// Finishes as [`pop_cold`](Self::pop_cold) does, without reading the element.
     #[cold]
     #[inline(never)]
-    fn take_back_slowly(&self, top: Top, end: usize) -> TakeBack {
-        let (answer, due) = self.settle(top, end);
-        self.bias_if_due(due);
+    fn take_back_cold(&self, top: Top, end: Position) -> TakeBack {
+        let (answer, step) = self.take_newest_cold(top, end);
+        self.rebias_if_due(step);
         answer
     }
 
-    /// Decides about the element before `end`, from where `bottom` was lowered, if a fence is needed,
-    /// or an exchange, or if there is no element. Also tells what is to be done after that.
-    fn settle(&self, mut top: Top, end: usize) -> (TakeBack, Due) {
+    /// Decides about the element before `end`, from where `bottom` was lowered, if a fence or an exchange
+    /// is needed, or if there is no element. Also returns what the owner does after the pop.
+    fn take_newest_cold(&self, mut top: Top, end: Position) -> (TakeBack, BudgetStep) {
         debug_assert_eq!(self.order, Order::Lifo);
-        let mut due = Due::Nothing;
+        let mut step = BudgetStep::Continue;
         // `top` only grows, so an old value that says "empty" is right. Idle owners take no fence,
         // unless a thief waits for it.
-        if !top.is_biased() && (distance(top.position(), end) > 0 || top.mode() == Mode::Revoking) {
-            (top, due) = self.top_after_fence();
+        if !top.is_biased() && (top.position().distance_to(end) > 0 || top.mode() == Mode::Revoking)
+        {
+            (top, step) = self.load_top_after_fence();
         }
         // Thieves take only from below `bottom`, or lose the compare-exchange.
-        let answer = if distance(top.position(), end) > 1 || self.take_last(top, end) {
+        let answer = if top.position().distance_to(end) > 1 || self.claim_last(top, end) {
             TakeBack::Taken
         } else {
             TakeBack::Stolen
         };
-        (answer, due)
+        (answer, step)
     }
 
-    /// `top` after a full fence, and what is due then.
+    /// Returns `top` after a full fence, and what the owner does after the pop.
     #[inline]
-    fn top_after_fence(&self) -> (Top, Due) {
+    fn load_top_after_fence(&self) -> (Top, BudgetStep) {
         let deque = &*self.deque;
         // Ordering: pairs with the thief's fence in `Stealer`. Of two fences one comes first: if
         // ours, the thief sees the lower bottom and leaves the element alone; if the thief's, we
@@ -102,36 +123,36 @@ impl<H: Handle> Worker<H> {
         full_fence();
         // Ordering: Relaxed, the fence orders it.
         let top = deque.top.load(Ordering::Relaxed);
-        let due = match top.mode() {
+        let step = match top.mode() {
             Mode::Revoking => {
                 deque.top.answer();
-                Due::Nothing
+                BudgetStep::Continue
             }
-            Mode::Fenced => self.patience.note_pop(top.position()),
-            Mode::Biased => Due::Nothing,
+            Mode::Fenced => self.rebias_budget.record_fenced_pop(top.position()),
+            Mode::Biased => BudgetStep::Continue,
         };
-        (top, due)
+        (top, step)
     }
 
     /// Asks the process fence for its price, if that is due, and may bias the deque.
     ///
-    /// For the end of a pop: the process fence may use this deque.
+    /// This is called at the end of a pop, since the process fence may use this deque.
     #[inline]
-    fn bias_if_due(&self, due: Due) {
-        if due == Due::Nothing {
+    fn rebias_if_due(&self, step: BudgetStep) {
+        if step == BudgetStep::Continue {
             return;
         }
         let deque = &*self.deque;
-        let is_answered = || deque.top.was_answered();
-        let ends = self
-            .patience
-            .begin_or_end(due, deque.shared.fence, is_answered);
-        if ends {
+        let was_answered = || deque.top.was_answered();
+        if self
+            .rebias_budget
+            .rebias_or_restart(step, deque.shared.fence, was_answered)
+        {
             self.bias();
         }
     }
 
-    /// Biases a fenced deque. If a thief is faster, patience begins anew.
+    /// Biases a fenced deque. If a thief is faster, the budget is counted anew.
     fn bias(&self) {
         // Ordering: Relaxed, the exchange confirms it.
         let top = self.deque.top.load(Ordering::Relaxed);
@@ -140,17 +161,17 @@ impl<H: Handle> Worker<H> {
         }
     }
 
-    /// As after many pops with a fence.
+    /// Biases a fenced deque, as after many pops with a fence.
     #[cfg(all(test, loom))]
     pub(in crate::deque) fn bias_now(&self) {
         self.bias();
     }
 
-    /// Takes the last element, before the position `end`, if `top` is there and a thief is not
-    /// faster; then there is none, and `bottom` goes back to `end`.
-    fn take_last(&self, mut top: Top, end: usize) -> bool {
+    /// Takes the last element, before the position `end`, if `top` stands at it and no thief is
+    /// faster. Then the deque is empty. In both cases `bottom` returns to `end`.
+    fn claim_last(&self, mut top: Top, end: Position) -> bool {
         let deque = &*self.deque;
-        let newest = end.wrapping_sub(STEP);
+        let newest = end.previous();
         let mut won = false;
         while !won && top.position() == newest {
             match deque.top.claim(top, 1) {
@@ -160,36 +181,48 @@ impl<H: Handle> Worker<H> {
             }
         }
         if won {
-            self.patience.follow(end);
+            self.rebias_budget.record_own_claim(end);
         }
         deque.bottom.publish(end);
         won
     }
 
-    /// Takes back an element that was pushed, if it is the newest, without reading it. Only from a
-    /// LIFO deque: the places of a FIFO one are [nowhere](Position::NOWHERE).
+    /// Takes back an element that was pushed, if it is the newest, without reading it. This works only
+    /// with a LIFO deque: the positions of a FIFO one are [`Position::NOWHERE`].
     ///
-    /// It is told by its place alone: if the owner has popped it and pushed another to the same place,
-    /// that one is taken. A caller that may have done so must know otherwise.
+    /// The position alone tells the element. If the owner has popped the element and pushed another at
+    /// the same position, that one is taken. A caller that may have done so must know otherwise.
     ///
     /// # Safety
-    /// 1. It is the place of an element that this worker has pushed, or nowhere.
+    /// 1. The position is that of an element that this worker has pushed, or [`Position::NOWHERE`].
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{TakeBack, Worker};
+    ///
+    /// let worker = Worker::new_lifo();
+    /// let first = worker.try_push(1)?;
+    /// let second = worker.try_push(2)?;
+    /// // SAFETY: 1. both positions are from this worker's pushes.
+    /// let take_back = |position| unsafe { worker.take_back(position) };
+    /// assert_eq!(take_back(first), TakeBack::NotNewest);
+    /// assert_eq!(take_back(second), TakeBack::Taken);
+    /// # Ok::<(), deque_core::Full<i32>>(())
+    /// ```
     #[inline]
-    pub unsafe fn take_back(&self, place: Position) -> TakeBack
+    pub unsafe fn take_back(&self, position: Position) -> TakeBack
     where
         H::Element: Copy,
     {
         // Ordering: Relaxed, only the owner writes it.
         let end = self.deque.bottom.load(Ordering::Relaxed);
-        let newest = end.wrapping_sub(STEP);
-        if !place.is_at(newest) {
+        let newest = end.previous();
+        if position != newest {
             return TakeBack::NotNewest;
         }
-        let top = self.lower(newest);
-        if top.leaves_to_owner(newest) {
-            TakeBack::Taken
-        } else {
-            self.take_back_slowly(top, end)
+        match self.try_take_newest(newest) {
+            Ok(()) => TakeBack::Taken,
+            Err(top) => self.take_back_cold(top, end),
         }
     }
 
@@ -201,10 +234,11 @@ impl<H: Handle> Worker<H> {
             // Ordering: Relaxed, the compare-exchange confirms it. No fence: a FIFO owner takes
             // elements by moving `top`, as thieves do, and never lowers `bottom`.
             let top = deque.top.load(Ordering::Relaxed);
-            if distance(top.position(), bottom) <= 0 {
+            let oldest = top.position();
+            if oldest.distance_to(bottom) <= 0 {
                 return None;
             }
-            let words = self.slot(top.position()).load();
+            let words = self.slot(oldest).load();
             if deque.top.claim(top, 1).is_ok() {
                 // SAFETY: 1. the words were read while `top` stood at their position; 2. moving
                 // `top` makes them ours.
@@ -212,4 +246,28 @@ impl<H: Handle> Worker<H> {
             }
         }
     }
+}
+
+/// The result of [`Worker::take_back`].
+///
+/// # Examples
+/// ```
+/// use deque_core::{Steal, TakeBack, Worker};
+///
+/// let worker = Worker::new_lifo();
+/// let position = worker.try_push(1)?;
+/// assert_eq!(worker.stealer().steal(), Steal::Success(1));
+/// // SAFETY: 1. the position is from this worker's push.
+/// assert_eq!(unsafe { worker.take_back(position) }, TakeBack::Stolen);
+/// # Ok::<(), deque_core::Full<i32>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakeBack {
+    /// The element is the caller's again.
+    Taken,
+    /// A thief has it, or the owner has popped it as the last one. The deque is empty: thieves take
+    /// the oldest.
+    Stolen,
+    /// The owner has pushed others since, which are newer, or has popped it.
+    NotNewest,
 }

@@ -1,7 +1,8 @@
 //! Room for a batch.
 
-use super::{Handle, Worker, top::STEP};
+use super::Worker;
 use crate::{
+    deque::{Handle, Position},
     element::{Element, Slot},
     primitive::Ordering,
 };
@@ -10,12 +11,12 @@ use crate::{
 /// its own.
 pub(crate) struct Reserved<'a, H: Handle> {
     worker: &'a Worker<H>,
-    bottom: usize,
+    bottom: Position,
     pub(crate) room: usize,
 }
 
 impl<H: Handle> Worker<H> {
-    /// Room for up to `count` elements that are not pushed one by one.
+    /// Reserves room for up to `count` elements that are not pushed one by one.
     pub(crate) fn reserve(&self, count: usize) -> Reserved<'_, H> {
         // Ordering: Relaxed, only the owner writes it.
         let bottom = self.deque().bottom.load(Ordering::Relaxed);
@@ -33,18 +34,16 @@ impl<H: Handle> Worker<H> {
 }
 
 impl<H: Handle> Reserved<'_, H> {
-    /// Writes words into the free slot number `offset`; nobody sees them yet.
+    /// Writes words into the free slot number `offset`. No thief sees them yet.
     pub(crate) fn write(&self, offset: usize, words: <H::Element as Element>::Words) {
         debug_assert!(offset < self.room);
-        self.worker
-            .slot(self.bottom.wrapping_add(offset * STEP))
-            .store(words);
+        self.worker.slot(self.bottom.plus(offset)).store(words);
     }
 
-    /// Turns the order of the first `count` slots round.
+    /// Reverses the order of the first `count` slots.
     pub(crate) fn reverse(&self, count: usize) {
         debug_assert!(count <= self.room);
-        let slot = |offset| self.worker.slot(self.bottom.wrapping_add(offset * STEP));
+        let slot = |offset| self.worker.slot(self.bottom.plus(offset));
         for offset in 0..count / 2 {
             let (front, back) = (slot(offset), slot(count - 1 - offset));
             let words = front.load();
@@ -53,7 +52,7 @@ impl<H: Handle> Reserved<'_, H> {
         }
     }
 
-    /// The first `count` slots become elements.
+    /// Makes the first `count` slots elements of the deque.
     ///
     /// # Safety
     /// 1. They were written, and their words now belong to this deque alone.
@@ -62,7 +61,6 @@ impl<H: Handle> Reserved<'_, H> {
         if count == 0 {
             return;
         }
-        let bottom = self.bottom.wrapping_add(count * STEP);
-        self.worker.deque().bottom.publish(bottom);
+        self.worker.deque().bottom.publish(self.bottom.plus(count));
     }
 }

@@ -1,0 +1,72 @@
+//! A ring of fixed size.
+
+use core::convert::Infallible;
+
+use super::{Buffer, Position, Storage};
+#[cfg(not(loom))]
+use crate::element::Slot;
+use crate::element::{Element, SlotOf};
+
+/// A fixed number of slots within the deque itself.
+///
+/// # Examples
+/// ```
+/// use deque_core::{Deque, Fixed, Full, Order};
+///
+/// static DEQUE: Deque<usize, Fixed<usize, 2>> = Deque::fixed(Order::Lifo);
+///
+/// let worker = DEQUE.worker()?;
+/// worker.try_push(1)?;
+/// worker.try_push(2)?;
+/// assert_eq!(worker.try_push(3), Err(Full(3)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Fixed<T: Element, const CAPACITY: usize> {
+    slots: [SlotOf<T>; CAPACITY],
+}
+
+impl<T: Element, const CAPACITY: usize> Fixed<T, CAPACITY> {
+    const IS_POWER_OF_TWO: () = assert!(
+        CAPACITY.is_power_of_two(),
+        "the capacity must be a power of two"
+    );
+
+    #[cfg(not(loom))]
+    pub(in crate::deque) const fn new() -> Self {
+        const { Self::IS_POWER_OF_TWO };
+        Self {
+            slots: [const { <SlotOf<T> as Slot>::VACANT }; CAPACITY],
+        }
+    }
+
+    #[cfg(loom)]
+    pub(in crate::deque) fn new() -> Self {
+        const { Self::IS_POWER_OF_TWO };
+        Self {
+            slots: core::array::from_fn(|_| crate::element::Slot::vacant()),
+        }
+    }
+}
+
+impl<T: Element, const CAPACITY: usize> Storage<T> for Fixed<T, CAPACITY> {
+    #[inline]
+    fn buffer(&self) -> Buffer<'_, T> {
+        Buffer { slots: &self.slots }
+    }
+
+    unsafe fn grow(&self, _top: Position, _bottom: Position) -> Option<Buffer<'_, T>> {
+        None
+    }
+
+    unsafe fn shrink(&self, _top: Position, _bottom: Position, _least: usize) -> bool {
+        false
+    }
+
+    const REPLACES: bool = false;
+
+    type Replaced = Infallible;
+
+    unsafe fn take_replaced(&self) -> Option<Infallible> {
+        None
+    }
+}
