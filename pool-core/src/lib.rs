@@ -49,7 +49,8 @@ pub use deque_core::{Deque, Fixed, IntrusiveInjector, Node, Order, ProcessFence,
 /// Thread progress, which frees what deques replace.
 pub use progress_core as progress;
 pub use sleep_core::{
-    CoreLatch, IdlePolicy, Parker, Relax, Sleep, Slot, TooManyWorkers, UnknownWorker, WorkerIndex,
+    Busy, CoreLatch, IdlePolicy, Jec, Parker, Relax, SleepProtocol, Slot, TooManyWorkers,
+    UnknownWorker, WorkerIndex,
 };
 
 #[cfg(test)]

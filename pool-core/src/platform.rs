@@ -2,7 +2,7 @@
 
 use deque_core::Storage;
 use progress_core::{AsymmetricFence, Lines, ManagedThread, Progress};
-use sleep_core::{Parker, Slot};
+use sleep_core::{Parker, SleepProtocol};
 
 use crate::{
     job::JobRef,
@@ -16,8 +16,8 @@ use crate::{
 /// # Safety
 /// 1. [`current`](Self::current) returns what was last given to [`set_current`](Self::set_current)
 ///    on the same thread, or null.
-/// 2. [`Slots`](Self::Slots) and [`Workers`](Self::Workers) always give the same slice, also after
-///    the value was moved into a [`Registry`].
+/// 2. [`Workers`](Self::Workers) always gives the same slice, also after the value was moved into a
+///    [`Registry`].
 /// 3. [`keep_alive`](Self::keep_alive) keeps the registry in place until its value is dropped.
 /// 4. [`catch_unwind`](Self::catch_unwind) returns exactly when the closure ends, also if it
 ///    unwinds, or does not return at all.
@@ -26,13 +26,13 @@ use crate::{
 /// 6. No function but [`resume_unwind`](Self::resume_unwind) unwinds, hooks included, nor does the
 ///    drop of a [`KeepAlive`](Self::KeepAlive): they are called from frames that other threads use.
 ///
-/// Of a [`Parker`] and a [`Waiter`], which are safe to implement, the same is expected and not
-/// relied on: where one panics in such a frame, the process ends.
+/// Of a [`SleepProtocol`], a [`Parker`] and a [`Waiter`], which are safe to implement, the same is
+/// expected and not relied on: where one panics in such a frame, the process ends.
 pub unsafe trait Platform: Sized + 'static {
-    /// How a worker sleeps.
+    /// Blocks a worker.
     type Parker: Parker + Send + Sync;
-    /// Where the workers' places in the sleep protocol are.
-    type Slots: AsRef<[Slot<Self::Parker>]> + Send + Sync;
+    /// Decides when a worker sleeps, and which worker is woken.
+    type Sleep: SleepProtocol<Parker = Self::Parker> + Send + Sync;
     /// Where the workers' shared halves are.
     type Workers: AsRef<[WorkerShared<Self>]> + Send + Sync;
     /// Where a worker's deque keeps its jobs.

@@ -2,7 +2,7 @@
 
 use core::{fmt, ptr, ptr::NonNull};
 
-use sleep_core::{CoreLatch, Sleep, UnknownWorker, WorkerIndex};
+use sleep_core::{CoreLatch, SleepProtocol as _, UnknownWorker, WorkerIndex};
 
 use crate::{
     job::{JobRef, RunBy, StackJob},
@@ -23,7 +23,7 @@ mod tests;
 /// Lives until the last worker has left and the last user has let go; how, the
 /// [`Platform`] decides.
 pub struct Registry<P: Platform> {
-    sleep: Sleep<P::Parker, P::Slots>,
+    sleep: P::Sleep,
     workers: P::Workers,
     progress: PoolProgress<P>,
     injector: P::Queue,
@@ -39,7 +39,7 @@ impl<P: Platform> Registry<P> {
         /// `sleep`, `workers` and `progress` must have the same number of workers;
         /// [`is_consistent`](Self::is_consistent) says whether they have.
         pub fn new(
-            sleep: Sleep<P::Parker, P::Slots>,
+            sleep: P::Sleep,
             workers: P::Workers,
             progress: PoolProgress<P>,
             injector: P::Queue,
@@ -52,7 +52,7 @@ impl<P: Platform> Registry<P> {
     /// Whether each worker has both its halves, and there is at least one.
     pub fn is_consistent(&self) -> bool {
         let workers = self.workers().len();
-        workers > 0 && workers == self.sleep.slots().len() && workers == self.progress.lines().len()
+        workers > 0 && workers == self.sleep.num_workers() && workers == self.progress.lines().len()
     }
 
     /// The workers' thread progress.
@@ -77,7 +77,7 @@ impl<P: Platform> Registry<P> {
     /// # Errors
     /// [`UnknownWorker`] if there are not so many.
     pub fn worker(&self, index: usize) -> Result<WorkerIndex, UnknownWorker> {
-        self.sleep.worker(index)
+        WorkerIndex::new(index, self.num_workers())
     }
 
     /// What the platform keeps with the pool.
@@ -235,7 +235,8 @@ impl<P: Platform> fmt::Debug for Registry<P> {
             .field("num_workers", &self.num_workers())
             // Ordering: Relaxed, for looking on.
             .field("references", &self.references.load(Ordering::Relaxed))
-            .field("sleep", &self.sleep)
+            .field("inactive", &self.sleep.num_inactive())
+            .field("sleeping", &self.sleep.num_sleeping())
             .finish_non_exhaustive()
     }
 }

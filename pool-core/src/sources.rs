@@ -88,7 +88,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Before this worker sleeps: whether any source holds work for it. If not, fast push is
     /// disabled in all other deques: their owners announce the next job, which wakes this worker.
     ///
-    /// To be called after the fence of [`Sleep::no_work_found`](sleep_core::Sleep::no_work_found).
+    /// To be called after the fence of [`SleepProtocol::no_work_found`](sleep_core::SleepProtocol::no_work_found).
     pub(crate) fn alert_and_look(&self) -> bool {
         let mut any_enabled = false;
         for (index, worker) in self.registry().workers().iter().enumerate() {

@@ -27,7 +27,9 @@ use ::loom::{
 
 use deque_core::{Deque, Fixed, Growable, IntrusiveInjector, Node, Order, Steal, Storage};
 use progress_core::{FullFences, Line, Progress};
-use sleep_core::{IdlePolicy, Parker, Sleep, Slot};
+#[cfg(not(loom))]
+use sleep_core::Busy;
+use sleep_core::{IdlePolicy, Jec, Parker, SleepProtocol, Slot};
 
 use crate::{
     JobQueue, JobRef, ManagedWorker, Platform, Registry, Replaced, Waiter, WorkerShared,
@@ -75,21 +77,28 @@ fn observed(event: Event) {
 /// Small, so that tests meet its limit.
 pub(crate) const DEQUE_CAPACITY: usize = if cfg!(loom) { 2 } else { 8 };
 
-/// A platform of threads whose deques have this storage.
-pub(crate) struct TestOn<S>(PhantomData<S>);
+/// A platform of threads whose deques have this storage and whose workers sleep by this protocol.
+pub(crate) struct TestOn<S, K = TestJec>(PhantomData<(S, K)>);
 
 /// With deques of fixed size.
 pub(crate) type Test = TestOn<Fixed<JobRef, DEQUE_CAPACITY>>;
 
+/// With workers that never sleep.
+#[cfg(not(loom))]
+pub(crate) type TestAwake = TestOn<Fixed<JobRef, DEQUE_CAPACITY>, TestBusy>;
+
 /// With deques that grow; no model has them.
 #[cfg(not(loom))]
-pub(crate) type Growing = TestOn<Growable<JobRef>>;
+pub(crate) type Growing<K = TestJec> = TestOn<Growable<JobRef>, K>;
 
 /// A storage that tests run on.
 pub(crate) trait TestStorage: Storage<JobRef> + Send + Sync + Sized + 'static {
     fn deque() -> Deque<JobRef, Self>;
 
-    fn free_later(worker: &mut ManagedWorker<TestOn<Self>>, replaced: Self::Replaced);
+    fn free_later<K: TestProtocol>(
+        worker: &mut ManagedWorker<TestOn<Self, K>>,
+        replaced: Self::Replaced,
+    );
 }
 
 impl<const CAPACITY: usize> TestStorage for Fixed<JobRef, CAPACITY> {
@@ -97,7 +106,10 @@ impl<const CAPACITY: usize> TestStorage for Fixed<JobRef, CAPACITY> {
         Deque::fixed(Order::Lifo)
     }
 
-    fn free_later(_worker: &mut ManagedWorker<TestOn<Self>>, replaced: Self::Replaced) {
+    fn free_later<K: TestProtocol>(
+        _worker: &mut ManagedWorker<TestOn<Self, K>>,
+        replaced: Self::Replaced,
+    ) {
         match replaced {}
     }
 }
@@ -107,8 +119,62 @@ impl TestStorage for Growable<JobRef> {
         Deque::growable(Order::Lifo)
     }
 
-    fn free_later(worker: &mut ManagedWorker<TestOn<Self>>, replaced: Self::Replaced) {
+    fn free_later<K: TestProtocol>(
+        worker: &mut ManagedWorker<TestOn<Self, K>>,
+        replaced: Self::Replaced,
+    ) {
         worker.defer(move || drop(replaced));
+    }
+}
+
+/// A sleep protocol that tests run on.
+pub(crate) trait TestProtocol:
+    SleepProtocol<Parker = TestParker> + Send + Sync + Sized + 'static
+{
+    fn new(parkers: impl Iterator<Item = TestParker>) -> Self;
+}
+
+/// Workers sleep as early as they may.
+pub(crate) type TestJec = Jec<TestParker, Box<[Slot<TestParker>]>>;
+
+impl TestProtocol for TestJec {
+    fn new(parkers: impl Iterator<Item = TestParker>) -> Self {
+        Self::new(parkers.map(Slot::new).collect(), IdlePolicy::IMMEDIATE).unwrap()
+    }
+}
+
+/// Workers never sleep; no model has them, since loom would follow their searches without end.
+#[cfg(not(loom))]
+pub(crate) type TestBusy = Busy<TestParker, Box<[TestParker]>>;
+
+#[cfg(not(loom))]
+impl TestProtocol for TestBusy {
+    fn new(parkers: impl Iterator<Item = TestParker>) -> Self {
+        Self::new(parkers.collect(), IdlePolicy::IMMEDIATE)
+    }
+}
+
+/// A platform that tests run on.
+pub(crate) trait TestPlatform: Platform<Panic = Box<dyn Any + Send>> {
+    /// Creates a pool without threads.
+    fn registry(workers: usize) -> Arc<Registry<Self>>;
+}
+
+impl<S: TestStorage, K: TestProtocol> TestPlatform for TestOn<S, K> {
+    fn registry(workers: usize) -> Arc<Registry<Self>> {
+        let shared = (0..workers)
+            .map(|_| {
+                let (inbox, fifo) = (TestQueue::new(), TestQueue::new());
+                WorkerShared::new(S::deque(), inbox, fifo)
+            })
+            .collect();
+        let sleep = K::new((0..workers).map(|_| TestParker::new()));
+        let lines = (0..workers).map(|_| Line::new(TestParker::new())).collect();
+        let progress = Progress::new(lines);
+        let injector = TestQueue::new();
+        let registry = Arc::new(Registry::new(sleep, shared, progress, injector, ()));
+        assert!(registry.is_consistent());
+        registry
     }
 }
 
@@ -230,9 +296,9 @@ impl Waiter for TestWaiter {
 // SAFETY: 1. both use the same thread-local; 2. boxed slices give their own memory; 3. registries
 // are in `Arc`s, and the value is one; 4. that is what the standard library's function does; 5. it
 // defers the drop, or there is none; 6. nothing here panics.
-unsafe impl<S: TestStorage> Platform for TestOn<S> {
+unsafe impl<S: TestStorage, K: TestProtocol> Platform for TestOn<S, K> {
     type Parker = TestParker;
-    type Slots = Box<[Slot<TestParker>]>;
+    type Sleep = K;
     type Workers = Box<[WorkerShared<Self>]>;
     type Storage = S;
     type Lines = Box<[Line<TestParker>]>;
@@ -273,7 +339,7 @@ unsafe impl<S: TestStorage> Platform for TestOn<S> {
     }
 
     fn free_later(worker: &mut ManagedWorker<Self>, replaced: Replaced<Self>) {
-        S::free_later(worker, replaced);
+        S::free_later::<K>(worker, replaced);
     }
 
     fn random_seed() -> u64 {
@@ -281,22 +347,9 @@ unsafe impl<S: TestStorage> Platform for TestOn<S> {
     }
 }
 
-/// A pool without threads.
-pub(crate) fn registry<S: TestStorage>(workers: usize) -> Arc<Registry<TestOn<S>>> {
-    let slots = (0..workers).map(|_| Slot::new(TestParker::new())).collect();
-    let shared = (0..workers)
-        .map(|_| {
-            let (inbox, fifo) = (TestQueue::new(), TestQueue::new());
-            WorkerShared::new(S::deque(), inbox, fifo)
-        })
-        .collect();
-    let sleep = Sleep::new(slots, IdlePolicy::IMMEDIATE).unwrap();
-    let lines = (0..workers).map(|_| Line::new(TestParker::new())).collect();
-    let progress = Progress::new(lines);
-    let injector = TestQueue::new();
-    let registry = Arc::new(Registry::new(sleep, shared, progress, injector, ()));
-    assert!(registry.is_consistent());
-    registry
+/// Creates a pool without threads.
+pub(crate) fn registry<P: TestPlatform>(workers: usize) -> Arc<Registry<P>> {
+    P::registry(workers)
 }
 
 /// Runs `body` with a pool, then ends the pool and waits for its threads.
@@ -304,12 +357,12 @@ pub(crate) fn with_pool<R>(workers: usize, body: impl FnOnce(&Arc<Registry<Test>
     with_pool_on(workers, body)
 }
 
-/// As [`with_pool`], with deques of any storage.
-pub(crate) fn with_pool_on<S: TestStorage, R>(
+/// As [`with_pool`], on any platform.
+pub(crate) fn with_pool_on<P: TestPlatform, R>(
     workers: usize,
-    body: impl FnOnce(&Arc<Registry<TestOn<S>>>) -> R,
+    body: impl FnOnce(&Arc<Registry<P>>) -> R,
 ) -> R {
-    let registry = registry(workers);
+    let registry = P::registry(workers);
     let threads: std::vec::Vec<_> = (0..workers)
         .map(|index| {
             let registry = registry.clone();
@@ -333,3 +386,20 @@ pub(crate) fn with_pool_on<S: TestStorage, R>(
     assert_eq!((registry.num_inactive(), registry.num_sleeping()), (0, 0));
     result.unwrap_or_else(|panic| resume_unwind(panic))
 }
+
+/// Runs generic tests on one platform.
+#[cfg(not(loom))]
+macro_rules! on_platform {
+    ($name:ident, $platform:ty: $($test:ident)*) => {
+        mod $name {
+            $(
+                #[test]
+                fn $test() {
+                    super::$test::<$platform>();
+                }
+            )*
+        }
+    };
+}
+#[cfg(not(loom))]
+pub(crate) use on_platform;

@@ -3,8 +3,8 @@
 use core::fmt;
 
 use pool_core::{
-    Deque, IdlePolicy, IntrusiveInjector, Order, Registry, Sleep, Slot, UnknownWorker,
-    WorkerShared, WorkerThread,
+    Deque, IdlePolicy, IntrusiveInjector, Jec, Order, Registry, Slot, UnknownWorker, WorkerShared,
+    WorkerThread,
     progress::{self, Line, Progress},
 };
 
@@ -107,7 +107,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<Cores<M, CORES,
             )
         }; CORES];
         let slots = [const { Slot::new(Counting::new()) }; CORES];
-        let sleep = Sleep::from_array(slots, policy);
+        let sleep = Jec::from_array(slots, policy);
         let lines = [const { Line::new(Counting::new()) }; CORES];
         Self {
             registry: Registry::new(

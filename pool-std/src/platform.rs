@@ -12,8 +12,8 @@ use std::{
 
 use deque_core::{Growable, Injector};
 use pool_core::{
-    JobQueue, JobRef, ManagedWorker, Parker, Platform, Replaced, Slot, Steal, Waiter, WorkerShared,
-    progress::Line,
+    Jec, JobQueue, JobRef, ManagedWorker, Parker, Platform, Replaced, Slot, Steal, Waiter,
+    WorkerShared, progress::Line,
 };
 
 use crate::{
@@ -49,7 +49,7 @@ pub(crate) enum Std {}
 // captured, and of what was deferred.
 unsafe impl Platform for Std {
     type Parker = StdParker;
-    type Slots = Box<[Slot<StdParker>]>;
+    type Sleep = Jec<StdParker, Box<[Slot<StdParker>]>>;
     type Workers = Box<[WorkerShared<Self>]>;
     type Storage = Growable<JobRef>;
     type Lines = Box<[Line<StdParker>]>;

@@ -1,8 +1,8 @@
 //! What a kernel author would write: three threads with a queue of their own, and of the
 //! workspace only `sleep-core`.
 //!
-//! The queue is a plain locked list, the parker the thread's own. `sleep-core` decides who sleeps
-//! when, and wakes.
+//! The queue is a plain locked list, the parker the thread's own. `sleep-core` decides when
+//! they sleep, and wakes them.
 //!
 //! ```sh
 //! cargo run --package sleep-core --example three_threads
@@ -17,7 +17,7 @@ use std::{
     thread::{self, Thread},
 };
 
-use sleep_core::{CoreLatch, IdlePolicy, Parker, Sleep, Slot};
+use sleep_core::{CoreLatch, IdlePolicy, Jec, Parker, SleepProtocol, Slot};
 
 const WORKERS: usize = 3;
 const JOBS: usize = 1_000;
@@ -47,7 +47,7 @@ impl Parker for ThreadParker {
 
 type Job = Box<dyn FnOnce() + Send>;
 
-static SLEEP: Sleep<ThreadParker, [Slot<ThreadParker>; WORKERS]> = Sleep::from_array(
+static SLEEP: Jec<ThreadParker, [Slot<ThreadParker>; WORKERS]> = Jec::from_array(
     [const {
         Slot::new(ThreadParker {
             thread: OnceLock::new(),
@@ -75,18 +75,14 @@ fn post(job: Job) {
 fn worker(index: usize) -> usize {
     let me = SLEEP.worker(index).expect("there are three");
     let latch = &STOP[index];
-    let fresh = SLEEP.slots()[index]
-        .parker()
-        .thread
-        .set(thread::current())
-        .is_ok();
+    let fresh = SLEEP.parker(me).thread.set(thread::current()).is_ok();
     assert!(fresh, "each worker is one thread");
     let mut jobs = 0;
     let mut idle = SLEEP.start_looking(me);
     while !latch.probe() {
         let job = QUEUE.lock().unwrap().pop_front();
         if let Some(job) = job {
-            SLEEP.work_found(has_work);
+            SLEEP.work_found(idle, has_work);
             job();
             jobs += 1;
             idle = SLEEP.start_looking(me);
@@ -94,7 +90,7 @@ fn worker(index: usize) -> usize {
             SLEEP.no_work_found(&mut idle, latch, has_work);
         }
     }
-    SLEEP.work_found(has_work);
+    SLEEP.work_found(idle, has_work);
     jobs
 }
 
@@ -111,7 +107,7 @@ fn main() {
     }
 
     for (index, latch) in STOP.iter().enumerate() {
-        // SAFETY: 1. and 3. statics live for ever; 2. each worker waits on its own latch.
+        // SAFETY: 1. and 3. statics are never dropped; 2. each worker waits on its own latch.
         unsafe { SLEEP.set_latch(latch, SLEEP.worker(index).expect("there are three")) };
     }
     let jobs: Vec<_> = threads

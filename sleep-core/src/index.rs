@@ -2,16 +2,24 @@
 
 use core::fmt;
 
-/// The number of a worker, checked once by [`Sleep::worker`](crate::Sleep::worker).
+/// The number of a worker, checked once by [`SleepProtocol::worker`](crate::SleepProtocol::worker).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkerIndex(usize);
 
 impl WorkerIndex {
-    pub(crate) const fn new(index: usize) -> Self {
-        Self(index)
+    /// Creates the number `index` of one of `workers` workers.
+    ///
+    /// # Errors
+    /// [`UnknownWorker`] if there are not so many.
+    pub const fn new(index: usize, workers: usize) -> Result<Self, UnknownWorker> {
+        if index < workers {
+            Ok(Self(index))
+        } else {
+            Err(UnknownWorker { index, workers })
+        }
     }
 
-    /// The number itself.
+    /// Returns the number itself.
     #[must_use]
     pub const fn get(self) -> usize {
         self.0

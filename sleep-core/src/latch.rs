@@ -90,7 +90,7 @@ impl CoreLatch {
     }
 
     /// Sets the latch. True if the waiter sleeps and the caller must wake it, with
-    /// [`Sleep::wake_worker`](crate::Sleep::wake_worker).
+    /// [`SleepProtocol::wake_worker`](crate::SleepProtocol::wake_worker).
     ///
     /// Takes a pointer, since the waiter may see the latch set, and end the frame that holds it,
     /// before this call returns. So nothing may be read from the latch, nor from anything that

@@ -15,21 +15,21 @@ extern crate sleep_primitives;
 
 mod primitive;
 
-mod counters;
-mod idle;
 mod index;
 mod latch;
 mod parker;
-mod sleep;
-mod slot;
+mod policy;
+pub mod protocol;
 
-pub use counters::{AtomicCounters, Counters, DefaultWidths, JobsEventCounter, Widths, Word};
-pub use idle::{IdlePolicy, IdleState, Relax};
 pub use index::{TooManyWorkers, UnknownWorker, WorkerIndex};
 pub use latch::CoreLatch;
 pub use parker::Parker;
-pub use sleep::Sleep;
-pub use slot::Slot;
+pub use policy::{IdlePolicy, Relax};
+pub use protocol::{
+    SleepProtocol,
+    busy::Busy,
+    jec::{Jec, Slot},
+};
 
 #[cfg(test)]
 mod testing;

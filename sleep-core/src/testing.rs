@@ -11,9 +11,12 @@ pub(crate) use std::{
     thread,
 };
 
+use std::{boxed::Box, vec::Vec};
+
 use crate::{
-    CoreLatch, IdlePolicy, Parker, Sleep, Slot, Widths,
+    Busy, CoreLatch, IdlePolicy, Jec, Parker, SleepProtocol, Slot,
     primitive::Ordering::{Relaxed, SeqCst},
+    protocol::jec::{DefaultWidths, Widths},
 };
 
 pub(crate) struct TestParker {
@@ -49,21 +52,44 @@ impl Parker for TestParker {
     }
 }
 
+/// A protocol that tests run on.
+pub(crate) trait TestProtocol:
+    SleepProtocol<Parker = TestParker> + Send + Sync + Sized + 'static
+{
+    fn new(workers: usize, policy: IdlePolicy) -> Self;
+}
+
+pub(crate) type TestJec<W = DefaultWidths> = Jec<TestParker, Box<[Slot<TestParker>]>, W>;
+
+impl<W: Widths> TestProtocol for TestJec<W> {
+    fn new(workers: usize, policy: IdlePolicy) -> Self {
+        let slots = (0..workers).map(|_| Slot::new(TestParker::new())).collect();
+        Self::new(slots, policy).unwrap()
+    }
+}
+
+pub(crate) type TestBusy = Busy<TestParker, Box<[TestParker]>>;
+
+impl TestProtocol for TestBusy {
+    fn new(workers: usize, policy: IdlePolicy) -> Self {
+        Self::new((0..workers).map(|_| TestParker::new()).collect(), policy)
+    }
+}
+
 /// A whole pool without jobs: a number of pending "jobs" stands for the injector, and running one
 /// sets a latch.
-pub(crate) struct Pool<W: Widths> {
-    pub(crate) sleep: Sleep<TestParker, std::boxed::Box<[Slot<TestParker>]>, W>,
+pub(crate) struct Pool<S> {
+    pub(crate) sleep: S,
     pub(crate) pending: AtomicUsize,
     pub(crate) finished: AtomicUsize,
-    terminate: std::boxed::Box<[CoreLatch]>,
+    terminate: Box<[CoreLatch]>,
     done: TestParker,
 }
 
-impl<W: Widths> Pool<W> {
+impl<S: TestProtocol> Pool<S> {
     pub(crate) fn new(workers: usize, policy: IdlePolicy) -> Arc<Self> {
-        let slots = (0..workers).map(|_| Slot::new(TestParker::new())).collect();
         Arc::new(Self {
-            sleep: Sleep::new(slots, policy).unwrap(),
+            sleep: S::new(workers, policy),
             pending: AtomicUsize::new(0),
             finished: AtomicUsize::new(0),
             terminate: (0..workers).map(|_| CoreLatch::new()).collect(),
@@ -72,7 +98,7 @@ impl<W: Widths> Pool<W> {
     }
 
     /// Starts the workers; each runs until [`terminate`](Self::terminate).
-    pub(crate) fn start(this: &Arc<Self>) -> std::vec::Vec<thread::JoinHandle<()>> {
+    pub(crate) fn start(this: &Arc<Self>) -> Vec<thread::JoinHandle<()>> {
         (0..this.terminate.len())
             .map(|index| {
                 let pool = this.clone();
@@ -97,7 +123,7 @@ impl<W: Widths> Pool<W> {
         let mut idle = self.sleep.start_looking(worker);
         while !latch.probe() {
             if self.take() {
-                self.sleep.work_found(|| self.has_work());
+                self.sleep.work_found(idle, || self.has_work());
                 self.finished.fetch_add(1, SeqCst);
                 self.done.unpark();
                 idle = self.sleep.start_looking(worker);
@@ -106,7 +132,7 @@ impl<W: Widths> Pool<W> {
                     .no_work_found(&mut idle, latch, || self.has_work());
             }
         }
-        self.sleep.work_found(|| self.has_work());
+        self.sleep.work_found(idle, || self.has_work());
     }
 
     /// Posts from outside, as many jobs at once.

@@ -1,6 +1,6 @@
 //! What a pool asks of its sleep protocol: the only file that touches it.
 
-use sleep_core::{CoreLatch, IdleState, WorkerIndex};
+use sleep_core::{CoreLatch, SleepProtocol, WorkerIndex};
 
 use super::Registry;
 use crate::platform::Platform;
@@ -61,18 +61,18 @@ impl<P: Platform> Registry<P> {
     /// Returns the parker of a worker.
     #[inline]
     pub fn parker(&self, worker: WorkerIndex) -> &P::Parker {
-        self.sleep.slots()[worker.get()].parker()
+        self.sleep.parker(worker)
     }
 
     /// Returns how many workers sleep at this moment. The number may be out of date on return.
     pub fn num_sleeping(&self) -> usize {
-        self.sleep.counters().sleeping()
+        self.sleep.num_sleeping()
     }
 
     /// Returns how many workers run no job at this moment.
     #[cfg(test)]
     pub(crate) fn num_inactive(&self) -> usize {
-        self.sleep.counters().inactive()
+        self.sleep.num_inactive()
     }
 
     /// Begins the search of a worker that has run out of work.
@@ -91,7 +91,7 @@ impl<P: Platform> Registry<P> {
 /// Must be [ended](Self::end): until then the worker counts as idle.
 pub(crate) struct IdleSession<'r, P: Platform> {
     registry: &'r Registry<P>,
-    state: IdleState,
+    state: <P::Sleep as SleepProtocol>::IdleState,
 }
 
 impl<P: Platform> IdleSession<'_, P> {
@@ -109,6 +109,6 @@ impl<P: Platform> IdleSession<'_, P> {
     /// they sleep and `more_work` says that there is work for them too.
     #[inline]
     pub(crate) fn end(self, more_work: impl FnOnce() -> bool) {
-        self.registry.sleep.work_found(more_work);
+        self.registry.sleep.work_found(self.state, more_work);
     }
 }

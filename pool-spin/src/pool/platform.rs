@@ -4,7 +4,7 @@ use core::convert::Infallible;
 
 use crossbeam_utils::CachePadded;
 use pool_core::{
-    Fixed, JobRef, ManagedWorker, Platform, Registry, Replaced, Slot, Waiter, WorkerShared,
+    Fixed, Jec, JobRef, ManagedWorker, Platform, Registry, Replaced, Slot, Waiter, WorkerShared,
     WorkerThread,
     progress::{FullFences, Line},
 };
@@ -52,7 +52,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> PoolData<Cores<M, CORES,
 // along, which counts as a panic of a job and aborts.
 unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Platform for Cores<M, CORES, JOBS> {
     type Parker = Counting<M::Parker>;
-    type Slots = [Slot<Self::Parker>; CORES];
+    type Sleep = Jec<Self::Parker, [Slot<Self::Parker>; CORES]>;
     type Workers = [WorkerShared<Self>; CORES];
     type Storage = Fixed<JobRef, JOBS>;
     type Lines = [Line<Self::Parker>; CORES];

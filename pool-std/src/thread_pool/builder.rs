@@ -4,7 +4,7 @@ use std::{any::Any, fmt, io, sync::Arc};
 
 use deque_core::{Deque, Order};
 use pool_core::{
-    IdlePolicy, Sleep, Slot, TooManyWorkers, WorkerShared,
+    IdlePolicy, Jec, Slot, TooManyWorkers, WorkerShared,
     progress::{Line, Progress},
 };
 
@@ -256,7 +256,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let workers: Box<[_]> = (0..num_threads)
             .map(|_| WorkerShared::new(deque(), Queue::new(), Queue::new()))
             .collect();
-        let sleep = Sleep::new(slots, self.idle_policy).map_err(
+        let sleep = Jec::new(slots, self.idle_policy).map_err(
             |TooManyWorkers { requested, maximum }| BuildError::TooManyThreads {
                 requested,
                 maximum,

@@ -12,22 +12,40 @@ use progress_core::Operation;
 
 use super::super::*;
 use crate::job::RunBy;
-use crate::testing::{Growing, Test, TestOn, TestStorage, with_pool_on};
+use crate::testing::{Growing, Test, TestAwake, TestBusy, TestPlatform, on_platform, with_pool_on};
+
+macro_rules! suite {
+    ($name:ident, $platform:ty) => {
+        on_platform! { $name, $platform:
+            an_operation_may_join
+            a_job_within_an_operation_may_schedule
+            an_operation_waits_for_a_job_that_waits_for_an_operation
+            a_worker_runs_its_operations_before_it_sleeps
+        }
+    };
+}
+
+suite!(fixed, super::Test);
+suite!(growing, super::Growing);
+suite!(busy, super::TestAwake);
+suite!(busy_growing, super::Growing<super::TestBusy>);
+// Its workers must sleep.
+on_platform! { sleeping, super::Growing: the_last_guard_wakes_a_worker_for_what_it_held_up }
 
 /// The worker that this thread is.
-fn current<S: TestStorage>() -> &'static WorkerThread<TestOn<S>> {
+fn current<P: TestPlatform>() -> &'static WorkerThread<P> {
     // SAFETY: 1. tests use it only on the thread that they got it on, in a job.
     unsafe { WorkerThread::current() }.unwrap()
 }
 
-fn schedule<S: TestStorage>(operation: impl FnOnce() + Send + 'static) {
-    current::<S>().schedule(Box::new(Operation::new(operation)));
+fn schedule<P: TestPlatform>(operation: impl FnOnce() + Send + 'static) {
+    current::<P>().schedule(Box::new(Operation::new(operation)));
 }
 
 /// Searches for work, and so makes progress, until the flag is set.
-fn work_until<S: TestStorage>(flag: &AtomicBool) {
+fn work_until<P: TestPlatform>(flag: &AtomicBool) {
     while !flag.load(SeqCst) {
-        if !current::<S>().yield_now() {
+        if !current::<P>().yield_now() {
             std::thread::yield_now();
         }
     }
@@ -35,26 +53,26 @@ fn work_until<S: TestStorage>(flag: &AtomicBool) {
 
 /// Waits while another worker is to steal from this one. Announces the job again and again, since
 /// the announcement of a join's job may be overlooked by a worker that is falling asleep.
-fn wait_for_a_thief<S: TestStorage>(flag: &AtomicBool) {
+fn wait_for_a_thief<P: TestPlatform>(flag: &AtomicBool) {
     while !flag.load(SeqCst) {
-        current::<S>().registry().announce_jobs(1, false);
+        current::<P>().registry().announce_jobs(1, false);
         std::thread::yield_now();
     }
 }
 
 /// Runs a join whose second half is stolen and does not end before this worker has stolen a job
 /// back, which is `job`. Needs a second worker.
-fn wait_in_a_join<S: TestStorage>(job: impl FnOnce() + Send) {
+fn wait_in_a_join<P: TestPlatform>(job: impl FnOnce() + Send) {
     let (is_stolen, is_stolen_back) = (AtomicBool::new(false), AtomicBool::new(false));
-    let here = current::<S>().index().get();
-    current::<S>().join_context(
-        |_| wait_for_a_thief::<S>(&is_stolen),
+    let here = current::<P>().index().get();
+    current::<P>().join_context(
+        |_| wait_for_a_thief::<P>(&is_stolen),
         |by| {
-            let first = |_: RunBy<'_, TestOn<S>>| {
+            let first = |_: RunBy<'_, P>| {
                 is_stolen.store(true, SeqCst);
-                wait_for_a_thief::<S>(&is_stolen_back);
+                wait_for_a_thief::<P>(&is_stolen_back);
             };
-            let second = |by: RunBy<'_, TestOn<S>>| {
+            let second = |by: RunBy<'_, P>| {
                 assert_eq!(by.worker().index().get(), here);
                 // Also if it panics.
                 let _stolen_back = SetOnDrop(&is_stolen_back);
@@ -66,18 +84,19 @@ fn wait_in_a_join<S: TestStorage>(job: impl FnOnce() + Send) {
     );
 }
 
-/// Runs an operation that waits in a join, on a worker whose deque has this storage.
-fn an_operation_waits<S: TestStorage>() {
+/// A worker that waits within an operation steals. If that failed, its join would be left while the
+/// thief of its second half is in the frame.
+fn an_operation_may_join<P: TestPlatform>() {
     let (started, ended) = (Flag::default(), Flag::default());
-    with_pool_on::<S, _>(2, |registry| {
+    with_pool_on::<P, _>(2, |registry| {
         registry.in_worker(|_, _| {
             let (operation_started, operation_ended) = (started.clone(), ended.clone());
-            schedule::<S>(move || {
+            schedule::<P>(move || {
                 operation_started.store(true, SeqCst);
-                wait_in_a_join::<S>(|| ());
+                wait_in_a_join::<P>(|| ());
                 operation_ended.store(true, SeqCst);
             });
-            work_until::<S>(&started);
+            work_until::<P>(&started);
         });
     });
     assert!(
@@ -86,57 +105,40 @@ fn an_operation_waits<S: TestStorage>() {
     );
 }
 
-/// A worker that waits within an operation steals. If that failed, its join would be left while the
-/// thief of its second half is in the frame.
-#[test]
-fn an_operation_may_join() {
-    an_operation_waits::<Fixed8>();
-    an_operation_waits::<Grows>();
-}
-
-type Fixed8 = <Test as Platform>::Storage;
-type Grows = <Growing as Platform>::Storage;
-
 /// A job cannot know that the worker is in the middle of an operation.
-#[test]
-fn a_job_within_an_operation_may_schedule() {
-    fn run<S: TestStorage>() {
-        let (within, after) = (Flag::default(), Flag::default());
-        let ended = Flag::default();
-        with_pool_on::<S, _>(2, |registry| {
-            registry.in_worker(|_, _| {
-                let (inner, outer) = (within.clone(), after.clone());
-                let end = ended.clone();
-                schedule::<S>(move || {
-                    let _end = SetOnDrop(&end);
-                    wait_in_a_join::<S>(move || schedule::<S>(move || inner.store(true, SeqCst)));
-                    schedule::<S>(move || outer.store(true, SeqCst));
-                });
-                work_until::<S>(&ended);
+fn a_job_within_an_operation_may_schedule<P: TestPlatform>() {
+    let (within, after) = (Flag::default(), Flag::default());
+    let ended = Flag::default();
+    with_pool_on::<P, _>(2, |registry| {
+        registry.in_worker(|_, _| {
+            let (inner, outer) = (within.clone(), after.clone());
+            let end = ended.clone();
+            schedule::<P>(move || {
+                let _end = SetOnDrop(&end);
+                wait_in_a_join::<P>(move || schedule::<P>(move || inner.store(true, SeqCst)));
+                schedule::<P>(move || outer.store(true, SeqCst));
             });
+            work_until::<P>(&ended);
         });
-        // Those that are left when the pool ends are run then.
-        assert!(within.load(SeqCst), "scheduled by the job");
-        assert!(after.load(SeqCst), "scheduled by the operation");
-    }
-    run::<Fixed8>();
-    run::<Grows>();
+    });
+    // Those that are left when the pool ends are run then.
+    assert!(within.load(SeqCst), "scheduled by the job");
+    assert!(after.load(SeqCst), "scheduled by the operation");
 }
 
 /// While an operation waits, the worker goes on with others that are due: what it waits for may
 /// depend on them.
-#[test]
-fn an_operation_waits_for_a_job_that_waits_for_an_operation() {
-    with_pool_on::<Grows, _>(2, |registry| {
+fn an_operation_waits_for_a_job_that_waits_for_an_operation<P: TestPlatform>() {
+    with_pool_on::<P, _>(2, |registry| {
         registry.in_worker(|_, _| {
             let (first, second) = (Flag::default(), Flag::default());
             let (ended, wanted) = (first.clone(), second.clone());
-            schedule::<Grows>(move || {
-                wait_in_a_join::<Grows>(move || work_until::<Grows>(&wanted));
+            schedule::<P>(move || {
+                wait_in_a_join::<P>(move || work_until::<P>(&wanted));
                 ended.store(true, SeqCst);
             });
-            schedule::<Grows>(move || second.store(true, SeqCst));
-            work_until::<Grows>(&first);
+            schedule::<P>(move || second.store(true, SeqCst));
+            work_until::<P>(&first);
         });
     });
 }
@@ -150,38 +152,32 @@ fn wait_until_set(flag: &AtomicBool) {
 }
 
 /// Schedules an operation that schedules another one, and so on; the last one sets the flag.
-fn schedule_chain<S: TestStorage>(length: usize, flag: Flag) {
-    schedule::<S>(move || match length {
+fn schedule_chain<P: TestPlatform>(length: usize, flag: Flag) {
+    schedule::<P>(move || match length {
         1 => flag.store(true, SeqCst),
-        _ => schedule_chain::<S>(length - 1, flag),
+        _ => schedule_chain::<P>(length - 1, flag),
     });
 }
 
 /// In these pools a worker sleeps after a few searches. It once left operations that nothing held
 /// up, but that were scheduled in the last of these searches, to its next wake-up.
-#[test]
-fn a_worker_runs_its_operations_before_it_sleeps() {
-    fn run<S: TestStorage>() {
-        for workers in 1..3 {
-            with_pool_on::<S, _>(workers, |registry| {
-                let flag = Flag::default();
-                registry.in_worker(|_, _| schedule_chain::<S>(10, flag.clone()));
-                wait_until_set(&flag);
-            });
-        }
+fn a_worker_runs_its_operations_before_it_sleeps<P: TestPlatform>() {
+    for workers in 1..3 {
+        with_pool_on::<P, _>(workers, |registry| {
+            let flag = Flag::default();
+            registry.in_worker(|_, _| schedule_chain::<P>(10, flag.clone()));
+            wait_until_set(&flag);
+        });
     }
-    run::<Fixed8>();
-    run::<Grows>();
 }
 
 /// All workers sleep when the guard that holds up an operation is dropped.
-#[test]
-fn the_last_guard_wakes_a_worker_for_what_it_held_up() {
-    with_pool_on::<Grows, _>(2, |registry| {
+fn the_last_guard_wakes_a_worker_for_what_it_held_up<P: TestPlatform>() {
+    with_pool_on::<P, _>(2, |registry| {
         let flag = Flag::default();
         let set = flag.clone();
         let guard = registry.read();
-        registry.in_worker(|_, _| schedule::<Grows>(move || set.store(true, SeqCst)));
+        registry.in_worker(|_, _| schedule::<P>(move || set.store(true, SeqCst)));
         while registry.num_sleeping() < 2 {
             std::thread::yield_now();
         }

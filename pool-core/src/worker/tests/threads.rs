@@ -12,51 +12,71 @@ use super::super::*;
 use crate::{
     job::{RunBy, StackJob},
     latch::BlockingLatch,
-    testing::{DEQUE_CAPACITY, Test, with_pool},
+    testing::{DEQUE_CAPACITY, Test, TestAwake, TestPlatform, on_platform, with_pool_on},
 };
 
+/// The whole suite on one platform.
+macro_rules! suite {
+    ($name:ident, $platform:ty) => {
+        on_platform! { $name, $platform:
+            smoke
+            recursion_deeper_than_the_deque_runs_at_once
+            a_queued_job_is_stolen_under_a_long_leaf
+            an_overlooked_job_is_stolen_before_the_next_one
+            a_closure_is_told_exactly_whether_it_migrated
+            another_job_at_the_position_of_the_second_half
+            panics_in_join
+            calls_across_pools
+            a_broadcast_reaches_sleeping_workers
+            stampede_of_calls_from_outside
+            there_is_one_of_each_worker
+        }
+    };
+}
+
+suite!(jec, super::Test);
+suite!(busy, super::TestAwake);
+
 /// The number of the worker that this thread is.
-fn here() -> usize {
+fn here<P: TestPlatform>() -> usize {
     // SAFETY: 1. it is used at once.
-    unsafe { WorkerThread::<Test>::current() }
+    unsafe { WorkerThread::<P>::current() }
         .unwrap()
         .index()
         .get()
 }
 
-fn fib(worker: &WorkerThread<Test>, n: u32) -> u32 {
+fn fib<P: TestPlatform>(worker: &WorkerThread<P>, n: u32) -> u32 {
     if n < 2 {
         return n;
     }
     // SAFETY: 1. they are used at once. The closures may run on other workers.
-    let current = || unsafe { WorkerThread::<Test>::current() }.unwrap();
+    let current = || unsafe { WorkerThread::<P>::current() }.unwrap();
     let (a, b) = worker.join_context(|_| fib(current(), n - 1), |_| fib(current(), n - 2), false);
     a + b
 }
 
-#[test]
-fn smoke() {
+fn smoke<P: TestPlatform>() {
     let n = if cfg!(miri) { 6 } else { 18 };
     for workers in 1..=3 {
-        let result = with_pool(workers, |registry| {
+        let result = with_pool_on::<P, _>(workers, |registry| {
             registry.in_worker(|worker, _| fib(worker, n))
         });
         assert_eq!(result, if n == 6 { 8 } else { 2584 });
     }
 }
 
-#[test]
-fn recursion_deeper_than_the_deque_runs_at_once() {
-    fn nest(worker: &WorkerThread<Test>, depth: usize) -> usize {
+fn recursion_deeper_than_the_deque_runs_at_once<P: TestPlatform>() {
+    fn nest<P: TestPlatform>(worker: &WorkerThread<P>, depth: usize) -> usize {
         if depth == 0 {
             return 0;
         }
         // SAFETY: 1. it is used at once.
-        let current = || unsafe { WorkerThread::<Test>::current() }.unwrap();
+        let current = || unsafe { WorkerThread::<P>::current() }.unwrap();
         let (deep, one) = worker.join_context(|_| nest(current(), depth - 1), |_| 1, false);
         deep + one
     }
-    with_pool(1, |registry| {
+    with_pool_on::<P, _>(1, |registry| {
         let depth = 5 * DEQUE_CAPACITY;
         assert_eq!(registry.in_worker(|worker, _| nest(worker, depth)), depth);
     });
@@ -65,9 +85,8 @@ fn recursion_deeper_than_the_deque_runs_at_once() {
 /// Both closures run at the same time, or this never ends: the second must be stealable while
 /// the first runs on and on. That a sleeping worker does not overlook it is promised to a worker that
 /// has found its fast push disabled.
-#[test]
-fn a_queued_job_is_stolen_under_a_long_leaf() {
-    with_pool(2, |registry| {
+fn a_queued_job_is_stolen_under_a_long_leaf<P: TestPlatform>() {
+    with_pool_on::<P, _>(2, |registry| {
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
             let barrier = Barrier::new(2);
             let (a, b) = registry.in_worker(|worker, _| {
@@ -83,18 +102,18 @@ fn a_queued_job_is_stolen_under_a_long_leaf() {
     });
 }
 
-/// A job that was overlooked, as one may be while fast push is enabled, is stolen when the next one is announced.
-#[test]
-fn an_overlooked_job_is_stolen_before_the_next_one() {
-    with_pool(2, |registry| {
+/// A job that was overlooked, as one may be while fast push is enabled, is stolen when the next one
+/// is announced.
+fn an_overlooked_job_is_stolen_before_the_next_one<P: TestPlatform>() {
+    with_pool_on::<P, _>(2, |registry| {
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
             let barrier = Barrier::new(2);
             let wait = || barrier.wait().is_leader();
             let (a, b) = registry.in_worker(|worker, _| {
                 // So that no thief is woken for it. A thief that searches may find it nevertheless.
                 worker.own().enable_fast_push(|| true);
-                let first = |by: RunBy<'_, Test>| {
-                    let next = StackJob::<Test, _, _, _>::new(|_| (), BlockingLatch::<Test>::new());
+                let first = |by: RunBy<'_, P>| {
+                    let next = StackJob::<P, _, _, _>::new(|_| (), BlockingLatch::<P>::new());
                     // SAFETY: `as_job_ref`: 1. we wait below; `post`: it is posted once.
                     unsafe { by.worker().post(next.as_job_ref()) };
                     let is_leader = wait();
@@ -109,9 +128,8 @@ fn an_overlooked_job_is_stolen_before_the_next_one() {
     });
 }
 
-#[test]
-fn a_closure_is_told_exactly_whether_it_migrated() {
-    with_pool(2, |registry| {
+fn a_closure_is_told_exactly_whether_it_migrated<P: TestPlatform>() {
+    with_pool_on::<P, _>(2, |registry| {
         let barrier = Barrier::new(2);
         let (a, b) = registry.in_worker(|worker, migrated| {
             assert!(migrated, "it came from outside");
@@ -127,12 +145,11 @@ fn a_closure_is_told_exactly_whether_it_migrated() {
 
 /// The second half is run early, within the first one, and something else is queued where it was. The
 /// join must not take that for its own.
-#[test]
-fn another_job_at_the_position_of_the_second_half() {
-    with_pool(1, |registry| {
-        let within = |worker: &WorkerThread<Test>| {
-            let other = StackJob::<Test, _, _, _>::new(|_| here(), BlockingLatch::<Test>::new());
-            let first = |by: RunBy<'_, Test>| {
+fn another_job_at_the_position_of_the_second_half<P: TestPlatform>() {
+    with_pool_on::<P, _>(1, |registry| {
+        let within = |worker: &WorkerThread<P>| {
+            let other = StackJob::<P, _, _, _>::new(|_| here::<P>(), BlockingLatch::<P>::new());
+            let first = |by: RunBy<'_, P>| {
                 assert!(by.worker().yield_local(), "the second half is there");
                 // SAFETY: `as_job_ref`: 1. we wait below; `post`: it is posted once.
                 unsafe { by.worker().post(other.as_job_ref()) };
@@ -158,9 +175,8 @@ fn another_job_at_the_position_of_the_second_half() {
 }
 
 /// rayon#10: a panic in either half releases whoever waits, and that of the first counts.
-#[test]
-fn panics_in_join() {
-    with_pool(2, |registry| {
+fn panics_in_join<P: TestPlatform>() {
+    with_pool_on::<P, _>(2, |registry| {
         for (a, b, expected) in [(true, false, "a"), (false, true, "b"), (true, true, "a")] {
             let ended = AtomicUsize::new(0);
             let run = |name: &'static str, fails: bool| {
@@ -186,11 +202,10 @@ fn panics_in_join() {
 }
 
 /// rayon#446, #819: nested and cross-pool calls neither deadlock nor run on the wrong pool.
-#[test]
-fn calls_across_pools() {
-    with_pool(1, |first| {
-        with_pool(1, |second| {
-            let on = |registry: &Registry<Test>, worker: &WorkerThread<Test>| {
+fn calls_across_pools<P: TestPlatform>() {
+    with_pool_on::<P, _>(1, |first| {
+        with_pool_on::<P, _>(1, |second| {
+            let on = |registry: &Registry<P>, worker: &WorkerThread<P>| {
                 assert!(ptr::eq(registry, worker.registry()));
             };
             let answer = first.in_worker(|worker, _| {
@@ -214,18 +229,17 @@ fn calls_across_pools() {
 }
 
 /// rayon#992: a queue that the check before sleeping forgets is one that hangs.
-#[test]
-fn a_broadcast_reaches_sleeping_workers() {
+fn a_broadcast_reaches_sleeping_workers<P: TestPlatform>() {
     use std::{ptr::NonNull, vec::Vec};
 
     use crate::{BlockingLatch, Job, RunBy, StackJob, queue::JobQueue};
 
-    fn run<L: crate::Latch, F: FnOnce(RunBy<'_, Test>) -> usize + Send>(
-        jobs: &[StackJob<Test, L, F, usize>],
-        registry: &Registry<Test>,
-        nodes: &mut [<<Test as Platform>::Queue as JobQueue>::Node],
+    fn run<P: TestPlatform, L: crate::Latch, F: FnOnce(RunBy<'_, P>) -> usize + Send>(
+        jobs: &[StackJob<P, L, F, usize>],
+        registry: &Registry<P>,
+        nodes: &mut [<P::Queue as JobQueue>::Node],
     ) where
-        StackJob<Test, L, F, usize>: Job,
+        StackJob<P, L, F, usize>: Job,
     {
         // SAFETY: both stay until the caller has waited for every latch.
         unsafe {
@@ -238,12 +252,12 @@ fn a_broadcast_reaches_sleeping_workers() {
         }
     }
 
-    with_pool(3, |registry| {
+    with_pool_on::<P, _>(3, |registry| {
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
             let jobs: Vec<_> = (0..3)
-                .map(|_| StackJob::<Test, _, _, _>::new(|_| here(), BlockingLatch::<Test>::new()))
+                .map(|_| StackJob::<P, _, _, _>::new(|_| here::<P>(), BlockingLatch::<P>::new()))
                 .collect();
-            let mut nodes: Vec<_> = (0..3).map(|_| <Test as Platform>::Queue::node()).collect();
+            let mut nodes: Vec<_> = (0..3).map(|_| P::Queue::node()).collect();
             run(&jobs, registry, &mut nodes);
             for (index, job) in jobs.iter().enumerate() {
                 job.latch().wait();
@@ -255,10 +269,9 @@ fn a_broadcast_reaches_sleeping_workers() {
 }
 
 /// From many threads at once, while the workers fall asleep and wake.
-#[test]
-fn stampede_of_calls_from_outside() {
+fn stampede_of_calls_from_outside<P: TestPlatform>() {
     let (threads, calls) = if cfg!(miri) { (2, 3) } else { (4, 1_000) };
-    with_pool(2, |registry| {
+    with_pool_on::<P, _>(2, |registry| {
         std::thread::scope(|scope| {
             for _ in 0..threads {
                 scope.spawn(|| {
@@ -274,9 +287,8 @@ fn stampede_of_calls_from_outside() {
     });
 }
 
-#[test]
-fn there_is_one_of_each_worker() {
-    with_pool(1, |registry| {
+fn there_is_one_of_each_worker<P: TestPlatform>() {
+    with_pool_on::<P, _>(1, |registry| {
         registry.in_worker(|worker, _| {
             // SAFETY: 1. the registry is held by the test; 2. it is the `Arc`'s pointer.
             assert!(unsafe { WorkerThread::new(Arc::as_ptr(registry), worker.index()) }.is_none());

@@ -1,12 +1,12 @@
 //! The scheduler: a run queue for each core, work taken from others, and cores that sleep while
 //! there is nothing to do.
 //!
-//! The kernel owns tasks and queues; when to sleep and whom to wake is decided by [`Sleep`].
+//! The kernel owns tasks and queues; when to sleep and whom to wake is decided by [`Jec`].
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use heapless::Deque;
-use sleep_core::{CoreLatch, IdlePolicy, Sleep, Slot};
+use sleep_core::{CoreLatch, IdlePolicy, Jec, SleepProtocol as _, Slot};
 use spin::Mutex;
 
 use crate::{
@@ -58,7 +58,7 @@ static QUEUES: [RunQueue; CORES] = [const {
     }
 }; CORES];
 
-static SLEEP: Sleep<Halt, [Slot<Halt>; CORES]> = Sleep::from_array(
+static SLEEP: Jec<Halt, [Slot<Halt>; CORES]> = Jec::from_array(
     [
         Slot::new(Halt::on(0)),
         Slot::new(Halt::on(1)),
@@ -88,7 +88,7 @@ fn look_for_task(core: usize) -> Task {
     loop {
         if let Some(task) = take_any(core) {
             // Whoever queued tasks meanwhile may have counted on this core and woken nobody.
-            SLEEP.work_found(has_work);
+            SLEEP.work_found(idle, has_work);
             return task;
         }
         // Looks around a few times more; then sleeps, until somebody announces a task.
@@ -101,7 +101,7 @@ fn take_any(core: usize) -> Option<Task> {
     (0..CORES).find_map(|distance| QUEUES[(core + distance) % CORES].pop())
 }
 
-/// Whether there is a task anywhere. `Sleep` asks this last thing before a core sleeps, so no queue
+/// Whether there is a task anywhere. `Jec` asks this last thing before a core sleeps, so no queue
 /// may be left out.
 fn has_work() -> bool {
     QUEUES.iter().any(|queue| !queue.is_empty())

@@ -5,7 +5,7 @@
 
 use portable_atomic::{AtomicBool, Ordering};
 use size as _;
-use sleep_core::{CoreLatch, IdlePolicy, Parker, Sleep, Slot};
+use sleep_core::{CoreLatch, IdlePolicy, Jec, Parker, SleepProtocol as _, Slot};
 
 struct Halt;
 
@@ -14,8 +14,8 @@ impl Parker for Halt {
     fn unpark(&self) {}
 }
 
-static SLEEP: Sleep<Halt, [Slot<Halt>; 2]> =
-    Sleep::from_array([const { Slot::new(Halt) }; 2], IdlePolicy::IMMEDIATE);
+static SLEEP: Jec<Halt, [Slot<Halt>; 2]> =
+    Jec::from_array([const { Slot::new(Halt) }; 2], IdlePolicy::IMMEDIATE);
 static JOB: AtomicBool = AtomicBool::new(false);
 static LATCH: CoreLatch = CoreLatch::new();
 
@@ -28,7 +28,7 @@ fn work() {
         while !LATCH.probe() && !JOB.swap(false, Ordering::Acquire) {
             SLEEP.no_work_found(&mut idle, &LATCH, has_work);
         }
-        SLEEP.work_found(has_work);
+        SLEEP.work_found(idle, has_work);
     }
 }
 

@@ -8,14 +8,17 @@ use ::loom::{
 };
 
 use super::*;
-use crate::{primitive::Ordering::Relaxed, testing::TestParker};
+use crate::{
+    primitive::Ordering::Relaxed,
+    testing::{Pool, TestProtocol},
+};
 
 fn model<W: Widths>(preemptions: usize, workers: usize, posts: &'static [usize]) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.max_branches = 10_000;
     builder.check(move || {
-        let pool = Pool::<W>::new(workers, IdlePolicy::IMMEDIATE);
+        let pool = Pool::<TestJec<W>>::new(workers, IdlePolicy::IMMEDIATE);
         let threads = Pool::start(&pool);
         let mut posted = 0;
         for &jobs in posts {
@@ -52,15 +55,14 @@ fn two_workers_two_jobs_at_once() {
 
 /// A pool whose queues are two numbers, which order nothing, and whose workers are played by tests.
 struct Scene {
-    sleep: Sleep<TestParker, std::boxed::Box<[Slot<TestParker>]>>,
+    sleep: TestJec,
     queues: [AtomicUsize; 2],
 }
 
 impl Scene {
     fn new(workers: usize) -> Arc<Self> {
-        let slots = (0..workers).map(|_| Slot::new(TestParker::new())).collect();
         Arc::new(Self {
-            sleep: Sleep::new(slots, IdlePolicy::IMMEDIATE).unwrap(),
+            sleep: TestProtocol::new(workers, IdlePolicy::IMMEDIATE),
             queues: std::array::from_fn(|_| AtomicUsize::new(0)),
         })
     }
@@ -77,7 +79,7 @@ impl Scene {
             self.sleep
                 .no_work_found(&mut idle, &latch, || self.has_work());
         }
-        self.sleep.work_found(|| false);
+        self.sleep.work_found(idle, || false);
     }
 }
 
@@ -121,13 +123,13 @@ fn a_searcher_that_leaves_sees_the_job_that_a_poster_left_to_it() {
         let scene = Scene::new(2);
         let latch = CoreLatch::new();
         let [searcher, sleeper] = [0, 1].map(|index| scene.sleep.worker(index).unwrap());
-        scene.sleep.start_looking(searcher);
+        let searching = scene.sleep.start_looking(searcher);
         let mut idle = scene.sleep.start_looking(sleeper);
         scene.sleep.no_work_found(&mut idle, &latch, || false);
         scene.sleep.no_work_found(&mut idle, &latch, || {
             let searcher = {
                 let scene = scene.clone();
-                thread::spawn(move || scene.sleep.work_found(|| scene.has_work()))
+                thread::spawn(move || scene.sleep.work_found(searching, || scene.has_work()))
             };
             scene.queues[1].store(1, Relaxed);
             scene.sleep.new_injected_jobs(1, true);
@@ -135,6 +137,6 @@ fn a_searcher_that_leaves_sees_the_job_that_a_poster_left_to_it() {
             assert_eq!(scene.sleep.counters().sleeping(), 0);
             true
         });
-        scene.sleep.work_found(|| false);
+        scene.sleep.work_found(idle, || false);
     });
 }

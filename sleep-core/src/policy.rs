@@ -1,6 +1,4 @@
-//! How long an idle worker searches before it sleeps, and where it is in that.
-
-use crate::{counters::JobsEventCounter, index::WorkerIndex};
+//! How long an idle worker searches before it sleeps.
 
 /// How an idle worker goes to sleep: how many fruitless searches until it gets sleepy, how many
 /// until it sleeps, and what it does between two of them.
@@ -69,60 +67,4 @@ pub enum Relax {
     /// Calls [`Parker::relax`](crate::Parker::relax), which yields to other threads where there
     /// is a scheduler.
     Yield,
-}
-
-/// One worker's way from finding no work to being asleep.
-///
-/// Made by [`Sleep::start_looking`](crate::Sleep::start_looking), kept by the worker's search
-/// loop, and moved on by [`Sleep::no_work_found`](crate::Sleep::no_work_found).
-#[derive(Debug)]
-pub struct IdleState {
-    pub(crate) worker: WorkerIndex,
-    rounds: u32,
-    /// The final value of the JEC when this worker got sleepy, if it is.
-    sleepy: Option<JobsEventCounter>,
-}
-
-/// What a worker does after one more fruitless search.
-pub(crate) enum Step {
-    Relax,
-    GetSleepy,
-    Sleep(JobsEventCounter),
-}
-
-impl IdleState {
-    pub(crate) fn new(worker: WorkerIndex) -> Self {
-        Self {
-            worker,
-            rounds: 0,
-            sleepy: None,
-        }
-    }
-
-    pub(crate) fn next_step(&mut self, policy: IdlePolicy) -> Step {
-        let rounds = self.rounds;
-        self.rounds = rounds.saturating_add(1);
-        match self.sleepy {
-            None if rounds < policy.rounds_until_sleepy => Step::Relax,
-            None => Step::GetSleepy,
-            Some(_) if rounds < policy.rounds_until_sleeping => Step::Relax,
-            Some(jec) => Step::Sleep(jec),
-        }
-    }
-
-    pub(crate) fn got_sleepy(&mut self, jec: JobsEventCounter) {
-        self.sleepy = Some(jec);
-    }
-
-    /// Back to just before getting sleepy: there may be work, so one search, not many.
-    pub(crate) fn wake_partly(&mut self, policy: IdlePolicy) {
-        self.rounds = policy.rounds_until_sleepy;
-        self.sleepy = None;
-    }
-
-    /// Back to the start: somebody woke this worker for a reason.
-    pub(crate) fn wake_fully(&mut self) {
-        self.rounds = 0;
-        self.sleepy = None;
-    }
 }

@@ -16,7 +16,7 @@ const ASLEEP: u8 = 1;
 /// One waker has claimed the worker and has not finished waking it.
 const WAKING: u8 = 2;
 
-/// The place of one worker in a [`Sleep`](crate::Sleep), on cache lines of its own.
+/// The place of one worker in a [`Jec`](crate::Jec), on cache lines of its own.
 ///
 /// ```text
 ///          open                 claim                 release
@@ -83,7 +83,7 @@ impl<P> Slot<P> {
         // Ordering: Release pairs with the Acquire of `claim`: the waker lowers the count after the
         // worker has raised it. With Relaxed the count could pass below zero and borrow from the
         // inactive count. That wakers see the slot open in time is ensured by the latch's own
-        // ordering (`CoreLatch::advance`) and by the fences in `Sleep`.
+        // ordering (`CoreLatch::advance`) and by the fences in `Jec`.
         self.line.state.store(ASLEEP, Ordering::Release);
     }
 
@@ -103,7 +103,7 @@ impl<P> Slot<P> {
         // workers that are awake.
         //
         // Ordering: Acquire pairs with `open`, which says why. Relaxed on the load and on failure: a
-        // slot that is not open is passed over; the fences in `Sleep` say why that is safe.
+        // slot that is not open is passed over; the fences in `Jec` say why that is safe.
         self.line.state.load(Ordering::Relaxed) == ASLEEP
             && self
                 .line

@@ -33,7 +33,7 @@ pub type Word = u32;
 /// tests meet the rollover of the jobs event counter, which in production takes 2³¹ sleeps:
 ///
 /// ```
-/// use sleep_core::{AtomicCounters, Widths};
+/// use sleep_core::protocol::jec::{AtomicCounters, Widths};
 ///
 /// struct Tiny;
 /// impl Widths for Tiny {
@@ -65,7 +65,7 @@ impl Widths for DefaultWidths {
 /// Every operation is one atomic operation on one word, or a loop of compare-exchanges in which a
 /// failure means that another thread succeeded: lock-free.
 ///
-/// The protocol that gives the counters their meaning is [`Sleep`](crate::Sleep); use this type
+/// The protocol that gives the counters their meaning is [`Jec`](crate::Jec); use this type
 /// alone only to build another one.
 ///
 /// Source: the `AtomicCounters` of rayon RFC 5 and of Blitz.
@@ -113,7 +113,7 @@ impl<W: Widths> AtomicCounters<W> {
         // the counter even here, because another worker made it so after a post had made it odd, sees
         // that post's job in its next search; with Relaxed it could read older queues. A post that
         // found the counter odd already wrote nothing, and its job may be overlooked here: that none
-        // is overlooked for good is ensured by the fences of `Sleep`, not by this.
+        // is overlooked for good is ensured by the fences of `Jec`, not by this.
         Counters::from_word(self.word.load(Ordering::Acquire))
     }
 
@@ -133,7 +133,7 @@ impl<W: Widths> AtomicCounters<W> {
     #[inline]
     pub fn increment_jec_if_sleepy(&self) -> Counters<W> {
         // Ordering: Relaxed, since the compare-exchange below confirms what it acts on, and the
-        // caller's decision is ordered by the fences of `Sleep`, not by this load.
+        // caller's decision is ordered by the fences of `Jec`, not by this load.
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
             let counters = Counters::<W>::from_word(word);
@@ -192,7 +192,7 @@ impl<W: Widths> AtomicCounters<W> {
         );
         let next = seen.word + Self::ONE_SLEEPING;
         // Ordering: Relaxed. That a poster sees the count or the sleeper sees the job is the work
-        // of the two fences in `Sleep`, which no ordering of this exchange could replace.
+        // of the two fences in `Jec`, which no ordering of this exchange could replace.
         self.word
             .compare_exchange(seen.word, next, Ordering::Relaxed, Ordering::Relaxed)
             .map(drop)
@@ -216,7 +216,7 @@ impl<W: Widths> AtomicCounters<W> {
     pub fn add_inactive_thread(&self) {
         // Ordering: Relaxed, a plain count. A poster that counts on this thread wakes nobody for its
         // job. The thread sees that job at the latest after the fence that ends its search: the
-        // sleeper's, or that of the cascade (`Sleep`). For an internal job, which is posted without
+        // sleeper's, or that of the cascade (`Jec`). For an internal job, which is posted without
         // a fence, that is likely and not certain.
         let old = self.word.fetch_add(Self::ONE_INACTIVE, Ordering::Relaxed);
         debug_assert!(

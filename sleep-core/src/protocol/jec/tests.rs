@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::Pool;
+use crate::testing::TestJec;
 
 #[cfg(loom)]
 mod loom;
@@ -27,71 +27,15 @@ mod threads {
     use std::{boxed::Box, vec::Vec};
 
     use super::*;
-    use crate::testing::TestParker;
-
-    const POLICIES: [IdlePolicy; 3] = [
-        IdlePolicy::IMMEDIATE,
-        IdlePolicy::DEFAULT,
-        IdlePolicy::new(3, 10, Relax::Spin(5)),
-    ];
-
-    /// `cycles` sleeps and wakes of the whole pool, one burst of jobs each.
-    fn cycles<W: Widths>(workers: usize, policy: IdlePolicy, cycles: usize) {
-        let pool = Pool::<W>::new(workers, policy);
-        let threads = Pool::start(&pool);
-        let mut jobs = 0;
-        for cycle in 0..cycles {
-            let burst = cycle % (workers + 1) + 1;
-            pool.inject(burst);
-            jobs += burst;
-            pool.wait_for(jobs);
-        }
-        pool.terminate();
-        for thread in threads {
-            thread.join().unwrap();
-        }
-        assert_eq!(pool.finished.load(Ordering::SeqCst), jobs);
-        let counters = pool.sleep.counters();
-        assert_eq!((counters.inactive(), counters.sleeping()), (0, 0));
-    }
-
-    #[test]
-    fn smoke() {
-        for policy in POLICIES {
-            cycles::<DefaultWidths>(1, policy, 3);
-        }
-    }
-
-    #[test]
-    fn stress() {
-        let count = if cfg!(miri) { 5 } else { 2_000 };
-        for policy in POLICIES {
-            for workers in [1, 2, 3, 8] {
-                cycles::<DefaultWidths>(workers, policy, count);
-            }
-        }
-    }
+    use crate::{index::UnknownWorker, protocol::tests::cycles, testing::TestParker};
 
     /// rayon#746: with a JEC that rolls over, only the check after registering finds the job.
     #[test]
     fn stress_with_rollover() {
         let count = if cfg!(miri) { 5 } else { 2_000 };
         for workers in [2, 4] {
-            cycles::<JecOfOneBit>(workers, IdlePolicy::IMMEDIATE, count);
-            cycles::<JecOfTwoBits>(workers, IdlePolicy::IMMEDIATE, count);
-        }
-    }
-
-    /// oven-sh/bun#32494, rayon#201: terminating while workers are anywhere on their way to sleep.
-    #[test]
-    fn stampede_of_terminations() {
-        for _ in 0..if cfg!(miri) { 3 } else { 500 } {
-            let pool = Pool::<DefaultWidths>::new(4, IdlePolicy::IMMEDIATE);
-            let threads = Pool::start(&pool);
-            pool.terminate();
-            for thread in threads {
-                thread.join().unwrap();
-            }
+            cycles::<TestJec<JecOfOneBit>>(workers, IdlePolicy::IMMEDIATE, count);
+            cycles::<TestJec<JecOfTwoBits>>(workers, IdlePolicy::IMMEDIATE, count);
         }
     }
 
@@ -104,8 +48,8 @@ mod threads {
         fn unpark(&self) {}
     }
 
-    fn one_worker() -> Sleep<Never, [Slot<Never>; 1]> {
-        Sleep::from_array([Slot::new(Never)], IdlePolicy::IMMEDIATE)
+    fn one_worker() -> Jec<Never, [Slot<Never>; 1]> {
+        Jec::from_array([Slot::new(Never)], IdlePolicy::IMMEDIATE)
     }
 
     #[test]
@@ -138,8 +82,8 @@ mod threads {
     /// The JEC lap that rayon#746 is about, step by step.
     #[test]
     fn a_rolled_over_jec_is_caught_by_the_last_check() {
-        let sleep: Sleep<Never, [Slot<Never>; 2], JecOfOneBit> =
-            Sleep::from_array([Slot::new(Never), Slot::new(Never)], IdlePolicy::IMMEDIATE);
+        let sleep: Jec<Never, [Slot<Never>; 2], JecOfOneBit> =
+            Jec::from_array([Slot::new(Never), Slot::new(Never)], IdlePolicy::IMMEDIATE);
         let latch = CoreLatch::new();
         let mut first = sleep.start_looking(sleep.worker(0).unwrap());
         let mut second = sleep.start_looking(sleep.worker(1).unwrap());
@@ -174,7 +118,7 @@ mod threads {
     #[test]
     fn a_wake_before_the_park_is_not_lost() {
         let slots: Vec<_> = (0..2).map(|_| Slot::new(TestParker::new())).collect();
-        let sleep: Sleep<_, _> = Sleep::new(slots, IdlePolicy::IMMEDIATE).unwrap();
+        let sleep: Jec<_, _> = Jec::new(slots, IdlePolicy::IMMEDIATE).unwrap();
         let worker = sleep.worker(1).unwrap();
         for by_latch in [true, false] {
             let latch = CoreLatch::new();
@@ -190,7 +134,7 @@ mod threads {
                 false
             });
             assert_eq!(latch.probe(), by_latch);
-            sleep.work_found(|| false);
+            sleep.work_found(idle, || false);
             let counters = sleep.counters();
             assert_eq!((counters.inactive(), counters.sleeping()), (0, 0));
         }
@@ -199,14 +143,14 @@ mod threads {
     #[test]
     fn the_cascade_asks_for_more_work_only_while_others_sleep() {
         let slots = [Slot::new(Never), Slot::new(Never)];
-        let sleep: Sleep<_, _> = Sleep::from_slice(&slots, IdlePolicy::IMMEDIATE).unwrap();
-        sleep.start_looking(sleep.worker(0).unwrap());
-        sleep.work_found(|| unreachable!("nobody sleeps"));
+        let sleep: Jec<_, _> = Jec::from_slice(&slots, IdlePolicy::IMMEDIATE).unwrap();
+        let idle = sleep.start_looking(sleep.worker(0).unwrap());
+        sleep.work_found(idle, || unreachable!("no worker sleeps"));
     }
 
     #[test]
     fn idle_workers_are_counted_on_before_sleepers_are_woken() {
-        let sleep: Sleep<TestParker, _> = Sleep::new(
+        let sleep: Jec<TestParker, _> = Jec::new(
             (0..3)
                 .map(|_| Slot::new(TestParker::new()))
                 .collect::<Box<[_]>>(),
@@ -243,7 +187,7 @@ mod threads {
     #[test]
     fn bad_sizes_and_indices_are_typed_errors() {
         let slots: Vec<_> = (0..16).map(|_| Slot::new(Never)).collect();
-        let error = Sleep::<Never, _, JecOfOneBit>::from_slice(&slots, IdlePolicy::DEFAULT);
+        let error = Jec::<Never, _, JecOfOneBit>::from_slice(&slots, IdlePolicy::DEFAULT);
         assert_eq!(
             error.unwrap_err(),
             TooManyWorkers {
@@ -251,7 +195,7 @@ mod threads {
                 maximum: 15
             }
         );
-        let error = Sleep::<Never, _, JecOfOneBit>::new(slots, IdlePolicy::DEFAULT);
+        let error = Jec::<Never, _, JecOfOneBit>::new(slots, IdlePolicy::DEFAULT);
         assert_eq!(
             error.unwrap_err(),
             TooManyWorkers {

@@ -23,11 +23,11 @@ impl Parker for Scripted {
     fn unpark(&self) {}
 }
 
-type TwoWorkers = Sleep<Scripted, [Slot<Scripted>; 2]>;
+type TwoWorkers = Jec<Scripted, [Slot<Scripted>; 2]>;
 
 fn two_workers() -> Rc<TwoWorkers> {
     let slots = [const { Slot::new(Scripted) }; 2];
-    Rc::new(Sleep::from_array(slots, IdlePolicy::IMMEDIATE))
+    Rc::new(Jec::from_array(slots, IdlePolicy::IMMEDIATE))
 }
 
 /// Another thread claims worker 1, and is interrupted until that parks.
@@ -45,7 +45,7 @@ fn fall_asleep(sleep: &TwoWorkers, has_work: impl FnOnce() -> bool) {
     let mut idle = sleep.start_looking(sleep.worker(1).unwrap());
     sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
     sleep.no_work_found(&mut idle, &latch, has_work);
-    sleep.work_found(|| false);
+    sleep.work_found(idle, || false);
     let counters = sleep.counters();
     assert_eq!((counters.inactive(), counters.sleeping()), (0, 0));
 }
@@ -56,8 +56,8 @@ fn fall_asleep(sleep: &TwoWorkers, has_work: impl FnOnce() -> bool) {
 fn a_worker_that_finds_work_wakes_a_sleeper_for_more() {
     let sleep = two_workers();
     fall_asleep(&sleep, || {
-        sleep.start_looking(sleep.worker(0).unwrap());
-        sleep.work_found(|| true);
+        let idle = sleep.start_looking(sleep.worker(0).unwrap());
+        sleep.work_found(idle, || true);
         assert_eq!(sleep.counters().sleeping(), 0, "the sleeper was woken");
         false
     });
@@ -67,8 +67,8 @@ fn a_worker_that_finds_work_wakes_a_sleeper_for_more() {
 fn a_worker_that_finds_the_only_work_wakes_none() {
     let sleep = two_workers();
     fall_asleep(&sleep, || {
-        sleep.start_looking(sleep.worker(0).unwrap());
-        sleep.work_found(|| false);
+        let idle = sleep.start_looking(sleep.worker(0).unwrap());
+        sleep.work_found(idle, || false);
         assert_eq!(sleep.counters().sleeping(), 1);
         true
     });

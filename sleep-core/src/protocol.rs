@@ -1,0 +1,195 @@
+//! Sleep protocols: when a worker sleeps, and which worker is woken.
+
+use crate::{
+    index::{UnknownWorker, WorkerIndex},
+    latch::CoreLatch,
+    parker::Parker,
+};
+
+pub mod busy;
+pub mod jec;
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+/// A sleep protocol: decides when the workers of a pool sleep, and which of them are woken.
+///
+/// A protocol brings no threads and no queues. A pool calls it at these points:
+///
+/// | when | call |
+/// | --- | --- |
+/// | a worker begins to search for work | [`start_looking`](Self::start_looking) |
+/// | a search was fruitless | [`no_work_found`](Self::no_work_found), which may sleep |
+/// | the worker stops searching: it has work, or its latch is set | [`work_found`](Self::work_found) |
+/// | jobs were queued from outside, or by a worker that may go away | [`new_injected_jobs`](Self::new_injected_jobs) |
+/// | jobs were queued by a worker that stays until they have been run | [`new_internal_jobs`](Self::new_internal_jobs) |
+/// | a job was queued that one worker alone may run | [`new_job_for`](Self::new_job_for) |
+/// | a latch was set whose waiter sleeps | [`wake_worker`](Self::wake_worker), or [`set_latch`](Self::set_latch) for both |
+///
+/// [`Jec`](crate::Jec) is the one that pools use; [`Busy`](crate::Busy) never sleeps.
+///
+/// # What a caller promises
+/// 1. Each worker has one thread, and that thread alone calls `start_looking`, then `no_work_found`
+///    any number of times, then `work_found`, with the state that `start_looking` returned.
+/// 2. A call that announces jobs comes after the jobs were queued.
+/// 3. A latch has one waiter.
+///
+/// A caller that breaks a promise loses wake-ups; no memory safety rests on them.
+///
+/// # What a protocol promises
+/// 1. Let a job be announced by `new_injected_jobs`, or for one worker by `new_job_for`. Each worker
+///    that may run it and is in `no_work_found` sees it in its last `has_work`, or another such
+///    worker is awake and will search again, or one of them is woken.
+/// 2. A worker that leaves by `work_found` passes on what posters left to it: it wakes other
+///    workers if they sleep and `more_work` says that there is work for them.
+/// 3. `no_work_found` returns soon after its latch is set. A protocol that parks moves the latch by
+///    [`get_sleepy`](CoreLatch::get_sleepy) and [`fall_asleep`](CoreLatch::fall_asleep) before, and
+///    by [`wake_up`](CoreLatch::wake_up) afterwards.
+/// 4. No call that announces jobs or wakes a worker blocks or allocates, so that interrupt handlers
+///    may make them. No call panics.
+///
+/// The trait is safe to implement because no memory safety may rest on these promises: a protocol
+/// that breaks them loses wake-ups, so that its pool hangs, and nothing worse. Pools that call a
+/// protocol from frames that other threads use end the process if it panics.
+///
+/// # Implementing one
+/// The smallest protocol parks nobody: [`Busy`](crate::Busy), about 100 lines, is a start to copy
+/// from. A protocol that sleeps needs three things beyond that: a way to tell sleepers from workers
+/// that search; a look at every queue *after* a worker has registered as a sleeper, with a
+/// sequentially consistent fence in between; and the same fence in `new_injected_jobs` and
+/// `new_job_for` between the caller's write of its queue and the look for sleepers. Of two such
+/// fences one comes first, so that either the sleeper sees the job or the poster sees the sleeper.
+/// The [README of `Jec`](crate::protocol::jec) has the whole argument.
+///
+/// A protocol that relaxes and never sleeps:
+/// ```
+/// use sleep_core::{CoreLatch, Parker, SleepProtocol, WorkerIndex};
+///
+/// struct Spinning<P, const N: usize>([P; N]);
+///
+/// impl<P: Parker, const N: usize> SleepProtocol for Spinning<P, N> {
+///     type Parker = P;
+///     type IdleState = WorkerIndex;
+///
+///     fn num_workers(&self) -> usize { N }
+///     fn parker(&self, worker: WorkerIndex) -> &P { &self.0[worker.get()] }
+///
+///     fn start_looking(&self, worker: WorkerIndex) -> WorkerIndex { worker }
+///     fn no_work_found(&self, idle: &mut WorkerIndex, _: &CoreLatch, _: impl FnOnce() -> bool) {
+///         self.parker(*idle).relax();
+///     }
+///     fn work_found(&self, _: WorkerIndex, _: impl FnOnce() -> bool) {}
+///
+///     fn new_injected_jobs(&self, _count: usize, _queue_was_empty: bool) {}
+///     fn new_internal_jobs(&self, _count: usize, _queue_was_empty: impl FnOnce() -> bool) {}
+///     fn all_are_awake(&self) -> bool { true }
+///     fn new_job_for(&self, _worker: WorkerIndex) {}
+///     fn wake_worker(&self, _worker: WorkerIndex) -> bool { false }
+///
+///     fn num_inactive(&self) -> usize { 0 }
+///     fn num_sleeping(&self) -> usize { 0 }
+/// }
+/// ```
+pub trait SleepProtocol {
+    /// Blocks one worker.
+    type Parker: Parker;
+
+    /// One worker's way from having no work to being asleep.
+    ///
+    /// Created by [`start_looking`](Self::start_looking), kept by the worker's search loop, and
+    /// given back to [`work_found`](Self::work_found).
+    type IdleState;
+
+    /// Returns the number of workers.
+    fn num_workers(&self) -> usize;
+
+    /// Returns the parker of a worker.
+    fn parker(&self, worker: WorkerIndex) -> &Self::Parker;
+
+    /// Returns the worker with this number, from 0.
+    ///
+    /// # Errors
+    /// [`UnknownWorker`] if there are not so many.
+    fn worker(&self, index: usize) -> Result<WorkerIndex, UnknownWorker> {
+        WorkerIndex::new(index, self.num_workers())
+    }
+
+    /// Begins a worker's search for work. The worker is inactive until
+    /// [`work_found`](Self::work_found).
+    fn start_looking(&self, worker: WorkerIndex) -> Self::IdleState;
+
+    /// Reports that the worker has searched all sources of work and found none. Relaxes, or sleeps
+    /// until the worker is woken. The worker then searches again, unless its latch is set.
+    ///
+    /// `latch` is what the worker waits for: setting it ends the sleep. `has_work` says whether
+    /// any source holds work for this worker. It is called after the worker has registered as a
+    /// sleeper and must look at every source, or a job posted there meanwhile is overlooked.
+    fn no_work_found(
+        &self,
+        idle: &mut Self::IdleState,
+        latch: &CoreLatch,
+        has_work: impl FnOnce() -> bool,
+    );
+
+    /// Reports that the worker stops searching, because it found work or because its latch is set.
+    ///
+    /// `more_work` says whether a queue holds work for other workers. The protocol asks it if
+    /// workers sleep: a poster may have woken none of them because it counted on this worker.
+    ///
+    /// Call it before the job is run.
+    fn work_found(&self, idle: Self::IdleState, more_work: impl FnOnce() -> bool);
+
+    /// Announces `count` jobs that any worker may run, queued from anywhere. No sleeping worker
+    /// overlooks them.
+    ///
+    /// `queue_was_empty` says whether the queue was empty before. If not, the idle workers are
+    /// not keeping up, and a protocol may wake sleepers for all the new jobs.
+    ///
+    /// Call it after queueing. It never blocks, so an interrupt handler may call it.
+    fn new_injected_jobs(&self, count: usize, queue_was_empty: bool);
+
+    /// Announces `count` jobs that a worker of the pool queued on its own queue.
+    ///
+    /// As [`new_injected_jobs`](Self::new_injected_jobs), but a protocol may do without the fence.
+    /// Then a worker that is falling asleep may overlook the jobs until the next wake-up. So this
+    /// is for a worker that stays until they have been run, as in a join, or that has executed a
+    /// sequentially consistent fence after it queued them.
+    fn new_internal_jobs(&self, count: usize, queue_was_empty: impl FnOnce() -> bool);
+
+    /// Whether no worker sleeps or is about to, so that jobs need not be announced by
+    /// [`new_internal_jobs`](Self::new_internal_jobs). Should be one load: it is asked often.
+    fn all_are_awake(&self) -> bool;
+
+    /// Announces a job that only `worker` may run. The worker does not overlook it.
+    ///
+    /// Call it after queueing. `has_work` of that worker must look at that queue.
+    fn new_job_for(&self, worker: WorkerIndex);
+
+    /// Wakes a worker if it sleeps. Returns true if the worker slept and no other thread was
+    /// waking it.
+    ///
+    /// For the setter of a latch whose waiter sleeps, see [`CoreLatch::set`].
+    #[doc(alias = "notify_worker_latch_is_set")]
+    fn wake_worker(&self, worker: WorkerIndex) -> bool;
+
+    /// Sets a latch on which `worker` may be waiting, and wakes the worker if it sleeps.
+    ///
+    /// # Safety
+    /// 1. `latch` points to a live latch when the call begins. It may die during the call.
+    /// 2. Only `worker` waits on the latch.
+    /// 3. `self` outlives the call even if `latch` does not.
+    unsafe fn set_latch(&self, latch: *const CoreLatch, worker: WorkerIndex) {
+        // SAFETY: obligation 1 is forwarded to our caller.
+        if unsafe { CoreLatch::set(latch) } {
+            self.wake_worker(worker);
+        }
+    }
+
+    /// Returns how many workers are inactive at this moment: those that search and those that sleep.
+    /// For debug output and statistics.
+    fn num_inactive(&self) -> usize;
+
+    /// Returns how many workers sleep at this moment and have not been woken. For debug output and
+    /// statistics.
+    fn num_sleeping(&self) -> usize;
+}

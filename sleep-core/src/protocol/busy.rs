@@ -1,0 +1,137 @@
+#![doc = include_str!("busy/README.md")]
+
+use core::fmt;
+
+use crate::{
+    index::WorkerIndex,
+    latch::CoreLatch,
+    parker::Parker,
+    policy::{IdlePolicy, Relax},
+    primitive::{AtomicUsize, Ordering, spin_loop},
+    protocol::SleepProtocol,
+};
+
+/// A sleep protocol whose workers never sleep. They relax between two searches, as the policy says.
+///
+/// `S` is where the workers' parkers are stored: anything that is `AsRef<[P]>`. A parker is never
+/// parked; it only relaxes.
+///
+/// # Examples
+/// ```
+/// use sleep_core::{Busy, IdlePolicy, Parker, SleepProtocol};
+///
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) { unreachable!("a busy worker never parks") }
+///     fn unpark(&self) {}
+/// }
+///
+/// static SLEEP: Busy<Core, [Core; 2]> = Busy::from_array([Core, Core], IdlePolicy::DEFAULT);
+/// assert!(SLEEP.worker(1).is_ok());
+/// assert!(SLEEP.all_are_awake());
+/// ```
+pub struct Busy<P, S = &'static [P]> {
+    inactive: AtomicUsize,
+    relax: Relax,
+    parkers: S,
+    parker: core::marker::PhantomData<fn() -> P>,
+}
+
+impl<P, const N: usize> Busy<P, [P; N]> {
+    const_unless_loom! {
+        /// Creates the protocol for workers whose parkers are stored in the value itself.
+        #[must_use]
+        pub fn from_array(parkers: [P; N], policy: IdlePolicy) -> Self {
+            Self {
+                inactive: AtomicUsize::new(0),
+                relax: policy.relax(),
+                parkers,
+                parker: core::marker::PhantomData,
+            }
+        }
+    }
+}
+
+impl<P: Parker, S: AsRef<[P]>> Busy<P, S> {
+    /// Creates the protocol for workers whose parkers are stored wherever the pool puts them.
+    pub fn new(parkers: S, policy: IdlePolicy) -> Self {
+        Self {
+            inactive: AtomicUsize::new(0),
+            relax: policy.relax(),
+            parkers,
+            parker: core::marker::PhantomData,
+        }
+    }
+}
+
+impl<P: Parker, S: AsRef<[P]>> SleepProtocol for Busy<P, S> {
+    type Parker = P;
+    type IdleState = WorkerIndex;
+
+    fn num_workers(&self) -> usize {
+        self.parkers.as_ref().len()
+    }
+
+    fn parker(&self, worker: WorkerIndex) -> &P {
+        &self.parkers.as_ref()[worker.get()]
+    }
+
+    fn start_looking(&self, worker: WorkerIndex) -> WorkerIndex {
+        // Ordering: Relaxed, a plain count; no decision rests on it.
+        self.inactive.fetch_add(1, Ordering::Relaxed);
+        worker
+    }
+
+    /// Relaxes. Liveness: the worker searches all sources again and looks at its latch; there is no
+    /// sleep in which it could miss either.
+    fn no_work_found(
+        &self,
+        idle: &mut WorkerIndex,
+        _latch: &CoreLatch,
+        _has_work: impl FnOnce() -> bool,
+    ) {
+        match self.relax {
+            Relax::Spin(times) => (0..times).for_each(|_| spin_loop()),
+            Relax::Yield => self.parker(*idle).relax(),
+        }
+    }
+
+    fn work_found(&self, _idle: WorkerIndex, _more_work: impl FnOnce() -> bool) {
+        // Ordering: Relaxed, as in `start_looking`.
+        self.inactive.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn new_injected_jobs(&self, _count: usize, _queue_was_empty: bool) {}
+
+    fn new_internal_jobs(&self, _count: usize, _queue_was_empty: impl FnOnce() -> bool) {}
+
+    #[inline]
+    fn all_are_awake(&self) -> bool {
+        true
+    }
+
+    fn new_job_for(&self, _worker: WorkerIndex) {}
+
+    fn wake_worker(&self, _worker: WorkerIndex) -> bool {
+        false
+    }
+
+    fn num_inactive(&self) -> usize {
+        // Ordering: Relaxed; debug output only.
+        self.inactive.load(Ordering::Relaxed)
+    }
+
+    fn num_sleeping(&self) -> usize {
+        0
+    }
+}
+
+impl<P, S> fmt::Debug for Busy<P, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Busy")
+            // Ordering: Relaxed; debug output only.
+            .field("inactive", &self.inactive.load(Ordering::Relaxed))
+            .field("relax", &self.relax)
+            .finish_non_exhaustive()
+    }
+}

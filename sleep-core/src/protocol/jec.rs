@@ -1,0 +1,391 @@
+#![doc = include_str!("jec/README.md")]
+
+use core::{fmt, marker::PhantomData};
+
+use crossbeam_utils::CachePadded;
+
+use crate::{
+    index::{TooManyWorkers, WorkerIndex},
+    latch::CoreLatch,
+    parker::Parker,
+    policy::{IdlePolicy, Relax},
+    primitive::{Ordering, fence, spin_loop},
+    protocol::SleepProtocol,
+};
+
+mod counters;
+mod idle;
+mod slot;
+#[cfg(test)]
+mod tests;
+
+pub use counters::{AtomicCounters, Counters, DefaultWidths, JobsEventCounter, Widths, Word};
+pub use idle::IdleState;
+pub use slot::Slot;
+
+use idle::Step;
+
+/// The sleep protocol with a jobs event counter.
+///
+/// `P` is the [`Parker`]. `S` is where the workers' [`Slot`]s are stored: anything that is
+/// `AsRef<[Slot<P>]>` and always gives the same slice, such as an array, a borrowed slice or a box.
+/// If it gives different slices, or another instance uses the same slots, wake-ups are lost or calls
+/// panic, and nothing worse: no memory safety rests on it. `W` sets the widths of the counters.
+///
+/// # Examples
+/// In a `static`, without an initializer:
+/// ```
+/// use sleep_core::{IdlePolicy, Jec, Parker, SleepProtocol, Slot};
+///
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) { /* WFE */ }
+///     fn unpark(&self) { /* SEV */ }
+/// }
+///
+/// static SLEEP: Jec<Core, [Slot<Core>; 4]> =
+///     Jec::from_array([const { Slot::new(Core) }; 4], IdlePolicy::IMMEDIATE);
+/// assert!(SLEEP.worker(3).is_ok());
+/// assert!(SLEEP.worker(4).is_err());
+/// ```
+///
+/// The crate's front page has a worker's whole loop. The proof that no wake-up is lost is on the
+/// front page of [this module](self).
+///
+/// Source: rayon RFC 5 and Blitz, with a lock-free hand-over in place of a mutex per worker.
+#[doc(alias = "Sleep")]
+pub struct Jec<P, S = &'static [Slot<P>], W: Widths = DefaultWidths> {
+    counters: CachePadded<AtomicCounters<W>>,
+    policy: IdlePolicy,
+    slots: S,
+    parker: PhantomData<fn() -> P>,
+}
+
+impl<P, const N: usize, W: Widths> Jec<P, [Slot<P>; N], W> {
+    const_unless_loom! {
+        /// Creates the protocol for workers whose slots are stored in the value itself.
+        ///
+        /// That the counters can count `N` workers is checked when the program is compiled.
+        #[must_use]
+        pub fn from_array(slots: [Slot<P>; N], policy: IdlePolicy) -> Self {
+            const { assert!(N <= AtomicCounters::<W>::MAX_THREADS, "too many workers") };
+            Self {
+                counters: CachePadded::new(AtomicCounters::new()),
+                policy,
+                slots,
+                parker: PhantomData,
+            }
+        }
+    }
+}
+
+impl<'a, P, W: Widths> Jec<P, &'a [Slot<P>], W> {
+    const_unless_loom! {
+        /// Creates the protocol for workers whose slots are stored elsewhere.
+        ///
+        /// # Errors
+        /// [`TooManyWorkers`] if the counters cannot count them.
+        pub fn from_slice(
+            slots: &'a [Slot<P>],
+            policy: IdlePolicy,
+        ) -> Result<Self, TooManyWorkers> {
+            if slots.len() > AtomicCounters::<W>::MAX_THREADS {
+                return Err(TooManyWorkers {
+                    requested: slots.len(),
+                    maximum: AtomicCounters::<W>::MAX_THREADS,
+                });
+            }
+            Ok(Self {
+                counters: CachePadded::new(AtomicCounters::new()),
+                policy,
+                slots,
+                parker: PhantomData,
+            })
+        }
+    }
+}
+
+impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
+    /// Creates the protocol for workers whose slots are stored wherever the pool puts them.
+    ///
+    /// # Errors
+    /// [`TooManyWorkers`] if the counters cannot count them.
+    pub fn new(slots: S, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {
+        let requested = slots.as_ref().len();
+        let maximum = AtomicCounters::<W>::MAX_THREADS;
+        if requested > maximum {
+            return Err(TooManyWorkers { requested, maximum });
+        }
+        Ok(Self {
+            counters: CachePadded::new(AtomicCounters::new()),
+            policy,
+            slots,
+            parker: PhantomData,
+        })
+    }
+
+    /// Returns the workers' slots, in their order.
+    #[must_use]
+    pub fn slots(&self) -> &[Slot<P>] {
+        self.slots.as_ref()
+    }
+
+    /// Reads the counters at this instant. For debug output and statistics.
+    #[must_use]
+    pub fn counters(&self) -> Counters<W> {
+        self.counters.load()
+    }
+
+    /// Returns how idle workers behave.
+    #[must_use]
+    pub fn policy(&self) -> IdlePolicy {
+        self.policy
+    }
+
+    /// Wakes up to `count` sleeping workers, in the order of their numbers. Returns how many.
+    ///
+    /// Work that the caller queued before is not overlooked: a worker that is on its way to sleep and
+    /// is not woken sees the work in its last look.
+    ///
+    /// Looks at every slot at most once, so the cost is linear in the number of workers.
+    pub fn wake_any(&self, count: usize) -> usize {
+        if count == 0 {
+            return 0;
+        }
+        // Ordering: pairs with the sleeper's fence in `sleep`. A worker that has counted itself
+        // but not opened its slot yet is passed over below; then its fence comes after this one
+        // and its `has_work` sees the work that the caller queued. No weaker fence orders that
+        // queueing before our reads of the slots.
+        fence(Ordering::SeqCst);
+        let mut woken = 0;
+        for slot in self.slots() {
+            if slot.claim() {
+                self.wake_claimed(slot);
+                woken += 1;
+                if woken == count {
+                    break;
+                }
+            }
+        }
+        woken
+    }
+}
+
+impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
+    type Parker = P;
+    type IdleState = IdleState;
+
+    fn num_workers(&self) -> usize {
+        self.slots().len()
+    }
+
+    #[inline]
+    fn parker(&self, worker: WorkerIndex) -> &P {
+        self.slots()[worker.get()].parker()
+    }
+
+    fn start_looking(&self, worker: WorkerIndex) -> IdleState {
+        self.counters.add_inactive_thread();
+        IdleState::new(worker)
+    }
+
+    /// Relaxes, gets sleepy, or sleeps, as the policy says.
+    #[inline]
+    fn no_work_found(
+        &self,
+        idle: &mut IdleState,
+        latch: &CoreLatch,
+        has_work: impl FnOnce() -> bool,
+    ) {
+        match idle.next_step(self.policy) {
+            Step::Relax => self.relax(idle.worker),
+            Step::GetSleepy => idle.got_sleepy(self.counters.make_jec_sleepy()),
+            Step::Sleep(jec) => self.sleep(idle, jec, latch, has_work),
+        }
+    }
+
+    /// Asks `more_work` only if workers sleep, and then wakes up to two of them: a poster that came
+    /// while this worker was searching may have counted on it and woken none (the cascade).
+    #[inline]
+    fn work_found(&self, _idle: IdleState, more_work: impl FnOnce() -> bool) {
+        let sleepers_to_wake = self.counters.sub_inactive_thread();
+        if sleepers_to_wake > 0 {
+            self.cascade(sleepers_to_wake, more_work);
+        }
+    }
+
+    /// Wakes sleepers for as many of the jobs as there are no idle workers for; for all of them if
+    /// the queue was not empty. No such job is overlooked, whatever the jobs event counter does.
+    fn new_injected_jobs(&self, count: usize, queue_was_empty: bool) {
+        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep` and with the one in
+        // `cascade`: orders the caller's write of its queue before our read of the counters,
+        // which no acquire or release can.
+        fence(Ordering::SeqCst);
+        self.new_internal_jobs(count, || queue_was_empty);
+    }
+
+    /// As `new_injected_jobs` without the fence. While no worker is sleepy or asleep, this is one
+    /// load, and `queue_was_empty` is not asked.
+    #[inline]
+    fn new_internal_jobs(&self, count: usize, queue_was_empty: impl FnOnce() -> bool) {
+        if !self.all_are_awake() {
+            self.new_jobs_while_some_sleep(count, queue_was_empty());
+        }
+    }
+
+    #[inline]
+    fn all_are_awake(&self) -> bool {
+        self.counters.all_are_awake()
+    }
+
+    fn new_job_for(&self, worker: WorkerIndex) {
+        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`: either the slot is
+        // open for us, or its `has_work` sees the job. Nothing weaker orders the caller's write
+        // of its queue before our look at the slot.
+        fence(Ordering::SeqCst);
+        self.wake_worker(worker);
+    }
+
+    fn wake_worker(&self, worker: WorkerIndex) -> bool {
+        let slot = &self.slots()[worker.get()];
+        let claimed = slot.claim_known_sleeper();
+        if claimed {
+            self.wake_claimed(slot);
+        }
+        claimed
+    }
+
+    fn num_inactive(&self) -> usize {
+        self.counters().inactive()
+    }
+
+    fn num_sleeping(&self) -> usize {
+        self.counters().sleeping()
+    }
+}
+
+impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
+    #[cold]
+    fn cascade(&self, sleepers_to_wake: usize, more_work: impl FnOnce() -> bool) {
+        // Ordering: pairs with the fence in `new_injected_jobs`. Either that poster reads the
+        // counters without this worker among the idle ones, and wakes a sleeper itself; or its
+        // job is visible to `more_work`. No weaker fence orders our write of the counters before
+        // our reads of the queues.
+        fence(Ordering::SeqCst);
+        if more_work() {
+            self.wake_any(sleepers_to_wake);
+        }
+    }
+
+    fn relax(&self, worker: WorkerIndex) {
+        match self.policy.relax() {
+            Relax::Spin(times) => (0..times).for_each(|_| spin_loop()),
+            Relax::Yield => self.slots()[worker.get()].parker().relax(),
+        }
+    }
+
+    #[cold]
+    fn sleep(
+        &self,
+        idle: &mut IdleState,
+        sleepy_jec: JobsEventCounter,
+        latch: &CoreLatch,
+        has_work: impl FnOnce() -> bool,
+    ) {
+        let slot = &self.slots()[idle.worker.get()];
+        if !latch.get_sleepy() {
+            return;
+        }
+
+        // Register, unless work was posted since this worker got sleepy.
+        let mut counters = self.counters.load();
+        loop {
+            if counters.jec() != sleepy_jec {
+                latch.wake_up();
+                idle.wake_partly(self.policy);
+                return;
+            }
+            match self.counters.try_add_sleeping_thread(counters) {
+                Ok(()) => break,
+                Err(now) => counters = now,
+            }
+        }
+        slot.open();
+
+        // The slot is open before the latch says SLEEPING, so a thread that sets the latch from
+        // then on finds the slot open.
+        if !latch.fall_asleep() {
+            self.turn_back(slot);
+            idle.wake_fully();
+            return;
+        }
+
+        // Ordering: the sleeper's fence. Pairs with the poster's (`new_injected_jobs`,
+        // `wake_any`): of two fences one comes first. If the poster's, its job is visible to
+        // `has_work`. If this one, our registration and our open slot are visible to the poster.
+        // Nothing weaker orders our writes before our reads.
+        fence(Ordering::SeqCst);
+        if has_work() {
+            latch.wake_up();
+            self.turn_back(slot);
+            idle.wake_partly(self.policy);
+            return;
+        }
+
+        // Liveness: the slot is open, so from here on the next poster of work (it sees the
+        // sleeping count or came before our fence, and then `has_work` said so) or the setter of
+        // the latch (it sees SLEEPING) claims and unparks us. Not too early either: the token
+        // outlasts the time until we park, and we leave only when the slot says awake.
+        while !slot.is_awake() {
+            slot.parker().park();
+        }
+        latch.wake_up();
+        idle.wake_fully();
+    }
+
+    /// Undoes a registration. If a waker has already claimed the worker, waits for that waker
+    /// instead.
+    fn turn_back(&self, slot: &Slot<P>) {
+        if slot.close() {
+            self.counters.sub_sleeping_thread();
+            return;
+        }
+        // Liveness: the waker that claimed the slot releases it and then unparks, without
+        // waiting for anything.
+        while !slot.is_awake() {
+            slot.parker().park();
+        }
+    }
+
+    #[cold]
+    fn new_jobs_while_some_sleep(&self, count: usize, queue_was_empty: bool) {
+        let counters = self.counters.increment_jec_if_sleepy();
+        if counters.sleeping() > 0 {
+            self.wake_for_jobs(counters, count, queue_was_empty);
+        }
+    }
+
+    fn wake_for_jobs(&self, counters: Counters<W>, count: usize, queue_was_empty: bool) {
+        let helped = if queue_was_empty {
+            counters.awake_but_idle()
+        } else {
+            0
+        };
+        self.wake_any(count.saturating_sub(helped).min(counters.sleeping()));
+    }
+
+    fn wake_claimed(&self, slot: &Slot<P>) {
+        self.counters.sub_sleeping_thread();
+        slot.release();
+        slot.parker().unpark();
+    }
+}
+
+impl<P, S, W: Widths> fmt::Debug for Jec<P, S, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Jec")
+            .field("counters", &*self.counters)
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}

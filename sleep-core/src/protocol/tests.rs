@@ -1,0 +1,133 @@
+//! The test suite of every protocol: a protocol passes it by one line below.
+
+use std::{sync::atomic::Ordering, vec::Vec};
+
+use super::*;
+use crate::{
+    IdlePolicy, Relax,
+    testing::{Pool, TestProtocol},
+};
+
+const POLICIES: [IdlePolicy; 3] = [
+    IdlePolicy::IMMEDIATE,
+    IdlePolicy::DEFAULT,
+    IdlePolicy::new(3, 10, Relax::Spin(5)),
+];
+
+fn start<S: TestProtocol>(workers: usize, policy: IdlePolicy) -> Running<S> {
+    let pool = Pool::<S>::new(workers, policy);
+    let threads = Pool::start(&pool);
+    Running { pool, threads }
+}
+
+/// A pool, and the threads that are its workers.
+struct Running<S> {
+    pool: std::sync::Arc<Pool<S>>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+impl<S: TestProtocol> Running<S> {
+    fn end(self) -> std::sync::Arc<Pool<S>> {
+        self.pool.terminate();
+        for thread in self.threads {
+            thread.join().unwrap();
+        }
+        let sleep = &self.pool.sleep;
+        assert_eq!((sleep.num_inactive(), sleep.num_sleeping()), (0, 0));
+        self.pool
+    }
+}
+
+/// `cycles` sleeps and wakes of the whole pool, one burst of jobs each.
+pub(crate) fn cycles<S: TestProtocol>(workers: usize, policy: IdlePolicy, cycles: usize) {
+    let running = start::<S>(workers, policy);
+    let mut jobs = 0;
+    for cycle in 0..cycles {
+        let burst = cycle % (workers + 1) + 1;
+        running.pool.inject(burst);
+        jobs += burst;
+        running.pool.wait_for(jobs);
+    }
+    assert_eq!(running.end().finished.load(Ordering::SeqCst), jobs);
+}
+
+fn smoke<S: TestProtocol>() {
+    for policy in POLICIES {
+        cycles::<S>(1, policy, 3);
+    }
+}
+
+fn stress<S: TestProtocol>() {
+    let count = if cfg!(miri) { 5 } else { 2_000 };
+    for policy in POLICIES {
+        for workers in [1, 2, 3, 8] {
+            cycles::<S>(workers, policy, count);
+        }
+    }
+}
+
+/// oven-sh/bun#32494, rayon#201: terminating while workers are anywhere on their way to sleep.
+fn stampede_of_terminations<S: TestProtocol>() {
+    for _ in 0..if cfg!(miri) { 3 } else { 500 } {
+        start::<S>(4, IdlePolicy::IMMEDIATE).end();
+    }
+}
+
+/// The only worker waits for its latch, which another thread sets.
+fn a_latch_ends_the_wait<S: TestProtocol>() {
+    for policy in POLICIES {
+        let sleep = &S::new(1, policy);
+        let latch = &CoreLatch::new();
+        let worker = sleep.worker(0).unwrap();
+        std::thread::scope(|threads| {
+            threads.spawn(move || {
+                let mut idle = sleep.start_looking(worker);
+                while !latch.probe() {
+                    sleep.no_work_found(&mut idle, latch, || false);
+                }
+                sleep.work_found(idle, || false);
+            });
+            // SAFETY: 1. to 3. all of them live in this frame, and only that worker waits.
+            unsafe { sleep.set_latch(latch, worker) };
+        });
+    }
+}
+
+fn a_worker_that_does_not_exist_is_a_typed_error<S: TestProtocol>() {
+    let sleep = S::new(2, IdlePolicy::DEFAULT);
+    assert_eq!(sleep.worker(1).unwrap().get(), 1);
+    let error = sleep.worker(2).unwrap_err();
+    assert_eq!(
+        error,
+        UnknownWorker {
+            index: 2,
+            workers: 2
+        }
+    );
+}
+
+/// The whole suite for one protocol.
+macro_rules! suite {
+    ($name:ident, $protocol:ty: $($test:ident)*) => {
+        mod $name {
+            $(
+                #[test]
+                fn $test() {
+                    super::$test::<$protocol>();
+                }
+            )*
+        }
+    };
+    ($name:ident, $protocol:ty) => {
+        suite! { $name, $protocol:
+            smoke
+            stress
+            stampede_of_terminations
+            a_latch_ends_the_wait
+            a_worker_that_does_not_exist_is_a_typed_error
+        }
+    };
+}
+
+suite!(jec, crate::testing::TestJec);
+suite!(busy, crate::testing::TestBusy);
