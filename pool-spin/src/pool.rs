@@ -1,4 +1,4 @@
-//! A pool in a static, whose workers are cores.
+//! A pool in a `static`, whose workers are cores.
 
 use core::fmt;
 
@@ -34,24 +34,27 @@ use crate::machine::{CoreLocal as _, Machine};
 use counting::Counting;
 use platform::{PoolData, run};
 
-/// A pool of `CORES` workers, each with room for `JOBS` queued jobs (a power of two).
+/// A pool in a `static`, whose workers are cores.
 ///
-/// Lives in a `static` and needs no initialiser and no allocator. A core becomes a worker by
-/// [`run_worker`](Self::run_worker), or for a while by [`run_with`](Self::run_with); others give
-/// the pool work by [`install`](Self::install). Workers may come late, leave and come back.
+/// `S` names the machine, the number of workers and the room for jobs, see [`Cores`]. A pool needs
+/// no initialization at run time and no allocator. A core becomes a worker by
+/// [`run_worker`](Self::run_worker), or for a while by [`run_with`](Self::run_with). Other cores
+/// pass work to the pool by [`install`](Self::install). Workers may arrive late, leave and come
+/// back.
 ///
-/// A `join` that finds its worker's deque full runs both its closures at once, so `JOBS` limits
-/// parallelism, never depth. It is also how many [spawned](Self::spawn) closures may wait.
+/// A `join` that finds its worker's deque full runs both its closures at once. So
+/// [`JOBS`](System::JOBS) limits parallelism, never depth. It is also the number of
+/// [spawned](Self::spawn) closures that may wait.
 ///
 /// A panic in a job goes to the program's panic handler, on the core and the stack where it
-/// happened. The pool holds no lock at that point. Whoever waits for the job waits for ever, so the
-/// handler should stop or restart the machine. (Where panics unwind, they abort.)
+/// happened. The pool holds no lock at that point. A core that waits for the job would wait forever,
+/// so the handler should stop or restart the machine. (Where panics unwind, they abort.)
 ///
 /// Interrupt handlers may call [`spawn`](Self::spawn), [`spawn_task`](Self::spawn_task),
 /// [`wake_worker`](Self::wake_worker), [`release_worker`](Self::release_worker),
 /// [`end`](Self::end), [`delay`](Self::delay), [`statistics`](Self::statistics) and
-/// [`num_sleeping`](Self::num_sleeping): none of these waits for anything. The rest is not for
-/// handlers: on a worker's core they would find the worker in the middle of something.
+/// [`num_sleeping`](Self::num_sleeping): none of these waits for anything. Handlers must call
+/// nothing else: they may have interrupted this core's worker in the middle of an operation.
 ///
 /// # Examples
 /// ```
@@ -71,31 +74,41 @@ use platform::{PoolData, run};
 /// let answer = host::with_workers(&POOL, || POOL.install(|core| fib(core, 15)));
 /// assert_eq!(answer, 610);
 /// ```
+#[doc(alias = "ThreadPool")]
 pub struct SpinPool<S: System> {
     registry: Registry<S>,
 }
 
-/// Why a worker returned from [`SpinPool::run_worker`].
+/// The reason why a worker returned from [`SpinPool::run_worker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[doc(alias = "Left")]
 pub enum ExitReason {
     /// The pool has ended.
     Ended,
-    /// The worker was [released](SpinPool::release_worker); the pool goes on.
+    /// The worker was [released](SpinPool::release_worker); the pool continues.
     Released,
-    /// What the worker was to run for is the case, see [`SpinPool::run_worker_until`].
+    /// The condition of [`SpinPool::run_worker_until`] is true.
     Done,
 }
 
 impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<Cores<M, CORES, JOBS>> {
-    /// A pool whose idle workers behave by the default policy.
+    /// Creates a pool whose idle workers follow the default policy.
     #[must_use]
     pub const fn new() -> Self {
         Self::with_idle_policy(IdlePolicy::DEFAULT)
     }
 
-    /// A pool whose idle workers behave by this policy.
+    /// Creates a pool whose idle workers follow the given policy.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_spin::{Cores, IdlePolicy, SpinPool, host::Host};
+    ///
+    /// // Workers sleep as soon as they find no work.
+    /// static POOL: SpinPool<Cores<Host, 4, 64>> =
+    ///     SpinPool::with_idle_policy(IdlePolicy::IMMEDIATE);
+    /// ```
     #[must_use]
     pub const fn with_idle_policy(policy: IdlePolicy) -> Self {
         const { assert!(CORES > 0, "a pool needs a worker") };
@@ -122,7 +135,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<Cores<M, CORES,
 }
 
 impl<S: System> SpinPool<S> {
-    /// The number of workers that the pool has places for.
+    /// Returns the number of workers that the pool has places for.
     #[must_use]
     pub const fn num_workers(&self) -> usize {
         S::CORES
@@ -132,27 +145,42 @@ impl<S: System> SpinPool<S> {
         &self.registry
     }
 
-    /// This core becomes worker number `index` until the pool [ends](Self::end) or the worker is
-    /// [released](Self::release_worker); says which.
+    /// Makes this core worker number `index` until the pool [ends](Self::end) or the worker is
+    /// [released](Self::release_worker). Returns which of the two happened.
     ///
-    /// A worker that is released leaves the jobs on its deque to the others, and may come back, on
-    /// this core or another one. One that comes after the end returns at once.
+    /// A worker that is released leaves the jobs on its deque to the others. It may come back, on
+    /// this core or another one. A worker that arrives after the end returns at once.
     ///
     /// # Errors
-    /// [`RunError`] if there is no such worker, if another core is it, or if this core is a worker
-    /// already.
+    /// [`RunError`] if there is no such worker, if another core is this worker, or if this core is
+    /// a worker already.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_spin::{Cores, ExitReason, SpinPool, host::Host};
+    ///
+    /// static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    ///
+    /// std::thread::scope(|threads| {
+    ///     for index in 0..2 {
+    ///         threads.spawn(move || assert_eq!(POOL.run_worker(index), Ok(ExitReason::Ended)));
+    ///     }
+    ///     assert_eq!(POOL.install(|core| core.join(|_| 1, |_| 2)), (1, 2));
+    ///     POOL.end();
+    /// });
+    /// ```
     pub fn run_worker(&'static self, index: usize) -> Result<ExitReason, RunError> {
         self.run_worker_until(index, || false)
     }
 
-    /// As [`run_worker`](Self::run_worker), or until a condition is true: for the main loop of a
-    /// core that sleeps until there is something to do.
+    /// Makes this core a worker as [`run_worker`](Self::run_worker) does, but returns as soon as a
+    /// condition is true: for the main loop of a core that sleeps until there is something to do.
     ///
-    /// The worker looks at the condition when it comes, and each time that somebody calls
-    /// [`wake_worker`](Self::wake_worker) for it.
+    /// The worker checks the condition when it arrives, and each time that
+    /// [`wake_worker`](Self::wake_worker) is called for it.
     ///
     /// # Errors
-    /// As [`run_worker`](Self::run_worker).
+    /// Those of [`run_worker`](Self::run_worker).
     ///
     /// # Examples
     /// ```
@@ -170,7 +198,7 @@ impl<S: System> SpinPool<S> {
     /// }
     /// # tick();
     ///
-    /// // On core 0: works for others, or sleeps, until it ticks.
+    /// // On core 0: runs jobs, or sleeps, until the next tick.
     /// POOL.run_worker_until(0, || TICKED.swap(false, Ordering::Acquire))?;
     /// # Ok::<(), pool_spin::RunError>(())
     /// ```
@@ -181,7 +209,7 @@ impl<S: System> SpinPool<S> {
     ) -> Result<ExitReason, RunError> {
         let reason = self.as_worker(index, |worker| {
             loop {
-                // The latch may have been set long ago, or for the time before a restart.
+                // The latch may have been set long ago, or before the last restart.
                 if !worker.renew() {
                     while worker.yield_now() {}
                     return ExitReason::Ended;
@@ -201,12 +229,25 @@ impl<S: System> SpinPool<S> {
         }
     }
 
-    /// This core becomes worker number `index` while a closure runs: for the core that boots, and
-    /// for one that takes part now and then. The closure should join, or open scopes; jobs that it
-    /// spawns are run by other workers, or by this one when it next waits for something.
+    /// Makes this core worker number `index` while a closure runs: for the core that boots, and for
+    /// cores that take part now and then.
+    ///
+    /// The closure should join, or open scopes. Jobs that it spawns are run by other workers, or by
+    /// this one when it next waits for something.
     ///
     /// # Errors
-    /// As [`run_worker`](Self::run_worker), and if the pool has ended.
+    /// Those of [`run_worker`](Self::run_worker), and [`RunError::Ended`] if the pool has ended.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_spin::{Cores, SpinPool, host::Host};
+    ///
+    /// static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    ///
+    /// let (a, b) = POOL.run_with(0, |core| core.join(|_| 1, |_| 2))?;
+    /// assert_eq!(a + b, 3);
+    /// # Ok::<(), pool_spin::RunError>(())
+    /// ```
     pub fn run_with<R>(
         &'static self,
         index: usize,
@@ -230,16 +271,17 @@ impl<S: System> SpinPool<S> {
         let place = self.registry.worker(index);
         let place = place.map_err(RunError::UnknownWorker)?;
         let data = self.registry.data();
-        // After the end too, as long as there is something to be run.
+        // A worker may arrive after the end, too, as long as there are jobs to run.
         if !data.lifecycle.join(self.registry.has_references()) {
             return Err(RunError::Ended);
         }
-        // SAFETY: 1. a static outlives everything; 2. keeping it alive needs nothing.
+        // SAFETY: 1. The registry is in a static, which outlives the worker. 2. Nothing is needed to
+        // keep a static alive.
         let Some(worker) = (unsafe { WorkerThread::new(&raw const self.registry, place) }) else {
             data.lifecycle.leave();
             return Err(RunError::Taken);
         };
-        // SAFETY: 1. it stays in this frame until it leaves.
+        // SAFETY: 1. The worker stays in this frame until it leaves.
         unsafe { worker.enter() };
         data.gates.as_ref()[index].open();
 
@@ -254,14 +296,28 @@ impl<S: System> SpinPool<S> {
         Ok(result)
     }
 
-    /// Asks a worker to return from [`run_worker`](Self::run_worker), which it does after the job
-    /// that it is running. Before the core is switched off, for instance. One in
-    /// [`run_with`](Self::run_with) leaves when that returns anyway.
+    /// Asks a worker to return from [`run_worker`](Self::run_worker), for instance before its core
+    /// is switched off. The worker returns after the job that it is running.
     ///
-    /// It is the worker that is there now which is asked; one that comes later is not.
+    /// A worker in [`run_with`](Self::run_with) leaves when that returns anyway. The request is for
+    /// the worker that is there now, not for one that arrives later.
     ///
     /// # Errors
-    /// [`ReleaseError`] if there is no such worker, or no core is it now.
+    /// [`ReleaseError`] if there is no such worker, or if no core is this worker now.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_spin::{Cores, ExitReason, ReleaseError, SpinPool, host::Host};
+    ///
+    /// static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    ///
+    /// assert_eq!(POOL.release_worker(1), Err(ReleaseError::Absent));
+    /// std::thread::scope(|threads| {
+    ///     let worker = threads.spawn(|| POOL.run_worker(1));
+    ///     while POOL.release_worker(1).is_err() {} // until it has arrived
+    ///     assert_eq!(worker.join().unwrap(), Ok(ExitReason::Released));
+    /// });
+    /// ```
     pub fn release_worker(&'static self, index: usize) -> Result<(), ReleaseError> {
         let worker = self.registry.worker(index);
         let worker = worker.map_err(ReleaseError::UnknownWorker)?;
@@ -272,41 +328,68 @@ impl<S: System> SpinPool<S> {
         Ok(())
     }
 
-    /// Has a worker look at the condition of its [`run_worker_until`](Self::run_worker_until), now
-    /// or when it comes. What was written before is visible to it.
+    /// Makes a worker check the condition of its [`run_worker_until`](Self::run_worker_until), now
+    /// or when it arrives. The worker sees everything that was written before the call.
     ///
     /// # Errors
-    /// [`UnknownWorker`] if there are not so many.
+    /// [`UnknownWorker`] if there is no such worker.
     pub fn wake_worker(&'static self, index: usize) -> Result<(), UnknownWorker> {
         self.registry.release(self.registry.worker(index)?);
         Ok(())
     }
 
-    /// Calls a closure with the worker that this core is, if it is one of this pool.
+    /// Calls a closure with the worker that this core is, or with `None` if this core is not a
+    /// worker of this pool.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_spin::{Cores, SpinPool, Worker, host::Host};
+    ///
+    /// static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    ///
+    /// let index = || POOL.with_current_worker(|worker| worker.map(Worker::index));
+    /// assert_eq!(index(), None);
+    /// assert_eq!(POOL.run_with(1, |_| index()), Ok(Some(1)));
+    /// ```
     pub fn with_current_worker<R>(
         &'static self,
         closure: impl FnOnce(Option<Worker<'_, S>>) -> R,
     ) -> R {
-        // SAFETY: 1. the closure cannot keep the reference, and nothing leaves meanwhile: that is
-        // done by the frame that entered, further up the stack.
+        // SAFETY: 1. The closure cannot keep the reference, and the worker does not leave
+        // meanwhile: only the frame that entered leaves, further up the stack.
         let worker = unsafe { WorkerThread::current() };
         let own = worker.filter(|worker| core::ptr::eq(worker.registry(), &self.registry));
         closure(own.map(Worker))
     }
 
-    /// Lets the workers return from [`run_worker`](Self::run_worker) when everything has been run
-    /// that was spawned or installed; until then, workers may still come. A second call does
-    /// nothing.
+    /// Ends the pool: workers return from [`run_worker`](Self::run_worker) once everything that was
+    /// spawned or installed has run. Until then, workers may still arrive.
+    ///
+    /// A second call does nothing.
     pub fn end(&'static self) {
         if self.registry.data().lifecycle.end() {
             self.registry.remove_reference();
         }
     }
 
-    /// Lets the pool be used again, after it has [ended](Self::end) and its workers have left.
+    /// Starts a pool again that has [ended](Self::end) and whose workers have left.
     ///
     /// # Errors
-    /// [`StillRunning`] if it has not ended, or some of its workers have not left.
+    /// [`StillRunning`] if the pool has not ended, or if some of its workers have not left.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_spin::{Cores, SpinPool, StillRunning, host::Host};
+    ///
+    /// static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    ///
+    /// assert_eq!(POOL.restart(), Err(StillRunning));
+    /// POOL.end();
+    /// assert!(POOL.run_with(0, |_| ()).is_err());
+    /// POOL.restart()?;
+    /// assert!(POOL.run_with(0, |_| ()).is_ok());
+    /// # Ok::<(), StillRunning>(())
+    /// ```
     pub fn restart(&'static self) -> Result<(), StillRunning> {
         let lifecycle = &self.registry.data().lifecycle;
         if !lifecycle.try_begin_restart() {
@@ -317,9 +400,12 @@ impl<S: System> SpinPool<S> {
         Ok(())
     }
 
-    /// Holds up what workers have [scheduled](Worker::schedule), until the guard is dropped, which
-    /// should be soon: so that this core may read what is freed in that way. Jobs, other cores and
-    /// interrupt handlers alike.
+    /// Delays the operations that workers have [scheduled](Worker::schedule) until the guard is
+    /// dropped, which should be soon.
+    ///
+    /// Meanwhile this core may read memory that such operations free. Jobs, cores that are not
+    /// workers, and interrupt handlers may all call this. In the words of others: a read-side
+    /// critical section of RCU, or a pin of an epoch.
     pub fn delay(&'static self) -> impl progress::Guard + use<S> {
         self.registry.read()
     }

@@ -11,22 +11,45 @@ use pool_core::{IntrusiveInjector, Job, JobHeader, JobQueue, JobRef};
 
 use crate::primitive::{AtomicBool, Ordering};
 
-/// How many words a spawned closure may have.
+/// The number of words that a spawned closure may have.
 ///
-/// One that captures more is refused by the compiler: let it capture a reference, or an index into
+/// The compiler rejects a closure that captures more: let it capture a reference, or an index into
 /// an array.
 pub const CLOSURE_WORDS: usize = 8;
 
 /// Room for `SLOTS` spawned closures of up to [`CLOSURE_WORDS`] words each.
 ///
-/// A closure has its place from being spawned until it begins to run. Any number of scopes may use
-/// one arena at the same time.
+/// A closure occupies a slot from the moment when it is spawned until it begins to run. Any number
+/// of scopes may use one arena at the same time.
+///
+/// # Examples
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// use pool_spin::{Arena, Cores, SpinPool, host::Host};
+///
+/// static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+/// static ARENA: Arena<256> = Arena::new();
+///
+/// let runs = AtomicUsize::new(0);
+/// POOL.run_with(0, |core| {
+///     core.scope_in(&ARENA, |scope| {
+///         for _ in 0..256 {
+///             scope.spawn(|_, _| {
+///                 runs.fetch_add(1, Ordering::Relaxed);
+///             });
+///         }
+///     });
+/// })?;
+/// assert_eq!(runs.into_inner(), 256);
+/// # Ok::<(), pool_spin::RunError>(())
+/// ```
 pub struct Arena<const SLOTS: usize> {
     slots: [Slot; SLOTS],
 }
 
 impl<const SLOTS: usize> Arena<SLOTS> {
-    /// An empty arena.
+    /// Creates an empty arena.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -49,7 +72,7 @@ impl<const SLOTS: usize> Default for Arena<SLOTS> {
 
 impl<const SLOTS: usize> fmt::Debug for Arena<SLOTS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Ordering: Relaxed, for looking on.
+        // Ordering: Relaxed; debug output only.
         let taken = |slot: &&Slot| slot.is_taken.load(Ordering::Relaxed);
         f.debug_struct("Arena")
             .field("slots", &SLOTS)
@@ -58,9 +81,9 @@ impl<const SLOTS: usize> fmt::Debug for Arena<SLOTS> {
     }
 }
 
-/// What is spawned: a closure and whom to tell when it has been run.
+/// What is spawned: a closure, and the pool or scope that counts it.
 pub(crate) trait Spawned: Send {
-    /// Runs it, on a worker. Must not unwind.
+    /// Runs the closure on a worker, and reports that it has run. Must not unwind.
     fn run(self);
 }
 
@@ -76,12 +99,12 @@ pub struct Slot {
     job: UnsafeCell<MaybeUninit<Room>>,
 }
 
-/// The closure, and three pointers: how to run it, whom to tell, and the slot itself.
+/// The closure and three pointers: how to run it, the pool or scope that counts it, and the slot.
 #[repr(C, align(8))]
 struct Room([MaybeUninit<usize>; CLOSURE_WORDS + 3]);
 
-// SAFETY: what is in a slot is `Send`, and used by one at a time: whoever took it, until the job
-// runs; then whoever runs it, until it is given back.
+// SAFETY: the content of a slot is `Send`, and one thread at a time uses it: the thread that took
+// the slot, until the job runs; then the worker that runs the job, until it gives the slot back.
 unsafe impl Sync for Slot {}
 // SAFETY: as above.
 unsafe impl Send for Slot {}
@@ -95,14 +118,14 @@ impl Slot {
         }
     }
 
-    /// Puts something into a slot that is free. The job to queue and the queue's part of it; or
-    /// what was given, if there is none.
+    /// Puts `spawned` into a free slot. Returns the job to queue and the queue's part of it, or
+    /// `spawned` if no slot is free.
     ///
-    /// Looks at each slot once at most, and waits for nobody: for interrupt handlers too.
+    /// Checks each slot at most once and does not wait, so interrupt handlers may call it.
     ///
     /// # Safety
-    /// 1. The slots stay where they are until the job has been run.
-    /// 2. So does whatever else `spawned` uses.
+    /// 1. The slots stay where they are until the job has run.
+    /// 2. So does everything else that `spawned` uses.
     pub(crate) unsafe fn put<S: Spawned>(
         slots: &[Self],
         spawned: S,
@@ -121,17 +144,17 @@ impl Slot {
             return Err(spawned);
         };
         let job = slot.job.get().cast::<SlotJob<S>>();
-        // SAFETY: the slot is ours since `take`, and large enough.
+        // SAFETY: the slot has been ours since `take`, and it is large enough.
         unsafe { job.write(SlotJob::new(slot, spawned)) };
-        let node = NonNull::new(slot.node.get()).expect("it is in the slot");
-        // SAFETY: 1. by our own obligations; 2. what is spawned is `Send`.
+        let node = NonNull::new(slot.node.get()).expect("the address of a field is not null");
+        // SAFETY: 1. By our own obligations. 2. `spawned` is `Send`.
         Ok((node, unsafe { JobRef::new(job) }))
     }
 
     fn take(&self) -> bool {
-        // The plain load leaves the line alone while the slot is taken.
+        // The plain load does not claim the cache line while the slot is taken.
         //
-        // Ordering: Acquire pairs with `give_back`. Relaxed otherwise: nothing was received.
+        // Ordering: Acquire pairs with `give_back`. Relaxed otherwise: nothing is read.
         !self.is_taken.load(Ordering::Relaxed)
             && self
                 .is_taken
@@ -140,12 +163,12 @@ impl Slot {
     }
 
     fn give_back(&self) {
-        // Ordering: Release pairs with `take`: what was in the slot has been moved out.
+        // Ordering: Release pairs with `take`: the content of the slot has been moved out.
         self.is_taken.store(false, Ordering::Release);
     }
 }
 
-/// What is in a slot.
+/// The content of a slot.
 #[repr(C)]
 struct SlotJob<S> {
     header: JobHeader,
@@ -163,13 +186,13 @@ impl<S: Spawned> SlotJob<S> {
     }
 }
 
-// SAFETY: 1. the header comes first; `new` makes it for this type.
+// SAFETY: 1. The header is the first field; `new` makes it for this type.
 unsafe impl<S: Spawned> Job for SlotJob<S> {
     unsafe fn execute(this: *const ()) {
-        // SAFETY: by obligations 1 and 2 it is valid, and moved out once.
+        // SAFETY: by obligations 1 and 2, the job is valid and is moved out once.
         let Self { slot, spawned, .. } = unsafe { this.cast::<Self>().read() };
-        // The slot first, so that what runs now may spawn into it.
-        // SAFETY: the slot is there until the job is done, which it is only after `run`.
+        // The slot is given back first, so that the closure may spawn into it.
+        // SAFETY: the slot stays in place until the job is done, which it is only after `run`.
         unsafe { (*slot).give_back() };
         spawned.run();
     }

@@ -1,4 +1,4 @@
-//! One job for each worker that is there.
+//! Broadcasts: one job for each worker that is there.
 
 use core::{cell::UnsafeCell, ptr::NonNull};
 
@@ -8,13 +8,27 @@ use super::{SpinPool, arena::JobNode, platform::run, system::System, worker::Wor
 use crate::primitive::{AtomicBool, Ordering, spin_loop};
 
 impl<S: System> SpinPool<S> {
-    /// Runs a closure on each worker that is there now, also on those that sleep, and waits for all
-    /// of them. The results are by the workers' numbers, `None` where no core is the worker.
+    /// Runs a closure on each worker that is there now, sleeping ones included, and returns all
+    /// results: an array indexed by the worker's number, with `None` where no core is the worker.
     ///
-    /// On a worker, it is run here too. A core that is no worker waits by spinning.
+    /// If this core is a worker, the closure runs here, too. A core that is not a worker spins until
+    /// all have run.
     ///
     /// # Panics
     /// If the pool has ended.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_spin::{Cores, SpinPool, host::{self, Host}};
+    ///
+    /// static POOL: SpinPool<Cores<Host, 3, 64>> = SpinPool::new();
+    ///
+    /// assert_eq!(POOL.broadcast(|core| core.index()), [None; 3]);
+    /// host::with_workers(&POOL, || {
+    ///     let squares = POOL.broadcast(|core| core.index() * core.index());
+    ///     assert_eq!(squares, [Some(0), Some(1), Some(4)]);
+    /// });
+    /// ```
     pub fn broadcast<F, R>(&'static self, closure: F) -> S::PerCore<Option<R>>
     where
         F: Fn(Worker<'_, S>) -> R + Sync,
@@ -22,21 +36,21 @@ impl<S: System> SpinPool<S> {
     {
         let _reference = self.hold();
         let registry = self.registry();
-        // SAFETY: 1. used in this call only, during which nothing leaves.
+        // SAFETY: 1. The reference is used only in this call, during which the worker does not leave.
         let owner = unsafe { WorkerThread::current() };
         let done = CountLatch::new(owner, registry);
         let mut jobs = S::per_core(|_| BroadcastJob::new(&closure, &done));
-        // The frame must not be left while others have jobs in it.
+        // This frame must not be left while others have jobs in it.
         run(|| send(registry, jobs.as_ref(), &done));
-        // SAFETY: 1. it is alive; only after `wait` may it end; 2. for the job that a new latch
-        // counts; 3. pools are statics.
+        // SAFETY: 1. The latch is alive until `wait` returns. 2. This is for the job that a new latch
+        // counts. 3. Pools are statics.
         unsafe { Latch::set(&raw const done) };
         done.wait(owner);
         S::per_core(|index| jobs.as_mut()[index].result.get_mut().take())
     }
 }
 
-/// Gives each worker that is there its job.
+/// Queues a job for each worker that is there.
 fn send<S, F, R>(
     registry: &Registry<S>,
     jobs: &[BroadcastJob<'_, S, F, R>],
@@ -53,22 +67,26 @@ fn send<S, F, R>(
             continue;
         }
         done.increment();
-        let node = NonNull::new(job.node.get()).expect("it is in the job");
-        let worker = registry.worker(index).expect("counted");
-        // SAFETY: 1. and 2. the jobs stay until all are done; closure and result may be used by any
-        // thread. 1. of `inject_for`: the node is the job's alone.
+        let node = NonNull::new(job.node.get()).expect("the address of a field is not null");
+        let worker = registry
+            .worker(index)
+            .expect("there is a gate for each worker");
+        // SAFETY: `JobRef::new`: 1. and 2. The jobs stay in place until all are done; any thread may
+        // use the closure and the result. `inject_for`: 1. The node belongs to the job alone.
         unsafe { registry.inject_for(worker, node, JobRef::new(job)) };
         gate.exit();
     }
 }
 
-/// Broadcasts are queued one after the other: the lock is held while that is done, and by nobody
-/// who waits for anything.
+/// Holds the lock under which broadcasts are queued, one after the other. A thread that holds it
+/// waits for nothing.
 struct Locked<'a>(&'a AtomicBool);
 
 impl<'a> Locked<'a> {
     fn new(lock: &'a AtomicBool) -> Self {
         // Ordering: Acquire pairs with `drop`: the other broadcast is queued.
+        //
+        // Liveness: the holder queues one job per worker and waits for nothing.
         while lock.swap(true, Ordering::Acquire) {
             spin_loop();
         }
@@ -110,7 +128,7 @@ where
     }
 }
 
-// SAFETY: 1. the header comes first; `new` makes it for this type.
+// SAFETY: 1. The header is the first field; `new` makes it for this type.
 unsafe impl<S, F, R> Job for BroadcastJob<'_, S, F, R>
 where
     S: System,
@@ -119,11 +137,11 @@ where
 {
     unsafe fn execute(this: *const ()) {
         let this = this.cast::<Self>();
-        // SAFETY: 1. used in this call only; jobs are run by workers.
+        // SAFETY: 1. The reference is used only in this call; jobs run on workers.
         let worker = unsafe { WorkerThread::current() }.expect("jobs run on workers");
-        // SAFETY: by obligation 1 the job is valid until the latch is set, and by 2. nobody else
-        // touches its result until then. `Latch::set`: 1. `broadcast` waits for it; 2. `send` has
-        // counted this job; 3. pools are statics.
+        // SAFETY: by obligation 1, the job is valid until the latch is set, and by obligation 2, no
+        // other thread touches its result until then. `Latch::set`: 1. `broadcast` waits for the
+        // latch. 2. `send` has counted this job. 3. Pools are statics.
         unsafe {
             *(*this).result.get() = Some(run(|| ((*this).closure)(Worker(worker))));
             Latch::set((*this).done);

@@ -12,12 +12,13 @@ use super::{
     worker::Worker,
 };
 
-/// How many closures a scope without an arena of its own has room for.
+/// The number of closures that a scope without an arena of its own has room for.
 const SCOPE_SLOTS: usize = 16;
 
-/// A scope: spawns closures, which may borrow from what outlives `'scope`. From
-/// [`Worker::scope`], [`Worker::scope_in`] or [`SpinPool::in_place_scope`], which return when all
-/// of them have been run.
+/// A scope: spawns closures, which may borrow from what outlives `'scope`.
+///
+/// [`Worker::scope`], [`Worker::scope_in`] and [`SpinPool::in_place_scope`] create one, and return
+/// when all its closures have run.
 ///
 /// # Examples
 /// ```
@@ -42,38 +43,41 @@ const SCOPE_SLOTS: usize = 16;
 /// # Ok::<(), pool_spin::RunError>(())
 /// ```
 pub struct Scope<'scope, S: System> {
-    /// Its worker outlives it, by `in_scope`.
+    /// Its worker outlives the scope, see `in_scope`.
     core: ScopeCore<'static, S>,
-    /// Both outlive the scope, by `in_scope`.
+    /// Registry and slots outlive the scope, see `in_scope`.
     registry: *const Registry<S>,
     slots: *const [Slot],
-    /// Invariant: a closure that is spawned may hold what lives for `'scope`, no less.
+    /// Invariant: a closure that is spawned may hold references that live for `'scope`, no less.
     lifetime: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
 
-// SAFETY: the core is made for sharing, the pointers lead to what is shared by all workers.
+// SAFETY: the core is made for sharing, and the pointers lead to data that all workers share.
 unsafe impl<S: System> Sync for Scope<'_, S> {}
 
 impl<'scope, S: System> Scope<'scope, S> {
     /// Spawns a closure, which may spawn others.
     ///
-    /// If the arena is full, it is run before this returns: here, if this core is a worker of the
-    /// pool, otherwise on one.
+    /// If the arena is full, the closure runs before this returns: here, if this core is a worker of
+    /// the pool, otherwise on a worker.
+    ///
+    /// # Examples
+    /// See [`Scope`].
     pub fn spawn<F>(&self, closure: F)
     where
         F: FnOnce(Worker<'_, S>, &Self) + Send + 'scope,
     {
-        // SAFETY: both outlive the scope.
+        // SAFETY: registry and slots outlive the scope.
         let (registry, slots) = unsafe { (&*self.registry, &*self.slots) };
         self.core.add_job();
         let spawned = ScopeJob {
             scope: self,
             closure,
         };
-        // SAFETY: 1. the arena outlives the scope, which waits for the job, and 2. so does what
-        // lives for `'scope`.
+        // SAFETY: 1. The arena outlives the scope, which waits for the job. 2. So does everything
+        // that lives for `'scope`.
         match unsafe { Slot::put(slots, spawned) } {
-            // SAFETY: 1. as above, and this is the only use.
+            // SAFETY: 1. The arena keeps the node until the job runs; the job is used only here.
             Ok((node, job)) => unsafe { queue(registry, node, job) },
             Err(spawned) => registry.in_worker(|_, _| spawned.run()),
         }
@@ -81,8 +85,10 @@ impl<'scope, S: System> Scope<'scope, S> {
 }
 
 impl<S: System> Worker<'_, S> {
-    /// Runs a closure that may spawn others, which may borrow from outside, and waits for all of
-    /// them. Has room for 16 that have not begun, in this frame.
+    /// Creates a scope and passes it to a closure, which may spawn others that borrow from outside.
+    /// Waits for all of them.
+    ///
+    /// The scope has room for 16 closures that have not begun, in this frame.
     ///
     /// # Examples
     /// See [`Scope`].
@@ -90,8 +96,12 @@ impl<S: System> Worker<'_, S> {
         self.scope_in(&Arena::<SCOPE_SLOTS>::new(), body)
     }
 
-    /// As [`scope`](Self::scope), with an arena of any size for what is spawned. It may be shared
-    /// with other scopes.
+    /// Creates a scope as [`scope`](Self::scope) does, whose closures wait in an arena of any size.
+    ///
+    /// Scopes may share an arena.
+    ///
+    /// # Examples
+    /// See [`Arena`].
     pub fn scope_in<'scope, const SLOTS: usize, R>(
         self,
         arena: &Arena<SLOTS>,
@@ -101,13 +111,14 @@ impl<S: System> Worker<'_, S> {
     }
 }
 
-/// Runs a body that may spawn, and waits for what it spawned.
+/// Runs a body that may spawn closures, and waits for all of them.
 fn in_scope<'scope, S: System, R>(
     registry: &Registry<S>,
     slots: &[Slot],
     body: impl FnOnce(&Scope<'scope, S>) -> R,
 ) -> R {
-    // SAFETY: 1. used in this call only, during which nothing leaves; the scope ends before.
+    // SAFETY: 1. The reference is used only in this call, during which the worker does not leave; the
+    // scope ends before.
     let owner = unsafe { WorkerThread::current() };
     let scope = Scope {
         core: ScopeCore::new(owner, registry),
@@ -119,11 +130,35 @@ fn in_scope<'scope, S: System, R>(
 }
 
 impl<S: System> SpinPool<S> {
-    /// As [`Worker::scope_in`], from any core: the body is run here, what it spawns on the workers.
-    /// A core that is no worker waits by spinning.
+    /// Creates a scope as [`Worker::scope_in`] does, from any core. The body runs here, the closures
+    /// that it spawns run on the workers.
+    ///
+    /// A core that is not a worker spins until all have run.
     ///
     /// # Panics
     /// If the pool has ended.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// use pool_spin::{Arena, Cores, SpinPool, host::{self, Host}};
+    ///
+    /// static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    ///
+    /// let sum = AtomicU32::new(0);
+    /// host::with_workers(&POOL, || {
+    ///     POOL.in_place_scope(&Arena::<4>::new(), |scope| {
+    ///         for number in 1..=10 {
+    ///             let sum = &sum;
+    ///             scope.spawn(move |_, _| {
+    ///                 sum.fetch_add(number, Ordering::Relaxed);
+    ///             });
+    ///         }
+    ///     });
+    /// });
+    /// assert_eq!(sum.into_inner(), 55);
+    /// ```
     pub fn in_place_scope<'scope, const SLOTS: usize, R>(
         &'static self,
         arena: &Arena<SLOTS>,
@@ -136,7 +171,7 @@ impl<S: System> SpinPool<S> {
 
 /// A closure of a scope.
 struct ScopeJob<'scope, S: System, F> {
-    /// Waits for this closure.
+    /// The scope that waits for this closure.
     scope: *const Scope<'scope, S>,
     closure: F,
 }
@@ -151,10 +186,10 @@ where
 {
     fn run(self) {
         let Self { scope, closure } = self;
-        // SAFETY: 1. used in this call only; jobs are run by workers.
+        // SAFETY: 1. The reference is used only in this call; jobs run on workers.
         let worker = unsafe { WorkerThread::current() }.expect("jobs run on workers");
-        // SAFETY: the scope waits for us until `job_done`; the references end before it. `job_done`:
-        // 1. `spawn` has counted this closure, which is run once; 2. pools are statics.
+        // SAFETY: the scope waits for us until `job_done`; the references end before. `job_done`: 1.
+        // `spawn` has counted this closure, which runs once. 2. Pools are statics.
         unsafe {
             (*scope).core.catch(|| closure(Worker(worker), &*scope));
             ScopeCore::job_done(&raw const (*scope).core);

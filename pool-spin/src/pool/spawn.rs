@@ -15,20 +15,32 @@ use super::{
 use crate::primitive::{AtomicBool, Ordering};
 
 impl<S: System> SpinPool<S> {
-    /// Runs a closure on one of the workers and waits for it, spinning: the way in for cores that
-    /// are no workers. On a worker, the closure is run at once.
+    /// Runs a closure on one of the workers and returns its result: for cores that are not workers.
     ///
-    /// Waits as long as no core is a worker.
+    /// Such a core spins until the closure has run. While the pool has no worker, it waits for one to
+    /// arrive. On a worker, the closure runs at once.
     ///
     /// # Panics
-    /// If the pool has ended; [`try_install`](Self::try_install) does not.
+    /// If the pool has ended; [`try_install`](Self::try_install) returns an error instead.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_spin::{Cores, SpinPool, host::{self, Host}};
+    ///
+    /// static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    ///
+    /// host::with_workers(&POOL, || {
+    ///     let (a, b) = POOL.install(|core| core.join(|_| 1, |_| 2));
+    ///     assert_eq!((a, b), (1, 2));
+    /// });
+    /// ```
     pub fn install<R: Send>(&'static self, closure: impl FnOnce(Worker<'_, S>) -> R + Send) -> R {
         let _reference = self.hold();
         self.registry()
             .in_worker(|worker, _| closure(Worker(worker)))
     }
 
-    /// As [`install`](Self::install), and hands the closure back if the pool has ended.
+    /// Runs a closure as [`install`](Self::install) does, or returns it if the pool has ended.
     ///
     /// # Errors
     /// [`SpawnError`] with [`SpawnErrorReason::Ended`].
@@ -46,14 +58,15 @@ impl<S: System> SpinPool<S> {
             .in_worker(|worker, _| closure(Worker(worker))))
     }
 
-    /// Keeps the pool from ending.
+    /// Keeps the pool from ending until the guard is dropped.
     ///
     /// # Panics
-    /// If it has ended.
+    /// If the pool has ended.
     pub(crate) fn hold(&'static self) -> PoolGuard<S> {
         self.try_hold().expect("the pool has ended")
     }
 
+    /// Keeps the pool from ending until the guard is dropped, unless the pool has ended.
     pub(crate) fn try_hold(&'static self) -> Option<PoolGuard<S>> {
         self.registry().try_add_reference().then(|| PoolGuard(self))
     }
@@ -69,15 +82,32 @@ impl<S: System> Drop for PoolGuard<S> {
 }
 
 impl<S: System> SpinPool<S> {
-    /// Spawns a closure that nobody waits for, from any core and from interrupt handlers. A
-    /// reference to a `static` closure is one too.
+    /// Spawns a closure that runs in the background, from any core and from interrupt handlers.
     ///
-    /// Waits for nothing: looks for one of `JOBS` free slots, and pushes onto a lock-free queue,
-    /// which is repeated only when another core pushes at the same moment.
+    /// A reference to a `static` closure is a closure, too. The call does not wait: it takes one of
+    /// [`JOBS`](System::JOBS) slots and pushes onto a lock-free queue. It repeats the push only when
+    /// another core pushes at the same moment.
     ///
     /// # Errors
     /// [`SpawnError`] with the closure if there is no room for it, or if the pool has ended. A
-    /// [`Task`](crate::Task) brings its room along.
+    /// [`Task`] brings its own room.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_spin::{Cores, SpawnErrorReason, SpinPool, host::Host};
+    ///
+    /// static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
+    ///
+    /// // In an interrupt handler; no worker has arrived yet.
+    /// assert!(POOL.spawn(|_core| println!("first")).is_ok());
+    /// assert!(POOL.spawn(|_core| println!("second")).is_ok());
+    /// let error = POOL.spawn(|_core| println!("third")).unwrap_err();
+    /// assert_eq!(error.reason, SpawnErrorReason::Full);
+    ///
+    /// POOL.end();
+    /// POOL.run_worker(0)?; // runs the two
+    /// # Ok::<(), pool_spin::RunError>(())
+    /// ```
     pub fn spawn<F>(&'static self, closure: F) -> Result<(), SpawnError<F>>
     where
         F: FnOnce(Worker<'_, S>) + Send + 'static,
@@ -88,10 +118,11 @@ impl<S: System> SpinPool<S> {
             return Err(SpawnError { closure, reason });
         }
         let spawned = SpawnJob::<S, F> { registry, closure };
-        // SAFETY: 1. the arena is the pool's, and pools are statics; 2. the closure is `'static`.
+        // SAFETY: 1. The arena is part of the pool, and pools are statics. 2. The closure is
+        // `'static`.
         match unsafe { Slot::put(registry.data().arena.as_ref(), spawned) } {
             Ok((node, job)) => {
-                // SAFETY: 1. the node is the job's.
+                // SAFETY: 1. The node belongs to the job alone.
                 unsafe { registry.inject(node, job) };
                 Ok(())
             }
@@ -105,16 +136,38 @@ impl<S: System> SpinPool<S> {
 }
 
 impl<S: System> Worker<'_, S> {
-    /// Spawns a closure that nobody waits for: onto this worker's own deque. If the pool has no
-    /// room for it, it is run at once, within this call: one that spawns itself needs
-    /// [`try_spawn`](Self::try_spawn).
+    /// Spawns a closure that runs in the background: it goes onto this worker's own deque.
+    ///
+    /// If the pool has no room for the closure, it runs at once, within this call. So a closure that
+    /// spawns itself needs [`try_spawn`](Self::try_spawn).
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// use pool_spin::{Cores, SpinPool, host::{self, Host}};
+    ///
+    /// static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    /// static RUNS: AtomicU32 = AtomicU32::new(0);
+    ///
+    /// host::with_workers(&POOL, || {
+    ///     POOL.install(|core| {
+    ///         for _ in 0..100 {
+    ///             core.spawn(|_| {
+    ///                 RUNS.fetch_add(1, Ordering::Relaxed);
+    ///             });
+    ///         }
+    ///     });
+    /// });
+    /// assert_eq!(RUNS.load(Ordering::Relaxed), 100); // the end of the pool waits for them
+    /// ```
     pub fn spawn(self, closure: impl FnOnce(Worker<'_, S>) + Send + 'static) {
         if let Err(error) = self.try_spawn(closure) {
             run(|| (error.closure)(self));
         }
     }
 
-    /// As [`spawn`](Self::spawn), and hands the closure back if there is no room for it.
+    /// Spawns a closure as [`spawn`](Self::spawn) does, or returns it if there is no room for it.
     ///
     /// # Errors
     /// [`SpawnError`] with [`SpawnErrorReason::Full`].
@@ -125,10 +178,11 @@ impl<S: System> Worker<'_, S> {
         let registry = self.0.registry();
         registry.add_reference();
         let spawned = SpawnJob::<S, F> { registry, closure };
-        // SAFETY: 1. the arena is the pool's, and pools are statics; 2. the closure is `'static`.
+        // SAFETY: 1. The arena is part of the pool, and pools are statics. 2. The closure is
+        // `'static`.
         match unsafe { Slot::put(registry.data().arena.as_ref(), spawned) } {
             Ok((node, job)) => {
-                // SAFETY: 1. as above, and this is the only use.
+                // SAFETY: 1. The arena keeps the node until the job runs; the job is used only here.
                 unsafe { queue(registry, node, job) };
                 Ok(())
             }
@@ -141,23 +195,24 @@ impl<S: System> Worker<'_, S> {
     }
 }
 
-/// Queues a job: on the deque of the worker that this core is, or for all of them.
+/// Queues a job: on the deque of the worker that this core is, or in the queue that all workers
+/// share.
 ///
 /// # Safety
-/// 1. The node is valid until the job begins to run, and the job is used here only.
+/// 1. The node is valid until the job begins to run, and the job is not used elsewhere.
 pub(crate) unsafe fn queue<S: System>(registry: &Registry<S>, node: NonNull<JobNode>, job: JobRef) {
-    // SAFETY: 1. used in this call only.
+    // SAFETY: 1. The reference is used only in this call.
     match unsafe { WorkerThread::<S>::current() } {
-        // SAFETY: 1. by obligation 1.
+        // SAFETY: obligation 1 is forwarded to our caller.
         Some(worker) if core::ptr::eq(worker.registry(), registry) => unsafe { worker.post(job) },
-        // SAFETY: 1. by obligation 1.
+        // SAFETY: obligation 1 is forwarded to our caller.
         _ => unsafe { registry.inject(node, job) },
     }
 }
 
-/// A closure that nobody waits for. It has one of the pool's references until it has been run.
+/// A closure that runs in the background. It holds one of the pool's references until it has run.
 struct SpawnJob<S: System, F> {
-    /// Of a static.
+    /// The registry of a pool in a static.
     registry: *const Registry<S>,
     closure: F,
 }
@@ -172,16 +227,16 @@ where
 {
     fn run(self) {
         let Self { registry, closure } = self;
-        // SAFETY: 1. used in this call only; jobs are run by workers.
+        // SAFETY: 1. The reference is used only in this call; jobs run on workers.
         let worker = unsafe { WorkerThread::current() }.expect("jobs run on workers");
         run(|| closure(Worker(worker)));
-        // SAFETY: pools are statics.
+        // SAFETY: the pool is in a static.
         unsafe { (*registry).remove_reference() };
     }
 }
 
-/// A function in a `static` that a pool runs each time it is spawned: for interrupt handlers, which
-/// must not fail for want of room.
+/// A function in a `static` that a pool runs each time that it is spawned: for interrupt handlers,
+/// which must not fail for lack of room.
 ///
 /// # Examples
 /// ```
@@ -194,7 +249,8 @@ where
 ///     worker.spawn(|_| { /* ... */ });
 /// });
 ///
-/// // In an interrupt handler: to have been spawned already is just as well.
+/// // In an interrupt handler. An error says that the task has been spawned and has not begun: then
+/// // the run that is pending sees this interrupt's data, too.
 /// let _ = POOL.spawn_task(&RECEIVE);
 /// # POOL.run_with(0, |worker| worker.join(|_| (), |_| ())).unwrap();
 /// ```
@@ -202,16 +258,17 @@ where
 pub struct Task<S: System> {
     header: JobHeader,
     node: UnsafeCell<JobNode>,
-    /// From being spawned until it begins to run.
+    /// True from the moment when the task is spawned until it begins to run.
     is_spawned: AtomicBool,
     function: fn(Worker<'_, S>),
 }
 
-// SAFETY: the node is used by whoever has set `is_spawned`, until the job runs and clears it.
+// SAFETY: only the thread that has set `is_spawned` uses the node, until the job runs and clears the
+// flag.
 unsafe impl<S: System> Sync for Task<S> {}
 
 impl<S: System> Task<S> {
-    /// A task that runs this function.
+    /// Creates a task that runs a function.
     #[must_use]
     pub const fn new(function: fn(Worker<'_, S>)) -> Self {
         Self {
@@ -226,42 +283,42 @@ impl<S: System> Task<S> {
 impl<S: System> SpinPool<S> {
     /// Spawns a task, from any core and from interrupt handlers.
     ///
-    /// It may be spawned again as soon as it has begun to run: so nothing that was made ready for
-    /// it before is overlooked.
+    /// A task may be spawned again as soon as it has begun to run. So each run, or a later one,
+    /// sees everything that was prepared for it before it was spawned.
     ///
     /// # Errors
-    /// [`SpawnErrorReason::AlreadySpawned`] if it has been spawned and has not begun, here or in
-    /// another pool; [`SpawnErrorReason::Ended`] if the pool has ended.
+    /// [`SpawnErrorReason::AlreadySpawned`] if the task has been spawned and has not begun, here or
+    /// in another pool; [`SpawnErrorReason::Ended`] if the pool has ended.
     pub fn spawn_task(&'static self, task: &'static Task<S>) -> Result<(), SpawnErrorReason> {
         let registry = self.registry();
         if !registry.try_add_reference() {
             return Err(SpawnErrorReason::Ended);
         }
-        // Ordering: Acquire pairs with `execute`: the node is out of its last queue. Release, in
-        // case it is spawned already: whoever runs it sees what the caller made ready.
+        // Ordering: Acquire pairs with `execute`: the node has left its last queue. Release, in case
+        // the task is spawned already: its run sees what our caller prepared.
         if task.is_spawned.swap(true, Ordering::AcqRel) {
             registry.remove_reference();
             return Err(SpawnErrorReason::AlreadySpawned);
         }
-        let node = NonNull::new(task.node.get()).expect("it is in the task");
-        // SAFETY: 1. a static, and 2. a function may be run anywhere.
+        let node = NonNull::new(task.node.get()).expect("the address of a field is not null");
+        // SAFETY: 1. The task is in a static. 2. A function may run on any core.
         let job = unsafe { JobRef::new(core::ptr::from_ref(task)) };
-        // SAFETY: 1. nobody else uses the node until the flag is cleared.
+        // SAFETY: 1. No other thread uses the node until the flag is cleared.
         unsafe { registry.inject(node, job) };
         Ok(())
     }
 }
 
-// SAFETY: 1. the header comes first; `new` makes it for this type.
+// SAFETY: 1. The header is the first field; `new` makes it for this type.
 unsafe impl<S: System> Job for Task<S> {
     unsafe fn execute(this: *const ()) {
-        // SAFETY: by obligation 1; it is in a static.
+        // SAFETY: valid by obligation 1; the task is in a static.
         let this = unsafe { &*this.cast::<Self>() };
-        // SAFETY: 1. used in this call only; jobs are run by workers.
+        // SAFETY: 1. The reference is used only in this call; jobs run on workers.
         let worker = unsafe { WorkerThread::<S>::current() };
         let worker = worker.expect("jobs run on workers");
-        // Ordering: Release pairs with `spawn_task`. Acquire, hence an exchange: what those made
-        // ready who found it spawned already is visible to the function.
+        // Ordering: Release pairs with `spawn_task`. Acquire, hence an exchange: the function sees
+        // what callers prepared that found the task spawned already.
         this.is_spawned.swap(false, Ordering::AcqRel);
         run(|| (this.function)(Worker(worker)));
         worker.registry().remove_reference();
@@ -270,7 +327,7 @@ unsafe impl<S: System> Job for Task<S> {
 
 impl<S: System> fmt::Debug for Task<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Ordering: Relaxed, for looking on.
+        // Ordering: Relaxed; debug output only.
         f.debug_struct("Task")
             .field("is_spawned", &self.is_spawned.load(Ordering::Relaxed))
             .finish_non_exhaustive()
