@@ -8,13 +8,13 @@ use crate::platform::{Registry, Std, WorkerThread};
 
 /// A closure that borrows nothing, in a box that is freed when it is run.
 #[repr(C)]
-struct HeapJob<F> {
+struct SpawnJob<F> {
     header: JobHeader,
     closure: F,
 }
 
 // SAFETY: 1. the header comes first; `new` makes it for this type.
-unsafe impl<F: FnOnce() + Send + 'static> Job for HeapJob<F> {
+unsafe impl<F: FnOnce() + Send + 'static> Job for SpawnJob<F> {
     unsafe fn execute(this: *const ()) {
         // SAFETY: by obligations 1 and 2 this is the box of `counted_job`, and used once.
         let this = unsafe { Box::from_raw(this.cast_mut().cast::<Self>()) };
@@ -22,7 +22,7 @@ unsafe impl<F: FnOnce() + Send + 'static> Job for HeapJob<F> {
     }
 }
 
-impl<F: FnOnce() + Send + 'static> HeapJob<F> {
+impl<F: FnOnce() + Send + 'static> SpawnJob<F> {
     fn new(closure: F) -> Self {
         Self {
             header: JobHeader::new::<Self>(),
@@ -37,7 +37,7 @@ pub(crate) fn counted_job(
     registry: Arc<Registry>,
     closure: impl FnOnce() + Send + 'static,
 ) -> JobRef {
-    let job = HeapJob::new(move || {
+    let job = SpawnJob::new(move || {
         registry.data().run_and_handle_panic(closure);
         registry.remove_reference();
     });
