@@ -1,13 +1,14 @@
-//! A pool in the user's hands.
+//! A pool of worker threads, as its owner sees it.
 
 pub(crate) mod builder;
 pub(crate) mod data;
 mod environment;
 pub(crate) mod error;
 pub(crate) mod global;
+pub(crate) mod guard;
 pub(crate) mod id;
 
-use std::{fmt, sync::Arc, thread};
+use std::{fmt, sync::Arc};
 
 use crate::{
     api::{
@@ -21,21 +22,16 @@ use crate::{
     platform::{Registry, WorkerThread},
     progress::Progress,
     thread_pool::{
-        builder::ThreadPoolBuilder,
-        error::{BuildError, ShutdownError},
-        global::{Living, keeps_own_pool},
+        error::ShutdownError,
+        guard::{PoolGuard, keeps_own_pool},
         id::PoolId,
     },
-    worker::{
-        adopted,
-        job::current_worker_of,
-        thread::{ThreadBuilder, ThreadSpawn},
-    },
+    worker::{adopted, job::current_worker_of},
 };
 
 /// A pool of worker threads.
 ///
-/// Made by [`ThreadPoolBuilder`]. Dropping it lets the workers finish
+/// Made by [`ThreadPoolBuilder`](crate::ThreadPoolBuilder). Dropping it lets the workers finish
 /// what was spawned, and end; it does not wait for them. [`shutdown`](Self::shutdown) does.
 ///
 /// # Examples
@@ -50,61 +46,6 @@ use crate::{
 /// ```
 pub struct ThreadPool {
     registry: Arc<Registry>,
-}
-
-impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
-    /// Builds the pool and starts its threads.
-    ///
-    /// # Errors
-    /// [`BuildError`]. Threads that were started before one failed end then; this does not wait for
-    /// them.
-    pub fn build(self) -> Result<ThreadPool, BuildError> {
-        self.start().map(|registry| ThreadPool { registry })
-    }
-}
-
-impl ThreadPoolBuilder {
-    /// Builds a pool whose threads may borrow from the caller, and ends it, with its threads,
-    /// when `with_pool` returns.
-    ///
-    /// Each thread runs `wrapper`, which must call [`ThreadBuilder::run`]: to set up what the
-    /// pool's jobs find on their thread.
-    ///
-    /// # Errors
-    /// As [`build`](Self::build); then `with_pool` has not been called.
-    ///
-    /// # Panics
-    /// Continues a panic of `with_pool`, when the pool has ended.
-    ///
-    /// # Examples
-    /// ```
-    /// let names = std::sync::Mutex::new(Vec::new());
-    /// let sum = pool_std::ThreadPoolBuilder::new().num_threads(2).build_scoped(
-    ///     |thread| {
-    ///         names.lock().unwrap().push(thread.index());
-    ///         thread.run();
-    ///     },
-    ///     |pool| pool.join(|| 1, || 2),
-    /// )?;
-    /// assert_eq!(sum, (1, 2));
-    /// assert_eq!(names.into_inner().unwrap().len(), 2);
-    /// # Ok::<(), pool_std::BuildError>(())
-    /// ```
-    pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> Result<R, BuildError>
-    where
-        W: Fn(ThreadBuilder) + Sync,
-        F: FnOnce(&ThreadPool) -> R,
-    {
-        self.check_stack_size()?;
-        thread::scope(|scope| {
-            let spawn = |thread: ThreadBuilder| {
-                let builder = thread.standard();
-                builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
-            };
-            let pool = self.spawn_handler(spawn).build()?;
-            Ok(with_pool(&pool))
-        })
-    }
 }
 
 impl ThreadPool {
@@ -191,7 +132,7 @@ impl ThreadPool {
     where
         F: FnOnce() + Send + 'static,
     {
-        spawn::spawn_on(Living::of(&self.registry), job);
+        spawn::spawn_on(PoolGuard::of(&self.registry), job);
     }
 
     /// [`spawn_fifo`](crate::spawn_fifo) on this pool.
@@ -199,7 +140,7 @@ impl ThreadPool {
     where
         F: FnOnce() + Send + 'static,
     {
-        spawn::spawn_fifo_on(Living::of(&self.registry), job);
+        spawn::spawn_fifo_on(PoolGuard::of(&self.registry), job);
     }
 
     /// [`broadcast`](crate::broadcast()) on this pool.
@@ -251,7 +192,7 @@ impl ThreadPool {
     }
 
     /// How long each worker was active, idle and asleep. None unless the pool was built with
-    /// [`measure_time`](ThreadPoolBuilder::measure_time).
+    /// [`measure_time`](crate::ThreadPoolBuilder::measure_time).
     #[must_use]
     pub fn worker_times(&self) -> Option<Vec<WorkerTimes>> {
         let workers = (0..self.registry.num_workers())
@@ -265,7 +206,7 @@ impl ThreadPool {
     /// Lets the workers finish what was spawned, and waits until their threads have ended.
     ///
     /// A thread that is a worker by
-    /// [`use_current_thread`](ThreadPoolBuilder::use_current_thread) runs jobs meanwhile, and so does
+    /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) runs jobs meanwhile, and so does
     /// a worker of another pool.
     ///
     /// # Errors

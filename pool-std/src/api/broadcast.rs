@@ -9,7 +9,7 @@ use pool_core::{JobRef, ScopeCore};
 
 use crate::{
     platform::{Registry, Std, WorkerThread},
-    thread_pool::{data::lock, global::Living, id::PoolId},
+    thread_pool::{data::lock, guard::PoolGuard, id::PoolId},
     worker::job::{NO_NODE, counted_job, scope_job},
 };
 
@@ -67,7 +67,7 @@ where
     F: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    broadcast_on(Living::current().registry(), job)
+    broadcast_on(PoolGuard::current().registry(), job)
 }
 
 /// Runs a closure on every worker of the current pool at some time, without waiting.
@@ -77,7 +77,7 @@ pub fn spawn_broadcast<F>(job: F)
 where
     F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    spawn_broadcast_on(Living::current().registry(), job);
+    spawn_broadcast_on(PoolGuard::current().registry(), job);
 }
 
 pub(crate) fn broadcast_on<R: Send>(
@@ -117,7 +117,7 @@ pub(crate) fn spawn_broadcast_on(
     let job = Arc::new(job);
     inject_on_each(registry, || {
         let job = job.clone();
-        counted_job(Living::of(registry).into_registry(), move || {
+        counted_job(PoolGuard::of(registry).into_registry(), move || {
             BroadcastContext::with(&*job)
         })
     });

@@ -7,10 +7,7 @@ use pool_core::{JobFifo, ScopeCore};
 use crate::{
     api::broadcast::{BroadcastContext, inject_on_each},
     platform::{Queue, Registry, Std, WorkerThread},
-    thread_pool::{
-        global::{Living, in_living_worker},
-        id::PoolId,
-    },
+    thread_pool::{global::in_running_pool, guard::PoolGuard, id::PoolId},
     worker::job::{AnyScope, NO_NODE, current_worker_of, post_or_inject, scope_job},
 };
 
@@ -71,7 +68,7 @@ where
     F: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    in_living_worker(|_, pool| in_place_scope_on(pool, body))
+    in_running_pool(|_, pool| in_place_scope_on(pool, body))
 }
 
 /// As [`scope()`], but the jobs that one worker spawns are begun in the order of their spawning.
@@ -80,7 +77,7 @@ where
     F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    in_living_worker(|_, pool| in_place_scope_fifo_on(pool, body))
+    in_running_pool(|_, pool| in_place_scope_fifo_on(pool, body))
 }
 
 /// As [`scope()`], but runs the body on this thread, worker or not, so that it need not be `Send`.
@@ -88,7 +85,7 @@ pub fn in_place_scope<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R,
 {
-    in_place_scope_on(Living::current().registry(), body)
+    in_place_scope_on(PoolGuard::current().registry(), body)
 }
 
 /// As [`scope_fifo`], but runs the body on this thread, worker or not, so that it need not be
@@ -97,7 +94,7 @@ pub fn in_place_scope_fifo<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    in_place_scope_fifo_on(Living::current().registry(), body)
+    in_place_scope_fifo_on(PoolGuard::current().registry(), body)
 }
 
 pub(crate) fn in_place_scope_on<'scope, R>(

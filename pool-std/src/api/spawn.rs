@@ -1,7 +1,7 @@
-//! Jobs that nobody waits for.
+//! Jobs that no caller waits for.
 
 use crate::{
-    thread_pool::global::Living,
+    thread_pool::guard::PoolGuard,
     worker::job::{NO_NODE, counted_job, current_worker_of, post_or_inject},
 };
 
@@ -23,24 +23,24 @@ pub fn spawn<F>(job: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    spawn_on(Living::current(), job);
+    spawn_on(PoolGuard::current(), job);
 }
 
-/// As [`spawn`], but what one worker spawns this way is begun in that order.
+/// Spawns a job as [`spawn`] does, but the jobs that one worker spawns this way start in that order.
 pub fn spawn_fifo<F>(job: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    spawn_fifo_on(Living::current(), job);
+    spawn_fifo_on(PoolGuard::current(), job);
 }
 
-pub(crate) fn spawn_on(pool: Living, job: impl FnOnce() + Send + 'static) {
+pub(crate) fn spawn_on(pool: PoolGuard, job: impl FnOnce() + Send + 'static) {
     let job = counted_job(pool.registry().clone(), job);
     // SAFETY: 1. the reference is used for this alone.
     unsafe { post_or_inject(&pool.into_registry(), job) };
 }
 
-pub(crate) fn spawn_fifo_on(pool: Living, job: impl FnOnce() + Send + 'static) {
+pub(crate) fn spawn_fifo_on(pool: PoolGuard, job: impl FnOnce() + Send + 'static) {
     let job = counted_job(pool.registry().clone(), job);
     let registry = pool.into_registry();
     match current_worker_of(&registry) {

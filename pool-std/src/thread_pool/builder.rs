@@ -1,6 +1,6 @@
 //! How a pool is set up.
 
-use std::{any::Any, fmt, io, sync::Arc};
+use std::{any::Any, fmt, io, sync::Arc, thread};
 
 use deque_core::{Deque, Order};
 use pool_core::{
@@ -13,7 +13,9 @@ use crate::{
     fence::ProcessBarrier,
     parker::{ParkerKind, StdParker},
     platform::{Queue, Registry},
-    thread_pool::{data::PoolData, environment::default_num_threads, error::BuildError},
+    thread_pool::{
+        ThreadPool, data::PoolData, environment::default_num_threads, error::BuildError, global,
+    },
     worker::{
         adopted,
         thread::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn},
@@ -209,6 +211,34 @@ impl<S> ThreadPoolBuilder<S> {
 }
 
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
+    /// Builds the pool and starts its threads.
+    ///
+    /// # Errors
+    /// [`BuildError`]. Threads that were started before one failed end then; this does not wait for
+    /// them.
+    pub fn build(self) -> Result<ThreadPool, BuildError> {
+        self.start().map(|registry| ThreadPool { registry })
+    }
+
+    /// Builds the global pool, which threads outside every pool use. It lives until the process ends.
+    ///
+    /// # Errors
+    /// [`BuildError`]; [`GlobalPoolAlreadyInitialized`](BuildError::GlobalPoolAlreadyInitialized)
+    /// if this was called before, or if an earlier use has built the pool with the defaults.
+    ///
+    /// # Panics
+    /// If a closure given to this builder, called on this thread, uses the global pool.
+    ///
+    /// # Examples
+    /// ```
+    /// pool_std::ThreadPoolBuilder::new().num_threads(2).build_global()?;
+    /// assert_eq!(pool_std::current_num_threads(), 2);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    pub fn build_global(self) -> Result<(), BuildError> {
+        global::initialize(|| self.start())
+    }
+
     /// Starts a pool; its one reference is the caller's.
     pub(crate) fn start(mut self) -> Result<Arc<Registry>, BuildError> {
         let num_threads = self.checked_num_threads()?;
@@ -274,6 +304,50 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let index = registry.worker(index).expect("counted");
         self.spawn
             .spawn(ThreadBuilder::new(registry, index, name, self.stack_size))
+    }
+}
+
+impl ThreadPoolBuilder {
+    /// Builds a pool whose threads may borrow from the caller, and ends it, with its threads,
+    /// when `with_pool` returns.
+    ///
+    /// Each thread runs `wrapper`, which must call [`ThreadBuilder::run`]: to set up what the
+    /// pool's jobs find on their thread.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build); then `with_pool` has not been called.
+    ///
+    /// # Panics
+    /// Continues a panic of `with_pool`, when the pool has ended.
+    ///
+    /// # Examples
+    /// ```
+    /// let names = std::sync::Mutex::new(Vec::new());
+    /// let sum = pool_std::ThreadPoolBuilder::new().num_threads(2).build_scoped(
+    ///     |thread| {
+    ///         names.lock().unwrap().push(thread.index());
+    ///         thread.run();
+    ///     },
+    ///     |pool| pool.join(|| 1, || 2),
+    /// )?;
+    /// assert_eq!(sum, (1, 2));
+    /// assert_eq!(names.into_inner().unwrap().len(), 2);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> Result<R, BuildError>
+    where
+        W: Fn(ThreadBuilder) + Sync,
+        F: FnOnce(&ThreadPool) -> R,
+    {
+        self.check_stack_size()?;
+        thread::scope(|scope| {
+            let spawn = |thread: ThreadBuilder| {
+                let builder = thread.standard();
+                builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
+            };
+            let pool = self.spawn_handler(spawn).build()?;
+            Ok(with_pool(&pool))
+        })
     }
 }
 

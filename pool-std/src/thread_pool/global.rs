@@ -2,27 +2,26 @@
 
 use std::{
     cell::Cell,
-    marker::PhantomData,
     mem::MaybeUninit,
     sync::{Arc, Mutex, OnceLock},
 };
 
-use pool_core::{Aside, Platform};
+use pool_core::Aside;
 
 use crate::{
-    platform::{Registry, Std, WorkerThread},
+    platform::{Registry, WorkerThread},
     thread_pool::{
         builder::{MAX_THREADS, ThreadPoolBuilder},
         data::lock,
         error::BuildError,
+        guard::PoolGuard,
     },
-    worker::thread::ThreadSpawn,
 };
 
-/// Holds a reference for ever, so the pool never ends.
+/// Holds a reference until the process ends, so that the pool does not end before.
 static GLOBAL: OnceLock<Arc<Registry>> = OnceLock::new();
 
-/// Held while the global pool is being built, so that only one is.
+/// Held while the global pool is being built, so that there is only one.
 static BUILDING: Mutex<()> = Mutex::new(());
 
 thread_local! {
@@ -38,47 +37,44 @@ impl Drop for ResetBuildingHere {
     }
 }
 
-impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
-    /// Builds the pool that is used by threads which belong to no pool. It lives until the
-    /// process ends.
-    ///
-    /// # Errors
-    /// [`BuildError`]; [`GlobalPoolAlreadyInitialized`](BuildError::GlobalPoolAlreadyInitialized)
-    /// if this was called before, or if the pool has been built with the defaults because
-    /// somebody needed it.
-    ///
-    /// # Panics
-    /// If a closure given to this builder, called on this thread, uses the global pool.
-    pub fn build_global(self) -> Result<(), BuildError> {
-        assert!(
-            !BUILDING_HERE.replace(true),
-            "a closure that helps to build the global pool cannot use it"
-        );
-        let _reset = ResetBuildingHere;
-        let _building = lock(&BUILDING);
-        if GLOBAL.get().is_some() {
-            return Err(BuildError::GlobalPoolAlreadyInitialized);
-        }
-        let registry = self.start()?;
-        GLOBAL.set(registry).expect("set only while building");
-        Ok(())
+/// Builds the global pool.
+///
+/// # Errors
+/// If there is one, or if it cannot be built.
+///
+/// # Panics
+/// If this thread is building the global pool already.
+pub(super) fn initialize(
+    build: impl FnOnce() -> Result<Arc<Registry>, BuildError>,
+) -> Result<(), BuildError> {
+    assert!(
+        !BUILDING_HERE.replace(true),
+        "a closure that helps to build the global pool cannot use it"
+    );
+    let _reset = ResetBuildingHere;
+    let _building = lock(&BUILDING);
+    if GLOBAL.get().is_some() {
+        return Err(BuildError::GlobalPoolAlreadyInitialized);
     }
+    let registry = build()?;
+    GLOBAL.set(registry).expect("set only while building");
+    Ok(())
 }
 
-/// The global pool, built with the defaults if nobody has built one. On a system without threads
-/// it is the calling thread alone.
+/// Returns the global pool, and builds it with the defaults if there is none. On a system without
+/// threads it is the calling thread alone.
 ///
 /// # Panics
 /// If it must be built and cannot be.
-fn global() -> &'static Arc<Registry> {
+pub(super) fn global() -> &'static Arc<Registry> {
     if let Some(registry) = GLOBAL.get() {
         return registry;
     }
     let mut result = ThreadPoolBuilder::new().build_global();
     if result.as_ref().is_err_and(BuildError::is_unsupported) {
-        // A system without threads: all that jobs can run on is the thread that waits for them.
+        // On a system without threads, jobs can run only on the thread that waits for them.
         let alone = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
-        // A worker of another pool cannot be adopted, and knows the first error better.
+        // A worker of another pool cannot be adopted; then the first error says more.
         result = alone.build_global().or(result);
     }
     match result {
@@ -86,77 +82,6 @@ fn global() -> &'static Arc<Registry> {
         Err(error) => panic!("the global thread pool could not be built: {error}"),
     }
     GLOBAL.get().expect("built above")
-}
-
-thread_local! {
-    /// How many frames of this thread keep the pool that it is a worker of from ending.
-    static KEEPING_OWN_POOL: Cell<usize> = const { Cell::new(0) };
-}
-
-/// Whether a frame of this thread keeps the pool that it is a worker of from ending.
-pub(crate) fn keeps_own_pool() -> bool {
-    KEEPING_OWN_POOL.get() > 0
-}
-
-/// A pool that does not end while this is held.
-pub(crate) struct Living {
-    registry: Arc<Registry>,
-    /// Counted by this thread, which was a worker of the pool.
-    is_own: bool,
-    /// Dropped on the same thread.
-    not_send: PhantomData<*const ()>,
-}
-
-impl Living {
-    /// The pool that this thread is a worker of, or the global one. A thread that was adopted, or
-    /// an exit handler, may be a worker of a pool that has ended: then the global one too.
-    pub(crate) fn current() -> Self {
-        // SAFETY: 1. it is used at once.
-        match unsafe { WorkerThread::current() } {
-            Some(worker) if worker.registry().try_add_reference() => {
-                // SAFETY: 1. the worker keeps its registry alive; 2. and was made with this
-                // pointer.
-                let registry = unsafe { Std::keep_alive(worker.registry_pointer()) };
-                KEEPING_OWN_POOL.set(KEEPING_OWN_POOL.get() + 1);
-                Self {
-                    registry,
-                    is_own: true,
-                    not_send: PhantomData,
-                }
-            }
-            _ => Self::of(global()),
-        }
-    }
-
-    /// This pool, which the caller keeps from ending meanwhile.
-    pub(crate) fn of(registry: &Arc<Registry>) -> Self {
-        registry.add_reference();
-        Self {
-            registry: registry.clone(),
-            is_own: false,
-            not_send: PhantomData,
-        }
-    }
-
-    pub(crate) fn registry(&self) -> &Arc<Registry> {
-        &self.registry
-    }
-
-    /// Gives the pool to a job, which must give back the reference.
-    pub(crate) fn into_registry(self) -> Arc<Registry> {
-        let registry = self.registry.clone();
-        registry.add_reference();
-        registry
-    }
-}
-
-impl Drop for Living {
-    fn drop(&mut self) {
-        if self.is_own {
-            KEEPING_OWN_POOL.set(KEEPING_OWN_POOL.get() - 1);
-        }
-        self.registry.remove_reference();
-    }
 }
 
 /// Runs a closure on the worker that this thread is, or else on one of the global pool.
@@ -183,12 +108,12 @@ where
     global().in_worker_cold(closure.take())
 }
 
-/// As [`in_worker`], for what other workers may be needed for: not on one whose pool has ended.
-/// The pool does not end meanwhile.
-pub(crate) fn in_living_worker<R: Send>(
+/// Runs a closure as [`in_worker`] does, but not on a worker whose pool has ended, because the closure
+/// may need other workers. The pool does not end during the call.
+pub(crate) fn in_running_pool<R: Send>(
     closure: impl FnOnce(&WorkerThread, &Arc<Registry>) -> R + Send,
 ) -> R {
-    let pool = Living::current();
+    let pool = PoolGuard::current();
     let registry = pool.registry();
     registry.in_worker(|worker, _| closure(worker, registry))
 }
