@@ -11,7 +11,7 @@ use crate::{platform::Platform, registry::Registry};
 pub struct ReadGuard<'r, P: Platform> {
     registry: &'r Registry<P>,
     /// None while it is dropped.
-    delay: Option<Delay<'r, P::Parker, P::Lines, P::Fence>>,
+    delay: Option<Delay<'r, P::Progress>>,
 }
 
 // SAFETY: 1. progress is delayed until `drop`.

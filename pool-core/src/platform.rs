@@ -1,7 +1,7 @@
 //! What a pool needs of the world around it.
 
 use deque_core::Storage;
-use progress_core::{AsymmetricFence, Lines, ManagedThread, Progress};
+use progress_core::{Domain, ManagedThread, Progress};
 use sleep_core::{Parker, SleepProtocol};
 
 use crate::{
@@ -37,10 +37,8 @@ pub unsafe trait Platform: Sized + 'static {
     type Workers: AsRef<[WorkerShared<Self>]> + Send + Sync;
     /// Where a worker's deque keeps its jobs.
     type Storage: Storage<JobRef> + Send + Sync;
-    /// Where the workers' lines in thread progress are.
-    type Lines: Lines<Self::Parker> + Send + Sync;
-    /// The fences of thread progress.
-    type Fence: AsymmetricFence;
+    /// The types of the pool's thread progress.
+    type Progress: Domain<Parker = Self::Parker, Participants: Send + Sync>;
     /// The queue of jobs from outside, and of those for one worker alone.
     type Queue: JobQueue;
     /// How a thread that is not a worker waits.
@@ -107,12 +105,10 @@ pub unsafe trait Platform: Sized + 'static {
 }
 
 /// The thread progress of a pool: its workers are the managed threads.
-pub type PoolProgress<P> =
-    Progress<<P as Platform>::Parker, <P as Platform>::Lines, <P as Platform>::Fence>;
+pub type PoolProgress<P> = Progress<<P as Platform>::Progress>;
 
 /// A worker in the thread progress of its pool.
-pub type ManagedWorker<P> =
-    ManagedThread<'static, <P as Platform>::Parker, <P as Platform>::Lines, <P as Platform>::Fence>;
+pub type ManagedWorker<P> = ManagedThread<'static, <P as Platform>::Progress>;
 
 /// What a worker's deque has replaced.
 pub type Replaced<P> = <<P as Platform>::Storage as Storage<JobRef>>::Replaced;

@@ -26,7 +26,7 @@ use ::loom::{
 };
 
 use deque_core::{Deque, Fixed, Growable, IntrusiveInjector, Node, Order, Steal, Storage};
-use progress_core::{FullFences, Line, Progress};
+use progress_core::{Line, Progress};
 #[cfg(not(loom))]
 use sleep_core::Busy;
 use sleep_core::{IdlePolicy, Jec, Parker, SleepProtocol, Slot};
@@ -301,8 +301,7 @@ unsafe impl<S: TestStorage, K: TestProtocol> Platform for TestOn<S, K> {
     type Sleep = K;
     type Workers = Box<[WorkerShared<Self>]>;
     type Storage = S;
-    type Lines = Box<[Line<TestParker>]>;
-    type Fence = FullFences;
+    type Progress = (TestParker, Box<[Line<TestParker>]>);
     type Queue = TestQueue;
     type Waiter = TestWaiter;
     type Panic = Box<dyn Any + Send>;

@@ -126,7 +126,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<Cores<M, CORES,
             registry: Registry::new(
                 sleep,
                 workers,
-                Progress::from_array(lines),
+                Progress::new(lines),
                 IntrusiveInjector::new(),
                 PoolData::new(),
             ),

@@ -36,7 +36,7 @@ pub(crate) use registration::Watch;
 ///
 /// println!("the system helps: {}", ProcessBarrier::is_by_system());
 /// let lines = [Line::new(Core), Line::new(Core)];
-/// let progress: Progress<Core, _, ProcessBarrier> = Progress::from_array(lines);
+/// let progress: Progress<(Core, _, ProcessBarrier)> = Progress::new(lines);
 /// let mut this_thread = progress.register()?;
 /// drop(this_thread.activate()); // no fence
 /// # Ok::<(), progress_core::NoFreeLine>(())

@@ -52,8 +52,7 @@ unsafe impl Platform for Std {
     type Sleep = Jec<StdParker, Box<[Slot<StdParker>]>>;
     type Workers = Box<[WorkerShared<Self>]>;
     type Storage = Growable<JobRef>;
-    type Lines = Box<[Line<StdParker>]>;
-    type Fence = ProcessBarrier;
+    type Progress = (StdParker, Box<[Line<StdParker>]>, ProcessBarrier);
     type Queue = Queue;
     type Waiter = ThreadWaiter;
     type Panic = Box<dyn Any + Send>;

@@ -19,7 +19,7 @@ use std::{
     thread,
 };
 
-use progress_core::{Active, FullFences, Guard, Line, Progress, Reclaimable};
+use progress_core::{Active, Guard, Line, Progress, Reclaimable};
 use sleep_core::Parker;
 
 const BUCKETS: usize = 64;
@@ -29,8 +29,8 @@ const READERS: usize = 2;
 /// How often each writer adds, or removes, all its keys.
 const ROUNDS: u64 = if cfg!(miri) { 6 } else { 300 };
 
-type Lines = [Line<ThreadParker>; WRITERS];
-type Writer<'t, 'p> = Active<'t, 'p, ThreadParker, Lines, FullFences>;
+type Threads = (ThreadParker, [Line<ThreadParker>; WRITERS]);
+type Writer<'t, 'p> = Active<'t, 'p, Threads>;
 type Link<V> = AtomicPtr<Reclaimable<Entry<V>>>;
 
 /// A map from numbers to values.
@@ -242,7 +242,7 @@ impl Drop for Counted {
 }
 
 /// Adds and removes, each writer its own keys, so that it knows what to expect.
-fn write(map: &Map<Counted>, progress: &Progress<ThreadParker, Lines>, number: u64) {
+fn write(map: &Map<Counted>, progress: &Progress<Threads>, number: u64) {
     let mut this_thread = progress.register().expect("a line for each writer");
     let own_keys = || (number..KEYS).step_by(WRITERS);
     for round in 0..ROUNDS {
@@ -265,7 +265,7 @@ fn write(map: &Map<Counted>, progress: &Progress<ThreadParker, Lines>, number: u
 }
 
 /// Looks up one key after the other; returns how many were there.
-fn read(map: &Map<Counted>, progress: &Progress<ThreadParker, Lines>, stop: &AtomicBool) -> u64 {
+fn read(map: &Map<Counted>, progress: &Progress<Threads>, stop: &AtomicBool) -> u64 {
     let mut found = 0;
     while !stop.load(Ordering::Relaxed) {
         for key in 0..KEYS {
@@ -280,7 +280,7 @@ fn read(map: &Map<Counted>, progress: &Progress<ThreadParker, Lines>, stop: &Ato
 }
 
 fn main() {
-    let progress = Progress::from_array([const { Line::new(ThreadParker::new()) }; WRITERS]);
+    let progress = Progress::new([const { Line::new(ThreadParker::new()) }; WRITERS]);
     let map = Map::new();
     let stop = AtomicBool::new(false);
     let found: u64 = thread::scope(|scope| {

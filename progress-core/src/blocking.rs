@@ -2,11 +2,12 @@
 
 use core::fmt;
 
-use crate::{Active, AsymmetricFence, ManagedThread, Progress, line::Line, value::WAITING};
+use crate::{Active, AsymmetricFence, Domain, ManagedThread, Progress, value::WAITING};
 use sleep_core::Parker;
+
 use sleep_primitives::{Ordering, spin_loop};
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
+impl<D: Domain> Progress<D> {
     /// Wakes the thread that blocks, if there is one: a line has changed.
     pub(crate) fn tell_blocker(&self) {
         // Ordering: Relaxed, the parker brings the news. Whoever blocks by now may be another
@@ -21,7 +22,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     }
 }
 
-impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P, L, B> {
+impl<'p, D: Domain> ManagedThread<'p, D> {
     /// Stops all other managed threads: waits until each waits, as it does when it is not active
     /// or updates. None becomes active until the guard is dropped.
     ///
@@ -29,7 +30,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
     ///
     /// # Panics
     /// If the [`AsymmetricFence`] has no heavy fence any more.
-    pub fn block(&mut self) -> Blocked<'_, 'p, P, L, B> {
+    pub fn block(&mut self) -> Blocked<'_, 'p, D> {
         self.start_blocking();
         Blocked { thread: self }
     }
@@ -53,7 +54,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
         progress.shared.state.block();
         // Ordering: pairs with the light fence of `confirm`: either a thread that becomes active
         // sees the bit, or we see its line.
-        if !B::heavy() {
+        if !D::Fence::heavy() {
             self.stop_blocking();
             panic!(
                 "threads cannot be blocked: the system refuses a barrier that it has granted before"
@@ -111,32 +112,32 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
     }
 }
 
-impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Active<'_, 'p, P, L, B> {
+impl<'p, D: Domain> Active<'_, 'p, D> {
     /// As [`ManagedThread::block`]. This thread stays active.
-    pub fn block(&mut self) -> Blocked<'_, 'p, P, L, B> {
+    pub fn block(&mut self) -> Blocked<'_, 'p, D> {
         self.thread.block()
     }
 }
 
 /// All other managed threads are stopped. From [`ManagedThread::block`].
-pub struct Blocked<'t, 'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
-    thread: &'t mut ManagedThread<'p, P, L, B>,
+pub struct Blocked<'t, 'p, D: Domain> {
+    thread: &'t mut ManagedThread<'p, D>,
 }
 
-impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Blocked<'_, 'p, P, L, B> {
+impl<'p, D: Domain> Blocked<'_, 'p, D> {
     /// Blocks once more; the others go on when all guards are dropped.
-    pub fn block(&mut self) -> Blocked<'_, 'p, P, L, B> {
+    pub fn block(&mut self) -> Blocked<'_, 'p, D> {
         self.thread.block()
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for Blocked<'_, '_, P, L, B> {
+impl<D: Domain> Drop for Blocked<'_, '_, D> {
     fn drop(&mut self) {
         self.thread.stop_blocking();
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for Blocked<'_, '_, P, L, B> {
+impl<D: Domain> fmt::Debug for Blocked<'_, '_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Blocked").field(&self.thread).finish()
     }

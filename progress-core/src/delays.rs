@@ -62,7 +62,7 @@ impl Delays {
     /// Begins a delay, and tells which counter has it. `end` is called for a counter that was the
     /// wrong one.
     #[inline]
-    pub(crate) fn begin<B: AsymmetricFence>(
+    pub(crate) fn begin<F: AsymmetricFence>(
         &self,
         state: &SharedState,
         end: impl Fn(Place),
@@ -77,7 +77,7 @@ impl Delays {
             // Ordering: pairs with the leader's heavy fence after its advance to `current + 1`:
             // either the scan for `current + 2` sees our count, or the second look sees that
             // advance. Also with the full fence of `later`, see "Why no reader is overtaken".
-            B::light();
+            F::light();
             if state.load().value() == current {
                 return place;
             }

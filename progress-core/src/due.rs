@@ -7,11 +7,9 @@
 use core::{fmt, mem, ptr::NonNull};
 
 use crate::{
-    AsymmetricFence, ManagedThread,
-    line::Line,
+    Domain, ManagedThread,
     operation::{Header, IntoOperation, Queue, run},
 };
-use sleep_core::Parker;
 
 /// Operations that are not scheduled yet, in their order.
 ///
@@ -86,7 +84,7 @@ impl fmt::Debug for DueOperation {
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'_, P, L, B> {
+impl<D: Domain> ManagedThread<'_, D> {
     /// Schedules operations in their order, all for the same moment: one full fence for all of
     /// them. See [`schedule`](Self::schedule).
     pub fn schedule_all(&mut self, mut operations: Operations) {

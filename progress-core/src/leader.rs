@@ -1,14 +1,15 @@
 //! Advancing: done by one thread at a time, the leader.
 
+use sleep_core::Parker;
+use sleep_primitives::{AtomicBool, AtomicUsize, Ordering, RawWord};
+
 use crate::{
-    AsymmetricFence, Progress,
+    AsymmetricFence, Domain, Progress,
     line::Line,
     state::State,
     value::{WAITING, is_reached, next},
     wish::Wish,
 };
-use sleep_core::Parker;
-use sleep_primitives::{AtomicBool, AtomicUsize, Ordering, RawWord};
 
 /// How far the leader has come in looking at the lines. Only leaders touch it, and leadership is
 /// handed on with a release.
@@ -28,7 +29,7 @@ impl Scan {
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
+impl<D: Domain> Progress<D> {
     /// Takes the leadership if nobody has it.
     #[inline]
     pub(crate) fn try_lead(&self) -> bool {
@@ -53,7 +54,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
         let owes_fence = &self.scan.owes_fence;
         if owes_fence.load(Ordering::Relaxed) {
             // Ordering: stands in for the one after the last advance.
-            if !B::heavy() {
+            if !D::Fence::heavy() {
                 return false;
             }
             owes_fence.store(false, Ordering::Relaxed);
@@ -63,8 +64,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
         let position = &self.scan.position;
         let first = position.load(Ordering::Relaxed);
         let lines = self.lines();
-        let may_pass =
-            |line: &Line<P>| matches!(line.confirmed(), value if value == next || value == WAITING);
+        let may_pass = |line: &Line<D::Parker>| matches!(line.confirmed(), value if value == next || value == WAITING);
         let passed = lines[first..]
             .iter()
             .take_while(|line| may_pass(line))
@@ -79,7 +79,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
         // Ordering: pairs with the light fences of threads that begin to read (`enter`) and of
         // delays (`begin`): either they see the new value, or the next scan sees their lines, and
         // counts. Without the fence there is no next scan.
-        if !B::heavy() {
+        if !D::Fence::heavy() {
             owes_fence.store(true, Ordering::Relaxed);
         }
         position.store(0, Ordering::Relaxed);
@@ -97,7 +97,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
             // Ordering: pairs with the heavy fence of a thread that asked while we led (`ask`):
             // either it finds nobody leading, or we see that it has asked. What was asked for
             // before we led is visible by way of the leadership.
-            B::light();
+            D::Fence::light();
             if self.state().has_wakeups() {
                 self.drive();
             }
@@ -135,7 +135,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
         // Ordering: pairs with the light fence of whoever stands in the way now and ceases to
         // (`leave`): either it sees the bit and makes progress, or we see it out of the way. If there
         // is no fence, there will be no progress either.
-        let _ = B::heavy();
+        let _ = D::Fence::heavy();
         self.drive();
     }
 
@@ -152,7 +152,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
             // Ordering: pairs with the fence of one who ceased to stand in the way while we led:
             // either it finds nobody leading, or we see it out of the way. Without a fence nobody
             // can advance.
-            if !B::heavy() || self.is_held_up() {
+            if !D::Fence::heavy() || self.is_held_up() {
                 return;
             }
         }
@@ -163,7 +163,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     fn is_held_up(&self) -> bool {
         let current = self.current();
         let next = next(current);
-        let stands = |line: &Line<P>| !matches!(line.confirmed(), value if value == next || value == WAITING);
+        let stands = |line: &Line<D::Parker>| !matches!(line.confirmed(), value if value == next || value == WAITING);
         self.delays.are_awaited(current) || self.lines().iter().any(stands)
     }
 

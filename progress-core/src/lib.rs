@@ -12,6 +12,7 @@ extern crate sleep_primitives;
 mod batch;
 mod blocking;
 mod delays;
+mod domain;
 mod due;
 mod leader;
 mod line;
@@ -33,6 +34,7 @@ mod waiting;
 mod wish;
 
 pub use blocking::Blocked;
+pub use domain::Domain;
 pub use due::{DueOperation, Operations};
 pub use line::Line;
 pub use lines::Lines;

@@ -4,10 +4,13 @@
 use alloc::boxed::Box;
 use core::{cell::Cell, fmt, marker::PhantomData};
 
+use sleep_core::Parker;
+use sleep_primitives::{RawWord, full_fence};
+
 #[cfg(feature = "alloc")]
 use crate::Operation;
 use crate::{
-    AsymmetricFence, Progress, Value,
+    Domain, Progress, Value,
     batch::Batch,
     due::DueOperation,
     line::Line,
@@ -15,8 +18,6 @@ use crate::{
     place::Place,
     value::{WAITING, is_reached, next},
 };
-use sleep_core::Parker;
-use sleep_primitives::{RawWord, full_fence};
 
 /// All lines are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,14 +34,14 @@ impl fmt::Display for NoFreeLine {
 
 impl core::error::Error for NoFreeLine {}
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
+impl<D: Domain> Progress<D> {
     /// Makes this thread a managed one, which waits until it is [activated].
     ///
     /// # Errors
     /// [`NoFreeLine`] if all lines are taken, by managed threads and [readers](crate::Reader).
     ///
     /// [activated]: ManagedThread::activate
-    pub fn register(&self) -> Result<ManagedThread<'_, P, L, B>, NoFreeLine> {
+    pub fn register(&self) -> Result<ManagedThread<'_, D>, NoFreeLine> {
         let index = self.take_line(Line::take)?;
         Ok(ManagedThread {
             place: Place {
@@ -59,7 +60,10 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     }
 
     /// Takes a line that nobody has; its number.
-    pub(crate) fn take_line(&self, take: fn(&Line<P>) -> bool) -> Result<usize, NoFreeLine> {
+    pub(crate) fn take_line(
+        &self,
+        take: fn(&Line<D::Parker>) -> bool,
+    ) -> Result<usize, NoFreeLine> {
         let lines = self.lines();
         let free = lines.iter().position(take);
         free.ok_or(NoFreeLine { lines: lines.len() })
@@ -70,8 +74,8 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
 ///
 /// It waits, and holds nothing up, but while it is [active](Self::activate). Only then may it read
 /// what is freed by progress.
-pub struct ManagedThread<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
-    pub(crate) place: Place<'p, P, L, B>,
+pub struct ManagedThread<'p, D: Domain> {
+    pub(crate) place: Place<'p, D>,
     pub(crate) index: usize,
     leads: bool,
     /// How often the others are blocked.
@@ -87,11 +91,11 @@ pub struct ManagedThread<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence>
     not_send: PhantomData<*mut ()>,
 }
 
-impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P, L, B> {
+impl<'p, D: Domain> ManagedThread<'p, D> {
     /// The instance that it is a thread of.
     #[inline]
     #[must_use]
-    pub fn progress(&self) -> &'p Progress<P, L, B> {
+    pub fn progress(&self) -> &'p Progress<D> {
         self.place.progress
     }
 
@@ -100,7 +104,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
     ///
     /// Waits if another thread blocks.
     #[inline]
-    pub fn activate(&mut self) -> Active<'_, 'p, P, L, B> {
+    pub fn activate(&mut self) -> Active<'_, 'p, D> {
         let place = self.place;
         // Only if a guard was forgotten.
         if self.leads {
@@ -215,7 +219,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
     ///     }
     /// }
     ///
-    /// let progress: Progress<Flag, _> = Progress::from_array([Line::new(Flag(false.into()))]);
+    /// let progress: Progress<(Flag, _)> = Progress::new([Line::new(Flag(false.into()))]);
     /// let thread = progress.register()?;
     /// let reading = progress.delay();
     /// thread.wakeup(progress.later());
@@ -250,7 +254,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
     }
 
     #[inline]
-    pub(crate) fn line(&self) -> &'p Line<P> {
+    pub(crate) fn line(&self) -> &'p Line<D::Parker> {
         self.place.line
     }
 
@@ -345,7 +349,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for ManagedThread<'_, P, L, B> {
+impl<D: Domain> Drop for ManagedThread<'_, D> {
     fn drop(&mut self) {
         // Only if a guard was forgotten.
         if self.is_active() {
@@ -361,7 +365,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for ManagedThread<
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for ManagedThread<'_, P, L, B> {
+impl<D: Domain> fmt::Debug for ManagedThread<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ManagedThread")
             .field("index", &self.index)
@@ -377,14 +381,14 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for ManagedT
 ///
 /// References to what is freed by progress should borrow from this guard: then the compiler sees
 /// that none is held across an update.
-pub struct Active<'t, 'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
-    pub(crate) thread: &'t mut ManagedThread<'p, P, L, B>,
-    pub(crate) place: Place<'p, P, L, B>,
+pub struct Active<'t, 'p, D: Domain> {
+    pub(crate) thread: &'t mut ManagedThread<'p, D>,
+    pub(crate) place: Place<'p, D>,
     /// Only then may the thread lead.
     pub(crate) has_updated: bool,
 }
 
-impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Active<'_, 'p, P, L, B> {
+impl<'p, D: Domain> Active<'_, 'p, D> {
     /// As [`Progress::later`], without reading what other threads write.
     #[must_use]
     pub fn later(&self) -> Value<'p> {
@@ -455,7 +459,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Active<'_, 'p, P, L
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for Active<'_, '_, P, L, B> {
+impl<D: Domain> Drop for Active<'_, '_, D> {
     #[inline]
     fn drop(&mut self) {
         if self.has_updated && self.thread.leads {
@@ -465,7 +469,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for Active<'_, '_,
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for Active<'_, '_, P, L, B> {
+impl<D: Domain> fmt::Debug for Active<'_, '_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Active").field(&self.thread).finish()
     }

@@ -2,10 +2,9 @@
 
 use core::fmt;
 
-use crate::{AsymmetricFence, ManagedThread, line::Line};
-use sleep_core::Parker;
+use crate::{Domain, ManagedThread};
 
-impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P, L, B> {
+impl<'p, D: Domain> ManagedThread<'p, D> {
     /// Makes the thread active until the guard is dropped, and may be called again meanwhile: the
     /// thread stays active until the last guard is dropped. For a thread whose frames read without
     /// knowing of each other, such as a pool's worker that runs one job within another.
@@ -16,7 +15,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
     ///
     /// Waits if another thread blocks, unless a guard lives already.
     #[inline]
-    pub fn pin(&self) -> Pinned<'_, 'p, P, L, B> {
+    pub fn pin(&self) -> Pinned<'_, 'p, D> {
         let pins = self.pins.get();
         if pins == 0 {
             self.enter();
@@ -29,11 +28,11 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'p, P
 }
 
 /// The thread may read. From [`ManagedThread::pin`].
-pub struct Pinned<'t, 'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
-    thread: &'t ManagedThread<'p, P, L, B>,
+pub struct Pinned<'t, 'p, D: Domain> {
+    thread: &'t ManagedThread<'p, D>,
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for Pinned<'_, '_, P, L, B> {
+impl<D: Domain> Drop for Pinned<'_, '_, D> {
     #[inline]
     fn drop(&mut self) {
         let pins = self.thread.pins.get() - 1;
@@ -44,7 +43,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for Pinned<'_, '_,
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for Pinned<'_, '_, P, L, B> {
+impl<D: Domain> fmt::Debug for Pinned<'_, '_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pinned")
             .field("pins", &self.thread.pins.get())

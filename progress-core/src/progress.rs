@@ -4,11 +4,10 @@ use core::{fmt, marker::PhantomData, ptr};
 
 use crossbeam_utils::CachePadded;
 
-use sleep_core::Parker;
 use sleep_primitives::{AtomicBool, AtomicUsize, AtomicWord, Ordering, RawWord, full_fence};
 
 use crate::{
-    AsymmetricFence, FullFences, Line, Lines, Value,
+    Domain, Line, Value,
     delays::Delays,
     leader::Scan,
     state::{SharedState, State},
@@ -16,11 +15,10 @@ use crate::{
     value::{FIRST, is_reached, next, number},
 };
 
-/// Tells when all threads have made progress since some moment: when nobody can be reading any
-/// more what was taken out of reach before.
+/// Tells when all threads have made progress since some moment: then no thread can still be reading
+/// what was taken out of reach before that moment.
 ///
-/// `L` is where the managed threads' [`Line`]s are, one of the [`Lines`]: an array, a box, or a
-/// slice that is borrowed exclusively. `B` has the fences.
+/// The [`Domain`] chooses the threads' parkers, the storage of their lines, and the fences.
 ///
 /// # Examples
 /// ```
@@ -32,8 +30,8 @@ use crate::{
 /// #     fn unpark(&self) {}
 /// # }
 ///
-/// static PROGRESS: Progress<Core, [Line<Core>; 2]> =
-///     Progress::from_array([const { Line::new(Core) }; 2]);
+/// static PROGRESS: Progress<(Core, [Line<Core>; 2])> =
+///     Progress::new([const { Line::new(Core) }; 2]);
 ///
 /// let mut this_thread = PROGRESS.register()?;
 /// {
@@ -49,7 +47,22 @@ use crate::{
 /// # Ok::<(), progress_core::NoFreeLine>(())
 /// ```
 ///
-/// An implementation of `AsRef` is not enough to make an instance: it might give other lines each
+/// The lines may be stored elsewhere:
+/// ```
+/// use progress_core::{Line, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let mut lines = [Line::new(Core), Line::new(Core)];
+/// let progress: Progress<(Core, _)> = Progress::new(&mut lines[..]);
+/// assert_eq!(progress.lines().len(), 2);
+/// ```
+///
+/// An implementation of `AsRef` is not enough to create an instance: it might return other lines each
 /// time, so that the leader does not look at those of threads that read. See [`Lines`].
 /// ```compile_fail,E0277
 /// use progress_core::{Line, Progress};
@@ -66,11 +79,10 @@ use crate::{
 ///         Box::leak(Box::new([Line::new(Core)]))
 ///     }
 /// }
-/// let progress: Progress<Core, Elsewhere> = Progress::new(Elsewhere);
+/// let progress: Progress<(Core, Elsewhere)> = Progress::new(Elsewhere);
 /// ```
 ///
-/// Nor can two instances share lines, whose leaders would then mistake one's values for the
-/// other's:
+/// Nor can two instances share lines. The leader of one would mistake values of the other for its own:
 /// ```compile_fail,E0277
 /// use progress_core::{Line, Progress};
 /// # use sleep_core::Parker;
@@ -81,24 +93,19 @@ use crate::{
 /// # }
 ///
 /// let lines = [Line::new(Core)];
-/// let one: Progress<Core, &[Line<Core>]> = Progress::new(&lines[..]);
-/// let other: Progress<Core, &[Line<Core>]> = Progress::new(&lines[..]);
+/// let one: Progress<(Core, &[Line<Core>])> = Progress::new(&lines[..]);
+/// let other: Progress<(Core, &[Line<Core>])> = Progress::new(&lines[..]);
 /// ```
 ///
 /// Source: "Thread Progress" in the documentation of Erlang/OTP's runtime system.
-pub struct Progress<
-    P: Parker,
-    L: AsRef<[Line<P>]> = &'static mut [Line<P>],
-    B: AsymmetricFence = FullFences,
-> {
+pub struct Progress<D: Domain> {
     pub(crate) shared: CachePadded<Shared>,
     pub(crate) scan: CachePadded<Scan>,
     pub(crate) delays: Delays,
     pub(crate) unowned: Unowned,
-    /// The thread that blocks the others: its line's number plus one, or 0.
+    /// The thread that blocks the others: the number of its line plus one, or 0.
     pub(crate) blocker: AtomicUsize,
-    pub(crate) lines: L,
-    pub(crate) types: PhantomData<fn() -> (P, B)>,
+    pub(crate) lines: D::Participants,
 }
 
 /// What every thread reads and few write.
@@ -110,54 +117,19 @@ pub(crate) struct Shared {
     pub(crate) asked_for: AtomicWord,
 }
 
-impl<P: Parker, const N: usize, B: AsymmetricFence> Progress<P, [Line<P>; N], B> {
+impl<D: Domain> Progress<D> {
     const_unless_loom! {
-        /// For threads whose lines live in the value itself.
+        /// Creates an instance with lines that no other instance has.
+        #[doc(alias = "from_array")]
+        #[doc(alias = "from_slice")]
         #[must_use]
-        pub fn from_array(lines: [Line<P>; N]) -> Self {
+        pub fn new(lines: D::Participants) -> Self {
             Self::starting_at(FIRST, lines)
         }
     }
-}
-
-impl<'a, P: Parker, B: AsymmetricFence> Progress<P, &'a mut [Line<P>], B> {
-    const_unless_loom! {
-        /// Creates an instance whose lines are stored elsewhere, and are its own as long as it
-        /// lives.
-        ///
-        /// # Examples
-        /// ```
-        /// use progress_core::{Line, Progress};
-        /// # use sleep_core::Parker;
-        /// # struct Core;
-        /// # impl Parker for Core {
-        /// #     fn park(&self) {}
-        /// #     fn unpark(&self) {}
-        /// # }
-        ///
-        /// let mut lines = [Line::new(Core), Line::new(Core)];
-        /// let progress: Progress<Core, _> = Progress::from_slice(&mut lines);
-        /// assert_eq!(progress.lines().len(), 2);
-        /// ```
-        #[must_use]
-        pub fn from_slice(lines: &'a mut [Line<P>]) -> Self {
-            Self::starting_at(FIRST, lines)
-        }
-    }
-}
-
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
-    /// Creates an instance whose lines are wherever the caller puts them.
-    pub fn new(lines: L) -> Self
-    where
-        L: Lines<P>,
-    {
-        Self::starting_at(FIRST, lines)
-    }
 
     const_unless_loom! {
-        /// `lines` must be some [`Lines`]: the callers see to it.
-        pub(crate) fn starting_at(current: RawWord, lines: L) -> Self {
+        pub(crate) fn starting_at(current: RawWord, lines: D::Participants) -> Self {
             Self {
                 shared: CachePadded::new(Shared {
                     state: SharedState::new(current),
@@ -169,7 +141,6 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
                 unowned: Unowned::new(),
                 blocker: AtomicUsize::new(0),
                 lines,
-                types: PhantomData,
             }
         }
     }
@@ -228,7 +199,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     }
 
     /// The lines, in their order.
-    pub fn lines(&self) -> &[Line<P>] {
+    pub fn lines(&self) -> &[Line<D::Parker>] {
         self.lines.as_ref()
     }
 
@@ -262,13 +233,13 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
 
 /// Runs the operations that belong to no thread. All threads have gone by now, so
 /// nobody reads anything.
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for Progress<P, L, B> {
+impl<D: Domain> Drop for Progress<D> {
     fn drop(&mut self) {
         self.unowned.run_all();
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for Progress<P, L, B> {
+impl<D: Domain> fmt::Debug for Progress<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state();
         f.debug_struct("Progress")

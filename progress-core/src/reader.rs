@@ -2,15 +2,14 @@
 
 use core::{fmt, marker::PhantomData};
 
-use crate::{AsymmetricFence, NoFreeLine, Progress, line::Line, place::Place, value::next};
-use sleep_core::Parker;
+use crate::{Domain, NoFreeLine, Progress, line::Line, place::Place, value::next};
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
+impl<D: Domain> Progress<D> {
     /// A reader with a line of its own: for threads that are not managed and read often.
     ///
     /// # Errors
     /// [`NoFreeLine`] if all lines are taken.
-    pub fn register_reader(&self) -> Result<Reader<'_, P, L, B>, NoFreeLine> {
+    pub fn register_reader(&self) -> Result<Reader<'_, D>, NoFreeLine> {
         let index = self.take_line(Line::take_for_reader)?;
         let line = &self.lines()[index];
         let progress = self;
@@ -36,8 +35,8 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
 /// #     fn unpark(&self) {}
 /// # }
 ///
-/// static PROGRESS: Progress<Core, [Line<Core>; 1]> =
-///     Progress::from_array([const { Line::new(Core) }; 1]);
+/// static PROGRESS: Progress<(Core, [Line<Core>; 1])> =
+///     Progress::new([const { Line::new(Core) }; 1]);
 ///
 /// let mut reader = PROGRESS.register_reader()?;
 /// {
@@ -46,15 +45,15 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
 /// }
 /// # Ok::<(), progress_core::NoFreeLine>(())
 /// ```
-pub struct Reader<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
-    pub(crate) place: Place<'p, P, L, B>,
+pub struct Reader<'p, D: Domain> {
+    pub(crate) place: Place<'p, D>,
 }
 
-impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Reader<'p, P, L, B> {
+impl<'p, D: Domain> Reader<'p, D> {
     /// Holds up progress until the guard is dropped, which should be soon. Two stores to a line of
     /// its own, two light fences, and two loads of a line that is seldom written.
     #[inline]
-    pub fn delay(&mut self) -> Reading<'_, 'p, P, L, B> {
+    pub fn delay(&mut self) -> Reading<'_, 'p, D> {
         let place = self.place;
         let current = place.progress.current();
         place.confirm(next(current));
@@ -70,7 +69,7 @@ impl<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Reader<'p, P, L, B>
 
 /// Progress was made between the two looks.
 #[cold]
-fn begin_again<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence>(place: Place<'_, P, L, B>) {
+fn begin_again<D: Domain>(place: Place<'_, D>) {
     loop {
         let current = place.progress.current();
         place.confirm(next(current));
@@ -80,7 +79,7 @@ fn begin_again<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence>(place: Place<
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for Reader<'_, P, L, B> {
+impl<D: Domain> Drop for Reader<'_, D> {
     fn drop(&mut self) {
         // Only if a guard was forgotten does this change something.
         self.place.leave();
@@ -88,26 +87,26 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for Reader<'_, P, 
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for Reader<'_, P, L, B> {
+impl<D: Domain> fmt::Debug for Reader<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Reader").field(&self.place.line).finish()
     }
 }
 
 /// Progress is held up while this lives. From [`Reader::delay`].
-pub struct Reading<'r, 'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
-    place: Place<'p, P, L, B>,
-    reader: PhantomData<&'r mut Reader<'p, P, L, B>>,
+pub struct Reading<'r, 'p, D: Domain> {
+    place: Place<'p, D>,
+    reader: PhantomData<&'r mut Reader<'p, D>>,
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for Reading<'_, '_, P, L, B> {
+impl<D: Domain> Drop for Reading<'_, '_, D> {
     #[inline]
     fn drop(&mut self) {
         self.place.leave();
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for Reading<'_, '_, P, L, B> {
+impl<D: Domain> fmt::Debug for Reading<'_, '_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reading").finish_non_exhaustive()
     }

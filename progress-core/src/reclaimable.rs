@@ -9,10 +9,9 @@ use core::{
 };
 
 use crate::{
-    Active, AsymmetricFence, Line, ManagedThread, Progress,
+    Active, Domain, ManagedThread, Progress,
     operation::{Header, IntoOperation, sealed::Sealed},
 };
-use sleep_core::Parker;
 
 /// A value that readers may see until progress frees it, with room for the place in the queue
 /// that it waits in: to free it takes no other memory.
@@ -31,7 +30,7 @@ use sleep_core::Parker;
 /// #     fn unpark(&self) {}
 /// # }
 ///
-/// let progress: Progress<Core, _> = Progress::from_array([Line::new(Core)]);
+/// let progress: Progress<(Core, _)> = Progress::new([Line::new(Core)]);
 /// let shared = AtomicPtr::new(Box::into_raw(Box::new(Reclaimable::new(1))));
 ///
 /// // A reader, on any thread.
@@ -118,7 +117,7 @@ impl<T: fmt::Debug> fmt::Debug for Reclaimable<T> {
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
+impl<D: Domain> Progress<D> {
     /// Drops a value when all threads have made progress: as [`schedule`](Self::schedule)d, by any
     /// thread, and without other memory.
     ///
@@ -130,7 +129,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'_, P, L, B> {
+impl<D: Domain> ManagedThread<'_, D> {
     /// Drops a value when all threads have made progress: as
     /// [`schedule`](Self::schedule)d, and without other memory.
     ///
@@ -142,7 +141,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> ManagedThread<'_, P, L,
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Active<'_, '_, P, L, B> {
+impl<D: Domain> Active<'_, '_, D> {
     /// As [`ManagedThread::retire`].
     ///
     /// # Safety

@@ -26,7 +26,8 @@ mod threads;
 #[cfg(not(loom))]
 mod unowned;
 
-type TestProgress = Progress<TestParker, Box<[Line<TestParker>]>>;
+type TestDomain = (TestParker, Box<[Line<TestParker>]>);
+type TestProgress = Progress<TestDomain>;
 
 fn progress(lines: usize) -> TestProgress {
     starting_at(value::FIRST, lines)
@@ -347,8 +348,8 @@ mod alone {
     /// thread had adopted what was left behind, and `wait_for` had used up the token.
     #[test]
     fn waiting_with_nothing_pending_returns() {
-        let progress: Progress<NeverParks, _> =
-            Progress::from_array([const { Line::new(NeverParks) }; 3]);
+        let progress: Progress<(NeverParks, _)> =
+            Progress::new([const { Line::new(NeverParks) }; 3]);
         let tally = StdArc::new(Tally::new(0));
         let mut gone = progress.register().unwrap();
         let mut adopts = progress.register().unwrap();

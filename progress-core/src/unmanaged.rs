@@ -2,10 +2,9 @@
 
 use core::fmt;
 
-use crate::{Active, AsymmetricFence, Pinned, Progress, Reading, delays, line::Line};
-use sleep_core::Parker;
+use crate::{Active, AsymmetricFence, Domain, Pinned, Progress, Reading, delays};
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
+impl<D: Domain> Progress<D> {
     /// Holds up progress, so that a thread which is not managed may read. Any number of threads,
     /// any number of times; drop the delay soon.
     ///
@@ -13,10 +12,10 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// reads often does better with a [`Reader`](crate::Reader), which touches only a line of its own.
     #[inline]
     #[must_use = "the delay ends when it is dropped"]
-    pub fn delay(&self) -> Delay<'_, P, L, B> {
+    pub fn delay(&self) -> Delay<'_, D> {
         let counter = self
             .delays
-            .begin::<B>(&self.shared.state, |wrong| self.end_delay(wrong));
+            .begin::<D::Fence>(&self.shared.state, |wrong| self.end_delay(wrong));
         Delay {
             progress: self,
             counter,
@@ -35,7 +34,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
         // Ordering: pairs with the heavy fence in `drive` of a leader who stops: either it sees
         // that the delay has ended, or we find nobody leading. If there is no fence, there will be
         // no progress either.
-        let _ = B::heavy();
+        let _ = D::Fence::heavy();
         self.drive();
     }
 }
@@ -48,29 +47,29 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
 pub unsafe trait Guard {}
 
 // SAFETY: 1. a delay stops the second advance, until it is dropped.
-unsafe impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Guard for Delay<'_, P, L, B> {}
+unsafe impl<D: Domain> Guard for Delay<'_, D> {}
 // SAFETY: 1. so does the line of a reader.
-unsafe impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Guard for Reading<'_, '_, P, L, B> {}
+unsafe impl<D: Domain> Guard for Reading<'_, '_, D> {}
 // SAFETY: 1. so does that of a thread, until it updates; that needs the value for itself, so what
 // borrows from it has gone.
-unsafe impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Guard for Active<'_, '_, P, L, B> {}
+unsafe impl<D: Domain> Guard for Active<'_, '_, D> {}
 // SAFETY: 1. as above, without updates.
-unsafe impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Guard for Pinned<'_, '_, P, L, B> {}
+unsafe impl<D: Domain> Guard for Pinned<'_, '_, D> {}
 
 /// Progress is held up while this lives. From [`Progress::delay`].
-pub struct Delay<'p, P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> {
-    progress: &'p Progress<P, L, B>,
+pub struct Delay<'p, D: Domain> {
+    progress: &'p Progress<D>,
     counter: delays::Place,
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Drop for Delay<'_, P, L, B> {
+impl<D: Domain> Drop for Delay<'_, D> {
     #[inline]
     fn drop(&mut self) {
         self.progress.end_delay(self.counter);
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> fmt::Debug for Delay<'_, P, L, B> {
+impl<D: Domain> fmt::Debug for Delay<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Delay").finish_non_exhaustive()
     }

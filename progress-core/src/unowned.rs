@@ -7,13 +7,12 @@ use core::ptr::NonNull;
 #[cfg(feature = "alloc")]
 use crate::Operation;
 use crate::{
-    AsymmetricFence, Progress, Value,
-    line::Line,
+    AsymmetricFence, Domain, Progress, Value,
     operation::{Header, IntoOperation, Queue, run},
     stack::{Chain, Stack},
     value::is_reached,
 };
-use sleep_core::Parker;
+
 use sleep_primitives::{AtomicBool, Ordering, RawWord};
 
 /// The operations of an instance that belong to no thread.
@@ -136,7 +135,7 @@ impl Drop for Running<'_> {
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
+impl<D: Domain> Progress<D> {
     /// Schedules an operation to be run when all threads have made progress. Any thread may call
     /// this, also one that is not managed.
     ///
@@ -160,7 +159,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// # }
     ///
     /// static IS_FREED: AtomicBool = AtomicBool::new(false);
-    /// let progress: Progress<Core, _> = Progress::from_array([Line::new(Core)]);
+    /// let progress: Progress<(Core, _)> = Progress::new([Line::new(Core)]);
     ///
     /// let reading = progress.delay();
     /// progress.schedule(Box::new(Operation::new(|| IS_FREED.store(true, SeqCst))));
@@ -189,7 +188,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// #     fn unpark(&self) {}
     /// # }
     ///
-    /// let progress: Progress<Core, _> = Progress::from_array([Line::new(Core)]);
+    /// let progress: Progress<(Core, _)> = Progress::new([Line::new(Core)]);
     /// let replaced = Arc::new(5);
     /// let handle = replaced.clone();
     /// progress.defer(move || drop(replaced));
@@ -222,7 +221,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     /// #     fn unpark(&self) {}
     /// # }
     ///
-    /// let progress: Progress<Core, _> = Progress::from_array([Line::new(Core)]);
+    /// let progress: Progress<(Core, _)> = Progress::new([Line::new(Core)]);
     /// let reading = progress.delay();
     /// let value = progress.later();
     /// let (sender, receiver) = mpsc::channel();
@@ -284,7 +283,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
         let before = self.shared.state.ask_for_wakeups();
         if !before.has_wakeups() {
             // Ordering: as in `ask`.
-            let _ = B::heavy();
+            let _ = D::Fence::heavy();
             self.drive();
         }
         // If the bit was set: the thread that set it goes on, see `ask`. The leader that takes the
@@ -301,7 +300,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
             let state = self.shared.state.ask_for_wakeups();
             if !state.has_wakeups() {
                 // Ordering: as in `ask`.
-                let _ = B::heavy();
+                let _ = D::Fence::heavy();
                 self.drive();
             }
             if state.value() == current {

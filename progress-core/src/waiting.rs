@@ -2,9 +2,10 @@
 
 use core::{cell::UnsafeCell, ptr::NonNull};
 
-use crate::{AsymmetricFence, Progress, Value, line::Line, operation::Header};
 use sleep_core::Parker;
 use sleep_primitives::{AtomicU8, Ordering, spin_loop};
+
+use crate::{Domain, Progress, Value, operation::Header};
 
 /// The thread has not been woken.
 const WAITS: u8 = 0;
@@ -61,7 +62,7 @@ impl<W> Drop for Waiting<'_, W> {
     }
 }
 
-impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
+impl<D: Domain> Progress<D> {
     /// Parks until all threads have made progress to this moment. Any thread may call this, with
     /// a parker of its own, but not while it reads: it would wait for itself.
     ///
@@ -92,7 +93,7 @@ impl<P: Parker, L: AsRef<[Line<P>]>, B: AsymmetricFence> Progress<P, L, B> {
     ///     }
     /// }
     ///
-    /// let progress: Progress<Core, _> = Progress::from_array([Line::new(Core)]);
+    /// let progress: Progress<(Core, _)> = Progress::new([Line::new(Core)]);
     /// let value = progress.later();
     /// progress.wait_for(value, &ThisThread(thread::current()));
     /// assert!(progress.has_reached(value));

@@ -21,7 +21,7 @@ impl Parker for Yielding {
     fn unpark(&self) {}
 }
 
-type OurProgress<B> = Progress<Yielding, Box<[Line<Yielding>]>, B>;
+type OurProgress<B> = Progress<(Yielding, Box<[Line<Yielding>]>, B)>;
 
 fn our_progress<B: AsymmetricFence>(threads: usize) -> OurProgress<B> {
     Progress::new((0..threads).map(|_| Line::new(Yielding)).collect())

@@ -5,8 +5,7 @@ use core::convert::Infallible;
 use crossbeam_utils::CachePadded;
 use pool_core::{
     Fixed, Jec, JobRef, ManagedWorker, Platform, Registry, Replaced, Slot, Waiter, WorkerShared,
-    WorkerThread,
-    progress::{FullFences, Line},
+    WorkerThread, progress::Line,
 };
 
 use super::{
@@ -55,8 +54,7 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Platform for Core
     type Sleep = Jec<Self::Parker, [Slot<Self::Parker>; CORES]>;
     type Workers = [WorkerShared<Self>; CORES];
     type Storage = Fixed<JobRef, JOBS>;
-    type Lines = [Line<Self::Parker>; CORES];
-    type Fence = FullFences;
+    type Progress = (Self::Parker, [Line<Self::Parker>; CORES]);
     type Queue = JobInjector;
     type Waiter = SpinWaiter;
     type Panic = Infallible;

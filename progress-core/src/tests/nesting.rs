@@ -3,7 +3,7 @@
 use super::*;
 
 /// Makes all the progress that is possible.
-fn drive(thread: &mut ManagedThread<'_, TestParker, Box<[Line<TestParker>]>, FullFences>) {
+fn drive(thread: &mut ManagedThread<'_, TestDomain>) {
     let mut active = thread.activate();
     for _ in 0..5 {
         active.tick();

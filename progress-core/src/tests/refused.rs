@@ -23,7 +23,7 @@ unsafe impl AsymmetricFence for Revocable {
     }
 }
 
-type Revoked = Progress<TestParker, Box<[Line<TestParker>]>, Revocable>;
+type Revoked = Progress<(TestParker, Box<[Line<TestParker>]>, Revocable)>;
 
 fn progress() -> Revoked {
     Progress::new((0..2).map(|_| Line::new(TestParker::new())).collect())

@@ -56,17 +56,14 @@ struct Moment<'p> {
     delays: Vec<usize>,
 }
 
-type Thread<'p> = ManagedThread<'p, TestParker, Box<[Line<TestParker>]>, FullFences>;
+type Thread<'p> = ManagedThread<'p, TestDomain>;
 
 fn is_active(thread: &Thread<'_>) -> bool {
     thread.is_active()
 }
 
 /// Does something with the guard of a thread that is active.
-fn with_active<'p>(
-    thread: &mut Thread<'p>,
-    act: impl FnOnce(&mut Active<'_, 'p, TestParker, Box<[Line<TestParker>]>, FullFences>),
-) {
+fn with_active<'p>(thread: &mut Thread<'p>, act: impl FnOnce(&mut Active<'_, 'p, TestDomain>)) {
     if is_active(thread) {
         let mut active = Active {
             place: thread.place,

@@ -68,8 +68,8 @@ fn operations_that_a_thread_leaves_are_run_by_any() {
 fn operations_that_schedule_others_are_not_nested() {
     static DEPTH: Tally = Tally::new(0);
     static RUNS: Tally = Tally::new(0);
-    static PROGRESS: Progress<TestParker, &'static mut [Line<TestParker>]> =
-        Progress::from_slice(&mut []);
+    static PROGRESS: Progress<(TestParker, &'static mut [Line<TestParker>])> =
+        Progress::new(&mut [] as &mut [_]);
 
     fn again(left: usize) {
         assert_eq!(DEPTH.fetch_add(1, SeqCst), 0);
@@ -143,7 +143,7 @@ fn a_managed_thread_is_woken_for_each_value() {
             self.0.fetch_add(1, SeqCst);
         }
     }
-    let progress: Progress<Counts, _> = Progress::from_array([Line::new(Counts(Tally::new(0)))]);
+    let progress: Progress<(Counts, _)> = Progress::new([Line::new(Counts(Tally::new(0)))]);
     let woken = || progress.lines()[0].parker().0.swap(0, SeqCst);
     let thread = progress.register().unwrap();
     let delay = progress.delay();
