@@ -5,8 +5,8 @@ mod tests;
 
 /// Calls a closure from a frame that holds what other threads use: a queued job, or a latch that is
 /// going to be set. Such a frame must not be left by a panic, and what the closure calls promises
-/// not to panic: parkers, waiters and hooks of a platform. If it does all the same, the process
-/// ends.
+/// not to panic: sleep protocols, parkers, waiters and hooks of a platform. If one panics all the
+/// same, the process ends.
 #[inline(always)]
 pub(crate) fn no_unwind<R>(closure: impl FnOnce() -> R) -> R {
     let guard = AbortOnUnwind;
@@ -21,6 +21,6 @@ impl Drop for AbortOnUnwind {
     #[cold]
     fn drop(&mut self) {
         // A panic while a panic unwinds aborts. This crate knows no other way.
-        panic!("a parker, a waiter or a hook of a pool's platform panicked");
+        panic!("a sleep protocol, a parker, a waiter or a hook of a pool's platform panicked");
     }
 }

@@ -1,9 +1,14 @@
 //! What a pool asks of its sleep protocol: the only file that touches it.
+//!
+//! A protocol is safe to implement, so no memory safety may rest on what it does. It can lose
+//! wake-ups, which hangs the pool, and return wrong numbers, which are only shown. What it must not
+//! do is to unwind from a frame that other threads use: here its calls end the process if they
+//! panic. The rest is called from frames that see to that themselves (`wait_until`, `join_slowly`).
 
 use sleep_core::{CoreLatch, SleepProtocol, WorkerIndex};
 
 use super::Registry;
-use crate::platform::Platform;
+use crate::{platform::Platform, unwind::no_unwind};
 
 impl<P: Platform> Registry<P> {
     /// Wakes workers, if need be, for `count` jobs that any worker may run. No sleeping worker
@@ -14,7 +19,7 @@ impl<P: Platform> Registry<P> {
     /// it.
     #[inline]
     pub fn announce_jobs(&self, count: usize, queue_was_empty: bool) {
-        self.sleep.new_injected_jobs(count, queue_was_empty);
+        no_unwind(|| self.sleep.new_injected_jobs(count, queue_was_empty));
     }
 
     /// Wakes workers, if need be, for `count` jobs that a worker queued on its own deque. A worker
@@ -30,7 +35,7 @@ impl<P: Platform> Registry<P> {
     /// Call this after queueing.
     #[inline]
     pub fn announce_job_for(&self, worker: WorkerIndex) {
-        self.sleep.new_job_for(worker);
+        no_unwind(|| self.sleep.new_job_for(worker));
     }
 
     /// Whether no worker sleeps or is about to, so that a worker need not announce its own jobs.
@@ -42,7 +47,7 @@ impl<P: Platform> Registry<P> {
     /// Wakes a worker if it sleeps. For the setter of a latch that said that its waiter sleeps.
     #[inline]
     pub fn wake_worker(&self, worker: WorkerIndex) {
-        self.sleep.wake_worker(worker);
+        no_unwind(|| self.sleep.wake_worker(worker));
     }
 
     /// Sets a latch on which a worker of this pool may be waiting, and wakes the worker if it
@@ -55,7 +60,7 @@ impl<P: Platform> Registry<P> {
     #[inline]
     pub unsafe fn set_latch(&self, latch: *const CoreLatch, worker: WorkerIndex) {
         // SAFETY: obligations 1 to 3 are forwarded to our caller.
-        unsafe { self.sleep.set_latch(latch, worker) };
+        no_unwind(|| unsafe { self.sleep.set_latch(latch, worker) });
     }
 
     /// Returns the parker of a worker.

@@ -1,6 +1,9 @@
 //! The test suite of every protocol: a protocol passes it by one line below.
 
-use std::{sync::atomic::Ordering, vec::Vec};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    vec::Vec,
+};
 
 use super::*;
 use crate::{
@@ -93,6 +96,37 @@ fn a_latch_ends_the_wait<S: TestProtocol>() {
     }
 }
 
+/// A job that only the second worker may run is posted while both fall asleep.
+fn a_job_for_one_worker_is_not_overlooked<S: TestProtocol>() {
+    for _ in 0..if cfg!(miri) { 3 } else { 300 } {
+        let sleep = &S::new(2, IdlePolicy::IMMEDIATE);
+        let latch = &CoreLatch::new();
+        let job = &AtomicBool::new(false);
+        let [first, second] = [0, 1].map(|index| sleep.worker(index).unwrap());
+        std::thread::scope(|threads| {
+            threads.spawn(move || {
+                let mut idle = sleep.start_looking(first);
+                while !latch.probe() {
+                    sleep.no_work_found(&mut idle, latch, || false);
+                }
+                sleep.work_found(idle, || false);
+            });
+            threads.spawn(move || {
+                let never = CoreLatch::new();
+                let mut idle = sleep.start_looking(second);
+                while !job.load(Ordering::Relaxed) {
+                    sleep.no_work_found(&mut idle, &never, || job.load(Ordering::Relaxed));
+                }
+                sleep.work_found(idle, || false);
+                // SAFETY: 1. to 3. all of them live in the frame of the test; the first worker waits.
+                unsafe { sleep.set_latch(latch, first) };
+            });
+            job.store(true, Ordering::Relaxed);
+            sleep.new_job_for(second);
+        });
+    }
+}
+
 fn a_worker_that_does_not_exist_is_a_typed_error<S: TestProtocol>() {
     let sleep = S::new(2, IdlePolicy::DEFAULT);
     assert_eq!(sleep.worker(1).unwrap().get(), 1);
@@ -124,6 +158,7 @@ macro_rules! suite {
             stress
             stampede_of_terminations
             a_latch_ends_the_wait
+            a_job_for_one_worker_is_not_overlooked
             a_worker_that_does_not_exist_is_a_typed_error
         }
     };
