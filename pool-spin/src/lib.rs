@@ -17,7 +17,7 @@ extern crate sleep_primitives;
 mod primitive;
 
 mod machine;
-// Its statics cannot hold loom's atomics; what it is made of is modelled where it lives.
+// Statics cannot hold loom's atomics; the parts of a pool are modeled in their own crates.
 #[cfg(not(loom))]
 mod pool;
 

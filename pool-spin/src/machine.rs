@@ -1,4 +1,4 @@
-//! What a pool needs of the machine it runs on.
+//! The traits that connect a pool to the machine on which it runs.
 
 #[cfg(any(
     target_arch = "aarch64",
@@ -23,23 +23,51 @@ pub use parker::{HltIpi, Spin, Wfe, WfiIpi};
 #[cfg(not(loom))]
 use pool_core::Parker;
 
-/// A machine: how a core finds out which worker it is, and how it sleeps.
+/// A machine: how a core learns which worker it is, and how it sleeps.
 ///
-/// A firmware has one such type, without a value; see the boards beside this crate.
+/// A firmware has one such type, without a value; see the boards in the repository.
 ///
 /// # Safety
-/// 1. What [`Local`](Self::Local) demands of its user holds; as a rule, that a register holds null
-///    when the core first uses a pool, and belongs to the pools from then on.
-/// 2. While a core is a worker, the code that made it one neither moves to another core nor is
-///    pre-empted by code that uses the pool, but for interrupt handlers, and other code that runs
-///    in between, which keep to what the pool allows handlers: anything else would find the worker
-///    in the middle of something.
+/// 1. The requirements of [`Local`](Self::Local) hold. As a rule: a register holds null when the
+///    core first uses a pool, and belongs to the pools from then on.
+/// 2. While a core is a worker, the code that made it one does not move to another core. Code that
+///    pre-empts it, such as an interrupt handler, uses the pool only as handlers may: it may have
+///    interrupted the worker in the middle of an operation.
+///
+/// # Examples
+/// A machine of one core, for a first program on a new board:
+/// ```
+/// use pool_spin::{CoreNumber, CorePointer, Cores, Machine, Numbered, Spin, SpinPool};
+///
+/// struct Board;
+///
+/// // SAFETY: 1. The pointer is null at first, and only pools use it. 2. There are no handlers.
+/// unsafe impl Machine for Board {
+///     type Local = Numbered<Self>;
+///     type Parker = Spin;
+/// }
+///
+/// // SAFETY: 1. There is one core, with number 0, and one pointer. 2. A static is always the same.
+/// unsafe impl CoreNumber for Board {
+///     fn number() -> usize {
+///         0
+///     }
+///
+///     fn pointers() -> &'static [CorePointer] {
+///         static POINTERS: [CorePointer; 1] = [CorePointer::new()];
+///         &POINTERS
+///     }
+/// }
+///
+/// static POOL: SpinPool<Cores<Board, 1, 16>> = SpinPool::new();
+/// assert_eq!(POOL.run_with(0, |core| core.join(|_| 1, |_| 2)), Ok((1, 2)));
+/// ```
 #[cfg(not(loom))]
 pub unsafe trait Machine: 'static {
     /// One pointer for each core.
     type Local: CoreLocal;
-    /// How a worker sleeps. A pool has two of them for each worker: one for its jobs and one for
-    /// its thread progress.
+    /// How a worker sleeps. A pool has two parkers per worker: one for its jobs and one for its
+    /// thread progress.
     type Parker: CoreParker;
 }
 
@@ -50,64 +78,66 @@ pub trait CoreParker: Parker + Send + Sync + 'static {
     const NEW: Self;
 }
 
-/// The interrupts of the core that calls: masking them all, and halting until one is pending.
+/// The interrupts of the calling core: masks them all, and halts until one is pending.
 ///
 /// Implemented for the usual architectures in `pool_spin::arch`.
 pub trait Interrupts: 'static {
-    /// How the interrupts were masked before.
+    /// The mask as it was before.
     type State: Copy;
 
-    /// Masks all interrupts of this core: they stay pending. Returns how it was.
+    /// Masks all interrupts of this core, so that they stay pending. Returns the previous mask.
     ///
-    /// A barrier to the compiler, as the others are.
+    /// A barrier to the compiler, like the other functions.
     fn mask() -> Self::State;
 
-    /// Masks the interrupts as they were. Handlers of those that are pending and no longer masked
-    /// run now.
+    /// Restores a mask. Handlers of interrupts that are pending and no longer masked run now.
     fn restore(state: Self::State);
 
-    /// With interrupts masked: halts until an interrupt is pending for this core, and returns at
-    /// once if one is, also if it came before the call. May return for no reason. Masked at the end
-    /// as at the beginning.
+    /// Halts until an interrupt is pending for this core. Called with interrupts masked.
+    ///
+    /// Returns at once if an interrupt is pending already, even since before the call. May return
+    /// spuriously. Interrupts are masked on return as they were on entry.
     fn halt();
 }
 
-/// Interrupts from core to core.
+/// Interrupts from core to core (inter-processor interrupts).
 ///
-/// The implementation knows the interrupt controller. Cores have numbers of its choice, below
-/// `usize::MAX - 1`; they need not be workers' numbers.
+/// The implementation knows the interrupt controller. It numbers the cores as it likes, below
+/// `usize::MAX - 1`; these need not be the numbers of workers.
+#[doc(alias = "SGI")]
 pub trait Ipi: 'static {
     /// The interrupts of a core.
     type Interrupts: Interrupts;
 
-    /// The number of the core that calls.
+    /// Returns the number of the calling core.
     fn this_core() -> usize;
 
-    /// Makes the interrupt pending on a core, which may be the one that calls. May be called from
-    /// interrupt handlers, and by several cores at once.
+    /// Makes the interrupt pending on a core, which may be the calling one. Interrupt handlers may
+    /// call this, and several cores at the same time.
     ///
-    /// What this core wrote to memory before must be visible to that core when the interrupt is:
-    /// as a rule that takes a barrier before the write to the controller.
+    /// Everything that this core wrote to memory before must be visible to the other core when the
+    /// interrupt is. As a rule, that takes a barrier before the write to the controller.
     fn send(core: usize);
 
-    /// Makes the interrupt no longer pending on the core that calls; does nothing if it is not.
-    /// Called by [`WfiIpi`](crate::WfiIpi) after each halt, and by the firmware's own handler for
-    /// the interrupt; where only a handler can do it, as on x86, by that alone.
+    /// Clears the interrupt on the calling core: it is no longer pending. Does nothing if it was not.
     ///
-    /// What this core reads from memory afterwards must be read after that: as a rule that takes a
-    /// barrier behind the write to the controller. An interrupt that is sent later becomes pending
-    /// again.
+    /// [`WfiIpi`](crate::WfiIpi) calls this after each halt, and so does the firmware's own handler
+    /// for the interrupt. Where only a handler can do it, as on x86, the handler alone calls it.
+    ///
+    /// Reads of memory that follow must not be performed before the interrupt is cleared. As a rule,
+    /// that takes a barrier after the write to the controller. An interrupt that is sent later
+    /// becomes pending again.
     fn clear();
 }
 
-/// Events between cores, as Arm has them: each core has a register of one bit.
+/// Events between cores, as on Arm: each core has an event register of one bit.
 ///
 /// Implemented for Arm's architectures in `pool_spin::arch`.
 pub trait Events: 'static {
-    /// Sets every core's event register, after all that this core wrote before has become visible.
-    /// May be called from interrupt handlers.
+    /// Sets every core's event register, after everything that this core wrote before has become
+    /// visible. Interrupt handlers may call this.
     fn send();
 
-    /// Halts until this core's event register is set, and clears it. May return for no reason.
+    /// Halts until this core's event register is set, and clears it. May return spuriously.
     fn wait();
 }

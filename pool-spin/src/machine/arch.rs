@@ -1,7 +1,7 @@
-//! Instructions that the language has no names for, for each architecture.
+//! [`Interrupts`] and [`Events`] of the usual architectures.
 //!
-//! None of them is `nomem`: the compiler may move no access to memory across one, since what they
-//! wait for is written by others.
+//! No instruction here is `nomem`: other cores write what a halt waits for, so the compiler must not
+//! move accesses to memory across it.
 
 use core::arch::asm;
 
@@ -23,26 +23,25 @@ impl Interrupts for Aarch64 {
     fn mask() -> u64 {
         let state;
         // SAFETY: changes the core's interrupt mask, bits I and F, and nothing else. Memory counts
-        // as clobbered. `msr` writes no condition flags, but the option is left out for `mask` as
-        // for `restore`: nothing is gained by it.
+        // as clobbered, and so do the flags, although `msr` does not write them: `preserves_flags`
+        // would gain nothing.
         unsafe { asm!("mrs {}, daif", "msr daifset, #3", out(reg) state, options(nostack)) };
         state
     }
 
     #[inline]
     fn restore(state: u64) {
-        // Without the barrier a pending interrupt is taken some time later: perhaps only after
-        // interrupts were masked again, and so never in a loop that masks and restores.
-        // SAFETY: as in `mask`; the value came from there. Handlers that run now save what they
-        // use.
+        // Without the barrier, the core takes a pending interrupt some time later: perhaps only when
+        // interrupts are masked again, and so never in a loop that masks and restores.
+        // SAFETY: as in `mask`, which returned the value. Handlers that run now save what they use.
         unsafe { asm!("msr daif, {}", "isb", in(reg) state, options(nostack)) };
     }
 
     #[inline]
     fn halt() {
-        // The barrier completes what was written, to interrupt controllers too, before the halt.
+        // The barrier completes earlier writes, also those to interrupt controllers, before the halt.
         // SAFETY: halts until an interrupt is pending, masked or not. Memory counts as clobbered;
-        // registers and flags are kept.
+        // registers and flags are preserved.
         unsafe { asm!("dsb sy", "wfi", options(nostack, preserves_flags)) };
     }
 }
@@ -51,16 +50,16 @@ impl Interrupts for Aarch64 {
 impl Events for Aarch64 {
     #[inline]
     fn send() {
-        // `sev` is not ordered after stores; the barrier is, and completes them.
-        // SAFETY: changes event registers only. Memory counts as clobbered; registers and flags
-        // are kept.
+        // `sev` alone is not ordered after stores; the barrier completes them first.
+        // SAFETY: changes event registers only. Memory counts as clobbered; registers and flags are
+        // preserved.
         unsafe { asm!("dsb ishst", "sev", options(nostack, preserves_flags)) };
     }
 
     #[inline]
     fn wait() {
         // SAFETY: halts at most until an event. Memory counts as clobbered; registers and flags are
-        // kept.
+        // preserved.
         unsafe { asm!("wfe", options(nostack, preserves_flags)) };
     }
 }
@@ -89,16 +88,15 @@ impl Interrupts for CortexM {
     #[inline]
     fn restore(state: u32) {
         // The barrier lets handlers of pending interrupts run before the next instruction.
-        // SAFETY: as in `mask`; the value came from there. Handlers that run now save what they
-        // use.
+        // SAFETY: as in `mask`, which returned the value. Handlers that run now save what they use.
         unsafe { asm!("msr PRIMASK, {}", "isb", in(reg) state, options(nostack, preserves_flags)) };
     }
 
     #[inline]
     fn halt() {
-        // The barrier completes what was written, to devices too, before the halt.
-        // SAFETY: halts until an interrupt is pending, also one that PRIMASK masks. Memory counts
-        // as clobbered; registers and flags are kept.
+        // The barrier completes earlier writes, also those to devices, before the halt.
+        // SAFETY: halts until an interrupt is pending, even one that PRIMASK masks. Memory counts as
+        // clobbered; registers and flags are preserved.
         unsafe { asm!("dsb", "wfi", options(nostack, preserves_flags)) };
     }
 }
@@ -107,16 +105,16 @@ impl Interrupts for CortexM {
 impl Events for CortexM {
     #[inline]
     fn send() {
-        // `sev` is not ordered after stores; the barrier is, and completes them.
-        // SAFETY: changes event registers only. Memory counts as clobbered; registers and flags
-        // are kept.
+        // `sev` alone is not ordered after stores; the barrier completes them first.
+        // SAFETY: changes event registers only. Memory counts as clobbered; registers and flags are
+        // preserved.
         unsafe { asm!("dsb", "sev", options(nostack, preserves_flags)) };
     }
 
     #[inline]
     fn wait() {
         // SAFETY: halts at most until an event. Memory counts as clobbered; registers and flags are
-        // kept.
+        // preserved.
         unsafe { asm!("wfe", options(nostack, preserves_flags)) };
     }
 }
@@ -163,9 +161,9 @@ macro_rules! mode {
 
             #[inline]
             fn halt() {
-                // The fence completes what was written, to devices too, before the halt.
-                // SAFETY: halts until an interrupt is pending that is enabled by itself, whatever
-                // the status register says. Memory counts as clobbered; registers are kept.
+                // The fence completes earlier writes, also those to devices, before the halt.
+                // SAFETY: halts until an interrupt is pending that is enabled individually, whatever
+                // the status register says. Memory counts as clobbered; registers are preserved.
                 unsafe { asm!("fence iorw, iorw", "wfi", options(nostack, preserves_flags)) };
             }
         }
@@ -174,14 +172,14 @@ macro_rules! mode {
 
 #[cfg(any(target_arch = "riscv32", target_arch = "riscv64"))]
 mode!(
-    /// The interrupts of a hart in machine mode. To be woken, enable the interrupt itself in `mie`.
+    /// The interrupts of a hart in machine mode. To be woken, a hart enables the interrupt in `mie`.
     MachineMode,
     "mstatus",
     8
 );
 #[cfg(any(target_arch = "riscv32", target_arch = "riscv64"))]
 mode!(
-    /// The interrupts of a hart in supervisor mode. To be woken, enable the interrupt itself in
+    /// The interrupts of a hart in supervisor mode. To be woken, a hart enables the interrupt in
     /// `sie`.
     SupervisorMode,
     "sstatus",
@@ -220,13 +218,13 @@ impl Interrupts for X86_64 {
         }
     }
 
-    /// Interrupts are taken during the halt: an x86 processor leaves it for no masked one.
+    /// Halts with interrupts enabled: no masked interrupt would end the halt of an x86 processor.
     #[inline]
     fn halt() {
-        // `sti` takes effect after the instruction that follows it, so an interrupt that is pending
-        // now ends the halt, and cannot come between the two.
-        // SAFETY: handlers that run save what they use; they use the stack below ours, so there is
-        // no `nostack`. Memory counts as clobbered.
+        // `sti` takes effect after the instruction that follows it. So an interrupt that is pending
+        // now ends the halt, and cannot be taken between the two instructions.
+        // SAFETY: handlers that run save what they use; they use the stack below ours, so there is no
+        // `nostack`. Memory counts as clobbered.
         unsafe { asm!("sti", "hlt", "cli") };
     }
 }

@@ -1,5 +1,5 @@
-//! Finding the current worker: one pointer for each core, in an array or in a register that the
-//! architecture leaves to the software.
+//! How a core finds its worker: one pointer per core, in an array or in a register that the
+//! architecture leaves to software.
 
 #[cfg(any(
     target_arch = "aarch64",
@@ -11,50 +11,56 @@ use core::{fmt, marker::PhantomData, ptr};
 
 use crate::primitive::{AtomicPtr, Ordering};
 
-/// One pointer for each core: how a job finds out on which worker it runs.
+/// One pointer per core: how a job learns on which worker it runs.
 ///
-/// On a board, a register that the software may use as it likes (`TPIDR_EL1`, `mscratch`), or
-/// [`Numbered`]: an array indexed by the core's number. On a host, a thread-local variable.
+/// On a board, the pointer is in a register that software may use as it likes (`TPIDR_EL1`,
+/// `mscratch`), or in an array that the core's number indexes: [`Numbered`]. On a host, it is in a
+/// thread-local variable.
 ///
-/// Pools of different types may share one; a core is a worker of one pool at a time. A worker that
-/// waits for a pool of another type does nothing else meanwhile: let pools of different types not
-/// wait for each other in a circle.
+/// Pools of different types may share one pointer; a core is a worker of one pool at a time. A
+/// worker that waits for a pool of another type runs no jobs meanwhile. So pools of different types
+/// must not wait for each other in a cycle.
 ///
 /// # Safety
-/// 1. [`get`](Self::get) returns what [`set`](Self::set) was last given on the same core, or null
-///    if there was nothing.
+/// 1. [`get`](Self::get) returns the pointer that [`set`](Self::set) was last called with on the
+///    same core, or null if it was not called.
+#[doc(alias = "thread_local")]
 pub unsafe trait CoreLocal: 'static {
-    /// This core's pointer.
+    /// Returns this core's pointer.
     fn get() -> *const ();
 
-    /// Changes this core's pointer.
+    /// Sets this core's pointer.
     ///
     /// # Safety
-    /// 1. Only a pool calls this: it follows the pointer.
+    /// 1. Only a pool calls this: pools dereference the pointer.
     unsafe fn set(pointer: *const ());
 }
 
-/// Cores that know their number: `MPIDR`, `mhartid`, a CPU identity register, an APIC ID.
+/// Cores that know their number, for [`Numbered`]: from `MPIDR`, `mhartid`, a CPU identity register,
+/// or an APIC ID.
 ///
 /// # Safety
-/// 1. [`number`](Self::number) is always the same on one core, never the same on two, and below the
-///    length of [`pointers`](Self::pointers).
-/// 2. `pointers` is always the same slice.
+/// 1. [`number`](Self::number) always returns the same number on one core, never the same on two,
+///    and always less than the length of [`pointers`](Self::pointers).
+/// 2. `pointers` always returns the same slice.
 pub unsafe trait CoreNumber: 'static {
-    /// The number of the core that calls.
+    /// Returns the number of the calling core.
     fn number() -> usize;
 
-    /// A place for each core, in a `static`.
+    /// Returns one pointer per core, in a `static`.
     fn pointers() -> &'static [CorePointer];
 }
 
-/// Finds a core's pointer by the core's number.
+/// A [`CoreLocal`] pointer in an array that the core's number indexes.
+///
+/// # Examples
+/// See [`Machine`](crate::Machine).
 pub struct Numbered<T>(PhantomData<fn() -> T>);
 
-// SAFETY: 1. a core has a place of its own, by the obligations of `CoreNumber`.
+// SAFETY: 1. By the obligations of `CoreNumber`, each core has an element of its own.
 unsafe impl<T: CoreNumber> CoreLocal for Numbered<T> {
     fn get() -> *const () {
-        // Ordering: Relaxed here and below, only the core itself uses its place.
+        // Ordering: Relaxed here and below; only the core itself uses its pointer.
         T::pointers()[T::number()].0.load(Ordering::Relaxed)
     }
 
@@ -71,12 +77,12 @@ impl<T> fmt::Debug for Numbered<T> {
     }
 }
 
-/// One core's pointer.
+/// One core's pointer, for [`CoreNumber::pointers`].
 #[derive(Debug)]
 pub struct CorePointer(AtomicPtr<()>);
 
 impl CorePointer {
-    /// Null.
+    /// Creates a null pointer.
     #[must_use]
     pub const fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
@@ -89,8 +95,8 @@ impl Default for CorePointer {
     }
 }
 
-/// A core-local pointer in one register. The instructions touch no memory; they are ordered among
-/// each other since none is `pure`.
+/// Defines a [`CoreLocal`] pointer in one register. The instructions access no memory. The compiler
+/// keeps their order, since none is `pure`.
 #[cfg(any(
     target_arch = "aarch64",
     target_arch = "riscv32",
@@ -102,20 +108,20 @@ macro_rules! register {
         #[derive(Debug, Clone, Copy)]
         pub struct $name(());
 
-        // SAFETY: 1. the register is the core's own, and whoever names this type in a `Machine` promises
-        // the rest.
+        // SAFETY: 1. Each core has the register; the author of a `Machine` that names this type
+        // promises the rest.
         unsafe impl CoreLocal for $name {
             #[inline]
             fn get() -> *const () {
                 let pointer;
-                // SAFETY: reads one register, and changes neither memory, stack nor flags.
+                // SAFETY: reads one register, and changes no memory, stack or flags.
                 unsafe { asm!($read, out(reg) pointer, options(nomem, nostack, preserves_flags)) };
                 pointer
             }
 
             #[inline]
             unsafe fn set(pointer: *const ()) {
-                // SAFETY: as in `get`; nobody else gives the register a meaning.
+                // SAFETY: as in `get`; no other software uses the register.
                 unsafe { asm!($write, in(reg) pointer, options(nomem, nostack, preserves_flags)) };
             }
         }
@@ -124,8 +130,9 @@ macro_rules! register {
 
 #[cfg(target_arch = "aarch64")]
 register!(
-    /// The pointer is in `TPIDR_EL1`, which must hold null when the core first uses the pool, and
-    /// be used for nothing else. Software at EL1.
+    /// A [`CoreLocal`] pointer in `TPIDR_EL1`, for software at EL1.
+    ///
+    /// The register must hold null when the core first uses the pool, and be used for nothing else.
     TpidrEl1,
     "mrs {}, tpidr_el1",
     "msr tpidr_el1, {}"
@@ -133,8 +140,10 @@ register!(
 
 #[cfg(any(target_arch = "riscv32", target_arch = "riscv64"))]
 register!(
-    /// The pointer is in `mscratch`, which must hold null when the core first uses the pool, and
-    /// be used for nothing else, by no trap handler either. Software in machine mode.
+    /// A [`CoreLocal`] pointer in `mscratch`, for software in machine mode.
+    ///
+    /// The register must hold null when the core first uses the pool, and be used for nothing else,
+    /// not even by a trap handler.
     Mscratch,
     "csrr {}, mscratch",
     "csrw mscratch, {}"
@@ -142,8 +151,10 @@ register!(
 
 #[cfg(any(target_arch = "riscv32", target_arch = "riscv64"))]
 register!(
-    /// The pointer is in `sscratch`, which must hold null when the core first uses the pool, and
-    /// be used for nothing else, by no trap handler either. Software in supervisor mode.
+    /// A [`CoreLocal`] pointer in `sscratch`, for software in supervisor mode.
+    ///
+    /// The register must hold null when the core first uses the pool, and be used for nothing else,
+    /// not even by a trap handler.
     Sscratch,
     "csrr {}, sscratch",
     "csrw sscratch, {}"

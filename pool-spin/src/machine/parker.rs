@@ -1,4 +1,5 @@
-//! How cores sleep: the parkers whose token is a flag. Those that halt a core are in `halting`.
+//! How cores sleep: the parkers whose token is a flag. The file `halting` has those that interrupt a
+//! halted core.
 
 use core::{fmt, marker::PhantomData};
 
@@ -16,11 +17,20 @@ mod tests;
 
 pub use halting::{HltIpi, WfiIpi};
 
-/// Spins until it is unparked, relaxing as `R` says.
+/// A parker that spins until it is unparked. `R` is what it does between two looks at the token.
 ///
-/// For cores that have nothing else to do and nothing to save, for hosts that test, and for the
-/// first steps on a new board. Where the core can wait for an event or an interrupt, use a parker
-/// that does.
+/// For cores that have no other work and no energy to save, for tests on a host, and for the first
+/// steps on a new board. Where the core can wait for an event or an interrupt, use a parker that
+/// does.
+///
+/// # Examples
+/// ```
+/// use pool_spin::{Parker, Spin};
+///
+/// let parker: Spin = Spin::new();
+/// parker.unpark();
+/// parker.park(); // returns at once, and takes the token
+/// ```
 pub struct Spin<R = ::spin::Spin> {
     token: AtomicBool,
     relax: PhantomData<fn() -> R>,
@@ -28,7 +38,7 @@ pub struct Spin<R = ::spin::Spin> {
 
 impl<R: RelaxStrategy> Spin<R> {
     const_unless_loom! {
-        /// A parker without a token.
+        /// Creates a parker without a token.
         #[must_use]
         pub fn new() -> Self {
             Self { token: AtomicBool::new(false), relax: PhantomData }
@@ -50,18 +60,18 @@ impl<R: RelaxStrategy> Default for Spin<R> {
 impl<R: RelaxStrategy> Parker for Spin<R> {
     fn park(&self) {
         // Ordering: Acquire pairs with `unpark`: what its caller wrote is visible. Relaxed for the
-        // loads between, which leave the line where it is.
+        // loads in between, which do not claim the cache line.
         //
-        // Liveness: whoever claims this worker stores the token, before or after we look, and
-        // nobody else takes it.
+        // Liveness: the thread that claims this worker stores the token, before or after we look,
+        // and only we take it.
         while !self.token.load(Ordering::Relaxed) || !self.token.swap(false, Ordering::Acquire) {
             R::relax();
         }
     }
 
     fn unpark(&self) {
-        // Ordering: Release pairs with `park`. An exchange, not a store: if somebody has given the
-        // token already, what they wrote goes on with it.
+        // Ordering: Release pairs with `park`. An exchange, not a store: if the token is there
+        // already, the worker sees what its earlier giver wrote, too.
         self.token.swap(true, Ordering::Release);
     }
 
@@ -72,24 +82,24 @@ impl<R: RelaxStrategy> Parker for Spin<R> {
 
 impl<R> fmt::Debug for Spin<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Ordering: Relaxed, for looking on.
+        // Ordering: Relaxed; debug output only.
         f.debug_struct("Spin")
             .field("token", &self.token.load(Ordering::Relaxed))
             .finish()
     }
 }
 
-/// Waits in `WFE`, woken by `SEV`; `E` is the architecture.
+/// A parker that waits in `WFE` and is woken by `SEV`. `E` is the architecture.
 ///
-/// Needs no interrupt controller. Each `unpark` wakes all cores that wait for an event, which look
-/// and wait again: for machines of few cores.
+/// It needs no interrupt controller. Each `unpark` wakes all cores that wait for an event; those it
+/// is not for look and wait again. So it suits machines of few cores.
 ///
 /// # Liveness
-/// The token is stored, completed by a barrier, and then every core's event register is set. A
-/// worker that has looked before that store and not yet executed `WFE` finds its register set, and
-/// `WFE` returns at once: the register is what makes looking and waiting one step. What else sets
-/// or clears the register, an interrupt or another lock's `WFE`, costs one more look, not a
-/// wake-up: each `WFE` is followed by a look at the token.
+/// `unpark` stores the token, a barrier completes the store, and then it sets every core's event
+/// register. A worker that looked before that store and has not executed `WFE` yet finds its
+/// register set, so `WFE` returns at once: the register makes looking and waiting one step.
+/// Interrupts and the `WFE` of other locks also set or clear the register. They cost one more look,
+/// not a wake-up, since each `WFE` is followed by a look at the token.
 pub struct Wfe<E> {
     token: AtomicBool,
     events: PhantomData<fn() -> E>,
@@ -97,7 +107,7 @@ pub struct Wfe<E> {
 
 impl<E: Events> Wfe<E> {
     const_unless_loom! {
-        /// A parker without a token.
+        /// Creates a parker without a token.
         #[must_use]
         pub fn new() -> Self {
             Self { token: AtomicBool::new(false), events: PhantomData }
@@ -127,8 +137,8 @@ impl<E: Events> Parker for Wfe<E> {
     }
 
     fn unpark(&self) {
-        // Ordering: Release pairs with `park`. An exchange, not a store: if somebody has given the
-        // token already, what they wrote goes on with it.
+        // Ordering: Release pairs with `park`. An exchange, not a store: if the token is there
+        // already, the worker sees what its earlier giver wrote, too.
         self.token.swap(true, Ordering::Release);
         E::send();
     }
@@ -136,7 +146,7 @@ impl<E: Events> Parker for Wfe<E> {
 
 impl<E> fmt::Debug for Wfe<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Ordering: Relaxed, for looking on.
+        // Ordering: Relaxed; debug output only.
         f.debug_struct("Wfe")
             .field("token", &self.token.load(Ordering::Relaxed))
             .finish()

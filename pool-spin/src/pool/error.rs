@@ -1,10 +1,21 @@
-//! What can go wrong.
+//! The errors of a pool.
 
 use core::fmt;
 
 use pool_core::UnknownWorker;
 
-/// A core could not become a worker.
+/// The reason why a core could not become a worker.
+///
+/// # Examples
+/// ```
+/// use pool_spin::{Cores, RunError, SpinPool, host::Host};
+///
+/// static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+///
+/// assert!(matches!(POOL.run_worker(2), Err(RunError::UnknownWorker(_))));
+/// let nested = POOL.run_with(0, |_| POOL.run_worker(1)).unwrap();
+/// assert_eq!(nested, Err(RunError::AlreadyWorker));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RunError {
@@ -31,7 +42,7 @@ impl fmt::Display for RunError {
 
 impl core::error::Error for RunError {}
 
-/// A worker could not be asked to leave.
+/// The reason why a worker could not be asked to leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReleaseError {
@@ -52,7 +63,7 @@ impl fmt::Display for ReleaseError {
 
 impl core::error::Error for ReleaseError {}
 
-/// A pool could not be restarted: it has not ended, or some of its workers have not left.
+/// The error of a restart: the pool has not ended, or some of its workers have not left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StillRunning;
 
@@ -64,20 +75,20 @@ impl fmt::Display for StillRunning {
 
 impl core::error::Error for StillRunning {}
 
-/// A closure could not be spawned; it is handed back.
+/// The error of a closure that could not be spawned or installed. It returns the closure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SpawnError<F> {
     /// The closure.
     pub closure: F,
-    /// Why.
+    /// The reason.
     pub reason: SpawnErrorReason,
 }
 
-/// Why something could not be spawned.
+/// The reason why a closure or a task could not be spawned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpawnErrorReason {
-    /// As many closures as the pool has room for have been spawned and not yet begun.
+    /// The pool has no room: as many closures as it has slots for have been spawned and have not begun.
     Full,
     /// The task has been spawned and has not yet begun.
     AlreadySpawned,

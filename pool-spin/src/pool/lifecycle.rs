@@ -2,12 +2,12 @@
 
 use crate::primitive::{AtomicUsize, Ordering, spin_loop};
 
-/// No core becomes a worker any more.
+/// The pool has ended: cores no longer become workers.
 const ENDED: usize = 1;
-/// One core is a worker; the rest of the word counts them.
+/// One worker; the rest of the word counts them.
 const WORKER: usize = 2;
 
-/// Whether a pool runs, in one word.
+/// Whether a pool has ended, and the number of cores that are its workers, in one word.
 pub(crate) struct Lifecycle(AtomicUsize);
 
 impl Lifecycle {
@@ -15,9 +15,10 @@ impl Lifecycle {
         Self(AtomicUsize::new(0))
     }
 
-    /// A core becomes a worker. False if the pool has ended, unless that is no matter.
+    /// Counts a core that becomes a worker. Returns whether it may: not after the end, unless
+    /// `also_after_the_end`.
     pub(crate) fn join(&self, also_after_the_end: bool) -> bool {
-        // Ordering: Acquire pairs with `finish_restart`. Relaxed on failure: nothing happens.
+        // Ordering: Acquire pairs with `finish_restart`. Relaxed on failure: the core does nothing.
         let may_join = |word| also_after_the_end || word & ENDED == 0;
         let update = |word| may_join(word).then_some(word + WORKER);
         self.0
@@ -25,33 +26,33 @@ impl Lifecycle {
             .is_ok()
     }
 
-    /// A worker has left.
+    /// Counts a worker that has left.
     pub(crate) fn leave(&self) {
         // Ordering: Release pairs with `try_begin_restart`.
         self.0.fetch_sub(WORKER, Ordering::Release);
     }
 
-    /// Ends the pool. True for the one who does.
+    /// Ends the pool. Returns whether this call did.
     pub(crate) fn end(&self) -> bool {
-        // Ordering: Relaxed, it picks one; what orders the end is the registry's count.
+        // Ordering: Relaxed; it picks one caller. The registry's count of references orders the end.
         self.0.fetch_or(ENDED, Ordering::Relaxed) & ENDED == 0
     }
 
-    /// The pool has ended, all workers have left, and the caller alone may begin it again; false
-    /// otherwise.
+    /// Begins a restart. Returns whether the caller, and it alone, may go on with it: the pool has
+    /// ended and all workers have left.
     pub(crate) fn try_begin_restart(&self) -> bool {
-        // Whoever begins it again counts as a worker until it has.
+        // The caller counts as a worker until `finish_restart`.
         //
-        // Ordering: Acquire pairs with `leave`; the count is read-modify-writes, so all are seen.
-        // Relaxed on failure: nothing happens.
+        // Ordering: Acquire pairs with `leave`. All changes of the count are read-modify-writes, so
+        // it pairs with each of them. Relaxed on failure: the caller does nothing.
         self.0
             .compare_exchange(ENDED, ENDED | WORKER, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
     }
 
-    /// Cores may become workers again.
+    /// Lets cores become workers again.
     pub(crate) fn finish_restart(&self) {
-        // Others may have come meanwhile for the jobs that were left: so no store.
+        // Not a store: workers may have arrived meanwhile for jobs that were left.
         //
         // Ordering: Release pairs with `join`.
         self.0.fetch_sub(ENDED | WORKER, Ordering::Release);
@@ -62,11 +63,13 @@ impl Lifecycle {
 const OPEN: usize = 1;
 /// The worker has been asked to leave.
 const RELEASED: usize = 2;
-/// One sender is inside; the rest of the word counts them.
+/// One sender inside; the rest of the word counts them.
 const SENDER: usize = 4;
 
-/// The way to one worker's inbox. The worker opens it when it comes and closes it when it goes;
-/// senders go through while it is open.
+/// The way to one worker's inbox, which holds jobs that this worker alone may run.
+///
+/// The worker opens the gate when it arrives and closes it when it leaves. Senders pass while the
+/// gate is open, so that no job is left in the inbox of a worker that is not there.
 pub struct Gate(AtomicUsize);
 
 impl Gate {
@@ -74,28 +77,28 @@ impl Gate {
         Self(AtomicUsize::new(0))
     }
 
-    /// The worker comes.
+    /// Opens the gate: the worker has arrived.
     pub(crate) fn open(&self) {
-        // Ordering: Release pairs with `enter`, for what the worker did before.
+        // Ordering: Release pairs with `enter`: senders see what the worker did before.
         self.0.store(OPEN, Ordering::Release);
     }
 
-    /// The worker goes: lets nobody in any more, and waits until nobody is inside. What they sent
-    /// is visible then.
+    /// Closes the gate to senders and waits until none is inside. Everything that they sent is
+    /// visible then.
     pub(crate) fn close(&self) {
-        // Ordering: Relaxed, the loop below receives.
+        // Ordering: Relaxed; the loop below synchronizes.
         self.0.fetch_and(!(OPEN | RELEASED), Ordering::Relaxed);
         // Ordering: Acquire pairs with `exit`.
         //
-        // Liveness: senders inside push one job and wait for nothing.
+        // Liveness: each sender inside pushes one job, waits for nothing and leaves; no sender enters.
         while self.0.load(Ordering::Acquire) != 0 {
             spin_loop();
         }
     }
 
-    /// Asks the worker to leave. False if it is not there.
+    /// Asks the worker to leave. Returns whether it is there.
     pub(crate) fn release(&self) -> bool {
-        // Ordering: Release pairs with `is_released`. Relaxed on failure: nothing happened.
+        // Ordering: Release pairs with `is_released`. Relaxed on failure: nothing is written.
         let update = |word| (word & OPEN != 0).then_some(word | RELEASED);
         self.0
             .fetch_update(Ordering::Release, Ordering::Relaxed, update)
@@ -108,7 +111,7 @@ impl Gate {
         self.0.load(Ordering::Acquire) & RELEASED != 0
     }
 
-    /// A sender goes in. False if the worker is not there.
+    /// Lets a sender in. Returns whether the worker is there.
     pub(crate) fn enter(&self) -> bool {
         // Ordering: Acquire pairs with `open`. Relaxed on failure: the sender does nothing.
         let update = |word| (word & OPEN != 0).then_some(word + SENDER);
@@ -117,9 +120,9 @@ impl Gate {
             .is_ok()
     }
 
-    /// The sender has sent.
+    /// Lets a sender out that has sent its job.
     pub(crate) fn exit(&self) {
-        // Ordering: Release pairs with `close`: what was sent is found.
+        // Ordering: Release pairs with `close`: the worker finds the job.
         self.0.fetch_sub(SENDER, Ordering::Release);
     }
 }

@@ -21,13 +21,13 @@ use crate::{
     primitive::{AtomicBool, spin_loop},
 };
 
-/// What is kept with a pool beside its workers' queues.
+/// The part of a pool that is not in its registry's queues, counters and slots.
 pub struct PoolData<S: System> {
     pub(crate) lifecycle: Lifecycle,
     pub(crate) gates: S::Gates,
-    /// Held while a broadcast is queued: all workers get all broadcasts in one order.
+    /// Held while a broadcast is queued, so that all workers receive all broadcasts in one order.
     pub(crate) is_broadcasting: AtomicBool,
-    /// For spawned closures.
+    /// Room for spawned closures.
     pub(crate) arena: S::Arena,
     /// Jobs and steals of each worker, on a cache line of its own.
     pub(crate) counters: S::Counters,
@@ -45,10 +45,10 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> PoolData<Cores<M, CORES,
     }
 }
 
-// SAFETY: 1. `CoreLocal` promises it, and `downcast` tells the worker of another type of pool; 2.
-// arrays give their own memory; 3. the pools are statics; 4. without unwinding a closure either
-// returns or does not; 5. nothing is ever replaced; 6. nothing here panics, but what a machine brings
-// along, which counts as a panic of a job and aborts.
+// SAFETY: 1. By the contract of `CoreLocal`; `downcast` recognizes the worker of another type of
+// pool. 2. Arrays return their own memory. 3. Pools are statics. 4. Without unwinding, a closure
+// either returns or does not. 5. Deques of a fixed size replace nothing. 6. Nothing here panics except
+// the functions of a machine; such a panic counts as a panic of a job and aborts.
 unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Platform for Cores<M, CORES, JOBS> {
     type Parker = Counting<M::Parker>;
     type Sleep = Jec<Self::Parker, [Slot<Self::Parker>; CORES]>;
@@ -62,13 +62,13 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Platform for Core
     type KeepAlive = ();
 
     fn current() -> *const WorkerThread<Self> {
-        // SAFETY: 1. only pools set the pointer, to null or to a worker that is in place until it
-        // is set again.
+        // SAFETY: 1. Only pools set the pointer: to null, or to a worker that stays in place until
+        // the pointer is set again.
         unsafe { WorkerThread::downcast(M::Local::get()) }
     }
 
     unsafe fn set_current(worker: *const WorkerThread<Self>) {
-        // SAFETY: 1. a pool calls this.
+        // SAFETY: 1. A pool calls this.
         unsafe { M::Local::set(worker.cast()) };
     }
 
@@ -87,8 +87,7 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Platform for Core
     }
 
     fn random_seed() -> u64 {
-        // Victims are chosen in an order that starts elsewhere for each worker: the address of
-        // its own stack differs.
+        // Each worker has a stack of its own, so the address differs from worker to worker.
         let here = 0_u8;
         (&raw const here).addr() as u64
     }
@@ -102,10 +101,12 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Platform for Core
     }
 }
 
-/// Runs a closure that must not unwind. Where panics do all the same (on a host), no frame may be
-/// left that way: others use it. So this aborts.
+/// Runs a closure that must not unwind.
+///
+/// Where panics unwind all the same, as on a host, this aborts: other threads use the frames that
+/// unwinding would leave.
 pub(super) fn run<R>(closure: impl FnOnce() -> R) -> R {
-    /// A panic while a panic unwinds aborts.
+    /// Aborts if it is dropped during unwinding: a panic during a panic does.
     struct AbortOnUnwind;
     impl Drop for AbortOnUnwind {
         fn drop(&mut self) {
@@ -118,7 +119,7 @@ pub(super) fn run<R>(closure: impl FnOnce() -> R) -> R {
     result
 }
 
-/// A core that is not a worker waits by spinning.
+/// The way in which a core that is not a worker waits: it spins.
 pub struct SpinWaiter(());
 
 impl Waiter for SpinWaiter {

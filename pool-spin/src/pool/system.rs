@@ -1,4 +1,4 @@
-//! The one parameter of a pool: a machine, how many of its cores work, and room for how many jobs.
+//! The type parameter of a pool: a machine, the number of workers, and the room for jobs.
 
 use core::{array, convert::Infallible, fmt, marker::PhantomData};
 
@@ -46,7 +46,7 @@ pub trait System:
 {
     /// The machine whose cores are the workers.
     type Machine: Machine;
-    /// One element per worker: an array of [`CORES`](Self::CORES) elements.
+    /// An array of one element per worker.
     type PerCore<T>: AsRef<[T]> + AsMut<[T]> + IntoIterator<Item = T>;
 
     /// The number of workers.
@@ -95,9 +95,9 @@ impl<M, const CORES: usize, const JOBS: usize> fmt::Debug for Cores<M, CORES, JO
 pub trait Sealed {
     /// Room for the closures that are spawned and have not begun.
     type Arena: AsRef<[Slot]> + Send + Sync;
-    /// Each worker's gate.
+    /// The gate of each worker.
     type Gates: AsRef<[Gate]> + Send + Sync;
-    /// Each worker's counters, on a cache line of their own.
+    /// The counters of each worker, on a cache line of their own.
     type Counters: AsRef<[CachePadded<[Counter; 2]>]> + Send + Sync;
     /// The parker of the machine.
     type Parker: CoreParker;

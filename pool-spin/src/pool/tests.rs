@@ -1,4 +1,4 @@
-//! Threads of the host in place of cores.
+//! Tests of pools on a host, where threads take the place of cores.
 
 use std::{sync::Barrier, thread};
 
@@ -6,13 +6,13 @@ use super::*;
 use crate::host::{Host, with_workers};
 use pool_core::{IdlePolicy, UnknownWorker};
 
+mod arriving_and_leaving;
 mod broadcast;
-mod coming_and_going;
 mod join;
 mod scope;
 mod spawn;
 
-/// So many times; fewer under Miri, which is slow.
+/// Reduces a number of repetitions under Miri, which is slow.
 const fn times(count: usize) -> usize {
     if cfg!(miri) {
         count.div_ceil(25)

@@ -1,4 +1,4 @@
-//! The parkers that halt their core: who unparks interrupts it.
+//! The parkers that halt their core, which `unpark` interrupts.
 
 use core::{fmt, marker::PhantomData};
 
@@ -11,30 +11,31 @@ use crate::{
     primitive::{AtomicUsize, Ordering},
 };
 
-/// Halts in `WFI` with interrupts masked, woken by an interrupt from the core that unparks.
+/// A parker that halts in `WFI` with interrupts masked. `unpark` interrupts the core.
 ///
-/// The interrupt is never taken here: it becomes pending, which ends the halt, and is
-/// [cleared](Ipi::clear). If interrupts were enabled when the worker parked, they are between two
-/// halts, so handlers of other devices run; with them masked, a pending interrupt of another device
-/// makes the worker spin.
+/// The interrupt is never taken here: it becomes pending, which ends the halt, and the worker
+/// [clears](Ipi::clear) it. If interrupts were enabled when the worker parked, they are enabled
+/// between two halts, so handlers of other devices run. If they were masked, a pending interrupt of
+/// another device makes the worker spin.
 ///
-/// A worker may get its token just before it halts, and the interrupt for it only when it runs jobs
-/// again. So a firmware that enables interrupts needs a handler that calls [`Ipi::clear`], and one
-/// that does not finds the interrupt pending at the next halt, which then is a short one.
+/// A worker may receive its token just before it halts, and the interrupt for the token only when it
+/// runs jobs again. So a firmware that enables interrupts needs a handler that calls [`Ipi::clear`].
+/// A firmware that does not enable them finds the interrupt pending at the next halt, which then is
+/// a short one.
 ///
 /// # Liveness
-/// The worker masks interrupts, then announces its halt, and with it its core, by a
-/// compare-exchange that fails if the token is there. Whoever unparks exchanges the word for the
-/// token, so one of the two is first:
+/// The worker masks interrupts. Then it announces its halt, and with it its core, by a
+/// compare-exchange that fails if the token is there. `unpark` exchanges the word for the token, so
+/// one of the two is first:
 ///
 /// - The token: then the announcement fails, and the worker does not halt.
-/// - The announcement: then who unparks reads it and interrupts that core. The interrupt stays
-///   pending, since it is masked, and ends the halt that has begun or is about to.
+/// - The announcement: then `unpark` reads it and interrupts that core. The interrupt stays pending,
+///   since it is masked, and ends the halt that has begun or is about to begin.
 ///
-/// After each halt the worker clears the interrupt first and looks for the token then: a token that
-/// comes after the look brings an interrupt that comes after the clearing. From the look to the
-/// next halt interrupts stay masked: no handler clears that interrupt, and none that runs on this
-/// core gives a token between the two.
+/// After each halt the worker clears the interrupt first and looks for the token second: a token that
+/// arrives after the look brings an interrupt that arrives after the clearing. From the look to the
+/// next halt, interrupts stay masked: no handler on this core clears that interrupt or gives a token
+/// between the two.
 pub struct WfiIpi<I> {
     state: State,
     ipi: PhantomData<fn() -> I>,
@@ -42,7 +43,7 @@ pub struct WfiIpi<I> {
 
 impl<I: Ipi> WfiIpi<I> {
     const_unless_loom! {
-        /// A parker without a token.
+        /// Creates a parker without a token.
         #[must_use]
         pub fn new() -> Self {
             Self { state: State::new(), ipi: PhantomData }
@@ -69,7 +70,7 @@ impl<I: Ipi> Parker for WfiIpi<I> {
             while !self.state.has_token() {
                 I::Interrupts::halt();
                 I::clear();
-                // Handlers run now, also one that unparks this worker, or clears the interrupt.
+                // Handlers run now, including one that unparks this worker or clears the interrupt.
                 I::Interrupts::restore(interrupts);
                 I::Interrupts::mask();
             }
@@ -91,12 +92,13 @@ impl<I> fmt::Debug for WfiIpi<I> {
     }
 }
 
-/// Halts in `HLT`, woken by an interrupt from the core that unparks, which is taken: the firmware's
-/// handler for it signals the end of the interrupt, calls [`Ipi::clear`] if there is more to do,
-/// and returns.
+/// A parker that halts in `HLT` with interrupts enabled. `unpark` interrupts the core.
 ///
-/// Interrupts are enabled during the halt, also if they were masked when the worker parked: for
-/// x86, where a masked interrupt ends no halt. Handlers of other devices run then too.
+/// The core takes the interrupt: the firmware's handler for it signals the end of the interrupt, calls
+/// [`Ipi::clear`] if there is more to do, and returns.
+///
+/// Interrupts are enabled during the halt even if they were masked when the worker parked, since a
+/// masked interrupt ends no halt on x86. Handlers of other devices run then, too.
 ///
 /// # Liveness
 /// As for [`WfiIpi`](WfiIpi), the token and the announcement of the halt are one word, so
@@ -112,7 +114,7 @@ pub struct HltIpi<I> {
 
 impl<I: Ipi> HltIpi<I> {
     const_unless_loom! {
-        /// A parker without a token.
+        /// Creates a parker without a token.
         #[must_use]
         pub fn new() -> Self {
             Self { state: State::new(), ipi: PhantomData }
@@ -157,15 +159,15 @@ impl<I> fmt::Debug for HltIpi<I> {
     }
 }
 
-/// Nobody waits, and there is no token.
+/// The owner does not wait, and there is no token.
 const EMPTY: usize = 0;
 /// The token is there.
 const TOKEN: usize = 1;
-/// The worker halts, or is about to: the number of its core and this.
+/// The owner halts or is about to: this value plus the number of its core.
 const HALTED: usize = 2;
 
-/// A token and, while its owner halts, the owner's core, in one word: who gives the token learns
-/// whom to interrupt, and interrupts nobody who runs.
+/// A token and, while its owner halts, the owner's core, in one word. So the giver of the token
+/// learns which core to interrupt, and does not interrupt one that runs.
 struct State(AtomicUsize);
 
 impl State {
@@ -175,10 +177,11 @@ impl State {
         }
     }
 
-    /// The owner is about to halt, on this core. False if there is a token, which is left.
+    /// Announces that the owner is about to halt, on this core. Returns whether it may: not if there is
+    /// a token, which stays.
     fn announce_halt(&self, core: usize) -> bool {
-        // Ordering: Relaxed: nothing is handed over by the announcement, and a token is received
-        // by `take`.
+        // Ordering: Relaxed; the announcement publishes nothing, and `take` synchronizes with the
+        // giver of a token.
         self.0
             .compare_exchange(EMPTY, HALTED + core, Ordering::Relaxed, Ordering::Relaxed)
             .is_ok()
@@ -186,19 +189,18 @@ impl State {
 
     /// Whether there is a token.
     fn has_token(&self) -> bool {
-        // Ordering: Relaxed, `take` receives.
+        // Ordering: Relaxed; `take` synchronizes.
         self.0.load(Ordering::Relaxed) == TOKEN
     }
 
-    /// Takes the token, and what whoever gave it last wrote before.
+    /// Takes the token. Everything that its givers wrote before is visible then.
     fn take(&self) {
-        // Ordering: Acquire pairs with `give`. An exchange, not a store: a second giver may have
-        // come meanwhile, and its token goes with the first, so what it wrote must be
-        // received too.
+        // Ordering: Acquire pairs with `give`. An exchange, not a store: this takes the token of a
+        // second giver, too, so what that one wrote must also be visible.
         self.0.swap(EMPTY, Ordering::Acquire);
     }
 
-    /// Gives the token. The core to interrupt, if its owner halts.
+    /// Gives the token. Returns the core to interrupt, if the owner halts.
     fn give(&self) -> Option<usize> {
         // Ordering: Release pairs with `take`.
         self.0.swap(TOKEN, Ordering::Release).checked_sub(HALTED)
@@ -207,7 +209,7 @@ impl State {
 
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Ordering: Relaxed, for looking on.
+        // Ordering: Relaxed; debug output only.
         match self.0.load(Ordering::Relaxed) {
             EMPTY => f.write_str("empty"),
             TOKEN => f.write_str("token"),

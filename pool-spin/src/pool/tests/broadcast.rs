@@ -16,14 +16,15 @@ fn smoke() {
 }
 
 #[test]
-fn absent_workers_have_no_part() {
+fn absent_workers_take_no_part() {
     static POOL: SpinPool<Cores<Host, 3, 4>> = SpinPool::new();
     assert_eq!(POOL.broadcast(|_| ()), [None, None, None]);
     let results = POOL.run_with(1, |_| POOL.broadcast(|worker| worker.index()));
     assert_eq!(results, Ok([None, Some(1), None]));
 }
 
-/// Two at once, whose parts meet: were they queued in two orders, this would hang.
+/// Broadcasts twice at once, with closures that meet: were they queued in two orders, this would
+/// hang.
 #[test]
 fn two_at_the_same_time() {
     static POOL: SpinPool<Cores<Host, 2, 4>> = SpinPool::new();
@@ -43,7 +44,7 @@ fn two_at_the_same_time() {
     });
 }
 
-/// Workers come and go while somebody broadcasts: no part is lost, none is waited for in vain.
+/// Broadcasts while workers arrive and leave: no job is lost, and none is waited for in vain.
 #[test]
 fn stampede() {
     static POOL: SpinPool<Cores<Host, 2, 4>> = SpinPool::new();

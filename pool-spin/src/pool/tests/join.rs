@@ -14,7 +14,7 @@ fn smoke() {
     with_workers(&POOL, || assert_eq!(POOL.install(|core| fib(core, 10)), 55));
 }
 
-/// Bug 11 of the collection: less searching exposed a deadlock. So with no rounds at all, too.
+/// Joins without idle rounds: bug 11 of the collection is a deadlock that less searching exposed.
 #[test]
 fn stress_without_rounds() {
     static POOL: SpinPool<Cores<Host, 3, 2>> = SpinPool::with_idle_policy(IdlePolicy::IMMEDIATE);
@@ -72,7 +72,7 @@ fn bad_workers_are_typed_errors() {
     assert_eq!(POOL.run_with(0, |_| ()), Err(RunError::Ended));
 }
 
-/// Pools of two types share a core's pointer; neither may take the other's worker for its own.
+/// Checks that pools of two types, which share a core's pointer, do not mistake each other's workers.
 #[test]
 fn pools_of_different_types_share_cores() {
     static SMALL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
@@ -105,7 +105,7 @@ fn statistics_count() {
         };
         POOL.install(|core| core.join(meet, meet));
         let jobs = sum(|worker| worker.jobs) - jobs;
-        assert_eq!(jobs, 2, "what was installed and what was stolen");
+        assert_eq!(jobs, 2, "the installed closure and the stolen one");
         assert_eq!(sum(|worker| worker.steals) - steals, 1);
     });
     assert!(sum(|worker| worker.sleeps) >= sum(|worker| worker.wake_ups).min(1));

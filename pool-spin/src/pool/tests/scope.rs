@@ -24,7 +24,7 @@ fn smoke() {
     });
 }
 
-/// A full arena, or none at all, costs parallelism, not closures.
+/// Checks that a full arena, or one without slots, costs parallelism, not closures.
 #[test]
 fn a_full_arena_runs_at_once() {
     static POOL: SpinPool<Cores<Host, 1, 4>> = SpinPool::new();
@@ -50,7 +50,7 @@ fn a_full_arena_runs_at_once() {
 }
 
 #[test]
-fn in_place_from_a_core_that_is_no_worker() {
+fn in_place_scope_from_outside() {
     static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
     with_workers(&POOL, || {
         let here = thread::current().id();
@@ -70,7 +70,7 @@ fn in_place_from_a_core_that_is_no_worker() {
 }
 
 #[test]
-fn destructors_of_what_is_captured_run() {
+fn destructors_of_captures_run() {
     static POOL: SpinPool<Cores<Host, 1, 64>> = SpinPool::new();
     let value = std::sync::Arc::new(());
     POOL.run_with(0, |worker| {

@@ -52,7 +52,7 @@ fn a_static_closure() {
 }
 
 #[test]
-fn what_is_refused_is_handed_back() {
+fn refused_closures_are_returned() {
     static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
     let value = Arc::new(());
     let spawn = || {
@@ -65,13 +65,13 @@ fn what_is_refused_is_handed_back() {
     assert_eq!(Arc::strong_count(&value), 4);
     drop(error);
     with_workers(&POOL, || ());
-    assert_eq!(Arc::strong_count(&value), 1, "those before were run");
+    assert_eq!(Arc::strong_count(&value), 1, "the first two have run");
     assert_eq!(spawn().unwrap_err().reason, SpawnErrorReason::Ended);
 }
 
-/// What is full for others is full for workers too; they may run at once, or be told.
+/// Checks that a worker finds a full pool full, too: it runs the closure at once or gets it back.
 #[test]
-fn a_worker_is_told_that_there_is_no_room() {
+fn workers_find_a_full_pool_full() {
     static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
     let order = Arc::new(AtomicU32::new(0));
     POOL.run_with(0, |worker| {
@@ -86,9 +86,9 @@ fn a_worker_is_told_that_there_is_no_room() {
     .unwrap();
 }
 
-/// A job that is run while an operation waits may schedule, and so may the operation.
+/// Schedules from an operation, and from a job that runs while an operation waits.
 #[test]
-fn what_runs_within_an_operation_may_schedule() {
+fn operations_and_jobs_within_them_may_schedule() {
     static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
     static RUNS: AtomicU32 = AtomicU32::new(0);
     fn schedule_another() {
@@ -114,7 +114,7 @@ fn what_runs_within_an_operation_may_schedule() {
     .unwrap();
 }
 
-/// An operation may use the pool.
+/// Uses the pool from an operation.
 #[test]
 fn an_operation_searches_for_work() {
     static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
@@ -141,7 +141,7 @@ fn a_task_is_spawned_once_at_a_time() {
     static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
     static RUNS: AtomicU32 = AtomicU32::new(0);
     static TASK: Task<Cores<Host, 1, 2>> = Task::new(|_| {
-        // While it runs it may be spawned again.
+        // A task may be spawned again while it runs.
         if RUNS.fetch_add(1, SeqCst) < 9 {
             POOL.spawn_task(&TASK).unwrap();
         }
@@ -156,7 +156,7 @@ fn a_task_is_spawned_once_at_a_time() {
     assert_eq!(POOL.spawn_task(&TASK), Err(SpawnErrorReason::Ended));
 }
 
-/// Many threads in place of interrupt handlers.
+/// Spawns from many threads, in place of interrupt handlers.
 #[test]
 fn stampede() {
     static POOL: SpinPool<Cores<Host, 2, 4>> = SpinPool::new();
@@ -184,7 +184,7 @@ fn stampede() {
     assert_eq!(RUNS.load(SeqCst), spawned.into_inner(), "each once");
 }
 
-/// Thread progress works here too: what is scheduled is run when nobody can be reading any more.
+/// Checks that a scheduled operation runs only after every delay that it could harm.
 #[test]
 fn operations_wait_for_delays() {
     static POOL: SpinPool<Cores<Host, 2, 4>> = SpinPool::new();
@@ -198,9 +198,9 @@ fn operations_wait_for_delays() {
             worker.schedule(operation);
         });
         for _ in 0..20 {
-            POOL.install(|_| assert_eq!(FREED.load(SeqCst), 0, "somebody may be reading"));
+            POOL.install(|_| assert_eq!(FREED.load(SeqCst), 0, "the delay may protect a reader"));
         }
-        // Whether the workers sleep by now or not: nothing else wakes them.
+        // Whether or not the workers sleep by now: nothing else wakes them.
         drop(delay);
         while FREED.load(SeqCst) == 0 {
             thread::yield_now();

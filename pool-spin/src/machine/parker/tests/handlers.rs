@@ -60,7 +60,7 @@ impl Ipi for OneCore {
 }
 
 #[test]
-fn a_handler_on_the_own_core_unparks() {
+fn a_handler_on_the_same_core_unparks() {
     TIMER_PENDING.set(true);
     PARKER.park();
     assert!(!MASKED.get());

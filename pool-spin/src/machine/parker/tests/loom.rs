@@ -12,7 +12,7 @@ use std::boxed::Box;
 
 use super::*;
 
-/// The core that parks. Whoever unparks runs on others.
+/// The core that parks. The threads that unpark run on others.
 const PARKING: usize = 0;
 const OTHER: usize = 1;
 
@@ -26,7 +26,7 @@ const OTHER: usize = 1;
     static ref SIGNAL: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
 }
 
-/// Until there is a signal; takes it if it is to be taken.
+/// Waits for a signal, and takes it if `takes`.
 fn wait_for_signal(takes: bool) {
     let (lock, changed) = &*SIGNAL;
     let mut signal = lock.lock().unwrap();
@@ -46,8 +46,8 @@ fn clear_signal() {
     *SIGNAL.0.lock().unwrap() = false;
 }
 
-/// `HANDLES`: when interrupts are unmasked, a handler clears one that is pending. `TAKES`: a halt
-/// ends by taking the interrupt.
+/// A core. If `HANDLES`, a handler clears a pending interrupt when interrupts are unmasked. If
+/// `TAKES`, a halt takes the interrupt that ends it.
 struct Core<const HANDLES: bool, const TAKES: bool>;
 
 impl<const HANDLES: bool, const TAKES: bool> Interrupts for Core<HANDLES, TAKES> {
@@ -78,7 +78,7 @@ impl<const HANDLES: bool, const TAKES: bool> Ipi for Core<HANDLES, TAKES> {
     }
 
     fn send(core: usize) {
-        assert_eq!(core, PARKING, "whoever halts is interrupted, nobody else");
+        assert_eq!(core, PARKING, "only a core that halts is interrupted");
         set_signal();
     }
 
@@ -97,15 +97,15 @@ impl Events for Core<false, false> {
     }
 }
 
-/// Others unpark a core so many times, each after having written something; the core parks until it
-/// has heard of all of them. It may be disturbed once: a halt ends for no reason of the parker's.
+/// Models `wakers` threads that each write a value and unpark a core, which parks until it has heard
+/// of all of them. If `is_disturbed`, one halt ends for a reason that is not the parker's.
 fn scene<P: Parker + Send + Sync + 'static>(new: fn() -> P, wakers: usize, is_disturbed: bool) {
     struct Scene<P> {
         parker: P,
         has_written: [crate::primitive::AtomicBool; 2],
         written: [UnsafeCell<u32>; 2],
     }
-    // SAFETY: that the cells are not used by two at once is what is checked.
+    // SAFETY: the model checks that no two threads use a cell at once.
     unsafe impl<P: Sync> Sync for Scene<P> {}
 
     let mut builder = Builder::new();
@@ -122,7 +122,7 @@ fn scene<P: Parker + Send + Sync + 'static>(new: fn() -> P, wakers: usize, is_di
                 thread::spawn(move || {
                     // SAFETY: read only after the park that this ends.
                     scene.written[index].with_mut(|written| unsafe { *written = 1 });
-                    // Relaxed: it is the parker that hands over what was written.
+                    // Relaxed: the parker must make the value visible.
                     scene.has_written[index].store(true, crate::primitive::Ordering::Relaxed);
                     scene.parker.unpark();
                 })
@@ -136,13 +136,13 @@ fn scene<P: Parker + Send + Sync + 'static>(new: fn() -> P, wakers: usize, is_di
                 .iter()
                 .any(|written| !written.load(crate::primitive::Ordering::Relaxed))
         };
-        // A first park for whoever comes first; more while somebody is missing.
+        // The first park ends with the first waker; the core parks again while one is missing.
         scene.parker.park();
         while is_missing() {
             scene.parker.park();
         }
         if wakers.len() == 1 {
-            // SAFETY: the one who wrote has unparked us.
+            // SAFETY: the writer has unparked us.
             scene.written[0].with(|written| assert_eq!(unsafe { *written }, 1));
         }
         for thread in wakers.into_iter().chain(disturbing) {
@@ -161,7 +161,7 @@ fn wfi_ipi_two_wakers() {
     scene(WfiIpi::<Core<false, false>>::new, 2, false);
 }
 
-/// The handler for the interrupt runs between two halts.
+/// Runs the handler for the interrupt between two halts.
 #[test]
 fn wfi_ipi_with_a_handler() {
     scene(WfiIpi::<Core<true, false>>::new, 1, true);

@@ -80,7 +80,7 @@ impl ::spin::RelaxStrategy for Yielding {
     }
 }
 
-/// The token goes to and fro between two cores.
+/// Passes the token to and fro between two cores.
 fn ping_pong<P: CoreParker>(first_core: usize) {
     let parkers = [P::NEW, P::NEW];
     let turn = std::sync::atomic::AtomicUsize::new(0);

@@ -8,12 +8,16 @@ fn a_worker_may_come_late() {
     thread::scope(|threads| {
         let installed = threads.spawn(|| POOL.install(|worker| worker.index()));
         threads.spawn(|| POOL.run_worker(1));
-        assert_eq!(installed.join().unwrap(), 1, "it has waited for a worker");
+        assert_eq!(
+            installed.join().unwrap(),
+            1,
+            "the closure has waited for a worker"
+        );
         POOL.end();
     });
 }
 
-/// What a worker leaves on its deque is run by others, also by those that sleep.
+/// Checks that other workers, even sleeping ones, run the jobs that a worker leaves on its deque.
 #[test]
 fn work_moves_on_when_a_worker_leaves() {
     static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
@@ -63,7 +67,7 @@ fn a_released_worker_comes_back() {
                 thread::yield_now();
             }
         }
-        // Two at the same time: neither's word undoes the other's.
+        // Two threads release at the same time: neither request undoes the other.
         let releases = AtomicU32::new(0);
         thread::scope(|threads| {
             for _ in 0..2 {
@@ -105,7 +109,7 @@ fn end_and_restart() {
     }
 }
 
-/// The word of the end reaches a worker that has come and does not wait for it yet.
+/// Ends the pool while a worker arrives that does not wait for the end yet.
 #[test]
 fn an_end_just_as_a_worker_comes() {
     static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
@@ -129,10 +133,10 @@ fn an_end_just_as_a_worker_comes() {
     });
 }
 
-/// Jobs that nobody had run when the pool ended are run by workers that come later, before or after
-/// its restart.
+/// Checks that jobs left when the pool ended run on workers that arrive later, before or after its
+/// restart.
 #[test]
-fn jobs_that_were_left_are_run() {
+fn leftover_jobs_run() {
     static POOL: SpinPool<Cores<Host, 1, 64>> = SpinPool::new();
     static RUNS: AtomicU32 = AtomicU32::new(0);
     let spawn = || {
@@ -154,14 +158,13 @@ fn jobs_that_were_left_are_run() {
     assert_eq!(RUNS.load(SeqCst), 2);
 }
 
-/// Whoever waits for an installed closure is not forgotten when the pool ends before a worker
-/// comes.
+/// Ends the pool while a thread waits for an installed closure and no worker has arrived yet.
 #[test]
-fn an_end_waits_for_what_was_installed() {
+fn the_end_waits_for_installed_closures() {
     static POOL: SpinPool<Cores<Host, 1, 64>> = SpinPool::new();
     thread::scope(|threads| {
         let installed = threads.spawn(|| POOL.install(|worker| worker.index()));
-        // The reference of the one who waits, beside the pool's own.
+        // The pool's own reference, and that of the thread that waits.
         while !std::format!("{POOL:?}").contains("references: 2") {
             thread::yield_now();
         }
@@ -172,7 +175,7 @@ fn an_end_waits_for_what_was_installed() {
     assert!(POOL.try_install(|_| ()).is_err());
 }
 
-/// A core that sleeps until something is the case, which may be so before it comes.
+/// Checks that a core sleeps until a condition is true, which it may be before the core arrives.
 #[test]
 fn a_worker_runs_until_a_condition_is_true() {
     static POOL: SpinPool<Cores<Host, 1, 64>> = SpinPool::new();
