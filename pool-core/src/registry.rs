@@ -52,7 +52,9 @@ impl<P: Platform> Registry<P> {
     /// Whether each worker has both its halves, and there is at least one.
     pub fn is_consistent(&self) -> bool {
         let workers = self.workers().len();
-        workers > 0 && workers == self.sleep.num_workers() && workers == self.progress.lines().len()
+        workers > 0
+            && workers == self.sleep.num_workers()
+            && workers == self.progress.participants().len()
     }
 
     /// The workers' thread progress.

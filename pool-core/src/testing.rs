@@ -26,7 +26,7 @@ use ::loom::{
 };
 
 use deque_core::{Deque, Fixed, Growable, IntrusiveInjector, Node, Order, Steal, Storage};
-use progress_core::{Line, Progress};
+use progress_core::{Participant, Progress};
 #[cfg(not(loom))]
 use sleep_core::Busy;
 use sleep_core::{IdlePolicy, Jec, Parker, SleepProtocol, Slot};
@@ -169,8 +169,10 @@ impl<S: TestStorage, K: TestProtocol> TestPlatform for TestOn<S, K> {
             })
             .collect();
         let sleep = K::new((0..workers).map(|_| TestParker::new()));
-        let lines = (0..workers).map(|_| Line::new(TestParker::new())).collect();
-        let progress = Progress::new(lines);
+        let participants = (0..workers)
+            .map(|_| Participant::new(TestParker::new()))
+            .collect();
+        let progress = Progress::new(participants);
         let injector = TestQueue::new();
         let registry = Arc::new(Registry::new(sleep, shared, progress, injector, ()));
         assert!(registry.is_consistent());
@@ -301,7 +303,7 @@ unsafe impl<S: TestStorage, K: TestProtocol> Platform for TestOn<S, K> {
     type Sleep = K;
     type Workers = Box<[WorkerShared<Self>]>;
     type Storage = S;
-    type Progress = (TestParker, Box<[Line<TestParker>]>);
+    type Progress = (TestParker, Box<[Participant<TestParker>]>);
     type Queue = TestQueue;
     type Waiter = TestWaiter;
     type Panic = Box<dyn Any + Send>;

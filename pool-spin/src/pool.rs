@@ -5,7 +5,7 @@ use core::fmt;
 use pool_core::{
     Deque, IdlePolicy, IntrusiveInjector, Jec, Order, Registry, Slot, UnknownWorker, WorkerShared,
     WorkerThread,
-    progress::{self, Line, Progress},
+    progress::{self, Participant, Progress},
 };
 
 mod arena;
@@ -121,12 +121,12 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<Cores<M, CORES,
         }; CORES];
         let slots = [const { Slot::new(Counting::new()) }; CORES];
         let sleep = Jec::from_array(slots, policy);
-        let lines = [const { Line::new(Counting::new()) }; CORES];
+        let participants = [const { Participant::new(Counting::new()) }; CORES];
         Self {
             registry: Registry::new(
                 sleep,
                 workers,
-                Progress::new(lines),
+                Progress::new(participants),
                 IntrusiveInjector::new(),
                 PoolData::new(),
             ),

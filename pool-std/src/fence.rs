@@ -26,7 +26,7 @@ pub(crate) use registration::Watch;
 /// # Examples
 /// ```
 /// use pool_std::ProcessBarrier;
-/// use progress_core::{Line, Progress};
+/// use progress_core::{Participant, Progress};
 /// # use sleep_core::Parker;
 /// # struct Core;
 /// # impl Parker for Core {
@@ -35,11 +35,11 @@ pub(crate) use registration::Watch;
 /// # }
 ///
 /// println!("the system helps: {}", ProcessBarrier::is_by_system());
-/// let lines = [Line::new(Core), Line::new(Core)];
+/// let participants = [Participant::new(Core), Participant::new(Core)];
 /// let progress: Progress<(Core, _, ProcessBarrier)> = Progress::new(lines);
 /// let mut this_thread = progress.register()?;
 /// drop(this_thread.activate()); // no fence
-/// # Ok::<(), progress_core::NoFreeLine>(())
+/// # Ok::<(), progress_core::TooManyParticipants>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessBarrier;

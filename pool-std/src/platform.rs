@@ -13,7 +13,7 @@ use std::{
 use deque_core::{Growable, Injector};
 use pool_core::{
     Jec, JobQueue, JobRef, ManagedWorker, Parker, Platform, Replaced, Slot, Steal, Waiter,
-    WorkerShared, progress::Line,
+    WorkerShared, progress::Participant,
 };
 
 use crate::{
@@ -52,7 +52,7 @@ unsafe impl Platform for Std {
     type Sleep = Jec<StdParker, Box<[Slot<StdParker>]>>;
     type Workers = Box<[WorkerShared<Self>]>;
     type Storage = Growable<JobRef>;
-    type Progress = (StdParker, Box<[Line<StdParker>]>, ProcessBarrier);
+    type Progress = (StdParker, Box<[Participant<StdParker>]>, ProcessBarrier);
     type Queue = Queue;
     type Waiter = ThreadWaiter;
     type Panic = Box<dyn Any + Send>;

@@ -19,7 +19,7 @@ use std::{
     thread,
 };
 
-use progress_core::{Active, Guard, Line, Progress, Reclaimable};
+use progress_core::{Active, Guard, Participant, Progress, Reclaimable};
 use sleep_core::Parker;
 
 const BUCKETS: usize = 64;
@@ -29,7 +29,7 @@ const READERS: usize = 2;
 /// How often each writer adds, or removes, all its keys.
 const ROUNDS: u64 = if cfg!(miri) { 6 } else { 300 };
 
-type Threads = (ThreadParker, [Line<ThreadParker>; WRITERS]);
+type Threads = (ThreadParker, [Participant<ThreadParker>; WRITERS]);
 type Writer<'t, 'p> = Active<'t, 'p, Threads>;
 type Link<V> = AtomicPtr<Reclaimable<Entry<V>>>;
 
@@ -280,7 +280,7 @@ fn read(map: &Map<Counted>, progress: &Progress<Threads>, stop: &AtomicBool) -> 
 }
 
 fn main() {
-    let progress = Progress::new([const { Line::new(ThreadParker::new()) }; WRITERS]);
+    let progress = Progress::new([const { Participant::new(ThreadParker::new()) }; WRITERS]);
     let map = Map::new();
     let stop = AtomicBool::new(false);
     let found: u64 = thread::scope(|scope| {

@@ -13,11 +13,11 @@ impl<D: Domain> Progress<D> {
         // Ordering: Relaxed, the parker brings the news. Whoever blocks by now may be another
         // one, which then looks once too often.
         let blocker = self.blocker.load(Ordering::Relaxed);
-        if let Some(line) = blocker
+        if let Some(participant) = blocker
             .checked_sub(1)
-            .and_then(|index| self.lines().get(index))
+            .and_then(|index| self.participants().get(index))
         {
-            line.parker().unpark();
+            participant.parker().unpark();
         }
     }
 }
@@ -60,12 +60,15 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
                 "threads cannot be blocked: the system refuses a barrier that it has granted before"
             );
         }
-        for (index, line) in progress.lines().iter().enumerate() {
-            while index != self.index && line.confirmed() != WAITING && line.is_managed() {
+        for (index, participant) in progress.participants().iter().enumerate() {
+            while index != self.index
+                && participant.confirmed() != WAITING
+                && participant.is_managed()
+            {
                 // Liveness: the thread sees the bit when it updates, or goes to wait, and then
                 // unparks us after it has written its line; the token stays until we park. If
                 // what we saw confirmed was a reader's, which has gone meanwhile, so does that one.
-                self.line().parker().park();
+                self.participant().parker().park();
             }
         }
     }
@@ -80,8 +83,8 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         // must not be the next blocker's.
         progress.shared.state.unblock();
         progress.blocker.store(0, Ordering::Release);
-        for line in progress.lines() {
-            line.parker().unpark();
+        for participant in progress.participants() {
+            participant.parker().unpark();
         }
     }
 
@@ -107,7 +110,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         while self.progress().state().is_blocked() {
             // Liveness: `stop_blocking` clears the bit and then unparks every line; the token
             // stays until we park.
-            self.line().parker().park();
+            self.participant().parker().park();
         }
     }
 }

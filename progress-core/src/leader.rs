@@ -5,7 +5,7 @@ use sleep_primitives::{AtomicBool, AtomicUsize, Ordering, RawWord};
 
 use crate::{
     AsymmetricFence, Domain, Progress,
-    line::Line,
+    participant::Participant,
     state::State,
     value::{WAITING, is_reached, next},
     wish::Wish,
@@ -63,14 +63,14 @@ impl<D: Domain> Progress<D> {
         let next = next(current);
         let position = &self.scan.position;
         let first = position.load(Ordering::Relaxed);
-        let lines = self.lines();
-        let may_pass = |line: &Line<D::Parker>| matches!(line.confirmed(), value if value == next || value == WAITING);
-        let passed = lines[first..]
+        let participants = self.participants();
+        let may_pass = |participant: &Participant<D::Parker>| matches!(participant.confirmed(), value if value == next || value == WAITING);
+        let passed = participants[first..]
             .iter()
-            .take_while(|line| may_pass(line))
+            .take_while(|participant| may_pass(participant))
             .count();
         position.store(first + passed, Ordering::Relaxed);
-        if first + passed < lines.len() || !self.delays.let_pass(current) {
+        if first + passed < participants.len() || !self.delays.let_pass(current) {
             return false;
         }
 
@@ -113,11 +113,11 @@ impl<D: Domain> Progress<D> {
         self.shared.state.take_wakeups();
         let current = self.current();
         let mut some_are_left = false;
-        for line in self.lines() {
-            if line.fulfil(current) {
-                line.parker().unpark();
+        for participant in self.participants() {
+            if participant.fulfil(current) {
+                participant.parker().unpark();
             }
-            some_are_left |= line.wish() != Wish::NONE;
+            some_are_left |= participant.wish() != Wish::NONE;
         }
         some_are_left |= self.unowned.let_go(current);
         if some_are_left {
@@ -163,8 +163,8 @@ impl<D: Domain> Progress<D> {
     fn is_held_up(&self) -> bool {
         let current = self.current();
         let next = next(current);
-        let stands = |line: &Line<D::Parker>| !matches!(line.confirmed(), value if value == next || value == WAITING);
-        self.delays.are_awaited(current) || self.lines().iter().any(stands)
+        let stands = |participant: &Participant<D::Parker>| !matches!(participant.confirmed(), value if value == next || value == WAITING);
+        self.delays.are_awaited(current) || self.participants().iter().any(stands)
     }
 
     /// What a thread does that has gone to wait while something asks for attention.

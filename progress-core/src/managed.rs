@@ -13,40 +13,41 @@ use crate::{
     Domain, Progress, Value,
     batch::Batch,
     due::DueOperation,
-    line::Line,
     operation::{IntoOperation, Queue},
+    participant::Participant,
     place::Place,
     value::{WAITING, is_reached, next},
 };
 
-/// All lines are taken.
+/// All participant slots of an instance are taken.
+#[doc(alias = "NoFreeLine")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoFreeLine {
-    /// How many lines there are.
-    pub lines: usize,
+pub struct TooManyParticipants {
+    /// The number of slots.
+    pub capacity: usize,
 }
 
-impl fmt::Display for NoFreeLine {
+impl fmt::Display for TooManyParticipants {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "all {} lines for threads are taken", self.lines)
+        write!(f, "no free participant slot (capacity: {})", self.capacity)
     }
 }
 
-impl core::error::Error for NoFreeLine {}
+impl core::error::Error for TooManyParticipants {}
 
 impl<D: Domain> Progress<D> {
     /// Makes this thread a managed one, which waits until it is [activated].
     ///
     /// # Errors
-    /// [`NoFreeLine`] if all lines are taken, by managed threads and [readers](crate::Reader).
+    /// [`TooManyParticipants`] if all lines are taken, by managed threads and [readers](crate::Reader).
     ///
     /// [activated]: ManagedThread::activate
-    pub fn register(&self) -> Result<ManagedThread<'_, D>, NoFreeLine> {
-        let index = self.take_line(Line::take)?;
+    pub fn register(&self) -> Result<ManagedThread<'_, D>, TooManyParticipants> {
+        let index = self.take_participant(Participant::take)?;
         Ok(ManagedThread {
             place: Place {
                 progress: self,
-                line: &self.lines()[index],
+                participant: &self.participants()[index],
             },
             index,
             leads: false,
@@ -60,13 +61,15 @@ impl<D: Domain> Progress<D> {
     }
 
     /// Takes a line that nobody has; its number.
-    pub(crate) fn take_line(
+    pub(crate) fn take_participant(
         &self,
-        take: fn(&Line<D::Parker>) -> bool,
-    ) -> Result<usize, NoFreeLine> {
-        let lines = self.lines();
-        let free = lines.iter().position(take);
-        free.ok_or(NoFreeLine { lines: lines.len() })
+        take: fn(&Participant<D::Parker>) -> bool,
+    ) -> Result<usize, TooManyParticipants> {
+        let participants = self.participants();
+        let free = participants.iter().position(take);
+        free.ok_or(TooManyParticipants {
+            capacity: participants.len(),
+        })
     }
 }
 
@@ -179,7 +182,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         }
         // Liveness: the leader that comes to the wanted value takes the wish and unparks; the
         // token stays until we park. Some thread comes there: see `ask`.
-        self.line().parker().park();
+        self.participant().parker().park();
         self.run_reached()
     }
 
@@ -193,7 +196,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
             self.want(raw);
             if !is_reached(self.progress().current(), raw) {
                 // Liveness: as in `wait`.
-                self.line().parker().park();
+                self.participant().parker().park();
             }
         }
     }
@@ -208,7 +211,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     /// # Examples
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-    /// use progress_core::{Line, Progress};
+    /// use progress_core::{Participant, Progress};
     /// use sleep_core::Parker;
     ///
     /// struct Flag(AtomicBool);
@@ -219,21 +222,21 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     ///     }
     /// }
     ///
-    /// let progress: Progress<(Flag, _)> = Progress::new([Line::new(Flag(false.into()))]);
+    /// let progress: Progress<(Flag, _)> = Progress::new([Participant::new(Flag(false.into()))]);
     /// let thread = progress.register()?;
     /// let reading = progress.delay();
     /// thread.wakeup(progress.later());
     /// // ... other work ...
-    /// let is_woken = || progress.lines()[0].parker().0.load(SeqCst);
+    /// let is_woken = || progress.participants()[0].parker().0.load(SeqCst);
     /// assert!(!is_woken());
     /// drop(reading);
     /// assert!(is_woken());
-    /// # Ok::<(), progress_core::NoFreeLine>(())
+    /// # Ok::<(), progress_core::TooManyParticipants>(())
     /// ```
     pub fn wakeup(&self, value: Value<'_>) {
         let value = self.progress().raw(value);
         if is_reached(self.progress().current(), value) {
-            self.line().parker().unpark();
+            self.participant().parker().unpark();
         } else {
             self.want(value);
         }
@@ -243,25 +246,25 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     /// the way.
     fn want(&self, value: RawWord) {
         let progress = self.progress();
-        let mut is_told = self.line().want(value, progress.current());
+        let mut is_told = self.participant().want(value, progress.current());
         progress.ask();
         // The leader that came to the value has seen the wish, unless it came there before the wish
         // was published.
-        is_told |= self.line().fulfil(progress.current());
+        is_told |= self.participant().fulfil(progress.current());
         if is_told {
-            self.line().parker().unpark();
+            self.participant().parker().unpark();
         }
     }
 
     #[inline]
-    pub(crate) fn line(&self) -> &'p Line<D::Parker> {
-        self.place.line
+    pub(crate) fn participant(&self) -> &'p Participant<D::Parker> {
+        self.place.participant
     }
 
     /// What the line holds.
     #[inline]
     pub(crate) fn confirmed(&self) -> RawWord {
-        self.line().confirmed()
+        self.participant().confirmed()
     }
 
     pub(crate) fn is_active(&self) -> bool {
@@ -359,9 +362,9 @@ impl<D: Domain> Drop for ManagedThread<'_, D> {
             self.blocks = 1;
             self.stop_blocking();
         }
-        self.line().want_nothing();
+        self.participant().want_nothing();
         self.leave_operations();
-        self.line().give_back();
+        self.participant().give_back();
     }
 }
 
@@ -369,7 +372,7 @@ impl<D: Domain> fmt::Debug for ManagedThread<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ManagedThread")
             .field("index", &self.index)
-            .field("line", self.line())
+            .field("line", self.participant())
             .field("leads", &self.leads)
             .field("pending", &self.pending())
             .finish()

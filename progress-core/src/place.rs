@@ -2,13 +2,13 @@
 
 use sleep_primitives::RawWord;
 
-use crate::{AsymmetricFence, Domain, Progress, line::Line, value::WAITING};
+use crate::{AsymmetricFence, Domain, Progress, participant::Participant, value::WAITING};
 
 /// A thread's instance and line. Its guards have a copy: that stays in registers when a
 /// fence makes the compiler forget what is in memory.
 pub(crate) struct Place<'p, D: Domain> {
     pub(crate) progress: &'p Progress<D>,
-    pub(crate) line: &'p Line<D::Parker>,
+    pub(crate) participant: &'p Participant<D::Parker>,
 }
 
 impl<D: Domain> Clone for Place<'_, D> {
@@ -23,7 +23,7 @@ impl<D: Domain> Place<'_, D> {
     /// Writes the line, and orders that before all that the thread reads from now on.
     #[inline]
     pub(crate) fn confirm(self, value: RawWord) {
-        self.line.set_confirmed(value);
+        self.participant.set_confirmed(value);
         // Ordering: pairs with the leader's heavy fence (`try_advance`), with that of one who asks
         // or blocks (`ask`, `block`), and with the full fence of `later`.
         D::Fence::light();

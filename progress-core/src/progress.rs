@@ -7,7 +7,7 @@ use crossbeam_utils::CachePadded;
 use sleep_primitives::{AtomicBool, AtomicUsize, AtomicWord, Ordering, RawWord, full_fence};
 
 use crate::{
-    Domain, Line, Value,
+    Domain, Participant, Value,
     delays::Delays,
     leader::Scan,
     state::{SharedState, State},
@@ -22,7 +22,7 @@ use crate::{
 ///
 /// # Examples
 /// ```
-/// use progress_core::{Line, Progress};
+/// use progress_core::{Participant, Progress};
 /// # use sleep_core::Parker;
 /// # struct Core;
 /// # impl Parker for Core {
@@ -30,8 +30,8 @@ use crate::{
 /// #     fn unpark(&self) {}
 /// # }
 ///
-/// static PROGRESS: Progress<(Core, [Line<Core>; 2])> =
-///     Progress::new([const { Line::new(Core) }; 2]);
+/// static PROGRESS: Progress<(Core, [Participant<Core>; 2])> =
+///     Progress::new([const { Participant::new(Core) }; 2]);
 ///
 /// let mut this_thread = PROGRESS.register()?;
 /// {
@@ -44,12 +44,12 @@ use crate::{
 ///     }
 ///     assert!(PROGRESS.has_reached(value), "the other line is free");
 /// }
-/// # Ok::<(), progress_core::NoFreeLine>(())
+/// # Ok::<(), progress_core::TooManyParticipants>(())
 /// ```
 ///
 /// The lines may be stored elsewhere:
 /// ```
-/// use progress_core::{Line, Progress};
+/// use progress_core::{Participant, Progress};
 /// # use sleep_core::Parker;
 /// # struct Core;
 /// # impl Parker for Core {
@@ -57,15 +57,15 @@ use crate::{
 /// #     fn unpark(&self) {}
 /// # }
 ///
-/// let mut lines = [Line::new(Core), Line::new(Core)];
-/// let progress: Progress<(Core, _)> = Progress::new(&mut lines[..]);
-/// assert_eq!(progress.lines().len(), 2);
+/// let mut participants = [Participant::new(Core), Participant::new(Core)];
+/// let progress: Progress<(Core, _)> = Progress::new(&mut participants[..]);
+/// assert_eq!(progress.participants().len(), 2);
 /// ```
 ///
 /// An implementation of `AsRef` is not enough to create an instance: it might return other lines each
-/// time, so that the leader does not look at those of threads that read. See [`Lines`].
+/// time, so that the leader does not look at those of threads that read. See [`ParticipantStorage`].
 /// ```compile_fail,E0277
-/// use progress_core::{Line, Progress};
+/// use progress_core::{Participant, Progress};
 /// # use sleep_core::Parker;
 /// # struct Core;
 /// # impl Parker for Core {
@@ -74,9 +74,9 @@ use crate::{
 /// # }
 ///
 /// struct Elsewhere;
-/// impl AsRef<[Line<Core>]> for Elsewhere {
-///     fn as_ref(&self) -> &[Line<Core>] {
-///         Box::leak(Box::new([Line::new(Core)]))
+/// impl AsRef<[Participant<Core>]> for Elsewhere {
+///     fn as_ref(&self) -> &[Participant<Core>] {
+///         Box::leak(Box::new([Participant::new(Core)]))
 ///     }
 /// }
 /// let progress: Progress<(Core, Elsewhere)> = Progress::new(Elsewhere);
@@ -84,7 +84,7 @@ use crate::{
 ///
 /// Nor can two instances share lines. The leader of one would mistake values of the other for its own:
 /// ```compile_fail,E0277
-/// use progress_core::{Line, Progress};
+/// use progress_core::{Participant, Progress};
 /// # use sleep_core::Parker;
 /// # struct Core;
 /// # impl Parker for Core {
@@ -92,9 +92,9 @@ use crate::{
 /// #     fn unpark(&self) {}
 /// # }
 ///
-/// let lines = [Line::new(Core)];
-/// let one: Progress<(Core, &[Line<Core>])> = Progress::new(&lines[..]);
-/// let other: Progress<(Core, &[Line<Core>])> = Progress::new(&lines[..]);
+/// let participants = [Participant::new(Core)];
+/// let one: Progress<(Core, &[Participant<Core>])> = Progress::new(&participants[..]);
+/// let other: Progress<(Core, &[Participant<Core>])> = Progress::new(&participants[..]);
 /// ```
 ///
 /// Source: "Thread Progress" in the documentation of Erlang/OTP's runtime system.
@@ -105,7 +105,7 @@ pub struct Progress<D: Domain> {
     pub(crate) unowned: Unowned,
     /// The thread that blocks the others: the number of its line plus one, or 0.
     pub(crate) blocker: AtomicUsize,
-    pub(crate) lines: D::Participants,
+    pub(crate) participants: D::Participants,
 }
 
 /// What every thread reads and few write.
@@ -123,13 +123,13 @@ impl<D: Domain> Progress<D> {
         #[doc(alias = "from_array")]
         #[doc(alias = "from_slice")]
         #[must_use]
-        pub fn new(lines: D::Participants) -> Self {
-            Self::starting_at(FIRST, lines)
+        pub fn new(participants: D::Participants) -> Self {
+            Self::starting_at(FIRST, participants)
         }
     }
 
     const_unless_loom! {
-        pub(crate) fn starting_at(current: RawWord, lines: D::Participants) -> Self {
+        pub(crate) fn starting_at(current: RawWord, participants: D::Participants) -> Self {
             Self {
                 shared: CachePadded::new(Shared {
                     state: SharedState::new(current),
@@ -140,7 +140,7 @@ impl<D: Domain> Progress<D> {
                 delays: Delays::new(),
                 unowned: Unowned::new(),
                 blocker: AtomicUsize::new(0),
-                lines,
+                participants,
             }
         }
     }
@@ -199,8 +199,8 @@ impl<D: Domain> Progress<D> {
     }
 
     /// The lines, in their order.
-    pub fn lines(&self) -> &[Line<D::Parker>] {
-        self.lines.as_ref()
+    pub fn participants(&self) -> &[Participant<D::Parker>] {
+        self.participants.as_ref()
     }
 
     #[inline]
@@ -250,7 +250,7 @@ impl<D: Domain> fmt::Debug for Progress<D> {
             .field("has_wakeups", &state.has_wakeups())
             .field("delays", &self.delays.counts(state.value()))
             .field("has_operations", &!self.unowned.is_empty())
-            .field("lines", &self.lines())
+            .field("participants", &self.participants())
             .finish()
     }
 }

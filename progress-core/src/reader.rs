@@ -2,19 +2,24 @@
 
 use core::{fmt, marker::PhantomData};
 
-use crate::{Domain, NoFreeLine, Progress, line::Line, place::Place, value::next};
+use crate::{
+    Domain, Progress, TooManyParticipants, participant::Participant, place::Place, value::next,
+};
 
 impl<D: Domain> Progress<D> {
     /// A reader with a line of its own: for threads that are not managed and read often.
     ///
     /// # Errors
-    /// [`NoFreeLine`] if all lines are taken.
-    pub fn register_reader(&self) -> Result<Reader<'_, D>, NoFreeLine> {
-        let index = self.take_line(Line::take_for_reader)?;
-        let line = &self.lines()[index];
+    /// [`TooManyParticipants`] if all lines are taken.
+    pub fn register_reader(&self) -> Result<Reader<'_, D>, TooManyParticipants> {
+        let index = self.take_participant(Participant::take_for_reader)?;
+        let participant = &self.participants()[index];
         let progress = self;
         Ok(Reader {
-            place: Place { progress, line },
+            place: Place {
+                progress,
+                participant,
+            },
         })
     }
 }
@@ -27,7 +32,7 @@ impl<D: Domain> Progress<D> {
 ///
 /// # Examples
 /// ```
-/// use progress_core::{Line, Progress};
+/// use progress_core::{Participant, Progress};
 /// # use sleep_core::Parker;
 /// # struct Core;
 /// # impl Parker for Core {
@@ -35,15 +40,15 @@ impl<D: Domain> Progress<D> {
 /// #     fn unpark(&self) {}
 /// # }
 ///
-/// static PROGRESS: Progress<(Core, [Line<Core>; 1])> =
-///     Progress::new([const { Line::new(Core) }; 1]);
+/// static PROGRESS: Progress<(Core, [Participant<Core>; 1])> =
+///     Progress::new([const { Participant::new(Core) }; 1]);
 ///
 /// let mut reader = PROGRESS.register_reader()?;
 /// {
 ///     let _reading = reader.delay();
 ///     // ... reads of shared structures ...
 /// }
-/// # Ok::<(), progress_core::NoFreeLine>(())
+/// # Ok::<(), progress_core::TooManyParticipants>(())
 /// ```
 pub struct Reader<'p, D: Domain> {
     pub(crate) place: Place<'p, D>,
@@ -83,13 +88,15 @@ impl<D: Domain> Drop for Reader<'_, D> {
     fn drop(&mut self) {
         // Only if a guard was forgotten does this change something.
         self.place.leave();
-        self.place.line.give_back();
+        self.place.participant.give_back();
     }
 }
 
 impl<D: Domain> fmt::Debug for Reader<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Reader").field(&self.place.line).finish()
+        f.debug_tuple("Reader")
+            .field(&self.place.participant)
+            .finish()
     }
 }
 

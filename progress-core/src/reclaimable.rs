@@ -22,7 +22,7 @@ use crate::{
 /// # Examples
 /// ```
 /// use std::sync::atomic::{AtomicPtr, Ordering};
-/// use progress_core::{Line, Progress, Reclaimable};
+/// use progress_core::{Participant, Progress, Reclaimable};
 /// # use sleep_core::Parker;
 /// # struct Core;
 /// # impl Parker for Core {
@@ -30,7 +30,7 @@ use crate::{
 /// #     fn unpark(&self) {}
 /// # }
 ///
-/// let progress: Progress<(Core, _)> = Progress::new([Line::new(Core)]);
+/// let progress: Progress<(Core, _)> = Progress::new([Participant::new(Core)]);
 /// let shared = AtomicPtr::new(Box::into_raw(Box::new(Reclaimable::new(1))));
 ///
 /// // A reader, on any thread.
@@ -50,7 +50,7 @@ use crate::{
 /// assert_eq!(this_thread.wait(), 1);
 /// # // SAFETY: the last one; nobody reads.
 /// # drop(unsafe { Box::from_raw(shared.into_inner()) });
-/// # Ok::<(), progress_core::NoFreeLine>(())
+/// # Ok::<(), progress_core::TooManyParticipants>(())
 /// ```
 #[repr(C)]
 pub struct Reclaimable<T> {

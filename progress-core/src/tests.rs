@@ -26,11 +26,11 @@ mod threads;
 #[cfg(not(loom))]
 mod unowned;
 
-type TestDomain = (TestParker, Box<[Line<TestParker>]>);
+type TestDomain = (TestParker, Box<[Participant<TestParker>]>);
 type TestProgress = Progress<TestDomain>;
 
-fn progress(lines: usize) -> TestProgress {
-    starting_at(value::FIRST, lines)
+fn progress(participants: usize) -> TestProgress {
+    starting_at(value::FIRST, participants)
 }
 
 /// A value so many steps before counting wraps around.
@@ -39,9 +39,11 @@ fn before_the_end(steps: u8) -> RawWord {
     value::FIRST.wrapping_sub(value::STEP * (RawWord::from(steps) + 1))
 }
 
-fn starting_at(current: RawWord, lines: usize) -> TestProgress {
-    let lines = (0..lines).map(|_| Line::new(TestParker::new())).collect();
-    Progress::starting_at(current, lines)
+fn starting_at(current: RawWord, participants: usize) -> TestProgress {
+    let participants = (0..participants)
+        .map(|_| Participant::new(TestParker::new()))
+        .collect();
+    Progress::starting_at(current, participants)
 }
 
 /// An operation that counts its runs.
@@ -79,8 +81,8 @@ mod alone {
         let progress = progress(1);
         let first = progress.register().unwrap();
         let error = progress.register().unwrap_err();
-        assert_eq!(error, NoFreeLine { lines: 1 });
-        assert_eq!(error.to_string(), "all 1 lines for threads are taken");
+        assert_eq!(error, TooManyParticipants { capacity: 1 });
+        assert_eq!(error.to_string(), "no free participant slot (capacity: 1)");
         assert_eq!(progress.register_reader().unwrap_err(), error);
         drop(first);
         assert!(progress.register().is_ok(), "the line is free again");
@@ -237,7 +239,7 @@ mod alone {
         drop(delay);
         assert_eq!(thread.run_reached(), 1, "{progress:?}");
         // The parker has its token: this does not block.
-        thread.line().parker().park();
+        thread.participant().parker().park();
     }
 
     #[test]
@@ -349,7 +351,7 @@ mod alone {
     #[test]
     fn waiting_with_nothing_pending_returns() {
         let progress: Progress<(NeverParks, _)> =
-            Progress::new([const { Line::new(NeverParks) }; 3]);
+            Progress::new([const { Participant::new(NeverParks) }; 3]);
         let tally = StdArc::new(Tally::new(0));
         let mut gone = progress.register().unwrap();
         let mut adopts = progress.register().unwrap();
@@ -432,7 +434,7 @@ mod alone {
             "is_led: true",
             "is_blocked: false",
             "Counts { current: 1, awaited: 0 }",
-            "lines: [confirmed 1, waiting, free]",
+            "participants: [confirmed 1, waiting, free]",
             "leads: true",
         ] {
             assert!(text.contains(part), "{part} in {text}");

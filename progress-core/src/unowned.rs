@@ -150,7 +150,7 @@ impl<D: Domain> Progress<D> {
     /// # Examples
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-    /// use progress_core::{Line, Operation, Progress};
+    /// use progress_core::{Participant, Operation, Progress};
     /// # use sleep_core::Parker;
     /// # struct Core;
     /// # impl Parker for Core {
@@ -159,7 +159,7 @@ impl<D: Domain> Progress<D> {
     /// # }
     ///
     /// static IS_FREED: AtomicBool = AtomicBool::new(false);
-    /// let progress: Progress<(Core, _)> = Progress::new([Line::new(Core)]);
+    /// let progress: Progress<(Core, _)> = Progress::new([Participant::new(Core)]);
     ///
     /// let reading = progress.delay();
     /// progress.schedule(Box::new(Operation::new(|| IS_FREED.store(true, SeqCst))));
@@ -180,7 +180,7 @@ impl<D: Domain> Progress<D> {
     /// # Examples
     /// ```
     /// use std::sync::Arc;
-    /// use progress_core::{Line, Progress};
+    /// use progress_core::{Participant, Progress};
     /// # use sleep_core::Parker;
     /// # struct Core;
     /// # impl Parker for Core {
@@ -188,7 +188,7 @@ impl<D: Domain> Progress<D> {
     /// #     fn unpark(&self) {}
     /// # }
     ///
-    /// let progress: Progress<(Core, _)> = Progress::new([Line::new(Core)]);
+    /// let progress: Progress<(Core, _)> = Progress::new([Participant::new(Core)]);
     /// let replaced = Arc::new(5);
     /// let handle = replaced.clone();
     /// progress.defer(move || drop(replaced));
@@ -213,7 +213,7 @@ impl<D: Domain> Progress<D> {
     /// # Examples
     /// ```
     /// use std::{sync::mpsc, thread};
-    /// use progress_core::{Line, Operation, Progress};
+    /// use progress_core::{Participant, Operation, Progress};
     /// # use sleep_core::Parker;
     /// # struct Core;
     /// # impl Parker for Core {
@@ -221,7 +221,7 @@ impl<D: Domain> Progress<D> {
     /// #     fn unpark(&self) {}
     /// # }
     ///
-    /// let progress: Progress<(Core, _)> = Progress::new([Line::new(Core)]);
+    /// let progress: Progress<(Core, _)> = Progress::new([Participant::new(Core)]);
     /// let reading = progress.delay();
     /// let value = progress.later();
     /// let (sender, receiver) = mpsc::channel();

@@ -75,7 +75,7 @@ impl<D: Domain> Progress<D> {
     /// # Examples
     /// ```
     /// use std::thread::{self, Thread};
-    /// use progress_core::{Line, Progress};
+    /// use progress_core::{Participant, Progress};
     /// use sleep_core::Parker;
     /// # struct Core;
     /// # impl Parker for Core {
@@ -93,7 +93,7 @@ impl<D: Domain> Progress<D> {
     ///     }
     /// }
     ///
-    /// let progress: Progress<(Core, _)> = Progress::new([Line::new(Core)]);
+    /// let progress: Progress<(Core, _)> = Progress::new([Participant::new(Core)]);
     /// let value = progress.later();
     /// progress.wait_for(value, &ThisThread(thread::current()));
     /// assert!(progress.has_reached(value));

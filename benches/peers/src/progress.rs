@@ -3,7 +3,7 @@
 mod reading;
 mod retiring;
 
-use progress_core::{AsymmetricFence, Line, Progress};
+use progress_core::{AsymmetricFence, Participant, Progress};
 use protocol::{Case, Unit};
 use sleep_core::Parker;
 
@@ -21,10 +21,10 @@ impl Parker for Yielding {
     fn unpark(&self) {}
 }
 
-type OurProgress<B> = Progress<(Yielding, Box<[Line<Yielding>]>, B)>;
+type OurProgress<B> = Progress<(Yielding, Box<[Participant<Yielding>]>, B)>;
 
 fn our_progress<B: AsymmetricFence>(threads: usize) -> OurProgress<B> {
-    Progress::new((0..threads).map(|_| Line::new(Yielding)).collect())
+    Progress::new((0..threads).map(|_| Participant::new(Yielding)).collect())
 }
 
 pub(crate) fn cases(threads: &[usize]) -> Vec<Case> {

@@ -5,7 +5,7 @@ use core::convert::Infallible;
 use crossbeam_utils::CachePadded;
 use pool_core::{
     Fixed, Jec, JobRef, ManagedWorker, Platform, Registry, Replaced, Slot, Waiter, WorkerShared,
-    WorkerThread, progress::Line,
+    WorkerThread, progress::Participant,
 };
 
 use super::{
@@ -54,7 +54,7 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Platform for Core
     type Sleep = Jec<Self::Parker, [Slot<Self::Parker>; CORES]>;
     type Workers = [WorkerShared<Self>; CORES];
     type Storage = Fixed<JobRef, JOBS>;
-    type Progress = (Self::Parker, [Line<Self::Parker>; CORES]);
+    type Progress = (Self::Parker, [Participant<Self::Parker>; CORES]);
     type Queue = JobInjector;
     type Waiter = SpinWaiter;
     type Panic = Infallible;

@@ -5,7 +5,7 @@ use std::{any::Any, fmt, io, sync::Arc, thread};
 use deque_core::{Deque, Order};
 use pool_core::{
     IdlePolicy, Jec, Slot, TooManyWorkers, WorkerShared,
-    progress::{Line, Progress},
+    progress::{Participant, Progress},
 };
 
 use crate::{
@@ -292,8 +292,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
                 maximum,
             },
         )?;
-        let lines = (0..num_threads).map(|_| Line::new(StdParker::new(self.parker, None)));
-        let progress = Progress::new(lines.collect());
+        let participants =
+            (0..num_threads).map(|_| Participant::new(StdParker::new(self.parker, None)));
+        let progress = Progress::new(participants.collect());
         let data = std::mem::take(&mut self.data);
         let registry = Registry::new(sleep, workers, progress, Queue::new(), data);
         Ok(Arc::new(registry))

@@ -27,9 +27,9 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(lines: usize) -> Arc<Self> {
+    fn new(participants: usize) -> Arc<Self> {
         Arc::new(Self {
-            progress: progress(lines),
+            progress: progress(participants),
             reachable: AtomicUsize::new(0),
             elements: [UnsafeCell::new(1), UnsafeCell::new(1)],
         })
@@ -393,9 +393,9 @@ fn two_threads_that_are_not_managed_wait() {
 
 /// A thread that is not managed schedules while another one stands in the way, or leads to poll a
 /// value. When both are through, the operation is due: whichever was the last has made progress.
-fn an_operation_is_due_in_the_end(preemptions: usize, lines: usize, other: fn(&Scene)) {
+fn an_operation_is_due_in_the_end(preemptions: usize, participants: usize, other: fn(&Scene)) {
     model(preemptions, move || {
-        let scene = Scene::new(lines);
+        let scene = Scene::new(participants);
         let tally = StdArc::new(Tally::new(0));
         let other = Scene::run(&scene, other);
         scene.progress.schedule(counting(&tally));

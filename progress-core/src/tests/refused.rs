@@ -23,10 +23,14 @@ unsafe impl AsymmetricFence for Revocable {
     }
 }
 
-type Revoked = Progress<(TestParker, Box<[Line<TestParker>]>, Revocable)>;
+type Revoked = Progress<(TestParker, Box<[Participant<TestParker>]>, Revocable)>;
 
 fn progress() -> Revoked {
-    Progress::new((0..2).map(|_| Line::new(TestParker::new())).collect())
+    Progress::new(
+        (0..2)
+            .map(|_| Participant::new(TestParker::new()))
+            .collect(),
+    )
 }
 
 #[test]

@@ -12,8 +12,8 @@ use super::*;
 /// No thread is managed, or all wait: the thread that schedules makes progress itself.
 #[test]
 fn operations_of_any_thread_run_in_an_idle_instance() {
-    for lines in 0..3 {
-        let progress = progress(lines);
+    for participants in 0..3 {
+        let progress = progress(participants);
         let _waits = progress.register();
         let tally = StdArc::new(Tally::new(0));
         progress.schedule(counting(&tally));
@@ -68,7 +68,7 @@ fn operations_that_a_thread_leaves_are_run_by_any() {
 fn operations_that_schedule_others_are_not_nested() {
     static DEPTH: Tally = Tally::new(0);
     static RUNS: Tally = Tally::new(0);
-    static PROGRESS: Progress<(TestParker, &'static mut [Line<TestParker>])> =
+    static PROGRESS: Progress<(TestParker, &'static mut [Participant<TestParker>])> =
         Progress::new(&mut [] as &mut [_]);
 
     fn again(left: usize) {
@@ -143,8 +143,8 @@ fn a_managed_thread_is_woken_for_each_value() {
             self.0.fetch_add(1, SeqCst);
         }
     }
-    let progress: Progress<(Counts, _)> = Progress::new([Line::new(Counts(Tally::new(0)))]);
-    let woken = || progress.lines()[0].parker().0.swap(0, SeqCst);
+    let progress: Progress<(Counts, _)> = Progress::new([Participant::new(Counts(Tally::new(0)))]);
+    let woken = || progress.participants()[0].parker().0.swap(0, SeqCst);
     let thread = progress.register().unwrap();
     let delay = progress.delay();
     let first = progress.later();

@@ -12,7 +12,7 @@ use sleep_primitives::{AtomicU8, AtomicWord, Ordering, RawWord};
 
 /// The place of one thread in a [`Progress`](crate::Progress): of a managed one, or of a
 /// [`Reader`](crate::Reader).
-pub struct Line<P> {
+pub struct Participant<P> {
     /// The value that the thread has confirmed, on a cache line that only the thread writes and
     /// only the leader reads.
     confirmed: CachePadded<AtomicWord>,
@@ -33,7 +33,7 @@ const MANAGED: u8 = 1;
 /// A reader has it.
 const READER: u8 = 2;
 
-impl<P> Line<P> {
+impl<P> Participant<P> {
     const_unless_loom! {
         /// A line that no thread has taken. The parker wakes its thread for progress, and nobody
         /// else should use it up.
@@ -161,7 +161,7 @@ impl<P> Line<P> {
     }
 }
 
-impl<P> fmt::Debug for Line<P> {
+impl<P> fmt::Debug for Participant<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Ordering: Relaxed, for looking on.
         match self.confirmed.load(Ordering::Relaxed) {
