@@ -215,9 +215,10 @@ impl<P: Platform> Registry<P> {
         self.references.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Tells one worker to end, which must
-    /// [run until that happens](WorkerThread::run_until_released).
-    pub fn release(&self, worker: WorkerIndex) {
+    /// Requests one worker to stop. It must be one that
+    /// [runs until then](WorkerThread::run_until_stopped).
+    #[doc(alias = "release")]
+    pub fn request_stop(&self, worker: WorkerIndex) {
         let latch: *const CoreLatch = self.workers()[worker.get()].terminate();
         // SAFETY: 1. and 3. `self` is alive, and each worker's latch with it; 2. the worker waits
         // on its own.
@@ -226,7 +227,7 @@ impl<P: Platform> Registry<P> {
 
     fn terminate(&self) {
         for index in 0..self.num_workers() {
-            self.release(self.worker(index).expect("counted"));
+            self.request_stop(self.worker(index).expect("counted"));
         }
     }
 }

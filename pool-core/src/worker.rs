@@ -313,16 +313,18 @@ impl<P: Platform> WorkerThread<P> {
         while self.yield_now() {}
     }
 
-    /// Runs jobs until this worker alone is [told to end](Registry::release) or the pool ends. What
-    /// is queued on its deque stays there for others.
-    pub fn run_until_released(&self) {
+    /// Runs jobs until this worker alone is [requested to stop](Registry::request_stop) or the pool
+    /// ends. Jobs that are queued on its deque stay there for others.
+    #[doc(alias = "run_until_released")]
+    pub fn run_until_stopped(&self) {
         self.wait_until(self.shared().terminate());
     }
 
     /// Wakes another worker for what this one leaves behind when it goes before the pool ends.
-    pub fn hand_over(&self) {
+    #[doc(alias = "hand_over")]
+    pub fn notify_leftovers(&self) {
         if self.leave_operations() || self.has_work_for_others() {
-            // As if it had been posted now, by somebody who will not run it.
+            // As if it were posted now by a thread that will not run it.
             self.registry().announce_jobs(1, false);
         }
     }
@@ -335,17 +337,19 @@ impl<P: Platform> WorkerThread<P> {
     /// caller keeps it in place for good, and its registry too.
     pub fn abandon(&self) {
         self.leave();
-        self.hand_over();
+        self.notify_leftovers();
     }
 
-    /// Forgets that this worker was told to end, by [`Registry::release`] or for good. False if the
-    /// pool has ended. What made somebody release it is visible.
+    /// Forgets that this worker was requested to stop, by [`Registry::request_stop`] or because the
+    /// pool ends. Returns false if the pool has ended. What happened before the request is visible.
     ///
-    /// Before each [`run_until_released`](Self::run_until_released).
-    pub fn renew(&self) -> bool {
+    /// Before each [`run_until_stopped`](Self::run_until_stopped).
+    #[doc(alias = "renew")]
+    pub fn reset_stop(&self) -> bool {
         self.shared().terminate().reset();
-        // A pool that ends takes its last reference away before it tells its workers. If it told
-        // us before the reset, we see that; if it does so after it, the latch says so.
+        // A pool that ends gives up its last reference before it requests its workers to stop. If
+        // the request came before the reset, we see that the pool has ended; if it comes after the
+        // reset, the latch says so.
         self.registry().has_references()
     }
 

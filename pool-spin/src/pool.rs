@@ -210,7 +210,7 @@ impl<S: System> SpinPool<S> {
         let reason = self.as_worker(index, |worker| {
             loop {
                 // The latch may have been set long ago, or before the last restart.
-                if !worker.renew() {
+                if !worker.reset_stop() {
                     while worker.yield_now() {}
                     return ExitReason::Ended;
                 }
@@ -220,7 +220,7 @@ impl<S: System> SpinPool<S> {
                 if condition() {
                     return ExitReason::Done;
                 }
-                worker.run_until_released();
+                worker.run_until_stopped();
             }
         });
         match reason {
@@ -289,7 +289,7 @@ impl<S: System> SpinPool<S> {
 
         data.gates.as_ref()[index].close();
         worker.run_inbox_jobs();
-        worker.hand_over();
+        worker.notify_leftovers();
         worker.leave();
         drop(worker);
         data.lifecycle.leave();
@@ -324,7 +324,7 @@ impl<S: System> SpinPool<S> {
         if !self.registry.data().gates.as_ref()[index].release() {
             return Err(ReleaseError::Absent);
         }
-        self.registry.release(worker);
+        self.registry.request_stop(worker);
         Ok(())
     }
 
@@ -334,7 +334,7 @@ impl<S: System> SpinPool<S> {
     /// # Errors
     /// [`UnknownWorker`] if there is no such worker.
     pub fn wake_worker(&'static self, index: usize) -> Result<(), UnknownWorker> {
-        self.registry.release(self.registry.worker(index)?);
+        self.registry.request_stop(self.registry.worker(index)?);
         Ok(())
     }
 

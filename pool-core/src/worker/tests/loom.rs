@@ -173,17 +173,17 @@ fn a_job_for_one_worker_is_not_overlooked() {
     });
 }
 
-/// A worker forgets that it was told to end while the pool ends: it must see one or the other.
+/// A worker resets its stop request while the pool ends: it must see one or the other.
 #[test]
-fn a_worker_that_renews_sees_the_end_of_the_pool() {
+fn a_worker_that_resets_its_stop_sees_the_end_of_the_pool() {
     model(3, || {
         let registry = registry(1);
         let worker = {
             let registry = registry.clone();
             thread::spawn(move || {
                 with_worker(&registry, 0, |worker| {
-                    while worker.renew() {
-                        worker.run_until_released();
+                    while worker.reset_stop() {
+                        worker.run_until_stopped();
                     }
                 });
             })
