@@ -145,35 +145,38 @@ unsafe impl Element for JobRef {
     }
 }
 
-/// By whom a closure is run.
-pub struct RunBy<'w, P: Platform> {
-    /// If that is known.
+/// The context in which a closure of a job runs: on which worker, and whether it has migrated.
+#[doc(alias = "FnContext")]
+#[doc(alias = "RunBy")]
+pub struct JobContext<'w, P: Platform> {
+    /// None if the worker has not been looked up.
     worker: Option<&'w WorkerThread<P>>,
     migrated: bool,
 }
 
-impl<'w, P: Platform> RunBy<'w, P> {
-    const THIEF: Self = Self {
+impl<'w, P: Platform> JobContext<'w, P> {
+    /// For a job that was taken from a queue.
+    const STOLEN: Self = Self {
         worker: None,
         migrated: true,
     };
 
-    /// By this worker, after having come from outside or not.
+    /// Creates the context of a closure that this worker runs.
     #[inline]
-    pub(crate) fn worker_itself(worker: &'w WorkerThread<P>, migrated: bool) -> Self {
+    pub(crate) fn on_worker(worker: &'w WorkerThread<P>, migrated: bool) -> Self {
         Self {
             worker: Some(worker),
             migrated,
         }
     }
 
-    /// Whether it came by way of a queue: from another thread, as a rule.
+    /// Whether the closure came by way of a queue: as a rule, from another thread.
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated
     }
 
-    /// The worker.
+    /// Returns the worker that runs the closure.
     #[inline]
     pub fn worker(&self) -> &'w WorkerThread<P> {
         match self.worker {
@@ -185,7 +188,7 @@ impl<'w, P: Platform> RunBy<'w, P> {
     }
 }
 
-/// Drops a panic that nobody will see. Its payload may panic when it is dropped, which must end
+/// Drops a panic that no caller will see. Its payload may panic when it is dropped, which must end
 /// neither a worker nor the panic that is under way.
 pub(crate) fn discard_panic<P: Platform>(panic: P::Panic) {
     if let Err(another) = P::catch_unwind(|| drop(panic)) {

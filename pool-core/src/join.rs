@@ -6,7 +6,7 @@ use deque_core::{FastPush, Order, Position, TakeBack};
 
 use crate::{
     aside::Aside,
-    job::{RunBy, discard_panic},
+    job::{JobContext, discard_panic},
     latch::SpinLatch,
     platform::Platform,
     unwind::no_unwind,
@@ -34,8 +34,8 @@ impl<P: Platform> WorkerThread<P> {
     #[inline(always)]
     pub fn join_context<A, B, RA, RB>(&self, a: A, b: B, migrated: bool) -> (RA, RB)
     where
-        A: FnOnce(RunBy<'_, P>) -> RA,
-        B: FnOnce(RunBy<'_, P>) -> RB + Send,
+        A: FnOnce(JobContext<'_, P>) -> RA,
+        B: FnOnce(JobContext<'_, P>) -> RB + Send,
         RB: Send,
     {
         let position = self.own().next_position();
@@ -54,11 +54,11 @@ impl<P: Platform> WorkerThread<P> {
     #[inline(always)]
     fn join_pushed<A, B, RA, RB>(&self, a: A, job_b: &JoinJob<P, B, RB>, migrated: bool) -> (RA, RB)
     where
-        A: FnOnce(RunBy<'_, P>) -> RA,
-        B: FnOnce(RunBy<'_, P>) -> RB + Send,
+        A: FnOnce(JobContext<'_, P>) -> RA,
+        B: FnOnce(JobContext<'_, P>) -> RB + Send,
         RB: Send,
     {
-        let result_a = match P::catch_unwind(|| a(RunBy::worker_itself(self, migrated))) {
+        let result_a = match P::catch_unwind(|| a(JobContext::on_worker(self, migrated))) {
             Ok(result) => result,
             Err(panic) => self.join_after_panic(job_b, panic),
         };
@@ -75,9 +75,9 @@ impl<P: Platform> WorkerThread<P> {
                 answer => self.take_back_later(answer, header),
             };
         if is_ours {
-            let by = RunBy::worker_itself(self, migrated);
+            let context = JobContext::on_worker(self, migrated);
             // SAFETY: 1. we have just taken it out.
-            (result_a, unsafe { job_b.body().run_inline(by) })
+            (result_a, unsafe { job_b.body().run_inline(context) })
         } else {
             // SAFETY: 1. the job is done; 2. this is the only call.
             (result_a, unsafe { job_b.body().take_result() })
@@ -95,8 +95,8 @@ impl<P: Platform> WorkerThread<P> {
         migrated: bool,
     ) -> (RA, RB)
     where
-        A: FnOnce(RunBy<'_, P>) -> RA,
-        B: FnOnce(RunBy<'_, P>) -> RB + Send,
+        A: FnOnce(JobContext<'_, P>) -> RA,
+        B: FnOnce(JobContext<'_, P>) -> RB + Send,
         RB: Send,
     {
         let a = a.take();
@@ -113,10 +113,10 @@ impl<P: Platform> WorkerThread<P> {
             no_unwind(|| self.announce_job());
             return self.join_pushed(a, job_b, migrated);
         }
-        let by = || RunBy::worker_itself(self, migrated);
-        match P::catch_unwind(|| a(by())) {
+        let context = || JobContext::on_worker(self, migrated);
+        match P::catch_unwind(|| a(context())) {
             // SAFETY: 1. it never was in a queue.
-            Ok(result_a) => (result_a, unsafe { job_b.body().run_inline(by()) }),
+            Ok(result_a) => (result_a, unsafe { job_b.body().run_inline(context()) }),
             Err(panic) => {
                 // SAFETY: 1. the closure was neither run nor queued; 2. this is its end.
                 unsafe { job_b.body().drop_closure() };
@@ -161,7 +161,7 @@ impl<P: Platform> WorkerThread<P> {
     #[cold]
     fn join_after_panic<B, RB>(&self, job_b: &JoinJob<P, B, RB>, panic: P::Panic) -> !
     where
-        B: FnOnce(RunBy<'_, P>) -> RB + Send,
+        B: FnOnce(JobContext<'_, P>) -> RB + Send,
         RB: Send,
     {
         let latch = SpinLatch::new(self);

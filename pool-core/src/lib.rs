@@ -36,7 +36,7 @@ mod worker;
 pub use aside::Aside;
 pub use fifo::JobFifo;
 pub use guard::ReadGuard;
-pub use job::{Job, JobHeader, JobRef, RunBy, StackJob};
+pub use job::{Job, JobContext, JobHeader, JobRef, StackJob};
 pub use latch::{BlockingLatch, CountLatch, Latch, SpinLatch};
 pub use platform::{ManagedWorker, Platform, PoolProgress, Replaced, Waiter};
 pub use queue::JobQueue;

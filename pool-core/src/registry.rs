@@ -5,7 +5,7 @@ use core::{fmt, ptr, ptr::NonNull};
 use sleep_core::{CoreLatch, SleepProtocol as _, UnknownWorker, WorkerIndex};
 
 use crate::{
-    job::{JobRef, RunBy, StackJob},
+    job::{JobContext, JobRef, StackJob},
     latch::{BlockingLatch, SpinLatch},
     platform::{Platform, PoolProgress},
     primitive::{AtomicUsize, Ordering},
@@ -129,7 +129,7 @@ impl<P: Platform> Registry<P> {
         closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
     ) -> R {
         let job = StackJob::<P, _, _, _>::new(
-            |by: RunBy<'_, P>| closure(by.worker(), by.migrated()),
+            |context: JobContext<'_, P>| closure(context.worker(), context.migrated()),
             BlockingLatch::<P>::new(),
         );
         let mut node = P::Queue::node();
@@ -153,7 +153,7 @@ impl<P: Platform> Registry<P> {
         closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
     ) -> R {
         let job = StackJob::<P, _, _, _>::new(
-            |by: RunBy<'_, P>| closure(by.worker(), by.migrated()),
+            |context: JobContext<'_, P>| closure(context.worker(), context.migrated()),
             SpinLatch::cross(current),
         );
         let mut node = P::Queue::node();

@@ -1,28 +1,28 @@
-//! What a job on the stack runs, and what it leaves.
+//! The closure of a job on the stack, and then its result.
 
 use core::mem::ManuallyDrop;
 
-use super::RunBy;
+use super::JobContext;
 use crate::{platform::Platform, primitive::UnsafeCell};
 
-/// A closure, and in its place its result once somebody has run it elsewhere.
+/// A closure, and in its place its result once another worker has run it.
 pub(crate) struct Body<P: Platform, F, R> {
     content: UnsafeCell<Content<P, F, R>>,
 }
 
 union Content<P: Platform, F, R> {
-    /// Taken by whoever runs it.
+    /// Taken by the worker that runs it.
     closure: ManuallyDrop<F>,
-    /// Written by whoever ran it, unless inline.
+    /// Written by the worker that ran it, unless it ran inline.
     result: ManuallyDrop<Result<R, P::Panic>>,
 }
 
 impl<P, F, R> Body<P, F, R>
 where
     P: Platform,
-    F: FnOnce(RunBy<'_, P>) -> R,
+    F: FnOnce(JobContext<'_, P>) -> R,
 {
-    /// If the closure is never run, it is not dropped.
+    /// Creates a body with this closure, which is not dropped if it is never run.
     #[inline(always)]
     pub(crate) fn new(closure: F) -> Self {
         Self {
@@ -39,7 +39,7 @@ where
     pub(crate) unsafe fn run_as_thief(&self) {
         // SAFETY: 1. by our obligation 1.
         let closure = unsafe { self.take_closure() };
-        let result = P::catch_unwind(|| closure(RunBy::THIEF));
+        let result = P::catch_unwind(|| closure(JobContext::STOLEN));
         let content = Content {
             result: ManuallyDrop::new(result),
         };
@@ -53,10 +53,10 @@ where
     /// # Safety
     /// 1. The closure is the caller's, and has not been run.
     #[inline(always)]
-    pub(crate) unsafe fn run_inline(&self, by: RunBy<'_, P>) -> R {
+    pub(crate) unsafe fn run_inline(&self, context: JobContext<'_, P>) -> R {
         // SAFETY: 1. by our obligation 1.
         let closure = unsafe { self.take_closure() };
-        closure(by)
+        closure(context)
     }
 
     /// Takes the closure out.
@@ -80,10 +80,10 @@ where
         drop(unsafe { self.take_closure() });
     }
 
-    /// What the closure returned. Continues its panic if it panicked.
+    /// Returns what the closure returned. Continues its panic if it panicked.
     ///
     /// # Safety
-    /// 1. It was run by [`run_as_thief`](Self::run_as_thief), and what that wrote is visible.
+    /// 1. The closure was run by [`run_as_thief`](Self::run_as_thief), and what that wrote is visible.
     /// 2. This is called once.
     pub(crate) unsafe fn take_result(&self) -> R {
         // SAFETY: by obligation 1 the result was written; by 2. it is taken once.

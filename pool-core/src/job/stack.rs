@@ -1,6 +1,6 @@
 //! Jobs that live in the frame of whoever waits for them.
 
-use super::{Body, Job, JobHeader, JobRef, RunBy};
+use super::{Body, Job, JobContext, JobHeader, JobRef};
 use crate::{latch::Latch, platform::Platform};
 
 /// A job on the stack of the thread that waits for it.
@@ -16,7 +16,7 @@ impl<P, L, F, R> StackJob<P, L, F, R>
 where
     P: Platform,
     L: Latch,
-    F: FnOnce(RunBy<'_, P>) -> R + Send,
+    F: FnOnce(JobContext<'_, P>) -> R + Send,
     R: Send,
 {
     /// A job that sets `latch` when it has been run.
@@ -64,7 +64,7 @@ unsafe impl<P, L, F, R> Job for StackJob<P, L, F, R>
 where
     P: Platform,
     L: Latch,
-    F: FnOnce(RunBy<'_, P>) -> R + Send,
+    F: FnOnce(JobContext<'_, P>) -> R + Send,
     R: Send,
 {
     unsafe fn execute(this: *const ()) {

@@ -46,7 +46,7 @@ fn the_closure_is_dropped_once() {
     let owned = Box::new(1);
     let body = Body::<Test, _, _>::new(move |_| *owned);
     // SAFETY: 1. it is ours. Miri would report a double free or a leak.
-    assert_eq!(unsafe { body.run_inline(RunBy::THIEF) }, 1);
+    assert_eq!(unsafe { body.run_inline(JobContext::STOLEN) }, 1);
 
     let owned = Box::new(2);
     let body = Body::<Test, _, _>::new(move |_| *owned);

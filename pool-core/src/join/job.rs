@@ -5,7 +5,7 @@ use core::{marker::PhantomData, mem::MaybeUninit};
 use deque_core::Position;
 
 use crate::{
-    job::{AwaitableHeader, Awaiting, Body, Job, JobRef, RunBy},
+    job::{AwaitableHeader, Awaiting, Body, Job, JobContext, JobRef},
     latch::{Latch, SpinLatch},
     platform::Platform,
 };
@@ -102,7 +102,7 @@ pub(super) struct JoinJob<P: Platform, F, R> {
 impl<P, F, R> JoinJob<P, F, R>
 where
     P: Platform,
-    F: FnOnce(RunBy<'_, P>) -> R + Send,
+    F: FnOnce(JobContext<'_, P>) -> R + Send,
     R: Send,
 {
     /// For this position in the owner's deque. If the job is never run, the closure is not dropped.
@@ -141,7 +141,7 @@ where
 unsafe impl<P, F, R> Job for JoinJob<P, F, R>
 where
     P: Platform,
-    F: FnOnce(RunBy<'_, P>) -> R + Send,
+    F: FnOnce(JobContext<'_, P>) -> R + Send,
     R: Send,
 {
     unsafe fn execute(this: *const ()) {

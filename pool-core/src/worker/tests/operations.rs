@@ -11,7 +11,7 @@ use std::{
 use progress_core::Operation;
 
 use super::super::*;
-use crate::job::RunBy;
+use crate::job::JobContext;
 use crate::testing::{Growing, Test, TestAwake, TestBusy, TestPlatform, on_platform, with_pool_on};
 
 macro_rules! suite {
@@ -68,11 +68,11 @@ fn wait_in_a_join<P: TestPlatform>(job: impl FnOnce() + Send) {
     current::<P>().join_context(
         |_| wait_for_a_thief::<P>(&is_stolen),
         |by| {
-            let first = |_: RunBy<'_, P>| {
+            let first = |_: JobContext<'_, P>| {
                 is_stolen.store(true, SeqCst);
                 wait_for_a_thief::<P>(&is_stolen_back);
             };
-            let second = |by: RunBy<'_, P>| {
+            let second = |by: JobContext<'_, P>| {
                 assert_eq!(by.worker().index().get(), here);
                 // Also if it panics.
                 let _stolen_back = SetOnDrop(&is_stolen_back);

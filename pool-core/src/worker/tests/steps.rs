@@ -10,7 +10,7 @@ use std::{
 
 use super::super::*;
 use crate::{
-    job::{RunBy, StackJob},
+    job::{JobContext, StackJob},
     latch::BlockingLatch,
     testing::{Test, registry},
 };
@@ -55,7 +55,8 @@ fn the_look_before_sleeping_sees_every_source() {
     for (source, put_there) in sources {
         let registry = registry(2);
         let workers = workers(&registry);
-        let job = StackJob::<Test, _, _, _>::new(|_: RunBy<'_, _>| 7, BlockingLatch::<Test>::new());
+        let job =
+            StackJob::<Test, _, _, _>::new(|_: JobContext<'_, _>| 7, BlockingLatch::<Test>::new());
         let mut node = Queue::node();
         assert!(!workers[0].alert_and_look(), "there is nothing");
         // SAFETY: 1. it stays, and is run below.
@@ -77,7 +78,7 @@ fn a_worker_that_finds_work_wakes_another_for_the_rest() {
     let (latch, index) = (CoreLatch::new(), worker.index());
     let sleeping = AtomicUsize::new(usize::MAX);
     let jobs: [_; 2] = std::array::from_fn(|_| {
-        let run = |_: RunBy<'_, _>| {
+        let run = |_: JobContext<'_, _>| {
             sleeping.store(registry.num_sleeping(), Relaxed);
             // SAFETY: 1. and 3. both live in the frame of the test; 2. `worker` does.
             unsafe { registry.set_latch(&latch, index) };

@@ -10,7 +10,7 @@ use std::{
 
 use super::super::*;
 use crate::{
-    job::{RunBy, StackJob},
+    job::{JobContext, StackJob},
     latch::BlockingLatch,
     testing::{DEQUE_CAPACITY, Test, TestAwake, TestPlatform, on_platform, with_pool_on},
 };
@@ -112,7 +112,7 @@ fn an_overlooked_job_is_stolen_before_the_next_one<P: TestPlatform>() {
             let (a, b) = registry.in_worker(|worker, _| {
                 // So that no thief is woken for it. A thief that searches may find it nevertheless.
                 worker.own().enable_fast_push(|| true);
-                let first = |by: RunBy<'_, P>| {
+                let first = |by: JobContext<'_, P>| {
                     let next = StackJob::<P, _, _, _>::new(|_| (), BlockingLatch::<P>::new());
                     // SAFETY: `as_job_ref`: 1. we wait below; `post`: it is posted once.
                     unsafe { by.worker().post(next.as_job_ref()) };
@@ -149,7 +149,7 @@ fn another_job_at_the_position_of_the_second_half<P: TestPlatform>() {
     with_pool_on::<P, _>(1, |registry| {
         let within = |worker: &WorkerThread<P>| {
             let other = StackJob::<P, _, _, _>::new(|_| here::<P>(), BlockingLatch::<P>::new());
-            let first = |by: RunBy<'_, P>| {
+            let first = |by: JobContext<'_, P>| {
                 assert!(by.worker().yield_local(), "the second half is there");
                 // SAFETY: `as_job_ref`: 1. we wait below; `post`: it is posted once.
                 unsafe { by.worker().post(other.as_job_ref()) };
@@ -232,9 +232,9 @@ fn calls_across_pools<P: TestPlatform>() {
 fn a_broadcast_reaches_sleeping_workers<P: TestPlatform>() {
     use std::{ptr::NonNull, vec::Vec};
 
-    use crate::{BlockingLatch, Job, RunBy, StackJob, queue::JobQueue};
+    use crate::{BlockingLatch, Job, JobContext, StackJob, queue::JobQueue};
 
-    fn run<P: TestPlatform, L: crate::Latch, F: FnOnce(RunBy<'_, P>) -> usize + Send>(
+    fn run<P: TestPlatform, L: crate::Latch, F: FnOnce(JobContext<'_, P>) -> usize + Send>(
         jobs: &[StackJob<P, L, F, usize>],
         registry: &Registry<P>,
         nodes: &mut [<P::Queue as JobQueue>::Node],
