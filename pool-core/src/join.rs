@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 use deque_core::{FastPush, Order, Position, TakeBack};
 
 use crate::{
-    aside::Aside,
+    cold_arg::ColdArg,
     job::{JobContext, discard_panic},
     latch::SpinLatch,
     platform::Platform,
@@ -45,7 +45,7 @@ impl<P: Platform> WorkerThread<P> {
         let pushed = unsafe { self.own().fast_push(position, job_b.as_job_ref()) };
         if pushed != FastPush::Pushed {
             let mut room = MaybeUninit::uninit();
-            return self.join_slowly(pushed, Aside::new(a, &mut room), &job_b, migrated);
+            return self.join_slowly(pushed, ColdArg::new(a, &mut room), &job_b, migrated);
         }
         self.join_pushed(a, &job_b, migrated)
     }
@@ -90,7 +90,7 @@ impl<P: Platform> WorkerThread<P> {
     fn join_slowly<A, B, RA, RB>(
         &self,
         pushed: FastPush,
-        a: Aside<'_, A>,
+        a: ColdArg<'_, A>,
         job_b: &JoinJob<P, B, RB>,
         migrated: bool,
     ) -> (RA, RB)

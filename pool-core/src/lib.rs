@@ -15,8 +15,8 @@ extern crate sleep_primitives;
 
 mod primitive;
 
-mod aside;
 mod broadcast;
+mod cold_arg;
 mod fifo;
 mod guard;
 mod job;
@@ -33,7 +33,7 @@ mod sources;
 mod unwind;
 mod worker;
 
-pub use aside::Aside;
+pub use cold_arg::ColdArg;
 pub use fifo::JobFifo;
 pub use guard::ReadGuard;
 pub use job::{Job, JobContext, JobHeader, JobRef, StackJob};

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock},
 };
 
-use pool_core::Aside;
+use pool_core::ColdArg;
 
 use crate::{
     platform::{Registry, WorkerThread},
@@ -94,13 +94,13 @@ where
     // SAFETY: 1. the thread stays the worker at least until the closure returns.
     match unsafe { WorkerThread::current() } {
         Some(worker) => closure(worker, false),
-        None => in_global_pool(Aside::new(closure, &mut MaybeUninit::uninit())),
+        None => in_global_pool(ColdArg::new(closure, &mut MaybeUninit::uninit())),
     }
 }
 
 #[cold]
 #[inline(never)]
-fn in_global_pool<R, F>(closure: Aside<'_, F>) -> R
+fn in_global_pool<R, F>(closure: ColdArg<'_, F>) -> R
 where
     R: Send,
     F: FnOnce(&WorkerThread, bool) -> R + Send,
