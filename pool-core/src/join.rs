@@ -45,7 +45,7 @@ impl<P: Platform> WorkerThread<P> {
         let pushed = unsafe { self.own().fast_push(position, job_b.as_job_ref()) };
         if pushed != FastPush::Pushed {
             let mut room = MaybeUninit::uninit();
-            return self.join_slowly(pushed, ColdArg::new(a, &mut room), &job_b, migrated);
+            return self.join_cold(pushed, ColdArg::new(a, &mut room), &job_b, migrated);
         }
         self.join_pushed(a, &job_b, migrated)
     }
@@ -72,7 +72,7 @@ impl<P: Platform> WorkerThread<P> {
             // given it.
             && match unsafe { self.own().take_back(header.position()) } {
                 TakeBack::Taken => true,
-                answer => self.take_back_later(answer, header),
+                answer => self.reclaim_or_wait(answer, header),
             };
         if is_ours {
             let context = JobContext::on_worker(self, migrated);
@@ -87,7 +87,7 @@ impl<P: Platform> WorkerThread<P> {
     /// The deque may be full, or a worker sleeps or did so a short while ago.
     #[cold]
     #[inline(never)]
-    fn join_slowly<A, B, RA, RB>(
+    fn join_cold<A, B, RA, RB>(
         &self,
         pushed: FastPush,
         a: ColdArg<'_, A>,
@@ -129,7 +129,7 @@ impl<P: Platform> WorkerThread<P> {
     /// when it has been run; true if it was taken back.
     #[cold]
     #[inline(never)]
-    fn take_back_later(&self, answer: TakeBack, job: &JoinHeader<P>) -> bool {
+    fn reclaim_or_wait(&self, answer: TakeBack, job: &JoinHeader<P>) -> bool {
         let latch = SpinLatch::new(self);
         let mut room = MaybeUninit::uninit();
         // SAFETY: 1. the only call for this job; 2. we return, and the caller goes on, when the latch
@@ -166,7 +166,7 @@ impl<P: Platform> WorkerThread<P> {
     {
         let latch = SpinLatch::new(self);
         let mut room = MaybeUninit::uninit();
-        // SAFETY: 1. and 2. as in `take_back_later`, which is not called for this job.
+        // SAFETY: 1. and 2. as in `reclaim_or_wait`, which is not called for this job.
         if unsafe { job_b.header().set_awaited(&latch, &mut room) } {
             self.wait_until(latch.core());
         }

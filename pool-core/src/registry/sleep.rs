@@ -3,7 +3,7 @@
 //! A protocol is safe to implement, so no memory safety may rest on what it does. It can lose
 //! wake-ups, which hangs the pool, and return wrong numbers, which are only shown. What it must not
 //! do is to unwind from a frame that other threads use: here its calls end the process if they
-//! panic. The rest is called from frames that see to that themselves (`wait_until`, `join_slowly`).
+//! panic. The rest is called from frames that see to that themselves (`wait_until`, `join_cold`).
 
 use sleep_core::{CoreLatch, SleepProtocol, WorkerIndex};
 
