@@ -94,7 +94,7 @@ impl<P: Platform> Latch for SpinLatch<'_, P> {
         // registry lives on: the setter keeps it alive (obligation 3), or `keep_alive` holds it,
         // which we call while the waiter cannot leave yet.
         unsafe {
-            let (registry, worker) = WorkerThread::place((*this).waiter);
+            let (registry, worker) = WorkerThread::address((*this).waiter);
             let _held = (*this).cross.then(|| P::keep_alive(registry));
             if CoreLatch::set(&raw const (*this).core) {
                 (*registry).wake_worker(worker);

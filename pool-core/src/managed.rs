@@ -93,7 +93,7 @@ impl<P: Platform> WorkerThread<P> {
     pub fn schedule_or_run(&self, operation: impl IntoOperation) {
         let managed = self.managed();
         if managed.schedule(operation) >= SCHEDULED_AT_ONCE && managed.depth.get() == 0 {
-            self.see_to_progress();
+            self.run_maintenance();
         }
     }
 
@@ -101,7 +101,7 @@ impl<P: Platform> WorkerThread<P> {
     /// come. Between two searches, when there is time.
     ///
     /// An operation may wait, as a job may: then this is called within it.
-    pub(crate) fn see_to_progress(&self) {
+    pub(crate) fn run_maintenance(&self) {
         for _ in 0..self.make_progress() {
             let due = match self.managed().thread.try_borrow_mut() {
                 Ok(mut thread) => thread.take_due(),

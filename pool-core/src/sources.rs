@@ -10,7 +10,7 @@
 //!
 //! A queue that is not listed here is one that a sleeping worker overlooks (rayon#992): what
 //! [`find_work`](WorkerThread::find_work) takes from and what
-//! [`alert_and_look`](WorkerThread::alert_and_look) looks at must stay the same.
+//! [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) looks at must stay the same.
 
 use deque_core::{Steal, Storage};
 
@@ -39,7 +39,7 @@ impl<P: Platform> WorkerThread<P> {
             match self.steal().or_else(|| self.registry().injector().steal()) {
                 Steal::Success(job) => return Some(job),
                 Steal::Empty => {
-                    self.see_to_progress();
+                    self.run_maintenance();
                     return None;
                 }
                 Steal::Retry => retries.wait(self),
@@ -89,7 +89,7 @@ impl<P: Platform> WorkerThread<P> {
     /// disabled in all other deques: their owners announce the next job, which wakes this worker.
     ///
     /// To be called after the fence of [`SleepProtocol::no_work_found`](sleep_core::SleepProtocol::no_work_found).
-    pub(crate) fn alert_and_look(&self) -> bool {
+    pub(crate) fn check_sources_before_sleep(&self) -> bool {
         let mut any_enabled = false;
         for (index, worker) in self.registry().workers().iter().enumerate() {
             if index != self.index().get() {

@@ -150,12 +150,12 @@ impl<P: Platform> WorkerThread<P> {
         self.index
     }
 
-    /// Registry and number of a worker, for another thread.
+    /// Returns the registry and the number of a worker, for another thread.
     ///
     /// # Safety
     /// 1. `this` leads to a living worker.
     #[inline]
-    pub(crate) unsafe fn place(this: *const Self) -> (*const Registry<P>, WorkerIndex) {
+    pub(crate) unsafe fn address(this: *const Self) -> (*const Registry<P>, WorkerIndex) {
         // SAFETY: by obligation 1. Neither ever changes, and nothing else is touched.
         unsafe { ((*this).registry, (*this).index) }
     }
@@ -299,7 +299,7 @@ impl<P: Platform> WorkerThread<P> {
             }
             match self.find_work() {
                 Some(job) => break Some(job),
-                None => idle.no_work_found(latch, || self.alert_and_look()),
+                None => idle.no_work_found(latch, || self.check_sources_before_sleep()),
             }
         };
         idle.end(|| self.has_work_for_others());

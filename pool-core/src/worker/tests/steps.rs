@@ -58,11 +58,11 @@ fn the_look_before_sleeping_sees_every_source() {
         let job =
             StackJob::<Test, _, _, _>::new(|_: JobContext<'_, _>| 7, BlockingLatch::<Test>::new());
         let mut node = Queue::node();
-        assert!(!workers[0].alert_and_look(), "there is nothing");
+        assert!(!workers[0].check_sources_before_sleep(), "there is nothing");
         // SAFETY: 1. it stays, and is run below.
         let reference = unsafe { job.as_job_ref() };
         put_there(&workers, NonNull::from(&mut node), reference);
-        assert!(workers[0].alert_and_look(), "{source}");
+        assert!(workers[0].check_sources_before_sleep(), "{source}");
         assert!(workers[0].yield_now(), "{source}");
         // SAFETY: 1. it has been run, just now; 2. once.
         assert_eq!(unsafe { job.into_result() }, 7);
