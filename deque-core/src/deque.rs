@@ -27,7 +27,7 @@ mod worker;
 #[cfg(all(test, feature = "alloc"))]
 mod tests;
 
-pub use bias::ProcessFence;
+pub use bias::FencePrice;
 pub use handle::Handle;
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 pub use heap::{ArcStealer, ArcWorker};
@@ -110,7 +110,7 @@ struct Shared<S> {
     storage: S,
     order: Order,
     owned: AtomicBool,
-    fence: Option<&'static dyn ProcessFence>,
+    fence: Option<&'static bias::ProcessFence>,
 }
 
 // SAFETY: elements move between threads, hence `T: Send`; no reference to one is handed out, so
@@ -182,7 +182,7 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
         }
     }
 
-    /// Lets the owner of a LIFO deque pop without a fence while no thread steals, see [`ProcessFence`].
+    /// Lets the owner of a LIFO deque pop without a fence while no thread steals, see [`FencePrice`].
     ///
     /// Has no effect on processors that are not multi-copy atomic, such as POWER: there the owner goes on
     /// with fences, and the process fence is never called.
@@ -191,37 +191,10 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     /// If the deque has a process fence already.
     ///
     /// # Examples
-    /// ```
-    /// use std::num::NonZeroU32;
-    ///
-    /// use deque_core::{Deque, Order, ProcessFence};
-    ///
-    /// /// For a program with one thread, where there is nothing to order.
-    /// struct SingleThreaded;
-    ///
-    /// // SAFETY: 1. there is no other thread; 2. neither function unwinds.
-    /// unsafe impl ProcessFence for SingleThreaded {
-    ///     fn fence_all(&self) -> bool {
-    ///         true
-    ///     }
-    ///
-    ///     fn price(&self) -> Option<NonZeroU32> {
-    ///         NonZeroU32::new(4)
-    ///     }
-    /// }
-    ///
-    /// let deque = Deque::growable(Order::Lifo).with_process_fence(&SingleThreaded);
-    /// let worker = deque.worker()?;
-    /// worker.push(1);
-    /// for job in 2..10 {
-    ///     worker.push(job);
-    ///     assert_eq!(worker.pop(), Some(job));
-    /// }
-    /// # Ok::<(), deque_core::AlreadyOwned>(())
-    /// ```
+    /// See [`FencePrice`].
     #[must_use]
-    pub fn with_process_fence(mut self, fence: &'static dyn ProcessFence) -> Self {
-        let before = self.shared.fence.replace(fence);
+    pub fn with_process_fence<F: FencePrice>(mut self) -> Self {
+        let before = self.shared.fence.replace(bias::ProcessFence::of::<F>());
         assert!(before.is_none(), "a deque has one process fence");
         if !bias::IS_MULTI_COPY_ATOMIC {
             self.shared.fence = None;
@@ -360,7 +333,7 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     /// | *light fence* | **fence** |
     /// | reads whether fast push is enabled | looks for elements |
     ///
-    /// If the second fence of the thread is a [`ProcessFence`], either the owner sees that fast push is
+    /// If the second fence of the thread is a [process fence](FencePrice), either the owner sees that fast push is
     /// disabled, or the thread sees the element. With an ordinary fence there is a window: both may miss
     /// each other while the element's publication is in the store buffer of the owner's processor. That
     /// takes about a hundred nanoseconds. An interruption of the owner empties the buffer, so it does not

@@ -30,7 +30,7 @@ mod steal;
 #[cfg(feature = "alloc")]
 pub use deque::Growable;
 pub use deque::{
-    AlreadyOwned, Deque, FastPush, Fixed, Full, Handle, Order, Position, ProcessFence, Stealer,
+    AlreadyOwned, Deque, FastPush, FencePrice, Fixed, Full, Handle, Order, Position, Stealer,
     Storage, TakeBack, Worker,
 };
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
@@ -39,6 +39,7 @@ pub use element::{Element, Niche, PointerWords, Words};
 #[cfg(feature = "alloc")]
 pub use injector::Injector;
 pub use intrusive::{IntrusiveInjector, Node};
+pub use sleep_primitives::AsymmetricFence;
 pub use steal::Steal;
 
 #[cfg(all(test, not(loom)))]

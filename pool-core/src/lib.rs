@@ -45,7 +45,7 @@ pub use scope::ScopeCore;
 pub use worker::{WorkerShared, WorkerThread};
 
 /// The parts of the crates below that a platform names.
-pub use deque_core::{Deque, Fixed, IntrusiveInjector, Node, Order, ProcessFence, Steal, Storage};
+pub use deque_core::{Deque, FencePrice, Fixed, IntrusiveInjector, Node, Order, Steal, Storage};
 /// Thread progress, which frees what deques replace.
 pub use progress_core as progress;
 pub use sleep_core::{

@@ -9,7 +9,7 @@ use std::{
     sync::atomic::{AtomicU8, Ordering, compiler_fence, fence},
 };
 
-use pool_core::{ProcessFence, progress::AsymmetricFence};
+use pool_core::{FencePrice, progress::AsymmetricFence};
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use registration::Watch;
@@ -98,13 +98,9 @@ fn own_fence() {
 }
 
 // SAFETY: 1. as above: a compiler fence is what a light one is once the system does it, and before
-// that no thread asks for a process fence, since there is no price; 2. neither calls what could panic.
-unsafe impl ProcessFence for ProcessBarrier {
-    fn fence_all(&self) -> bool {
-        Self::heavy()
-    }
-
-    fn price(&self) -> Option<NonZeroU32> {
+// that no thread asks for a process fence, since there is no price; 2. nothing that it calls can panic.
+unsafe impl FencePrice for ProcessBarrier {
+    fn price() -> Option<NonZeroU32> {
         // Ordering: Relaxed; whoever sees that the system does it sees what is true since before.
         match KIND.load(Ordering::Relaxed) {
             BY_SYSTEM => Some(price::in_fences()),

@@ -8,7 +8,8 @@ use core::{
 mod batch;
 
 use super::{
-    Deque, Handle, Order, ProcessFence, Storage,
+    Deque, Handle, Order, Storage,
+    bias::ProcessFence,
     top::{Mode, Top},
 };
 use crate::{
@@ -207,7 +208,7 @@ impl<H: Handle> Stealer<H> {
     /// Waits a moment for the owner's answer, which comes with its next pop, and otherwise makes the owner
     /// take a fence. Returns `None` if neither happens: the owner has not popped, and the system refuses
     /// the fence.
-    fn await_owner_fence(&self, fence: &dyn ProcessFence) -> Option<FenceSource> {
+    fn await_owner_fence(&self, fence: &ProcessFence) -> Option<FenceSource> {
         // Liveness: this waits for a limited time only.
         let is_answered = (0..ANSWER_LOOKS).any(|_| {
             spin_loop();
@@ -222,7 +223,7 @@ impl<H: Handle> Stealer<H> {
         }
         // Ordering: pairs with the owner's light fence in `Worker::try_take_newest`, where a full one
         // is missing.
-        fence.fence_all().then_some(FenceSource::System)
+        (fence.heavy)().then_some(FenceSource::System)
     }
 
     /// Returns what a thief knows without any fence of the owner: that the deque is empty, or nothing.

@@ -282,7 +282,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             .map(|_| Slot::new(StdParker::new(self.parker, clock())))
             .collect();
         ProcessBarrier::prepare();
-        let deque = || Deque::growable(self.order).with_process_fence(&ProcessBarrier);
+        let deque = || Deque::growable(self.order).with_process_fence::<ProcessBarrier>();
         let workers: Box<[_]> = (0..num_threads)
             .map(|_| WorkerShared::new(deque(), Queue::new(), Queue::new()))
             .collect();

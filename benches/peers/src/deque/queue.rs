@@ -43,7 +43,7 @@ impl Queue for Ours {
     type Thief = deque_core::Stealer<Arc<Deque<usize, deque_core::Growable<usize>>>>;
 
     fn new() -> Self {
-        let deque = Deque::growable(Order::Lifo).with_process_fence(&ProcessBarrier);
+        let deque = Deque::growable(Order::Lifo).with_process_fence::<ProcessBarrier>();
         Self::new(Arc::new(deque)).expect("it is new")
     }
 

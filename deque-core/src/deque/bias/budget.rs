@@ -75,14 +75,14 @@ impl RebiasBudget {
     pub(in crate::deque) fn rebias_or_restart(
         &self,
         step: BudgetStep,
-        fence: Option<&dyn ProcessFence>,
+        fence: Option<&ProcessFence>,
         was_answered: impl FnOnce() -> bool,
     ) -> bool {
         let Some(fence) = fence else {
             self.pops_left.set(u32::MAX);
             return false;
         };
-        let price = fence.price();
+        let price = (fence.price)();
         if step == BudgetStep::Rebias && price.is_some() {
             self.pops_left.set(0);
             return true;

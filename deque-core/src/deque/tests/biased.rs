@@ -7,7 +7,7 @@ use core::{
 use std::sync::atomic::{AtomicUsize as Count, Ordering::SeqCst};
 
 use super::*;
-use crate::Steal;
+use crate::{AsymmetricFence, Steal};
 
 /// For tests on one thread, where there is nothing to order.
 struct Counted {
@@ -26,16 +26,30 @@ impl Counted {
     }
 }
 
-// SAFETY: 1. no test has another thread; 2. there is nothing to panic.
-unsafe impl ProcessFence for Counted {
-    fn fence_all(&self) -> bool {
-        self.calls.fetch_add(1, SeqCst);
-        !self.is_refused.load(SeqCst)
-    }
+/// Defines a fence `Fence` of such a price for one test, and its counts, `FENCE`.
+macro_rules! counted_fence {
+    ($price:expr) => {
+        static FENCE: Counted = Counted::new($price);
 
-    fn price(&self) -> Option<NonZeroU32> {
-        NonZeroU32::new(self.price.load(SeqCst))
-    }
+        struct Fence;
+
+        // SAFETY: obligations 1 and 2: no test has another thread. Obligation 3: nothing panics.
+        unsafe impl AsymmetricFence for Fence {
+            fn light() {}
+
+            fn heavy() -> bool {
+                FENCE.calls.fetch_add(1, SeqCst);
+                !FENCE.is_refused.load(SeqCst)
+            }
+        }
+
+        // SAFETY: 1. no test has another thread; 2. nothing panics.
+        unsafe impl FencePrice for Fence {
+            fn price() -> Option<NonZeroU32> {
+                NonZeroU32::new(FENCE.price.load(SeqCst))
+            }
+        }
+    };
 }
 
 type Shared = Deque<usize, Fixed<usize, 8>>;
@@ -65,8 +79,8 @@ fn push_and_pop(worker: &Worker<&Shared>, times: u32) {
 
 #[test]
 fn an_owner_takes_no_fence_when_pops_have_paid_for_it() {
-    static FENCE: Counted = Counted::new(100);
-    let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+    counted_fence!(100);
+    let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
     let worker = two_elements(&deque);
     push_and_pop(&worker, 99);
     assert!(!is_biased(&deque));
@@ -84,8 +98,8 @@ fn an_owner_takes_no_fence_when_pops_have_paid_for_it() {
 
 #[test]
 fn who_is_stolen_from_goes_on_with_fences() {
-    static FENCE: Counted = Counted::new(20);
-    let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+    counted_fence!(20);
+    let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
     let worker = two_elements(&deque);
     for _ in 0..10 {
         push_and_pop(&worker, 19);
@@ -98,8 +112,8 @@ fn who_is_stolen_from_goes_on_with_fences() {
 
 #[test]
 fn a_look_at_an_empty_deque_revokes_nothing() {
-    static FENCE: Counted = Counted::new(2);
-    let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+    counted_fence!(2);
+    let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
     let worker = two_elements(&deque);
     push_and_pop(&worker, 5);
     assert!(is_biased(&deque));
@@ -111,8 +125,8 @@ fn a_look_at_an_empty_deque_revokes_nothing() {
 
 #[test]
 fn an_unknown_price_means_fences() {
-    static FENCE: Counted = Counted::new(0);
-    let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+    counted_fence!(0);
+    let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
     let worker = two_elements(&deque);
     push_and_pop(&worker, 300);
     assert!(!is_biased(&deque));
@@ -124,8 +138,8 @@ fn an_unknown_price_means_fences() {
 /// The system may take the fence back when deques are biased already.
 #[test]
 fn a_refused_fence_leaves_the_elements_until_the_owner_answers() {
-    static FENCE: Counted = Counted::new(10);
-    let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+    counted_fence!(10);
+    let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
     let worker = two_elements(&deque);
     push_and_pop(&worker, 30);
     assert!(is_biased(&deque));
@@ -156,8 +170,8 @@ fn a_refused_fence_leaves_the_elements_until_the_owner_answers() {
 
 #[test]
 fn a_refused_fence_does_not_hide_that_the_deque_is_empty() {
-    static FENCE: Counted = Counted::new(10);
-    let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+    counted_fence!(10);
+    let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
     let worker = two_elements(&deque);
     push_and_pop(&worker, 30);
     FENCE.is_refused.store(true, SeqCst);
@@ -170,8 +184,7 @@ fn a_refused_fence_does_not_hide_that_the_deque_is_empty() {
 std::thread_local! {
     /// The deque that [`Hostile`] meddles with: of the thread's test.
     static VICTIM: Worker<std::sync::Arc<Deque<usize, Fixed<usize, 8>>>> = {
-        static FENCE: Hostile = Hostile;
-        let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+        let deque = Deque::fixed(Order::Lifo).with_process_fence::<Hostile>();
         Worker::new(std::sync::Arc::new(deque)).unwrap()
     };
     static MEDDLE: core::cell::Cell<fn()> = const { core::cell::Cell::new(|| ()) };
@@ -180,14 +193,19 @@ std::thread_local! {
 /// Keeps both obligations, but uses the deque that asks.
 struct Hostile;
 
-// SAFETY: 1. no test has another thread; 2. nothing panics.
-unsafe impl ProcessFence for Hostile {
-    fn fence_all(&self) -> bool {
+// SAFETY: obligations 1 and 2: no test has another thread. Obligation 3: nothing panics.
+unsafe impl AsymmetricFence for Hostile {
+    fn light() {}
+
+    fn heavy() -> bool {
         MEDDLE.get()();
         true
     }
+}
 
-    fn price(&self) -> Option<NonZeroU32> {
+// SAFETY: 1. no test has another thread; 2. nothing panics.
+unsafe impl FencePrice for Hostile {
+    fn price() -> Option<NonZeroU32> {
         MEDDLE.get()();
         NonZeroU32::new(2)
     }
@@ -261,8 +279,8 @@ fn a_fence_that_uses_the_deque_doubles_nothing() {
 
 #[test]
 fn the_next_owner_takes_the_mode_over() {
-    static FENCE: Counted = Counted::new(2);
-    let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+    counted_fence!(2);
+    let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
     push_and_pop(&two_elements(&deque), 5);
     assert!(is_biased(&deque));
     let worker = deque.worker().unwrap();
@@ -297,9 +315,9 @@ fn the_newest_is_taken_back_and_no_other() {
 /// After a revocation that the owner has answered, it is soon ready to risk another one.
 #[test]
 fn an_answered_revocation_is_cheap() {
-    static FENCE: Counted = Counted::new(1000);
+    counted_fence!(1000);
     for (is_answered, pops) in [(false, 1000), (true, 128)] {
-        let deque = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+        let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
         let worker = two_elements(&deque);
         assert!(deque.top.bias(deque.top.load(SeqCst)));
         assert!(deque.top.begin_revocation(deque.top.load(SeqCst)));
@@ -319,33 +337,44 @@ mod threads {
     use super::*;
     use crate::testing::{MANY, Taken, delay, delay_often, with_thieves};
 
-    struct Membarrier {
-        calls: Count,
-    }
+    /// Defines a fence `Fence` for one test, and the count of its calls, `CALLS`.
+    macro_rules! membarrier_fence {
+        () => {
+            static CALLS: Count = Count::new(0);
 
-    // SAFETY: 1. what the system call promises; the test registers before, so 2. it is not refused.
-    unsafe impl ProcessFence for Membarrier {
-        fn fence_all(&self) -> bool {
-            delay();
-            membarrier(MembarrierCommand::PrivateExpedited).expect("registered");
-            delay();
-            self.calls.fetch_add(1, SeqCst);
-            true
-        }
+            struct Fence;
 
-        fn price(&self) -> Option<NonZeroU32> {
-            NonZeroU32::new(4)
-        }
+            // SAFETY: obligations 1 and 2: what the system call promises. Obligation 3: the test
+            // registers before, so it is not refused.
+            unsafe impl AsymmetricFence for Fence {
+                fn light() {
+                    core::sync::atomic::compiler_fence(SeqCst);
+                }
+
+                fn heavy() -> bool {
+                    delay();
+                    membarrier(MembarrierCommand::PrivateExpedited).expect("registered");
+                    delay();
+                    CALLS.fetch_add(1, SeqCst);
+                    true
+                }
+            }
+
+            // SAFETY: 1. what the system call promises; 2. nothing panics.
+            unsafe impl FencePrice for Fence {
+                fn price() -> Option<NonZeroU32> {
+                    NonZeroU32::new(4)
+                }
+            }
+        };
     }
 
     #[test]
     fn a_busy_owner_answers() {
-        static FENCE: Membarrier = Membarrier {
-            calls: Count::new(0),
-        };
+        membarrier_fence!();
         membarrier(MembarrierCommand::RegisterPrivateExpedited)
             .expect("Linux 4.14, and no sandbox that forbids it");
-        let deque: Shared = Deque::fixed(Order::Lifo).with_process_fence(&FENCE);
+        let deque: Shared = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
         let is_over = AtomicBool::new(false);
         std::thread::scope(|threads| {
             threads.spawn(|| {
@@ -358,11 +387,11 @@ mod threads {
                 }
             });
             let is_stolen_by_answer = || {
-                let calls = FENCE.calls.load(SeqCst);
+                let calls = CALLS.load(SeqCst);
                 is_biased(&deque)
                     && deque.stealer().steal().success().is_some()
                     && deque.top.was_answered()
-                    && FENCE.calls.load(SeqCst) == calls
+                    && CALLS.load(SeqCst) == calls
             };
             while !is_stolen_by_answer() {
                 std::thread::yield_now();
@@ -374,13 +403,11 @@ mod threads {
     /// A ring is replaced as well while no fence is taken, and while a thief asks for them.
     #[test]
     fn stampede_while_shrinking() {
-        static FENCE: Membarrier = Membarrier {
-            calls: Count::new(0),
-        };
+        membarrier_fence!();
         membarrier(MembarrierCommand::RegisterPrivateExpedited)
             .expect("Linux 4.14, and no sandbox that forbids it");
         for pops in 6..=8 {
-            let deque = Deque::growable(Order::Lifo).with_process_fence(&FENCE);
+            let deque = Deque::growable(Order::Lifo).with_process_fence::<Fence>();
             let deque = deque.starting_at(usize::MAX - MANY / 2);
             super::super::shrink::stampede(deque, pops);
         }
@@ -389,16 +416,14 @@ mod threads {
     /// `BIASED_ELEMENTS` says how many.
     #[test]
     fn stress_with_delays() {
-        static FENCE: Membarrier = Membarrier {
-            calls: Count::new(0),
-        };
+        membarrier_fence!();
         membarrier(MembarrierCommand::RegisterPrivateExpedited)
             .expect("Linux 4.14, and no sandbox that forbids it");
         let elements = std::env::var("BIASED_ELEMENTS").map_or(MANY, |count| {
             count.parse().expect("BIASED_ELEMENTS is a number")
         });
         for thieves in 1..=3 {
-            let deque = Deque::growable(Order::Lifo).with_process_fence(&FENCE);
+            let deque = Deque::growable(Order::Lifo).with_process_fence::<Fence>();
             let deque = deque.starting_at(usize::MAX - elements / 3);
             let worker = deque.worker().unwrap();
             let taken = Taken::new(elements);
@@ -423,7 +448,7 @@ mod threads {
             with_thieves(thieves, steal, |element| taken.note(element), own);
             taken.assert_all();
         }
-        assert!(FENCE.calls.load(SeqCst) > 0, "nothing was revoked");
-        std::println!("{} revocations", FENCE.calls.load(SeqCst));
+        assert!(CALLS.load(SeqCst) > 0, "nothing was revoked");
+        std::println!("{} revocations", CALLS.load(SeqCst));
     }
 }

@@ -6,7 +6,10 @@ use core::num::NonZeroU32;
 use std::vec::Vec;
 
 use super::*;
-use crate::{interrupt, primitive::Ordering};
+use crate::{
+    AsymmetricFence, interrupt,
+    primitive::{Ordering, light_fence},
+};
 
 type Elements = Vec<usize>;
 type Biased = Deque<usize, Fixed<usize, 4>>;
@@ -14,15 +17,22 @@ type Biased = Deque<usize, Fixed<usize, 4>>;
 /// An interrupt that the owner takes at some point.
 struct Interrupts;
 
-// SAFETY: 1. the call waits until the owner has taken a fence, and takes one before and after; 2. if
-// the model fails, it is over.
-unsafe impl ProcessFence for Interrupts {
-    fn fence_all(&self) -> bool {
+// SAFETY: obligations 1 and 2: the call waits until the owner has taken a fence, and takes one before and
+// after. Obligation 3: if the model fails, it is over.
+unsafe impl AsymmetricFence for Interrupts {
+    fn light() {
+        light_fence();
+    }
+
+    fn heavy() -> bool {
         interrupt::fence_all();
         true
     }
+}
 
-    fn price(&self) -> Option<NonZeroU32> {
+// SAFETY: 1. as above; 2. nothing panics.
+unsafe impl FencePrice for Interrupts {
+    fn price() -> Option<NonZeroU32> {
         NonZeroU32::new(2)
     }
 }
@@ -43,12 +53,11 @@ fn check_from_fenced(
     prepare: fn(&Worker<&Biased>),
     own: impl Fn(&Worker<&Biased>) -> (usize, Elements) + Sync + Send + 'static,
 ) {
-    check_with(&Interrupts, prefilled, thieves, prepare, own);
+    check_with::<Interrupts>(prefilled, thieves, prepare, own);
 }
 
 /// As `check_from_fenced`, with a process fence of another kind.
-fn check_with(
-    fence: &'static dyn ProcessFence,
+fn check_with<F: FencePrice>(
     prefilled: usize,
     thieves: &'static [usize],
     prepare: fn(&Worker<&Biased>),
@@ -59,7 +68,7 @@ fn check_with(
     model.check(move || {
         interrupt::be_owner(thieves.len());
         let deque = Deque::fixed(Order::Lifo).starting_at(usize::MAX);
-        let deque: Arc<Biased> = Arc::new(deque.with_process_fence(fence));
+        let deque: Arc<Biased> = Arc::new(deque.with_process_fence::<F>());
         let worker = deque.worker().unwrap();
         for element in 0..prefilled {
             worker.try_push(element).unwrap();
@@ -111,13 +120,19 @@ fn the_last_element_against_a_revocation() {
 /// A system that has taken back its promise.
 struct Refusal;
 
-// SAFETY: 1. no call returns true; 2. neither function does anything.
-unsafe impl ProcessFence for Refusal {
-    fn fence_all(&self) -> bool {
+// SAFETY: obligation 1: no call returns true. Obligations 2 and 3: no function of the crate calls
+// `light`, and nothing panics.
+unsafe impl AsymmetricFence for Refusal {
+    fn light() {}
+
+    fn heavy() -> bool {
         false
     }
+}
 
-    fn price(&self) -> Option<NonZeroU32> {
+// SAFETY: 1. no call of `heavy` returns true; 2. nothing panics.
+unsafe impl FencePrice for Refusal {
+    fn price() -> Option<NonZeroU32> {
         None
     }
 }
@@ -125,8 +140,7 @@ unsafe impl ProcessFence for Refusal {
 /// Thieves take what the owner has answered for, and nothing else.
 #[test]
 fn a_refused_fence_against_pops() {
-    check_with(
-        &Refusal,
+    check_with::<Refusal>(
         3,
         &[2],
         |worker| worker.bias_now(),
@@ -136,8 +150,7 @@ fn a_refused_fence_against_pops() {
 
 #[test]
 fn two_thieves_are_refused_the_fence() {
-    check_with(
-        &Refusal,
+    check_with::<Refusal>(
         3,
         &[1, 2],
         |worker| worker.bias_now(),
@@ -300,7 +313,7 @@ fn a_fast_push_against_a_sleeper_with_a_process_fence() {
             thread::spawn(move || {
                 interrupt::be_thief(0);
                 deque.disable_fast_push();
-                assert!(Interrupts.fence_all(), "nothing refuses it here");
+                assert!(Interrupts::heavy(), "nothing refuses it here");
                 !deque.is_empty()
             })
         };

@@ -58,7 +58,7 @@ impl<H: Handle> Worker<H> {
         // A thief may read this value too, and then sees the elements before it.
         deque.bottom.publish(newest);
         // Ordering: orders the store above and the load below for a process fence of a thief, which
-        // comes before or after it (`ProcessFence`).
+        // comes before or after it (`FencePrice`).
         light_fence();
         // Ordering: Relaxed, the fence orders it.
         let top = deque.top.load(Ordering::Relaxed);
