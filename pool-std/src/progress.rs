@@ -12,7 +12,7 @@ use std::{fmt, ptr::NonNull, sync::Arc};
 
 use pool_core::{CoreLatch, progress::Operation};
 
-pub use pool_core::progress::{Guard, Reclaimable, Value};
+pub use pool_core::progress::{Guard, Moment, Reclaimable};
 
 use crate::{
     parker::{ParkerKind, StdParker},
@@ -154,7 +154,7 @@ impl Progress {
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     #[must_use]
-    pub fn later(&self) -> Value<'_> {
+    pub fn later(&self) -> Moment<'_> {
         self.registry.progress().later()
     }
 
@@ -162,8 +162,8 @@ impl Progress {
     ///
     /// # Panics
     /// If the value is another pool's.
-    pub fn has_reached(&self, value: Value<'_>) -> bool {
-        let is_reached = self.registry.progress().has_reached(value);
+    pub fn has_reached(&self, moment: Moment<'_>) -> bool {
+        let is_reached = self.registry.progress().has_reached(moment);
         self.registry.announce_operations();
         is_reached
     }
@@ -173,29 +173,29 @@ impl Progress {
     ///
     /// # Panics
     /// If the value is another pool's.
-    pub fn wait_for(&self, value: Value<'_>) {
-        if self.has_reached(value) {
+    pub fn wait_for(&self, moment: Moment<'_>) {
+        if self.has_reached(moment) {
             return;
         }
         // SAFETY: 1. it is used in this call, and the thread stays a worker meanwhile.
         match unsafe { WorkerThread::current() } {
-            Some(worker) => self.wait_as_worker(worker, value),
+            Some(worker) => self.wait_as_worker(worker, moment),
             None => {
                 let parker = StdParker::new(ParkerKind::default(), None);
-                self.registry.progress().wait_for(value, &parker);
+                self.registry.progress().wait_for(moment, &parker);
                 self.registry.announce_operations();
             }
         }
     }
 
-    fn wait_as_worker(&self, worker: &WorkerThread, value: Value<'_>) {
+    fn wait_as_worker(&self, worker: &WorkerThread, moment: Moment<'_>) {
         let latch = CoreLatch::new();
         let waiting = Latch(&raw const latch);
         // SAFETY: 1. the worker's registry is alive; 2. the worker was made with this pointer.
         let registry =
             unsafe { <Std as pool_core::Platform>::keep_alive(worker.registry_pointer()) };
         let index = worker.index();
-        self.wakeup(value, move || {
+        self.wakeup(moment, move || {
             let latch = waiting;
             // SAFETY: 1. the worker leaves the frame when the latch is set; 2. it alone waits; 3.
             // the registry is held.
@@ -226,9 +226,9 @@ impl Progress {
     /// }
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
-    pub fn wakeup(&self, value: Value<'_>, wake: impl FnOnce() + Send + 'static) {
+    pub fn wakeup(&self, moment: Moment<'_>, wake: impl FnOnce() + Send + 'static) {
         let operation = Box::new(Operation::new(wake));
-        self.registry.progress().wakeup(value, operation);
+        self.registry.progress().wakeup(moment, operation);
         self.registry.announce_operations();
     }
 }

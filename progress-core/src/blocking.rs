@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::{Active, AsymmetricFence, Domain, ManagedThread, Progress, value::WAITING};
+use crate::{Active, AsymmetricFence, Domain, ManagedThread, Progress, moment::WAITING};
 use sleep_core::Parker;
 
 use sleep_primitives::{Ordering, spin_loop};

@@ -6,8 +6,8 @@ use crossbeam_utils::CachePadded;
 
 use crate::{
     AsymmetricFence,
+    moment::{next, parity},
     state::SharedState,
-    value::{next, parity},
 };
 use sleep_primitives::{AtomicUsize, Ordering, RawWord};
 

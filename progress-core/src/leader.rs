@@ -5,9 +5,9 @@ use sleep_primitives::{AtomicBool, AtomicUsize, Ordering, RawWord};
 
 use crate::{
     AsymmetricFence, Domain, Progress,
+    moment::{WAITING, is_reached, next},
     participant::Participant,
     state::State,
-    value::{WAITING, is_reached, next},
     wish::Wish,
 };
 

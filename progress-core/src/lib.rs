@@ -16,6 +16,7 @@ mod domain;
 mod due;
 mod leader;
 mod managed;
+mod moment;
 mod operation;
 mod participant;
 mod pin;
@@ -28,7 +29,6 @@ mod stack;
 mod state;
 mod unmanaged;
 mod unowned;
-mod value;
 mod waiting;
 mod wish;
 
@@ -36,6 +36,7 @@ pub use blocking::Blocked;
 pub use domain::{Domain, ParticipantStorage};
 pub use due::{DueOperation, Operations};
 pub use managed::{Active, ManagedThread, TooManyParticipants};
+pub use moment::Moment;
 pub use operation::{IntoOperation, Operation};
 pub use participant::Participant;
 pub use pin::Pinned;
@@ -45,7 +46,6 @@ pub use reader::{Reader, Reading};
 pub use reclaimable::Reclaimable;
 pub use sleep_primitives::{AsymmetricFence, FullFences};
 pub use unmanaged::{Delay, Guard};
-pub use value::Value;
 
 #[cfg(test)]
 mod testing;

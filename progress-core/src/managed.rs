@@ -10,13 +10,13 @@ use sleep_primitives::{RawWord, full_fence};
 #[cfg(feature = "alloc")]
 use crate::Operation;
 use crate::{
-    Domain, Progress, Value,
+    Domain, Moment, Progress,
     batch::Batch,
     due::DueOperation,
+    moment::{WAITING, is_reached, next},
     operation::{IntoOperation, Queue},
     participant::Participant,
     place::Place,
-    value::{WAITING, is_reached, next},
 };
 
 /// All participant slots of an instance are taken.
@@ -190,8 +190,8 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     ///
     /// # Panics
     /// If the value is another instance's.
-    pub fn wait_for(&mut self, value: Value<'_>) {
-        let raw = self.progress().raw(value);
+    pub fn wait_for(&mut self, moment: Moment<'_>) {
+        let raw = self.progress().raw(moment);
         while !is_reached(self.progress().current(), raw) {
             self.want(raw);
             if !is_reached(self.progress().current(), raw) {
@@ -233,8 +233,8 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     /// assert!(is_woken());
     /// # Ok::<(), progress_core::TooManyParticipants>(())
     /// ```
-    pub fn wakeup(&self, value: Value<'_>) {
-        let value = self.progress().raw(value);
+    pub fn wakeup(&self, moment: Moment<'_>) {
+        let value = self.progress().raw(moment);
         if is_reached(self.progress().current(), value) {
             self.participant().parker().unpark();
         } else {
@@ -394,13 +394,13 @@ pub struct Active<'t, 'p, D: Domain> {
 impl<'p, D: Domain> Active<'_, 'p, D> {
     /// As [`Progress::later`], without reading what other threads write.
     #[must_use]
-    pub fn later(&self) -> Value<'p> {
+    pub fn later(&self) -> Moment<'p> {
         // Ordering: as in `Progress::later`.
         full_fence();
         // No other thread can have confirmed more than we have.
         let value = next(next(self.thread.confirmed()));
         self.place.progress.ask_for(value);
-        self.place.progress.value(value)
+        self.place.progress.moment(value)
     }
 
     /// As [`ManagedThread::schedule`].

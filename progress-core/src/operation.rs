@@ -7,7 +7,7 @@ use core::{
     ptr::{self, NonNull},
 };
 
-use crate::value::is_reached;
+use crate::moment::is_reached;
 use sleep_primitives::RawWord;
 
 /// A closure that is run when all threads have made progress, with room for the place in a queue.

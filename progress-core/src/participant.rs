@@ -5,7 +5,7 @@ use core::fmt;
 use crossbeam_utils::CachePadded;
 
 use crate::{
-    value::{WAITING, number},
+    moment::{WAITING, number},
     wish::Wish,
 };
 use sleep_primitives::{AtomicU8, AtomicWord, Ordering, RawWord};

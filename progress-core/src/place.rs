@@ -2,7 +2,7 @@
 
 use sleep_primitives::RawWord;
 
-use crate::{AsymmetricFence, Domain, Progress, participant::Participant, value::WAITING};
+use crate::{AsymmetricFence, Domain, Progress, moment::WAITING, participant::Participant};
 
 /// A thread's instance and line. Its guards have a copy: that stays in registers when a
 /// fence makes the compiler forget what is in memory.

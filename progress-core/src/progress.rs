@@ -7,12 +7,12 @@ use crossbeam_utils::CachePadded;
 use sleep_primitives::{AtomicBool, AtomicUsize, AtomicWord, Ordering, RawWord, full_fence};
 
 use crate::{
-    Domain, Participant, Value,
+    Domain, Moment, Participant,
     delays::Delays,
     leader::Scan,
+    moment::{FIRST, is_reached, next, number},
     state::{SharedState, State},
     unowned::Unowned,
-    value::{FIRST, is_reached, next, number},
 };
 
 /// Tells when all threads have made progress since some moment: then no thread can still be reading
@@ -147,14 +147,14 @@ impl<D: Domain> Progress<D> {
 
     /// A moment by which every thread will have let go of what it reads now. Any thread may ask,
     /// also one that is not managed; a full fence.
-    pub fn later(&self) -> Value<'_> {
+    pub fn later(&self) -> Moment<'_> {
         // Ordering: pairs with the light fences of `Active`: what the caller took out of reach
         // before is not seen by threads that confirm a value after the one read below.
         full_fence();
         // One advance may be under way already; the next one needs everybody again.
         let value = next(next(self.current()));
         self.ask_for(value);
-        self.value(value)
+        self.moment(value)
     }
 
     /// Notes that somebody may be interested in this value.
@@ -193,8 +193,8 @@ impl<D: Domain> Progress<D> {
     /// # Panics
     /// If the value is another instance's.
     #[inline]
-    pub fn has_reached(&self, value: Value<'_>) -> bool {
-        let value = self.raw(value);
+    pub fn has_reached(&self, moment: Moment<'_>) -> bool {
+        let value = self.raw(moment);
         is_reached(self.current(), value) || self.advance_to(value)
     }
 
@@ -214,20 +214,20 @@ impl<D: Domain> Progress<D> {
         self.state().value()
     }
 
-    pub(crate) fn value(&self, raw: RawWord) -> Value<'_> {
-        Value {
+    pub(crate) fn moment(&self, raw: RawWord) -> Moment<'_> {
+        Moment {
             raw,
             instance: ptr::from_ref(&*self.shared).cast(),
             lifetime: PhantomData,
         }
     }
 
-    pub(crate) fn raw(&self, value: Value<'_>) -> RawWord {
+    pub(crate) fn raw(&self, moment: Moment<'_>) -> RawWord {
         assert!(
-            value.instance == ptr::from_ref(&*self.shared).cast(),
-            "the value is of another instance"
+            moment.instance == ptr::from_ref(&*self.shared).cast(),
+            "the moment is of another instance"
         );
-        value.raw
+        moment.raw
     }
 }
 

@@ -3,7 +3,7 @@
 use core::{fmt, marker::PhantomData};
 
 use crate::{
-    Domain, Progress, TooManyParticipants, participant::Participant, place::Place, value::next,
+    Domain, Progress, TooManyParticipants, moment::next, participant::Participant, place::Place,
 };
 
 impl<D: Domain> Progress<D> {

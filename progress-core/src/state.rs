@@ -1,6 +1,6 @@
 //! The word that every thread reads.
 
-use crate::value::STEP;
+use crate::moment::STEP;
 use sleep_primitives::{AtomicWord, Ordering, RawWord};
 
 /// How far progress has come, and what threads must look after: one load tells both.

@@ -11,7 +11,7 @@ use sleep_core::Parker;
 use sleep_primitives::RawWord;
 
 use super::*;
-use crate::{testing::TestParker, value::is_reached};
+use crate::{moment::is_reached, testing::TestParker};
 
 #[cfg(loom)]
 mod loom;
@@ -30,13 +30,13 @@ type TestDomain = (TestParker, Box<[Participant<TestParker>]>);
 type TestProgress = Progress<TestDomain>;
 
 fn progress(participants: usize) -> TestProgress {
-    starting_at(value::FIRST, participants)
+    starting_at(moment::FIRST, participants)
 }
 
 /// A value so many steps before counting wraps around.
 #[cfg(not(loom))]
 fn before_the_end(steps: u8) -> RawWord {
-    value::FIRST.wrapping_sub(value::STEP * (RawWord::from(steps) + 1))
+    moment::FIRST.wrapping_sub(moment::STEP * (RawWord::from(steps) + 1))
 }
 
 fn starting_at(current: RawWord, participants: usize) -> TestProgress {
@@ -107,7 +107,7 @@ mod alone {
                 let (own, any) = (active.later(), progress.later());
                 assert!(!progress.has_reached(own) && !progress.has_reached(any));
                 for _ in 0..4 {
-                    assert_ne!(active.thread.confirmed(), value::WAITING, "from {start}");
+                    assert_ne!(active.thread.confirmed(), moment::WAITING, "from {start}");
                     active.tick();
                 }
                 assert!(progress.has_reached(own) && progress.has_reached(any));
@@ -144,7 +144,7 @@ mod alone {
         for _ in 0..5 {
             active.tick();
         }
-        assert_eq!(progress.current(), value::next(before));
+        assert_eq!(progress.current(), moment::next(before));
         assert!(!progress.has_reached(value));
         let later_delay = progress.delay();
         drop(delay);

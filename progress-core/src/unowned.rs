@@ -7,10 +7,10 @@ use core::ptr::NonNull;
 #[cfg(feature = "alloc")]
 use crate::Operation;
 use crate::{
-    AsymmetricFence, Domain, Progress, Value,
+    AsymmetricFence, Domain, Moment, Progress,
+    moment::is_reached,
     operation::{Header, IntoOperation, Queue, run},
     stack::{Chain, Stack},
-    value::is_reached,
 };
 
 use sleep_primitives::{AtomicBool, Ordering, RawWord};
@@ -233,8 +233,8 @@ impl<D: Domain> Progress<D> {
     /// assert!(progress.has_reached(value));
     /// # Ok::<(), mpsc::RecvError>(())
     /// ```
-    pub fn wakeup(&self, value: Value<'_>, operation: impl IntoOperation) {
-        let value = self.raw(value);
+    pub fn wakeup(&self, moment: Moment<'_>, operation: impl IntoOperation) {
+        let value = self.raw(moment);
         self.add_wakeup(operation.into_header(), value);
     }
 

@@ -5,7 +5,7 @@ use core::{cell::UnsafeCell, ptr::NonNull};
 use sleep_core::Parker;
 use sleep_primitives::{AtomicU8, Ordering, spin_loop};
 
-use crate::{Domain, Progress, Value, operation::Header};
+use crate::{Domain, Moment, Progress, operation::Header};
 
 /// The thread has not been woken.
 const WAITS: u8 = 0;
@@ -98,11 +98,11 @@ impl<D: Domain> Progress<D> {
     /// progress.wait_for(value, &ThisThread(thread::current()));
     /// assert!(progress.has_reached(value));
     /// ```
-    pub fn wait_for(&self, value: Value<'_>, parker: &impl Parker) {
-        if self.has_reached(value) {
+    pub fn wait_for(&self, moment: Moment<'_>, parker: &impl Parker) {
+        if self.has_reached(moment) {
             return;
         }
-        let raw = self.raw(value);
+        let raw = self.raw(moment);
         let waiting = Waiting::new(parker);
         // SAFETY of `wake`: 1. from here on the frame stays until the step is `DONE`, see `drop`.
         self.add_wakeup(NonNull::from(&waiting).cast(), raw);

@@ -1,6 +1,6 @@
 //! The values at which one thread is to be woken.
 
-use crate::value::{STEP, WAITING, is_reached};
+use crate::moment::{STEP, WAITING, is_reached};
 use sleep_primitives::RawWord;
 
 /// The values at which a thread is to be woken, in one word: the first of them, whose lowest bit

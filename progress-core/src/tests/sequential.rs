@@ -49,8 +49,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// What stood in the way when a moment was asked for, and has not let go since.
 #[derive(Clone)]
-struct Moment<'p> {
-    value: Value<'p>,
+struct Requested<'p> {
+    value: Moment<'p>,
     threads: [bool; THREADS],
     readers: [bool; READERS],
     delays: Vec<usize>,
@@ -88,7 +88,7 @@ proptest! {
             (0..READERS).map(|_| progress.register_reader().unwrap()).collect();
         let mut reading = [false; READERS];
         let mut delays = Vec::new();
-        let mut moments: Vec<Moment<'_>> = Vec::new();
+        let mut moments: Vec<Requested<'_>> = Vec::new();
         let mut next_delay = 0;
         let tally = StdArc::new(Tally::new(0));
         let mut scheduled = 0;
@@ -139,7 +139,7 @@ proptest! {
                     for (active, thread) in active.iter_mut().zip(&threads) {
                         *active = is_active(thread);
                     }
-                    moments.push(Moment {
+                    moments.push(Requested {
                         value,
                         threads: active,
                         readers: reading,

@@ -40,8 +40,9 @@ pub(crate) const fn number(value: RawWord) -> RawWord {
 
 /// A moment in the future of a [`Progress`](crate::Progress), from
 /// [`later`](crate::Progress::later).
+#[doc(alias = "Value")]
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Value<'p> {
+pub struct Moment<'p> {
     pub(crate) raw: RawWord,
     /// Where the instance is; it cannot move while the value lives.
     pub(crate) instance: *const (),
@@ -49,12 +50,12 @@ pub struct Value<'p> {
 }
 
 // SAFETY: the pointer is only compared.
-unsafe impl Send for Value<'_> {}
+unsafe impl Send for Moment<'_> {}
 // SAFETY: as above.
-unsafe impl Sync for Value<'_> {}
+unsafe impl Sync for Moment<'_> {}
 
-impl fmt::Debug for Value<'_> {
+impl fmt::Debug for Moment<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Value").field(&number(self.raw)).finish()
+        f.debug_tuple("Moment").field(&number(self.raw)).finish()
     }
 }
