@@ -8,7 +8,7 @@ use crate::{
     moment::{WAITING, is_reached, next},
     participant::Participant,
     state::State,
-    wish::Wish,
+    wanted::Wanted,
 };
 
 /// How far the leader has come in looking at the lines. Only leaders touch it, and leadership is
@@ -114,10 +114,10 @@ impl<D: Domain> Progress<D> {
         let current = self.current();
         let mut some_are_left = false;
         for participant in self.participants() {
-            if participant.fulfil(current) {
+            if participant.take_reached(current) {
                 participant.parker().unpark();
             }
-            some_are_left |= participant.wish() != Wish::NONE;
+            some_are_left |= participant.wanted() != Wanted::NONE;
         }
         some_are_left |= self.unowned.let_go(current);
         if some_are_left {

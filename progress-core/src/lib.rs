@@ -30,7 +30,7 @@ mod state;
 mod unmanaged;
 mod unowned;
 mod waiting;
-mod wish;
+mod wanted;
 
 pub use blocking::Blocked;
 pub use domain::{Domain, ParticipantStorage};

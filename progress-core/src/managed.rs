@@ -175,7 +175,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         let Some(value) = self.operations.first_value().filter(|_| count == 0) else {
             return count;
         };
-        self.want(value);
+        self.request_wakeup_at(value);
         let count = self.run_reached();
         if count > 0 {
             return count;
@@ -193,7 +193,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     pub fn wait_for(&mut self, moment: Moment<'_>) {
         let raw = self.progress().raw(moment);
         while !is_reached(self.progress().current(), raw) {
-            self.want(raw);
+            self.request_wakeup_at(raw);
             if !is_reached(self.progress().current(), raw) {
                 // Liveness: as in `wait`.
                 self.participant().parker().park();
@@ -238,19 +238,19 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         if is_reached(self.progress().current(), value) {
             self.participant().parker().unpark();
         } else {
-            self.want(value);
+            self.request_wakeup_at(value);
         }
     }
 
     /// Has this thread's parker unparked at a value, and makes progress to it if nothing stands in
     /// the way.
-    fn want(&self, value: RawWord) {
+    fn request_wakeup_at(&self, value: RawWord) {
         let progress = self.progress();
-        let mut is_told = self.participant().want(value, progress.current());
+        let mut is_told = self.participant().set_wanted(value, progress.current());
         progress.ask();
         // The leader that came to the value has seen the wish, unless it came there before the wish
         // was published.
-        is_told |= self.participant().fulfil(progress.current());
+        is_told |= self.participant().take_reached(progress.current());
         if is_told {
             self.participant().parker().unpark();
         }
@@ -362,7 +362,7 @@ impl<D: Domain> Drop for ManagedThread<'_, D> {
             self.blocks = 1;
             self.stop_blocking();
         }
-        self.participant().want_nothing();
+        self.participant().clear_wanted();
         self.leave_operations();
         self.participant().give_back();
     }

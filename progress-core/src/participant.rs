@@ -6,7 +6,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::{
     moment::{WAITING, number},
-    wish::Wish,
+    wanted::Wanted,
 };
 use sleep_primitives::{AtomicU8, AtomicWord, Ordering, RawWord};
 
@@ -20,7 +20,7 @@ pub struct Participant<P> {
 }
 
 struct Seldom<P> {
-    /// The [`Wish`] of the thread.
+    /// The [`Wanted`] of the thread.
     wanted: AtomicWord,
     holder: AtomicU8,
     parker: P,
@@ -42,7 +42,7 @@ impl<P> Participant<P> {
             Self {
                 confirmed: CachePadded::new(AtomicWord::new(WAITING)),
                 seldom: CachePadded::new(Seldom {
-                    wanted: AtomicWord::new(Wish::NONE.word()),
+                    wanted: AtomicWord::new(Wanted::NONE.word()),
                     holder: AtomicU8::new(FREE),
                     parker,
                 }),
@@ -109,55 +109,55 @@ impl<P> Participant<P> {
 
     /// Adds a value that is not reached to the thread's wish. Only by the line's thread. True if
     /// there was another one that is reached, and of which the thread has not been told.
-    pub(crate) fn want(&self, value: RawWord, current: RawWord) -> bool {
-        let mut wish = self.wish();
+    pub(crate) fn set_wanted(&self, value: RawWord, current: RawWord) -> bool {
+        let mut wanted = self.wanted();
         loop {
-            let rest = wish.without_reached(current);
+            let rest = wanted.without_reached(current);
             // Ordering: Relaxed; `Progress::ask` publishes it.
-            match self.exchange_wish(wish, rest.with(value)) {
-                Ok(()) => return rest != wish,
-                Err(other) => wish = other,
+            match self.exchange_wanted(wanted, rest.with(value)) {
+                Ok(()) => return rest != wanted,
+                Err(other) => wanted = other,
             }
         }
     }
 
     /// Drops the thread's wish. Only by the line's thread.
-    pub(crate) fn want_nothing(&self) {
+    pub(crate) fn clear_wanted(&self) {
         // Ordering: Relaxed; a leader that has seen the wish unparks once too often.
         self.seldom
             .wanted
-            .store(Wish::NONE.word(), Ordering::Relaxed);
+            .store(Wanted::NONE.word(), Ordering::Relaxed);
     }
 
     /// The values at which the thread is to be woken.
-    pub(crate) fn wish(&self) -> Wish {
+    pub(crate) fn wanted(&self) -> Wanted {
         // Ordering: Relaxed; the leader has seen the publication if it must act.
-        Wish::from_word(self.seldom.wanted.load(Ordering::Relaxed))
+        Wanted::from_word(self.seldom.wanted.load(Ordering::Relaxed))
     }
 
     /// Takes what is reached out of the thread's wish. True if the caller is to wake the thread.
-    pub(crate) fn fulfil(&self, current: RawWord) -> bool {
-        let mut wish = self.wish();
+    pub(crate) fn take_reached(&self, current: RawWord) -> bool {
+        let mut wanted = self.wanted();
         loop {
-            let rest = wish.without_reached(current);
-            if rest == wish {
+            let rest = wanted.without_reached(current);
+            if rest == wanted {
                 return false;
             }
             // Ordering: Relaxed, the parker brings the news.
-            match self.exchange_wish(wish, rest) {
+            match self.exchange_wanted(wanted, rest) {
                 Ok(()) => return true,
-                Err(other) => wish = other,
+                Err(other) => wanted = other,
             }
         }
     }
 
-    fn exchange_wish(&self, from: Wish, to: Wish) -> Result<(), Wish> {
+    fn exchange_wanted(&self, from: Wanted, to: Wanted) -> Result<(), Wanted> {
         // Ordering: Relaxed, for the reasons of the callers.
         self.seldom
             .wanted
             .compare_exchange(from.word(), to.word(), Ordering::Relaxed, Ordering::Relaxed)
             .map(drop)
-            .map_err(Wish::from_word)
+            .map_err(Wanted::from_word)
     }
 }
 
@@ -166,7 +166,7 @@ impl<P> fmt::Debug for Participant<P> {
         // Ordering: Relaxed, for looking on.
         match self.confirmed.load(Ordering::Relaxed) {
             WAITING if !self.is_taken() => f.write_str("free"),
-            WAITING => match self.wish().first() {
+            WAITING => match self.wanted().first() {
                 None => f.write_str("waiting"),
                 Some(value) => write!(f, "waiting for {}", number(value)),
             },

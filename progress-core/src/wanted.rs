@@ -8,12 +8,12 @@ use sleep_primitives::RawWord;
 ///
 /// That is enough: a value is at most three advances away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wish(RawWord);
+pub(crate) struct Wanted(RawWord);
 
 /// A bit for each value: the first one, and the two after it.
 const MASK: RawWord = STEP - 1;
 
-impl Wish {
+impl Wanted {
     pub(crate) const NONE: Self = Self(WAITING);
 
     pub(crate) const fn from_word(word: RawWord) -> Self {
@@ -76,13 +76,16 @@ mod tests {
             let value = |steps: usize| start.wrapping_add(STEP * steps as RawWord);
             // Any two or three wishes, in any order, of the three values that may be asked for.
             for (a, b, c) in (0..27).map(|n| (1 + n % 3, 1 + n / 3 % 3, 1 + n / 9)) {
-                let mut wish = Wish::NONE.with(value(a)).with(value(b)).with(value(c));
+                let mut wanted = Wanted::NONE.with(value(a)).with(value(b)).with(value(c));
                 for reached in 0..=4 {
-                    wish = wish.without_reached(value(reached));
-                    let first = [a, b, c].into_iter().filter(|wish| *wish > reached).min();
-                    assert_eq!(wish.first(), first.map(value), "{a} {b} {c} at {reached}");
+                    wanted = wanted.without_reached(value(reached));
+                    let first = [a, b, c]
+                        .into_iter()
+                        .filter(|wanted| *wanted > reached)
+                        .min();
+                    assert_eq!(wanted.first(), first.map(value), "{a} {b} {c} at {reached}");
                 }
-                assert_eq!(wish, Wish::NONE);
+                assert_eq!(wanted, Wanted::NONE);
             }
         }
     }
