@@ -94,7 +94,7 @@ impl<D: Domain> Progress<D> {
         if self.try_lead() {
             while !is_reached(self.current(), value) && self.try_advance() {}
             self.stop_leading();
-            // Ordering: pairs with the heavy fence of a thread that asked while we led (`ask`):
+            // Ordering: pairs with the heavy fence of a thread that asked while we led (`request_wakeup`):
             // either it finds nobody leading, or we see that it has asked. What was asked for
             // before we led is visible by way of the leadership.
             D::Fence::light();
@@ -121,7 +121,7 @@ impl<D: Domain> Progress<D> {
         }
         some_are_left |= self.unowned.let_go(current);
         if some_are_left {
-            self.shared.state.ask_for_wakeups();
+            self.shared.state.set_wakeups();
         }
     }
 
@@ -130,8 +130,8 @@ impl<D: Domain> Progress<D> {
     /// From when the bit is set until a leader takes it and finds nothing left, some thread sees to
     /// it that progress goes on: the one that has set it, which drives; one that leads; or one that
     /// stands in the way, and drives when it ceases to.
-    pub(crate) fn ask(&self) {
-        self.shared.state.ask_for_wakeups();
+    pub(crate) fn request_wakeup(&self) {
+        self.shared.state.set_wakeups();
         // Ordering: pairs with the light fence of whoever stands in the way now and ceases to
         // (`leave`): either it sees the bit and makes progress, or we see it out of the way. If there
         // is no fence, there will be no progress either.

@@ -181,7 +181,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
             return count;
         }
         // Liveness: the leader that comes to the wanted value takes the wish and unparks; the
-        // token stays until we park. Some thread comes there: see `ask`.
+        // token stays until we park. Some thread comes there: see `request_wakeup`.
         self.participant().parker().park();
         self.run_reached()
     }
@@ -247,7 +247,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     fn request_wakeup_at(&self, value: RawWord) {
         let progress = self.progress();
         let mut is_told = self.participant().set_wanted(value, progress.current());
-        progress.ask();
+        progress.request_wakeup();
         // The leader that came to the value has seen the wish, unless it came there before the wish
         // was published.
         is_told |= self.participant().take_reached(progress.current());
@@ -340,7 +340,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         unowned.push_due(&mut self.ready);
         if let Some(first) = self.operations.first_value() {
             unowned.push_pending(&mut self.operations);
-            self.progress().ask_for_unowned(first);
+            self.progress().request_unowned(first);
         }
     }
 
@@ -399,7 +399,7 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
         full_fence();
         // No other thread can have confirmed more than we have.
         let value = next(next(self.thread.confirmed()));
-        self.place.progress.ask_for(value);
+        self.place.progress.raise_target(value);
         self.place.progress.moment(value)
     }
 
@@ -438,7 +438,7 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
             self.place.confirm(next(current));
         }
         thread.leads = thread.leads || progress.try_lead();
-        thread.leads && progress.is_asked_for_more(current)
+        thread.leads && progress.is_target_ahead(current)
     }
 
     /// Advances, if this thread leads and all others have confirmed. Returns whether it did.

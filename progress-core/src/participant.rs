@@ -113,7 +113,7 @@ impl<P> Participant<P> {
         let mut wanted = self.wanted();
         loop {
             let rest = wanted.without_reached(current);
-            // Ordering: Relaxed; `Progress::ask` publishes it.
+            // Ordering: Relaxed; `Progress::request_wakeup` publishes it.
             match self.exchange_wanted(wanted, rest.with(value)) {
                 Ok(()) => return rest != wanted,
                 Err(other) => wanted = other,

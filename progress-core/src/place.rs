@@ -25,7 +25,7 @@ impl<D: Domain> Place<'_, D> {
     pub(crate) fn confirm(self, value: RawWord) {
         self.participant.set_confirmed(value);
         // Ordering: pairs with the leader's heavy fence (`try_advance`), with that of one who asks
-        // or blocks (`ask`, `block`), and with the full fence of `later`.
+        // or blocks (`request_wakeup`, `block`), and with the full fence of `later`.
         D::Fence::light();
     }
 

@@ -114,7 +114,7 @@ pub(crate) struct Shared {
     /// Whether some thread leads.
     pub(crate) is_led: AtomicBool,
     /// The latest moment that was asked for: there is no need to advance beyond.
-    pub(crate) asked_for: AtomicWord,
+    pub(crate) target: AtomicWord,
 }
 
 impl<D: Domain> Progress<D> {
@@ -134,7 +134,7 @@ impl<D: Domain> Progress<D> {
                 shared: CachePadded::new(Shared {
                     state: SharedState::new(current),
                     is_led: AtomicBool::new(false),
-                    asked_for: AtomicWord::new(current),
+                    target: AtomicWord::new(current),
                 }),
                 scan: CachePadded::new(Scan::new()),
                 delays: Delays::new(),
@@ -153,18 +153,18 @@ impl<D: Domain> Progress<D> {
         full_fence();
         // One advance may be under way already; the next one needs everybody again.
         let value = next(next(self.current()));
-        self.ask_for(value);
+        self.raise_target(value);
         self.moment(value)
     }
 
     /// Notes that somebody may be interested in this value.
     #[inline]
-    pub(crate) fn ask_for(&self, value: RawWord) {
+    pub(crate) fn raise_target(&self, value: RawWord) {
         // Ordering: Relaxed here and below, a hint to active leaders. Whoever parks for a value
-        // has its own way to be heard (`ask`).
-        let mut latest = self.shared.asked_for.load(Ordering::Relaxed);
+        // has its own way to be heard (`request_wakeup`).
+        let mut latest = self.shared.target.load(Ordering::Relaxed);
         while !is_reached(latest, value) {
-            match self.shared.asked_for.compare_exchange_weak(
+            match self.shared.target.compare_exchange_weak(
                 latest,
                 value,
                 Ordering::Relaxed,
@@ -178,9 +178,9 @@ impl<D: Domain> Progress<D> {
 
     /// Whether somebody may be interested in a value that has not been reached.
     #[inline]
-    pub(crate) fn is_asked_for_more(&self, current: RawWord) -> bool {
+    pub(crate) fn is_target_ahead(&self, current: RawWord) -> bool {
         // Ordering: Relaxed, see above.
-        !is_reached(current, self.shared.asked_for.load(Ordering::Relaxed))
+        !is_reached(current, self.shared.target.load(Ordering::Relaxed))
     }
 
     /// Whether all threads have made progress to this moment: then no thread reads any more what

@@ -87,7 +87,7 @@ impl SharedState {
     }
 
     /// A line wants a value, or an operation waits for one. Returns the state before.
-    pub(crate) fn ask_for_wakeups(&self) -> State {
+    pub(crate) fn set_wakeups(&self) -> State {
         // Ordering: Release publishes the wish to the leader that takes the bit. Acquire as in
         // `load`.
         State(self.0.fetch_or(WAKEUPS, Ordering::AcqRel))
@@ -95,7 +95,7 @@ impl SharedState {
 
     /// Only by the leader, who then looks at all lines.
     pub(crate) fn take_wakeups(&self) {
-        // Ordering: Acquire pairs with `ask_for_wakeups`: whoever asked before is seen from now on.
+        // Ordering: Acquire pairs with `set_wakeups`: whoever asked before is seen from now on.
         // Whoever asks after that sets the bit again. Release keeps what earlier ones published.
         self.0.fetch_and(!WAKEUPS, Ordering::AcqRel);
     }

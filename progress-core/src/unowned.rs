@@ -274,19 +274,19 @@ impl<D: Domain> Progress<D> {
     /// Adds an operation to one of the stacks of [`Unowned`], and makes progress for it.
     fn add_unowned(&self, stack: &Stack, operation: NonNull<Header>, value: RawWord) {
         stack.push(operation, value);
-        self.ask_for_unowned(value);
+        self.request_unowned(value);
     }
 
     /// Makes progress for operations that were added just now. `value` is one of theirs, and none
     /// of theirs is before it.
-    pub(crate) fn ask_for_unowned(&self, value: RawWord) {
-        let before = self.shared.state.ask_for_wakeups();
+    pub(crate) fn request_unowned(&self, value: RawWord) {
+        let before = self.shared.state.set_wakeups();
         if !before.has_wakeups() {
-            // Ordering: as in `ask`.
+            // Ordering: as in `request_wakeup`.
             let _ = D::Fence::heavy();
             self.drive();
         }
-        // If the bit was set: the thread that set it goes on, see `ask`. The leader that takes the
+        // If the bit was set: the thread that set it goes on, see `request_wakeup`. The leader that takes the
         // bit sees what we have added: it takes it after we have set it.
 
         // The leader that came to the value has seen what we have added, unless that was before we
@@ -297,9 +297,9 @@ impl<D: Domain> Progress<D> {
                 return;
             }
             // Some of others are left, and while we had them a leader may have overlooked them.
-            let state = self.shared.state.ask_for_wakeups();
+            let state = self.shared.state.set_wakeups();
             if !state.has_wakeups() {
-                // Ordering: as in `ask`.
+                // Ordering: as in `request_wakeup`.
                 let _ = D::Fence::heavy();
                 self.drive();
             }

@@ -109,7 +109,7 @@ impl<D: Domain> Progress<D> {
         loop {
             match waiting.step() {
                 // Liveness: the leader that comes to the value stores the step and then unparks;
-                // the token stays until we park. Some thread comes there: see `ask`.
+                // the token stays until we park. Some thread comes there: see `request_wakeup`.
                 WAITS => parker.park(),
                 // The other thread is between two stores.
                 IS_WOKEN => parker.relax(),
