@@ -107,7 +107,7 @@ impl Delays {
     pub(crate) fn are_awaited(&self, current: RawWord) -> bool {
         let parity = parity(next(current));
         self.pairs.iter().any(|pair| {
-            // Ordering: Relaxed; the fence before orders it (`drive`).
+            // Ordering: Relaxed; the fence before orders it (`advance_while_needed`).
             let count = pair.0[parity].load(Ordering::Relaxed);
             count & AWAITED != 0 && count != AWAITED
         })

@@ -99,7 +99,7 @@ impl<D: Domain> Progress<D> {
             // before we led is visible by way of the leadership.
             D::Fence::light();
             if self.state().has_wakeups() {
-                self.drive();
+                self.advance_while_needed();
             }
         }
         is_reached(self.current(), value)
@@ -136,7 +136,7 @@ impl<D: Domain> Progress<D> {
         // (`leave`): either it sees the bit and makes progress, or we see it out of the way. If there
         // is no fence, there will be no progress either.
         let _ = D::Fence::heavy();
-        self.drive();
+        self.advance_while_needed();
     }
 
     /// Makes progress as long as somebody waits for it and nothing stands in the way. By any
@@ -145,7 +145,7 @@ impl<D: Domain> Progress<D> {
     /// If it gives up, somebody else goes on: a leader that is active, and calls `update` soon; or
     /// the thread or delay that stands in the way, which drives when it ceases to.
     #[cold]
-    pub(crate) fn drive(&self) {
+    pub(crate) fn advance_while_needed(&self) {
         while self.state().has_wakeups() && self.try_lead() {
             while self.state().has_wakeups() && self.try_advance() {}
             self.stop_leading();
@@ -174,7 +174,7 @@ impl<D: Domain> Progress<D> {
             self.tell_blocker();
         }
         if state.has_wakeups() {
-            self.drive();
+            self.advance_while_needed();
         }
     }
 }

@@ -25,17 +25,17 @@ impl<D: Domain> Progress<D> {
     #[inline]
     fn end_delay(&self, counter: delays::Place) {
         if self.delays.end(counter) {
-            self.drive_after_delay();
+            self.advance_after_delay();
         }
     }
 
     #[cold]
-    fn drive_after_delay(&self) {
-        // Ordering: pairs with the heavy fence in `drive` of a leader who stops: either it sees
+    fn advance_after_delay(&self) {
+        // Ordering: pairs with the heavy fence in `advance_while_needed` of a leader who stops: either it sees
         // that the delay has ended, or we find nobody leading. If there is no fence, there will be
         // no progress either.
         let _ = D::Fence::heavy();
-        self.drive();
+        self.advance_while_needed();
     }
 }
 

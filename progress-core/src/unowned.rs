@@ -284,7 +284,7 @@ impl<D: Domain> Progress<D> {
         if !before.has_wakeups() {
             // Ordering: as in `request_wakeup`.
             let _ = D::Fence::heavy();
-            self.drive();
+            self.advance_while_needed();
         }
         // If the bit was set: the thread that set it goes on, see `request_wakeup`. The leader that takes the
         // bit sees what we have added: it takes it after we have set it.
@@ -301,7 +301,7 @@ impl<D: Domain> Progress<D> {
             if !state.has_wakeups() {
                 // Ordering: as in `request_wakeup`.
                 let _ = D::Fence::heavy();
-                self.drive();
+                self.advance_while_needed();
             }
             if state.value() == current {
                 return;

@@ -153,7 +153,7 @@ proptest! {
                 Step::Run(index) => {
                     threads[index].run_reached();
                 }
-                Step::Drive => progress.drive(),
+                Step::Drive => progress.advance_while_needed(),
                 Step::Poll(index) if index < moments.len() => {
                     progress.has_reached(moments[index].value);
                 }
