@@ -169,7 +169,7 @@ impl<D: Domain> Progress<D> {
 
     /// What a thread does that has gone to wait while something asks for attention.
     #[cold]
-    pub(crate) fn attend(&self, state: State) {
+    pub(crate) fn handle_pending(&self, state: State) {
         if state.is_blocked() {
             self.tell_blocker();
         }

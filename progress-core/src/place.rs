@@ -34,8 +34,8 @@ impl<D: Domain> Place<'_, D> {
     pub(crate) fn leave(self) {
         self.confirm(WAITING);
         let state = self.progress.state();
-        if state.asks_for_attention() {
-            self.progress.attend(state);
+        if state.has_pending() {
+            self.progress.handle_pending(state);
         }
     }
 }

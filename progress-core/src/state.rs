@@ -41,7 +41,7 @@ impl State {
 
     /// Whether there is something that a thread which goes to wait must look after.
     #[inline]
-    pub(crate) const fn asks_for_attention(self) -> bool {
+    pub(crate) const fn has_pending(self) -> bool {
         self.0 & (BLOCKED | WAKEUPS) != 0
     }
 }
