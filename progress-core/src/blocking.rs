@@ -9,7 +9,7 @@ use sleep_primitives::{Ordering, spin_loop};
 
 impl<D: Domain> Progress<D> {
     /// Wakes the thread that blocks, if there is one: a line has changed.
-    pub(crate) fn tell_blocker(&self) {
+    pub(crate) fn wake_blocker(&self) {
         // Ordering: Relaxed, the parker brings the news. Whoever blocks by now may be another
         // one, which then looks once too often.
         let blocker = self.blocker.load(Ordering::Relaxed);
@@ -48,7 +48,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
             .compare_exchange(0, self.index + 1, Ordering::Acquire, Ordering::Relaxed)
             .is_err()
         {
-            self.stand_aside();
+            self.yield_to_blocker();
             spin_loop();
         }
         progress.shared.state.block();
@@ -90,23 +90,23 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
 
     /// Waits, also if active, while another thread blocks.
     #[cold]
-    pub(crate) fn stand_aside(&mut self) {
+    pub(crate) fn yield_to_blocker(&mut self) {
         // Ordering: Relaxed, only we write our own number.
         if self.progress().blocker.load(Ordering::Relaxed) == self.index + 1 {
             return;
         }
         if self.is_active() {
             self.leave();
-            self.stand_by();
+            self.wait_while_blocked();
             self.enter();
         } else {
-            self.stand_by();
+            self.wait_while_blocked();
         }
     }
 
     /// Parks until nobody blocks. While waiting.
     #[cold]
-    pub(crate) fn stand_by(&self) {
+    pub(crate) fn wait_while_blocked(&self) {
         while self.progress().state().is_blocked() {
             // Liveness: `stop_blocking` clears the bit and then unparks every line; the token
             // stays until we park.

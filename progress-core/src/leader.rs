@@ -171,7 +171,7 @@ impl<D: Domain> Progress<D> {
     #[cold]
     pub(crate) fn handle_pending(&self, state: State) {
         if state.is_blocked() {
-            self.tell_blocker();
+            self.wake_blocker();
         }
         if state.has_wakeups() {
             self.advance_while_needed();

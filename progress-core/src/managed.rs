@@ -289,7 +289,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
             if self.progress().state().is_blocked() && self.blocks == 0 {
                 // A thread that enters does not lead.
                 self.place.leave();
-                self.stand_by();
+                self.wait_while_blocked();
             }
             let current = self.progress().current();
             self.place.confirm(next(current));
@@ -430,7 +430,7 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
         let progress = self.place.progress;
         let mut state = progress.state();
         if state.is_blocked() {
-            thread.stand_aside();
+            thread.yield_to_blocker();
             state = progress.state();
         }
         let current = state.value();
