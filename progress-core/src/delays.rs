@@ -89,7 +89,7 @@ impl Delays {
     #[inline]
     #[must_use]
     pub(crate) fn end(&self, place: Place) -> bool {
-        // Ordering: Release pairs with `let_pass`: what was read during the delay lies before what
+        // Ordering: Release pairs with `try_pass`: what was read during the delay lies before what
         // the advance allows. What the thread that set the mark has asked for is ordered by heavy
         // fences: its own, before the mark, and that of the caller after this.
         self.pairs[place.pair].0[place.parity].fetch_sub(1, Ordering::Release) == AWAITED | 1
@@ -97,9 +97,9 @@ impl Delays {
 
     /// Whether no delay stands in the way of the advance from `current`. By the leader; if one
     /// does, its end will be told.
-    pub(crate) fn let_pass(&self, current: RawWord) -> bool {
+    pub(crate) fn try_pass(&self, current: RawWord) -> bool {
         let parity = parity(next(current));
-        self.pairs.iter().all(|pair| pair.let_pass(parity))
+        self.pairs.iter().all(|pair| pair.try_pass(parity))
     }
 
     /// Whether a delay stands in the way of the advance from `current` and its end will be told.
@@ -149,7 +149,7 @@ impl Pair {
         }
     }
 
-    fn let_pass(&self, parity: usize) -> bool {
+    fn try_pass(&self, parity: usize) -> bool {
         let counter = &self.0[parity];
         // Ordering: Acquire pairs with `end`, here and below; the counts between are
         // read-modify-writes, so all ends are received.

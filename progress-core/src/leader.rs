@@ -70,7 +70,7 @@ impl<D: Domain> Progress<D> {
             .take_while(|participant| may_pass(participant))
             .count();
         position.store(first + passed, Ordering::Relaxed);
-        if first + passed < participants.len() || !self.delays.let_pass(current) {
+        if first + passed < participants.len() || !self.delays.try_pass(current) {
             return false;
         }
 
@@ -83,7 +83,7 @@ impl<D: Domain> Progress<D> {
             owes_fence.store(true, Ordering::Relaxed);
         }
         position.store(0, Ordering::Relaxed);
-        self.wake_those_who_reached();
+        self.wake_reached();
         true
     }
 
@@ -106,7 +106,7 @@ impl<D: Domain> Progress<D> {
     }
 
     /// Wakes the threads whose value has come, and makes operations due. Only by the leader.
-    fn wake_those_who_reached(&self) {
+    fn wake_reached(&self) {
         if !self.state().has_wakeups() {
             return;
         }
@@ -119,7 +119,7 @@ impl<D: Domain> Progress<D> {
             }
             some_are_left |= participant.wanted() != Wanted::NONE;
         }
-        some_are_left |= self.unowned.let_go(current);
+        some_are_left |= self.unowned.release_reached(current);
         if some_are_left {
             self.shared.state.set_wakeups();
         }
@@ -152,7 +152,7 @@ impl<D: Domain> Progress<D> {
             // Ordering: pairs with the fence of one who ceased to stand in the way while we led:
             // either it finds nobody leading, or we see it out of the way. Without a fence nobody
             // can advance.
-            if !D::Fence::heavy() || self.is_held_up() {
+            if !D::Fence::heavy() || self.has_obstacle() {
                 return;
             }
         }
@@ -160,7 +160,7 @@ impl<D: Domain> Progress<D> {
 
     /// Whether something stands in the way of the next advance just now, and will drive when it
     /// ceases to. A delay that nobody has looked at yet will not.
-    fn is_held_up(&self) -> bool {
+    fn has_obstacle(&self) -> bool {
         let current = self.current();
         let next = next(current);
         let stands = |participant: &Participant<D::Parker>| !matches!(participant.confirmed(), value if value == next || value == WAITING);

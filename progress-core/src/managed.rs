@@ -111,7 +111,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         let place = self.place;
         // Only if a guard was forgotten.
         if self.leads {
-            self.hand_leadership_back();
+            self.return_leadership();
         }
         // As well: that no guard lives, the exclusive reference says.
         self.pins.set(0);
@@ -304,13 +304,13 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     #[inline]
     pub(crate) fn leave(&mut self) {
         if self.leads {
-            self.hand_leadership_back();
+            self.return_leadership();
         }
         self.place.leave();
     }
 
     #[cold]
-    fn hand_leadership_back(&mut self) {
+    fn return_leadership(&mut self) {
         self.leads = false;
         self.progress().stop_leading();
     }
@@ -466,7 +466,7 @@ impl<D: Domain> Drop for Active<'_, '_, D> {
     #[inline]
     fn drop(&mut self) {
         if self.has_updated && self.thread.leads {
-            self.thread.hand_leadership_back();
+            self.thread.return_leadership();
         }
         self.place.leave();
     }

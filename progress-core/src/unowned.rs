@@ -68,7 +68,7 @@ impl Unowned {
 
     /// Wakes the threads whose values are reached, and makes due what is. Whether some are left.
     /// By any thread; while it looks, others do not see what it has taken out.
-    pub(crate) fn let_go(&self, current: RawWord) -> bool {
+    pub(crate) fn release_reached(&self, current: RawWord) -> bool {
         let wake_up = |wakeup: &mut Queue| wakeup.pop().into_iter().for_each(run);
         let wakeups_are_left = sort(&self.wakeups, current, wake_up);
         let are_left = sort(&self.pending, current, |reached| self.due.push_all(reached));
@@ -293,7 +293,7 @@ impl<D: Domain> Progress<D> {
         // set the bit.
         let mut current = before.value();
         while is_reached(current, value) {
-            if !self.unowned.let_go(current) {
+            if !self.unowned.release_reached(current) {
                 return;
             }
             // Some of others are left, and while we had them a leader may have overlooked them.
