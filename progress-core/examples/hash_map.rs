@@ -46,7 +46,7 @@ struct Entry<V> {
 }
 
 /// Where a key is, or would be.
-struct Place<'m, V> {
+struct Registration<'m, V> {
     /// The link that leads to the first entry that is not before the key.
     link: &'m Link<V>,
     entry: *mut Reclaimable<Entry<V>>,
@@ -80,13 +80,13 @@ impl<V: Send + Sync + 'static> Map<V> {
         let next = AtomicPtr::new(ptr::null_mut());
         let mut new = Box::new(Reclaimable::new(Entry { key, value, next }));
         loop {
-            let place = self.find(key, writer);
-            if place.is_found {
+            let registration = self.find(key, writer);
+            if registration.is_found {
                 return false;
             }
-            *new.next.get_mut() = place.entry;
+            *new.next.get_mut() = registration.entry;
             let pointer = Box::into_raw(new);
-            if replace(place.link, place.entry, pointer) {
+            if replace(registration.link, registration.entry, pointer) {
                 return true;
             }
             // SAFETY: nobody has seen it.
@@ -97,12 +97,12 @@ impl<V: Send + Sync + 'static> Map<V> {
     /// Removes a key. False if it was not there.
     fn remove(&self, key: u64, writer: &mut Writer<'_, '_>) -> bool {
         loop {
-            let place = self.find(key, writer);
-            if !place.is_found {
+            let registration = self.find(key, writer);
+            if !registration.is_found {
                 return false;
             }
             // SAFETY: the writer is active since before it found the entry.
-            let entry = unsafe { &*place.entry };
+            let entry = unsafe { &*registration.entry };
             let next = entry.next.load(Ordering::Acquire);
             if is_marked(next) || !replace(&entry.next, next, marked(next)) {
                 continue;
@@ -114,7 +114,7 @@ impl<V: Send + Sync + 'static> Map<V> {
     }
 
     /// Looks for a key, and unlinks the removed entries on the way.
-    fn find(&self, key: u64, writer: &mut Writer<'_, '_>) -> Place<'_, V> {
+    fn find(&self, key: u64, writer: &mut Writer<'_, '_>) -> Registration<'_, V> {
         'again: loop {
             let mut link = self.bucket(key);
             let mut entry = link.load(Ordering::Acquire);
@@ -132,7 +132,7 @@ impl<V: Send + Sync + 'static> Map<V> {
                     entry = unmarked(next);
                 } else if found.key >= key {
                     let is_found = found.key == key;
-                    return Place {
+                    return Registration {
                         link,
                         entry,
                         is_found,
@@ -143,7 +143,7 @@ impl<V: Send + Sync + 'static> Map<V> {
                 }
             }
             let is_found = false;
-            return Place {
+            return Registration {
                 link,
                 entry,
                 is_found,

@@ -43,7 +43,7 @@ struct Pair([AtomicUsize; 2]);
 
 /// Where a delay is counted.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct CounterIndex {
     pair: usize,
     parity: usize,
 }
@@ -65,13 +65,13 @@ impl Delays {
     pub(crate) fn begin<F: AsymmetricFence>(
         &self,
         state: &SharedState,
-        end: impl Fn(Place),
-    ) -> Place {
+        end: impl Fn(CounterIndex),
+    ) -> CounterIndex {
         let pair = pair_of_this_stack();
         loop {
             let current = state.load().value();
             let parity = parity(current);
-            let place = Place { pair, parity };
+            let index = CounterIndex { pair, parity };
             // Ordering: Relaxed; the fence orders it before the second look.
             self.pairs[pair].0[parity].fetch_add(1, Ordering::Relaxed);
             // Ordering: pairs with the leader's heavy fence after its advance to `current + 1`:
@@ -79,20 +79,20 @@ impl Delays {
             // advance. Also with the full fence of `later`, see "Why no reader is overtaken".
             F::light();
             if state.load().value() == current {
-                return place;
+                return index;
             }
-            end(place);
+            end(index);
         }
     }
 
     /// Ends a delay. True if progress has waited for it, and can go on.
     #[inline]
     #[must_use]
-    pub(crate) fn end(&self, place: Place) -> bool {
+    pub(crate) fn end(&self, index: CounterIndex) -> bool {
         // Ordering: Release pairs with `try_pass`: what was read during the delay lies before what
         // the advance allows. What the thread that set the mark has asked for is ordered by heavy
         // fences: its own, before the mark, and that of the caller after this.
-        self.pairs[place.pair].0[place.parity].fetch_sub(1, Ordering::Release) == AWAITED | 1
+        self.pairs[index.pair].0[index.parity].fetch_sub(1, Ordering::Release) == AWAITED | 1
     }
 
     /// Whether no delay stands in the way of the advance from `current`. By the leader; if one

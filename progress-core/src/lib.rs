@@ -20,11 +20,11 @@ mod moment;
 mod operation;
 mod participant;
 mod pin;
-mod place;
 mod progress;
 mod reader;
 #[cfg(feature = "alloc")]
 mod reclaimable;
+mod registration;
 mod stack;
 mod state;
 mod unmanaged;

@@ -16,7 +16,7 @@ use crate::{
     moment::{WAITING, is_reached, next},
     operation::{IntoOperation, Queue},
     participant::Participant,
-    place::Place,
+    registration::Registration,
 };
 
 /// All participant slots of an instance are taken.
@@ -45,7 +45,7 @@ impl<D: Domain> Progress<D> {
     pub fn register(&self) -> Result<ManagedThread<'_, D>, TooManyParticipants> {
         let index = self.take_participant(Participant::take)?;
         Ok(ManagedThread {
-            place: Place {
+            registration: Registration {
                 progress: self,
                 participant: &self.participants()[index],
             },
@@ -78,7 +78,7 @@ impl<D: Domain> Progress<D> {
 /// It waits, and holds nothing up, but while it is [active](Self::activate). Only then may it read
 /// what is freed by progress.
 pub struct ManagedThread<'p, D: Domain> {
-    pub(crate) place: Place<'p, D>,
+    pub(crate) registration: Registration<'p, D>,
     pub(crate) index: usize,
     leads: bool,
     /// How often the others are blocked.
@@ -99,7 +99,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     #[inline]
     #[must_use]
     pub fn progress(&self) -> &'p Progress<D> {
-        self.place.progress
+        self.registration.progress
     }
 
     /// The thread may read from now on, until the guard is dropped. It should call
@@ -108,7 +108,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     /// Waits if another thread blocks.
     #[inline]
     pub fn activate(&mut self) -> Active<'_, 'p, D> {
-        let place = self.place;
+        let registration = self.registration;
         // Only if a guard was forgotten.
         if self.leads {
             self.return_leadership();
@@ -119,7 +119,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         Active {
             has_updated: false,
             thread: self,
-            place,
+            registration,
         }
     }
 
@@ -258,7 +258,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
 
     #[inline]
     pub(crate) fn participant(&self) -> &'p Participant<D::Parker> {
-        self.place.participant
+        self.registration.participant
     }
 
     /// What the line holds.
@@ -274,10 +274,10 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     /// From waiting to active.
     #[inline]
     pub(crate) fn enter(&self) {
-        let place = self.place;
-        let current = place.progress.current();
-        place.confirm(next(current));
-        if !place.progress.state().is_quiet_at(current) {
+        let registration = self.registration;
+        let current = registration.progress.current();
+        registration.confirm(next(current));
+        if !registration.progress.state().is_quiet_at(current) {
             self.enter_again();
         }
     }
@@ -288,11 +288,11 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         loop {
             if self.progress().state().is_blocked() && self.blocks == 0 {
                 // A thread that enters does not lead.
-                self.place.leave();
+                self.registration.leave();
                 self.wait_while_blocked();
             }
             let current = self.progress().current();
-            self.place.confirm(next(current));
+            self.registration.confirm(next(current));
             let state = self.progress().state();
             if state.value() == current && (!state.is_blocked() || self.blocks > 0) {
                 return;
@@ -306,7 +306,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         if self.leads {
             self.return_leadership();
         }
-        self.place.leave();
+        self.registration.leave();
     }
 
     #[cold]
@@ -386,7 +386,7 @@ impl<D: Domain> fmt::Debug for ManagedThread<'_, D> {
 /// that none is held across an update.
 pub struct Active<'t, 'p, D: Domain> {
     pub(crate) thread: &'t mut ManagedThread<'p, D>,
-    pub(crate) place: Place<'p, D>,
+    pub(crate) registration: Registration<'p, D>,
     /// Only then may the thread lead.
     pub(crate) has_updated: bool,
 }
@@ -399,8 +399,8 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
         full_fence();
         // No other thread can have confirmed more than we have.
         let value = next(next(self.thread.confirmed()));
-        self.place.progress.raise_target(value);
-        self.place.progress.moment(value)
+        self.registration.progress.raise_target(value);
+        self.registration.progress.moment(value)
     }
 
     /// As [`ManagedThread::schedule`].
@@ -427,7 +427,7 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
     pub fn update(&mut self) -> bool {
         self.has_updated = true;
         let thread = &mut *self.thread;
-        let progress = self.place.progress;
+        let progress = self.registration.progress;
         let mut state = progress.state();
         if state.is_blocked() {
             thread.yield_to_blocker();
@@ -435,7 +435,7 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
         }
         let current = state.value();
         if thread.confirmed() == current {
-            self.place.confirm(next(current));
+            self.registration.confirm(next(current));
         }
         thread.leads = thread.leads || progress.try_lead();
         thread.leads && progress.is_target_ahead(current)
@@ -444,9 +444,9 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
     /// Advances, if this thread leads and all others have confirmed. Returns whether it did.
     pub fn leader_update(&mut self) -> bool {
         let thread = &mut *self.thread;
-        let advanced = thread.leads && self.place.progress.try_advance();
+        let advanced = thread.leads && self.registration.progress.try_advance();
         if advanced {
-            self.place.confirm(next(thread.confirmed()));
+            self.registration.confirm(next(thread.confirmed()));
         }
         advanced
     }
@@ -468,7 +468,7 @@ impl<D: Domain> Drop for Active<'_, '_, D> {
         if self.has_updated && self.thread.leads {
             self.thread.return_leadership();
         }
-        self.place.leave();
+        self.registration.leave();
     }
 }
 

@@ -38,7 +38,7 @@ impl<D: Domain> Drop for Pinned<'_, '_, D> {
         let pins = self.thread.pins.get() - 1;
         self.thread.pins.set(pins);
         if pins == 0 {
-            self.thread.place.leave();
+            self.thread.registration.leave();
         }
     }
 }

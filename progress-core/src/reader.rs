@@ -3,7 +3,8 @@
 use core::{fmt, marker::PhantomData};
 
 use crate::{
-    Domain, Progress, TooManyParticipants, moment::next, participant::Participant, place::Place,
+    Domain, Progress, TooManyParticipants, moment::next, participant::Participant,
+    registration::Registration,
 };
 
 impl<D: Domain> Progress<D> {
@@ -16,7 +17,7 @@ impl<D: Domain> Progress<D> {
         let participant = &self.participants()[index];
         let progress = self;
         Ok(Reader {
-            place: Place {
+            registration: Registration {
                 progress,
                 participant,
             },
@@ -51,7 +52,7 @@ impl<D: Domain> Progress<D> {
 /// # Ok::<(), progress_core::TooManyParticipants>(())
 /// ```
 pub struct Reader<'p, D: Domain> {
-    pub(crate) place: Place<'p, D>,
+    pub(crate) registration: Registration<'p, D>,
 }
 
 impl<'p, D: Domain> Reader<'p, D> {
@@ -59,14 +60,14 @@ impl<'p, D: Domain> Reader<'p, D> {
     /// its own, two light fences, and two loads of a line that is seldom written.
     #[inline]
     pub fn delay(&mut self) -> Reading<'_, 'p, D> {
-        let place = self.place;
-        let current = place.progress.current();
-        place.confirm(next(current));
-        if place.progress.current() != current {
-            begin_again(place);
+        let registration = self.registration;
+        let current = registration.progress.current();
+        registration.confirm(next(current));
+        if registration.progress.current() != current {
+            begin_again(registration);
         }
         Reading {
-            place,
+            registration,
             reader: PhantomData,
         }
     }
@@ -74,11 +75,11 @@ impl<'p, D: Domain> Reader<'p, D> {
 
 /// Progress was made between the two looks.
 #[cold]
-fn begin_again<D: Domain>(place: Place<'_, D>) {
+fn begin_again<D: Domain>(registration: Registration<'_, D>) {
     loop {
-        let current = place.progress.current();
-        place.confirm(next(current));
-        if place.progress.current() == current {
+        let current = registration.progress.current();
+        registration.confirm(next(current));
+        if registration.progress.current() == current {
             return;
         }
     }
@@ -87,29 +88,29 @@ fn begin_again<D: Domain>(place: Place<'_, D>) {
 impl<D: Domain> Drop for Reader<'_, D> {
     fn drop(&mut self) {
         // Only if a guard was forgotten does this change something.
-        self.place.leave();
-        self.place.participant.give_back();
+        self.registration.leave();
+        self.registration.participant.give_back();
     }
 }
 
 impl<D: Domain> fmt::Debug for Reader<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Reader")
-            .field(&self.place.participant)
+            .field(&self.registration.participant)
             .finish()
     }
 }
 
 /// Progress is held up while this lives. From [`Reader::delay`].
 pub struct Reading<'r, 'p, D: Domain> {
-    place: Place<'p, D>,
+    registration: Registration<'p, D>,
     reader: PhantomData<&'r mut Reader<'p, D>>,
 }
 
 impl<D: Domain> Drop for Reading<'_, '_, D> {
     #[inline]
     fn drop(&mut self) {
-        self.place.leave();
+        self.registration.leave();
     }
 }
 

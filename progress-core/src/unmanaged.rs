@@ -23,7 +23,7 @@ impl<D: Domain> Progress<D> {
     }
 
     #[inline]
-    fn end_delay(&self, counter: delays::Place) {
+    fn end_delay(&self, counter: delays::CounterIndex) {
         if self.delays.end(counter) {
             self.advance_after_delay();
         }
@@ -59,7 +59,7 @@ unsafe impl<D: Domain> Guard for Pinned<'_, '_, D> {}
 /// Progress is held up while this lives. From [`Progress::delay`].
 pub struct Delay<'p, D: Domain> {
     progress: &'p Progress<D>,
-    counter: delays::Place,
+    counter: delays::CounterIndex,
 }
 
 impl<D: Domain> Drop for Delay<'_, D> {

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Makes all the progress that is possible.
-fn advance_while_needed(thread: &mut ManagedThread<'_, TestDomain>) {
+fn advance_fully(thread: &mut ManagedThread<'_, TestDomain>) {
     let mut active = thread.activate();
     for _ in 0..5 {
         active.tick();
@@ -17,16 +17,16 @@ fn the_last_guard_of_a_thread_ends_its_reading() {
     let outer = reader.pin();
     let value = progress.later();
     let inner = reader.pin();
-    advance_while_needed(&mut other);
+    advance_fully(&mut other);
     drop(inner);
-    advance_while_needed(&mut other);
+    advance_fully(&mut other);
     assert!(!progress.has_reached(value), "the outer frame reads still");
     let inner = reader.pin();
     drop(outer);
-    advance_while_needed(&mut other);
+    advance_fully(&mut other);
     assert!(!progress.has_reached(value), "in any order");
     drop(inner);
-    advance_while_needed(&mut other);
+    advance_fully(&mut other);
     assert!(progress.has_reached(value));
 }
 
@@ -39,10 +39,10 @@ fn a_forgotten_pin_is_not_counted_among_later_ones() {
     drop(reader.activate());
     let pinned = reader.pin();
     let value = progress.later();
-    advance_while_needed(&mut other);
+    advance_fully(&mut other);
     assert!(!progress.has_reached(value), "the thread reads");
     drop(pinned);
-    advance_while_needed(&mut other);
+    advance_fully(&mut other);
     assert!(progress.has_reached(value));
 }
 

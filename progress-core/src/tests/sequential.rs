@@ -66,7 +66,7 @@ fn is_active(thread: &Thread<'_>) -> bool {
 fn with_active<'p>(thread: &mut Thread<'p>, act: impl FnOnce(&mut Active<'_, 'p, TestDomain>)) {
     if is_active(thread) {
         let mut active = Active {
-            place: thread.place,
+            registration: thread.registration,
             thread,
             has_updated: true,
         };
@@ -127,7 +127,7 @@ proptest! {
                     moments.iter_mut().for_each(|moment| moment.readers[index] = false);
                 }
                 Step::EndReading(index) if reading[index] => {
-                    readers[index].place.leave();
+                    readers[index].registration.leave();
                     reading[index] = false;
                     moments.iter_mut().for_each(|moment| moment.readers[index] = false);
                 }

@@ -6,20 +6,20 @@ use crate::{AsymmetricFence, Domain, Progress, moment::WAITING, participant::Par
 
 /// A thread's instance and line. Its guards have a copy: that stays in registers when a
 /// fence makes the compiler forget what is in memory.
-pub(crate) struct Place<'p, D: Domain> {
+pub(crate) struct Registration<'p, D: Domain> {
     pub(crate) progress: &'p Progress<D>,
     pub(crate) participant: &'p Participant<D::Parker>,
 }
 
-impl<D: Domain> Clone for Place<'_, D> {
+impl<D: Domain> Clone for Registration<'_, D> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<D: Domain> Copy for Place<'_, D> {}
+impl<D: Domain> Copy for Registration<'_, D> {}
 
-impl<D: Domain> Place<'_, D> {
+impl<D: Domain> Registration<'_, D> {
     /// Writes the line, and orders that before all that the thread reads from now on.
     #[inline]
     pub(crate) fn confirm(self, value: RawWord) {
