@@ -29,9 +29,9 @@ impl WorkerIndex {
 /// More workers than the thread counters can count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyWorkers {
-    /// How many were asked for.
+    /// The number that was requested.
     pub requested: usize,
-    /// How many there can be.
+    /// The greatest possible number.
     pub maximum: usize,
 }
 
@@ -50,9 +50,9 @@ impl core::error::Error for TooManyWorkers {}
 /// There is no worker with this index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownWorker {
-    /// The index that was asked for.
+    /// The index that was requested.
     pub index: usize,
-    /// How many workers there are.
+    /// The number of workers.
     pub workers: usize,
 }
 

@@ -7,13 +7,13 @@ use crate::primitive::{AtomicU8, Ordering};
 #[cfg(test)]
 mod tests;
 
-/// Nobody waits, or the waiter is wide awake and will look at the latch before it gets sleepy.
+/// No worker waits, or the waiter is awake and will look at the latch before it gets sleepy.
 const UNSET: u8 = 0;
 /// The waiter has begun to fall asleep.
 const SLEEPY: u8 = 1;
 /// The waiter sleeps, or is so close to it that it must be woken.
 const SLEEPING: u8 = 2;
-/// Final until the latch is made anew.
+/// Final until the latch is reset.
 const SET: u8 = 3;
 
 /// One event that one worker waits for, without a missed wake-up.
@@ -40,14 +40,14 @@ pub struct CoreLatch {
 
 impl CoreLatch {
     const_unless_loom! {
-        /// A latch that is not set.
+        /// Creates a latch that is not set.
         #[must_use]
         pub fn new() -> Self {
             Self { state: AtomicU8::new(UNSET) }
         }
     }
 
-    /// True once the latch is set; then all that happened before [`set`](Self::set) is visible.
+    /// Whether the latch is set. If so, all that happened before [`set`](Self::set) is visible.
     #[inline]
     #[must_use]
     pub fn probe(&self) -> bool {
@@ -56,20 +56,21 @@ impl CoreLatch {
         self.state.load(Ordering::Acquire) == SET
     }
 
-    /// The waiter begins to fall asleep. False if the latch is set.
+    /// Notes that the waiter begins to fall asleep. Returns false if the latch is set.
     ///
-    /// Call it from the one waiter only, when the latch is awake (new, or after
-    /// [`wake_up`](Self::wake_up)).
+    /// Only the waiter may call this, and only when the latch is awake: new, or after
+    /// [`wake_up`](Self::wake_up).
     pub fn get_sleepy(&self) -> bool {
         self.advance(UNSET, SLEEPY)
     }
 
-    /// The waiter is about to park. False if the latch was set meanwhile: then it must not park.
+    /// Notes that the waiter is about to park. Returns false if the latch was set meanwhile: then the
+    /// waiter must not park.
     pub fn fall_asleep(&self) -> bool {
         self.advance(SLEEPY, SLEEPING)
     }
 
-    /// The waiter is awake again, for whatever reason. A latch that is set stays set.
+    /// Notes that the waiter is awake again, for any reason. A latch that is set stays set.
     pub fn wake_up(&self) {
         // Ordering: Relaxed: only the waiter makes any of these states, so it reads its own or
         // SET, and SET it looks at again through `probe`.
@@ -82,14 +83,14 @@ impl CoreLatch {
     fn advance(&self, from: u8, to: u8) -> bool {
         // Ordering: Release, because of `fall_asleep`: the waiter opened its slot before it, and
         // the setter that reads SLEEPING (Acquire in `set`) must find that slot open. With
-        // Relaxed it could find it closed, wake nobody, and the waiter would park for good.
+        // Relaxed it could find it closed and wake no worker, and the waiter would never return.
         // Relaxed on failure: that can only mean SET, which `probe` reads again.
         self.state
             .compare_exchange(from, to, Ordering::Release, Ordering::Relaxed)
             .is_ok()
     }
 
-    /// Sets the latch. True if the waiter sleeps and the caller must wake it, with
+    /// Sets the latch. Returns true if the waiter sleeps and the caller must wake it, with
     /// [`SleepProtocol::wake_worker`](crate::SleepProtocol::wake_worker).
     ///
     /// Takes a pointer, since the waiter may see the latch set, and end the frame that holds it,
@@ -102,15 +103,16 @@ impl CoreLatch {
     /// 1. `this` points to a live latch when the call begins.
     #[inline]
     pub unsafe fn set(this: *const Self) -> bool {
-        // SAFETY: obligation 1. The reference ends with the one atomic operation.
+        // SAFETY: the latch is alive by obligation 1. The reference ends with the one atomic
+        // operation.
         let state = unsafe { &(*this).state };
         // Ordering: AcqRel. Release pairs with `probe`. Acquire pairs with `fall_asleep`, see
         // `advance`. Neither half can go.
         state.swap(SET, Ordering::AcqRel) == SLEEPING
     }
 
-    /// Unset again, for a new wait. By the waiter, which does not wait now; a setter of the last
-    /// time that comes only now sets the latch for this time.
+    /// Resets the latch for another wait. Only the waiter may call this, and not while it waits. A
+    /// setter of the last wait that comes late sets the latch for this one.
     ///
     /// What happened before a [`set`](Self::set) that this undoes is visible.
     pub fn reset(&self) {

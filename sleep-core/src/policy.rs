@@ -4,7 +4,7 @@
 /// until it sleeps, and what it does between two of them.
 ///
 /// More rounds find new work sooner and burn more processor time when there is none. With 0
-/// rounds a worker sleeps after the second fruitless search; a second one there always is, since
+/// rounds a worker sleeps after the second fruitless search. It always searches a second time, since
 /// only a search after getting sleepy makes sleeping safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdlePolicy {
@@ -21,7 +21,7 @@ impl IdlePolicy {
     /// No rounds: sleeps as soon as it is safe. Least processor time, slowest reaction.
     pub const IMMEDIATE: Self = Self::new(0, 0, Relax::Yield);
 
-    /// A policy with these numbers of rounds.
+    /// Creates a policy with these numbers of rounds.
     ///
     /// `rounds_until_sleeping` counts from the same start as `rounds_until_sleepy`; if it is the
     /// smaller one, the worker sleeps right after its sleepy search.
@@ -34,19 +34,19 @@ impl IdlePolicy {
         }
     }
 
-    /// Fruitless searches before a worker gets sleepy.
+    /// Returns the number of fruitless searches before a worker gets sleepy.
     #[must_use]
     pub const fn rounds_until_sleepy(self) -> u32 {
         self.rounds_until_sleepy
     }
 
-    /// Fruitless searches before a worker sleeps.
+    /// Returns the number of fruitless searches before a worker sleeps.
     #[must_use]
     pub const fn rounds_until_sleeping(self) -> u32 {
         self.rounds_until_sleeping
     }
 
-    /// What a worker does between two searches.
+    /// Returns what a worker does between two searches.
     #[must_use]
     pub const fn relax(self) -> Relax {
         self.relax

@@ -53,7 +53,7 @@ mod tests;
 /// protocol from frames that other threads use end the process if it panics.
 ///
 /// # Implementing one
-/// The smallest protocol parks nobody: [`Busy`](crate::Busy), about 100 lines, is a start to copy
+/// The smallest protocol parks no worker: [`Busy`](crate::Busy), about 100 lines, is a file to copy
 /// from. A protocol that sleeps needs three things beyond that: a way to tell sleepers from workers
 /// that search; a look at every queue *after* a worker has registered as a sleeper, with a
 /// sequentially consistent fence in between; and the same fence in `new_injected_jobs` and

@@ -76,8 +76,7 @@ impl TestProtocol for TestBusy {
     }
 }
 
-/// A whole pool without jobs: a number of pending "jobs" stands for the injector, and running one
-/// sets a latch.
+/// A whole pool without jobs: a number of pending "jobs" stands for the injector.
 pub(crate) struct Pool<S> {
     pub(crate) sleep: S,
     pub(crate) pending: AtomicUsize,
@@ -97,7 +96,7 @@ impl<S: TestProtocol> Pool<S> {
         })
     }
 
-    /// Starts the workers; each runs until [`terminate`](Self::terminate).
+    /// Starts the workers. Each runs until [`terminate`](Self::terminate).
     pub(crate) fn start(this: &Arc<Self>) -> Vec<thread::JoinHandle<()>> {
         (0..this.terminate.len())
             .map(|index| {

@@ -14,7 +14,7 @@ mod transitions {
 
     use super::*;
 
-    /// A latch that has gone through the given waiter's steps.
+    /// Creates a latch that has gone through the given waiter's steps.
     fn latch(steps: &[fn(&CoreLatch) -> bool]) -> CoreLatch {
         let latch = CoreLatch::new();
         for step in steps {

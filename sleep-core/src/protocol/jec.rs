@@ -224,8 +224,8 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
         self.new_internal_jobs(count, || queue_was_empty);
     }
 
-    /// As `new_injected_jobs` without the fence. While no worker is sleepy or asleep, this is one
-    /// load, and `queue_was_empty` is not asked.
+    /// Does what `new_injected_jobs` does, without the fence. While no worker is sleepy or asleep,
+    /// this is one load, and `queue_was_empty` is not asked.
     #[inline]
     fn new_internal_jobs(&self, count: usize, queue_was_empty: impl FnOnce() -> bool) {
         if !self.all_are_awake() {
@@ -321,9 +321,9 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
         }
 
         // Ordering: the sleeper's fence. Pairs with the poster's (`new_injected_jobs`,
-        // `wake_any`): of two fences one comes first. If the poster's, its job is visible to
-        // `has_work`. If this one, our registration and our open slot are visible to the poster.
-        // Nothing weaker orders our writes before our reads.
+        // `new_job_for`, `wake_any`): of two fences one comes first. If it is the poster's, its job is
+        // visible to `has_work`. If it is this one, our registration and our open slot are visible to
+        // the poster. Nothing weaker orders our writes before our reads.
         fence(Ordering::SeqCst);
         if has_work() {
             latch.wake_up();
@@ -332,10 +332,11 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
             return;
         }
 
-        // Liveness: the slot is open, so from here on the next poster of work (it sees the
-        // sleeping count or came before our fence, and then `has_work` said so) or the setter of
-        // the latch (it sees SLEEPING) claims and unparks us. Not too early either: the token
-        // outlasts the time until we park, and we leave only when the slot says awake.
+        // Liveness: the slot is open, so from here on the next poster of work or the setter of the
+        // latch claims and unparks us. The poster sees the sleeping count, or it came before our
+        // fence, and then `has_work` said so; the setter sees SLEEPING. A wake-up is not too early
+        // either: the token outlasts the time until we park, and we leave only when the slot says
+        // awake.
         while !slot.is_awake() {
             slot.parker().park();
         }

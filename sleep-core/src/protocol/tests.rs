@@ -41,7 +41,7 @@ impl<S: TestProtocol> Running<S> {
     }
 }
 
-/// `cycles` sleeps and wakes of the whole pool, one burst of jobs each.
+/// Puts a whole pool to sleep and wakes it `cycles` times, with one burst of jobs each.
 pub(crate) fn cycles<S: TestProtocol>(workers: usize, policy: IdlePolicy, cycles: usize) {
     let running = start::<S>(workers, policy);
     let mut jobs = 0;
@@ -69,14 +69,15 @@ fn stress<S: TestProtocol>() {
     }
 }
 
-/// oven-sh/bun#32494, rayon#201: terminating while workers are anywhere on their way to sleep.
+/// Terminates pools while their workers are anywhere on their way to sleep (oven-sh/bun#32494,
+/// rayon#201).
 fn stampede_of_terminations<S: TestProtocol>() {
     for _ in 0..if cfg!(miri) { 3 } else { 500 } {
         start::<S>(4, IdlePolicy::IMMEDIATE).end();
     }
 }
 
-/// The only worker waits for its latch, which another thread sets.
+/// Sets the latch that the only worker waits for.
 fn a_latch_ends_the_wait<S: TestProtocol>() {
     for policy in POLICIES {
         let sleep = &S::new(1, policy);
@@ -96,7 +97,7 @@ fn a_latch_ends_the_wait<S: TestProtocol>() {
     }
 }
 
-/// A job that only the second worker may run is posted while both fall asleep.
+/// Posts a job that only the second worker may run while both fall asleep.
 fn a_job_for_one_worker_is_not_overlooked<S: TestProtocol>() {
     for _ in 0..if cfg!(miri) { 3 } else { 300 } {
         let sleep = &S::new(2, IdlePolicy::IMMEDIATE);

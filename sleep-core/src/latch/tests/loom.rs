@@ -20,7 +20,7 @@ unsafe impl Sync for Scene {}
 unsafe impl Send for Scene {}
 
 impl Scene {
-    /// What a setter does.
+    /// Plays a setter.
     fn set(&self) -> bool {
         // SAFETY: the waiter reads only after it has seen the latch set.
         self.result.with_mut(|result| unsafe { *result = 1 });
@@ -33,7 +33,7 @@ impl Scene {
         must_wake
     }
 
-    /// What a waiter does in order to sleep.
+    /// Plays a waiter that goes to sleep.
     fn fall_asleep(&self) -> bool {
         self.latch.get_sleepy() && {
             // SAFETY: the setter reads only after it has seen the latch asleep.
@@ -48,8 +48,8 @@ impl Scene {
     }
 }
 
-/// One waiter takes its steps, one setter sets: the setter is told to wake exactly when the
-/// waiter came as far as SLEEPING. What it wrote before is visible as soon as the waiter sees the
+/// Models one waiter that takes its steps and one setter: the setter is told to wake exactly when
+/// the waiter came as far as SLEEPING. What it wrote before is visible as soon as the waiter sees the
 /// latch set, and what the waiter wrote is visible to a setter that must wake it.
 #[test]
 fn set_against_every_step() {
@@ -80,7 +80,8 @@ fn set_against_every_step() {
     );
 }
 
-/// A reset that comes after a set receives what the setter wrote, without a look at the latch.
+/// Models a reset that comes after a set: it receives what the setter wrote, without a look at the
+/// latch.
 #[test]
 fn a_reset_after_a_set_receives_what_was_written() {
     static SEEN: Tally = Tally::new(0);
@@ -102,7 +103,7 @@ fn a_reset_after_a_set_receives_what_was_written() {
     assert!(SEEN.load(Relaxed) > 0, "a late reset was explored");
 }
 
-/// The waiter turns back from SLEEPING while the setter sets: the latch ends up set.
+/// Models a waiter that turns back from SLEEPING while the setter sets: the latch ends up set.
 #[test]
 fn a_spurious_wake_loses_no_set() {
     ::loom::model(|| {

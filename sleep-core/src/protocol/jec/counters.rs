@@ -8,9 +8,9 @@
 //! ```
 //!
 //! The jobs event counter (JEC) sits at the top, so that its carry leaves the word and rolling
-//! over disturbs nothing. It is kept one higher than it is, so that an odd JEC, which asks for nothing,
-//! has a zero for its lowest bit: then a poster sees that it need not do anything by one test of that
-//! bit and the sleeping count.
+//! over disturbs nothing. It is stored one higher than its value, so that an odd JEC, which asks for
+//! nothing, has a zero as its lowest bit. Then one test of that bit and the sleeping count tells a
+//! poster that it need not do anything.
 
 use core::{fmt, marker::PhantomData};
 
@@ -26,7 +26,7 @@ pub type Word = u64;
 #[cfg(not(any(loom, target_has_atomic = "64")))]
 pub type Word = u32;
 
-/// How many bits each counter gets.
+/// The number of bits of each counter.
 ///
 /// Two thread counters and one jobs event counter must fit into a [`Word`]; that is checked when
 /// the program is compiled. [`DefaultWidths`] suits every program. Narrower ones exist so that
@@ -100,7 +100,7 @@ impl<W: Widths> AtomicCounters<W> {
     pub const CASCADE: usize = 2;
 
     const_unless_loom! {
-        /// All counters at zero: no thread inactive, nobody sleepy.
+        /// Creates counters at zero: no thread is inactive or sleepy.
         #[must_use]
         pub fn new() -> Self {
             Self { word: AtomicWord::new(Self::ONE_JEC), widths: PhantomData }
@@ -117,7 +117,7 @@ impl<W: Widths> AtomicCounters<W> {
         Counters::from_word(self.word.load(Ordering::Acquire))
     }
 
-    /// Whether nobody sleeps or is about to, so that new work need not be announced: one load and
+    /// Whether no thread sleeps or is about to, so that new work need not be announced. One load and
     /// one comparison.
     #[inline]
     pub fn all_are_awake(&self) -> bool {
@@ -129,7 +129,7 @@ impl<W: Widths> AtomicCounters<W> {
     /// Notes that there is new work: makes an even (sleepy) jobs event counter odd.
     ///
     /// Returns the counters as they are after that, so that the caller can decide whom to wake.
-    /// When nobody got sleepy since the last post, this is a single load.
+    /// When no thread got sleepy since the last post, this is a single load.
     #[inline]
     pub fn increment_jec_if_sleepy(&self) -> Counters<W> {
         // Ordering: Relaxed, since the compare-exchange below confirms what it acts on, and the
@@ -181,7 +181,7 @@ impl<W: Widths> AtomicCounters<W> {
         }
     }
 
-    /// Counts one more sleeping thread if nothing has changed since `seen`.
+    /// Adds one sleeping thread if nothing has changed since `seen`.
     ///
     /// # Errors
     /// The counters as they are now, if they differ from `seen`.
@@ -199,8 +199,8 @@ impl<W: Widths> AtomicCounters<W> {
             .map_err(Counters::from_word)
     }
 
-    /// Counts one sleeping thread less. The waker calls this, not the thread that slept, so that
-    /// other posters stop counting on that sleeper at once.
+    /// Removes one sleeping thread. The waker calls this, not the thread that slept, so that other
+    /// posters stop counting on that sleeper at once.
     pub fn sub_sleeping_thread(&self) {
         // Ordering: Relaxed. The slot's state hands the right to change the count to the waker and
         // back; this is only the count.
@@ -212,9 +212,9 @@ impl<W: Widths> AtomicCounters<W> {
         );
     }
 
-    /// Counts one more inactive thread: it has begun to look for work.
+    /// Adds one inactive thread: it has begun to look for work.
     pub fn add_inactive_thread(&self) {
-        // Ordering: Relaxed, a plain count. A poster that counts on this thread wakes nobody for its
+        // Ordering: Relaxed, a plain count. A poster that counts on this thread wakes none for its
         // job. The thread sees that job at the latest after the fence that ends its search: the
         // sleeper's, or that of the cascade (`Jec`). For an internal job, which is posted without
         // a fence, that is likely and not certain.
@@ -225,10 +225,10 @@ impl<W: Widths> AtomicCounters<W> {
         );
     }
 
-    /// Counts one inactive thread less: it has found work.
+    /// Removes one inactive thread: it has found work.
     ///
     /// Returns how many sleepers that thread should wake if there is more work: the cascade, at
-    /// most [`CASCADE`](Self::CASCADE). A poster may have woken nobody because it counted on this
+    /// most [`CASCADE`](Self::CASCADE). A poster may have woken none because it counted on this
     /// thread to find its job.
     pub fn sub_inactive_thread(&self) -> usize {
         // Ordering: Relaxed; a caller that goes on to look for more work executes a fence first.
@@ -277,25 +277,25 @@ impl<W: Widths> Counters<W> {
         counters
     }
 
-    /// Threads that are asleep and that no waker has claimed yet.
+    /// Returns the number of threads that are asleep and that no waker has claimed yet.
     #[must_use]
     pub const fn sleeping(self) -> usize {
         (self.word & AtomicCounters::<W>::THREAD_MASK) as usize
     }
 
-    /// Threads that run no job: the searching and the sleeping ones.
+    /// Returns the number of threads that run no job: those that search and those that sleep.
     #[must_use]
     pub const fn inactive(self) -> usize {
         ((self.word >> W::THREAD_BITS) & AtomicCounters::<W>::THREAD_MASK) as usize
     }
 
-    /// Threads that are searching, and so find new work without being woken.
+    /// Returns the number of threads that search, and so find new work without being woken.
     #[must_use]
     pub const fn awake_but_idle(self) -> usize {
         self.inactive() - self.sleeping()
     }
 
-    /// The jobs event counter.
+    /// Returns the jobs event counter.
     #[must_use]
     pub const fn jec(self) -> JobsEventCounter {
         let word = self.word.wrapping_sub(AtomicCounters::<W>::ONE_JEC);
@@ -328,7 +328,7 @@ impl<W: Widths> fmt::Debug for Counters<W> {
 pub struct JobsEventCounter(Word);
 
 impl JobsEventCounter {
-    /// True if no work was posted since the last worker got sleepy.
+    /// Whether no work was posted since the last worker got sleepy.
     #[must_use]
     pub const fn is_sleepy(self) -> bool {
         self.0 & 1 == 0

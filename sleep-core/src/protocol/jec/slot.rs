@@ -1,4 +1,4 @@
-//! The shared state of one worker: is it asleep, and who has taken it upon itself to wake it.
+//! The shared state of one worker: whether it is asleep, and whether a waker has claimed it.
 
 use core::fmt;
 
@@ -36,14 +36,14 @@ pub struct Slot<P> {
 struct Line<P> {
     state: AtomicU8,
     parker: P,
-    /// Of the right to change the sleeping count for this worker. The worker's while the slot is
-    /// `AWAKE`, the waker's while it is `WAKING`.
+    /// The right to change the sleeping count for this worker. It is the worker's while the slot is
+    /// `AWAKE`, and the waker's while the slot is `WAKING`.
     count: Custody,
 }
 
 impl<P> Slot<P> {
     const_unless_loom! {
-        /// A slot for a worker that is awake.
+        /// Creates a slot for a worker that is awake.
         #[must_use]
         pub fn new(parker: P) -> Self {
             Self { line: CachePadded::new(Line {
@@ -54,7 +54,7 @@ impl<P> Slot<P> {
         }
     }
 
-    /// The worker's parker.
+    /// Returns the worker's parker.
     #[must_use]
     pub fn parker(&self) -> &P {
         &self.line.parker
@@ -66,8 +66,8 @@ impl<P> Slot<P> {
         self.line.state.load(Ordering::Relaxed)
     }
 
-    /// Called by the thread that alone may change the state. Not in a model, where it would be one more
-    /// step to interleave, and where `count` finds two threads that think so.
+    /// Asserts the state, for the thread that alone may change it. In a model this does nothing: it
+    /// would be one more step to interleave, and `count` finds two threads that both change it.
     #[inline(always)]
     fn assert_state(&self, expected: u8) {
         debug_assert!(
@@ -76,7 +76,7 @@ impl<P> Slot<P> {
         );
     }
 
-    /// The worker lets itself be claimed from now on. It has counted itself as sleeping before.
+    /// Lets wakers claim the worker from now on. The worker has counted itself as sleeping before.
     pub(crate) fn open(&self) {
         self.assert_state(AWAKE);
         self.line.count.hold();
@@ -87,7 +87,7 @@ impl<P> Slot<P> {
         self.line.state.store(ASLEEP, Ordering::Release);
     }
 
-    /// The worker turns back. False if a waker has claimed it and will release it.
+    /// Takes the worker back. Returns false if a waker has claimed it and will release it.
     pub(crate) fn close(&self) -> bool {
         // Ordering: Relaxed: after a success no waker has changed the count since `open`, so there is
         // nothing to receive; after a failure the worker waits for `is_awake`, which acquires.
@@ -97,7 +97,8 @@ impl<P> Slot<P> {
             .is_ok()
     }
 
-    /// A waker takes it upon itself to wake the worker. At most one succeeds for each sleep.
+    /// Claims the worker for a waker, which must then wake it. At most one waker succeeds for each
+    /// sleep.
     pub(crate) fn claim(&self) -> bool {
         // The plain load keeps wakers that look for a sleeper from taking the line away from
         // workers that are awake.
@@ -112,7 +113,8 @@ impl<P> Slot<P> {
                 .is_ok()
     }
 
-    /// As [`claim`](Self::claim), for a waker that knows that this worker opened its slot.
+    /// Claims the worker as [`claim`](Self::claim) does, for a waker that knows that the slot was
+    /// opened.
     pub(crate) fn claim_known_sleeper(&self) -> bool {
         // Ordering: as in `claim`. No load before it: a compare-exchange acts on the newest state.
         self.line
@@ -121,7 +123,7 @@ impl<P> Slot<P> {
             .is_ok()
     }
 
-    /// The waker that claimed the worker lets it go.
+    /// Releases the worker that the caller has claimed.
     pub(crate) fn release(&self) {
         self.assert_state(WAKING);
         self.line.count.hold();
@@ -130,7 +132,7 @@ impl<P> Slot<P> {
         self.line.state.store(AWAKE, Ordering::Release);
     }
 
-    /// The worker asks whether it has been released.
+    /// Whether the worker has been released.
     pub(crate) fn is_awake(&self) -> bool {
         // Ordering: Acquire pairs with `release`, which says why.
         self.line.state.load(Ordering::Acquire) == AWAKE

@@ -29,7 +29,7 @@ mod threads {
     use super::*;
     use crate::{index::UnknownWorker, protocol::tests::cycles, testing::TestParker};
 
-    /// rayon#746: with a JEC that rolls over, only the check after registering finds the job.
+    /// Stresses a JEC that rolls over: only the check after registering finds the job (rayon#746).
     #[test]
     fn stress_with_rollover() {
         let count = if cfg!(miri) { 5 } else { 2_000 };
@@ -79,7 +79,7 @@ mod threads {
         assert_eq!((counters.inactive(), counters.sleeping()), (1, 0));
     }
 
-    /// The JEC lap that rayon#746 is about, step by step.
+    /// Replays step by step the lap of the JEC that rayon#746 is about.
     #[test]
     fn a_rolled_over_jec_is_caught_by_the_last_check() {
         let sleep: Jec<Never, [Slot<Never>; 2], JecOfOneBit> =
@@ -114,7 +114,7 @@ mod threads {
         assert_eq!(sleep.counters().sleeping(), 0);
     }
 
-    /// The latch is set, or the worker is claimed, just after it has registered.
+    /// Sets the latch, or claims the worker, just after it has registered.
     #[test]
     fn a_wake_before_the_park_is_not_lost() {
         let slots: Vec<_> = (0..2).map(|_| Slot::new(TestParker::new())).collect();

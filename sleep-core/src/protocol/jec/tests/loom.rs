@@ -71,7 +71,7 @@ impl Scene {
         self.queues.iter().any(|queue| queue.load(Relaxed) > 0)
     }
 
-    /// A worker that ends when it sees work, and sleeps until then.
+    /// Plays a worker that ends when it sees work, and sleeps until then.
     fn run_until_work(&self, index: usize) {
         let latch = CoreLatch::new();
         let mut idle = self.sleep.start_looking(self.sleep.worker(index).unwrap());
@@ -83,7 +83,7 @@ impl Scene {
     }
 }
 
-/// One worker falls asleep while a caller queues a job and tells about it by `post`.
+/// Models one worker that falls asleep while a caller queues a job and announces it by `post`.
 fn check_one_sleeper(post: fn(&Scene)) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(3);
@@ -104,7 +104,7 @@ fn a_job_for_one_worker_is_not_overlooked() {
     check_one_sleeper(|scene| scene.sleep.new_job_for(scene.sleep.worker(0).unwrap()));
 }
 
-/// `wake_any` has a fence of its own: callers need none after queueing.
+/// Checks that `wake_any` has a fence of its own: callers need none after queueing.
 #[test]
 fn waking_any_worker_after_queueing_overlooks_none() {
     check_one_sleeper(|scene| {
@@ -112,9 +112,9 @@ fn waking_any_worker_after_queueing_overlooks_none() {
     });
 }
 
-/// One worker sleeps. Another one searches, finds a job in the first queue, and leaves, while a
-/// poster puts a job into the second queue, and counts on the searcher if it reads the counters early
-/// enough. One of them must wake the sleeper.
+/// Models a sleeper, a searcher and a poster. The searcher finds a job in the first queue and leaves,
+/// while the poster puts a job into the second queue and counts on the searcher if it reads the
+/// counters early enough. One of the two must wake the sleeper.
 #[test]
 fn a_searcher_that_leaves_sees_the_job_that_a_poster_left_to_it() {
     let mut builder = Builder::new();

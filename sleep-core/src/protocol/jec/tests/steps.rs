@@ -30,7 +30,7 @@ fn two_workers() -> Rc<TwoWorkers> {
     Rc::new(Jec::from_array(slots, IdlePolicy::IMMEDIATE))
 }
 
-/// Another thread claims worker 1, and is interrupted until that parks.
+/// Plays a thread that claims worker 1 and is interrupted until that worker parks.
 fn claim_and_be_interrupted(sleep: &Rc<TwoWorkers>) {
     assert!(sleep.slots()[1].claim());
     let waker = sleep.clone();
@@ -39,7 +39,7 @@ fn claim_and_be_interrupted(sleep: &Rc<TwoWorkers>) {
     })));
 }
 
-/// Worker 1 goes to sleep; its look at the queues is `has_work`.
+/// Plays worker 1, which goes to sleep; its look at the queues is `has_work`.
 fn fall_asleep(sleep: &TwoWorkers, has_work: impl FnOnce() -> bool) {
     let latch = CoreLatch::new();
     let mut idle = sleep.start_looking(sleep.worker(1).unwrap());
@@ -50,8 +50,8 @@ fn fall_asleep(sleep: &TwoWorkers, has_work: impl FnOnce() -> bool) {
     assert_eq!((counters.inactive(), counters.sleeping()), (0, 0));
 }
 
-/// Two jobs are posted while one worker searches: the poster counts on it for one of them, and for
-/// the other one only that worker can know that a sleeper is needed.
+/// Posts two jobs while one worker searches. The poster counts on it for one of them; that a sleeper
+/// is needed for the other one, only that worker can know.
 #[test]
 fn a_worker_that_finds_work_wakes_a_sleeper_for_more() {
     let sleep = two_workers();
@@ -74,9 +74,9 @@ fn a_worker_that_finds_the_only_work_wakes_none() {
     });
 }
 
-/// A waker has claimed the worker and is interrupted. The worker finds work, and must stay until the
-/// waker is through, or the waker would lower a count that is not the worker's any more and mark
-/// its slot as awake in the middle of its next sleep.
+/// Interrupts a waker that has claimed the worker. The worker finds work, and must stay until the
+/// waker has finished. Otherwise the waker would lower a count that is no longer the worker's, and
+/// mark its slot as awake in the middle of its next sleep.
 #[test]
 fn a_worker_that_turns_back_waits_for_its_waker() {
     let sleep = two_workers();
@@ -87,7 +87,8 @@ fn a_worker_that_turns_back_waits_for_its_waker() {
     assert!(IN_PARK.take().is_none(), "the worker waited");
 }
 
-/// The same for a worker that finds nothing: being claimed is not enough for it to leave.
+/// Interrupts a waker likewise when the worker finds nothing: being claimed is not enough for it to
+/// leave.
 #[test]
 fn a_sleeper_waits_for_its_waker() {
     let sleep = two_workers();

@@ -47,8 +47,8 @@ impl<W: Widths> Scene<W> {
     }
 }
 
-/// One worker gets sleepy while others do something that contains a post. If the counter, as that worker
-/// remembers it, says that this came after the post, the job must be visible.
+/// Models one worker that gets sleepy while others do something that contains a post. If the counter,
+/// as that worker remembers it, says that this came after the post, the job must be visible.
 fn check(prepare: fn(&Scene), others: fn(&Scene), after_the_post: Word) {
     let seen = std::sync::Arc::new(Tally::new(0));
     let tally = seen.clone();
@@ -77,7 +77,8 @@ fn getting_sleepy_after_a_post_shows_its_job() {
     check(|_| (), Scene::post, 2);
 }
 
-/// Another worker got sleepy in between: the value is that one's, and still hands on the job.
+/// Models another worker that got sleepy in between: the value is that worker's, and still publishes
+/// the job.
 #[test]
 fn getting_sleepy_together_shows_the_job_too() {
     let others = |scene: &Scene| {
@@ -87,7 +88,7 @@ fn getting_sleepy_together_shows_the_job_too() {
     check(|_| (), others, 2);
 }
 
-/// The exchange that is to make the counter even fails, since others did so after another post.
+/// Models an exchange to make the counter even that fails, since others did so after another post.
 #[test]
 fn failing_to_make_the_counter_even_shows_the_job_too() {
     let prepare = |scene: &Scene| {
@@ -101,7 +102,7 @@ fn failing_to_make_the_counter_even_shows_the_job_too() {
     check(prepare, others, 4);
 }
 
-/// The counter has come round between the load and the exchange, which succeeds therefore.
+/// Models a counter that has come round between the load and the exchange, which then succeeds.
 #[test]
 fn getting_sleepy_a_lap_later_shows_the_job_too() {
     model(|| {

@@ -2,8 +2,8 @@ use ::loom::{model, sync::Arc, thread};
 
 use super::super::*;
 
-/// A worker falls asleep twice, and a waker wakes it in between. No fence and no parker takes part, so
-/// the count is handed over by the slot alone.
+/// Models a worker that falls asleep twice and a waker that wakes it in between. No fence and no
+/// parker takes part, so the count is handed over by the slot alone.
 fn check(claim: fn(&Slot<()>) -> bool) {
     model(move || {
         let slot = Arc::new(Slot::new(()));
