@@ -1,4 +1,4 @@
-//! A barrier that one thread has all others of the process execute.
+//! A fence that one thread executes on behalf of all threads of the process.
 
 mod price;
 mod registration;
@@ -14,14 +14,15 @@ use pool_core::{FencePrice, progress::AsymmetricFence};
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use registration::Watch;
 
-/// Fences for thread progress and for deques that cost readers and owners next to nothing, where
-/// the system offers the other half: `membarrier` on Linux, which interrupts the processors on which
-/// threads of this process run. Elsewhere, and where the system refuses it (an old kernel, a sandbox),
-/// full fences.
+/// An asymmetric fence (the asymmetric form of Dekker's algorithm) for thread progress and deques.
 ///
-/// A process may enter a sandbox that refuses it later. Then jobs of a deque that was in use can be
-/// stolen after its owner's next pop, and pools go on with full fences; but thread progress stops,
-/// and what it would have freed is freed with its instance.
+/// Its light half costs readers and owners next to nothing where the system offers the heavy half:
+/// `membarrier` on Linux, which interrupts the processors on which threads of this process run.
+/// Elsewhere, and where the system refuses the call (an old kernel, a sandbox), both are full fences.
+///
+/// A process may enter a sandbox that refuses the call later. Then pools go on with full fences, and
+/// the jobs of a deque that was in use can be stolen after its owner's next pop. But thread progress
+/// stops, and what it would have freed is freed with its instance.
 ///
 /// # Examples
 /// ```
@@ -44,28 +45,30 @@ pub(crate) use registration::Watch;
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessBarrier;
 
-/// Nobody has asked the system yet.
+/// No thread has asked the system yet.
 const UNKNOWN: u8 = 0;
 /// The system does the heavy half.
 const BY_SYSTEM: u8 = 1;
 /// Both halves are fences.
 const BY_FENCES: u8 = 2;
-/// The system did the heavy half, and refuses it now. Light halves are fences from now on, but those
-/// before were not, so there is no heavy half any more.
+/// The system did the heavy half, and refuses it now. From now on light halves are fences, but earlier
+/// ones were not. So there is no heavy half any more.
 const REFUSED: u8 = 3;
 
 static KIND: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-// SAFETY: obligations 1 and 2: if a light fence is one for the compiler alone, the process has registered before, and
-// every heavy one that returns true asks the system, which executes a full barrier, and has each other thread execute
-// one between two of its instructions: what the thread did before is visible after the call, and it sees, from
-// then on, what was done before the call. A light fence that is a real one does no less. Before
-// the answer is known, and if it is no, both are sequentially consistent fences; a heavy one waits
-// for the answer. Obligation 3: neither function unwinds.
+// SAFETY: obligations 1 and 2: while a light fence is one for the compiler alone, the process is
+// registered, and every heavy fence that returns true asks the system. The system executes a full
+// barrier, and makes each other thread execute one between two of its instructions: what that thread
+// did before is visible after the call, and from then on the thread sees what was done before the
+// call. A light fence that is a real one does no less. Before the answer is known, and if it is no,
+// both are sequentially consistent fences; a heavy one waits for the answer. Obligation 3: neither
+// function unwinds.
 unsafe impl AsymmetricFence for ProcessBarrier {
     #[inline]
     fn light() {
-        // Ordering: Relaxed; whoever sees that the system does it sees what is true since before.
+        // Ordering: Relaxed; the system did it before this value was stored, so a thread that reads the
+        // value reads the truth.
         if KIND.load(Ordering::Relaxed) != BY_SYSTEM {
             own_fence();
         }
@@ -90,7 +93,7 @@ unsafe impl AsymmetricFence for ProcessBarrier {
     }
 }
 
-/// Out of the way of those who need none.
+/// Executes a fence, out of the way of the callers that need none.
 #[cold]
 #[inline(never)]
 fn own_fence() {
@@ -101,7 +104,8 @@ fn own_fence() {
 // that no thread asks for a process fence, since there is no price; 2. nothing that it calls can panic.
 unsafe impl FencePrice for ProcessBarrier {
     fn price() -> Option<NonZeroU32> {
-        // Ordering: Relaxed; whoever sees that the system does it sees what is true since before.
+        // Ordering: Relaxed; the system did it before this value was stored, so a thread that reads the
+        // value reads the truth.
         match KIND.load(Ordering::Relaxed) {
             BY_SYSTEM => Some(price::in_fences()),
             UNKNOWN => {
@@ -123,7 +127,7 @@ impl ProcessBarrier {
     /// otherwise one of its workers asks when it sleeps.
     #[must_use]
     pub fn is_by_system() -> bool {
-        // Ordering: Relaxed, the answer is the same for everybody.
+        // Ordering: Relaxed; the answer is the same for all threads.
         match KIND.load(Ordering::Relaxed) {
             UNKNOWN => {
                 let kind = if system::register() && price::measure() {
@@ -131,8 +135,8 @@ impl ProcessBarrier {
                 } else {
                     BY_FENCES
                 };
-                // The first answer counts: nobody may find a heavy fence lighter than a light one
-                // that somebody else relies on.
+                // The first answer counts: no thread may find a heavy fence lighter than a light
+                // fence on which another thread relies.
                 let first =
                     KIND.compare_exchange(UNKNOWN, kind, Ordering::Relaxed, Ordering::Relaxed);
                 first.map_or_else(|kind| kind, |_| kind) == BY_SYSTEM
@@ -143,7 +147,7 @@ impl ProcessBarrier {
 
     /// Whether the system has been asked.
     fn is_known() -> bool {
-        // Ordering: Relaxed, the answer is the same for everybody.
+        // Ordering: Relaxed; the answer is the same for all threads.
         KIND.load(Ordering::Relaxed) != UNKNOWN
     }
 
@@ -159,9 +163,9 @@ impl ProcessBarrier {
         }
     }
 
-    /// For humans.
+    /// Returns a description for debug output.
     pub(crate) fn description() -> &'static str {
-        // Ordering: Relaxed, for looking on.
+        // Ordering: Relaxed; debug output only.
         match KIND.load(Ordering::Relaxed) {
             UNKNOWN => "own, the system is being asked",
             BY_SYSTEM => "by the system",
@@ -183,9 +187,9 @@ mod tests {
 
     use super::*;
 
-    /// The two halves order as Dekker's algorithm needs it: not both sides miss the other.
+    // Dekker's algorithm: at least one side sees the other's store.
     #[test]
-    fn a_light_and_a_heavy_fence_order() {
+    fn a_light_and_a_heavy_fence_order_stores_and_loads() {
         const ROUNDS: usize = if cfg!(miri) { 20 } else { 2_000 };
         println!("by the system: {}", ProcessBarrier::is_by_system());
         let (left, right) = (AtomicUsize::new(0), AtomicUsize::new(0));

@@ -84,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// Without a limit that the kernel understands, it would sleep without end, or not at all.
+    // With a limit that the kernel misreads, the thread would sleep without end, or not at all.
     #[test]
     fn a_wait_on_a_futex_ends_at_its_limit() {
         const LIMIT: Duration = Duration::from_millis(1_020);

@@ -70,7 +70,7 @@ unsafe impl Platform for Std {
 
     #[inline]
     fn catch_unwind<R>(closure: impl FnOnce() -> R) -> Result<R, Self::Panic> {
-        // What the closure left half-changed is seen by nobody but those who get its panic.
+        // Only the code that gets the panic can see what the closure left half-changed.
         catch_unwind(AssertUnwindSafe(closure))
     }
 

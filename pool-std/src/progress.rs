@@ -21,11 +21,11 @@ use crate::{
     worker::job::current_worker_of,
 };
 
-/// The thread progress of a pool, for jobs and for threads outside it. From
+/// The thread progress of a pool, for jobs and for threads outside the pool. Created by
 /// [`ThreadPool::progress`](crate::ThreadPool::progress).
 ///
-/// A handle that can be cloned and kept, for instance in a structure whose nodes are freed by it.
-/// It does not keep the pool from ending; after that, threads outside see to what is left.
+/// The handle can be cloned and kept, for instance in a structure whose nodes it frees. It does not
+/// keep the pool from ending; after that, threads outside the pool finish what is left.
 ///
 /// # Examples
 /// ```
@@ -168,8 +168,8 @@ impl Progress {
         is_reached
     }
 
-    /// Waits for a moment. A worker, of any pool, runs jobs of its pool meanwhile; another thread
-    /// parks. With a guard of this pool the thread would wait for itself.
+    /// Waits for a moment. A worker of any pool runs jobs of its pool meanwhile; any other thread parks.
+    /// A thread that holds a guard of this pool would wait for itself.
     ///
     /// # Panics
     /// If the value is another pool's.
@@ -204,9 +204,9 @@ impl Progress {
         worker.wait_until(&latch);
     }
 
-    /// Calls a closure that wakes a thread or a task, when a moment is reached: request, go on, and
-    /// be woken later. It is called in the middle of other threads' work, or at once, so it must do
-    /// nothing but wake, and must not panic.
+    /// Calls a closure that wakes a thread or a task when a moment is reached, while the caller goes on.
+    /// Another thread calls the closure in the middle of its work, or this one at once. So the closure
+    /// must only wake, and must not panic.
     ///
     /// # Panics
     /// If the value is another pool's.
@@ -241,7 +241,7 @@ impl fmt::Debug for Progress {
     }
 }
 
-/// What was in reach when this was made is not dropped while it lives. From [`Progress::read`].
+/// Keeps what was in reach when it was created from being dropped. Created by [`Progress::read`].
 pub struct ReadGuard<'p> {
     _guard: pool_core::ReadGuard<'p, Std>,
 }
@@ -255,7 +255,7 @@ impl fmt::Debug for ReadGuard<'_> {
     }
 }
 
-/// Where the handler of panics is.
+/// A pointer to the pool's handler of panics.
 struct Handler(NonNull<PoolData>);
 
 // SAFETY: it is only used for a shared reference to what is `Sync`.
@@ -269,7 +269,7 @@ impl Handler {
     }
 }
 
-/// Where a latch is that a worker waits for.
+/// A pointer to a latch that a worker waits for.
 struct Latch(*const CoreLatch);
 
 // SAFETY: the latch is `Sync`, and its worker waits until it is set.

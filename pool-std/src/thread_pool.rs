@@ -31,8 +31,8 @@ use crate::{
 
 /// A pool of worker threads.
 ///
-/// Made by [`ThreadPoolBuilder`](crate::ThreadPoolBuilder). Dropping it lets the workers finish
-/// what was spawned, and end; it does not wait for them. [`shutdown`](Self::shutdown) does.
+/// Created by [`ThreadPoolBuilder`](crate::ThreadPoolBuilder). A pool that is dropped finishes what was
+/// spawned and ends; the drop does not wait for that. [`shutdown`](Self::shutdown) does.
 ///
 /// # Examples
 /// ```
@@ -49,13 +49,24 @@ pub struct ThreadPool {
 }
 
 impl ThreadPool {
-    /// Runs a closure on one of the workers and waits for it. `join`, `scope` and the like inside
-    /// it use this pool.
+    /// Runs a closure on one of the workers and waits for it. `join`, `scope` and the other free
+    /// functions use this pool inside the closure.
     ///
-    /// A worker of another pool goes on with that pool's work while it waits.
+    /// A worker of another pool runs jobs of that pool while it waits.
     ///
     /// # Panics
     /// Continues the closure's panic.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let workers = pool.install(|| {
+    ///     assert!(pool_std::current_thread_index().is_some());
+    ///     pool_std::current_num_threads()
+    /// });
+    /// assert_eq!(workers, 2);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn install<F, R>(&self, closure: F) -> R
     where
         F: FnOnce() -> R + Send,
@@ -71,7 +82,7 @@ impl ThreadPool {
         Progress::of(&self.registry)
     }
 
-    /// What tells this pool from others in debug output.
+    /// Returns what tells this pool from others in debug output.
     #[must_use]
     pub fn id(&self) -> impl fmt::Debug {
         PoolId::of(&self.registry)
@@ -81,7 +92,18 @@ impl ThreadPool {
         self.registry.in_worker(|worker, _| closure(worker))
     }
 
-    /// [`join`](crate::join()) on this pool.
+    /// Runs two closures as [`join`](crate::join()) does, on this pool.
+    ///
+    /// # Panics
+    /// As [`join`](crate::join()).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (sum, product) = pool.join(|| 2 + 3, || 2 * 3);
+    /// assert_eq!((sum, product), (5, 6));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,
@@ -93,7 +115,23 @@ impl ThreadPool {
             .in_worker(|worker, migrated| worker.join_context(|_| a(), |_| b(), migrated))
     }
 
-    /// [`scope`](crate::scope()) on this pool.
+    /// Runs a scope as [`scope`](crate::scope()) does, on this pool.
+    ///
+    /// # Panics
+    /// As [`scope`](crate::scope()).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let mut words = ["a", "b"].map(str::to_owned);
+    /// pool.scope(|scope| {
+    ///     for word in &mut words {
+    ///         scope.spawn(|_| word.push('!'));
+    ///     }
+    /// });
+    /// assert_eq!(words, ["a!", "b!"]);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn scope<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&Scope<'scope>) -> R + Send,
@@ -102,7 +140,7 @@ impl ThreadPool {
         self.install(|| scope::scope(body))
     }
 
-    /// [`scope_fifo`](crate::scope_fifo) on this pool.
+    /// Runs a scope as [`scope_fifo`](crate::scope_fifo) does, on this pool.
     pub fn scope_fifo<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
@@ -111,7 +149,23 @@ impl ThreadPool {
         self.install(|| scope::scope_fifo(body))
     }
 
-    /// [`in_place_scope`](crate::in_place_scope) whose jobs run on this pool.
+    /// Runs a scope as [`in_place_scope`](crate::in_place_scope) does; its jobs run on this pool.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// // The body runs here, so it may use what is not `Send`.
+    /// let count = std::rc::Rc::new(3);
+    /// let sum = std::sync::atomic::AtomicUsize::new(0);
+    /// pool.in_place_scope(|scope| {
+    ///     for number in 0..*count {
+    ///         let sum = &sum;
+    ///         scope.spawn(move |_| _ = sum.fetch_add(number, std::sync::atomic::Ordering::Relaxed));
+    ///     }
+    /// });
+    /// assert_eq!(sum.into_inner(), 3);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn in_place_scope<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&Scope<'scope>) -> R,
@@ -119,7 +173,8 @@ impl ThreadPool {
         scope::in_place_scope_on(&self.registry, body)
     }
 
-    /// [`in_place_scope_fifo`](crate::in_place_scope_fifo) whose jobs run on this pool.
+    /// Runs a scope as [`in_place_scope_fifo`](crate::in_place_scope_fifo) does; its jobs run on this
+    /// pool.
     pub fn in_place_scope_fifo<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&ScopeFifo<'scope>) -> R,
@@ -127,7 +182,16 @@ impl ThreadPool {
         scope::in_place_scope_fifo_on(&self.registry, body)
     }
 
-    /// [`spawn`](crate::spawn()) on this pool.
+    /// Spawns a job as [`spawn`](crate::spawn()) does, on this pool.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn(move || sender.send("done").unwrap());
+    /// assert_eq!(receiver.recv(), Ok("done"));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn spawn<F>(&self, job: F)
     where
         F: FnOnce() + Send + 'static,
@@ -135,7 +199,7 @@ impl ThreadPool {
         spawn::spawn_on(PoolGuard::of(&self.registry), job);
     }
 
-    /// [`spawn_fifo`](crate::spawn_fifo) on this pool.
+    /// Spawns a job as [`spawn_fifo`](crate::spawn_fifo) does, on this pool.
     pub fn spawn_fifo<F>(&self, job: F)
     where
         F: FnOnce() + Send + 'static,
@@ -143,7 +207,18 @@ impl ThreadPool {
         spawn::spawn_fifo_on(PoolGuard::of(&self.registry), job);
     }
 
-    /// [`broadcast`](crate::broadcast()) on this pool.
+    /// Runs a closure on each worker as [`broadcast`](crate::broadcast()) does, on this pool.
+    ///
+    /// # Panics
+    /// As [`broadcast`](crate::broadcast()).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let squares = pool.broadcast(|context| context.index() * context.index());
+    /// assert_eq!(squares, [0, 1]);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn broadcast<F, R>(&self, job: F) -> Vec<R>
     where
         F: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -152,7 +227,7 @@ impl ThreadPool {
         broadcast::broadcast_on(&self.registry, job)
     }
 
-    /// [`spawn_broadcast`](crate::spawn_broadcast) on this pool.
+    /// Spawns a job on each worker as [`spawn_broadcast`](crate::spawn_broadcast) does, on this pool.
     pub fn spawn_broadcast<F>(&self, job: F)
     where
         F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
@@ -160,32 +235,42 @@ impl ThreadPool {
         broadcast::spawn_broadcast_on(&self.registry, job);
     }
 
-    /// The number of workers.
+    /// Returns the number of workers.
     #[must_use]
     pub fn current_num_threads(&self) -> usize {
         self.registry.num_workers()
     }
 
-    /// The number of the worker that this thread is in this pool. None if it is not one.
+    /// Returns the number of this thread in the pool, or None if it is not one of the pool's workers.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.current_thread_index(), None);
+    /// assert!(pool.install(|| pool.current_thread_index()).is_some());
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn current_thread_index(&self) -> Option<usize> {
         current_worker_of(&self.registry).map(|worker| worker.index().get())
     }
 
-    /// Whether this thread is a worker of this pool that has jobs queued which nobody has begun.
-    /// None if it is not a worker of it.
+    /// Whether this thread's deque holds jobs that no worker has started. None if this thread is not one
+    /// of the pool's workers.
     #[must_use]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         current_worker_of(&self.registry).map(|worker| worker.has_pending_jobs())
     }
 
-    /// Runs one job from anywhere in this pool. None if this thread is not a worker of it.
+    /// Runs one job of this pool, on this worker's deque or stolen from another worker. Returns None if
+    /// this thread is not one of the pool's workers.
     pub fn yield_now(&self) -> Option<Yield> {
         current_worker_of(&self.registry)?;
         crate::api::yielding::yield_now()
     }
 
-    /// Runs one job of this worker's own. None if this thread is not a worker of this pool.
+    /// Runs one job of this worker's own deque. Returns None if this thread is not one of the pool's
+    /// workers.
     pub fn yield_local(&self) -> Option<Yield> {
         current_worker_of(&self.registry)?;
         crate::api::yielding::yield_local()
@@ -203,16 +288,34 @@ impl ThreadPool {
             .collect()
     }
 
-    /// Lets the workers finish what was spawned, and waits until their threads have ended.
+    /// Finishes what was spawned, and waits until the workers' threads have ended.
     ///
     /// A thread that is a worker by
-    /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) runs jobs meanwhile, and so does
-    /// a worker of another pool.
+    /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) runs jobs meanwhile, and so
+    /// does a worker of another pool.
     ///
     /// # Errors
-    /// [`ShutdownError::FromWorker`] on a thread of the pool's own, and in a job or a scope of the
-    /// pool on an adopted one: it would wait for itself. The pool ends nevertheless, when its work is
-    /// done.
+    /// [`ShutdownError::FromWorker`] on one of the pool's own threads, and on an adopted thread within a
+    /// job or a scope of the pool, because the thread would wait for itself. The pool still ends when
+    /// its work is done.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::{
+    ///     Arc,
+    ///     atomic::{AtomicUsize, Ordering},
+    /// };
+    ///
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let jobs_run = Arc::new(AtomicUsize::new(0));
+    /// for _ in 0..10 {
+    ///     let jobs_run = jobs_run.clone();
+    ///     pool.spawn(move || _ = jobs_run.fetch_add(1, Ordering::Relaxed));
+    /// }
+    /// pool.shutdown()?;
+    /// assert_eq!(jobs_run.load(Ordering::Relaxed), 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn shutdown(self) -> Result<(), ShutdownError> {
         let registry = self.registry.clone();
         drop(self);

@@ -7,25 +7,33 @@ use std::{
 };
 
 use pool_std::{
-    BuildError, ShutdownError, ThreadPoolBuilder, Yield, current_thread_index, spawn, yield_local,
+    BuildError, ShutdownError, ThreadPool, ThreadPoolBuilder, Yield, current_thread_index, spawn,
+    yield_local,
 };
+
+/// Runs a test on a thread that ends before the next test: a thread is adopted only once.
+fn on_new_thread<R: Send + 'static>(test: impl FnOnce() -> R + Send + 'static) -> R {
+    thread::spawn(test).join().unwrap()
+}
+
+/// Builds a pool that adopts the calling thread as one of its workers.
+fn adopting_pool(threads: usize) -> Result<ThreadPool, BuildError> {
+    ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .use_current_thread()
+        .build()
+}
 
 #[test]
 fn the_current_thread_can_be_a_worker() {
-    thread::spawn(|| {
-        let build = || {
-            ThreadPoolBuilder::new()
-                .num_threads(2)
-                .use_current_thread()
-                .build()
-        };
-        let pool = build().unwrap();
+    on_new_thread(|| {
+        let pool = adopting_pool(2).unwrap();
         assert_eq!(
             (pool.current_thread_index(), pool.current_num_threads()),
             (Some(0), 2)
         );
         assert!(matches!(
-            build(),
+            adopting_pool(2),
             Err(BuildError::CurrentThreadAlreadyInPool)
         ));
         let here = thread::current().id();
@@ -39,29 +47,21 @@ fn the_current_thread_can_be_a_worker() {
         drop(sender);
         pool.shutdown().unwrap();
         assert_eq!(receiver.iter().count(), 10);
-    })
-    .join()
-    .unwrap();
+    });
 }
 
 #[test]
 fn a_pool_of_the_current_thread_alone() {
-    thread::spawn(|| {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(1)
-            .use_current_thread()
-            .build()
-            .unwrap();
+    on_new_thread(|| {
+        let pool = adopting_pool(1).unwrap();
         assert_eq!(pool.join(|| 1, || 2), (1, 2));
         pool.shutdown().unwrap();
-    })
-    .join()
-    .unwrap();
+    });
 }
 
 #[test]
 fn a_failed_build_gives_the_current_thread_back() {
-    thread::spawn(|| {
+    on_new_thread(|| {
         let fails = ThreadPoolBuilder::new()
             .num_threads(2)
             .use_current_thread()
@@ -69,18 +69,16 @@ fn a_failed_build_gives_the_current_thread_back() {
             .build();
         assert!(matches!(fails, Err(BuildError::Spawn { index: 1, .. })));
         assert_eq!(current_thread_index(), None);
-    })
-    .join()
-    .unwrap();
+    });
 }
 
-/// A thread whose pool has ended, and an exit handler, still are workers of it. What they spawn
-/// must not be lost with the pool: it goes to the global one.
+// A thread whose pool has ended, and an exit handler, are still workers of that pool. Their jobs must
+// not be lost with it.
 #[test]
-fn what_is_spawned_on_an_ended_pool_goes_to_the_global_one() {
+fn an_ended_pool_passes_spawned_jobs_to_the_global_pool() {
     let (sender, receiver) = mpsc::channel();
     let from_handler = Mutex::new(sender.clone());
-    let workers = thread::spawn(move || {
+    let workers = on_new_thread(move || {
         let pool = ThreadPoolBuilder::new()
             .num_threads(2)
             .use_current_thread()
@@ -96,9 +94,7 @@ fn what_is_spawned_on_an_ended_pool_goes_to_the_global_one() {
         spawn(move || late.send(2).unwrap());
         pool_std::scope(|scope| scope.spawn_broadcast(|_, _| sender.send(0).unwrap()));
         pool_std::broadcast(|_| ()).len()
-    })
-    .join()
-    .unwrap();
+    });
     // The handler's sender is kept with the pool of an adopted thread, so the channel stays open.
     let messages = receiver.iter().take(workers + 2);
     assert_eq!(messages.sum::<i32>(), 3);
@@ -106,12 +102,8 @@ fn what_is_spawned_on_an_ended_pool_goes_to_the_global_one() {
 
 #[test]
 fn shutdown_in_a_job_on_the_adopted_thread_is_a_typed_error() {
-    thread::spawn(|| {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(1)
-            .use_current_thread()
-            .build()
-            .unwrap();
+    on_new_thread(|| {
+        let pool = adopting_pool(1).unwrap();
         let pool = Arc::new(Mutex::new(Some(pool)));
         let (sender, receiver) = mpsc::channel();
         let inner = pool.clone();
@@ -121,37 +113,23 @@ fn shutdown_in_a_job_on_the_adopted_thread_is_a_typed_error() {
         });
         assert_eq!(yield_local(), Some(Yield::Executed));
         assert_eq!(receiver.recv().unwrap(), Err(ShutdownError::FromWorker));
-    })
-    .join()
-    .unwrap();
+    });
 }
 
-/// A scope keeps its pool from ending, so the thread would wait for itself.
+// A scope keeps its pool from ending, so the thread would wait for itself.
 #[test]
 fn shutdown_in_a_scope_on_the_adopted_thread_is_a_typed_error() {
-    thread::spawn(|| {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(2)
-            .use_current_thread()
-            .build()
-            .unwrap();
+    on_new_thread(|| {
+        let pool = adopting_pool(2).unwrap();
         let result = pool_std::scope(|scope| {
             scope.spawn(|_| ());
             pool.shutdown()
         });
         assert_eq!(result, Err(ShutdownError::FromWorker));
-    })
-    .join()
-    .unwrap();
-    thread::spawn(|| {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(1)
-            .use_current_thread()
-            .build()
-            .unwrap();
+    });
+    on_new_thread(|| {
+        let pool = adopting_pool(1).unwrap();
         let result = pool_std::in_place_scope(|_| pool.shutdown());
         assert_eq!(result, Err(ShutdownError::FromWorker));
-    })
-    .join()
-    .unwrap();
+    });
 }

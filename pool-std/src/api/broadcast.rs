@@ -1,4 +1,4 @@
-//! The same job on every worker.
+//! Broadcasts: the same job on every worker.
 
 use std::{
     fmt,
@@ -13,7 +13,7 @@ use crate::{
     worker::job::{NO_NODE, counted_job, scope_job},
 };
 
-/// What a broadcast tells its jobs.
+/// Tells a job of a broadcast on which worker it runs.
 pub struct BroadcastContext<'a> {
     worker: &'a WorkerThread,
 }
@@ -26,12 +26,12 @@ impl BroadcastContext<'_> {
         job(BroadcastContext { worker })
     }
 
-    /// The number of the worker that this job runs on.
+    /// Returns the number of the worker that this job runs on.
     pub fn index(&self) -> usize {
         self.worker.index().get()
     }
 
-    /// The number of workers, which is the number of jobs in the broadcast.
+    /// Returns the number of workers, which is the number of jobs in the broadcast.
     pub fn num_threads(&self) -> usize {
         self.worker.registry().num_workers()
     }
@@ -50,8 +50,7 @@ impl fmt::Debug for BroadcastContext<'_> {
 /// Runs a closure on every worker of the current pool and returns the results in the workers'
 /// order.
 ///
-/// Each worker runs its job when it has finished what it is doing and what is queued on its own
-/// deque.
+/// Each worker runs its job when it has finished its current job and the jobs on its own deque.
 ///
 /// # Panics
 /// Continues the first panic, when all jobs have ended.
@@ -70,9 +69,18 @@ where
     broadcast_on(PoolGuard::current().registry(), job)
 }
 
-/// Runs a closure on every worker of the current pool at some time, without waiting.
+/// Spawns a job on every worker of the current pool, without waiting for them.
 ///
-/// A panic goes where that of a [`spawn`](crate::spawn())ed job goes.
+/// A panic goes where the panic of a [spawned](crate::spawn()) job goes.
+///
+/// # Examples
+/// ```
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// pool_std::spawn_broadcast(move |context| sender.send(context.index()).unwrap());
+/// let mut indices: Vec<_> = receiver.iter().collect();
+/// indices.sort_unstable();
+/// assert!(indices.into_iter().eq(0..pool_std::current_num_threads()));
+/// ```
 pub fn spawn_broadcast<F>(job: F)
 where
     F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
@@ -129,7 +137,7 @@ pub(crate) fn inject_on_each(registry: &Registry, mut job: impl FnMut() -> JobRe
     inject(registry, jobs);
 }
 
-/// Queues one job on each worker. All of them are made before, since making one may panic.
+/// Queues one job on each worker. The caller makes all of them before, because that may panic.
 fn inject(registry: &Registry, jobs: Vec<JobRef>) {
     let _broadcasting = lock(&registry.data().broadcasting);
     // SAFETY: 1. the queues need no node.

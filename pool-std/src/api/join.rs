@@ -6,13 +6,13 @@ use crate::thread_pool::global::in_worker;
 
 /// Runs two closures, potentially in parallel, and returns both results.
 ///
-/// On a worker, `b` is put where other workers may steal it, `a` is run, and then `b` too if
-/// nobody took it: about as cheap as two calls when all workers are busy. On any other thread,
-/// the closures are handed to the [global pool](crate::ThreadPoolBuilder::build_global), and the
+/// A worker puts `b` where other workers may steal it, runs `a`, and then runs `b` too if no other
+/// worker has stolen it: about as cheap as two calls when all workers are busy. On any other thread,
+/// the closures run on the [global pool](crate::ThreadPoolBuilder::build_global), and the calling
 /// thread waits.
 ///
-/// While it waits for a stolen `b`, a worker runs other jobs of the pool. So do not hold a lock
-/// across a `join` if another job may take it.
+/// While a worker waits for a stolen `b`, it runs other jobs of the pool. So do not hold a lock
+/// across a `join` if another job may take the same lock.
 ///
 /// # Panics
 /// Continues the panic of `a`, or else that of `b`, when both have ended.

@@ -2,15 +2,15 @@
 
 use crate::api::join::join;
 
-/// Runs any number of closures, potentially in parallel, and returns their results as a tuple: a
-/// [`join`](crate::join()) of the first and of a `join!` of the others.
+/// Runs any number of closures, potentially in parallel, and returns their results as a tuple.
 ///
-/// All but the first closure are written into another one, so what is evaluated to make them may run
-/// on another thread, and `?`, `return` and `break` do not lead out of there.
+/// Expands to a [`join`](crate::join()) of the first closure and of a `join!` of the others. All
+/// closures but the first are written into another closure: the expressions that create them may run
+/// on another thread, and `?`, `return` and `break` do not lead out of them.
 ///
 /// # Panics
 /// Continues the panic of the first closure that has one, in the order in which they are written,
-/// when all that were begun have ended.
+/// when all that were started have ended.
 ///
 /// # Examples
 /// ```
@@ -41,11 +41,12 @@ macro_rules! join {
     };
 }
 
-/// Runs closures of one type, potentially in parallel, and returns their results in their order:
-/// halves the array until one closure is left. Nothing is allocated.
+/// Runs closures of one type, potentially in parallel, and returns their results in their order.
+///
+/// Halves the array until one closure is left. Does not allocate.
 ///
 /// # Panics
-/// Continues the panic of the first closure that has one, in their order, when all that were begun
+/// Continues the panic of the first closure that has one, in their order, when all that were started
 /// have ended.
 ///
 /// # Examples

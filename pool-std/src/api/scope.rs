@@ -1,4 +1,4 @@
-//! Scopes: any number of jobs that may borrow from the frame that waits for them.
+//! Scopes: any number of jobs, which may borrow from the frame that waits for them.
 
 use std::{fmt, marker::PhantomData, sync::Arc};
 
@@ -11,19 +11,18 @@ use crate::{
     worker::job::{AnyScope, NO_NODE, current_worker_of, post_or_inject, scope_job},
 };
 
-/// A body of jobs of `'scope`: what a scope may hold.
+/// Makes a scope invariant in `'scope`, like the jobs that it may hold.
 type Marker<'scope> = PhantomData<Box<dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope>>;
 
-/// Spawns jobs that may borrow what outlives the scope. Made by [`scope()`].
+/// Spawns jobs that may borrow what outlives the scope. Created by [`scope()`].
 pub struct Scope<'scope> {
     base: ScopeBase<'scope>,
 }
 
-/// As [`Scope`], for jobs that are begun in the order in which they were spawned. Made by
-/// [`scope_fifo`].
+/// A [`Scope`] whose jobs start in the order in which they were spawned. Created by [`scope_fifo`].
 pub struct ScopeFifo<'scope> {
     base: ScopeBase<'scope>,
-    /// One for each worker: the order is kept among the jobs that the same worker spawns.
+    /// One per worker, because the order holds among the jobs that one worker spawns.
     fifos: Vec<JobFifo<Std>>,
 }
 
@@ -36,9 +35,9 @@ struct ScopeBase<'scope> {
 
 /// Runs `body` on the current pool, and returns when all jobs that were spawned in it have ended.
 ///
-/// Jobs may borrow everything that outlives the call. They may spawn more jobs. Jobs that one
-/// worker spawns are begun newest first, unless they are stolen. If this thread is no worker, the
-/// body too is handed to a worker of the global pool.
+/// Jobs may borrow everything that outlives the call, and may spawn more jobs. The jobs that one
+/// worker spawns start newest first, unless other workers steal them. On a thread that is not a
+/// worker, the body too runs on a worker of the global pool.
 ///
 /// Each job is one allocation. The stack does not grow with the number of jobs.
 ///
@@ -71,7 +70,22 @@ where
     in_running_pool(|_, pool| in_place_scope_on(pool, body))
 }
 
-/// As [`scope()`], but the jobs that one worker spawns are begun in the order of their spawning.
+/// Runs a scope as [`scope()`] does, but the jobs that one worker spawns start in that order.
+///
+/// # Examples
+/// ```
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// pool.scope_fifo(|scope| {
+///     for number in 0..3 {
+///         let sender = sender.clone();
+///         scope.spawn_fifo(move |_| sender.send(number).unwrap());
+///     }
+/// });
+/// drop(sender);
+/// assert!(receiver.iter().eq(0..3));
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 pub fn scope_fifo<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
@@ -80,7 +94,20 @@ where
     in_running_pool(|_, pool| in_place_scope_fifo_on(pool, body))
 }
 
-/// As [`scope()`], but runs the body on this thread, worker or not, so that it need not be `Send`.
+/// Runs a scope as [`scope()`] does, but runs the body on this thread, so that it need not be `Send`.
+///
+/// # Examples
+/// ```
+/// let mut numbers = [1, 2, 3];
+/// let this_thread = std::thread::current().id();
+/// pool_std::in_place_scope(|scope| {
+///     assert_eq!(std::thread::current().id(), this_thread);
+///     for number in &mut numbers {
+///         scope.spawn(|_| *number += 1);
+///     }
+/// });
+/// assert_eq!(numbers, [2, 3, 4]);
+/// ```
 pub fn in_place_scope<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R,
@@ -88,7 +115,7 @@ where
     in_place_scope_on(PoolGuard::current().registry(), body)
 }
 
-/// As [`scope_fifo`], but runs the body on this thread, worker or not, so that it need not be
+/// Runs a scope as [`scope_fifo`] does, but runs the body on this thread, so that it need not be
 /// `Send`.
 pub fn in_place_scope_fifo<'scope, F, R>(body: F) -> R
 where
@@ -153,7 +180,7 @@ unsafe fn spawn_broadcast_in<S: AnyScope>(
     let body = Arc::new(body);
     inject_on_each(registry, || {
         let body = body.clone();
-        // SAFETY: 1. it is queued at once; 2. is handed on.
+        // SAFETY: 1. the job is queued at once; 2. obligation 1 is forwarded to our caller.
         unsafe {
             scope_job(scope, move |scope| {
                 BroadcastContext::with(|context| body(scope, context))
@@ -164,6 +191,21 @@ unsafe fn spawn_broadcast_in<S: AnyScope>(
 
 impl<'scope> Scope<'scope> {
     /// Spawns a job, which is given the scope so that it may spawn more.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// let leaves = AtomicU32::new(0);
+    /// pool_std::scope(|scope| {
+    ///     scope.spawn(|scope| {
+    ///         for _ in 0..10 {
+    ///             scope.spawn(|_| _ = leaves.fetch_add(1, Ordering::Relaxed));
+    ///         }
+    ///     });
+    /// });
+    /// assert_eq!(leaves.into_inner(), 10);
+    /// ```
     pub fn spawn<F>(&self, body: F)
     where
         F: FnOnce(&Self) + Send + 'scope,
@@ -174,6 +216,17 @@ impl<'scope> Scope<'scope> {
     }
 
     /// Spawns a job on each worker of the pool.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(3).build()?;
+    /// let workers = std::sync::Mutex::new(Vec::new());
+    /// pool.scope(|scope| {
+    ///     scope.spawn_broadcast(|_, context| workers.lock().unwrap().push(context.index()));
+    /// });
+    /// assert_eq!(workers.into_inner().unwrap().len(), 3);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn spawn_broadcast<F>(&self, body: F)
     where
         F: Fn(&Self, BroadcastContext<'_>) + Send + Sync + 'scope,

@@ -5,13 +5,13 @@ use crate::{
     worker::job::{NO_NODE, counted_job, current_worker_of, post_or_inject},
 };
 
-/// Runs a closure on the current pool at some time, without waiting for it.
+/// Spawns a job on the current pool, without waiting for it.
 ///
-/// On a worker the job is queued with that worker's own, newest first; to have them run in their
-/// order use [`spawn_fifo`]. A pool that is dropped runs what was spawned on it first.
+/// A worker queues the job on its own deque, and runs the newest job of the deque first;
+/// [`spawn_fifo`] keeps the order. A pool that is dropped runs what was spawned before it ends.
 ///
-/// A panic goes to the pool's [handler](crate::ThreadPoolBuilder::panic_handler); without one it
-/// aborts the process.
+/// A panic goes to the pool's [handler](crate::ThreadPoolBuilder::panic_handler); without a handler
+/// it aborts the process.
 ///
 /// # Examples
 /// ```
@@ -27,6 +27,21 @@ where
 }
 
 /// Spawns a job as [`spawn`] does, but the jobs that one worker spawns this way start in that order.
+///
+/// # Examples
+/// ```
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// pool.install(|| {
+///     for number in 0..3 {
+///         let sender = sender.clone();
+///         pool_std::spawn_fifo(move || sender.send(number).unwrap());
+///     }
+/// });
+/// drop(sender);
+/// assert!(receiver.iter().eq(0..3));
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 pub fn spawn_fifo<F>(job: F)
 where
     F: FnOnce() + Send + 'static,

@@ -45,7 +45,7 @@ pub fn yield_local() -> Option<Yield> {
 }
 
 fn yield_with(run_one: impl FnOnce(&WorkerThread) -> bool) -> Option<Yield> {
-    // SAFETY: 1. it is used at once.
+    // SAFETY: 1. the reference is used at once.
     let worker = unsafe { WorkerThread::current() }?;
     Some(if run_one(worker) {
         Yield::Executed

@@ -1,4 +1,4 @@
-//! What a barrier by the system costs, in fences of one's own.
+//! The price of a barrier by the system, in ordinary fences.
 
 use std::{
     num::NonZeroU32,
@@ -19,14 +19,15 @@ static FENCE: AtomicU32 = AtomicU32::new(5_000);
 /// A barrier that took longer was interrupted.
 const MOST: Duration = Duration::from_micros(100);
 
-/// Measures both, once the process has registered. Returns false if there are no barriers for all that.
+/// Measures both prices after the process has registered. Returns false if the system refuses barriers
+/// nevertheless.
 pub(super) fn measure() -> bool {
     const BARRIERS: u32 = 4;
     measure_fence();
     if !(0..BARRIERS).all(|_| timed(system::barrier)) {
         return false;
     }
-    // With no other thread there is nobody to wait for, which will not stay so.
+    // A process of one thread waits for no other thread, which will not stay so.
     BARRIER.fetch_max(LEAST, Ordering::Relaxed);
     true
 }
@@ -54,7 +55,7 @@ pub(super) fn timed<R>(barrier: impl FnOnce() -> R) -> R {
     result
 }
 
-/// How many fences cost as much as a barrier.
+/// Returns the number of fences that cost as much as a barrier.
 pub(super) fn in_fences() -> NonZeroU32 {
     let barrier = u64::from(BARRIER.load(Ordering::Relaxed)) * 1_000;
     let fences = barrier / u64::from(FENCE.load(Ordering::Relaxed));

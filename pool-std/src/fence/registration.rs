@@ -23,7 +23,7 @@ static BEGIN: OnceLock<Instant> = OnceLock::new();
 /// A worker registers, or sleeps until it is time to.
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// Leaves it to the workers.
+/// Leaves the registration to the workers.
 pub(super) fn begin() {
     BEGIN.get_or_init(Instant::now);
 }
@@ -52,7 +52,7 @@ impl Watch {
         is_ours.then_some(Self { begin })
     }
 
-    /// How long it is until this thread should register.
+    /// Returns the time until this thread should register.
     pub(crate) fn remaining(&self) -> Duration {
         SHORT_LIFE.saturating_sub(self.begin.elapsed())
     }

@@ -1,4 +1,4 @@
-//! What the system offers.
+//! The system call for the heavy half.
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 pub(super) use membarrier::{answers_at_once, barrier, register};

@@ -1,4 +1,4 @@
-//! A parker for Linux: one word, and no system call unless somebody sleeps.
+//! A parker for Linux: one word, and no system call unless a thread sleeps.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -9,7 +9,7 @@ use crate::{
     linux::{futex_wait, futex_wake_one},
 };
 
-/// Nobody waits, and there is no token.
+/// No thread waits, and there is no token.
 const EMPTY: u32 = 0;
 /// The token is there.
 const TOKEN: u32 = 1;

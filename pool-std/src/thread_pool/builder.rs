@@ -1,6 +1,8 @@
-//! How a pool is set up.
+//! The settings of a pool, and how its threads start.
 
-use std::{any::Any, fmt, io, sync::Arc, thread};
+mod build;
+
+use std::{any::Any, fmt, io, sync::Arc};
 
 use deque_core::{Deque, Order};
 use pool_core::{
@@ -13,23 +15,21 @@ use crate::{
     fence::ProcessBarrier,
     parker::{ParkerKind, StdParker},
     platform::{Queue, Registry},
-    thread_pool::{
-        ThreadPool, data::PoolData, environment::default_num_threads, error::BuildError, global,
-    },
+    thread_pool::{data::PoolData, environment::default_num_threads, error::BuildError},
     worker::{
         adopted,
         thread::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn},
     },
 };
 
-/// As many as the counters of `sleep-core` can count on this target.
+/// The greatest number that the counters of `sleep-core` can hold on this target.
 pub(crate) const MAX_THREADS: usize = if cfg!(target_has_atomic = "64") {
     u16::MAX as usize
 } else {
     u8::MAX as usize
 };
 
-/// Sets up a [`ThreadPool`](crate::ThreadPool), or the global one.
+/// Sets up and builds a [`ThreadPool`](crate::ThreadPool) or the global pool.
 ///
 /// # Examples
 /// ```
@@ -55,7 +55,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
 }
 
 impl ThreadPoolBuilder {
-    /// The defaults: a worker for each processor that this process may use.
+    /// Creates a builder with the defaults: one worker per processor that this process may use.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -80,25 +80,48 @@ impl Default for ThreadPoolBuilder {
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// The number of workers. 0, the default, means: what the environment variable
-    /// `POOL_STD_NUM_THREADS` says, or else `RAYON_NUM_THREADS` or `RAYON_RS_NUM_CPUS`, if it is
-    /// a positive number; otherwise one for each processor that this process may use.
+    /// Sets the number of workers. With 0, the default, the environment variable
+    /// `POOL_STD_NUM_THREADS` counts, or else `RAYON_NUM_THREADS` or `RAYON_RS_NUM_CPUS`, if it is a
+    /// positive number; otherwise there is one worker per processor that this process may use.
     #[must_use]
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
         self
     }
 
-    /// The size of each worker's stack in bytes, at least 16 KiB. The default is the standard
-    /// library's. A [spawn handler](Self::spawn_handler) is told the size, and may do with it what
-    /// it likes.
+    /// Sets the size of each worker's stack in bytes, at least 16 KiB. The default is the standard
+    /// library's. A [spawn handler](Self::spawn_handler) is told the size and need not obey it.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .stack_size(64 * 1024 * 1024)
+    ///     .build()?;
+    ///
+    /// fn depth(levels: u32) -> u32 {
+    ///     if levels == 0 { 0 } else { 1 + std::hint::black_box(depth(levels - 1)) }
+    /// }
+    /// assert_eq!(pool.install(|| depth(100_000)), 100_000);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn stack_size(mut self, stack_size: usize) -> Self {
         self.stack_size = Some(stack_size);
         self
     }
 
-    /// Names the threads; called with the worker's number.
+    /// Names the threads: calls a closure with the number of each worker.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .thread_name(|index| format!("worker-{index}"))
+    ///     .build()?;
+    /// let name = pool.install(|| std::thread::current().name().map(str::to_owned));
+    /// assert_eq!(name.as_deref(), Some("worker-0"));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn thread_name<F>(mut self, name: F) -> Self
     where
@@ -108,7 +131,21 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Called on each worker's thread before its first job, with its number.
+    /// Sets a closure that each worker's thread calls before its first job, with its number.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::cell::Cell;
+    ///
+    /// thread_local!(static SEED: Cell<usize> = const { Cell::new(0) });
+    ///
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .start_handler(|index| SEED.set(index + 100))
+    ///     .num_threads(2)
+    ///     .build()?;
+    /// assert_eq!(pool.broadcast(|_| SEED.get()), [100, 101]);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn start_handler<F>(mut self, handler: F) -> Self
     where
@@ -118,7 +155,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Called on each worker's thread after its last job, with its number.
+    /// Sets a closure that each worker's thread calls after its last job, with its number.
     #[must_use]
     pub fn exit_handler<F>(mut self, handler: F) -> Self
     where
@@ -128,8 +165,21 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Called with the panics that nobody waits for: of spawned jobs and of the handlers above.
-    /// Without it, such a panic aborts the process.
+    /// Sets a closure that gets the panics for which no caller waits: of spawned jobs and of the start
+    /// and exit handlers. Without it, such a panic aborts the process.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let sender = std::sync::Mutex::new(sender);
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .panic_handler(move |panic| sender.lock().unwrap().send(panic).unwrap())
+    ///     .build()?;
+    /// pool.spawn(|| panic!("for the handler"));
+    /// let panic = receiver.recv().unwrap();
+    /// assert_eq!(panic.downcast_ref(), Some(&"for the handler"));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn panic_handler<F>(mut self, handler: F) -> Self
     where
@@ -141,35 +191,55 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// Makes the thread that builds the pool its worker 0, until that thread ends.
     ///
-    /// It runs jobs only while it waits: in `install`, `join`, a scope, `shutdown`. So a spawned
-    /// job may wait long in a pool that has no other worker, and so does a broadcast, one of whose
-    /// jobs only this thread may run. A thread can do this once, and must not end before the pool
-    /// is last used.
+    /// The thread runs jobs only while it waits: in `install`, `join`, a scope, `shutdown`. So a
+    /// spawned job may wait long in a pool that has no other worker, and so may a broadcast, one of
+    /// whose jobs only this thread may run. A thread can be adopted once, and must not end before the
+    /// last use of the pool.
     ///
-    /// When the thread ends, or calls [`exit`](std::process::exit), it runs no jobs any more: those
-    /// on its queue are left to the other workers, if there are any. The worker's and the pool's
-    /// memory is then kept for good, since frames may still be using it.
+    /// A thread that ends, or calls [`exit`](std::process::exit), runs no more jobs; it leaves those on
+    /// its deque to the other workers, if there are any. The memory of the worker and the pool is never
+    /// freed then, because frames may still be using it.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .use_current_thread()
+    ///     .build()?;
+    /// let here = std::thread::current().id();
+    /// assert_eq!(pool.install(|| std::thread::current().id()), here);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn use_current_thread(mut self) -> Self {
         self.use_current_thread = true;
         self
     }
 
-    /// Workers take their own jobs oldest first instead of newest first.
+    /// Makes workers take their own jobs oldest first instead of newest first.
     #[must_use]
     pub fn breadth_first(mut self) -> Self {
         self.order = Order::Fifo;
         self
     }
 
-    /// How long idle workers search before they sleep.
+    /// Sets how long idle workers search before they sleep.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .idle_policy(pool_std::IdlePolicy::IMMEDIATE)
+    ///     .build()?;
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn idle_policy(mut self, policy: IdlePolicy) -> Self {
         self.idle_policy = policy;
         self
     }
 
-    /// How idle workers sleep. The default suits the system.
+    /// Sets how idle workers sleep. The default suits the system.
     #[must_use]
     pub fn parker(mut self, kind: ParkerKind) -> Self {
         self.parker = kind;
@@ -184,12 +254,28 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Starts the threads with this closure instead of the standard library: to pin them, to
-    /// scope them, to take them from elsewhere.
+    /// Starts the threads with a closure instead of the standard library: to pin them, to scope them, or
+    /// to take them from elsewhere.
     ///
-    /// For each worker it must start a thread that calls [`ThreadBuilder::run`], now or later, or
-    /// return an error. If it does, [`run`](ThreadBuilder::run) returns at once on threads that have
-    /// not started.
+    /// For each worker, the closure must start a thread that calls [`ThreadBuilder::run`], now or later,
+    /// or return an error. After an error, [`run`](ThreadBuilder::run) returns at once on threads that
+    /// have not started.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .spawn_handler(|thread| {
+    ///         std::thread::Builder::new()
+    ///             .name(format!("mine-{}", thread.index()))
+    ///             .spawn(|| thread.run())
+    ///             .map(drop)
+    ///     })
+    ///     .build()?;
+    /// let name = pool.install(|| std::thread::current().name().map(str::to_owned));
+    /// assert!(name.unwrap().starts_with("mine-"));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn spawn_handler<F>(self, handler: F) -> ThreadPoolBuilder<CustomSpawn<F>>
     where
@@ -211,35 +297,7 @@ impl<S> ThreadPoolBuilder<S> {
 }
 
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
-    /// Builds the pool and starts its threads.
-    ///
-    /// # Errors
-    /// [`BuildError`]. Threads that were started before one failed end then; this does not wait for
-    /// them.
-    pub fn build(self) -> Result<ThreadPool, BuildError> {
-        self.start().map(|registry| ThreadPool { registry })
-    }
-
-    /// Builds the global pool, which threads outside every pool use. It lives until the process ends.
-    ///
-    /// # Errors
-    /// [`BuildError`]; [`GlobalPoolAlreadyInitialized`](BuildError::GlobalPoolAlreadyInitialized)
-    /// if this was called before, or if an earlier use has built the pool with the defaults.
-    ///
-    /// # Panics
-    /// If a closure given to this builder, called on this thread, uses the global pool.
-    ///
-    /// # Examples
-    /// ```
-    /// pool_std::ThreadPoolBuilder::new().num_threads(2).build_global()?;
-    /// assert_eq!(pool_std::current_num_threads(), 2);
-    /// # Ok::<(), pool_std::BuildError>(())
-    /// ```
-    pub fn build_global(self) -> Result<(), BuildError> {
-        global::initialize(|| self.start())
-    }
-
-    /// Starts a pool; its one reference is the caller's.
+    /// Starts a pool. The caller owns its only reference.
     pub(crate) fn start(mut self) -> Result<Arc<Registry>, BuildError> {
         let num_threads = self.checked_num_threads()?;
         self.check_stack_size()?;
@@ -308,53 +366,11 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 }
 
-impl ThreadPoolBuilder {
-    /// Builds a pool whose threads may borrow from the caller, and ends it, with its threads,
-    /// when `with_pool` returns.
-    ///
-    /// Each thread runs `wrapper`, which must call [`ThreadBuilder::run`]: to set up what the
-    /// pool's jobs find on their thread.
-    ///
-    /// # Errors
-    /// As [`build`](Self::build); then `with_pool` has not been called.
-    ///
-    /// # Panics
-    /// Continues a panic of `with_pool`, when the pool has ended.
-    ///
-    /// # Examples
-    /// ```
-    /// let names = std::sync::Mutex::new(Vec::new());
-    /// let sum = pool_std::ThreadPoolBuilder::new().num_threads(2).build_scoped(
-    ///     |thread| {
-    ///         names.lock().unwrap().push(thread.index());
-    ///         thread.run();
-    ///     },
-    ///     |pool| pool.join(|| 1, || 2),
-    /// )?;
-    /// assert_eq!(sum, (1, 2));
-    /// assert_eq!(names.into_inner().unwrap().len(), 2);
-    /// # Ok::<(), pool_std::BuildError>(())
-    /// ```
-    pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> Result<R, BuildError>
-    where
-        W: Fn(ThreadBuilder) + Sync,
-        F: FnOnce(&ThreadPool) -> R,
-    {
-        self.check_stack_size()?;
-        thread::scope(|scope| {
-            let spawn = |thread: ThreadBuilder| {
-                let builder = thread.standard();
-                builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
-            };
-            let pool = self.spawn_handler(spawn).build()?;
-            Ok(with_pool(&pool))
-        })
-    }
-}
-
-/// A pool that is being built. If that fails, or a closure of the user panics: tells the threads that
-/// were started to end. Does not wait for them: a handler may wait for a worker that is never
-/// started, and a spawn handler may start threads later.
+/// A pool that is being built.
+///
+/// If that fails, or a closure of the user panics, the drop tells the threads that were started to end.
+/// It does not wait for them: a handler may wait for a worker that is never started, and a spawn
+/// handler may start threads later.
 struct Unfinished<'a>(&'a Arc<Registry>);
 
 impl Drop for Unfinished<'_> {

@@ -1,4 +1,4 @@
-//! What a pool keeps beside its workers: handlers, and who is still running.
+//! What a pool keeps beside its workers: handlers, and the threads that still run.
 
 use std::{
     io::{self, Write},
@@ -28,7 +28,7 @@ pub(crate) struct PoolData {
     pub(crate) broadcasting: Mutex<()>,
     running: Mutex<Running>,
     all_stopped: Condvar,
-    /// The pool could not be built.
+    /// Whether the build of the pool has failed.
     is_abandoned: AtomicBool,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -47,10 +47,10 @@ struct StopLatch(*const SpinLatch<'static, Std>);
 unsafe impl Send for StopLatch {}
 
 impl PoolData {
-    /// Runs a closure that nobody waits for. Its panic goes to the handler; without one, or if
-    /// the handler panics too, the process ends: a panic must not vanish.
+    /// Runs a closure for which no caller waits. Its panic goes to the handler. Without a handler, or if
+    /// the handler panics too, the process aborts: a panic must not vanish.
     ///
-    /// Never unwinds: it is called from frames that others use.
+    /// Never unwinds, because other threads use the frames that call this.
     pub(crate) fn run_and_handle_panic(&self, closure: impl FnOnce()) {
         let Err(panic) = catch_unwind(AssertUnwindSafe(closure)) else {
             return;
@@ -92,8 +92,8 @@ impl PoolData {
         }
     }
 
-    /// Waits until every thread of the pool has stopped, and its system thread has ended where we
-    /// started it. A worker of another pool goes on working meanwhile.
+    /// Waits until every thread of the pool has stopped, and until the system threads that we started
+    /// have ended. A worker of another pool runs jobs meanwhile.
     pub(crate) fn wait_until_stopped(&self) {
         // SAFETY: 1. this thread stays the worker until the call returns.
         let worker = unsafe { WorkerThread::current() };
@@ -109,7 +109,7 @@ impl PoolData {
                 drop(running.unwrap_or_else(PoisonError::into_inner));
             }
         }
-        // The lock is not held while we wait: a thread that is waited for may need it.
+        // The lock is not held during the wait, because the thread that we wait for may need it.
         let threads = std::mem::take(&mut *lock(&self.threads));
         for thread in threads {
             // Liveness: the thread ends after its destructors, which may need this worker.
@@ -143,7 +143,7 @@ impl PoolData {
     }
 }
 
-/// Runs one job of the worker's pool, or gives the processor to others. True.
+/// Runs one job of the worker's pool, or yields the processor. Returns true.
 fn work_or_yield(worker: &WorkerThread) -> bool {
     if !worker.yield_now() {
         thread::yield_now();
@@ -169,7 +169,7 @@ fn drop_quietly<T>(value: T) {
     }
 }
 
-/// Called with the payload of a panic that nobody waits for.
+/// Called with the payload of a panic for which no caller waits.
 pub(crate) type PanicHandler = dyn Fn(Box<dyn std::any::Any + Send>) + Send + Sync;
 /// Called with the number of a worker.
 pub(crate) type WorkerHandler = dyn Fn(usize) + Send + Sync;
@@ -185,7 +185,7 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-/// A mutex of ours is never left half-changed by a panic.
+/// Locks a mutex of this crate, which a panic never leaves half-changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,16 +1,16 @@
-//! How many workers a pool has that is not told.
+//! The default number of workers.
 
 use std::{env, thread};
 
-/// Where the user of a program may say it. The others are what users of rayon have set.
+/// The variables that set the number, the first one first. The last two are rayon's.
 const VARIABLES: [&str; 3] = [
     "POOL_STD_NUM_THREADS",
     "RAYON_NUM_THREADS",
     "RAYON_RS_NUM_CPUS",
 ];
 
-/// What the environment says, or else one for each processor that this process may use; at most
-/// `maximum`.
+/// Returns the number that the environment asks for, or else one per processor that this process may
+/// use; at most `maximum`.
 pub(crate) fn default_num_threads(maximum: usize) -> usize {
     requested(|variable| env::var(variable).ok())
         .or_else(|| thread::available_parallelism().ok().map(usize::from))
@@ -18,7 +18,7 @@ pub(crate) fn default_num_threads(maximum: usize) -> usize {
         .min(maximum)
 }
 
-/// The first variable that holds a number counts; 0 asks for the default.
+/// Returns the number in the first variable that holds one, or None if it asks for the default by 0.
 fn requested(value: impl Fn(&str) -> Option<String>) -> Option<usize> {
     VARIABLES
         .iter()
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_number_counts() {
+    fn takes_the_first_number() {
         assert_eq!(with(&[]), None);
         assert_eq!(with(&[("RAYON_RS_NUM_CPUS", "3")]), Some(3));
         let both = [("RAYON_RS_NUM_CPUS", "3"), ("RAYON_NUM_THREADS", "5")];
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_does_not_count() {
+    fn ignores_non_numeric_values() {
         for nonsense in ["", "many", "-1", " 4", "99999999999999999999999"] {
             let values = [("RAYON_NUM_THREADS", nonsense), ("RAYON_RS_NUM_CPUS", "3")];
             assert_eq!(with(&values), Some(3), "{nonsense:?}");
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_asks_for_the_default() {
+    fn treats_zero_as_unset() {
         let values = [("RAYON_NUM_THREADS", "0"), ("RAYON_RS_NUM_CPUS", "3")];
         assert_eq!(with(&values), None);
     }

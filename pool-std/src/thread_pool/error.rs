@@ -1,8 +1,8 @@
-//! What can go wrong.
+//! The errors of building a pool and of waiting for its end.
 
 use std::{error::Error, fmt, io};
 
-/// A pool could not be built. Threads of it that were started end.
+/// The error of a pool that could not be built. The threads that were started for it end.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -24,12 +24,12 @@ pub enum BuildError {
     Spawn {
         /// The number of the worker whose thread it was.
         index: usize,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// There is a global pool already.
+    /// The global pool exists already.
     GlobalPoolAlreadyInitialized,
-    /// The thread that was to become a worker is one already.
+    /// The thread that was to become a worker is already one.
     CurrentThreadAlreadyInPool,
 }
 
@@ -78,12 +78,12 @@ impl Error for BuildError {
     }
 }
 
-/// A pool could not be waited for.
+/// The error of a pool for whose end the caller cannot wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShutdownError {
-    /// It was asked for on one of the pool's own workers, which would wait for itself. The pool
-    /// ends nevertheless, when its work is done.
+    /// One of the pool's own workers called, and would wait for itself. The pool still ends when its
+    /// work is done.
     FromWorker,
 }
 

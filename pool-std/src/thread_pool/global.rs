@@ -84,7 +84,7 @@ pub(super) fn global() -> &'static Arc<Registry> {
     GLOBAL.get().expect("built above")
 }
 
-/// Runs a closure on the worker that this thread is, or else on one of the global pool.
+/// Runs a closure on this thread if it is a worker, or else on a worker of the global pool.
 #[inline(always)]
 pub(crate) fn in_worker<R, F>(closure: F) -> R
 where
@@ -121,27 +121,36 @@ pub(crate) fn in_running_pool<R: Send>(
 /// The number of workers in the current pool: the one that this thread is a worker of, or the
 /// global one.
 pub fn current_num_threads() -> usize {
-    // SAFETY: 1. it is used at once.
+    // SAFETY: 1. the reference is used at once.
     match unsafe { WorkerThread::current() } {
         Some(worker) => worker.registry().num_workers(),
         None => global().num_workers(),
     }
 }
 
-/// The number of the worker that this thread is, in its pool. None if it is no worker.
+/// Returns the number of this thread in its pool, or None if it is not a worker.
+///
+/// # Examples
+/// ```
+/// assert_eq!(pool_std::current_thread_index(), None);
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// let indices = pool.broadcast(|_| pool_std::current_thread_index());
+/// assert_eq!(indices, [Some(0), Some(1)]);
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 pub fn current_thread_index() -> Option<usize> {
-    // SAFETY: 1. it is used at once.
+    // SAFETY: 1. the reference is used at once.
     unsafe { WorkerThread::current() }.map(|worker| worker.index().get())
 }
 
-/// Whether the worker that this thread is has jobs queued that nobody has begun. None if it is no
+/// Whether this thread's deque holds jobs that no worker has started. None if this thread is not a
 /// worker.
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
-    // SAFETY: 1. it is used at once.
+    // SAFETY: 1. the reference is used at once.
     unsafe { WorkerThread::current() }.map(WorkerThread::has_pending_jobs)
 }
 
-/// The greatest number of workers that a pool can have.
+/// Returns the maximum number of workers of a pool.
 pub const fn max_num_threads() -> usize {
     MAX_THREADS
 }

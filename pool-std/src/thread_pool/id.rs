@@ -1,4 +1,4 @@
-//! Tells one pool from another in debug output.
+//! The identity of a pool in debug output.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! A pool's worker on a thread that the pool did not start.
+//! Workers on threads that their pool did not start.
 
 use std::{cell::Cell, io, sync::Arc};
 
@@ -14,12 +14,12 @@ thread_local! {
     static ADOPTED: Adopted = const { Adopted(Cell::new(None)) };
 }
 
-/// The worker that this thread is, if a pool has adopted it.
+/// The worker of this thread, if a pool has adopted the thread.
 struct Adopted(Cell<Option<&'static WorkerThread>>);
 
-/// The thread ends. Perhaps it does so within a job, if that calls `exit`, which runs this on its
-/// way: frames that use the worker stay, and other threads may set latches in them. So nothing is
-/// freed, and no job is run, which could need a lock that such a frame holds.
+/// Runs when the thread ends, perhaps within a job that calls `exit`. Then frames that use the worker
+/// stay, and other threads may set latches in them. So this frees nothing. It also runs no job, which
+/// could need a lock that such a frame holds.
 impl Drop for Adopted {
     fn drop(&mut self) {
         if let Some(worker) = self.0.take() {
@@ -28,18 +28,18 @@ impl Drop for Adopted {
     }
 }
 
-/// Calls a closure with the cell of this thread. None while the thread ends.
+/// Calls a closure with the cell of this thread. Returns None while the thread ends.
 fn with_adopted<R>(closure: impl FnOnce(&Cell<Option<&'static WorkerThread>>) -> R) -> Option<R> {
     ADOPTED.try_with(|adopted| closure(&adopted.0)).ok()
 }
 
 /// Makes this thread worker 0 of a pool, until the thread ends.
 ///
-/// Not only until the pool ends: a frame further up may be using the worker when the pool's owner
-/// lets go of it. Nor does anything tell, when the thread ends, that no frame does: so worker and
-/// registry are never freed.
+/// The adoption outlasts the pool, because a frame further up the stack may be using the worker when
+/// the owner drops the pool. When the thread ends, a frame may still do so, for all we know. So the
+/// worker and the registry are never freed.
 pub(crate) fn adopt(registry: &Arc<Registry>) -> Result<(), BuildError> {
-    // SAFETY: 1. it is only compared.
+    // SAFETY: 1. the reference is only compared.
     if unsafe { WorkerThread::current() }.is_some() {
         return Err(BuildError::CurrentThreadAlreadyInPool);
     }
@@ -63,25 +63,25 @@ pub(crate) fn adopt(registry: &Arc<Registry>) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// The worker that this thread is of the pool by [`adopt`].
+/// Returns the worker of this thread, if the pool has adopted the thread.
 fn adopted_by(registry: &Registry) -> Option<&'static WorkerThread> {
     with_adopted(Cell::get)
         .flatten()
         .filter(|worker| std::ptr::eq(worker.registry(), registry))
 }
 
-/// Whether this thread is a worker of the pool by [`adopt`].
+/// Whether the pool has adopted this thread.
 pub(crate) fn is_adopted_by(registry: &Registry) -> bool {
     adopted_by(registry).is_some()
 }
 
-/// Takes back an adoption of this thread by a pool that could not be built.
+/// Undoes the adoption of this thread by a pool that could not be built.
 pub(crate) fn release(registry: &Registry) {
     let Some(worker) = adopted_by(registry) else {
         return;
     };
-    // Closures that help to build a pool may have spawned. Others can take the rest, but not what is
-    // for this worker alone.
+    // Closures that help to build a pool may have spawned jobs. Other workers can take them, but not
+    // the jobs of a broadcast for this worker.
     worker.run_local_jobs();
     worker.leave();
     with_adopted(|adopted| adopted.set(None));

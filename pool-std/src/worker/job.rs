@@ -1,4 +1,4 @@
-//! Jobs on the heap, for what is spawned.
+//! Spawned jobs, which are on the heap.
 
 use std::{ptr::NonNull, sync::Arc};
 
@@ -6,7 +6,7 @@ use pool_core::{Job, JobHeader, JobRef, ScopeCore};
 
 use crate::platform::{Registry, Std, WorkerThread};
 
-/// A closure that borrows nothing, in a box that is freed when it is run.
+/// A closure that borrows nothing, in a box that the execution frees.
 #[repr(C)]
 struct SpawnJob<F> {
     header: JobHeader,
@@ -31,8 +31,8 @@ impl<F: FnOnce() + Send + 'static> SpawnJob<F> {
     }
 }
 
-/// A spawned closure, for a pool that is held by a reference which the job gives back. Its panic
-/// goes to the pool's handler.
+/// Creates a job of a spawned closure. The caller has taken a reference to the pool, which the job gives
+/// back. A panic goes to the pool's handler.
 pub(crate) fn counted_job(
     registry: Arc<Registry>,
     closure: impl FnOnce() + Send + 'static,
@@ -45,9 +45,9 @@ pub(crate) fn counted_job(
     unsafe { JobRef::new(Box::into_raw(Box::new(job))) }
 }
 
-/// What jobs with borrows belong to: it waits for them.
+/// A scope, which waits for its jobs.
 pub(crate) trait AnyScope: Sync {
-    /// What counts them.
+    /// Returns the part that counts the jobs.
     fn core(&self) -> &ScopeCore<'_, Std>;
 }
 
@@ -57,7 +57,7 @@ impl AnyScope for ScopeCore<'_, Std> {
     }
 }
 
-/// A closure that borrows what outlives its scope, in a box that is freed when it is run.
+/// A closure that borrows what outlives its scope, in a box that the execution frees.
 #[repr(C)]
 struct ScopeJob<S, F> {
     header: JobHeader,
@@ -82,8 +82,8 @@ unsafe impl<S: AnyScope, F: FnOnce(&S) + Send> Job for ScopeJob<S, F> {
         let Self { scope, body, .. } = *unsafe { Box::from_raw(this.cast_mut().cast::<Self>()) };
         // SAFETY: the scope waits, and so lives, until `job_done`.
         let core: *const ScopeCore<'_, Std> = unsafe { &*scope }.core();
-        // The body is consumed here. Were it still an argument of some function when the latch is
-        // set, what it borrows would count as borrowed longer than it lives.
+        // The body is consumed here. If it were still an argument of some function when the latch is
+        // set, its borrows would last longer than what they borrow.
         //
         // SAFETY: as above.
         unsafe { (*core).catch(|| body(&*scope)) };
@@ -93,10 +93,10 @@ unsafe impl<S: AnyScope, F: FnOnce(&S) + Send> Job for ScopeJob<S, F> {
     }
 }
 
-/// A job of a scope.
+/// Creates a job of a scope, which waits for it from now on.
 ///
 /// # Safety
-/// 1. The reference is put where it will be run: the scope now waits for it.
+/// 1. The caller puts the reference where it will be executed.
 /// 2. What `body` borrows outlives the scope.
 pub(crate) unsafe fn scope_job<S: AnyScope>(scope: &S, body: impl FnOnce(&S) + Send) -> JobRef {
     scope.core().add_job();
@@ -105,23 +105,24 @@ pub(crate) unsafe fn scope_job<S: AnyScope>(scope: &S, body: impl FnOnce(&S) + S
     unsafe { JobRef::new(Box::into_raw(Box::new(ScopeJob::new(scope, body)))) }
 }
 
-/// The node that a job needs in this platform's queues: none.
+/// The node of a job in this platform's queues, which need none.
 pub(crate) const NO_NODE: NonNull<()> = NonNull::dangling();
 
-/// Gives a pool a job: on the own deque if this thread is one of its workers, else from outside.
+/// Queues a job on this thread's deque if the thread is a worker of the pool, and else on the pool's
+/// injector.
 ///
 /// # Safety
 /// 1. As for [`JobRef::execute`].
 pub(crate) unsafe fn post_or_inject(registry: &Registry, job: JobRef) {
     match current_worker_of(registry) {
-        // SAFETY: 1. is handed on.
+        // SAFETY: obligation 1 is forwarded to our caller.
         Some(worker) => unsafe { worker.post(job) },
         // SAFETY: 1. the queue needs no node.
         None => unsafe { registry.inject(NO_NODE, job) },
     }
 }
 
-/// The worker of this pool that the thread is, if it is one.
+/// Returns the worker of this thread, if the thread is a worker of this pool.
 ///
 /// The reference must not outlive the caller's stay on the worker.
 pub(crate) fn current_worker_of<'a>(registry: &Registry) -> Option<&'a WorkerThread> {

@@ -1,4 +1,4 @@
-//! The threads of a pool: how they are started, and what they run.
+//! The threads of a pool: how they start, and what they run.
 
 use std::{fmt, io, sync::Arc, thread};
 
@@ -10,15 +10,14 @@ use crate::{
     thread_pool::{error::BuildError, id::PoolId},
 };
 
-/// What a worker needs on its stack beside the jobs' own needs.
+/// The stack that a worker needs, without that of its jobs.
 const MIN_STACK_SIZE: usize = 16 * 1024;
 
-/// Larger stacks than a quarter of the address space no system grants; refusing them here keeps
-/// arithmetic on the way there from overflowing.
+/// No system grants a larger stack than a quarter of the address space. Refusing it here keeps later
+/// arithmetic from overflowing.
 const MAX_STACK_SIZE: usize = usize::MAX / 4;
 
-/// A thread that a pool needs: what a [spawn handler](crate::ThreadPoolBuilder::spawn_handler) is
-/// given.
+/// A thread that a pool needs, for a [spawn handler](crate::ThreadPoolBuilder::spawn_handler).
 ///
 /// The handler starts a thread that calls [`run`](Self::run).
 pub struct ThreadBuilder {
@@ -44,22 +43,22 @@ impl ThreadBuilder {
         }
     }
 
-    /// The number of the worker.
+    /// Returns the number of the worker.
     pub fn index(&self) -> usize {
         self.index.get()
     }
 
-    /// The name that the pool's builder gave the thread.
+    /// Returns the name that the pool's builder gave the thread.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The size of the stack in bytes that the pool's builder asked for.
+    /// Returns the size of the stack in bytes that the pool's builder asked for.
     pub fn stack_size(&self) -> Option<usize> {
         self.stack_size
     }
 
-    /// What the standard library needs to know to start this thread.
+    /// Returns a builder of the standard library with the name and the stack size of this thread.
     pub(crate) fn standard(&self) -> thread::Builder {
         let mut builder = thread::Builder::new();
         if let Some(name) = &self.name {
@@ -71,13 +70,13 @@ impl ThreadBuilder {
         builder
     }
 
-    /// Makes the calling thread a worker. Returns when the pool has ended; at once, without calling
-    /// a handler, if the pool could not be built.
+    /// Makes the calling thread a worker, and returns when the pool has ended. Returns at once, without
+    /// calling a handler, if the pool could not be built.
     ///
     /// # Panics
-    /// If the thread is a worker of some pool already.
+    /// If the thread is already a worker of some pool.
     pub fn run(self) {
-        // SAFETY: 1. it is only compared.
+        // SAFETY: 1. the reference is only compared.
         let current = unsafe { WorkerThread::current() };
         assert!(current.is_none(), "a thread is one worker at a time");
         let registry = &self.registry;
@@ -122,7 +121,7 @@ impl fmt::Debug for ThreadBuilder {
     }
 }
 
-/// How the threads of a pool are started.
+/// A way to start the threads of a pool.
 pub trait ThreadSpawn: private::Sealed {
     #[doc(hidden)]
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;

@@ -12,9 +12,9 @@ use progress_core::Operation;
 use super::*;
 use crate::{ThreadPoolBuilder, current_thread_index};
 
-/// What a thread that ends has spawned and not run is run by the others, and by them only.
+// The other workers run what a thread has spawned and not run when it ends.
 #[test]
-fn a_thread_that_ends_leaves_its_jobs_to_others() {
+fn an_ending_thread_leaves_its_jobs_to_other_workers() {
     let (sender, receiver) = mpsc::channel();
     let other_goes_on = Arc::new(Barrier::new(2));
     let barrier = other_goes_on.clone();
@@ -44,9 +44,9 @@ fn a_thread_that_ends_leaves_its_jobs_to_others() {
     pool.shutdown().unwrap();
 }
 
-/// The others sleep, and are woken for what is left to them.
+// The other workers sleep, and wake up for what is left to them.
 #[test]
-fn a_thread_that_ends_leaves_its_operations_to_others() {
+fn an_ending_thread_leaves_its_operations_to_other_workers() {
     static HAS_RUN: AtomicBool = AtomicBool::new(false);
     let pool = thread::spawn(|| {
         let pool = ThreadPoolBuilder::new()
@@ -54,7 +54,7 @@ fn a_thread_that_ends_leaves_its_operations_to_others() {
             .use_current_thread()
             .build()
             .unwrap();
-        // SAFETY: 1. it is used at once.
+        // SAFETY: 1. the reference is used at once.
         let worker = unsafe { WorkerThread::current() }.unwrap();
         while worker.registry().num_sleeping() == 0 {
             thread::yield_now();
