@@ -122,7 +122,24 @@ impl<H: Handle> Stealer<H> {
     /// assert_eq!(stolen, Some(1));
     /// ```
     pub fn steal(&self) -> Steal<H::Element> {
-        let Some((top, available)) = self.observe() else {
+        self.steal_with(|| ())
+    }
+
+    /// Steals as [`steal`](Self::steal) does, and calls `on_revocation` if that makes a
+    /// [biased](Deque::with_process_fence) owner take fences again: for a thief that counts this.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{Steal, Worker};
+    ///
+    /// let worker = Worker::new_lifo();
+    /// worker.push(1);
+    /// let mut revocations = 0;
+    /// assert_eq!(worker.stealer().steal_with(|| revocations += 1), Steal::Success(1));
+    /// assert_eq!(revocations, 0, "this owner has taken fences all the time");
+    /// ```
+    pub fn steal_with(&self, on_revocation: impl FnOnce()) -> Steal<H::Element> {
+        let Some((top, available)) = self.observe(on_revocation) else {
             return Steal::Retry;
         };
         if available == 0 {
@@ -143,7 +160,7 @@ impl<H: Handle> Stealer<H> {
 
     /// Reads the deque consistently: returns `top`, and how many elements there are from it on. Returns
     /// `None` if another thread has changed `top` at the same time.
-    fn observe(&self) -> Option<(Top, usize)> {
+    fn observe(&self, on_revocation: impl FnOnce()) -> Option<(Top, usize)> {
         let deque = &*self.deque;
         // Ordering: Acquire pairs with `AtomicTop::end_revocation` and `AtomicTop::bias`: in the mode
         // that we find, we may rely on what led to it.
@@ -160,6 +177,8 @@ impl<H: Handle> Stealer<H> {
                     if !deque.top.begin_revocation(top) {
                         return None;
                     }
+                    // If this unwinds, the revocation stays, as below.
+                    on_revocation();
                     match self.await_owner_fence(fence) {
                         Some(source) => {
                             deque.top.end_revocation(source == FenceSource::Answer);

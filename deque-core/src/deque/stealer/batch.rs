@@ -116,7 +116,7 @@ impl<H: Handle> Stealer<H> {
         D: Handle<Element = H::Element>,
     {
         batch::check_limit(limit);
-        let Some((top, available)) = self.observe() else {
+        let Some((top, available)) = self.observe(|| ()) else {
             return Steal::Retry;
         };
         let wanted = batch::size(available, limit);
