@@ -8,6 +8,7 @@ use crate::{
     cold_arg::ColdArg,
     job::{JobContext, discard_panic},
     latch::SpinLatch,
+    metrics::Observer as _,
     platform::Platform,
     unwind::no_unwind,
     worker::WorkerThread,
@@ -113,6 +114,7 @@ impl<P: Platform> WorkerThread<P> {
             no_unwind(|| self.announce_job());
             return self.join_pushed(a, job_b, migrated);
         }
+        self.observer().on_deque_full();
         let context = || JobContext::on_worker(self, migrated);
         match P::catch_unwind(|| a(context())) {
             // SAFETY: 1. it never was in a queue.

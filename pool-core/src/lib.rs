@@ -23,6 +23,7 @@ mod job;
 mod join;
 mod latch;
 mod managed;
+mod metrics;
 mod platform;
 mod queue;
 mod random;
@@ -38,6 +39,10 @@ pub use fifo::JobFifo;
 pub use guard::ReadGuard;
 pub use job::{Job, JobContext, JobHeader, JobRef, StackJob};
 pub use latch::{BlockingLatch, CountLatch, Latch, SpinLatch};
+pub use metrics::{
+    Clock, Counts, NoMetrics, Observer, PoolMetrics, WorkerCounters, WorkerMetrics, WorkerSnapshot,
+    WorkerState, WorkerTimes,
+};
 pub use platform::{ManagedWorker, Platform, PoolProgress, Replaced, Waiter};
 pub use queue::JobQueue;
 pub use registry::Registry;

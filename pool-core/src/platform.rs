@@ -6,6 +6,7 @@ use sleep_core::{Parker, SleepProtocol};
 
 use crate::{
     job::JobRef,
+    metrics::Observer,
     queue::JobQueue,
     registry::Registry,
     worker::{WorkerShared, WorkerThread},
@@ -23,8 +24,8 @@ use crate::{
 ///    unwinds, or does not return at all.
 /// 5. [`free_later`](Self::free_later) drops what it is given only when all workers have made
 ///    progress, or never.
-/// 6. No function but [`resume_unwind`](Self::resume_unwind) unwinds, hooks included, nor does the
-///    drop of a [`KeepAlive`](Self::KeepAlive): they are called from frames that other threads use.
+/// 6. No function but [`resume_unwind`](Self::resume_unwind) unwinds, no method of the
+///    [`Observer`](Self::Observer) does, nor does the drop of a [`KeepAlive`](Self::KeepAlive): they are called from frames that other threads use.
 ///
 /// Of a [`SleepProtocol`], a [`Parker`] and a [`Waiter`], which are safe to implement, the same is
 /// expected and not relied on: where one panics in such a frame, the process ends.
@@ -43,6 +44,9 @@ pub unsafe trait Platform: Sized + 'static {
     type Queue: JobQueue;
     /// How a thread that is not a worker waits.
     type Waiter: Waiter;
+    /// What each worker tells what it does: [`WorkerCounters`](crate::WorkerCounters), or
+    /// [`NoMetrics`](crate::NoMetrics).
+    type Observer: Observer;
     /// What a panicking job leaves. Without unwinding: an empty type.
     type Panic: Send;
     /// What the platform keeps with each pool.
@@ -89,19 +93,11 @@ pub unsafe trait Platform: Sized + 'static {
     /// A number that differs from worker to worker, for the order in which it tries its victims.
     fn random_seed() -> u64;
 
-    /// A worker has run out of work and begins to search. For measuring.
-    fn became_idle(_worker: &WorkerThread<Self>) {}
-
-    /// A worker has stopped searching. For measuring.
-    fn became_active(_worker: &WorkerThread<Self>) {}
-
-    /// A worker is about to run a job that a queue gave to it. For measuring.
-    #[inline]
-    fn takes_job(_worker: &WorkerThread<Self>) {}
-
-    /// A worker has taken a job from another one's deque. For measuring.
-    #[inline]
-    fn has_stolen(_worker: &WorkerThread<Self>) {}
+    /// Returns the time in nanoseconds since some moment, or None if there is no clock. For the times in
+    /// [metrics](crate::WorkerMetrics): a worker asks when it begins or ends to search, and to sleep.
+    fn now() -> Option<u64> {
+        None
+    }
 }
 
 /// The thread progress of a pool: its workers are the managed threads.

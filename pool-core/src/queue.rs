@@ -34,6 +34,11 @@ pub unsafe trait JobQueue: Send + Sync {
 
     /// True if there was no job at some moment during the call.
     fn is_empty(&self) -> bool;
+
+    /// Returns about how many jobs there are. None if that takes a walk through the queue.
+    fn len(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// For pools without an allocator.

@@ -16,6 +16,7 @@ use deque_core::{Steal, Storage};
 
 use crate::{
     job::JobRef,
+    metrics::Observer as _,
     platform::Platform,
     primitive::{Ordering, fence, spin_loop},
     queue::JobQueue,
@@ -31,6 +32,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Searches all sources once, in the order of the table. None only if each of them was empty
     /// at some moment during the search.
     pub(crate) fn find_work(&self) -> Option<JobRef> {
+        self.observer().on_search();
         let mut retries = Retries::new();
         loop {
             if let Some(job) = self.take_local_job() {
@@ -54,32 +56,38 @@ impl<P: Platform> WorkerThread<P> {
             return Steal::Empty;
         }
         if !P::Storage::REPLACES {
-            return self.steal_from_anybody();
+            return self.steal_from_any();
         }
         // Meanwhile no ring that a victim replaces is freed. A search from the middle of progress,
         // which only code of the platform can begin, finds nothing to steal.
         self.managed()
-            .while_active(|| self.steal_from_anybody())
+            .while_active(|| self.steal_from_any())
             .unwrap_or(Steal::Empty)
     }
 
     /// Tries every other worker once, from a random one on, so that thieves spread.
-    fn steal_from_anybody(&self) -> Steal<JobRef> {
+    fn steal_from_any(&self) -> Steal<JobRef> {
         let workers = self.registry().workers();
         let count = workers.len();
         let first = self.random().below(count);
+        let observer = self.observer();
         let mut answer = Steal::Empty;
         for victim in (first..count).chain(0..first) {
             if victim == self.index().get() || workers[victim].deque().is_empty() {
                 continue;
             }
-            match workers[victim].deque().stealer().steal() {
+            observer.on_steal_attempt();
+            let stealer = workers[victim].deque().stealer();
+            match stealer.steal_with(|| observer.on_revocation()) {
                 Steal::Success(job) => {
-                    P::has_stolen(self);
+                    observer.on_steal();
                     return Steal::Success(job);
                 }
                 Steal::Empty => {}
-                Steal::Retry => answer = Steal::Retry,
+                Steal::Retry => {
+                    observer.on_steal_retry();
+                    answer = Steal::Retry;
+                }
             }
         }
         answer

@@ -49,6 +49,8 @@ thread_local! {
 pub(crate) enum Event {
     KeepAlive,
     Unpark,
+    /// A queue is asked whether it is empty.
+    Look,
 }
 
 #[cfg(not(loom))]
@@ -73,6 +75,18 @@ fn observed(event: Event) {
         }
     });
 }
+
+#[cfg(not(loom))]
+thread_local! {
+    /// The time in nanoseconds, as this thread sees it.
+    pub(crate) static NOW: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// Counts, but not in models, where each count would be one more step to interleave.
+#[cfg(not(loom))]
+pub(crate) type TestObserver = crate::WorkerCounters;
+#[cfg(loom)]
+pub(crate) type TestObserver = crate::NoMetrics;
 
 /// Small, so that tests meet its limit.
 pub(crate) const DEQUE_CAPACITY: usize = if cfg!(loom) { 2 } else { 8 };
@@ -162,22 +176,30 @@ pub(crate) trait TestPlatform: Platform<Panic = Box<dyn Any + Send>> {
 
 impl<S: TestStorage, K: TestProtocol> TestPlatform for TestOn<S, K> {
     fn registry(workers: usize) -> Arc<Registry<Self>> {
-        let shared = (0..workers)
-            .map(|_| {
-                let (inbox, fifo) = (TestQueue::new(), TestQueue::new());
-                WorkerShared::new(S::deque(), inbox, fifo)
-            })
-            .collect();
-        let sleep = K::new((0..workers).map(|_| TestParker::new()));
-        let participants = (0..workers)
-            .map(|_| Participant::new(TestParker::new()))
-            .collect();
-        let progress = Progress::new(participants);
-        let injector = TestQueue::new();
-        let registry = Arc::new(Registry::new(sleep, shared, progress, injector, ()));
-        assert!(registry.is_consistent());
-        registry
+        registry_of(workers, S::deque)
     }
+}
+
+/// Creates a pool without threads whose workers have these deques.
+pub(crate) fn registry_of<S: TestStorage, K: TestProtocol>(
+    workers: usize,
+    deque: impl Fn() -> Deque<JobRef, S>,
+) -> Arc<Registry<TestOn<S, K>>> {
+    let shared = (0..workers)
+        .map(|_| {
+            let (inbox, fifo) = (TestQueue::new(), TestQueue::new());
+            WorkerShared::new(deque(), inbox, fifo, TestObserver::new())
+        })
+        .collect();
+    let sleep = K::new((0..workers).map(|_| TestParker::new()));
+    let participants = (0..workers)
+        .map(|_| Participant::new(TestParker::new()))
+        .collect();
+    let progress = Progress::new(participants);
+    let injector = TestQueue::new();
+    let registry = Arc::new(Registry::new(sleep, shared, progress, injector, ()));
+    assert!(registry.is_consistent());
+    registry
 }
 
 pub(crate) struct TestParker {
@@ -273,6 +295,8 @@ unsafe impl JobQueue for TestQueue {
     }
 
     fn is_empty(&self) -> bool {
+        #[cfg(not(loom))]
+        observed(Event::Look);
         JobQueue::is_empty(&self.0)
     }
 }
@@ -306,6 +330,7 @@ unsafe impl<S: TestStorage, K: TestProtocol> Platform for TestOn<S, K> {
     type Progress = (TestParker, Box<[Participant<TestParker>]>);
     type Queue = TestQueue;
     type Waiter = TestWaiter;
+    type Observer = TestObserver;
     type Panic = Box<dyn Any + Send>;
     type Data = ();
     type KeepAlive = Arc<Registry<Self>>;
@@ -345,6 +370,11 @@ unsafe impl<S: TestStorage, K: TestProtocol> Platform for TestOn<S, K> {
 
     fn random_seed() -> u64 {
         7
+    }
+
+    #[cfg(not(loom))]
+    fn now() -> Option<u64> {
+        NOW.with(Cell::get)
     }
 }
 

@@ -6,8 +6,9 @@ use deque_core::{Deque, Worker};
 use sleep_core::{CoreLatch, WorkerIndex};
 
 use crate::{
-    fifo::JobFifo, job::JobRef, managed::Managed, platform::Platform, queue::JobQueue,
-    random::XorShift64Star, registry::Registry, retries::Retries, unwind::no_unwind,
+    fifo::JobFifo, job::JobRef, managed::Managed, metrics::Observer as _, platform::Platform,
+    queue::JobQueue, random::XorShift64Star, registry::Registry, retries::Retries,
+    unwind::no_unwind,
 };
 
 #[cfg(test)]
@@ -21,13 +22,19 @@ pub struct WorkerShared<P: Platform> {
     /// Jobs that this worker spawned to be run in their order.
     fifo: JobFifo<P>,
     terminate: CoreLatch,
+    observer: P::Observer,
 }
 
 impl<P: Platform> WorkerShared<P> {
     const_unless_loom! {
-        /// A worker with these queues, all empty.
-        pub fn new(deque: Deque<JobRef, P::Storage>, inbox: P::Queue, fifo: P::Queue) -> Self {
-            Self { deque, inbox, fifo: JobFifo::new(fifo), terminate: CoreLatch::new() }
+        /// Creates a worker with these queues, all empty, and this observer.
+        pub fn new(
+            deque: Deque<JobRef, P::Storage>,
+            inbox: P::Queue,
+            fifo: P::Queue,
+            observer: P::Observer,
+        ) -> Self {
+            Self { deque, inbox, fifo: JobFifo::new(fifo), terminate: CoreLatch::new(), observer }
         }
     }
 
@@ -42,6 +49,11 @@ impl<P: Platform> WorkerShared<P> {
 
     pub(crate) fn terminate(&self) -> &CoreLatch {
         &self.terminate
+    }
+
+    #[inline]
+    pub(crate) fn observer(&self) -> &P::Observer {
+        &self.observer
     }
 }
 
@@ -112,11 +124,13 @@ impl<P: Platform> WorkerThread<P> {
     pub unsafe fn enter(&self) {
         // SAFETY: 1. is handed on.
         unsafe { P::set_current(self) };
+        self.observer().on_enter(P::now);
     }
 
     /// The thread is no longer known as a worker.
     pub fn leave(&self) {
         debug_assert!(ptr::eq(P::current(), self), "this thread is another worker");
+        self.observer().on_leave(P::now);
         // SAFETY: 1. null.
         unsafe { P::set_current(ptr::null()) };
     }
@@ -171,6 +185,12 @@ impl<P: Platform> WorkerThread<P> {
         &self.registry().workers()[self.index.get()]
     }
 
+    /// What this worker tells what it does.
+    #[inline]
+    pub(crate) fn observer(&self) -> &P::Observer {
+        self.shared().observer()
+    }
+
     pub(crate) fn random(&self) -> &XorShift64Star {
         &self.random
     }
@@ -208,9 +228,15 @@ impl<P: Platform> WorkerThread<P> {
     /// 1. As for [`JobRef::execute`].
     pub unsafe fn post(&self, job: JobRef) {
         match self.own.try_push(job) {
-            Ok(_) => self.registry().announce_jobs(1, self.own.len() <= 1),
-            // SAFETY: 1. the deque gave it back.
-            Err(full) => unsafe { self.run(full.0) },
+            Ok(_) => {
+                self.observer().on_post();
+                self.registry().announce_jobs(1, self.own.len() <= 1);
+            }
+            Err(full) => {
+                self.observer().on_deque_full();
+                // SAFETY: 1. the deque gave it back.
+                unsafe { self.run(full.0) }
+            }
         }
     }
 
@@ -220,7 +246,7 @@ impl<P: Platform> WorkerThread<P> {
     /// 1. As for [`JobRef::execute`].
     #[inline]
     pub(crate) unsafe fn run(&self, job: JobRef) {
-        P::takes_job(self);
+        self.observer().on_job();
         self.depth.set(self.depth.get() + 1);
         // SAFETY: 1. is handed on.
         unsafe { job.execute() };
@@ -291,19 +317,40 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Searches everywhere until there is a job, or until the latch is set (None).
     fn search(&self, latch: &CoreLatch) -> Option<JobRef> {
-        P::became_idle(self);
+        let observer = self.observer();
+        observer.on_idle(P::now);
         let mut idle = self.registry().begin_idle(self.index);
+        // Since the worker was last woken, it has found nothing.
+        let mut is_fruitless = false;
         let job = loop {
             if latch.probe() {
                 break None;
             }
             match self.find_work() {
                 Some(job) => break Some(job),
-                None => idle.no_work_found(latch, || self.check_sources_before_sleep()),
+                None => {
+                    let mut has_slept = false;
+                    idle.no_work_found(latch, || {
+                        let has_work = self.check_sources_before_sleep();
+                        if !has_work {
+                            // The next thing that the worker does is to park.
+                            if is_fruitless {
+                                observer.on_fruitless_wake();
+                            }
+                            observer.on_sleep(P::now);
+                            has_slept = true;
+                        }
+                        has_work
+                    });
+                    if has_slept {
+                        observer.on_wake(P::now);
+                        is_fruitless = true;
+                    }
+                }
             }
         };
         idle.end(|| self.has_work_for_others());
-        P::became_active(self);
+        observer.on_active(P::now);
         job
     }
 

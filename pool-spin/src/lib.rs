@@ -38,9 +38,12 @@ pub use machine::{Events, HltIpi, Interrupts, Ipi, Spin, Wfe, WfiIpi};
 pub use machine::{Mscratch, Sscratch};
 #[cfg(not(loom))]
 pub use pool::{
-    Arena, CLOSURE_WORDS, Cores, ExitReason, ReleaseError, RunError, Scope, SpawnError,
-    SpawnErrorReason, SpinPool, Statistics, StillRunning, System, Task, Worker,
+    Arena, CLOSURE_WORDS, Cores, ExitReason, PoolMetrics, ReleaseError, RunError, Scope,
+    SpawnError, SpawnErrorReason, SpinPool, StillRunning, System, Task, Worker,
 };
 
 #[cfg(not(loom))]
-pub use pool_core::{IdlePolicy, Parker, Relax, UnknownWorker, progress};
+pub use pool_core::{
+    Counts, IdlePolicy, Parker, Relax, UnknownWorker, WorkerMetrics, WorkerState, WorkerTimes,
+    progress,
+};

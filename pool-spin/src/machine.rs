@@ -69,6 +69,12 @@ pub unsafe trait Machine: 'static {
     /// How a worker sleeps. A pool has two parkers per worker: one for its jobs and one for its
     /// thread progress.
     type Parker: CoreParker;
+
+    /// Returns the time in nanoseconds since some moment, on a clock that all cores share, or None if there
+    /// is no such clock: for the times in [`WorkerMetrics`](crate::WorkerMetrics). It must not panic.
+    fn nanoseconds() -> Option<u64> {
+        None
+    }
 }
 
 /// A parker that a `static` can hold.

@@ -10,13 +10,12 @@ use pool_core::{
 
 mod arena;
 mod broadcast;
-mod counting;
 mod error;
 mod lifecycle;
+mod metrics;
 mod platform;
 mod scope;
 mod spawn;
-mod statistics;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -24,15 +23,14 @@ mod worker;
 
 pub use arena::{Arena, CLOSURE_WORDS};
 pub use error::{ReleaseError, RunError, SpawnError, SpawnErrorReason, StillRunning};
+pub use metrics::PoolMetrics;
 pub use scope::Scope;
 pub use spawn::Task;
-pub use statistics::Statistics;
 pub use system::{Cores, System};
 pub use worker::Worker;
 
-use crate::machine::{CoreLocal as _, Machine};
-use counting::Counting;
-use platform::{PoolData, run};
+use crate::machine::{CoreLocal as _, CoreParker as _, Machine};
+use platform::{PoolData, WorkerObserver, run};
 
 /// A pool in a `static`, whose workers are cores.
 ///
@@ -52,7 +50,7 @@ use platform::{PoolData, run};
 ///
 /// Interrupt handlers may call [`spawn`](Self::spawn), [`spawn_task`](Self::spawn_task),
 /// [`wake_worker`](Self::wake_worker), [`release_worker`](Self::release_worker),
-/// [`end`](Self::end), [`delay`](Self::delay), [`statistics`](Self::statistics) and
+/// [`end`](Self::end), [`delay`](Self::delay), [`metrics`](Self::metrics) and
 /// [`num_sleeping`](Self::num_sleeping): none of these waits for anything. Handlers must call
 /// nothing else: they may have interrupted this core's worker in the middle of an operation.
 ///
@@ -117,11 +115,12 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<Cores<M, CORES,
                 Deque::fixed(Order::Lifo),
                 IntrusiveInjector::new(),
                 IntrusiveInjector::new(),
+                WorkerObserver::new(),
             )
         }; CORES];
-        let slots = [const { Slot::new(Counting::new()) }; CORES];
+        let slots = [const { Slot::new(M::Parker::NEW) }; CORES];
         let sleep = Jec::from_array(slots, policy);
-        let participants = [const { Participant::new(Counting::new()) }; CORES];
+        let participants = [const { Participant::new(M::Parker::NEW) }; CORES];
         Self {
             registry: Registry::new(
                 sleep,
@@ -421,6 +420,9 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Default
 
 impl<S: System> fmt::Debug for SpinPool<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return write!(f, "{self:?}\n{}", self.metrics());
+        }
         f.debug_struct("SpinPool")
             .field("registry", &self.registry)
             .finish()

@@ -15,6 +15,7 @@ mod clock;
 mod fence;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux;
+mod metrics;
 mod parker;
 mod platform;
 pub mod progress;
@@ -26,10 +27,10 @@ pub use api::{
     in_place_scope_fifo, join, join_context, join_n, scope, scope_fifo, spawn, spawn_broadcast,
     spawn_fifo, yield_local, yield_now,
 };
-pub use clock::WorkerTimes;
 pub use fence::ProcessBarrier;
+pub use metrics::{PoolMetrics, current_metrics};
 pub use parker::ParkerKind;
-pub use pool_core::{IdlePolicy, Relax};
+pub use pool_core::{Counts, IdlePolicy, Relax, WorkerMetrics, WorkerState, WorkerTimes};
 pub use thread_pool::{
     ThreadPool,
     builder::ThreadPoolBuilder,

@@ -1,8 +1,6 @@
-//! How a worker sleeps: one parker a worker, of one of two kinds.
+//! How a worker sleeps: one parker per worker, of one of two kinds.
 
 use pool_core::Parker;
-
-use crate::clock::{Activity, WorkerClock};
 
 mod condvar;
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -74,45 +72,5 @@ impl Parker for OsParker {
 
     fn relax(&self) {
         std::thread::yield_now();
-    }
-}
-
-/// A worker's parker, which notes how long the worker sleeps if its pool measures that.
-pub struct StdParker {
-    parker: OsParker,
-    clock: Option<WorkerClock>,
-}
-
-impl StdParker {
-    pub(crate) fn new(kind: ParkerKind, clock: Option<WorkerClock>) -> Self {
-        Self {
-            parker: OsParker::new(kind),
-            clock,
-        }
-    }
-
-    pub(crate) fn clock(&self) -> Option<&WorkerClock> {
-        self.clock.as_ref()
-    }
-}
-
-impl Parker for StdParker {
-    fn park(&self) {
-        match &self.clock {
-            None => self.parker.park(),
-            Some(clock) => {
-                clock.switch(Activity::Asleep);
-                self.parker.park();
-                clock.switch(Activity::Idle);
-            }
-        }
-    }
-
-    fn unpark(&self) {
-        self.parker.unpark();
-    }
-
-    fn relax(&self) {
-        self.parker.relax();
     }
 }

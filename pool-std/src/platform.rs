@@ -17,9 +17,9 @@ use pool_core::{
 };
 
 use crate::{
-    clock::Activity,
+    clock,
     fence::ProcessBarrier,
-    parker::{OsParker, ParkerKind, StdParker},
+    parker::{OsParker, ParkerKind},
     thread_pool::data::PoolData,
 };
 
@@ -38,6 +38,13 @@ const YIELDS: u32 = 64;
 /// How long it sleeps then, each time: next to nothing beside a lost time slice.
 const NAP: Duration = Duration::from_micros(50);
 
+/// What each worker tells what it does.
+#[cfg(feature = "metrics")]
+pub(crate) type WorkerObserver = pool_core::WorkerCounters;
+/// What each worker tells what it does.
+#[cfg(not(feature = "metrics"))]
+pub(crate) type WorkerObserver = pool_core::NoMetrics;
+
 /// The platform of threads, allocator and unwinding.
 ///
 /// Every registry of this platform is in an [`Arc`].
@@ -48,13 +55,14 @@ pub(crate) enum Std {}
 // defers the drop; 6. nothing here panics, and a registry's drop keeps panics of what handlers have
 // captured, and of what was deferred.
 unsafe impl Platform for Std {
-    type Parker = StdParker;
-    type Sleep = Jec<StdParker, Box<[Slot<StdParker>]>>;
+    type Parker = OsParker;
+    type Sleep = Jec<OsParker, Box<[Slot<OsParker>]>>;
     type Workers = Box<[WorkerShared<Self>]>;
     type Storage = Growable<JobRef>;
-    type Progress = (StdParker, Box<[Participant<StdParker>]>, ProcessBarrier);
+    type Progress = (OsParker, Box<[Participant<OsParker>]>, ProcessBarrier);
     type Queue = Queue;
     type Waiter = ThreadWaiter;
+    type Observer = WorkerObserver;
     type Panic = Box<dyn Any + Send>;
     type Data = PoolData;
     type KeepAlive = Arc<Registry>;
@@ -104,19 +112,9 @@ unsafe impl Platform for Std {
         RandomState::new().hash_one(0)
     }
 
-    fn became_idle(worker: &WorkerThread) {
-        switch_clock(worker, Activity::Idle);
-    }
-
-    fn became_active(worker: &WorkerThread) {
-        switch_clock(worker, Activity::Active);
-    }
-}
-
-fn switch_clock(worker: &WorkerThread, to: Activity) {
-    let parker = worker.registry().parker(worker.index());
-    if let Some(clock) = parker.clock() {
-        clock.switch(to);
+    #[inline]
+    fn now() -> Option<u64> {
+        clock::now()
     }
 }
 
@@ -146,6 +144,10 @@ unsafe impl JobQueue for Queue {
 
     fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    fn len(&self) -> Option<usize> {
+        Some(self.0.len())
     }
 }
 

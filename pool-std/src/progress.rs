@@ -15,7 +15,7 @@ use pool_core::{CoreLatch, progress::Operation};
 pub use pool_core::progress::{Guard, Moment, Reclaimable};
 
 use crate::{
-    parker::{ParkerKind, StdParker},
+    parker::{OsParker, ParkerKind},
     platform::{Registry, Std, WorkerThread},
     thread_pool::data::PoolData,
     worker::job::current_worker_of,
@@ -181,7 +181,7 @@ impl Progress {
         match unsafe { WorkerThread::current() } {
             Some(worker) => self.wait_as_worker(worker, moment),
             None => {
-                let parker = StdParker::new(ParkerKind::default(), None);
+                let parker = OsParker::new(ParkerKind::default());
                 self.registry.progress().wait_for(moment, &parker);
                 self.registry.announce_operations();
             }

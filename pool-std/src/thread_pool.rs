@@ -17,7 +17,6 @@ use crate::{
         spawn,
         yielding::Yield,
     },
-    clock::WorkerTimes,
     fence::ProcessBarrier,
     platform::{Registry, WorkerThread},
     progress::Progress,
@@ -86,6 +85,10 @@ impl ThreadPool {
     #[must_use]
     pub fn id(&self) -> impl fmt::Debug {
         PoolId::of(&self.registry)
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
     }
 
     pub(crate) fn in_worker<R: Send>(&self, closure: impl FnOnce(&WorkerThread) -> R + Send) -> R {
@@ -276,18 +279,6 @@ impl ThreadPool {
         crate::api::yielding::yield_local()
     }
 
-    /// How long each worker was active, idle and asleep. None unless the pool was built with
-    /// [`measure_time`](crate::ThreadPoolBuilder::measure_time).
-    #[must_use]
-    pub fn worker_times(&self) -> Option<Vec<WorkerTimes>> {
-        let workers = (0..self.registry.num_workers())
-            .map(|index| self.registry.worker(index).expect("counted"));
-        workers
-            .map(|worker| self.registry.parker(worker).clock())
-            .map(|clock| clock.map(|clock| clock.times()))
-            .collect()
-    }
-
     /// Finishes what was spawned, and waits until the workers' threads have ended.
     ///
     /// A thread that is a worker by
@@ -337,8 +328,12 @@ impl Drop for ThreadPool {
     }
 }
 
+/// One line; in the alternate form, also the table of the pool's [metrics](ThreadPool::metrics).
 impl fmt::Debug for ThreadPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return write!(f, "{self:?}\n{}", self.metrics());
+        }
         f.debug_struct("ThreadPool")
             .field("num_threads", &self.current_num_threads())
             .field("id", &self.id())

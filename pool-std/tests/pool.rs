@@ -334,34 +334,6 @@ fn stampede_of_broadcasts_with_barriers() {
 }
 
 #[test]
-fn worker_times_are_measured_on_request() {
-    assert_eq!(pool(1).worker_times(), None);
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(2)
-        .idle_policy(IdlePolicy::IMMEDIATE)
-        .measure_time(true)
-        .build()
-        .unwrap();
-    let before = pool.worker_times().unwrap();
-    let worker = pool.install(|| {
-        let start = std::time::Instant::now();
-        while start.elapsed().as_millis() < 20 {
-            std::hint::spin_loop();
-        }
-        current_thread_index().unwrap()
-    });
-    let times: Vec<_> = std::iter::zip(pool.worker_times().unwrap(), before)
-        .map(|(now, before)| now.since(before))
-        .collect();
-    assert!(times[worker].active.as_millis() >= 19, "{times:?}");
-    assert!(times[1 - worker].active.as_millis() < 19, "{times:?}");
-    assert!(
-        times[1 - worker].asleep > times[1 - worker].active,
-        "{times:?}"
-    );
-}
-
-#[test]
 fn a_closure_that_panics_while_building_ends_the_threads_before_it() {
     let ended = Arc::new(AtomicUsize::new(0));
     let count = ended.clone();

@@ -4,7 +4,8 @@
 pub use loom::{
     hint::spin_loop,
     sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU8, AtomicU64 as AtomicWord, AtomicUsize, Ordering, fence,
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64 as AtomicWord, AtomicUsize, Ordering,
+        fence,
     },
 };
 
@@ -15,7 +16,9 @@ pub use portable_atomic::AtomicU32 as AtomicWord;
 #[cfg(all(not(loom), target_has_atomic = "64"))]
 pub use portable_atomic::AtomicU64 as AtomicWord;
 #[cfg(not(loom))]
-pub use portable_atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering, fence};
+pub use portable_atomic::{
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering, fence,
+};
 
 /// The integer in an [`AtomicWord`].
 #[cfg(any(loom, target_has_atomic = "64"))]

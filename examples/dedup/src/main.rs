@@ -56,12 +56,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments, root: &Path, tree: &Tree) -> Result<(), BuildError> {
-    let build = |threads| {
-        ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .measure_time(true)
-            .build()
-    };
+    let build = |threads| ThreadPoolBuilder::new().num_threads(threads).build();
     let all = build(arguments.threads)?;
     let one = build(1)?;
 
@@ -97,7 +92,9 @@ fn pass(pool: &ThreadPool, tree: &Tree, what: &'static str) -> (Vec<HashResult>,
 type HashResult = std::io::Result<dedup::Digest>;
 
 fn times(pool: &ThreadPool) -> Vec<WorkerTimes> {
-    pool.worker_times().expect("the pools measure")
+    let metrics = pool.metrics();
+    let times = metrics.workers().iter().map(|worker| worker.times);
+    times.map(Option::unwrap_or_default).collect()
 }
 
 /// Returns the sources in the cargo registry: many files, in several versions, and every user of

@@ -2,7 +2,6 @@
 
 use core::convert::Infallible;
 
-use crossbeam_utils::CachePadded;
 use pool_core::{
     Fixed, Jec, JobRef, ManagedWorker, Platform, Registry, Replaced, Slot, Waiter, WorkerShared,
     WorkerThread, progress::Participant,
@@ -10,9 +9,7 @@ use pool_core::{
 
 use super::{
     arena::{Arena, JobInjector},
-    counting::Counting,
     lifecycle::{Gate, Lifecycle},
-    statistics::Counter,
     system::{Cores, System},
 };
 use crate::{
@@ -20,6 +17,13 @@ use crate::{
     machine::Machine,
     primitive::{AtomicBool, spin_loop},
 };
+
+/// What each worker tells what it does.
+#[cfg(feature = "metrics")]
+pub(crate) type WorkerObserver = pool_core::WorkerCounters;
+/// What each worker tells what it does.
+#[cfg(not(feature = "metrics"))]
+pub(crate) type WorkerObserver = pool_core::NoMetrics;
 
 /// The part of a pool that is not in its registry's queues, counters and slots.
 pub struct PoolData<S: System> {
@@ -29,8 +33,6 @@ pub struct PoolData<S: System> {
     pub(crate) is_broadcasting: AtomicBool,
     /// Room for spawned closures.
     pub(crate) arena: S::Arena,
-    /// Jobs and steals of each worker, on a cache line of its own.
-    pub(crate) counters: S::Counters,
 }
 
 impl<M: Machine, const CORES: usize, const JOBS: usize> PoolData<Cores<M, CORES, JOBS>> {
@@ -40,7 +42,6 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> PoolData<Cores<M, CORES,
             gates: [const { Gate::new() }; CORES],
             is_broadcasting: AtomicBool::new(false),
             arena: Arena::new(),
-            counters: [const { CachePadded::new([Counter::new(), Counter::new()]) }; CORES],
         }
     }
 }
@@ -50,13 +51,14 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> PoolData<Cores<M, CORES,
 // either returns or does not. 5. Deques of a fixed size replace nothing. 6. Nothing here panics except
 // the functions of a machine; such a panic counts as a panic of a job and aborts.
 unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Platform for Cores<M, CORES, JOBS> {
-    type Parker = Counting<M::Parker>;
+    type Parker = M::Parker;
     type Sleep = Jec<Self::Parker, [Slot<Self::Parker>; CORES]>;
     type Workers = [WorkerShared<Self>; CORES];
     type Storage = Fixed<JobRef, JOBS>;
     type Progress = (Self::Parker, [Participant<Self::Parker>; CORES]);
     type Queue = JobInjector;
     type Waiter = SpinWaiter;
+    type Observer = WorkerObserver;
     type Panic = Infallible;
     type Data = PoolData<Self>;
     type KeepAlive = ();
@@ -92,12 +94,8 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Platform for Core
         (&raw const here).addr() as u64
     }
 
-    fn takes_job(worker: &WorkerThread<Self>) {
-        worker.registry().data().counters[worker.index().get()][0].count();
-    }
-
-    fn has_stolen(worker: &WorkerThread<Self>) {
-        worker.registry().data().counters[worker.index().get()][1].count();
+    fn now() -> Option<u64> {
+        M::nanoseconds()
     }
 }
 

@@ -2,15 +2,12 @@
 
 use core::{array, convert::Infallible, fmt, marker::PhantomData};
 
-use crossbeam_utils::CachePadded;
 use pool_core::Platform;
 
 use super::{
     arena::{Arena, JobInjector, Slot},
-    counting::Counting,
     lifecycle::Gate,
     platform::{PoolData, SpinWaiter},
-    statistics::Counter,
 };
 use crate::machine::{CoreParker, Machine};
 
@@ -37,7 +34,7 @@ use crate::machine::{CoreParker, Machine};
 pub trait System:
     Sealed
     + Platform<
-        Parker = Counting<<Self as Sealed>::Parker>,
+        Parker = <Self as Sealed>::Parker,
         Queue = JobInjector,
         Waiter = SpinWaiter,
         Panic = Infallible,
@@ -97,8 +94,6 @@ pub trait Sealed {
     type Arena: AsRef<[Slot]> + Send + Sync;
     /// The gate of each worker.
     type Gates: AsRef<[Gate]> + Send + Sync;
-    /// The counters of each worker, on a cache line of their own.
-    type Counters: AsRef<[CachePadded<[Counter; 2]>]> + Send + Sync;
     /// The parker of the machine.
     type Parker: CoreParker;
 }
@@ -106,6 +101,5 @@ pub trait Sealed {
 impl<M: Machine, const CORES: usize, const JOBS: usize> Sealed for Cores<M, CORES, JOBS> {
     type Arena = Arena<JOBS>;
     type Gates = [Gate; CORES];
-    type Counters = [CachePadded<[Counter; 2]>; CORES];
     type Parker = M::Parker;
 }

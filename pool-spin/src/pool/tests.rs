@@ -9,6 +9,8 @@ use pool_core::{IdlePolicy, UnknownWorker};
 mod arriving_and_leaving;
 mod broadcast;
 mod join;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod scope;
 mod spawn;
 

@@ -11,10 +11,9 @@ use pool_core::{
 };
 
 use crate::{
-    clock::WorkerClock,
     fence::ProcessBarrier,
-    parker::{ParkerKind, StdParker},
-    platform::{Queue, Registry},
+    parker::{OsParker, ParkerKind},
+    platform::{Queue, Registry, WorkerObserver},
     thread_pool::{data::PoolData, environment::default_num_threads, error::BuildError},
     worker::{
         adopted,
@@ -48,7 +47,6 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     order: Order,
     idle_policy: IdlePolicy,
     parker: ParkerKind,
-    measure_time: bool,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     data: PoolData,
     spawn: S,
@@ -65,7 +63,6 @@ impl ThreadPoolBuilder {
             order: Order::Lifo,
             idle_policy: IdlePolicy::DEFAULT,
             parker: ParkerKind::default(),
-            measure_time: false,
             thread_name: None,
             data: PoolData::default(),
             spawn: DefaultSpawn,
@@ -246,14 +243,6 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Notes how long each worker is active, idle and asleep, for
-    /// [`ThreadPool::worker_times`](crate::ThreadPool::worker_times). Costs a look at the clock at each change.
-    #[must_use]
-    pub fn measure_time(mut self, measure: bool) -> Self {
-        self.measure_time = measure;
-        self
-    }
-
     /// Starts the threads with a closure instead of the standard library: to pin them, to scope them, or
     /// to take them from elsewhere.
     ///
@@ -288,7 +277,6 @@ impl<S> ThreadPoolBuilder<S> {
             order: self.order,
             idle_policy: self.idle_policy,
             parker: self.parker,
-            measure_time: self.measure_time,
             thread_name: self.thread_name,
             data: self.data,
             spawn: CustomSpawn(handler),
@@ -335,14 +323,13 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 
     fn registry(&mut self, num_threads: usize) -> Result<Arc<Registry>, BuildError> {
-        let clock = || self.measure_time.then(WorkerClock::new);
         let slots: Box<[_]> = (0..num_threads)
-            .map(|_| Slot::new(StdParker::new(self.parker, clock())))
+            .map(|_| Slot::new(OsParker::new(self.parker)))
             .collect();
         ProcessBarrier::prepare();
         let deque = || Deque::growable(self.order).with_process_fence::<ProcessBarrier>();
         let workers: Box<[_]> = (0..num_threads)
-            .map(|_| WorkerShared::new(deque(), Queue::new(), Queue::new()))
+            .map(|_| WorkerShared::new(deque(), Queue::new(), Queue::new(), WorkerObserver::new()))
             .collect();
         let sleep = Jec::new(slots, self.idle_policy).map_err(
             |TooManyWorkers { requested, maximum }| BuildError::TooManyThreads {
@@ -350,8 +337,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
                 maximum,
             },
         )?;
-        let participants =
-            (0..num_threads).map(|_| Participant::new(StdParker::new(self.parker, None)));
+        let participants = (0..num_threads).map(|_| Participant::new(OsParker::new(self.parker)));
         let progress = Progress::new(participants.collect());
         let data = std::mem::take(&mut self.data);
         let registry = Registry::new(sleep, workers, progress, Queue::new(), data);
@@ -390,7 +376,6 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("order", &self.order)
             .field("idle_policy", &self.idle_policy)
             .field("parker", &self.parker)
-            .field("measure_time", &self.measure_time)
             .finish_non_exhaustive()
     }
 }

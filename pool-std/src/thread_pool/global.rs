@@ -118,14 +118,19 @@ pub(crate) fn in_running_pool<R: Send>(
     registry.in_worker(|worker, _| closure(worker, registry))
 }
 
-/// The number of workers in the current pool: the one that this thread is a worker of, or the
+/// Calls a closure with the current pool: the one that this thread is a worker of, or the global one.
+pub(crate) fn with_current_registry<R>(closure: impl FnOnce(&Registry) -> R) -> R {
+    // SAFETY: 1. the thread stays the worker at least until the closure returns.
+    match unsafe { WorkerThread::current() } {
+        Some(worker) => closure(worker.registry()),
+        None => closure(global()),
+    }
+}
+
+/// Returns the number of workers in the current pool: the one that this thread is a worker of, or the
 /// global one.
 pub fn current_num_threads() -> usize {
-    // SAFETY: 1. the reference is used at once.
-    match unsafe { WorkerThread::current() } {
-        Some(worker) => worker.registry().num_workers(),
-        None => global().num_workers(),
-    }
+    with_current_registry(Registry::num_workers)
 }
 
 /// Returns the number of this thread in its pool, or None if it is not a worker.

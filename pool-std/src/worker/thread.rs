@@ -5,7 +5,6 @@ use std::{fmt, io, sync::Arc, thread};
 use pool_core::WorkerIndex;
 
 use crate::{
-    clock::Activity,
     platform::{Registry, WorkerThread},
     thread_pool::{error::BuildError, id::PoolId},
 };
@@ -90,9 +89,6 @@ impl ThreadBuilder {
             .expect("each worker is started once");
         // SAFETY: 1. `worker` stays where it is until it leaves.
         unsafe { worker.enter() };
-        if let Some(clock) = registry.parker(self.index).clock() {
-            clock.switch(Activity::Active);
-        }
         if let Some(handler) = &data.start_handler {
             data.run_and_handle_panic(|| handler(self.index()));
         }

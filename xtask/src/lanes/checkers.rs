@@ -43,8 +43,8 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
         steps.push(narrow(&["-p", "sleep-core"]));
         // The values of progress have 29 bits there.
         steps.push(narrow(&["-p", "progress-core"]));
-        // The same for the counters of a worker's time.
-        steps.push(narrow(&["-p", "pool-std", "clock"]));
+        // The counters of 64 bits that are made of such atomics.
+        steps.push(narrow(&["-p", "pool-core", "metrics"]));
         // A processor that is not multi-copy atomic, where deques are never biased.
         steps.push(narrow(&["-p", "deque-core", "gate"]));
         // Jobs that borrow from frames, on real threads. Dropping a pool does not wait for its

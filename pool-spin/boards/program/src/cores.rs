@@ -21,13 +21,7 @@ pub fn boot_core<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) ->
         Mode::Idle => idle(pool),
         Mode::Tree { cores } => tree(pool, cores),
     }
-    for index in 0..CORES {
-        let worker = pool.statistics(index).expect("there is such a worker");
-        Console::<B>::line(format_args!(
-            "core {index}: {} jobs, {} steals, {} sleeps, {} wake-ups",
-            worker.jobs, worker.steals, worker.sleeps, worker.wake_ups
-        ));
-    }
+    Console::<B>::line(format_args!("{}", pool.metrics()));
     Console::<B>::line(format_args!("{}: passed", B::NAME));
     B::exit(true)
 }

@@ -2,7 +2,7 @@
 
 use core::{hint::spin_loop, time::Duration};
 
-use pool_spin::{Arena, ReleaseError, SpawnErrorReason, Statistics};
+use pool_spin::{Arena, Counts, ReleaseError, SpawnErrorReason};
 use portable_atomic::{AtomicUsize, Ordering};
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// How often all cores sleep and are woken.
-const ROUNDS: usize = 1000;
+const ROUNDS: u64 = 1000;
 
 /// Runs all tests. A failure panics.
 pub(crate) fn run<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
@@ -210,16 +210,16 @@ fn park_and_unpark<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) 
         // fall asleep; then the next delay is longer.
         let mut delay = Duration::from_micros(50);
         for _ in 0..ROUNDS {
-            let before = statistics(pool, 0).sleeps;
+            let before = counts(pool, 0).sleeps;
             sleep_until_timer(pool, delay);
-            while statistics(pool, 0).sleeps == before {
+            while counts(pool, 0).sleeps == before {
                 delay *= 2;
                 sleep_until_timer(pool, delay);
             }
         }
         return;
     }
-    let sleeps = || core::array::from_fn::<usize, CORES, _>(|index| statistics(pool, index).sleeps);
+    let sleeps = || core::array::from_fn::<u64, CORES, _>(|index| counts(pool, index).sleeps);
     on_boot_core(pool, |_| {
         for _ in 0..ROUNDS {
             let before = sleeps();
@@ -237,16 +237,14 @@ fn park_and_unpark<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) 
         }
     });
     for index in 0..CORES {
-        let worker = statistics(pool, index);
-        assert!(worker.sleeps >= ROUNDS && worker.wake_ups >= ROUNDS);
+        let worker = counts(pool, index);
+        assert!(worker.sleeps >= ROUNDS && worker.wakes >= ROUNDS);
     }
 }
 
-fn statistics<B: Board, const CORES: usize>(
-    pool: &'static Pool<B, CORES>,
-    index: usize,
-) -> Statistics {
-    pool.statistics(index).expect("there is such a worker")
+fn counts<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, index: usize) -> Counts {
+    let worker = pool.worker_metrics(index);
+    worker.expect("there is such a worker").counts
 }
 
 /// Every core spawns as fast as it can, and takes from all others.

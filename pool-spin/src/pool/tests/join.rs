@@ -63,7 +63,7 @@ fn bad_workers_are_typed_errors() {
         POOL.release_worker(1),
         Err(ReleaseError::UnknownWorker(unknown))
     );
-    assert_eq!(POOL.statistics(1), Err(unknown));
+    assert_eq!(POOL.worker_metrics(1), Err(unknown));
     with_workers(&POOL, || {
         POOL.install(|_| assert_eq!(POOL.run_worker(0), Err(RunError::AlreadyWorker)));
         assert_eq!(POOL.run_worker(0), Err(RunError::Taken));
@@ -87,26 +87,4 @@ fn pools_of_different_types_share_cores() {
             assert_eq!(answer, 55);
         });
     });
-}
-
-#[test]
-fn statistics_count() {
-    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
-    let sum = |number: fn(Statistics) -> usize| -> usize {
-        (0..2)
-            .map(|index| number(POOL.statistics(index).unwrap()))
-            .sum()
-    };
-    with_workers(&POOL, || {
-        let (jobs, steals) = (sum(|worker| worker.jobs), sum(|worker| worker.steals));
-        let barrier = Barrier::new(2);
-        let meet = |_: Worker<'_, Cores<Host, 2, 64>>| {
-            barrier.wait();
-        };
-        POOL.install(|core| core.join(meet, meet));
-        let jobs = sum(|worker| worker.jobs) - jobs;
-        assert_eq!(jobs, 2, "the installed closure and the stolen one");
-        assert_eq!(sum(|worker| worker.steals) - steals, 1);
-    });
-    assert!(sum(|worker| worker.sleeps) >= sum(|worker| worker.wake_ups).min(1));
 }

@@ -1,0 +1,35 @@
+//! What workers count, and what is known of a pool at one moment.
+//!
+//! Each worker has an [`Observer`], which it tells what it does. The platform chooses its type:
+//! [`WorkerCounters`] counts, [`NoMetrics`] does nothing and is compiled away. Nothing is told, and nothing is
+//! counted, for a join whose second closure no thief takes.
+//!
+//! | what is counted | where the worker tells it |
+//! | --- | --- |
+//! | jobs run | `WorkerThread::run`, for each job that a queue gave |
+//! | jobs posted, deque full | `WorkerThread::post`; deque full also in the cold path of a join |
+//! | searches | `WorkerThread::find_work` |
+//! | steals tried, succeeded, retried; revocations | `WorkerThread::steal_from_any` |
+//! | sleeps, wake-ups, fruitless wake-ups; idle and asleep | `WorkerThread::search` |
+//! | absent and active | `WorkerThread::enter`, `WorkerThread::leave` |
+//!
+//! A new counter touches three files:
+//! 1. `metrics/counters.rs`: a line in the list, and what adds to it;
+//! 2. `metrics/observer.rs`: a method for what happens, unless one of those that exist tells it;
+//! 3. the file where it happens, which calls that method.
+//!
+//! Its test goes into `metrics/tests.rs`. Snapshots, sums and the table take it from the list.
+
+mod counter;
+mod counters;
+mod observer;
+mod pool;
+mod stopwatch;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use counters::{Counts, WorkerCounters, WorkerSnapshot};
+pub use observer::{Clock, NoMetrics, Observer};
+pub use pool::{PoolMetrics, WorkerMetrics};
+pub use stopwatch::{WorkerState, WorkerTimes};

@@ -1,0 +1,130 @@
+//! What a worker tells as it goes.
+
+use super::WorkerSnapshot;
+
+/// Returns the time in nanoseconds since some moment, if the platform has a clock.
+pub type Clock = fn() -> Option<u64>;
+
+/// Is told what one worker does, by that worker alone.
+///
+/// Each worker has one of its own. No method does anything unless it is implemented, and the compiler removes
+/// calls of such methods. None is called for a join whose second closure no thief takes.
+///
+/// A worker calls these methods from frames that other threads use, so none may unwind. They should be
+/// short, and must not use the pool.
+///
+/// # Examples
+/// An observer that counts steals and nothing else:
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+/// use pool_core::Observer;
+///
+/// #[derive(Default)]
+/// struct Steals(AtomicUsize);
+///
+/// impl Observer for Steals {
+///     fn on_steal(&self) {
+///         self.0.fetch_add(1, Ordering::Relaxed);
+///     }
+/// }
+///
+/// let steals = Steals::default();
+/// steals.on_job();
+/// steals.on_steal();
+/// assert_eq!(steals.0.into_inner(), 1);
+/// ```
+pub trait Observer: Send + Sync + 'static {
+    /// Observes that a thread has become the worker: it is active.
+    #[inline]
+    fn on_enter(&self, _clock: Clock) {}
+
+    /// Observes that the thread ceases to be the worker: it is absent.
+    #[inline]
+    fn on_leave(&self, _clock: Clock) {}
+
+    /// Observes that the worker has run out of work and begins to search: it is idle.
+    #[doc(alias = "became_idle")]
+    #[inline]
+    fn on_idle(&self, _clock: Clock) {}
+
+    /// Observes that the worker stops searching, since it has a job or no longer needs one: it is active.
+    #[doc(alias = "became_active")]
+    #[inline]
+    fn on_active(&self, _clock: Clock) {}
+
+    /// Observes that the idle worker is about to park: it is asleep.
+    #[inline]
+    fn on_sleep(&self, _clock: Clock) {}
+
+    /// Observes that the worker was woken: it is idle.
+    #[inline]
+    fn on_wake(&self, _clock: Clock) {}
+
+    /// Observes that the last wake-up was fruitless. The worker has not found a job since, what it waits for
+    /// has not happened, and it is about to sleep again.
+    #[inline]
+    fn on_fruitless_wake(&self) {}
+
+    /// Observes that the worker is about to run a job that it took from a queue.
+    #[doc(alias = "takes_job")]
+    #[inline]
+    fn on_job(&self) {}
+
+    /// Observes that the worker has spawned a job onto its own deque.
+    #[inline]
+    fn on_post(&self) {}
+
+    /// Observes that the worker's deque is full. The worker runs the job itself.
+    #[inline]
+    fn on_deque_full(&self) {}
+
+    /// Observes that the worker is about to look at all sources of work once.
+    #[inline]
+    fn on_search(&self) {}
+
+    /// Observes that the worker is about to steal from another one's deque, which is not empty.
+    #[inline]
+    fn on_steal_attempt(&self) {}
+
+    /// Observes that the attempt succeeded.
+    #[doc(alias = "has_stolen")]
+    #[inline]
+    fn on_steal(&self) {}
+
+    /// Observes that another thread was faster, or kept the attempt from deciding: the worker tries again.
+    #[inline]
+    fn on_steal_retry(&self) {}
+
+    /// Observes that the attempt makes the victim pop with fences again, which it did without.
+    #[inline]
+    fn on_revocation(&self) {}
+
+    /// Returns what was observed so far, if this observer counts. Any thread may call it.
+    #[inline]
+    fn snapshot(&self, _clock: Clock) -> Option<WorkerSnapshot> {
+        None
+    }
+}
+
+/// Observes nothing, for the smallest systems and for measuring what metrics cost.
+///
+/// # Examples
+/// ```
+/// use pool_core::{NoMetrics, Observer};
+///
+/// assert_eq!(size_of::<NoMetrics>(), 0);
+/// NoMetrics.on_job();
+/// assert!(NoMetrics.snapshot(|| None).is_none());
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoMetrics;
+
+impl NoMetrics {
+    /// Creates an observer of nothing.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
+impl Observer for NoMetrics {}

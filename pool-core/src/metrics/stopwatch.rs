@@ -1,0 +1,216 @@
+//! What a worker is doing, and how long it has done what.
+
+use core::{fmt, time::Duration};
+
+use super::{counter::Counter, observer::Clock};
+use crate::primitive::{AtomicBool, AtomicU8, AtomicUsize, Ordering, fence, spin_loop};
+
+/// What a worker is doing at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum WorkerState {
+    /// The worker runs a job, or code of its own.
+    Active,
+    /// The worker is awake and searches for a job.
+    Idle,
+    /// The worker sleeps until another thread wakes it.
+    Asleep,
+    /// No thread is the worker: none has come yet, or it has left.
+    Absent,
+    /// The pool is built without metrics, see [`NoMetrics`](crate::NoMetrics).
+    #[default]
+    Unknown,
+}
+
+impl WorkerState {
+    const fn from_byte(byte: u8) -> Self {
+        match byte {
+            0 => Self::Active,
+            1 => Self::Idle,
+            2 => Self::Asleep,
+            _ => Self::Absent,
+        }
+    }
+}
+
+impl fmt::Display for WorkerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Absent => "absent",
+            Self::Active => "active",
+            Self::Idle => "idle",
+            Self::Asleep => "asleep",
+            Self::Unknown => "unknown",
+        })
+    }
+}
+
+/// How long a worker was active, idle and asleep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct WorkerTimes {
+    /// Running jobs, or code of its own.
+    pub active: Duration,
+    /// Awake and searching for jobs.
+    pub idle: Duration,
+    /// Asleep.
+    pub asleep: Duration,
+}
+
+impl WorkerTimes {
+    /// Returns what has been added since an earlier look at the same worker.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// use pool_core::WorkerTimes;
+    ///
+    /// let mut earlier = WorkerTimes::default();
+    /// earlier.active = Duration::from_secs(2);
+    /// let mut now = earlier;
+    /// now.active += Duration::from_secs(1);
+    /// assert_eq!(now.since(earlier).active, Duration::from_secs(1));
+    /// ```
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            active: self.active.saturating_sub(earlier.active),
+            idle: self.idle.saturating_sub(earlier.idle),
+            asleep: self.asleep.saturating_sub(earlier.asleep),
+        }
+    }
+
+    /// Returns the times of two workers together.
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            active: self.active.saturating_add(other.active),
+            idle: self.idle.saturating_add(other.idle),
+            asleep: self.asleep.saturating_add(other.asleep),
+        }
+    }
+}
+
+/// How often a reader looks again when the worker changes its state at the same time.
+const LOOKS: usize = if cfg!(loom) { 1 } else { 16 };
+
+/// A worker's state and a stopwatch with three hands, which the worker writes and any thread reads.
+///
+/// A sequence lock: readers look again while the worker writes. They give up after some looks, since the
+/// worker may have lost its core in the middle, perhaps to an interrupt handler that reads. Then their
+/// figures are wrong by one interval, and nothing else.
+pub(super) struct Stopwatch {
+    /// Odd while the worker writes.
+    version: AtomicUsize,
+    state: AtomicU8,
+    /// The clock has been seen to go.
+    has_time: AtomicBool,
+    /// When the current state began, in the clock's nanoseconds.
+    since: Counter,
+    /// Nanoseconds in finished intervals, by state.
+    totals: [Counter; 3],
+}
+
+impl Stopwatch {
+    const_unless_loom! {
+        pub(super) fn new() -> Self {
+            Self {
+                version: AtomicUsize::new(0),
+                state: AtomicU8::new(WorkerState::Absent as u8),
+                has_time: AtomicBool::new(false),
+                since: Counter::new(),
+                totals: [Counter::new(), Counter::new(), Counter::new()],
+            }
+        }
+    }
+
+    /// Begins another state. Only for the worker.
+    pub(super) fn switch(&self, to: WorkerState, clock: Clock) {
+        let now = clock();
+        // Ordering: Relaxed, the worker reads what it wrote itself. This holds for all its loads here.
+        let version = self.version.load(Ordering::Relaxed);
+        // Ordering: Relaxed with the fence behind it. A reader that sees anything of what follows sees the
+        // odd version too, when it looks at the version again.
+        self.version
+            .store(version.wrapping_add(1), Ordering::Relaxed);
+        fence(Ordering::Release);
+        let from = usize::from(self.state.load(Ordering::Relaxed));
+        // Ordering: Relaxed, the version publishes it. The same holds for the stores below.
+        self.state.store(to as u8, Ordering::Relaxed);
+        if let Some(now) = now {
+            if let Some(total) = self.totals.get(from) {
+                total.add(now.saturating_sub(self.since.get()));
+            }
+            // A clock that goes back, as between two cores, does not take the stopwatch back.
+            self.since.set(now.max(self.since.get()));
+            self.has_time.store(true, Ordering::Relaxed);
+        }
+        // Ordering: Release pairs with `read`: a reader of this version sees all of the above.
+        self.version
+            .store(version.wrapping_add(2), Ordering::Release);
+    }
+
+    /// Returns the worker's state, and its times if there is a clock.
+    pub(super) fn read(&self, clock: Clock) -> (WorkerState, Option<WorkerTimes>) {
+        let mut look = self.look(clock);
+        for _ in 1..LOOKS {
+            if look.is_consistent {
+                break;
+            }
+            spin_loop();
+            look = self.look(clock);
+        }
+        (look.state, look.times)
+    }
+
+    /// As one look of [`read`](Self::read). None if the worker has written meanwhile.
+    #[cfg(all(test, loom))]
+    pub(super) fn read_consistent(
+        &self,
+        clock: Clock,
+    ) -> Option<(WorkerState, Option<WorkerTimes>)> {
+        let look = self.look(clock);
+        look.is_consistent.then_some((look.state, look.times))
+    }
+
+    /// Reads everything once.
+    fn look(&self, clock: Clock) -> Look {
+        // Ordering: Acquire pairs with the last store in `switch`.
+        let version = self.version.load(Ordering::Acquire);
+        // Ordering: Relaxed, the version says whether these belong together.
+        let state = self.state.load(Ordering::Relaxed);
+        let has_time = self.has_time.load(Ordering::Relaxed);
+        let since = self.since.get();
+        let mut totals = [0, 1, 2].map(|index: usize| self.totals[index].get());
+        // Ordering: pairs with the fence in `switch`: if any of the above is new, the version below is.
+        fence(Ordering::Acquire);
+        let is_consistent =
+            version.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == version;
+        let now = if has_time { clock() } else { None };
+        let times = now.map(|now| {
+            if let Some(total) = totals.get_mut(usize::from(state)) {
+                *total = total.saturating_add(now.saturating_sub(since));
+            }
+            let [active, idle, asleep] = totals.map(Duration::from_nanos);
+            WorkerTimes {
+                active,
+                idle,
+                asleep,
+            }
+        });
+        let state = WorkerState::from_byte(state);
+        Look {
+            is_consistent,
+            state,
+            times,
+        }
+    }
+}
+
+/// What a reader has read once.
+struct Look {
+    /// The worker wrote nothing meanwhile.
+    is_consistent: bool,
+    state: WorkerState,
+    times: Option<WorkerTimes>,
+}

@@ -1,0 +1,163 @@
+//! Numbers and a stopwatch that one thread writes and others read.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering::SeqCst},
+    thread,
+    time::Duration,
+};
+
+use super::super::{
+    counter::{Counter, SplitCounter},
+    stopwatch::{Stopwatch, WorkerState, WorkerTimes},
+};
+use crate::testing::NOW;
+
+const ROUNDS: u64 = if cfg!(miri) { 200 } else { 100_000 };
+
+/// Both kinds of counter.
+macro_rules! both {
+    ($counter:ident => $body:block) => {{
+        {
+            let $counter = Counter::new();
+            $body
+        }
+        {
+            let $counter = SplitCounter::new();
+            $body
+        }
+    }};
+}
+
+#[test]
+fn counts_across_the_halves() {
+    both!(counter => {
+        counter.set(u64::from(u32::MAX) - 1);
+        let values = [1, 1, 1, 1 << 33].map(|amount| {
+            counter.add(amount);
+            counter.get()
+        });
+        let carry = 1 << 32;
+        assert_eq!(values, [carry - 1, carry, carry + 1, 3 * carry + 1]);
+    });
+}
+
+/// Each step carries into the high half, or is about to.
+#[test]
+fn a_reader_sees_numbers_that_grow() {
+    both!(counter => {
+        let is_done = AtomicBool::new(false);
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                let mut last = 0;
+                while !is_done.load(SeqCst) {
+                    let now = counter.get();
+                    assert!(last <= now, "{last:#x} and then {now:#x}");
+                    last = now;
+                }
+            });
+            for _ in 0..ROUNDS {
+                counter.add((1 << 31) + 1);
+            }
+            is_done.store(true, SeqCst);
+        });
+        assert_eq!(counter.get(), ROUNDS * ((1 << 31) + 1));
+    });
+}
+
+fn at(nanoseconds: u64) -> fn() -> Option<u64> {
+    NOW.set(Some(nanoseconds));
+    || NOW.get()
+}
+
+fn times(active: u64, idle: u64, asleep: u64) -> Option<WorkerTimes> {
+    let [active, idle, asleep] = [active, idle, asleep].map(Duration::from_nanos);
+    Some(WorkerTimes {
+        active,
+        idle,
+        asleep,
+    })
+}
+
+#[test]
+fn only_the_current_state_takes_time() {
+    let stopwatch = Stopwatch::new();
+    assert_eq!(stopwatch.read(at(5)), (WorkerState::Absent, None));
+    stopwatch.switch(WorkerState::Active, at(10));
+    assert_eq!(
+        stopwatch.read(at(11)),
+        (WorkerState::Active, times(1, 0, 0))
+    );
+    stopwatch.switch(WorkerState::Idle, at(13));
+    assert_eq!(stopwatch.read(at(20)), (WorkerState::Idle, times(3, 7, 0)));
+    stopwatch.switch(WorkerState::Asleep, at(20));
+    assert_eq!(
+        stopwatch.read(at(120)),
+        (WorkerState::Asleep, times(3, 7, 100))
+    );
+    stopwatch.switch(WorkerState::Absent, at(120));
+    assert_eq!(
+        stopwatch.read(at(1_000)),
+        (WorkerState::Absent, times(3, 7, 100))
+    );
+    stopwatch.switch(WorkerState::Active, at(2_000));
+    assert_eq!(
+        stopwatch.read(at(2_001)),
+        (WorkerState::Active, times(4, 7, 100))
+    );
+}
+
+/// Counters of 32 bits would hold four seconds.
+#[test]
+fn times_are_wide() {
+    let stopwatch = Stopwatch::new();
+    let hour = Duration::from_secs(3600).as_nanos() as u64;
+    stopwatch.switch(WorkerState::Asleep, at(0));
+    assert_eq!(stopwatch.read(at(hour)).1, times(0, 0, hour));
+}
+
+#[test]
+fn without_a_clock_there_are_states_and_no_times() {
+    let stopwatch = Stopwatch::new();
+    stopwatch.switch(WorkerState::Idle, || None);
+    assert_eq!(stopwatch.read(|| None), (WorkerState::Idle, None));
+}
+
+/// A core whose clock is behind.
+#[test]
+fn a_clock_that_goes_back_takes_nothing_away() {
+    let stopwatch = Stopwatch::new();
+    stopwatch.switch(WorkerState::Active, at(100));
+    stopwatch.switch(WorkerState::Idle, at(90));
+    stopwatch.switch(WorkerState::Active, at(105));
+    assert_eq!(stopwatch.read(at(80)).1, times(0, 5, 0));
+}
+
+/// The state lasts as many nanoseconds as the clock counts: whatever a reader sees adds up to it.
+#[test]
+fn a_reader_sees_times_that_add_up() {
+    let stopwatch = Stopwatch::new();
+    let is_done = AtomicBool::new(false);
+    stopwatch.switch(WorkerState::Active, at(0));
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            let mut last = Duration::ZERO;
+            while !is_done.load(SeqCst) {
+                // At this reader's time no interval lasts on: the sum is that of the finished ones.
+                let times = stopwatch.read(at(0)).1.unwrap();
+                let sum = times.active + times.idle + times.asleep;
+                assert!(last <= sum, "{last:?} and then {sum:?}");
+                last = sum;
+            }
+        });
+        let states = [WorkerState::Idle, WorkerState::Asleep, WorkerState::Active];
+        for (time, state) in (1..=ROUNDS).zip(states.into_iter().cycle()) {
+            stopwatch.switch(state, at(time));
+        }
+        is_done.store(true, SeqCst);
+    });
+    let times = stopwatch.read(at(0)).1.unwrap();
+    assert_eq!(
+        times.active + times.idle + times.asleep,
+        Duration::from_nanos(ROUNDS)
+    );
+}

@@ -1,0 +1,57 @@
+//! What is known of a pool of threads at one moment.
+
+use pool_core::WorkerMetrics;
+
+use crate::{
+    platform::Registry,
+    thread_pool::{ThreadPool, global::with_current_registry},
+};
+
+/// What is known of a pool at one moment. From [`ThreadPool::metrics`] and [`current_metrics`].
+pub type PoolMetrics = pool_core::PoolMetrics<Vec<WorkerMetrics>>;
+
+fn metrics_of(registry: &Registry) -> PoolMetrics {
+    registry.metrics(|of| (0..registry.num_workers()).map(of).collect())
+}
+
+impl ThreadPool {
+    /// Returns what each worker is doing and has done so far, and how many jobs wait.
+    ///
+    /// Any thread may call this at any time. It stops no worker, and reads a few cache lines of each. Printed by
+    /// `{}`, the answer is a table; `{:#?}` of the pool prints it too.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// pool.install(|| pool_std::join(|| (), || ()));
+    ///
+    /// let metrics = pool.metrics();
+    /// assert!(metrics.sum().jobs_run >= 1);
+    /// println!("{metrics}");
+    /// for worker in metrics.workers() {
+    ///     println!("{}, has run {} jobs", worker.state, worker.counts.jobs_run);
+    /// }
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    #[doc(alias = "worker_times")]
+    #[must_use]
+    pub fn metrics(&self) -> PoolMetrics {
+        metrics_of(self.registry())
+    }
+}
+
+/// Returns the [metrics](ThreadPool::metrics) of the current pool: the one that this thread is a worker of, or
+/// the global one.
+///
+/// # Examples
+/// ```
+/// let before = pool_std::current_metrics().sum();
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// pool_std::spawn(move || sender.send(()).unwrap());
+/// receiver.recv().unwrap();
+/// assert!((pool_std::current_metrics().sum() - before).jobs_run >= 1);
+/// ```
+#[must_use]
+pub fn current_metrics() -> PoolMetrics {
+    with_current_registry(metrics_of)
+}
