@@ -1,4 +1,4 @@
-//! How a pool is set up.
+//! The settings of a pool.
 
 use std::{any::Any, fmt, io, thread};
 
@@ -10,9 +10,9 @@ use crate::{
     spawn::{CustomSpawn, DefaultSpawn, ThreadSpawn, standard},
 };
 
-/// Sets up a [`ThreadPool`], or the global one.
+/// Sets up and builds a [`ThreadPool`] or the global pool.
 ///
-/// Keeps what it is told and hands it to [`pool_std::ThreadPoolBuilder`] in the end.
+/// Stores the settings and passes them to [`pool_std::ThreadPoolBuilder`] at the end.
 ///
 /// # Examples
 /// ```
@@ -52,14 +52,13 @@ impl Default for ThreadPoolBuilder {
 }
 
 impl ThreadPoolBuilder {
-    /// The defaults: a worker for each processor that this process may use.
+    /// Creates a builder with the defaults: one worker per processor that this process may use.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Builds a pool whose threads may borrow from the caller, and ends it, with its threads,
-    /// when `with_pool` returns. Each thread runs `wrapper`, which must call
-    /// [`ThreadBuilder::run`].
+    /// Builds a pool whose threads may borrow from the caller, and ends the pool and its threads when
+    /// `with_pool` returns. Each thread runs `wrapper`, which must call [`ThreadBuilder::run`].
     ///
     /// # Errors
     /// As [`build`](Self::build); then `with_pool` has not been called.
@@ -86,8 +85,8 @@ where
     /// Builds the pool and starts its threads.
     ///
     /// # Errors
-    /// If the system, or the spawn handler, refuses a thread; if this thread is to become a worker
-    /// and is one. Threads that were started end.
+    /// If the system or the spawn handler refuses a thread, or if this thread is to become a worker and
+    /// already is one. Threads that were started end.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
         let (builder, mut spawn) = self.into_parts();
         let pool = builder
@@ -97,11 +96,11 @@ where
         Ok(ThreadPool::new_on(pool))
     }
 
-    /// Builds the pool that is used by threads which belong to no pool.
+    /// Builds the global pool, which threads outside every pool use.
     ///
     /// # Errors
-    /// As [`build`](Self::build); also if there is a global pool, because this was called before
-    /// or because somebody needed it.
+    /// As [`build`](Self::build). Also if the global pool exists, because this was called before or
+    /// because an earlier use has built it.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
         let (builder, mut spawn) = self.into_parts();
         let builder = builder.spawn_handler(|thread| spawn.spawn(thread));
@@ -137,7 +136,7 @@ where
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Starts the threads with this closure: for each worker it must start a thread that calls
+    /// Starts the threads with a closure. For each worker, it must start a thread that calls
     /// [`ThreadBuilder::run`], or return an error.
     pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
     where
@@ -156,7 +155,7 @@ impl<S> ThreadPoolBuilder<S> {
         }
     }
 
-    /// Names the threads; called with the worker's number.
+    /// Names the threads: calls a closure with the number of each worker.
     pub fn thread_name<F>(mut self, closure: F) -> Self
     where
         F: FnMut(usize) -> String + 'static,
@@ -165,9 +164,9 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// The number of workers. 0, the default, means: what the environment variable
-    /// `RAYON_NUM_THREADS` says, or one for each processor. More than [`max_num_threads`] means
-    /// that many.
+    /// Sets the number of workers. With 0, the default, the environment variable `RAYON_NUM_THREADS`
+    /// counts, or else there is one worker per processor. A larger number than [`max_num_threads`]
+    /// means that maximum.
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
         self
@@ -179,7 +178,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Called with the panics that nobody waits for. Without it, such a panic aborts the process.
+    /// Sets a closure that gets the panics for which no caller waits. Without it, such a panic aborts
+    /// the process.
     pub fn panic_handler<H>(mut self, panic_handler: H) -> Self
     where
         H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
@@ -188,20 +188,20 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// The size of each worker's stack in bytes.
+    /// Sets the size of each worker's stack in bytes.
     pub fn stack_size(mut self, stack_size: usize) -> Self {
         self.stack_size = Some(stack_size);
         self
     }
 
-    /// Workers take their own jobs oldest first instead of newest first.
+    /// Makes workers take their own jobs oldest first instead of newest first.
     #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for similar effect")]
     pub fn breadth_first(mut self) -> Self {
         self.breadth_first = true;
         self
     }
 
-    /// Called on each worker's thread before its first job, with its number.
+    /// Sets a closure that each worker's thread calls before its first job, with its number.
     pub fn start_handler<H>(mut self, start_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -210,7 +210,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Called on each worker's thread after its last job, with its number.
+    /// Sets a closure that each worker's thread calls after its last job, with its number.
     pub fn exit_handler<H>(mut self, exit_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -235,7 +235,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     }
 }
 
-/// What can be shown of a closure: whether it is there.
+/// Returns what debug output shows of a closure: whether it is set.
 fn closure<F>(closure: &Option<F>) -> Option<fmt::Arguments<'static>> {
     closure.as_ref().map(|_| format_args!("<closure>"))
 }

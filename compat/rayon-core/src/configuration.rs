@@ -22,12 +22,12 @@ pub fn initialize(config: Configuration) -> Result<(), Box<dyn Error>> {
 }
 
 impl Configuration {
-    /// See [`ThreadPoolBuilder::new`].
+    /// Creates a builder: [`ThreadPoolBuilder::new`].
     pub fn new() -> Configuration {
         Self::default()
     }
 
-    /// See [`ThreadPoolBuilder::build`].
+    /// Builds a pool: [`ThreadPoolBuilder::build`].
     ///
     /// # Errors
     /// As there.
@@ -35,7 +35,7 @@ impl Configuration {
         Ok(self.builder.build()?)
     }
 
-    /// See [`ThreadPoolBuilder::thread_name`].
+    /// Names the threads: [`ThreadPoolBuilder::thread_name`].
     pub fn thread_name<F>(self, closure: F) -> Self
     where
         F: FnMut(usize) -> String + 'static,
@@ -43,12 +43,12 @@ impl Configuration {
         self.map(|builder| builder.thread_name(closure))
     }
 
-    /// See [`ThreadPoolBuilder::num_threads`].
+    /// Sets the number of workers: [`ThreadPoolBuilder::num_threads`].
     pub fn num_threads(self, num_threads: usize) -> Configuration {
         self.map(|builder| builder.num_threads(num_threads))
     }
 
-    /// See [`ThreadPoolBuilder::panic_handler`].
+    /// Sets the handler of panics: [`ThreadPoolBuilder::panic_handler`].
     pub fn panic_handler<H>(self, panic_handler: H) -> Configuration
     where
         H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
@@ -56,17 +56,17 @@ impl Configuration {
         self.map(|builder| builder.panic_handler(panic_handler))
     }
 
-    /// See [`ThreadPoolBuilder::stack_size`].
+    /// Sets the size of each worker's stack: [`ThreadPoolBuilder::stack_size`].
     pub fn stack_size(self, stack_size: usize) -> Self {
         self.map(|builder| builder.stack_size(stack_size))
     }
 
-    /// See [`ThreadPoolBuilder::breadth_first`].
+    /// Makes workers take their own jobs oldest first: [`ThreadPoolBuilder::breadth_first`].
     pub fn breadth_first(self) -> Self {
         self.map(ThreadPoolBuilder::breadth_first)
     }
 
-    /// See [`ThreadPoolBuilder::start_handler`].
+    /// Sets what each thread calls before its first job: [`ThreadPoolBuilder::start_handler`].
     pub fn start_handler<H>(self, start_handler: H) -> Configuration
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -74,7 +74,7 @@ impl Configuration {
         self.map(|builder| builder.start_handler(start_handler))
     }
 
-    /// See [`ThreadPoolBuilder::exit_handler`].
+    /// Sets what each thread calls after its last job: [`ThreadPoolBuilder::exit_handler`].
     pub fn exit_handler<H>(self, exit_handler: H) -> Configuration
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -82,7 +82,7 @@ impl Configuration {
         self.map(|builder| builder.exit_handler(exit_handler))
     }
 
-    /// The builder of this configuration.
+    /// Returns the builder of this configuration.
     pub(crate) fn into_builder(self) -> ThreadPoolBuilder {
         self.builder
     }

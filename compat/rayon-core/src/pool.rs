@@ -1,10 +1,10 @@
-//! A pool in the user's hands.
+//! A pool of worker threads, as its owner sees it.
 
 use std::{error::Error, fmt};
 
 use pool_std::{BroadcastContext, Scope, ScopeFifo, Yield};
 
-/// A pool of worker threads: [`pool_std::ThreadPool`], where its methods are described.
+/// A pool of worker threads: [`pool_std::ThreadPool`], which documents the methods.
 pub struct ThreadPool {
     pool: pool_std::ThreadPool,
 }
@@ -14,17 +14,17 @@ impl ThreadPool {
         Self { pool }
     }
 
-    /// See [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
+    /// Builds a pool: [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
     ///
     /// # Errors
-    /// As there.
+    /// As that function.
     #[deprecated(note = "Use `ThreadPoolBuilder::build`")]
     #[allow(deprecated)]
     pub fn new(configuration: crate::Configuration) -> Result<ThreadPool, Box<dyn Error>> {
         Ok(configuration.into_builder().build()?)
     }
 
-    /// See [`pool_std::ThreadPool::install`].
+    /// Runs a closure on one of the workers and waits for it: [`pool_std::ThreadPool::install`].
     pub fn install<OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce() -> R + Send,
@@ -33,7 +33,7 @@ impl ThreadPool {
         self.pool.install(op)
     }
 
-    /// See [`pool_std::ThreadPool::broadcast`].
+    /// Runs a closure on each worker: [`pool_std::ThreadPool::broadcast`].
     pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
     where
         OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -42,22 +42,22 @@ impl ThreadPool {
         self.pool.broadcast(op)
     }
 
-    /// See [`pool_std::ThreadPool::current_num_threads`].
+    /// Returns the number of workers: [`pool_std::ThreadPool::current_num_threads`].
     pub fn current_num_threads(&self) -> usize {
         self.pool.current_num_threads()
     }
 
-    /// See [`pool_std::ThreadPool::current_thread_index`].
+    /// Returns the number of this thread in the pool: [`pool_std::ThreadPool::current_thread_index`].
     pub fn current_thread_index(&self) -> Option<usize> {
         self.pool.current_thread_index()
     }
 
-    /// See [`pool_std::ThreadPool::current_thread_has_pending_tasks`].
+    /// Whether this thread's deque holds jobs that no worker has started: [`pool_std::ThreadPool::current_thread_has_pending_tasks`].
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         self.pool.current_thread_has_pending_tasks()
     }
 
-    /// See [`pool_std::ThreadPool::join`].
+    /// Runs two closures, potentially in parallel: [`pool_std::ThreadPool::join`].
     pub fn join<A, B, RA, RB>(&self, oper_a: A, oper_b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,
@@ -68,7 +68,7 @@ impl ThreadPool {
         self.pool.join(oper_a, oper_b)
     }
 
-    /// See [`pool_std::ThreadPool::scope`].
+    /// Runs a scope on this pool: [`pool_std::ThreadPool::scope`].
     pub fn scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R + Send,
@@ -77,7 +77,7 @@ impl ThreadPool {
         self.pool.scope(op)
     }
 
-    /// See [`pool_std::ThreadPool::scope_fifo`].
+    /// Runs a scope on this pool whose jobs start in order: [`pool_std::ThreadPool::scope_fifo`].
     pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
@@ -86,7 +86,7 @@ impl ThreadPool {
         self.pool.scope_fifo(op)
     }
 
-    /// See [`pool_std::ThreadPool::in_place_scope`].
+    /// Runs a scope with the body on this thread: [`pool_std::ThreadPool::in_place_scope`].
     pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R,
@@ -94,7 +94,7 @@ impl ThreadPool {
         self.pool.in_place_scope(op)
     }
 
-    /// See [`pool_std::ThreadPool::in_place_scope_fifo`].
+    /// Runs a scope with the body on this thread, whose jobs start in order: [`pool_std::ThreadPool::in_place_scope_fifo`].
     pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R,
@@ -102,7 +102,7 @@ impl ThreadPool {
         self.pool.in_place_scope_fifo(op)
     }
 
-    /// See [`pool_std::ThreadPool::spawn`].
+    /// Spawns a job: [`pool_std::ThreadPool::spawn`].
     pub fn spawn<OP>(&self, op: OP)
     where
         OP: FnOnce() + Send + 'static,
@@ -110,7 +110,7 @@ impl ThreadPool {
         self.pool.spawn(op);
     }
 
-    /// See [`pool_std::ThreadPool::spawn_fifo`].
+    /// Spawns a job; those of one worker start in order: [`pool_std::ThreadPool::spawn_fifo`].
     pub fn spawn_fifo<OP>(&self, op: OP)
     where
         OP: FnOnce() + Send + 'static,
@@ -118,7 +118,7 @@ impl ThreadPool {
         self.pool.spawn_fifo(op);
     }
 
-    /// See [`pool_std::ThreadPool::spawn_broadcast`].
+    /// Spawns a job on each worker: [`pool_std::ThreadPool::spawn_broadcast`].
     pub fn spawn_broadcast<OP>(&self, op: OP)
     where
         OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
@@ -126,22 +126,22 @@ impl ThreadPool {
         self.pool.spawn_broadcast(op);
     }
 
-    /// See [`pool_std::ThreadPool::yield_now`].
+    /// Runs one job of the pool: [`pool_std::ThreadPool::yield_now`].
     pub fn yield_now(&self) -> Option<Yield> {
         self.pool.yield_now()
     }
 
-    /// See [`pool_std::ThreadPool::yield_local`].
+    /// Runs one job of this worker's own deque: [`pool_std::ThreadPool::yield_local`].
     pub fn yield_local(&self) -> Option<Yield> {
         self.pool.yield_local()
     }
 }
 
-/// Lets the workers finish what was spawned, and end; does not wait for them.
+/// Finishes what was spawned and ends the pool; does not wait for that.
 impl Drop for ThreadPool {
     fn drop(&mut self) {
-        // What is dropped is the field. The impl is here because programs can see that it is: a
-        // pool cannot be taken apart, and is used to the end of its scope.
+        // Only the field is dropped. The impl is here because programs can see it: a pool cannot be
+        // taken apart, and is used to the end of its scope.
     }
 }
 

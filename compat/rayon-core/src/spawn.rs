@@ -1,16 +1,16 @@
-//! How the threads of a pool are started.
+//! Two ways to start the threads of a pool.
 
 use std::{io, thread};
 
 use pool_std::ThreadBuilder;
 
-/// How the threads of a pool are started.
+/// A way to start the threads of a pool.
 pub trait ThreadSpawn: private::Sealed {
     #[doc(hidden)]
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
 }
 
-/// Starts threads with the standard library, which takes a stack size of any smallness for the
+/// Starts threads with the standard library, which replaces a stack size that is too small by the
 /// smallest that the system allows.
 pub struct DefaultSpawn;
 
@@ -29,7 +29,7 @@ impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
     }
 }
 
-/// What the standard library needs to know to start a thread.
+/// Returns a builder of the standard library with the name and the stack size of a thread.
 pub(crate) fn standard(thread: &ThreadBuilder) -> thread::Builder {
     let mut builder = thread::Builder::new();
     if let Some(name) = thread.name() {
@@ -51,8 +51,8 @@ mod private {
 mod tests {
     use crate::ThreadPoolBuilder;
 
-    /// pool-std refuses it, but rayon leaves it to the system, which rounds up: with musl to a page,
-    /// which is too little for a worker.
+    // pool-std refuses such a stack, but rayon leaves it to the system, which rounds up: with musl to
+    // a page, which is too little for a worker.
     #[test]
     fn a_stack_of_any_smallness() {
         let builder = ThreadPoolBuilder::new().num_threads(1).stack_size(1);

@@ -41,7 +41,7 @@ fn results_come_in_the_order_of_the_workers() {
     }
 }
 
-/// rayon#992: what is for one worker alone must be seen before that worker sleeps.
+// rayon#992: a worker must see a job that only it may run before it sleeps.
 #[test]
 fn sleeping_workers_hear_it() {
     let pool = pool(4);

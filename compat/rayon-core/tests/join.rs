@@ -85,7 +85,7 @@ fn what_is_stolen_has_migrated() {
     });
 }
 
-/// The owner gives no sign of life meanwhile; jobs under the stolen one are stealable too.
+// The owner gives no sign of life meanwhile; jobs under the stolen one are stealable too.
 #[test]
 fn jobs_are_stealable_under_an_endless_leaf() {
     let left = AtomicUsize::new(100);
@@ -121,7 +121,7 @@ fn a_panic_of_either_closure_is_continued() {
     }
 }
 
-/// chili's bug: the first closure unwinds while the second one is queued in the same frame.
+// chili's bug: the first closure unwinds while the second one is queued in the same frame.
 #[test]
 fn a_panic_of_the_first_closure_waits_for_the_second() {
     let pool = pool(2);
@@ -141,8 +141,8 @@ fn a_panic_of_the_first_closure_waits_for_the_second() {
     }
 }
 
-/// rayon#10, #109: a panic of a job that was stolen, or that a stolen job spawned, must still
-/// release whoever waits.
+// rayon#10, #109: a panic of a job that was stolen, or that a stolen job spawned, must still release
+// the thread that waits.
 #[test]
 fn a_panic_of_a_stolen_job_releases_its_waiter() {
     for _ in 0..20 {

@@ -313,7 +313,7 @@ fn yield_now_takes_what_came_from_outside_and_yield_local_does_not() {
     assert_eq!(ran.load(SeqCst), 1);
 }
 
-/// rayon#446, #819, #872, #1142.
+// rayon#446, #819, #872, #1142.
 #[test]
 fn pools_may_be_installed_in_each_other() {
     let (one, other) = (pool(1), pool(1));
@@ -325,7 +325,7 @@ fn pools_may_be_installed_in_each_other() {
     assert_eq!(sizes, 2);
 }
 
-/// While it waits for another pool, a worker goes on with its own one's jobs.
+// While it waits for another pool, a worker goes on with the jobs of its own pool.
 #[test]
 fn a_worker_that_waits_for_another_pool_is_busy() {
     let (near, far) = (pool(1), pool(1));
@@ -338,7 +338,7 @@ fn a_worker_that_waits_for_another_pool_is_busy() {
     });
 }
 
-/// rayon#739, #740, #929: the waiter may end, with its pool, while it is being told.
+// rayon#739, #740, #929: the waiter may end, with its pool, while another thread sets its latch.
 #[test]
 fn cross_pool_stampede() {
     for _ in 0..30 {

@@ -47,7 +47,7 @@ fn jobs_spawn_jobs() {
     assert_eq!(count.into_inner(), 2047);
 }
 
-/// The order in which jobs run that one worker spawned, and no other worker took.
+/// Returns the order in which jobs run that one worker spawned, and no other worker took.
 fn order(spawn: impl FnOnce(&Mutex<Vec<u32>>) + Send) -> Vec<u32> {
     let order = Mutex::new(Vec::new());
     pool(1).install(|| spawn(&order));

@@ -30,7 +30,7 @@ fn smoke() {
     assert_eq!(sum, 42);
 }
 
-/// The order in which the jobs of one worker run, if no other worker takes one.
+/// Returns the order in which the jobs of one worker run, if no other worker takes one.
 fn order(pool: &ThreadPool, spawn: fn(Box<dyn FnOnce() + Send>)) -> Vec<u32> {
     let (sender, receiver) = channel();
     pool.install(|| {
@@ -170,7 +170,7 @@ fn spawned_jobs_outlive_the_drop_of_their_pool() {
     let wait = begun.clone();
     pool.spawn(move || {
         wait.wait();
-        // Spawned on a pool that nobody holds any more.
+        // Spawned on a pool that has no owner any more.
         for n in 0..100 {
             let sender = sender.clone();
             spawn(move || sender.send(n).unwrap());

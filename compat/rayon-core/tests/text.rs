@@ -26,7 +26,7 @@ fn builder() {
     );
 }
 
-/// The names of the fields, in their order, of what a struct prints.
+/// Returns the names of the fields, in their order, in what a struct prints.
 fn fields(text: &str) -> Vec<&str> {
     let mut depth = 0;
     let mut fields = Vec::new();
