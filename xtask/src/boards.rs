@@ -27,7 +27,7 @@ pub(crate) struct Board {
     /// Whether its cores sleep in QEMU, too: they are woken by interrupts.
     halts: bool,
     cores: usize,
-    /// Whether it runs the program that boards share, which knows modes.
+    /// Whether it runs the program that boards share, which has modes.
     has_modes: bool,
 }
 
@@ -99,7 +99,7 @@ const BOARDS: &[Board] = &[
     },
 ];
 
-/// Formatting, and clippy for each board's target.
+/// Returns the steps that check the formatting, and run clippy for each board's target.
 pub(crate) fn lints() -> Result<Vec<Step>> {
     let targets: Vec<_> = BOARDS.iter().map(|board| board.target).collect();
     rustup::add_targets(&targets)?;
@@ -115,7 +115,7 @@ pub(crate) fn lints() -> Result<Vec<Step>> {
     Ok(steps)
 }
 
-/// The options that choose these features, of which some may be empty.
+/// Returns the options that choose these features, of which some may be empty.
 fn features(names: &[&str]) -> Vec<String> {
     let names = names.iter().filter(|name| !name.is_empty());
     names.map(|name| format!("--features={name}")).collect()
@@ -153,8 +153,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "BOARD", value_parser = choice_parser())]
     choice: Choice,
 
-    /// What its program does: test, idle (three seconds asleep), or tree4 (a fork-join tree on so
-    /// many cores)
+    /// What its program does: test, idle (three seconds asleep), or tree4 (a fork-join tree on four
+    /// cores)
     #[arg(long, default_value = "test")]
     mode: String,
 
@@ -163,7 +163,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = Clock::Multi)]
     clock: Clock,
 
-    /// So many times, until one fails
+    /// How often to run it, until one run fails
     #[arg(long, default_value_t = 1)]
     repeat: u32,
 

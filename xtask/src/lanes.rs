@@ -327,7 +327,8 @@ fn need_x86_64_linux() -> Result<()> {
     Ok(())
 }
 
-/// Tests for another architecture, linked by Rust's own linker: no compiler for it is needed.
+/// Returns a step that tests on another architecture. Rust's own linker links it, so that no other
+/// compiler is needed.
 fn foreign_tests(target: &str) -> Step {
     let variable = target.to_uppercase().replace('-', "_");
     Step::cargo(&["test", "--lib", "--tests", "--target", target])

@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// The workspace's own directory.
+/// Returns the workspace's own directory.
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .parent()

@@ -12,12 +12,12 @@ use crate::{command::Step, root};
 
 /// A published crate's source.
 pub(crate) struct Published {
-    /// Its directory in cargo's own store, which nobody may change.
+    /// Its directory in cargo's own store, which must not change.
     stored: PathBuf,
 }
 
 impl Published {
-    /// Has cargo fetch a library from its registry; `requirement` is of the version.
+    /// Fetches a library from cargo's registry, in a version that meets the requirement.
     pub(crate) fn fetch(name: &str, requirement: &str) -> Result<Self> {
         let scratch = root().join("target/published").join(name);
         write_package(
@@ -49,7 +49,7 @@ impl Published {
         copy(&self.stored, directory)?;
         let manifest = directory.join("Cargo.toml");
         let text = fs::read_to_string(&manifest)?;
-        // Else cargo would take it for a member of the workspace around it.
+        // Otherwise cargo would take it for a member of the workspace around it.
         fs::write(&manifest, text + "\n[workspace]\n")?;
         Ok(manifest)
     }

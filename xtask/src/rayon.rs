@@ -20,7 +20,7 @@ const ORIGINAL: &str = "=1.13.0";
 /// What helps if a lock file names an older version, as the README says.
 const REMEDY: [&str; 2] = ["update", "rayon-core"];
 
-/// Cargo's arguments that put our `rayon-core` in place of the published one.
+/// Returns cargo's arguments that put our `rayon-core` in place of the published one.
 fn patch() -> [String; 2] {
     let path = root().join("compat/rayon-core");
     // A TOML string that needs no escapes also with the separators of Windows.

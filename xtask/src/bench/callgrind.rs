@@ -1,5 +1,5 @@
-//! How many instructions a join takes, counted by valgrind. Repeatable, whatever else the machine
-//! is doing.
+//! The number of instructions of a join, counted by valgrind: the same in every run, whatever else the
+//! machine does.
 
 use anyhow::{Context, Result};
 
@@ -15,7 +15,7 @@ const LARGE: u32 = 20;
 pub(super) fn run() -> Result<()> {
     debian::need("valgrind", "valgrind")?;
     PROGRAMS[0].build()?;
-    println!("\ninstructions for a join that nobody steals, and its share of the program");
+    println!("\ninstructions for a join that no worker steals, and its share of the program");
     for system in SYSTEMS {
         let difference = count(system, LARGE)? - count(system, SMALL)?;
         let joins = joins(LARGE) - joins(SMALL);
@@ -24,7 +24,7 @@ pub(super) fn run() -> Result<()> {
     Ok(())
 }
 
-/// `fib(n)` makes `fib(n + 1) - 1` joins.
+/// Returns the number of joins of `fib(n)`: `fib(n + 1) - 1`.
 fn joins(n: u32) -> i64 {
     let (mut this, mut next) = (1, 1);
     for _ in 0..n {
@@ -33,7 +33,7 @@ fn joins(n: u32) -> i64 {
     this - 1
 }
 
-/// All instructions of a run.
+/// Returns the number of instructions of a run.
 fn count(system: &str, n: u32) -> Result<i64> {
     let output = Step::new(
         "valgrind",
@@ -45,7 +45,7 @@ fn count(system: &str, n: u32) -> Result<i64> {
     collected(&output).with_context(|| format!("valgrind did not count:\n{output}"))
 }
 
-/// The number that callgrind says it has collected.
+/// Returns the number that callgrind reports as collected.
 fn collected(output: &str) -> Option<i64> {
     let (_, rest) = output.split_once("Collected : ")?;
     rest.split_whitespace().next()?.parse().ok()

@@ -1,4 +1,4 @@
-//! Lets the systems take turns, and sums up.
+//! Measures the systems in turns, and sums up.
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -17,7 +17,7 @@ pub(crate) struct Comparison {
     pub(crate) systems: Vec<(String, Result<Summary, String>)>,
 }
 
-/// What came of the repetitions.
+/// The summary of the repetitions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Summary {
     /// Or the mean, of rare events.
@@ -45,7 +45,7 @@ impl Summary {
     }
 }
 
-/// One case of one program, and what came of it.
+/// One case of one program, and its results.
 struct Turn {
     program: usize,
     case: usize,
@@ -58,13 +58,13 @@ impl Turn {
     }
 }
 
-/// How often the programs are started anew. Where their memory lies, and so what is fast in it, is
-/// another matter in each process.
+/// How often the programs are started anew: in each process their memory lies elsewhere, which makes
+/// other things fast.
 const LAUNCHES: u32 = 9;
 
-/// Measures the cases of these groups. A case is repeated as often as it wants, in equal shares
-/// after each start of its program; if that is to be `quick`, once a start, or a third as often if
-/// it is slow.
+/// Measures the cases of these groups. A case is repeated as often as its description says, in equal
+/// shares after each start of its program. If `quick`, it runs once per start, or a third as often if it
+/// is slow.
 pub(crate) fn measure(
     sources: &[&Source],
     threads: &[usize],
@@ -106,8 +106,8 @@ fn start(sources: &[&Source], threads: &[usize]) -> Result<Vec<Program>> {
     programs.collect()
 }
 
-/// Measures each of the turns so often, and once more before without counting if there is to be a
-/// warm-up: pages, caches, frequencies.
+/// Measures each of the turns `rounds` times. A warm-up of pages, caches and frequencies before that does
+/// not count.
 fn take_turns(
     programs: &mut [Program],
     turns: &mut [Turn],
@@ -116,7 +116,7 @@ fn take_turns(
 ) -> Result<()> {
     let warm_up = u32::from(warm_up && rounds > 0);
     for round in 0..rounds + warm_up {
-        // Who begins must not always be the same.
+        // The first one must not always be the same.
         turns.rotate_left(1);
         for turn in turns.iter_mut() {
             if turn.of(programs).missing.is_some() {
@@ -131,7 +131,7 @@ fn take_turns(
     Ok(())
 }
 
-/// The cases that are compared with each other, in the order in which they were described.
+/// Returns the cases that are compared with each other, in the order of their descriptions.
 fn plan(programs: &[Program], groups: &[&str]) -> Vec<Vec<Turn>> {
     let mut plan: Vec<Vec<Turn>> = Vec::new();
     for (program, Program { cases, .. }) in programs.iter().enumerate() {
@@ -195,8 +195,8 @@ fn sum_up(programs: &[Program], turns: &mut [Turn]) -> Comparison {
 }
 
 impl Comparison {
-    /// How our result compares with another's: below 1 is better for us, whatever the unit. None if
-    /// both are zero.
+    /// Returns the ratio of our result to another's: below 1 is better for us, whatever the unit. None
+    /// if both are zero.
     pub(crate) fn ratio(&self, other: &Summary) -> Option<f64> {
         let (system, ours) = self.systems.first()?;
         let ours = ours.as_ref().ok().filter(|_| system == "ours")?;

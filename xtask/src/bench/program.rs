@@ -109,7 +109,7 @@ impl Program {
         Ok(program)
     }
 
-    /// Has one of the cases measured, once.
+    /// Measures one of the cases once.
     pub(crate) fn measure(&mut self, case: usize) -> Result<f64> {
         writeln!(self.requests, "{case}")?;
         let answer = self.answer()?;
@@ -131,7 +131,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It would end by itself when its input does; nobody cares for how it ends.
+        // It would end by itself when its input ends; its exit status does not matter.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

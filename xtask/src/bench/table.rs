@@ -17,7 +17,7 @@ pub(crate) fn print(comparisons: &[Comparison], colour: bool) {
     );
 }
 
-/// The same in Markdown.
+/// Returns the tables in Markdown.
 pub(crate) fn markdown(comparisons: &[Comparison]) -> String {
     text(comparisons, |table| {
         table.load_style(presets::ASCII_MARKDOWN);
@@ -87,7 +87,7 @@ fn right(text: String) -> Cell {
     Cell::new(text).set_alignment(CellAlignment::Right)
 }
 
-/// With three digits at least.
+/// Formats a number with at least three digits.
 pub(crate) fn number(value: f64) -> String {
     let digits = match value.abs() {
         100.0.. => 0,

@@ -100,7 +100,7 @@ fn all_tests(board: &Board, image: &Image, quick: bool) -> Result<u64> {
     Ok(tests)
 }
 
-/// All cores sleep, so that QEMU has nothing to do.
+/// Checks that all cores sleep, so that QEMU has nothing to do.
 fn idle(board: &Board, image: &Image) -> Result<()> {
     let run = image.run(Clock::Multi, "idle", LIMIT, true)?;
     ensure!(
@@ -124,14 +124,14 @@ fn idle(board: &Board, image: &Image) -> Result<()> {
     Ok(())
 }
 
-/// With one of a thousand interrupts lost, the program must hang: else the tests would not notice
-/// a core that is not woken.
+/// Checks that the program hangs if one of a thousand interrupts is lost: otherwise the tests would not
+/// notice a core that sleeps on.
 fn lossy(board: &Board) -> Result<()> {
     let image = Image::build(board, true)?;
     let run = image.run(Clock::Multi, "test", LIMIT_OF_LOSSY, false)?;
     ensure!(
         run.outcome == Outcome::Hung,
-        "{}: interrupts were lost, and nobody noticed",
+        "{}: interrupts were lost, and no test failed",
         board.name
     );
     println!("{}: hangs if interrupts are lost, as it must", board.name);

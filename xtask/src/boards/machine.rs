@@ -38,12 +38,12 @@ impl Clock {
     }
 }
 
-/// How a program ended.
+/// The end of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
     Failed(ExitStatus),
-    /// It did not.
+    /// It did not end within its time limit.
     Hung,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// The number behind this word, in what the program printed.
+    /// Returns the number behind this word in what the program printed.
     pub(crate) fn number(&self, word: &str) -> Option<u64> {
         let rest = self.lines.iter().find_map(|line| line.strip_prefix(word))?;
         rest.split_whitespace().next()?.parse().ok()
@@ -168,7 +168,7 @@ fn read_lines(output: impl Read + Send + 'static, show: bool) -> JoinHandle<Vec<
     })
 }
 
-/// The file that tells cargo how to run a board's program.
+/// Returns the file that tells cargo how to run a board's program.
 fn configuration(board: &Board) -> PathBuf {
     root()
         .join("pool-spin/boards")
@@ -176,7 +176,7 @@ fn configuration(board: &Board) -> PathBuf {
         .join(".cargo/config.toml")
 }
 
-/// How cargo would run the program, but for the kernel at the end.
+/// Returns the command by which cargo would run the program, without the kernel at its end.
 fn runner(board: &Board, configuration: &PathBuf) -> Result<Vec<String>> {
     let read = || -> Option<Vec<String>> {
         let text = fs::read_to_string(configuration).ok()?;
@@ -203,7 +203,7 @@ fn runner(board: &Board, configuration: &PathBuf) -> Result<Vec<String>> {
     Ok(runner)
 }
 
-/// The processor time of all programs that this one has run and that have ended.
+/// Returns the processor time of all programs that this one has run and that have ended.
 #[cfg(unix)]
 fn processor_time_of_children() -> Option<Duration> {
     use nix::sys::{
@@ -226,8 +226,8 @@ fn processor_time_of_children() -> Option<Duration> {
 mod tests {
     use super::{super::BOARDS, *};
 
-    /// A machine's default network card wants a boot ROM from a package that QEMU for another
-    /// architecture may not bring.
+    // A machine's default network card wants a boot ROM from a package that QEMU for another
+    // architecture may not bring.
     #[test]
     fn no_board_has_a_network_card() {
         for board in BOARDS {

@@ -7,7 +7,8 @@ use super::{
 };
 use crate::{command::Step, rustup};
 
-/// Miri uses one processor, so several commands run at once; the longest are first.
+/// Runs the tests under Miri. It uses one processor, so several commands run at once, the longest
+/// first.
 pub(super) fn miri(quick: bool) -> Result<u64> {
     rustup::need_nightly(&["miri", "rust-src"])?;
     let miri = |arguments: &[&str], flags: &str| {
@@ -29,7 +30,7 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
         library(&["-p", "sleep-primitives"], ""),
         library(&["-p", "deque-core"], ""),
         library(&["-p", "pool-core"], ""),
-        // The operations that one test leaks are meant to live for ever.
+        // The operations that one test leaks are meant to stay.
         library(
             &["-p", "pool-spin"],
             "-Zmiri-disable-isolation -Zmiri-ignore-leaks",

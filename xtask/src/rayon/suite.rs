@@ -26,7 +26,7 @@ pub(crate) fn lane(quick: bool) -> Result<u64> {
     Ok(suite + original + declarations + projects)
 }
 
-/// All tests of rayon, with our rayon-core.
+/// Runs all tests of rayon with our rayon-core.
 fn rayons_tests(quick: bool) -> Result<u64> {
     let rayon = Published::fetch("rayon", "~1.12")?;
     let manifest = rayon.copy_to(&root().join("target/rayon/suite"))?;
@@ -47,8 +47,8 @@ fn rayons_tests(quick: bool) -> Result<u64> {
     Ok(tests)
 }
 
-/// Our tests of what rayon-core documents, run on the original: they would be worth nothing if
-/// they asked for something else.
+/// Runs our tests of what rayon-core documents on the original: they would be worth nothing if they
+/// demanded something else.
 fn our_tests_on_the_original() -> Result<u64> {
     let mut lines = format!("[dependencies]\nrayon-core = \"{ORIGINAL}\"\n");
     for entry in fs::read_dir(root().join("compat/rayon-core/tests"))? {

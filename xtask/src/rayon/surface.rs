@@ -107,7 +107,7 @@ fn differences(original: &Surface, ours: &Surface) -> Vec<String> {
     differences
 }
 
-/// The declarations on a page, in a form that does not tell how parameters are named.
+/// Returns the declarations on a page, without the names of parameters.
 fn declarations(page: &str) -> BTreeSet<String> {
     static DECLARATION: LazyLock<Regex> = LazyLock::new(|| {
         let item = r#"<pre class="rust item-decl">(?s:(.*?))</pre>"#;
@@ -126,7 +126,7 @@ fn declarations(page: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The text of a piece of HTML, in one line.
+/// Returns the text of a piece of HTML, in one line.
 fn plain(html: &str) -> String {
     static TAG: LazyLock<Regex> =
         LazyLock::new(|| Regex::new("<[^>]*>").expect("a valid expression"));

@@ -101,7 +101,7 @@ impl Which {
         }
     }
 
-    /// Cargo's arguments for it.
+    /// Returns cargo's arguments for it.
     fn patch(self) -> Vec<String> {
         match self {
             Self::Original => Vec::new(),
@@ -184,7 +184,7 @@ fn lock(source: &Path, which: Which, as_published: bool) -> Result<()> {
     Ok(())
 }
 
-/// The binary of this name, or the one named as the crate, or the only one.
+/// Returns the binary of this name, or the one named as the crate, or the only one.
 fn binary(directory: &Path, package: &str, name: Option<&str>) -> Result<PathBuf> {
     let mut binaries = Vec::new();
     for entry in fs::read_dir(directory).context("the crate has no binary")? {
@@ -213,7 +213,7 @@ fn binary(directory: &Path, package: &str, name: Option<&str>) -> Result<PathBuf
     }
 }
 
-/// What came of one run.
+/// The result of one run.
 struct Outcome {
     output: Vec<u8>,
     status: ExitStatus,

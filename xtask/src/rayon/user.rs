@@ -12,8 +12,8 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 use super::{REMEDY, assert_ours, unused_patch};
 use crate::{command::Step, published, root};
 
-/// All packages of a new project that uses rayon on our pool. Whatever only our tests need (loom,
-/// proptest) is not among them.
+/// All packages of a new project that uses rayon on our pool. The packages that only our tests need
+/// (loom, proptest) are not among them.
 const PACKAGES: [&str; 13] = [
     "crossbeam-utils",
     "deque-core",
@@ -64,7 +64,7 @@ fn nothing_more_than_needed() -> Result<()> {
     Ok(())
 }
 
-/// With a lock file that is older than our version, the patch needs the one command that the
+/// Checks a lock file that is older than our version: the patch needs the one command that the
 /// README names, and nothing else moves.
 fn an_old_lock_file() -> Result<()> {
     let project = Project::new("old", "rayon = \"1\"\nlibc = \"0.2\"\n")?;
@@ -109,7 +109,7 @@ fn the_lowest_versions() -> Result<()> {
         .run()
 }
 
-/// The registry's packages that ours need, each in the lowest version that satisfies all of ours.
+/// Returns the registry's packages that ours need, each in the lowest version that satisfies all of ours.
 fn lowest(metadata: &Metadata) -> Result<BTreeMap<String, String>> {
     let mut lowest = BTreeMap::new();
     let ours = metadata.packages.iter().filter(|it| it.source.is_none());
@@ -146,7 +146,7 @@ struct Project {
 }
 
 impl Project {
-    /// A project without a lock file.
+    /// Creates a project without a lock file.
     fn new(name: &str, dependencies: &str) -> Result<Self> {
         let directory = root().join("target/rayon/user").join(name);
         published::write_package(&directory, &format!("[dependencies]\n{dependencies}"))?;
@@ -193,7 +193,7 @@ impl Project {
     }
 }
 
-/// The packages in a lock file, with their versions.
+/// Returns the packages in a lock file, with their versions.
 fn locked(lock: &Path) -> Result<BTreeMap<String, String>> {
     let lock: toml::Table = fs::read_to_string(lock)?.parse()?;
     let packages = lock.get("package").and_then(toml::Value::as_array);
