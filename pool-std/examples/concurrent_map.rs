@@ -57,7 +57,7 @@ impl<K: Hash + Eq + Send + 'static, V: Send + 'static> Map<K, V> {
         }
     }
 
-    /// A guard for [`get`](Self::get).
+    /// Returns a guard for [`get`](Self::get).
     pub fn read(&self) -> ReadGuard<'_> {
         self.progress.read()
     }

@@ -19,7 +19,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// The bytes that would be saved if only one of the files were kept.
+    /// Returns the bytes that would be saved if only one of the files were kept.
     #[must_use]
     pub fn redundant_bytes(&self) -> u64 {
         self.size * self.redundant_files() as u64
@@ -40,7 +40,7 @@ pub struct Duplicates {
 }
 
 impl Duplicates {
-    /// Groups files by what came of hashing them, in the same order.
+    /// Groups files by their hashes, which are in the same order.
     #[must_use]
     pub fn find(files: &[File], hashed: Vec<io::Result<Digest>>) -> Self {
         assert_eq!(files.len(), hashed.len(), "one hash for each file");
@@ -76,13 +76,13 @@ impl Duplicates {
         Self { groups, unreadable }
     }
 
-    /// The files that are copies of another one.
+    /// Returns the number of files that are copies of another one.
     #[must_use]
     pub fn redundant_files(&self) -> usize {
         self.groups.iter().map(Group::redundant_files).sum()
     }
 
-    /// The bytes in those.
+    /// Returns the bytes in files that are copies of another one.
     #[must_use]
     pub fn redundant_bytes(&self) -> u64 {
         self.groups.iter().map(Group::redundant_bytes).sum()

@@ -16,12 +16,12 @@ pub struct File {
     pub size: u64,
 }
 
-/// Something that could not be read.
+/// A file or directory that could not be read.
 #[derive(Debug)]
 pub struct Unreadable {
-    /// What.
+    /// Where it is.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -67,7 +67,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// The size of all files.
+    /// Returns the size of all files.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.size).sum()

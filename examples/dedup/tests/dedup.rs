@@ -10,7 +10,7 @@ use std::{
 use dedup::{Duplicates, Tree, hash_all, hash_all_sequentially};
 use pool_std::ThreadPoolBuilder;
 
-/// A tree of files of which some are the same: in name, in size, in contents, in none.
+/// Creates a tree of files, of which some are the same in name, in size, or in contents.
 fn tree_of_files(root: &Path, files: usize) {
     for index in 0..files {
         let directory = root.join(format!("{}", index % 7));
@@ -103,8 +103,8 @@ fn names_a_path_that_does_not_exist() {
     assert!(output.stdout.is_empty());
 }
 
-/// A file that vanishes between the listing and the hashing is unreadable for every user, even for
-/// the superuser.
+// A file that vanishes between the listing and the hashing is unreadable for every user, even for
+// the superuser.
 #[test]
 fn unreadable_files_are_counted_and_named() {
     let directory = tempfile::tempdir().unwrap();
