@@ -10,7 +10,7 @@ impl<P: Platform> Registry<P> {
     /// Gives each worker a job that it alone may run, one from the iterator for each.
     ///
     /// Two broadcasts at the same time could be queued in different orders on different workers,
-    /// and would wait for each other for ever if their jobs meet at a barrier. So the caller must
+    /// and would never end if their jobs meet at a barrier. So the caller must
     /// not let two calls for one pool overlap.
     ///
     /// # Safety
@@ -20,7 +20,7 @@ impl<P: Platform> Registry<P> {
         jobs: impl Iterator<Item = (NonNull<<P::Queue as JobQueue>::Node>, JobRef)>,
     ) {
         for (worker, (node, job)) in self.workers().iter().zip(jobs) {
-            // SAFETY: 1. is handed on.
+            // SAFETY: obligation 1 is forwarded to our caller.
             unsafe { worker.inbox().push(node, job) };
         }
         for index in 0..self.num_workers() {
@@ -38,7 +38,7 @@ impl<P: Platform> Registry<P> {
         node: NonNull<<P::Queue as JobQueue>::Node>,
         job: JobRef,
     ) {
-        // SAFETY: 1. is handed on.
+        // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { self.workers()[worker.get()].inbox().push(node, job) };
         self.announce_job_for(worker);
     }

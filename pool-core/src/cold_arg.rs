@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(*ColdArg::new(Box::new(7), &mut storage).take(), 7);
     }
 
-    /// Miri would report a leak, or a value that is dropped twice.
+    /// Drops values, taken out or not. Miri would report a leak, or a value that is dropped twice.
     #[test]
     fn destructors() {
         let value = Rc::new(());

@@ -1,5 +1,4 @@
-//! Jobs that are run in the order in which they were spawned, on a deque that is last-in
-//! first-out.
+//! Jobs that are run in the order in which they were spawned, on a deque that is last-in, first-out.
 
 use core::ptr::NonNull;
 
@@ -26,7 +25,7 @@ pub struct JobFifo<P: Platform> {
 
 impl<P: Platform> JobFifo<P> {
     const_unless_loom! {
-        /// On this queue, which must be empty.
+        /// Creates a fifo on this queue, which must be empty.
         pub fn new(queue: P::Queue) -> Self {
             Self { header: JobHeader::new::<Self>(), queue }
         }
@@ -38,7 +37,7 @@ impl<P: Platform> JobFifo<P> {
     /// 1. As for [`JobQueue::push`].
     /// 2. `self` stays in place until the returned job has been run.
     pub unsafe fn push(&self, node: NonNull<<P::Queue as JobQueue>::Node>, job: JobRef) -> JobRef {
-        // SAFETY: 1. is handed on; 2. is `JobRef::new`'s first obligation, and its second holds
+        // SAFETY: obligation 1 is forwarded to our caller; 2. is `JobRef::new`'s first obligation, and its second holds
         // since a queue may be used from every thread.
         unsafe {
             self.queue.push(node, job);
@@ -57,8 +56,8 @@ unsafe impl<P: Platform> Job for JobFifo<P> {
             match this.queue.steal() {
                 // SAFETY: 1. the queue gave it to us alone.
                 Steal::Success(job) => return unsafe { job.execute() },
-                // Liveness: there are as many jobs in the queue as stand-ins on deques, so ours
-                // is there, or about to be when another thread has it half taken.
+                // Liveness: there are as many jobs in the queue as stand-ins on deques. So ours
+                // is there, or will be as soon as another thread has ended its operation.
                 // SAFETY: 1. it is used at once.
                 Steal::Empty | Steal::Retry => match unsafe { WorkerThread::<P>::current() } {
                     Some(worker) => retries.wait(worker),

@@ -6,7 +6,7 @@ use progress_core::{Delay, Guard};
 
 use crate::{platform::Platform, registry::Registry};
 
-/// What operations free that are scheduled from now on stays in place while this lives. From
+/// Keeps in place what operations free that are scheduled while it lives. Created by
 /// [`Registry::read`].
 pub struct ReadGuard<'r, P: Platform> {
     registry: &'r Registry<P>,
@@ -32,8 +32,8 @@ impl<P: Platform> fmt::Debug for ReadGuard<'_, P> {
 }
 
 impl<P: Platform> Registry<P> {
-    /// Holds up the operations that are scheduled from now on, until the guard is dropped, so that
-    /// this thread may read what they free. Any thread may call this, a worker in a job too.
+    /// Delays the operations that are scheduled from now on, until the guard is dropped, so that this
+    /// thread may read what they free. Any thread may call this, also a worker in a job.
     #[inline]
     pub fn read(&self) -> ReadGuard<'_, P> {
         ReadGuard {
@@ -42,7 +42,7 @@ impl<P: Platform> Registry<P> {
         }
     }
 
-    /// Wakes a worker if operations are due. For a thread that is not a worker, after each use of
+    /// Wakes a worker if operations are due. A thread that is not a worker calls this after each use of
     /// the pool's [progress](Self::progress) that may advance it: the drop of a delay, `has_reached`,
     /// `wait_for`, `wakeup` and `schedule`.
     #[inline]
@@ -54,7 +54,7 @@ impl<P: Platform> Registry<P> {
 
     #[cold]
     fn announce_due_operations(&self) {
-        // As a job from outside: a worker that is about to sleep sees them, or is woken.
+        // Like a job from outside: a worker that is about to sleep sees them, or is woken.
         self.announce_jobs(1, false);
     }
 }

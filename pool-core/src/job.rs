@@ -18,15 +18,15 @@ pub use header::JobHeader;
 pub(crate) use header::{AwaitableHeader, Awaiting};
 pub use stack::StackJob;
 
-/// Something that is run once, by whoever takes it.
+/// Something that is run once, by the worker that takes it from its queue.
 ///
 /// # Safety
 /// 1. The type is `repr(C)`, and its first field is a [`JobHeader`] made for it, or begins with one.
 pub unsafe trait Job: Sized {
     /// Runs the job.
     ///
-    /// Must not unwind: a panic is kept and handed to the thread that waits for the job. Where it
-    /// unwinds all the same, the process ends, if the job was run by a worker that waits.
+    /// Must not unwind: a panic is kept for the thread that waits for the job. If a job unwinds all the
+    /// same while a worker that waits runs it, the process ends.
     ///
     /// # Safety
     /// 1. `this` was made from a pointer to a `Self` that is still valid.
@@ -36,14 +36,14 @@ pub unsafe trait Job: Sized {
 
 /// A job without its type: one word.
 ///
-/// Whoever makes one sees to it that the job lives until it has been run.
+/// Its maker ensures that the job lives until it has been run.
 #[derive(Clone, Copy)]
 pub struct JobRef {
     /// The job's address, and [`HAS_POSITION`](Self::HAS_POSITION).
     job: NonNull<JobHeader>,
 }
 
-// SAFETY: a reference to a job says nothing of the thread it is on. `JobRef::new` demands that the
+// SAFETY: a reference to a job does not depend on the thread it is on. `JobRef::new` demands that the
 // job itself may be run by another thread.
 unsafe impl Send for JobRef {}
 // SAFETY: as above; it is only ever copied.
@@ -54,7 +54,7 @@ impl JobRef {
     /// position in its owner's deque. The lowest bit, which is zero in the address of any header.
     const HAS_POSITION: usize = 1;
 
-    /// A reference to a job.
+    /// Creates a reference to a job.
     ///
     /// # Safety
     /// 1. The job is valid, and stays so until it has been run.
@@ -67,7 +67,7 @@ impl JobRef {
         }
     }
 
-    /// A reference to a job whose owner takes it back by its position.
+    /// Creates a reference to a job whose owner takes it back by its position.
     ///
     /// # Safety
     /// As for [`new`](Self::new), and
@@ -88,8 +88,8 @@ impl JobRef {
         header.map_addr(|address| address & !Self::HAS_POSITION)
     }
 
-    /// Takes the job's position away if it has one: its owner, which has popped it and runs it now, does not
-    /// take another job at that position for this one.
+    /// Clears the job's position if it has one. Its owner has popped it and runs it now, so another job
+    /// at that position must not be mistaken for this one.
     ///
     /// # Safety
     /// 1. The caller is the worker that made the reference and has just popped it from its deque.

@@ -21,17 +21,16 @@ use job::{JoinHeader, JoinJob};
 impl<P: Platform> WorkerThread<P> {
     /// Runs both closures, potentially in parallel, and returns both results.
     ///
-    /// `b` is queued, `a` is run, and then `b` too unless a thief has taken it. The closures are
-    /// told by whom they are run; `migrated` says for `a`, and for `b` if it stays, whether they
-    /// came from outside.
+    /// Queues `b`, runs `a`, and then runs `b` too unless a thief has taken it. The closures get the
+    /// context in which they run; `migrated` says for `a`, and for `b` if it stays, whether they came
+    /// from outside.
     ///
     /// If the deque is full, the closures are run one after the other.
     ///
     /// # Panics
     /// Continues the panic of `a`, or if there is none that of `b`. Returns or unwinds only when
     /// both closures have ended, since both may borrow from the caller's frame.
-    // All of it goes into the caller, and closures leave their captures where the caller has them: so
-    // none is copied but into the job.
+    // Always inlined, so that captures are written once, directly into the job.
     #[inline(always)]
     pub fn join_context<A, B, RA, RB>(&self, a: A, b: B, migrated: bool) -> (RA, RB)
     where
@@ -85,7 +84,7 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// The deque may be full, or a worker sleeps or did so a short while ago.
+    /// Joins when the deque may be full, or when a worker sleeps or did so a short while ago.
     #[cold]
     #[inline(never)]
     fn join_cold<A, B, RA, RB>(
@@ -127,8 +126,8 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// A job that was pushed is stolen, or others were pushed since, which must be run first. False
-    /// when it has been run; true if it was taken back.
+    /// Waits for a job that was stolen, or runs jobs that were pushed after it and must be run first.
+    /// Returns true if the job was taken back, and false if it has been run.
     #[cold]
     #[inline(never)]
     fn reclaim_or_wait(&self, answer: TakeBack, job: &JoinHeader<P>) -> bool {
@@ -158,8 +157,8 @@ impl<P: Platform> WorkerThread<P> {
         })
     }
 
-    /// `a` panicked. `b` may be running and borrow from the caller's frame, so the frame must
-    /// stay until `b` has ended.
+    /// Continues the panic of `a` when `b` has ended. `b` may be running and borrow from the caller's
+    /// frame, so the frame must stay until then.
     #[cold]
     fn join_after_panic<B, RB>(&self, job_b: &JoinJob<P, B, RB>, panic: P::Panic) -> !
     where

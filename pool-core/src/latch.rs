@@ -32,7 +32,7 @@ pub trait Latch {
     unsafe fn set(this: *const Self);
 }
 
-/// What a worker waits on: it searches for other work meanwhile, and sleeps when there is none.
+/// A latch that a worker waits on. Meanwhile it searches for other work, and sleeps when there is none.
 ///
 /// It cannot outlive its worker:
 /// ```compile_fail,E0515
@@ -44,15 +44,17 @@ pub trait Latch {
 /// ```
 pub struct SpinLatch<'w, P: Platform> {
     core: CoreLatch,
-    /// Others read only what never changes. A pointer, since it may be gone when `set` returns.
+    /// Other threads read only what never changes. A pointer, since the waiter may be gone when `set`
+    /// returns.
     waiter: *const WorkerThread<P>,
-    /// The setter may belong to another pool, and so nothing but us keeps the waiter's alive.
+    /// Whether the setter may belong to another pool. Then nothing but the setter's call keeps the
+    /// waiter's pool alive.
     cross: bool,
     /// The waiter outlives the latch.
     lifetime: PhantomData<&'w WorkerThread<P>>,
 }
 
-// SAFETY: of the waiter, others read its registry and its number, which never change; the registry
+// SAFETY: of the waiter, other threads read its registry and its number, which never change; the registry
 // is made for sharing, as the bounds of `Platform` demand; the rest is shared atomics or never
 // changes.
 unsafe impl<P: Platform> Sync for SpinLatch<'_, P> {}
@@ -79,7 +81,7 @@ impl<'w, P: Platform> SpinLatch<'w, P> {
         }
     }
 
-    /// The part that the waiter looks at.
+    /// Returns the part that the waiter probes.
     #[inline]
     pub fn core(&self) -> &CoreLatch {
         &self.core
@@ -103,7 +105,7 @@ impl<P: Platform> Latch for SpinLatch<'_, P> {
     }
 }
 
-/// What a thread outside the pool waits on: it blocks.
+/// A latch that a thread outside the pool waits on: it blocks.
 pub struct BlockingLatch<P: Platform> {
     set: AtomicBool,
     waiter: core::mem::ManuallyDrop<P::Waiter>,
@@ -113,7 +115,7 @@ pub struct BlockingLatch<P: Platform> {
 unsafe impl<P: Platform> Sync for BlockingLatch<P> {}
 
 impl<P: Platform> BlockingLatch<P> {
-    /// For the thread that calls.
+    /// Creates a latch for the thread that calls.
     pub fn new() -> Self {
         Self {
             set: AtomicBool::new(false),
@@ -134,7 +136,7 @@ impl<P: Platform> BlockingLatch<P> {
 
 impl<P: Platform> Drop for BlockingLatch<P> {
     fn drop(&mut self) {
-        // Ordering: Relaxed, the waiter has seen what there was to see.
+        // Ordering: Relaxed; the waiter has already received what the setter wrote.
         if !self.set.load(Ordering::Relaxed) {
             // SAFETY: no setter has moved the handle out, and none will.
             unsafe { core::mem::ManuallyDrop::drop(&mut self.waiter) };
@@ -161,7 +163,7 @@ impl<P: Platform> Latch for BlockingLatch<P> {
     }
 }
 
-/// Counts jobs down; set when the last one is done.
+/// A latch that counts jobs, and is set when the last one is done.
 pub struct CountLatch<'w, P: Platform> {
     pending: AtomicUsize,
     waiter: CountWaiter<'w, P>,
@@ -189,20 +191,20 @@ impl<'w, P: Platform> CountLatch<'w, P> {
         }
     }
 
-    /// One more job is pending. Only while one is.
+    /// Adds a pending job. Only while one is pending.
     pub fn increment(&self) {
         // Ordering: Relaxed, a plain count: the caller's own job keeps it from reaching zero.
         self.pending.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many jobs are pending; old when it arrives.
+    /// Returns how many jobs are pending. The number may be out of date on return.
     pub fn pending(&self) -> usize {
         // Ordering: Relaxed, a plain count.
         self.pending.load(Ordering::Relaxed)
     }
 
-    /// Waits until all jobs are done; `owner` is the one that `new` was called with. With another
-    /// one the process ends: the frame that waits must not be left while jobs are pending.
+    /// Waits until all jobs are done. `owner` is the worker that `new` was called with; with another
+    /// one the process ends, since the frame that waits must not be left while jobs are pending.
     pub fn wait(&self, owner: Option<&WorkerThread<P>>) {
         match &self.waiter {
             CountWaiter::Worker(latch) => no_unwind(|| {
@@ -219,10 +221,10 @@ impl<P: Platform> Latch for CountLatch<'_, P> {
     unsafe fn set(this: *const Self) {
         // SAFETY: the latch is alive (obligation 1) while its count is above zero, and if ours
         // was the last one until its waiter's latch is set, which copies what it needs. By
-        // obligation 2 there is one last one, so that latch is set once; 3. is forwarded.
+        // obligation 2 there is one last one, so that latch is set once; obligation 3 is forwarded to our caller.
         unsafe {
-            // Ordering: AcqRel. Release hands what this job wrote to whoever ends the count;
-            // Acquire, for that one, gathers what all jobs wrote before it passes them on.
+            // Ordering: AcqRel. Release publishes what this job wrote to the thread that ends the
+            // count. Acquire lets that thread gather what all jobs wrote, before it passes that on.
             if (*this).pending.fetch_sub(1, Ordering::AcqRel) == 1 {
                 // The references end with the match: only pointers go on.
                 match &(*this).waiter {

@@ -30,11 +30,11 @@ const KEPT_SLOTS: usize = 1024;
 /// parker that searches for work: it does without, and nothing fails.
 pub(crate) struct Managed<P: Platform> {
     /// Borrowed once more by each frame that reads, and mutably while progress is made. It waits
-    /// unless a frame reads, so that no job, however long, holds up progress.
+    /// unless a frame reads, so that no job delays progress, however long it runs.
     thread: RefCell<ManagedWorker<P>>,
-    /// What was scheduled since progress was last made.
+    /// The operations that were scheduled since progress was last made.
     scheduled: Cell<Operations>,
-    /// How many frames of this worker run operations.
+    /// The number of frames of this worker that run operations.
     depth: Cell<usize>,
 }
 
@@ -56,8 +56,8 @@ impl<P: Platform> Managed<P> {
         count
     }
 
-    /// Calls a closure while nothing is freed that the pool's deques have replaced. None if progress
-    /// is being made further up the stack.
+    /// Calls a closure while nothing is freed that the pool's deques have replaced. Returns `None` if
+    /// progress is being made further up the stack.
     pub(crate) fn while_active<R>(&self, read: impl FnOnce() -> R) -> Option<R> {
         let thread = self.thread.try_borrow().ok()?;
         let _pinned = thread.pin();
@@ -67,27 +67,27 @@ impl<P: Platform> Managed<P> {
 
 impl<P: Platform> Drop for Managed<P> {
     fn drop(&mut self) {
-        // The thread leaves them to others when it is dropped.
+        // The thread leaves the operations to others when it is dropped.
         let scheduled = self.scheduled.take();
         self.thread.get_mut().schedule_all(scheduled);
     }
 }
 
 impl<P: Platform> WorkerThread<P> {
-    /// Schedules an operation to be run when all workers have made progress: by this worker when
-    /// it next searches for work, or by another one if it has left. Any job may call this, and so
-    /// may an operation.
+    /// Schedules an operation to be run when all workers have made progress. This worker runs it when
+    /// it next searches for work, or another one if this one has left. Any job may call this, and any
+    /// operation.
     ///
     /// A worker that is about to sleep leaves its operations to the pool, and makes progress for
-    /// them. What is due then, it runs first; what is held up is run by a worker that is awake, or
-    /// woken, when the last guard that holds it up is dropped.
+    /// them. It runs first what is due then. What is delayed is run by a worker that is awake, or is
+    /// woken, when the last guard that delays it is dropped.
     pub fn schedule(&self, operation: impl IntoOperation) {
         self.managed().schedule(operation);
     }
 
-    /// Schedules an operation as [`schedule`](Self::schedule) does, and each time that there are 64
-    /// of them makes progress and runs what is due. So a worker whose jobs schedule operations, and
-    /// that does not search for work for long, does not collect more and more of them.
+    /// Schedules an operation as [`schedule`](Self::schedule) does. Each time that there are 64 of
+    /// them, makes progress and runs what is due. So operations do not pile up on a worker whose jobs
+    /// schedule them and that does not search for work for a long time.
     ///
     /// An operation that calls this does not run others within itself.
     pub fn schedule_or_run(&self, operation: impl IntoOperation) {
@@ -97,8 +97,8 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Hands over the rings that the own deque has replaced, and runs operations whose time has
-    /// come. Between two searches, when there is time.
+    /// Gives the buffers that this worker's deque has replaced to progress, and runs operations that
+    /// are due. Called between two searches, when there is time.
     ///
     /// An operation may wait, as a job may: then this is called within it.
     pub(crate) fn run_maintenance(&self) {
@@ -121,8 +121,8 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Before this worker sleeps, or goes: leaves its operations to the pool, and makes progress for
-    /// them. Whether any operation is due, of this worker or of another one.
+    /// Leaves this worker's operations to the pool, and makes progress for them, before it sleeps or
+    /// leaves. Returns whether any operation is due, of this worker or of another one.
     pub(crate) fn leave_operations(&self) -> bool {
         let managed = self.managed();
         // Otherwise code of the platform has been called in the middle of progress, and the frame

@@ -18,7 +18,7 @@ impl XorShift64Star {
         }
     }
 
-    /// A number below `end`, which must not be zero and should be far below 2³².
+    /// Returns a number below `end`, which must not be zero and should be far below 2³².
     pub(crate) fn below(&self, end: usize) -> usize {
         let mut state = self.state.get();
         state ^= state >> 12;

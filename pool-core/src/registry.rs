@@ -18,26 +18,27 @@ mod sleep;
 #[cfg(test)]
 mod tests;
 
-/// What the workers of one pool and everybody who gives them work share.
+/// The state that the workers of one pool share with each other and with the threads that give them
+/// work.
 ///
-/// Lives until the last worker has left and the last user has let go; how, the
-/// [`Platform`] decides.
+/// It lives until the last worker has left and the last user has given up its reference. How that is
+/// ensured, the [`Platform`] decides.
 pub struct Registry<P: Platform> {
     sleep: P::Sleep,
     workers: P::Workers,
     progress: PoolProgress<P>,
     injector: P::Queue,
-    /// The users of the pool and its spawned jobs; at zero the workers are told to end.
+    /// The number of users of the pool and of spawned jobs. At zero the workers are requested to stop.
     references: AtomicUsize,
     data: P::Data,
 }
 
 impl<P: Platform> Registry<P> {
     const_unless_loom! {
-        /// A pool made of its parts, with one reference.
+        /// Creates a pool of its parts, with one reference.
         ///
         /// `sleep`, `workers` and `progress` must have the same number of workers;
-        /// [`is_consistent`](Self::is_consistent) says whether they have.
+        /// [`is_consistent`](Self::is_consistent) checks that.
         pub fn new(
             sleep: P::Sleep,
             workers: P::Workers,
@@ -49,7 +50,7 @@ impl<P: Platform> Registry<P> {
         }
     }
 
-    /// Whether each worker has both its halves, and there is at least one.
+    /// Whether there is at least one worker, and each has all its parts.
     pub fn is_consistent(&self) -> bool {
         let workers = self.workers().len();
         workers > 0
@@ -57,24 +58,24 @@ impl<P: Platform> Registry<P> {
             && workers == self.progress.participants().len()
     }
 
-    /// The workers' thread progress.
+    /// Returns the workers' thread progress.
     pub fn progress(&self) -> &PoolProgress<P> {
         &self.progress
     }
 
-    /// The workers' shared halves.
+    /// Returns the workers' shared halves.
     #[inline]
     pub fn workers(&self) -> &[WorkerShared<P>] {
         self.workers.as_ref()
     }
 
-    /// The number of workers.
+    /// Returns the number of workers.
     #[inline]
     pub fn num_workers(&self) -> usize {
         self.workers().len()
     }
 
-    /// The worker with this number.
+    /// Returns the worker with this number.
     ///
     /// # Errors
     /// [`UnknownWorker`] if there are not so many.
@@ -82,13 +83,13 @@ impl<P: Platform> Registry<P> {
         WorkerIndex::new(index, self.num_workers())
     }
 
-    /// What the platform keeps with the pool.
+    /// Returns what the platform keeps with the pool.
     #[inline]
     pub fn data(&self) -> &P::Data {
         &self.data
     }
 
-    /// The queue of jobs from outside.
+    /// Returns the queue of jobs from outside.
     #[inline]
     pub fn injector(&self) -> &P::Queue {
         &self.injector
@@ -100,13 +101,13 @@ impl<P: Platform> Registry<P> {
     /// 1. As for [`JobQueue::push`]: the node is valid until the job begins to run.
     pub unsafe fn inject(&self, node: NonNull<<P::Queue as JobQueue>::Node>, job: JobRef) {
         let queue_was_empty = self.injector.is_empty();
-        // SAFETY: 1. is handed on.
+        // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { self.injector.push(node, job) };
         self.announce_jobs(1, queue_was_empty);
     }
 
-    /// Runs a closure on a worker of this pool: here if this thread is one, otherwise by handing
-    /// it over and waiting. The closure is told whether it migrated.
+    /// Runs a closure on a worker of this pool. If this thread is one, runs it here; otherwise injects
+    /// it and waits. The closure is told whether it migrated.
     ///
     /// # Panics
     /// Continues the closure's panic.
@@ -122,7 +123,7 @@ impl<P: Platform> Registry<P> {
         }
     }
 
-    /// For a thread that is no worker at all.
+    /// Runs a closure on a worker of this pool, for a thread that is not a worker of any pool.
     #[cold]
     pub fn in_worker_cold<R: Send>(
         &self,
@@ -145,7 +146,8 @@ impl<P: Platform> Registry<P> {
         }
     }
 
-    /// For a thread that is a worker of another pool: it goes on working there meanwhile.
+    /// Runs a closure on a worker of this pool, for a worker of another pool. It runs jobs of its own
+    /// pool while it waits.
     #[cold]
     fn in_worker_cross<R: Send>(
         &self,
@@ -167,15 +169,15 @@ impl<P: Platform> Registry<P> {
         }
     }
 
-    /// One more user, or one more job that must be run before the workers end.
+    /// Adds a reference: of a user, or of a job that must be run before the workers stop.
     pub fn add_reference(&self) {
         // Ordering: Relaxed, a plain count: the caller's own reference keeps it above zero.
         let before = self.references.fetch_add(1, Ordering::Relaxed);
-        debug_assert!(before > 0, "the workers have been told to end");
+        debug_assert!(before > 0, "the workers have been requested to stop");
     }
 
-    /// As [`add_reference`](Self::add_reference), for somebody who may come too late. False if the
-    /// workers have been told to end.
+    /// Adds a reference unless there is none any more. Returns false if the workers have been
+    /// requested to stop.
     pub fn try_add_reference(&self) -> bool {
         // Ordering: Relaxed, a plain count.
         self.references
@@ -185,29 +187,28 @@ impl<P: Platform> Registry<P> {
             .is_ok()
     }
 
-    /// One user, or one job, less. After the last one the workers end, when they have run what is
-    /// queued.
+    /// Removes a reference. After the last one the workers stop, when they have run what is queued.
     pub fn remove_reference(&self) {
-        // Ordering: AcqRel. Release hands what was done under this reference to the thread that gives
-        // back the last one, and to those that see the end (`has_references`). Acquire, for that last
+        // Ordering: AcqRel. Release hands what was done under this reference to the thread that removes
+        // the last one, and to those that see the end (`has_references`). Acquire, for that last
         // thread, gathers it, and `terminate` passes it on to the workers. With less, a worker could
         // end without seeing it.
         let before = self.references.fetch_sub(1, Ordering::AcqRel);
-        debug_assert!(before > 0, "a reference is given back twice");
+        debug_assert!(before > 0, "a reference is removed twice");
         if before == 1 {
             self.terminate();
         }
     }
 
-    /// Whether the pool goes on.
+    /// Whether the pool has references, so that it goes on.
     pub fn has_references(&self) -> bool {
         // Ordering: Acquire pairs with the Release of `remove_reference`, so that a thread that sees
         // the end sees what was done under any reference, and with that of `renew_reference`.
         self.references.load(Ordering::Acquire) > 0
     }
 
-    /// One reference for a pool that begins again after its end: the first one, unless jobs are
-    /// left that have theirs.
+    /// Adds a reference to a pool that begins again after its end. It is the first one, unless jobs
+    /// are left that have theirs.
     pub fn renew_reference(&self) {
         // Ordering: AcqRel. Acquire pairs with `remove_reference`: what was done before the end lies
         // before what is done from now on. Release pairs with `has_references`: a worker that finds
@@ -236,7 +237,7 @@ impl<P: Platform> fmt::Debug for Registry<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
             .field("num_workers", &self.num_workers())
-            // Ordering: Relaxed, for looking on.
+            // Ordering: Relaxed; debug output only.
             .field("references", &self.references.load(Ordering::Relaxed))
             .field("inactive", &self.sleep.num_inactive())
             .field("sleeping", &self.sleep.num_sleeping())

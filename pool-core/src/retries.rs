@@ -1,4 +1,4 @@
-//! What a worker does while another thread is in the middle of an operation on a queue.
+//! How a worker waits while another thread is in the middle of an operation on a queue.
 
 use crate::{platform::Platform, primitive::spin_loop, worker::WorkerThread};
 
@@ -17,7 +17,7 @@ impl Retries {
         Self(0)
     }
 
-    /// Waits a moment before the next attempt.
+    /// Waits for a moment before the next attempt.
     #[inline]
     pub(crate) fn wait<P: Platform>(&mut self, worker: &WorkerThread<P>) {
         match self.0.checked_sub(SPINS) {

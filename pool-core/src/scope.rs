@@ -57,8 +57,8 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         assert!(!is_completed, "a scope is completed once");
         let result = self.catch(body);
         // SAFETY: 1. `self` is alive; only after `wait` may it end; 2. this is for the job that a
-        // new latch counts, and is done once, by the check above; 3. nobody waits yet, so nobody
-        // lets go of the pool.
+        // new latch counts, and is done once, by the check above; 3. no thread waits yet, so the pool
+        // is not given up.
         unsafe { Latch::set(&raw const self.pending) };
         self.pending.wait(owner);
         if let Some(panic) = self.panic.take() {
@@ -68,7 +68,7 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         result.expect("no panic, so there is a result")
     }
 
-    /// One more job: [`job_done`](Self::job_done) is going to be called for it.
+    /// Adds a job: [`job_done`](Self::job_done) must be called for it.
     pub fn add_job(&self) {
         self.pending.increment();
     }
@@ -86,12 +86,12 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
 
     /// Whether the body or a job has panicked so far.
     pub fn has_panicked(&self) -> bool {
-        // Ordering: Relaxed, the answer may be old when it arrives anyway.
+        // Ordering: Relaxed; the answer may be out of date on return anyway.
         self.panic.state.load(Ordering::Relaxed) != EMPTY
     }
 
-    /// A job of the scope is done. Apart from [`catch`](Self::catch), so that nothing of the job,
-    /// also no argument of a function that is still running, borrows from the scope any more.
+    /// Notes that a job of the scope is done. Separate from [`catch`](Self::catch), so that nothing of
+    /// the job borrows from the scope any more, not even an argument of a function that still runs.
     ///
     /// # Safety
     /// 1. `this` is a scope that waits for this job: there was an [`add_job`](Self::add_job), and
@@ -115,20 +115,20 @@ impl<P: Platform> fmt::Debug for ScopeCore<'_, P> {
 const EMPTY: u8 = 0;
 const WRITING: u8 = 1;
 const FULL: u8 = 2;
-/// For good: a panic that comes later must not be written while this one is moved out.
+/// The final state: a later panic must not be written while this one is moved out.
 const TAKEN: u8 = 3;
 
 /// Keeps the first of many panics.
 ///
-/// Relies on nothing that the scope knows of its jobs: [`ScopeCore::catch`] is safe, so a thread that
+/// It does not rely on what the scope knows of its jobs: [`ScopeCore::catch`] is safe, so a thread that
 /// the scope does not wait for may offer a panic while another one takes it.
 struct FirstPanic<P: Platform> {
     state: AtomicU8,
     panic: UnsafeCell<MaybeUninit<P::Panic>>,
 }
 
-// SAFETY: the cell is written by the one who moves the state to WRITING, and read by the one who
-// moves it on from FULL.
+// SAFETY: the cell is written by the thread that moves the state to WRITING, and read by the thread
+// that moves the state on from FULL.
 unsafe impl<P: Platform> Sync for FirstPanic<P> {}
 
 impl<P: Platform> FirstPanic<P> {

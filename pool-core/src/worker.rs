@@ -122,7 +122,7 @@ impl<P: Platform> WorkerThread<P> {
     /// # Safety
     /// 1. `self` stays in place until [`leave`](Self::leave).
     pub unsafe fn enter(&self) {
-        // SAFETY: 1. is handed on.
+        // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { P::set_current(self) };
         self.observer().on_enter(P::now);
     }
@@ -248,7 +248,7 @@ impl<P: Platform> WorkerThread<P> {
     pub(crate) unsafe fn run(&self, job: JobRef) {
         self.observer().on_job();
         self.depth.set(self.depth.get() + 1);
-        // SAFETY: 1. is handed on.
+        // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { job.execute() };
         self.depth.set(self.depth.get() - 1);
     }

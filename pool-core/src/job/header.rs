@@ -14,7 +14,7 @@ mod tests;
 /// The first field of every job: the function that runs it.
 ///
 /// For most jobs it never changes. For the second half of a join it becomes the latch too, see
-/// `AwaitableHeader`: so a queue needs one word for a job, and a join that nobody steals from writes
+/// `AwaitableHeader`: so a queue needs one word for a job, and a join without a theft writes
 /// one word for function and latch together.
 #[repr(transparent)]
 pub struct JobHeader {
@@ -34,7 +34,7 @@ const AWAITED: *mut () = ptr::without_provenance_mut(usize::MAX);
 
 impl JobHeader {
     const_unless_loom! {
-        /// For a job of this type.
+        /// Creates the header of a job of this type.
         #[inline]
         #[must_use]
         pub fn new<J: Job>() -> Self {
@@ -42,7 +42,7 @@ impl JobHeader {
         }
     }
 
-    /// The function that runs the job.
+    /// Returns the function that runs the job.
     ///
     /// # Safety
     /// 1. `this` points to the header of a job that has not been run, and may be used for all of the
@@ -54,8 +54,8 @@ impl JobHeader {
         // Ordering: Acquire pairs with `AwaitableHeader::set_awaited`, for what it wrote beside.
         let word = unsafe { &(*this).word }.load(Ordering::Acquire);
         if word == AWAITED {
-            // SAFETY: only headers of this type are ever awaited, and whoever awaits has left its
-            // address before that.
+            // SAFETY: only headers of this type are ever awaited, and an owner that awaits has left
+            // its address before that.
             return unsafe { (*AwaitableHeader::awaiting(this.cast())).execute };
         }
         // SAFETY: the job has not been run, so this is the function that `new` put there.
@@ -63,21 +63,21 @@ impl JobHeader {
     }
 }
 
-/// The header of a job whose owner waits for it only if somebody has taken it.
+/// The header of a job whose owner waits for it only if a thief has taken it.
 ///
-/// | word | meaning | who moves on |
+/// | word | meaning | the next word, and its writer |
 /// | --- | --- | --- |
-/// | the function | not run yet, and nobody waits | its owner to awaited; who has run it to done |
-/// | awaited | not run yet; its owner waits | who has run it, to done |
-/// | done | has been run | nobody |
+/// | the function | not run yet, and its owner does not wait | awaited, by its owner; done, by the worker that ran it |
+/// | awaited | not run yet; its owner waits | done, by the worker that ran it |
+/// | done | has been run | none |
 ///
-/// That the owner of a job in a deque need not wait, it learns from the deque; so the latch that
-/// waiting needs is made only when a thief has the job. The thief and the owner settle by an exchange
-/// of the word whether there is a latch to set.
+/// The owner of a job in a deque learns from the deque that it need not wait, so the latch that
+/// waiting needs is made only when a thief has the job. An exchange of the word decides between the
+/// thief and the owner whether there is a latch to set.
 #[repr(C)]
 pub(crate) struct AwaitableHeader {
     header: JobHeader,
-    /// When awaited, by whom. Until then a word for the owner alone.
+    /// When awaited, what the owner has left. Until then a word for the owner alone.
     beside: UnsafeCell<Beside>,
 }
 
@@ -87,7 +87,7 @@ union Beside {
     awaiting: *const Awaiting,
 }
 
-/// What an owner that waits leaves for whoever runs the job. In the owner's frame.
+/// What an owner that waits leaves for the worker that runs the job. In the owner's frame.
 pub(crate) struct Awaiting {
     /// From the header's word.
     execute: Execute,
@@ -95,7 +95,7 @@ pub(crate) struct Awaiting {
 }
 
 impl AwaitableHeader {
-    /// For a job of this type, with a word for its owner.
+    /// Creates the header of a job of this type, with a word for its owner.
     #[inline(always)]
     pub(crate) fn new<J: Job>(note: usize) -> Self {
         Self {
@@ -104,28 +104,28 @@ impl AwaitableHeader {
         }
     }
 
-    /// The owner's word.
+    /// Returns the owner's word.
     ///
     /// # Safety
     /// 1. This is called by the job's owner, and the job was not awaited.
     #[inline]
     pub(crate) unsafe fn note(&self) -> usize {
-        // SAFETY: by obligation 1 it is that still, and nobody else writes it.
+        // SAFETY: by obligation 1 it is that still, and no other thread writes it.
         self.beside.with(|beside| unsafe { (*beside).note })
     }
 
-    /// Another word for the owner.
+    /// Replaces the owner's word.
     ///
     /// # Safety
     /// 1. As for [`note`](Self::note).
     pub(crate) unsafe fn set_note(&self, note: usize) {
-        // SAFETY: by obligation 1 nobody else looks at it.
+        // SAFETY: by obligation 1 no other thread reads it.
         self.beside
             .with_mut(|beside| unsafe { (*beside).note = note });
     }
 
-    /// Another word for the owner, unless the job is awaited: then the owner does not ask for it any
-    /// more.
+    /// Replaces the owner's word, unless the job is awaited: then the owner does not ask for the word
+    /// any more.
     ///
     /// # Safety
     /// 1. `this` points to the header of a job that has not been run, and is the caller's to run.
@@ -140,12 +140,12 @@ impl AwaitableHeader {
         }
     }
 
-    /// What the owner has left.
+    /// Returns what the owner has left.
     ///
     /// # Safety
     /// 1. The job is awaited, which was acquired, and its owner waits still.
     unsafe fn awaiting(this: *const Self) -> *const Awaiting {
-        // SAFETY: by obligation 1 the header is there, and nobody writes to it.
+        // SAFETY: by obligation 1 the header is there, and no thread writes to it.
         unsafe { (*this).beside.with(|beside| (*beside).awaiting) }
     }
 
@@ -156,12 +156,12 @@ impl AwaitableHeader {
         self.header.word.load(Ordering::Acquire) == DONE
     }
 
-    /// Leaves a latch for whoever runs the job; false if it has been run already, and nobody will
-    /// look at the latch. `room` is for what else is left.
+    /// Leaves a latch for the worker that runs the job. Returns false if the job has been run already,
+    /// and the latch will not be used. `room` is for what else is left.
     ///
     /// # Safety
     /// 1. This is called by the job's owner, and for each job once.
-    /// 2. `room` stays untouched as long as somebody may use the latch.
+    /// 2. `room` stays untouched as long as a thread may use the latch.
     pub(crate) unsafe fn set_awaited(
         &self,
         latch: *const (),
@@ -175,25 +175,26 @@ impl AwaitableHeader {
         // SAFETY: by obligation 1 the word is the function still.
         let execute = unsafe { transmute::<*mut (), Execute>(word) };
         let awaiting: *const Awaiting = room.write(Awaiting { execute, latch });
-        // SAFETY: nobody else looks there before the word is `AWAITED`.
+        // SAFETY: no other thread reads it before the word is `AWAITED`.
         self.beside
             .with_mut(|beside| unsafe { (*beside).awaiting = awaiting });
-        // Ordering: Release hands on what was left, the latch included, to whoever runs the job
-        // (`JobHeader::execute`, `set_done`); Acquire on failure pairs with `set_done`.
+        // Ordering: Release publishes what was left, the latch included, to the worker that runs the
+        // job (`JobHeader::execute`, `set_done`); Acquire on failure pairs with `set_done`.
         self.header
             .word
             .compare_exchange(word, AWAITED, Ordering::Release, Ordering::Acquire)
             .is_ok()
     }
 
-    /// The job has been run. If its owner waits, the latch that it has left: the job stays until that
-    /// is set. Else the owner may go on at once, and end the frame that holds the job.
+    /// Marks the job as run. If its owner waits, returns the latch that the owner has left: the job
+    /// stays until that is set. Otherwise the owner may go on at once, and end the frame that holds the
+    /// job.
     ///
     /// # Safety
     /// 1. `this` points to the header of a job that has just been run, and what it leaves is written.
     /// 2. An owner that has left a latch keeps the job, and what it has left, until the latch is set.
     pub(crate) unsafe fn set_done(this: *const Self) -> Option<*const ()> {
-        // SAFETY: by obligation 1 the header is there until the word is `DONE` and nobody waits, and by
+        // SAFETY: by obligation 1 the header is there until the word is `DONE` and its owner does not wait, and by
         // 2. until the latch is set.
         unsafe {
             // Ordering: Release hands the result to the owner, Acquire takes over the latch.

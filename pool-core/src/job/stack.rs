@@ -1,4 +1,4 @@
-//! Jobs that live in the frame of whoever waits for them.
+//! Jobs that live in the frame of the thread that waits for them.
 
 use super::{Body, Job, JobContext, JobHeader, JobRef};
 use crate::{latch::Latch, platform::Platform};
@@ -8,7 +8,7 @@ use crate::{latch::Latch, platform::Platform};
 pub struct StackJob<P: Platform, L, F, R> {
     header: JobHeader,
     latch: L,
-    /// Belongs to whoever runs the job, until the latch is set.
+    /// Belongs to the worker that runs the job, until the latch is set.
     body: Body<P, F, R>,
 }
 
@@ -19,7 +19,7 @@ where
     F: FnOnce(JobContext<'_, P>) -> R + Send,
     R: Send,
 {
-    /// A job that sets `latch` when it has been run.
+    /// Creates a job that sets `latch` when it has been run.
     ///
     /// If the job is never run, the closure is not dropped.
     #[inline]
@@ -31,30 +31,30 @@ where
         }
     }
 
-    /// What is set when the job has been run.
+    /// Returns the latch that is set when the job has been run.
     #[inline]
     pub fn latch(&self) -> &L {
         &self.latch
     }
 
-    /// A reference to put into a queue.
+    /// Creates a reference to put into a queue.
     ///
     /// # Safety
     /// 1. `self` stays in place until the latch is set.
     /// 2. The reference is used once, by a worker that may [set](Latch::set) the latch.
     #[inline]
     pub unsafe fn as_job_ref(&self) -> JobRef {
-        // SAFETY: 1. is handed on; 2. closure and result are `Send`.
+        // SAFETY: obligation 1 is forwarded to our caller; 2. closure and result are `Send`.
         unsafe { JobRef::new(self) }
     }
 
-    /// What the job returned. Continues its panic if it panicked.
+    /// Returns what the job returned. Continues its panic if it panicked.
     ///
     /// # Safety
     /// 1. The latch is set.
     /// 2. This is called once.
     pub unsafe fn into_result(&self) -> R {
-        // SAFETY: 1. the job has been run, which was seen through the latch; 2. is handed on.
+        // SAFETY: 1. the job has been run, as the latch says; obligation 2 is forwarded to our caller.
         unsafe { self.body.take_result() }
     }
 }
@@ -69,7 +69,7 @@ where
 {
     unsafe fn execute(this: *const ()) {
         let this: *const Self = this.cast();
-        // SAFETY: by obligation 1 the job is valid until its latch is set, and by 2. nobody else
+        // SAFETY: by obligation 1 the job is valid until its latch is set, and by 2. no other thread
         // uses its body until then. `Latch::set`: 1. it is alive; 2. and 3. by the second obligation
         // of `as_job_ref`. It takes the pointer, since afterwards the job may be gone.
         unsafe {

@@ -10,12 +10,13 @@ use crate::{
     platform::Platform,
 };
 
-/// What of a join's second half does not depend on its closure: whether it has been run, the latch
-/// of its owner if that waits, and until then where it is in its owner's deque.
+/// The part of a join's second half that does not depend on its closure. It says whether the job has
+/// been run; it leads to the latch of its owner if that waits; until then it holds the job's position
+/// in its owner's deque.
 #[repr(transparent)]
 pub(super) struct JoinHeader<P: Platform> {
     header: AwaitableHeader,
-    /// What the header's latch is.
+    /// The type of the header's latch.
     latch: PhantomData<*const SpinLatch<'static, P>>,
 }
 
@@ -34,27 +35,27 @@ impl<P: Platform> JoinHeader<P> {
         self.header.is_done()
     }
 
-    /// Where the owner has pushed the job.
+    /// Returns the position where the owner has pushed the job.
     ///
     /// # Safety
     /// 1. This is called by the job's owner, and the job was not awaited.
     #[inline]
     pub(super) unsafe fn position(&self) -> Position {
-        // SAFETY: 1. is handed on.
+        // SAFETY: obligation 1 is forwarded to our caller.
         Position::from_word(unsafe { self.header.note() })
     }
 
-    /// For a job that was pushed elsewhere, or whose position is nowhere.
+    /// Replaces the position, for a job that was pushed elsewhere or whose position is nowhere.
     ///
     /// # Safety
     /// 1. As for [`position`](Self::position).
     pub(super) unsafe fn set_position(&self, position: Position) {
-        // SAFETY: 1. is handed on.
+        // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { self.header.set_note(position.into_word()) };
     }
 
-    /// Has a latch set when the job has been run; false if it has been run already, and the latch
-    /// will not be used.
+    /// Leaves a latch to be set when the job has been run. Returns false if it has been run already,
+    /// and the latch will not be used.
     ///
     /// # Safety
     /// 1. This is called by the job's owner, and for each job once.
@@ -65,19 +66,19 @@ impl<P: Platform> JoinHeader<P> {
         latch: &SpinLatch<'_, P>,
         room: &mut MaybeUninit<Awaiting>,
     ) -> bool {
-        // SAFETY: 1. and 2. are handed on.
+        // SAFETY: obligations 1 and 2 are forwarded to our caller.
         unsafe {
             self.header
                 .set_awaited(core::ptr::from_ref(latch).cast(), room)
         }
     }
 
-    /// The job has been run: its owner may go on, and end the frame that holds the job.
+    /// Marks the job as run: its owner may go on, and end the frame that holds the job.
     ///
     /// # Safety
     /// 1. `this` points to the header of a job that has just been run, and what it leaves is written.
     unsafe fn set_done(this: *const Self) {
-        // SAFETY: 1. is handed on; 2. is the second obligation of `set_awaited`, which left a latch of
+        // SAFETY: obligation 1 is forwarded to our caller; 2. the second obligation of `set_awaited`, which left a latch of
         // this type. `Latch::set`: 1. it stays until it is set; 2. a job is done once; 3. a thief runs
         // the job, which is a worker of the same pool.
         unsafe {
@@ -90,12 +91,12 @@ impl<P: Platform> JoinHeader<P> {
 
 /// The second closure of a join, on the stack of the worker that joins.
 ///
-/// It is made for each join, and nearly always taken back: so there is nothing in it that only a
-/// thief's coming needs, see [`AwaitableHeader`].
+/// It is made for each join, and nearly always taken back. So it contains nothing that is needed only
+/// when a thief comes, see [`AwaitableHeader`].
 #[repr(C)]
 pub(super) struct JoinJob<P: Platform, F, R> {
     header: JoinHeader<P>,
-    /// Belongs to whoever took the job out of its queue, until the header says that it was run.
+    /// Belongs to the worker that took the job out of its queue, until the header says that it was run.
     body: Body<P, F, R>,
 }
 
@@ -105,7 +106,8 @@ where
     F: FnOnce(JobContext<'_, P>) -> R + Send,
     R: Send,
 {
-    /// For this position in the owner's deque. If the job is never run, the closure is not dropped.
+    /// Creates a job for this position in the owner's deque. If the job is never run, the closure is
+    /// not dropped.
     #[inline(always)]
     pub(super) fn new(closure: F, position: Position) -> Self {
         Self {
@@ -124,14 +126,14 @@ where
         &self.body
     }
 
-    /// A reference to put into a queue.
+    /// Creates a reference to put into a queue.
     ///
     /// # Safety
     /// 1. `self` stays in place until the job is done, or until the reference was taken back from
     ///    the queue unused. If it is awaited, until the latch is set.
     #[inline]
     pub(super) unsafe fn as_job_ref(&self) -> JobRef {
-        // SAFETY: 1. and 2. of `new`: 1. is handed on; closure and result are `Send`. 3. the job begins
+        // SAFETY: 1. and 2. of `new`: obligation 1 is forwarded to our caller; closure and result are `Send`. 3. the job begins
         // with an `AwaitableHeader`, whose note is a position.
         unsafe { JobRef::with_position(self) }
     }
@@ -146,8 +148,8 @@ where
 {
     unsafe fn execute(this: *const ()) {
         let this: *const Self = this.cast();
-        // SAFETY: by obligation 1 the job is valid until it is done, and by 2. nobody else uses its
-        // body until then. `set_done` takes the pointer, since afterwards the job may be gone.
+        // SAFETY: by obligation 1 the job is valid until it is done, and by 2. no other thread uses
+        // its body until then. `set_done` takes the pointer, since afterwards the job may be gone.
         unsafe {
             (*this).body.run_as_thief();
             JoinHeader::set_done(&raw const (*this).header);

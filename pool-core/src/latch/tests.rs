@@ -14,7 +14,7 @@ impl<T: Latch> Sent<T> {
     /// # Safety
     /// 1. As for [`Latch::set`].
     unsafe fn set(self) {
-        // SAFETY: 1. is handed on.
+        // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { T::set(self.0) };
     }
 }
@@ -28,8 +28,8 @@ mod threads {
 
     const ROUNDS: usize = if cfg!(miri) { 5 } else { 500 };
 
-    /// rayon#739, #929: the latch is freed as soon as its waiter has seen it set. Under Miri, a
-    /// setter that looks at it later is an error.
+    /// Frees the latch as soon as its waiter has seen it set (rayon#739, #929). Under Miri, a setter
+    /// that reads it later is an error.
     #[test]
     fn a_blocking_latch_may_die_while_it_is_being_set() {
         for _ in 0..ROUNDS {
@@ -67,8 +67,8 @@ mod threads {
         });
     }
 
-    /// rayon#740, step by step: from the moment at which the waiter may see the latch set, and go on
-    /// and drop its pool, until the waiter has been woken, the setter itself holds that pool.
+    /// Replays rayon#740 step by step. From the moment when the waiter may see the latch set, go on and
+    /// drop its pool, until the waiter has been woken, the setter itself holds that pool.
     #[test]
     fn a_cross_latch_holds_the_waiters_pool_while_it_is_being_set() {
         let registry = registry(1);
@@ -106,8 +106,8 @@ mod threads {
         assert_eq!(Arc::strong_count(&registry), 1);
     }
 
-    /// The same, for a worker that waits for another pool's job, which may be the last to hold
-    /// the worker's pool (rayon#740).
+    /// Repeats that for a worker that waits for another pool's job, which may be the last to hold the
+    /// worker's pool (rayon#740).
     #[test]
     fn a_cross_latch_keeps_the_waiters_pool_alive() {
         for _ in 0..ROUNDS {

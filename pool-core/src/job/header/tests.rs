@@ -35,7 +35,7 @@ impl Probe {
 unsafe impl Job for Probe {
     unsafe fn execute(this: *const ()) {
         let this: *const Self = this.cast();
-        // SAFETY: the job is valid until it is done; nobody reads the value before. Job and flag stay
+        // SAFETY: the job is valid until it is done; no thread reads the value before. Job and flag stay
         // until the flag is set.
         unsafe {
             (*this).value.with_mut(|value| *value = 7);

@@ -4,7 +4,7 @@ use std::boxed::Box;
 use super::*;
 use crate::testing::registry;
 
-/// What the setter wrote is visible to the waiter, who may free the latch at once.
+/// Checks that what the setter wrote is visible to the waiter, which may free the latch at once.
 #[test]
 fn a_blocking_latch_hands_over() {
     model(|| {
@@ -28,7 +28,7 @@ fn a_blocking_latch_hands_over() {
     });
 }
 
-/// The same for two setters, of whom either may be the last.
+/// Repeats that for two setters, either of which may be the last.
 #[test]
 fn a_count_latch_gathers_what_all_wrote() {
     model(|| {

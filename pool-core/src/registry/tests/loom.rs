@@ -32,7 +32,7 @@ impl Scene {
         })
     }
 
-    /// Does something, and then `call`.
+    /// Writes something, and then makes the call.
     fn act(&self, index: usize, call: fn(&Registry<Test>)) {
         // SAFETY: others read only after they know of the call.
         self.done[index].with_mut(|done| unsafe { *done = true });
@@ -51,7 +51,8 @@ impl Scene {
     }
 }
 
-/// Two threads give back the last two references. A worker that is told to end sees what both did.
+/// Models two threads that remove the last two references. A worker that is requested to stop sees
+/// what both did.
 #[test]
 fn a_worker_ends_after_what_was_done_under_any_reference() {
     model(|| {
@@ -80,7 +81,7 @@ fn a_thread_that_sees_the_end_sees_what_was_done_before() {
     model(|| {
         let scene = Scene::new();
         let other = Scene::spawn(&scene, Registry::remove_reference);
-        // Loom does not see for itself that the other thread may be through before the load.
+        // Loom does not see for itself that the other thread may have finished before the load.
         thread::yield_now();
         if !scene.registry.has_references() {
             scene.assert_done(0);

@@ -5,7 +5,7 @@ use ::loom::{model, sync::Arc, thread};
 use super::super::*;
 use crate::testing::Test;
 
-/// Two threads that the scope does not wait for leave a panic each, while the scope ends.
+/// Models two threads that the scope does not wait for: each leaves a panic while the scope ends.
 #[test]
 fn panics_from_outside_the_scope_while_it_ends() {
     model(|| {

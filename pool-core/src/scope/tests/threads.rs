@@ -14,7 +14,7 @@ fn smoke() {
     });
 }
 
-/// Of many panics one goes on, the others are dropped, and all jobs have ended before.
+/// Checks that of many panics one continues and the others are dropped, after all jobs have ended.
 #[test]
 fn panics() {
     with_pool(1, |registry| {
@@ -44,7 +44,7 @@ fn panics() {
     });
 }
 
-/// The second time its latch would be set twice, and its waiter's handle dropped twice.
+/// Completes a scope twice, which would set its latch twice and drop its waiter's handle twice.
 #[test]
 #[should_panic(expected = "a scope is completed once")]
 fn a_scope_is_completed_once() {

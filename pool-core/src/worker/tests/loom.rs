@@ -1,5 +1,5 @@
-//! A whole pool with its one worker, or two, and a caller outside. Ending the pool is part of each
-//! model; whoever is not woken in time is a deadlock, which loom reports.
+//! A whole pool with one worker or two, and a caller outside. Ending the pool is part of each model; a
+//! thread that is not woken in time is a deadlock, which loom reports.
 
 use std::{
     boxed::Box,
@@ -25,7 +25,7 @@ fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
     builder.check(body);
 }
 
-/// The whole life of a job from outside, and of a sleep.
+/// Models the whole life of a job from outside, and of a sleep.
 #[test]
 fn a_call_from_outside() {
     model(2, || {
@@ -51,7 +51,7 @@ fn with_worker(
     worker.leave();
 }
 
-/// As `with_worker`, for the second worker, on a thread of its own.
+/// Makes a thread of its own the second worker, as `with_worker` does.
 fn spawn_other(
     registry: &Arc<Registry<Test>>,
     body: fn(&WorkerThread<Test>),
@@ -88,7 +88,7 @@ fn enable_fast_push(worker: &WorkerThread<Test>) {
     assert!(worker.own().fast_push_enabled());
 }
 
-/// The second half may be stolen, or taken back, or waited for, asleep too.
+/// Models a second half that is stolen, or taken back, or waited for, possibly asleep.
 #[test]
 fn a_join_against_a_thief() {
     for prepare in [|_: &_| (), enable_fast_push] {
@@ -98,7 +98,7 @@ fn a_join_against_a_thief() {
     }
 }
 
-/// The frame must stay until the second half has ended.
+/// Checks that the frame stays until the second half has ended.
 #[test]
 fn a_join_that_panics_against_a_thief() {
     against_a_thief(4, enable_fast_push, |worker| {
@@ -108,8 +108,8 @@ fn a_join_that_panics_against_a_thief() {
     });
 }
 
-/// A worker falls asleep while another one, whose fast push is enabled, announces two jobs: if it sleeps in the end,
-/// the other one knows that it has to announce the next.
+/// Models a worker that falls asleep while another one, whose fast push is enabled, announces two jobs.
+/// If it sleeps in the end, the other one knows that it has to announce the next.
 #[test]
 fn fast_push_is_disabled_while_a_worker_sleeps() {
     model(3, || {
@@ -131,8 +131,8 @@ fn fast_push_is_disabled_while_a_worker_sleeps() {
     });
 }
 
-/// A worker posts a job and is then busy with something else, while another one falls asleep: that one
-/// must run the job. For the fence of [`WorkerThread::post`], and the look at others' deques.
+/// Models a worker that posts a job and is then busy with something else, while another one falls
+/// asleep: that one must run the job. For the fence of [`WorkerThread::post`], and the look at others' deques.
 #[test]
 fn a_posted_job_is_not_overlooked() {
     model(2, || {
@@ -155,7 +155,7 @@ fn a_posted_job_is_not_overlooked() {
     });
 }
 
-/// rayon#992: the only worker that may run a job falls asleep while the job is posted.
+/// Models the only worker that may run a job, which falls asleep while the job is posted (rayon#992).
 #[test]
 fn a_job_for_one_worker_is_not_overlooked() {
     model(2, || {
@@ -173,7 +173,7 @@ fn a_job_for_one_worker_is_not_overlooked() {
     });
 }
 
-/// A worker resets its stop request while the pool ends: it must see one or the other.
+/// Models a worker that resets its stop request while the pool ends: it must see one or the other.
 #[test]
 fn a_worker_that_resets_its_stop_sees_the_end_of_the_pool() {
     model(3, || {
@@ -193,8 +193,8 @@ fn a_worker_that_resets_its_stop_sees_the_end_of_the_pool() {
     });
 }
 
-/// The second half of a join by a worker whose fast push is disabled is run by another one, also if that falls
-/// asleep meanwhile: the first half waits for it.
+/// Checks that the second half of a join by a worker whose fast push is disabled is run by another one,
+/// also if that one falls asleep meanwhile: the first half waits for it.
 #[test]
 fn a_join_with_fast_push_disabled_is_not_overlooked() {
     model(2, || {

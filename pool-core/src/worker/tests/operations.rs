@@ -29,10 +29,10 @@ suite!(fixed, super::Test);
 suite!(growing, super::Growing);
 suite!(busy, super::TestAwake);
 suite!(busy_growing, super::Growing<super::TestBusy>);
-// Its workers must sleep.
+// Needs workers that sleep.
 on_platform! { sleeping, super::Growing: the_last_guard_wakes_a_worker_for_what_it_held_up }
 
-/// The worker that this thread is.
+/// Returns the worker that this thread is.
 fn current<P: TestPlatform>() -> &'static WorkerThread<P> {
     // SAFETY: 1. tests use it only on the thread that they got it on, in a job.
     unsafe { WorkerThread::current() }.unwrap()
@@ -84,8 +84,8 @@ fn wait_in_a_join<P: TestPlatform>(job: impl FnOnce() + Send) {
     );
 }
 
-/// A worker that waits within an operation steals. If that failed, its join would be left while the
-/// thief of its second half is in the frame.
+/// Checks that a worker that waits within an operation steals. If that failed, its join would be left
+/// while the thief of its second half is in the frame.
 fn an_operation_may_join<P: TestPlatform>() {
     let (started, ended) = (Flag::default(), Flag::default());
     with_pool_on::<P, _>(2, |registry| {
@@ -105,7 +105,7 @@ fn an_operation_may_join<P: TestPlatform>() {
     );
 }
 
-/// A job cannot know that the worker is in the middle of an operation.
+/// Schedules from a job, which cannot know that the worker is in the middle of an operation.
 fn a_job_within_an_operation_may_schedule<P: TestPlatform>() {
     let (within, after) = (Flag::default(), Flag::default());
     let ended = Flag::default();
@@ -126,7 +126,7 @@ fn a_job_within_an_operation_may_schedule<P: TestPlatform>() {
     assert!(after.load(SeqCst), "scheduled by the operation");
 }
 
-/// While an operation waits, the worker goes on with others that are due: what it waits for may
+/// Checks that a worker whose operation waits goes on with others that are due: what it waits for may
 /// depend on them.
 fn an_operation_waits_for_a_job_that_waits_for_an_operation<P: TestPlatform>() {
     with_pool_on::<P, _>(2, |registry| {
@@ -159,8 +159,8 @@ fn schedule_chain<P: TestPlatform>(length: usize, flag: Flag) {
     });
 }
 
-/// In these pools a worker sleeps after a few searches. It once left operations that nothing held
-/// up, but that were scheduled in the last of these searches, to its next wake-up.
+/// Checks that a worker runs operations that were scheduled in its last search before it sleeps. It
+/// once left them to its next wake-up, although nothing delayed them.
 fn a_worker_runs_its_operations_before_it_sleeps<P: TestPlatform>() {
     for workers in 1..3 {
         with_pool_on::<P, _>(workers, |registry| {
@@ -171,7 +171,7 @@ fn a_worker_runs_its_operations_before_it_sleeps<P: TestPlatform>() {
     }
 }
 
-/// All workers sleep when the guard that holds up an operation is dropped.
+/// Drops the guard that delays an operation when all workers sleep.
 fn the_last_guard_wakes_a_worker_for_what_it_held_up<P: TestPlatform>() {
     with_pool_on::<P, _>(2, |registry| {
         let flag = Flag::default();
@@ -181,7 +181,7 @@ fn the_last_guard_wakes_a_worker_for_what_it_held_up<P: TestPlatform>() {
         while registry.num_sleeping() < 2 {
             std::thread::yield_now();
         }
-        assert!(!flag.load(SeqCst), "the guard holds it up");
+        assert!(!flag.load(SeqCst), "the guard delays it");
         drop(guard);
         wait_until_set(&flag);
     });

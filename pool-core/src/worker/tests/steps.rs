@@ -18,7 +18,7 @@ use crate::{
 type Queue = <Test as Platform>::Queue;
 type TestNode = <Queue as JobQueue>::Node;
 
-/// Both workers of a pool, on this thread.
+/// Creates both workers of a pool, on this thread.
 fn workers(registry: &Arc<Registry<Test>>) -> [WorkerThread<Test>; 2] {
     [0, 1].map(|index| {
         let index = registry.worker(index).unwrap();
@@ -33,8 +33,8 @@ fn put(queue: &Queue, node: NonNull<TestNode>, job: JobRef) {
     unsafe { JobQueue::push(queue, node, job) };
 }
 
-/// rayon#992: a queue that the look before sleeping forgets is one whose jobs wait until something
-/// else is posted.
+/// Checks the look before sleeping. A queue that it forgets is one whose jobs wait until something
+/// else is posted (rayon#992).
 #[test]
 fn the_look_before_sleeping_sees_every_source() {
     type Put = fn(&[WorkerThread<Test>; 2], NonNull<TestNode>, JobRef);
@@ -69,8 +69,8 @@ fn the_look_before_sleeping_sees_every_source() {
     }
 }
 
-/// Two jobs were queued while one worker searched and the other one slept: the poster of the second
-/// counted on the searcher. The searcher takes one of them, and must wake the sleeper for the other.
+/// Queues two jobs while one worker searches and the other one sleeps. The poster of the second job
+/// counted on the searcher, which takes one of them and must wake the sleeper for the other.
 #[test]
 fn a_worker_that_finds_work_wakes_another_for_the_rest() {
     let registry = registry(2);

@@ -37,7 +37,7 @@ macro_rules! suite {
 suite!(jec, super::Test);
 suite!(busy, super::TestAwake);
 
-/// The number of the worker that this thread is.
+/// Returns the number of the worker that this thread is.
 fn here<P: TestPlatform>() -> usize {
     // SAFETY: 1. it is used at once.
     unsafe { WorkerThread::<P>::current() }
@@ -82,9 +82,9 @@ fn recursion_deeper_than_the_deque_runs_at_once<P: TestPlatform>() {
     });
 }
 
-/// Both closures run at the same time, or this never ends: the second must be stealable while
-/// the first runs on and on. That a sleeping worker does not overlook it is promised to a worker that
-/// has found its fast push disabled.
+/// Runs both closures at the same time, or never ends: the second must be stealable while the first
+/// runs on and on. That a sleeping worker does not overlook it is promised to a worker that has found
+/// its fast push disabled.
 fn a_queued_job_is_stolen_under_a_long_leaf<P: TestPlatform>() {
     with_pool_on::<P, _>(2, |registry| {
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
@@ -102,8 +102,8 @@ fn a_queued_job_is_stolen_under_a_long_leaf<P: TestPlatform>() {
     });
 }
 
-/// A job that was overlooked, as one may be while fast push is enabled, is stolen when the next one
-/// is announced.
+/// Checks that a job that was overlooked, as one may be while fast push is enabled, is stolen when the
+/// next one is announced.
 fn an_overlooked_job_is_stolen_before_the_next_one<P: TestPlatform>() {
     with_pool_on::<P, _>(2, |registry| {
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
@@ -143,8 +143,8 @@ fn a_closure_is_told_exactly_whether_it_migrated<P: TestPlatform>() {
     });
 }
 
-/// The second half is run early, within the first one, and something else is queued where it was. The
-/// join must not take that for its own.
+/// Runs the second half early, within the first one, and queues something else where it was. The join
+/// must not take that for its own.
 fn another_job_at_the_position_of_the_second_half<P: TestPlatform>() {
     with_pool_on::<P, _>(1, |registry| {
         let within = |worker: &WorkerThread<P>| {
@@ -174,7 +174,7 @@ fn another_job_at_the_position_of_the_second_half<P: TestPlatform>() {
     });
 }
 
-/// rayon#10: a panic in either half releases whoever waits, and that of the first counts.
+/// Checks that a panic in either half ends the wait, and that of the first half counts (rayon#10).
 fn panics_in_join<P: TestPlatform>() {
     with_pool_on::<P, _>(2, |registry| {
         for (a, b, expected) in [(true, false, "a"), (false, true, "b"), (true, true, "a")] {
@@ -201,7 +201,8 @@ fn panics_in_join<P: TestPlatform>() {
     });
 }
 
-/// rayon#446, #819: nested and cross-pool calls neither deadlock nor run on the wrong pool.
+/// Checks that nested and cross-pool calls neither deadlock nor run on the wrong pool (rayon#446,
+/// #819).
 fn calls_across_pools<P: TestPlatform>() {
     with_pool_on::<P, _>(1, |first| {
         with_pool_on::<P, _>(1, |second| {
@@ -228,7 +229,7 @@ fn calls_across_pools<P: TestPlatform>() {
     });
 }
 
-/// rayon#992: a queue that the check before sleeping forgets is one that hangs.
+/// Broadcasts to workers that sleep: a queue that the check before sleeping forgets hangs (rayon#992).
 fn a_broadcast_reaches_sleeping_workers<P: TestPlatform>() {
     use std::{ptr::NonNull, vec::Vec};
 
@@ -268,7 +269,7 @@ fn a_broadcast_reaches_sleeping_workers<P: TestPlatform>() {
     });
 }
 
-/// From many threads at once, while the workers fall asleep and wake.
+/// Calls from many threads at once, while the workers fall asleep and wake.
 fn stampede_of_calls_from_outside<P: TestPlatform>() {
     let (threads, calls) = if cfg!(miri) { (2, 3) } else { (4, 1_000) };
     with_pool_on::<P, _>(2, |registry| {

@@ -6,8 +6,8 @@ use super::*;
 
 struct Sent(JobRef);
 
-/// A thief runs the job while its owner does something that returns when the job is done; then the
-/// job is gone.
+/// Models a thief that runs the job while its owner does something that returns when the job is done.
+/// Then the job is gone.
 fn check(own: fn(&Probe)) {
     model(move || {
         let probe = Box::new(Probe::new());
@@ -49,7 +49,7 @@ fn an_owner_waits() {
     check(wait);
 }
 
-/// Loom does not see for itself that the thief may be done before the owner's first look.
+/// Lets the thief finish before the owner's first look, which loom does not try for itself.
 #[test]
 fn an_owner_waits_later() {
     check(|probe| {
