@@ -20,11 +20,7 @@ mod primitive;
 mod batch;
 mod deque;
 mod element;
-#[cfg(feature = "alloc")]
 mod injector;
-#[cfg(all(test, loom))]
-mod interrupt;
-mod intrusive;
 mod steal;
 
 #[cfg(feature = "alloc")]
@@ -38,9 +34,9 @@ pub use deque::{ArcStealer, ArcWorker};
 pub use element::{Element, Niche, PointerWords, Words};
 #[cfg(feature = "alloc")]
 pub use injector::Injector;
-pub use intrusive::{IntrusiveInjector, Node};
+pub use injector::{IntrusiveInjector, Node};
 pub use sleep_primitives::AsymmetricFence;
 pub use steal::Steal;
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod testing;

@@ -1,9 +1,30 @@
-//! The atomics and fences that this crate uses, from the crate that chooses them: real ones, or
-//! loom's. And what only this crate needs of that kind.
+//! The atomics and fences that this crate uses, real or loom's, and what only this crate needs of that
+//! kind.
 
 pub(crate) use sleep_primitives::{
     AtomicBool, AtomicPtr, AtomicUsize, Ordering, full_fence, spin_loop,
 };
+
+#[cfg(all(test, loom))]
+pub(crate) use crate::testing::interrupt::interruption_point;
+
+/// Marks where a process fence of another thread may take effect in a model, and where a test may delay.
+#[cfg(not(all(test, loom)))]
+#[inline]
+pub(crate) fn interruption_point() {
+    #[cfg(all(test, feature = "alloc"))]
+    {
+        crate::testing::delay();
+        crate::testing::interrupt();
+    }
+}
+
+/// Keeps the compiler from reordering memory accesses: the light half of a process fence.
+#[inline]
+pub(crate) fn light_fence() {
+    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+    interruption_point();
+}
 
 /// How a thread waits for another one that is in the middle of an operation.
 #[cfg(all(not(loom), feature = "alloc"))]
@@ -23,14 +44,14 @@ impl Backoff {
         }
     }
 
-    /// Stays away for a while, longer each time.
+    /// Spins for a while, longer with each call.
     #[inline]
     pub(crate) fn spin(&self) {
         self.spins.spin();
     }
 
-    /// Lets the other thread run. That thread may have a lower real-time priority, so that yielding is no
-    /// help: after many yields this sleeps.
+    /// Lets the other thread run. That thread may have a lower real-time priority, and then yielding does
+    /// not help: so after many yields this sleeps.
     pub(crate) fn snooze(&self) {
         #[cfg(feature = "std")]
         if self.spins.is_completed() {
@@ -46,7 +67,7 @@ impl Backoff {
     }
 }
 
-/// In place of crossbeam's, which loom would not know for waiting.
+/// Replaces crossbeam's back-off in models, where loom must know that a thread waits.
 #[cfg(all(loom, feature = "alloc"))]
 pub(crate) struct Backoff;
 
@@ -65,8 +86,8 @@ impl Backoff {
     }
 }
 
-/// Stands for memory in models, which follow neither boxes nor what relaxed atomics hand over: each use
-/// must happen before the change that follows it, and after the one before it.
+/// Stands for memory in models, because loom follows neither boxes nor what relaxed atomics publish. Each
+/// use must happen before the change that follows it, and after the change before it.
 #[cfg(all(loom, feature = "alloc"))]
 pub(crate) struct Tracked(loom::cell::UnsafeCell<()>);
 
@@ -104,25 +125,4 @@ impl Tracked {
     #[inline]
     #[allow(clippy::unused_self)]
     pub(crate) const fn note_change(&self) {}
-}
-
-#[cfg(all(test, loom))]
-pub(crate) use crate::interrupt::interruption_point;
-
-/// Where a model may let a process fence of another thread take effect, and a test may delay.
-#[cfg(not(all(test, loom)))]
-#[inline]
-pub(crate) fn interruption_point() {
-    #[cfg(all(test, feature = "alloc"))]
-    {
-        crate::testing::delay();
-        crate::testing::interrupt();
-    }
-}
-
-/// Keeps the compiler from letting accesses change places: the light half of a process fence.
-#[inline]
-pub(crate) fn light_fence() {
-    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
-    interruption_point();
 }

@@ -7,8 +7,9 @@ use std::vec::Vec;
 
 use super::*;
 use crate::{
-    AsymmetricFence, interrupt,
+    AsymmetricFence,
     primitive::{Ordering, light_fence},
+    testing::interrupt,
 };
 
 type Elements = Vec<usize>;

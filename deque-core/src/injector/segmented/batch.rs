@@ -1,6 +1,6 @@
 //! Steals of several elements at once.
 
-use super::{BLOCK, Injector, LAP};
+use super::{BLOCK, Block, Injector, LAP};
 use crate::{
     batch::{self, MAX_BATCH},
     deque::{Handle, Order, Worker},
@@ -11,11 +11,10 @@ use crate::{
 
 impl<T: Element> Injector<T> {
     /// Steals half of the elements, rounded up, but at most 32 and only from one block, into the deque
-    /// of a worker. Returns how many.
+    /// of a worker. Returns how many were stolen.
     ///
-    /// The worker takes them in the order in which they were pushed here. It is one compare-exchange for
-    /// all of them. If the deque has not enough room, fewer are stolen; if it is full, none
-    /// ([`Steal::Empty`]).
+    /// The worker takes them in the order in which they were pushed here. One compare-exchange claims all
+    /// of them. If the deque lacks room, fewer are stolen; if it is full, none ([`Steal::Empty`]).
     ///
     /// # Examples
     /// ```
@@ -102,7 +101,7 @@ impl<T: Element> Injector<T> {
             .map(|(_, first)| first.expect("a batch has a first element"))
     }
 
-    /// Steals a batch: how many elements went to the destination, and the one that did not.
+    /// Steals a batch. Returns how many elements went to the destination, and the one that did not.
     fn take_batch<D>(
         &self,
         destination: &Worker<D>,
@@ -127,10 +126,10 @@ impl<T: Element> Injector<T> {
         if wanted == 0 {
             return Steal::Empty;
         }
-        // Ordering: Acquire, so that the block's memory is initialised for us.
+        // Ordering: Acquire, so that the block's memory is initialized for us.
         let block = head.block.load(Ordering::Acquire);
         if block.is_null() {
-            // The first pusher is between its two stores.
+            // The first producer is between its two stores.
             return Steal::Retry;
         }
         let popped = usize::from(pops);
@@ -140,7 +139,7 @@ impl<T: Element> Injector<T> {
         if taken == 0 {
             return Steal::Empty;
         }
-        // Ordering: Release hands on the tail index that we have seen, as in `steal`.
+        // Ordering: Release passes on the tail index that we have seen, as in `steal`.
         if head
             .index
             .compare_exchange(index, index + taken, Ordering::Release, Ordering::Relaxed)
@@ -154,7 +153,7 @@ impl<T: Element> Injector<T> {
         memory.note_use();
         if offset + taken == BLOCK {
             // SAFETY: as above.
-            let next = Self::wait_for_next(unsafe { &(*block).next });
+            let next = unsafe { &*block }.wait_for_next();
             head.link(index + taken - 1, next);
         }
         let words = |number: usize| entries[offset + number].wait_for_words();
@@ -163,7 +162,7 @@ impl<T: Element> Injector<T> {
             reserved.write(number, words(popped + number));
         }
         // SAFETY: 1. the words of `taken` elements of this block were read; `entries` is used no more.
-        unsafe { Self::consume(block, taken) };
+        unsafe { Block::consume(block, taken) };
         if destination.deque().order() == Order::Lifo {
             reserved.reverse(count);
         }

@@ -1,4 +1,4 @@
-//! The queue for work from outside, without memory of its own: elements bring their links.
+//! The queue without memory of its own: elements bring their links.
 
 use core::{cell::Cell, fmt, marker::PhantomData, ptr, ptr::NonNull};
 
@@ -14,12 +14,12 @@ mod tests;
 
 /// A first-in first-out queue of unbounded length that needs no allocation.
 ///
-/// Pushing is one compare-exchange, lock-free, and may be done in an interrupt handler. A steal
+/// A push is one compare-exchange, lock-free, and may be done in an interrupt handler. A steal
 /// never waits: while another thread is taking an element it answers [`Steal::Retry`]. Do not
 /// steal in an interrupt handler; the interrupted thread could be that other one.
 ///
-/// New nodes go on a Treiber stack, the inbox. Who finds the outbox empty takes the whole inbox at
-/// once and turns it round; so no node is ever taken off the inbox alone, and neither the ABA
+/// New nodes go on a Treiber stack, the inbox. A consumer that finds the outbox empty takes the whole
+/// inbox at once and reverses it. So no node is ever taken off the inbox alone, and neither the ABA
 /// problem nor a read of a freed node can occur.
 ///
 /// # Examples
@@ -51,14 +51,27 @@ pub struct IntrusiveInjector<'a, T> {
     inbox: CachePadded<AtomicPtr<Node<T>>>,
     /// Oldest first, or [`taking`].
     outbox: CachePadded<AtomicPtr<Node<T>>>,
-    /// Invariant in `'a`: a queue must not pass for one of shorter-lived nodes, into which such a
-    /// node could be pushed, and out of which it would come as a longer-lived one.
+    /// Invariant in `'a`: a queue must not be used as one of shorter-lived nodes. Such a node could be
+    /// pushed into it, and would come out as a longer-lived one.
     nodes: PhantomData<Cell<&'a mut Node<T>>>,
 }
 
 /// An element of an [`IntrusiveInjector`] with its link.
 ///
-/// Belongs to the queue from the push to the steal.
+/// It belongs to the queue from the push to the steal.
+///
+/// # Examples
+/// ```
+/// use deque_core::{IntrusiveInjector, Node};
+///
+/// let mut node = Node::new(7);
+/// let queue = IntrusiveInjector::new();
+/// queue.push(&mut node);
+/// let node = queue.steal().success().expect("there is one");
+/// *node.value_mut() += 1;
+/// queue.push(node);
+/// assert_eq!(*queue.steal().success().expect("it is back").value(), 8);
+/// ```
 #[derive(Debug)]
 pub struct Node<T> {
     next: AtomicPtr<Node<T>>,
@@ -67,23 +80,37 @@ pub struct Node<T> {
 
 impl<T> Node<T> {
     const_unless_loom! {
-        /// A node that is in no queue.
+        /// Creates a node that is in no queue.
+        ///
+        /// # Examples
+        /// See [`Node`].
         pub fn new(value: T) -> Self {
             Self { next: AtomicPtr::new(ptr::null_mut()), value }
         }
     }
 
-    /// The element.
+    /// Returns the element.
+    ///
+    /// # Examples
+    /// See [`Node`].
     pub const fn value(&self) -> &T {
         &self.value
     }
 
-    /// The element, to change it.
+    /// Returns the element, so that the caller can change it.
+    ///
+    /// # Examples
+    /// See [`Node`].
     pub const fn value_mut(&mut self) -> &mut T {
         &mut self.value
     }
 
-    /// The element alone.
+    /// Returns the element alone.
+    ///
+    /// # Examples
+    /// ```
+    /// assert_eq!(deque_core::Node::new(7).into_value(), 7);
+    /// ```
     pub fn into_value(self) -> T {
         self.value
     }
@@ -94,14 +121,22 @@ unsafe impl<T: Send> Send for IntrusiveInjector<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for IntrusiveInjector<'_, T> {}
 
-/// Stands in the outbox while a thread is taking from it. No node has this address.
+/// Returns what stands in the outbox while a thread is taking from it. No node has this address.
 fn taking<T>() -> *mut Node<T> {
     ptr::without_provenance_mut(usize::MAX)
 }
 
 impl<'a, T> IntrusiveInjector<'a, T> {
     const_unless_loom! {
-        /// An empty queue.
+        /// Creates an empty queue.
+        ///
+        /// # Examples
+        /// ```
+        /// use deque_core::IntrusiveInjector;
+        ///
+        /// static QUEUE: IntrusiveInjector<'static, u32> = IntrusiveInjector::new();
+        /// assert!(QUEUE.is_empty());
+        /// ```
         #[must_use]
         pub fn new() -> Self {
             Self {
@@ -113,29 +148,56 @@ impl<'a, T> IntrusiveInjector<'a, T> {
     }
 
     /// Adds a node at the back.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{IntrusiveInjector, Node};
+    ///
+    /// let mut nodes = [1, 2, 3].map(Node::new);
+    /// let queue = IntrusiveInjector::new();
+    /// nodes.iter_mut().for_each(|node| queue.push(node));
+    /// assert_eq!(*queue.steal().success().expect("there are three").value(), 1);
+    /// ```
     pub fn push(&self, node: &'a mut Node<T>) {
-        // SAFETY: 1. to 3. the exclusive reference lives for `'a`.
+        // SAFETY: obligations 1 to 3: the exclusive reference lives for `'a`.
         unsafe { self.push_raw(NonNull::from(node)) };
     }
 
-    /// Adds a node at the back, for nodes whose lifetime no reference can express.
+    /// Adds a node at the back. This is for nodes whose lifetime no reference can express.
     ///
     /// # Safety
     /// 1. The node is valid until a steal has returned it.
-    /// 2. Until then nobody else uses it.
+    /// 2. Until then nothing else uses it.
     /// 3. If the queue's user calls [`steal`](Self::steal), not only
     ///    [`steal_raw`](Self::steal_raw), both hold for all of `'a`.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::ptr::NonNull;
+    ///
+    /// use deque_core::{IntrusiveInjector, Node};
+    ///
+    /// let queue = IntrusiveInjector::<u32>::new();
+    /// let node = NonNull::from(Box::leak(Box::new(Node::new(7))));
+    /// // SAFETY: 1. and 2. the box is freed after the steal, and not used before; 3. only `steal_raw` is
+    /// // called.
+    /// unsafe { queue.push_raw(node) };
+    /// let stolen = queue.steal_raw().success().expect("there is one");
+    /// // SAFETY: the node came from a box, and was stolen once.
+    /// let node = unsafe { Box::from_raw(stolen.as_ptr()) };
+    /// assert_eq!(node.into_value(), 7);
+    /// ```
     pub unsafe fn push_raw(&self, node: NonNull<Node<T>>) {
         // Ordering: Relaxed, confirmed by the exchange.
         let mut newest = self.inbox.load(Ordering::Relaxed);
         loop {
-            // SAFETY: 1. and 2. until the exchange succeeds the node is ours.
+            // SAFETY: by obligations 1 and 2 the node is ours until the exchange succeeds.
             // Ordering: Relaxed, published by the exchange.
             unsafe { node.as_ref() }
                 .next
                 .store(newest, Ordering::Relaxed);
-            // Ordering: Release publishes the node. That we publish others' nodes below it too
-            // needs no Acquire: their pushes head release sequences that this exchange continues.
+            // Ordering: Release publishes the node. The nodes of other producers below it need no
+            // Acquire: their pushes head release sequences that this exchange continues.
             match self.inbox.compare_exchange_weak(
                 newest,
                 node.as_ptr(),
@@ -151,20 +213,27 @@ impl<'a, T> IntrusiveInjector<'a, T> {
     /// Takes the node at the front.
     ///
     /// `Retry` means that another thread is taking one.
+    ///
+    /// # Examples
+    /// See [`push`](Self::push).
     pub fn steal(&self) -> Steal<&'a mut Node<T>> {
         // SAFETY: the nodes came as exclusive references for `'a`, or are as good as that by
         // obligation 3 of `push_raw`; the queue forgets them.
         self.steal_raw().map(|mut node| unsafe { node.as_mut() })
     }
 
-    /// As [`steal`](Self::steal), for nodes that were pushed with [`push_raw`](Self::push_raw).
+    /// Takes the node at the front as [`steal`](Self::steal) does, for nodes that were pushed with
+    /// [`push_raw`](Self::push_raw).
+    ///
+    /// # Examples
+    /// See [`push_raw`](Self::push_raw).
     pub fn steal_raw(&self) -> Steal<NonNull<Node<T>>> {
         if self.is_empty() {
             return Steal::Empty;
         }
         // Ordering: Relaxed, confirmed by the exchange.
         let mut oldest = self.outbox.load(Ordering::Relaxed);
-        // Only the thread that takes writes the outbox meanwhile, so others leave it alone.
+        // Only the thread that takes writes the outbox meanwhile; others leave it alone.
         //
         // Ordering: Acquire pairs with the Release store below: the list's links were written, or
         // read last, by the thread that took before us.
@@ -177,11 +246,11 @@ impl<'a, T> IntrusiveInjector<'a, T> {
             return Steal::Retry;
         }
         if oldest.is_null() {
-            // Ordering: Acquire receives the pushed nodes. Release pairs with `is_empty`: who
-            // sees the inbox empty on account of this sees the outbox taken before.
-            oldest = turn_round(self.inbox.swap(ptr::null_mut(), Ordering::AcqRel));
+            // Ordering: Acquire receives the pushed nodes. Release pairs with `is_empty`: a thread that
+            // sees the inbox empty because of this also sees the outbox taken before.
+            oldest = reverse(self.inbox.swap(ptr::null_mut(), Ordering::AcqRel));
         }
-        // SAFETY: a node in the outbox is valid and ours, since nobody else takes now.
+        // SAFETY: a node in the outbox is valid and ours, since no other thread takes now.
         let rest = match unsafe { oldest.as_ref() } {
             // Ordering: Relaxed, written by us or by a thread whose outbox we acquired.
             Some(node) => node.next.load(Ordering::Relaxed),
@@ -192,11 +261,22 @@ impl<'a, T> IntrusiveInjector<'a, T> {
         NonNull::new(oldest).map_or(Steal::Empty, Steal::Success)
     }
 
-    /// True if there was no element at some moment during the call.
+    /// Whether there was no element at some moment during the call.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{IntrusiveInjector, Node};
+    ///
+    /// let mut node = Node::new(7);
+    /// let queue = IntrusiveInjector::new();
+    /// assert!(queue.is_empty());
+    /// queue.push(&mut node);
+    /// assert!(!queue.is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        // The inbox first: elements go from there to the outbox, so in the other order one could
-        // slip past us.
+        // The inbox first: elements go from there to the outbox, so in the other order we could miss
+        // one.
         //
         // Ordering: Acquire keeps that order, and pairs with the swap of the inbox. Relaxed for
         // the outbox: a thread that takes leaves it non-null until the element is gone.
@@ -205,12 +285,12 @@ impl<'a, T> IntrusiveInjector<'a, T> {
     }
 }
 
-/// Reverses a list that nobody else can reach.
-fn turn_round<T>(mut node: *mut Node<T>) -> *mut Node<T> {
+/// Reverses a list that no other thread can reach.
+fn reverse<T>(mut node: *mut Node<T>) -> *mut Node<T> {
     let mut reversed = ptr::null_mut();
     // SAFETY: the nodes of a list are valid, and the caller took this one for itself.
     while let Some(reference) = unsafe { node.as_ref() } {
-        // Ordering: Relaxed, nobody else reads the links.
+        // Ordering: Relaxed, no other thread reads the links.
         let next = reference.next.load(Ordering::Relaxed);
         reference.next.store(reversed, Ordering::Relaxed);
         reversed = node;
