@@ -7,8 +7,8 @@ use crate::{
     AsymmetricFence, Domain, Progress,
     moment::{WAITING, is_reached, next},
     participant::Participant,
+    participant::Wanted,
     state::State,
-    wanted::Wanted,
 };
 
 /// How far the leader has come in looking at the lines. Only leaders touch it, and leadership is

@@ -9,37 +9,32 @@ extern crate std;
 #[macro_use]
 extern crate sleep_primitives;
 
-mod batch;
+mod active;
 mod blocking;
 mod delays;
 mod domain;
-mod due;
 mod leader;
 mod managed;
 mod moment;
 mod operation;
 mod participant;
-mod pin;
 mod progress;
+mod queue;
 mod reader;
 #[cfg(feature = "alloc")]
 mod reclaimable;
-mod registration;
-mod stack;
 mod state;
 mod unmanaged;
 mod unowned;
 mod waiting;
-mod wanted;
 
+pub use active::{Active, Pinned};
 pub use blocking::Blocked;
 pub use domain::{Domain, ParticipantStorage};
-pub use due::{DueOperation, Operations};
-pub use managed::{Active, ManagedThread, TooManyParticipants};
+pub use managed::{ManagedThread, TooManyParticipants};
 pub use moment::Moment;
-pub use operation::{IntoOperation, Operation};
+pub use operation::{DueOperation, IntoOperation, Operation, Operations};
 pub use participant::Participant;
-pub use pin::Pinned;
 pub use progress::Progress;
 pub use reader::{Reader, Reading};
 #[cfg(feature = "alloc")]

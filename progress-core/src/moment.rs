@@ -4,47 +4,51 @@ use core::{fmt, marker::PhantomData};
 
 use sleep_primitives::RawWord;
 
-/// What a line holds while its thread waits. No value: these are odd.
+/// The content of a participant whose thread waits. It is not a value, because values are odd.
 pub(crate) const WAITING: RawWord = 0;
 
 /// The first value.
 pub(crate) const FIRST: RawWord = 1;
 
-/// From one value to the next. The lowest bit of a value stays set, so that counting never comes to
-/// [`WAITING`], also when it wraps around; the two above it are free for [`State`](crate::state::State).
+/// The distance between two values. The lowest bit of a value stays set, so that no value equals
+/// [`WAITING`], even after the count wraps around. The two bits above it are free for
+/// [`State`](crate::state::State).
 pub(crate) const STEP: RawWord = 8;
 
-/// The value after this one.
+/// Returns the value after this one.
 #[inline]
 pub(crate) const fn next(value: RawWord) -> RawWord {
     value.wrapping_add(STEP)
 }
 
-/// Which of two counters belongs to this value: neighbors differ. Across the wrap-around too, since
-/// there is an even number of values.
+/// Returns the index of the one of two counters that belongs to this value. Neighbors differ, also
+/// across the wrap-around, because the number of values is even.
 #[inline]
 pub(crate) const fn parity(value: RawWord) -> usize {
     (value / STEP % 2) as usize
 }
 
-/// Whether counting has come to `value`. Right across the wrap-around, as long as less than half
-/// of all values lie between the two.
+/// Whether the count has come to `value`. Correct across the wrap-around if less than half of all
+/// values lie between the two.
 pub(crate) const fn is_reached(current: RawWord, value: RawWord) -> bool {
     current.wrapping_sub(value) <= RawWord::MAX / 2
 }
 
-/// A value as one would count.
+/// Returns the ordinal number of a value, for debug output.
 pub(crate) const fn number(value: RawWord) -> RawWord {
     value / STEP
 }
 
 /// A moment in the future of a [`Progress`](crate::Progress), from
 /// [`later`](crate::Progress::later).
+///
+/// The end of a grace period, in the words of RCU.
 #[doc(alias = "Value")]
+#[doc(alias = "grace period")]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Moment<'p> {
     pub(crate) raw: RawWord,
-    /// Where the instance is; it cannot move while the value lives.
+    /// The address of the instance, which cannot move while the moment lives.
     pub(crate) instance: *const (),
     pub(crate) lifetime: PhantomData<&'p ()>,
 }

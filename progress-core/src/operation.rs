@@ -1,19 +1,21 @@
-//! Operations for later: what is to be done when all threads have made progress.
+//! Operations for later: what a thread does when all threads have made progress.
 
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
 use core::{
-    mem,
+    fmt, mem,
     ptr::{self, NonNull},
 };
 
-use crate::moment::is_reached;
 use sleep_primitives::RawWord;
 
-/// A closure that is run when all threads have made progress, with room for the place in a queue.
+use crate::queue::Queue;
+
+/// A closure that is run once, when all threads have made progress, with space for the link of a
+/// queue.
 ///
-/// Owned by whoever makes it, until it is given to [`ManagedThread::schedule`], in a place that
-/// stays for ever or in a box (feature `alloc`). It is run exactly once.
+/// The creator owns it and gives it to [`ManagedThread::schedule`], as a `&'static mut` or in a box
+/// (feature `alloc`).
 ///
 /// [`ManagedThread::schedule`]: crate::ManagedThread::schedule
 #[repr(C)]
@@ -30,7 +32,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Of an operation that this function runs. It is handed the header that it is in.
+    /// Creates the header of an operation that this function runs. The function receives the header.
     pub(crate) const fn new(run: unsafe fn(NonNull<Self>)) -> Self {
         Self {
             next: ptr::null_mut(),
@@ -39,7 +41,7 @@ impl Header {
         }
     }
 
-    /// The operation after this one, where it is.
+    /// Returns the address of the operation after this one.
     pub(crate) const fn next(&self) -> *mut Self {
         self.next
     }
@@ -48,17 +50,21 @@ impl Header {
         self.next = next;
     }
 
-    /// The value at which it may be run.
+    /// Returns the value at which the operation may be run.
     pub(crate) const fn value(&self) -> RawWord {
         self.value
     }
+
+    pub(crate) const fn set_value(&mut self, value: RawWord) {
+        self.value = value;
+    }
 }
 
-// SAFETY: the links are used by whoever has the operation, one at a time.
+// SAFETY: only the owner of an operation uses its link, and it has one owner at a time.
 unsafe impl<F: Send> Send for Operation<F> {}
 
 impl<F: FnOnce() + Send + 'static> Operation<F> {
-    /// An operation in a place that stays; it may be scheduled as a `&'static mut`.
+    /// Creates an operation. One that is stored in place is scheduled as a `&'static mut`.
     pub const fn new(closure: F) -> Self {
         Self {
             header: Header::new(Self::run_in_place),
@@ -66,8 +72,10 @@ impl<F: FnOnce() + Send + 'static> Operation<F> {
         }
     }
 
+    /// Runs the closure and leaves the operation where it is.
+    ///
     /// # Safety
-    /// 1. `header` is that of an operation of this type, which the caller has for itself.
+    /// 1. `header` is the header of an operation of this type, which the caller owns.
     unsafe fn run_in_place(header: NonNull<Header>) {
         // SAFETY: by obligation 1; the header is the first field.
         let closure = unsafe { header.cast::<Self>().as_mut() }.closure.take();
@@ -76,8 +84,10 @@ impl<F: FnOnce() + Send + 'static> Operation<F> {
         }
     }
 
+    /// Runs the closure and frees the box.
+    ///
     /// # Safety
-    /// 1. `header` is that of a box of this type, which the caller has for itself and gives up.
+    /// 1. `header` is the header of a box of this type, which the caller owns and gives up.
     #[cfg(feature = "alloc")]
     unsafe fn run_and_free(header: NonNull<Header>) {
         // SAFETY: by obligation 1; the header is the first field.
@@ -88,8 +98,14 @@ impl<F: FnOnce() + Send + 'static> Operation<F> {
     }
 }
 
-/// An operation that is given away: `&'static mut Operation<F>`, or with the feature `alloc`
-/// `Box<Operation<F>>`.
+impl<F> fmt::Debug for Operation<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Operation").finish_non_exhaustive()
+    }
+}
+
+/// An operation that its owner gives away: `&'static mut Operation<F>`, or `Box<Operation<F>>` with
+/// the feature `alloc`.
 pub trait IntoOperation: sealed::Sealed {
     #[doc(hidden)]
     fn into_header(self) -> NonNull<Header>;
@@ -116,87 +132,90 @@ pub(crate) mod sealed {
     impl<F> Sealed for alloc::boxed::Box<super::Operation<F>> {}
 }
 
-/// A thread's operations in the order of their scheduling.
-pub(crate) struct Queue {
-    first: *mut Header,
-    last: *mut Header,
-    length: usize,
-}
-
-impl Queue {
-    pub(crate) const fn new() -> Self {
-        Self {
-            first: ptr::null_mut(),
-            last: ptr::null_mut(),
-            length: 0,
-        }
-    }
-
-    pub(crate) const fn len(&self) -> usize {
-        self.length
-    }
-
-    /// Adds an operation that may be run at this value. The queue has it now.
-    pub(crate) fn push(&mut self, mut operation: NonNull<Header>, value: RawWord) {
-        // SAFETY: given away by `IntoOperation`, or taken from another queue.
-        let header = unsafe { operation.as_mut() };
-        header.next = ptr::null_mut();
-        header.value = value;
-        // SAFETY: the last operation is in the queue, so it is ours.
-        match unsafe { self.last.as_mut() } {
-            Some(last) => last.next = operation.as_ptr(),
-            None => self.first = operation.as_ptr(),
-        }
-        self.last = operation.as_ptr();
-        self.length += 1;
-    }
-
-    /// The value at which the first operation may be run.
-    pub(crate) fn first_value(&self) -> Option<RawWord> {
-        // SAFETY: it is in the queue, so it is ours.
-        unsafe { self.first.as_ref() }.map(|first| first.value)
-    }
-
-    /// Moves all operations of another queue to the end of this one; they may be run at this value.
-    pub(crate) fn append(&mut self, other: &mut Self, value: RawWord) {
-        while let Some(operation) = other.pop() {
-            self.push(operation, value);
-        }
-    }
-
-    pub(crate) fn pop(&mut self) -> Option<NonNull<Header>> {
-        let first = NonNull::new(self.first)?;
-        // SAFETY: it is in the queue, so it is ours.
-        self.first = unsafe { first.as_ref() }.next;
-        if self.first.is_null() {
-            self.last = ptr::null_mut();
-        }
-        self.length -= 1;
-        Some(first)
-    }
-
-    /// Takes out all operations: the first and the last one.
-    pub(crate) fn take_chain(&mut self) -> Option<(NonNull<Header>, NonNull<Header>)> {
-        let queue = mem::take(self);
-        Some((NonNull::new(queue.first)?, NonNull::new(queue.last)?))
-    }
-
-    /// Takes out the first operation, if progress has come to its value.
-    pub(crate) fn pop_reached(&mut self, current: RawWord) -> Option<NonNull<Header>> {
-        self.first_value()
-            .filter(|value| is_reached(current, *value))?;
-        self.pop()
-    }
-}
-
-impl Default for Queue {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// Runs an operation that is in no queue any more.
+/// Runs an operation that is no longer in any queue.
 pub(crate) fn run(operation: NonNull<Header>) {
-    // SAFETY: 1. the caller has taken it out of the one queue that it was in.
+    // SAFETY: obligation 1: the caller took the operation out of the only queue that held it, so it
+    // owns the operation.
     unsafe { (operation.as_ref().run)(operation) };
+}
+
+/// Operations that are not scheduled yet, in their order.
+///
+/// [`ManagedThread::schedule`](crate::ManagedThread::schedule) needs exclusive access to the thread. A
+/// thread that must be usable while an operation is added, such as a pool's worker, collects
+/// operations here. It [schedules](crate::ManagedThread::schedule_all) them in the end: operations in
+/// a dropped list are leaked and never run, because other threads may still be reading.
+#[derive(Default)]
+pub struct Operations {
+    pub(crate) queue: Queue,
+}
+
+impl Operations {
+    /// Creates an empty list.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            queue: Queue::new(),
+        }
+    }
+
+    /// Adds an operation at the end.
+    pub fn push(&mut self, operation: impl IntoOperation) {
+        // The value is written when the operation is scheduled.
+        self.queue.push(operation.into_header(), 0);
+    }
+
+    /// Returns the number of operations.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether the list is empty.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl fmt::Debug for Operations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Operations")
+            .field("len", &self.len())
+            .finish()
+    }
+}
+
+/// An operation whose time has come, taken out of the queue of its thread by
+/// [`ManagedThread::take_due`](crate::ManagedThread::take_due).
+///
+/// The operation is run exactly once. A drop runs it too.
+pub struct DueOperation {
+    header: NonNull<Header>,
+}
+
+impl DueOperation {
+    /// Takes over an operation that is no longer in any queue.
+    pub(crate) const fn new(header: NonNull<Header>) -> Self {
+        Self { header }
+    }
+
+    /// Runs the operation.
+    pub fn run(self) {
+        let header = self.header;
+        mem::forget(self);
+        run(header);
+    }
+}
+
+impl Drop for DueOperation {
+    fn drop(&mut self) {
+        run(self.header);
+    }
+}
+
+impl fmt::Debug for DueOperation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DueOperation").finish_non_exhaustive()
+    }
 }

@@ -1,17 +1,15 @@
-//! The place of one thread.
+//! The slot of one thread.
 
 use core::fmt;
 
 use crossbeam_utils::CachePadded;
-
-use crate::{
-    moment::{WAITING, number},
-    wanted::Wanted,
-};
 use sleep_primitives::{AtomicU8, AtomicWord, Ordering, RawWord};
 
-/// The place of one thread in a [`Progress`](crate::Progress): of a managed one, or of a
+use crate::moment::{STEP, WAITING, is_reached, number};
+
+/// The slot of one thread in a [`Progress`](crate::Progress): of a managed thread or of a
 /// [`Reader`](crate::Reader).
+#[doc(alias = "Line")]
 pub struct Participant<P> {
     /// The value that the thread has confirmed, on a cache line that only the thread writes and
     /// only the leader reads.
@@ -19,14 +17,15 @@ pub struct Participant<P> {
     seldom: CachePadded<Seldom<P>>,
 }
 
+/// The fields that are seldom used.
 struct Seldom<P> {
-    /// The [`Wanted`] of the thread.
+    /// The [`Wanted`] values of the thread.
     wanted: AtomicWord,
     holder: AtomicU8,
     parker: P,
 }
 
-/// Nobody has the line.
+/// No thread has the slot.
 const FREE: u8 = 0;
 /// A managed thread has it.
 const MANAGED: u8 = 1;
@@ -35,8 +34,8 @@ const READER: u8 = 2;
 
 impl<P> Participant<P> {
     const_unless_loom! {
-        /// A line that no thread has taken. The parker wakes its thread for progress, and nobody
-        /// else should use it up.
+        /// Creates a slot that no thread has taken. Progress unparks the thread through the parker,
+        /// whose token no other code should consume.
         #[must_use]
         pub fn new(parker: P) -> Self {
             Self {
@@ -50,25 +49,25 @@ impl<P> Participant<P> {
         }
     }
 
-    /// The thread's parker.
+    /// Returns the parker of the thread.
     #[must_use]
     pub fn parker(&self) -> &P {
         &self.seldom.parker
     }
 
-    /// The line for a managed thread, if nobody has it.
+    /// Takes the slot for a managed thread, if it is free.
     pub(crate) fn take(&self) -> bool {
         self.take_as(MANAGED)
     }
 
-    /// The line for a reader, if nobody has it.
+    /// Takes the slot for a reader, if it is free.
     pub(crate) fn take_for_reader(&self) -> bool {
         self.take_as(READER)
     }
 
     fn take_as(&self, holder: u8) -> bool {
-        // Ordering: Acquire pairs with `give_back`. Relaxed on failure: nothing was received. What
-        // this writes is seen by who sees what the holder confirms later (`is_managed`).
+        // Ordering: Acquire pairs with `give_back`. Relaxed on failure: nothing was received. A
+        // thread that sees what the holder confirms later sees this store too (`is_managed`).
         self.seldom
             .holder
             .compare_exchange(FREE, holder, Ordering::Acquire, Ordering::Relaxed)
@@ -76,39 +75,41 @@ impl<P> Participant<P> {
     }
 
     pub(crate) fn give_back(&self) {
-        // Ordering: Release pairs with `take_as`: the next thread finds the line as it was left.
+        // Ordering: Release pairs with `take_as`: the next thread finds the slot as this one left it.
         self.seldom.holder.store(FREE, Ordering::Release);
     }
 
     pub(crate) fn is_taken(&self) -> bool {
-        // Ordering: Relaxed, for looking on.
+        // Ordering: Relaxed; debug output only.
         self.seldom.holder.load(Ordering::Relaxed) != FREE
     }
 
-    /// Whether a managed thread has the line. Asked after `confirmed`, the answer is not older
+    /// Whether a managed thread has the slot. After a call of `confirmed`, the answer is not older
     /// than the thread that has confirmed.
     pub(crate) fn is_managed(&self) -> bool {
-        // Ordering: Relaxed; `confirmed` acquires, and holders confirm after they have taken.
+        // Ordering: Relaxed; `confirmed` acquires, and a holder confirms after it has taken.
         self.seldom.holder.load(Ordering::Relaxed) == MANAGED
     }
 
-    /// What the thread has confirmed, or `WAITING`.
+    /// Returns the value that the thread has confirmed, or `WAITING`.
     pub(crate) fn confirmed(&self) -> RawWord {
-        // Ordering: Acquire pairs with `set_confirmed`: what the thread has read before lies
-        // before what follows here, as freeing.
+        // Ordering: Acquire pairs with `set_confirmed`: what the thread has read before happens
+        // before what follows here, such as freeing.
         self.confirmed.load(Ordering::Acquire)
     }
 
-    /// Only by the line's thread.
+    /// Stores a value that the thread confirms, or `WAITING`. Only the thread of this slot may call
+    /// this.
     #[inline]
     pub(crate) fn set_confirmed(&self, value: RawWord) {
-        // Ordering: Release pairs with `confirmed`. Also where a thread comes back from waiting:
-        // the leader may see this store and not the one by which it went.
+        // Ordering: Release pairs with `confirmed`. It is needed also where a thread returns from
+        // waiting: the leader may see this store and not the one that stored `WAITING`.
         self.confirmed.store(value, Ordering::Release);
     }
 
-    /// Adds a value that is not reached to the thread's wish. Only by the line's thread. True if
-    /// there was another one that is reached, and of which the thread has not been told.
+    /// Adds a value that is not reached to those that the thread wants. Returns true if another one
+    /// is reached already and the thread has not been woken for it. Only the thread of this slot
+    /// may call this.
     pub(crate) fn set_wanted(&self, value: RawWord, current: RawWord) -> bool {
         let mut wanted = self.wanted();
         loop {
@@ -121,21 +122,22 @@ impl<P> Participant<P> {
         }
     }
 
-    /// Drops the thread's wish. Only by the line's thread.
+    /// Drops all values that the thread wants. Only the thread of this slot may call this.
     pub(crate) fn clear_wanted(&self) {
-        // Ordering: Relaxed; a leader that has seen the wish unparks once too often.
+        // Ordering: Relaxed; a leader that has seen the values unparks once too often.
         self.seldom
             .wanted
             .store(Wanted::NONE.word(), Ordering::Relaxed);
     }
 
-    /// The values at which the thread is to be woken.
+    /// Returns the values at which the thread is to be woken.
     pub(crate) fn wanted(&self) -> Wanted {
-        // Ordering: Relaxed; the leader has seen the publication if it must act.
+        // Ordering: Relaxed; a leader that must act has seen the publication.
         Wanted::from_word(self.seldom.wanted.load(Ordering::Relaxed))
     }
 
-    /// Takes what is reached out of the thread's wish. True if the caller is to wake the thread.
+    /// Removes what is reached from the values that the thread wants. Returns true if the caller is
+    /// to wake the thread.
     pub(crate) fn take_reached(&self, current: RawWord) -> bool {
         let mut wanted = self.wanted();
         loop {
@@ -143,7 +145,7 @@ impl<P> Participant<P> {
             if rest == wanted {
                 return false;
             }
-            // Ordering: Relaxed, the parker brings the news.
+            // Ordering: Relaxed; the parker publishes what the thread must see.
             match self.exchange_wanted(wanted, rest) {
                 Ok(()) => return true,
                 Err(other) => wanted = other,
@@ -163,7 +165,7 @@ impl<P> Participant<P> {
 
 impl<P> fmt::Debug for Participant<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Ordering: Relaxed, for looking on.
+        // Ordering: Relaxed; debug output only.
         match self.confirmed.load(Ordering::Relaxed) {
             WAITING if !self.is_taken() => f.write_str("free"),
             WAITING => match self.wanted().first() {
@@ -171,6 +173,92 @@ impl<P> fmt::Debug for Participant<P> {
                 Some(value) => write!(f, "waiting for {}", number(value)),
             },
             value => write!(f, "confirmed {}", number(value)),
+        }
+    }
+}
+
+/// The values at which one thread is to be woken, in one word.
+///
+/// The word holds the first value, whose lowest bit is set, and one bit for each of the two values
+/// after it. That is enough, because a value is at most three advances away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wanted(RawWord);
+
+/// One bit for each value: the first one and the two after it.
+const MASK: RawWord = STEP - 1;
+
+impl Wanted {
+    pub(crate) const NONE: Self = Self(WAITING);
+
+    const fn from_word(word: RawWord) -> Self {
+        Self(word)
+    }
+
+    const fn word(self) -> RawWord {
+        self.0
+    }
+
+    /// Returns the first of the values.
+    fn first(self) -> Option<RawWord> {
+        (self != Self::NONE).then_some(self.0 & !MASK | 1)
+    }
+
+    /// Returns the values that are not reached.
+    #[must_use]
+    const fn without_reached(self, current: RawWord) -> Self {
+        let (mut first, mut mask) = (self.0 & !MASK, self.0 & MASK);
+        while mask != 0 && (mask & 1 == 0 || is_reached(current, first | 1)) {
+            first = first.wrapping_add(STEP);
+            mask >>= 1;
+        }
+        if mask == 0 {
+            Self::NONE
+        } else {
+            Self(first | mask)
+        }
+    }
+
+    /// Returns these values and one more. None of them is reached, so that all lie within three
+    /// advances.
+    #[must_use]
+    fn with(self, value: RawWord) -> Self {
+        let Some(first) = self.first() else {
+            return Self(value);
+        };
+        if is_reached(value, first) {
+            let distance = value.wrapping_sub(first) / STEP;
+            debug_assert!(distance < 3, "{self:?}, {value}");
+            Self(self.0 | ((1 << distance) & MASK))
+        } else {
+            let distance = first.wrapping_sub(value) / STEP;
+            debug_assert!(
+                self.0 & MASK & !(MASK >> distance) == 0,
+                "{self:?}, {value}"
+            );
+            Self(value | (((self.0 & MASK) << distance) & MASK))
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Compares with a plain list of values, also near the wrap-around.
+    #[test]
+    fn wanted_values_are_kept_until_they_are_reached() {
+        for start in [1, (0 as RawWord).wrapping_sub(STEP * 2).wrapping_add(1)] {
+            let value = |steps: usize| start.wrapping_add(STEP * steps as RawWord);
+            // Any two or three of the three values that a thread may ask for, in any order.
+            for (a, b, c) in (0..27).map(|n| (1 + n % 3, 1 + n / 3 % 3, 1 + n / 9)) {
+                let mut wanted = Wanted::NONE.with(value(a)).with(value(b)).with(value(c));
+                for reached in 0..=4 {
+                    wanted = wanted.without_reached(value(reached));
+                    let first = [a, b, c].into_iter().filter(|it| *it > reached).min();
+                    assert_eq!(wanted.first(), first.map(value), "{a} {b} {c} at {reached}");
+                }
+                assert_eq!(wanted, Wanted::NONE);
+            }
         }
     }
 }

@@ -3,8 +3,8 @@
 use core::{fmt, marker::PhantomData};
 
 use crate::{
-    Domain, Progress, TooManyParticipants, moment::next, participant::Participant,
-    registration::Registration,
+    Domain, Progress, TooManyParticipants, active::Registration, moment::next,
+    participant::Participant,
 };
 
 impl<D: Domain> Progress<D> {

@@ -1,27 +1,29 @@
 //! The word that every thread reads.
 
-use crate::moment::STEP;
 use sleep_primitives::{AtomicWord, Ordering, RawWord};
 
-/// How far progress has come, and what threads must look after: one load tells both.
+use crate::moment::STEP;
+
+/// The value that progress has reached, and the flags that threads must handle. One load returns
+/// both.
 #[derive(Clone, Copy)]
 pub(crate) struct State(RawWord);
 
 /// A thread blocks the others.
 const BLOCKED: RawWord = 0b010;
-/// A line may have a value at which its thread is to be woken.
+/// A participant or an operation may wait for a value.
 const WAKEUPS: RawWord = 0b100;
 
 const _: () = assert!(BLOCKED | WAKEUPS | 1 == STEP - 1);
 
 impl State {
-    /// The value that all threads have confirmed.
+    /// Returns the value that all threads have confirmed.
     #[inline]
     pub(crate) const fn value(self) -> RawWord {
         self.0 & !(BLOCKED | WAKEUPS)
     }
 
-    /// Whether progress has come to this value, no further, and nothing asks for attention.
+    /// Whether progress has come exactly to this value and no flag is set.
     #[inline]
     pub(crate) const fn is_quiet_at(self, value: RawWord) -> bool {
         self.0 == value
@@ -33,20 +35,20 @@ impl State {
         self.0 & BLOCKED != 0
     }
 
-    /// Whether a line may have a value at which its thread is to be woken.
+    /// Whether a participant or an operation may wait for a value.
     #[inline]
     pub(crate) const fn has_wakeups(self) -> bool {
         self.0 & WAKEUPS != 0
     }
 
-    /// Whether there is something that a thread which goes to wait must look after.
+    /// Whether a flag is set that a thread must handle when it goes to wait.
     #[inline]
     pub(crate) const fn has_pending(self) -> bool {
         self.0 & (BLOCKED | WAKEUPS) != 0
     }
 }
 
-/// Where the [`State`] is kept.
+/// The word that stores the [`State`].
 pub(crate) struct SharedState(AtomicWord);
 
 impl SharedState {
@@ -58,21 +60,22 @@ impl SharedState {
 
     #[inline]
     pub(crate) fn load(&self) -> State {
-        // Ordering: Acquire pairs with `advance`: what all threads did before they confirmed lies
-        // before what follows here, as freeing; and with `unblock`: what the blocker did is seen by
-        // whom it lets go on. That the bits are seen in time is due to fences of the caller.
+        // Ordering: Acquire pairs with `advance`: what all threads did before they confirmed happens
+        // before what follows here, such as freeing. It also pairs with `unblock`: the released
+        // threads see what the blocker did. Fences of the caller see to it that the flags are seen
+        // in time.
         State(self.0.load(Ordering::Acquire))
     }
 
-    /// Only by the leader.
+    /// Returns the value. Only the leader may call this.
     pub(crate) fn leaders_value(&self) -> RawWord {
-        // Ordering: Relaxed, only leaders change the value.
+        // Ordering: Relaxed; only leaders change the value.
         State(self.0.load(Ordering::Relaxed)).value()
     }
 
-    /// To the next value. Only by the leader.
+    /// Advances to the next value. Only the leader may call this.
     pub(crate) fn advance(&self) {
-        // Ordering: Release hands on what the leader received, to whoever loads the value.
+        // Ordering: Release publishes what the leader received to every thread that loads the value.
         self.0.fetch_add(STEP, Ordering::Release);
     }
 
@@ -86,17 +89,19 @@ impl SharedState {
         self.0.fetch_and(!BLOCKED, Ordering::Release);
     }
 
-    /// A line wants a value, or an operation waits for one. Returns the state before.
+    /// Notes that a participant wants a value or that an operation waits for one. Returns the state
+    /// before.
     pub(crate) fn set_wakeups(&self) -> State {
-        // Ordering: Release publishes the wish to the leader that takes the bit. Acquire as in
+        // Ordering: Release publishes the request to the leader that takes the flag. Acquire as in
         // `load`.
         State(self.0.fetch_or(WAKEUPS, Ordering::AcqRel))
     }
 
-    /// Only by the leader, who then looks at all lines.
+    /// Takes the flag `WAKEUPS`. Only the leader may call this, and it then looks at all
+    /// participants.
     pub(crate) fn take_wakeups(&self) {
-        // Ordering: Acquire pairs with `set_wakeups`: whoever asked before is seen from now on.
-        // Whoever asks after that sets the bit again. Release keeps what earlier ones published.
+        // Ordering: Acquire pairs with `set_wakeups`: the leader sees every request from before. A
+        // later request sets the flag again. Release keeps what earlier requests published.
         self.0.fetch_and(!WAKEUPS, Ordering::AcqRel);
     }
 }

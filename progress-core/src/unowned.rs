@@ -9,8 +9,8 @@ use crate::Operation;
 use crate::{
     AsymmetricFence, Domain, Moment, Progress,
     moment::is_reached,
-    operation::{Header, IntoOperation, Queue, run},
-    stack::{Chain, Stack},
+    operation::{Header, IntoOperation, run},
+    queue::{Chain, Queue, Stack},
 };
 
 use sleep_primitives::{AtomicBool, Ordering, RawWord};

@@ -1,20 +1,112 @@
-//! A thread that waits, managed or not.
+//! Threads that wait for a moment, managed or not.
 
 use core::{cell::UnsafeCell, ptr::NonNull};
 
 use sleep_core::Parker;
-use sleep_primitives::{AtomicU8, Ordering, spin_loop};
+use sleep_primitives::{AtomicU8, Ordering, RawWord, spin_loop};
 
-use crate::{Domain, Moment, Progress, operation::Header};
+use crate::{Domain, ManagedThread, Moment, Progress, moment::is_reached, operation::Header};
+
+impl<D: Domain> ManagedThread<'_, D> {
+    /// Parks until the first operation of this thread may be run, or until its parker is unparked.
+    /// Runs the operations whose time has come and returns their number. With nothing
+    /// [pending](Self::pending) it returns at once.
+    pub fn wait(&mut self) -> usize {
+        let count = self.run_reached();
+        let Some(value) = self.operations.first_value().filter(|_| count == 0) else {
+            return count;
+        };
+        self.request_wakeup_at(value);
+        let count = self.run_reached();
+        if count > 0 {
+            return count;
+        }
+        // Liveness: the leader that comes to the wanted value takes the request and unparks; the
+        // token stays until this thread parks. Some thread comes there: see `request_wakeup`.
+        self.participant().parker().park();
+        self.run_reached()
+    }
+
+    /// Parks until all threads have made progress to this moment.
+    ///
+    /// # Panics
+    /// Panics if the moment belongs to another instance.
+    #[doc(alias = "synchronize_rcu")]
+    pub fn wait_for(&mut self, moment: Moment<'_>) {
+        let value = self.progress().raw(moment);
+        while !is_reached(self.progress().current(), value) {
+            self.request_wakeup_at(value);
+            if !is_reached(self.progress().current(), value) {
+                // Liveness: as in `wait`.
+                self.participant().parker().park();
+            }
+        }
+    }
+
+    /// Requests that the parker of this thread be unparked when all threads have made progress to
+    /// this moment, and returns. If the moment is reached, it unparks at once. A thread may request
+    /// several moments, and is woken for each; requesting the same one again changes nothing.
+    ///
+    /// # Panics
+    /// Panics if the moment belongs to another instance.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+    /// use progress_core::{Participant, Progress};
+    /// use sleep_core::Parker;
+    ///
+    /// struct Flag(AtomicBool);
+    /// impl Parker for Flag {
+    ///     fn park(&self) {}
+    ///     fn unpark(&self) {
+    ///         self.0.store(true, SeqCst);
+    ///     }
+    /// }
+    ///
+    /// let progress: Progress<(Flag, _)> = Progress::new([Participant::new(Flag(false.into()))]);
+    /// let thread = progress.register()?;
+    /// let reading = progress.delay();
+    /// thread.wakeup(progress.later());
+    /// // ... other work ...
+    /// let is_woken = || progress.participants()[0].parker().0.load(SeqCst);
+    /// assert!(!is_woken());
+    /// drop(reading);
+    /// assert!(is_woken());
+    /// # Ok::<(), progress_core::TooManyParticipants>(())
+    /// ```
+    pub fn wakeup(&self, moment: Moment<'_>) {
+        let value = self.progress().raw(moment);
+        if is_reached(self.progress().current(), value) {
+            self.participant().parker().unpark();
+        } else {
+            self.request_wakeup_at(value);
+        }
+    }
+
+    /// Requests that the parker of this thread be unparked at a value, and makes progress to it if
+    /// nothing delays that.
+    fn request_wakeup_at(&self, value: RawWord) {
+        let progress = self.progress();
+        let mut is_due = self.participant().set_wanted(value, progress.current());
+        progress.request_wakeup();
+        // The leader that came to the value has seen the request, unless it came there before the
+        // request was published.
+        is_due |= self.participant().take_reached(progress.current());
+        if is_due {
+            self.participant().parker().unpark();
+        }
+    }
+}
 
 /// The thread has not been woken.
 const WAITS: u8 = 0;
-/// The thread is being woken: its parker is used.
+/// Another thread wakes it and uses its parker.
 const IS_WOKEN: u8 = 1;
-/// Nothing of the thread's frame is used any more.
+/// No other thread uses the frame of the thread any more.
 const DONE: u8 = 2;
 
-/// A wake-up in the frame of a thread that waits for it.
+/// A wake-up in the frame of the thread that waits for it.
 #[repr(C)]
 struct Waiting<'w, W> {
     /// Changed by other threads while this one holds references.
@@ -33,29 +125,34 @@ impl<'w, W: Parker> Waiting<'w, W> {
     }
 
     fn step(&self) -> u8 {
-        // Ordering: Acquire pairs with `wake`: the frame may go when the last use was before.
+        // Ordering: Acquire pairs with `wake`: the last use of the frame happens before its end.
         self.step.load(Ordering::Acquire)
     }
 
+    /// Wakes the thread.
+    ///
     /// # Safety
-    /// 1. `header` is that of a value of this type, whose owner waits until its step is `DONE`.
+    /// 1. `header` is the header of a value of this type, whose owner waits until its step is `DONE`.
     unsafe fn wake(header: NonNull<Header>) {
-        // SAFETY: by obligation 1 it lives until the second store; the header is the first field.
+        // SAFETY: by obligation 1 the value lives until the second store. The header is the first
+        // field.
         let this = unsafe { header.cast::<Self>().as_ref() };
         let parker = this.parker;
-        // Ordering: Release, though the parker brings the news too, for a thread that looks without
-        // having been woken.
+        // Ordering: Release, for a thread that looks without having been woken. For the others the
+        // parker publishes.
         this.step.store(IS_WOKEN, Ordering::Release);
         parker.unpark();
-        // Ordering: Release pairs with `step`: all uses of the frame lie before.
+        // Ordering: Release pairs with `step`: all uses of the frame happen before.
         this.step.store(DONE, Ordering::Release);
     }
 }
 
-/// The thread does not leave, not even by a panic of its parker, while its frame may be used.
+/// Keeps the frame while another thread may use it, even if the parker panics.
 impl<W> Drop for Waiting<'_, W> {
     fn drop(&mut self) {
         // Ordering: Acquire, as in `step`.
+        //
+        // Liveness: as in `wait_for`; the thread that stored `IS_WOKEN` stores `DONE` next.
         while self.step.load(Ordering::Acquire) != DONE {
             spin_loop();
         }
@@ -63,14 +160,14 @@ impl<W> Drop for Waiting<'_, W> {
 }
 
 impl<D: Domain> Progress<D> {
-    /// Parks until all threads have made progress to this moment. Any thread may call this, with
-    /// a parker of its own, but not while it reads: it would wait for itself.
+    /// Parks until all threads have made progress to this moment. Any thread may call this, with a
+    /// parker of its own, except while it reads: it would wait for itself.
     ///
-    /// A managed thread has a parker in its line, for
-    /// [`ManagedThread::wait_for`](crate::ManagedThread::wait_for).
+    /// A managed thread uses the parker of its participant instead, in
+    /// [`ManagedThread::wait_for`].
     ///
     /// # Panics
-    /// If the value is another instance's.
+    /// Panics if the moment belongs to another instance.
     ///
     /// # Examples
     /// ```
@@ -94,22 +191,23 @@ impl<D: Domain> Progress<D> {
     /// }
     ///
     /// let progress: Progress<(Core, _)> = Progress::new([Participant::new(Core)]);
-    /// let value = progress.later();
-    /// progress.wait_for(value, &ThisThread(thread::current()));
-    /// assert!(progress.has_reached(value));
+    /// let moment = progress.later();
+    /// progress.wait_for(moment, &ThisThread(thread::current()));
+    /// assert!(progress.has_reached(moment));
     /// ```
     pub fn wait_for(&self, moment: Moment<'_>, parker: &impl Parker) {
         if self.has_reached(moment) {
             return;
         }
-        let raw = self.raw(moment);
+        let value = self.raw(moment);
         let waiting = Waiting::new(parker);
-        // SAFETY of `wake`: 1. from here on the frame stays until the step is `DONE`, see `drop`.
-        self.add_wakeup(NonNull::from(&waiting).cast(), raw);
+        // Obligation 1 of `wake`: from here on the frame stays until the step is `DONE`, see `drop`.
+        self.add_wakeup(NonNull::from(&waiting).cast(), value);
         loop {
             match waiting.step() {
                 // Liveness: the leader that comes to the value stores the step and then unparks;
-                // the token stays until we park. Some thread comes there: see `request_wakeup`.
+                // the token stays until this thread parks. Some thread comes there: see
+                // `request_wakeup`.
                 WAITS => parker.park(),
                 // The other thread is between two stores.
                 IS_WOKEN => parker.relax(),
