@@ -1,4 +1,4 @@
-//! How a worker sleeps: one parker per worker, of one of two kinds.
+//! The parkers in which workers sleep, of one of two kinds.
 
 use pool_core::Parker;
 

@@ -1,4 +1,4 @@
-//! The platform of threads, allocator and unwinding.
+//! The platform of `pool-core` with threads, an allocator and unwinding.
 
 use std::{
     any::Any,
@@ -23,19 +23,20 @@ use crate::{
     thread_pool::data::PoolData,
 };
 
-/// Names for the types of `pool-core` on this platform.
+/// A pool of this platform.
 pub(crate) type Registry = pool_core::Registry<Std>;
+/// A worker of this platform.
 pub(crate) type WorkerThread = pool_core::WorkerThread<Std>;
 
 thread_local! {
     static CURRENT: Cell<*const WorkerThread> = const { Cell::new(ptr::null()) };
-    /// For waiting outside a pool. Not the thread's own park token: that belongs to the user.
+    /// For a thread that waits outside a pool. The thread's own park token belongs to the user.
     static WAITER: Arc<OsParker> = Arc::new(OsParker::new(ParkerKind::default()));
 }
 
-/// How often a worker yields to a thread for whose next step it waits, before it sleeps for its sake.
+/// How often a worker yields to the thread for whose next step it waits, before it sleeps.
 const YIELDS: u32 = 64;
-/// How long it sleeps then, each time: next to nothing beside a lost time slice.
+/// How long the worker sleeps each time: little in comparison with a lost time slice.
 const NAP: Duration = Duration::from_micros(50);
 
 /// What each worker tells what it does.
@@ -50,10 +51,10 @@ pub(crate) type WorkerObserver = pool_core::NoMetrics;
 /// Every registry of this platform is in an [`Arc`].
 pub(crate) enum Std {}
 
-// SAFETY: 1. both use the same thread-local; 2. boxed slices give their own memory; 3. registries
-// are in `Arc`s, and the value is one; 4. that is what the standard library's function does; 5. it
-// defers the drop; 6. nothing here panics, and a registry's drop keeps panics of what handlers have
-// captured, and of what was deferred.
+// SAFETY: 1. both functions use the same thread-local; 2. boxed slices give their own memory; 3.
+// registries are in `Arc`s, and the value is one; 4. the standard library's function does that; 5. the
+// drop is deferred; 6. nothing here panics, and the drop of a registry catches the panics of what
+// handlers have captured, and of what was deferred.
 unsafe impl Platform for Std {
     type Parker = OsParker;
     type Sleep = Jec<OsParker, Box<[Slot<OsParker>]>>;
@@ -100,7 +101,7 @@ unsafe impl Platform for Std {
     }
 
     fn give_way(_worker: &WorkerThread, round: u32) {
-        // Yielding lets no thread of a lower real-time priority run, sleeping does.
+        // A yield lets no thread of a lower real-time priority run, but a sleep does.
         if round < YIELDS {
             std::thread::yield_now();
         } else {
@@ -127,7 +128,7 @@ impl Queue {
     }
 }
 
-// SAFETY: 1. and 2. are what the injector is for; 3. there are no nodes; 4. it panics nowhere, and a
+// SAFETY: 1. and 2. the injector guarantees both; 3. there are no nodes; 4. it never panics, and a
 // failure to allocate aborts.
 unsafe impl JobQueue for Queue {
     type Node = ();
@@ -156,8 +157,8 @@ pub(crate) struct ThreadWaiter(Arc<OsParker>);
 
 impl Waiter for ThreadWaiter {
     fn current() -> Self {
-        // While a thread ends, its thread-locals may be gone: then a parker for this once, which
-        // `park` cannot find; it returns early and the waiter spins.
+        // While a thread ends, its thread-locals may be gone. Then it gets a parker of its own, which
+        // `park` cannot find: `park` returns early, and the waiter spins.
         Self(
             WAITER
                 .try_with(Arc::clone)

@@ -49,8 +49,8 @@ fn smoke() {
     assert_eq!(numbers, expected);
 }
 
-/// There a join never takes its second half back, but finds it in its turn, or waits for it. What it
-/// finds first is run on top, so it is a deep stack that few numbers make.
+// Breadth first, a join never takes its second half back, but finds it in its turn, or waits for it. The
+// first job that it finds runs on top of the stack, so even small numbers make a deep stack.
 #[test]
 fn breadth_first() {
     for threads in [1, 3] {
@@ -77,7 +77,7 @@ fn breadth_first() {
     }
 }
 
-/// Every parker with every policy: less spinning must expose no deadlock (onnxruntime#21545).
+// Every parker with every policy: less spinning must expose no deadlock (onnxruntime#21545).
 #[test]
 fn every_parker_and_policy() {
     for parker in [ParkerKind::Condvar, ParkerKind::Futex] {
@@ -158,7 +158,7 @@ fn depth_is_limited_by_the_stack_alone() {
     assert_eq!(pool.install(|| nest(10_000)), 10_000);
 }
 
-/// chili#20 of the collection: the frame of a `join` that unwinds must not leave its job behind.
+// chili#20 of the collection: the frame of a `join` that unwinds must not leave its job behind.
 #[test]
 fn an_unwinding_join_leaves_nothing_behind() {
     let pool = pool(1);

@@ -44,7 +44,7 @@ fn an_array_in_its_order() {
     });
 }
 
-/// All of them are in parallel: none returns before all have begun.
+// All of them run in parallel: none returns before all have started.
 #[test]
 fn many_at_the_same_time() {
     let barrier = Barrier::new(4);

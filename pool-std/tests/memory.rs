@@ -42,7 +42,7 @@ const RING: usize = JOBS * size_of::<usize>();
 /// What may be left: rings of 1,024 slots, and what else a pool of two has made by then.
 const LITTLE: usize = 64 << 10;
 
-/// The ring that the burst took is replaced by a small one, and freed with those before it.
+// A small ring replaces the ring of the burst, which is freed with those before it.
 #[test]
 fn a_burst_of_spawns_leaves_little_behind() {
     let pool = pool_std::ThreadPoolBuilder::new()

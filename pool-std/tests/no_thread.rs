@@ -20,7 +20,7 @@ fn threads() -> Vec<String> {
     names
 }
 
-/// One test, so that no other one starts threads meanwhile.
+// The only test of this process, because other tests would start threads meanwhile.
 #[test]
 fn the_system_is_asked_without_a_thread_of_its_own() {
     let before = threads();

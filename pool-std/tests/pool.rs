@@ -1,8 +1,6 @@
-//! Building, using and ending pools.
+//! Using and ending pools.
 
 use std::{
-    collections::HashSet,
-    io,
     sync::{
         Arc, Barrier, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
@@ -12,9 +10,8 @@ use std::{
 };
 
 use pool_std::{
-    BuildError, IdlePolicy, ShutdownError, ThreadPool, ThreadPoolBuilder, Yield,
-    current_thread_has_pending_tasks, current_thread_index, max_num_threads, spawn, yield_local,
-    yield_now,
+    IdlePolicy, ShutdownError, ThreadPool, ThreadPoolBuilder, Yield,
+    current_thread_has_pending_tasks, current_thread_index, spawn, yield_local, yield_now,
 };
 
 fn pool(threads: usize) -> ThreadPool {
@@ -47,134 +44,6 @@ fn smoke() {
 }
 
 #[test]
-fn zero_threads_mean_the_default() {
-    let processors = thread::available_parallelism().unwrap().get();
-    assert_eq!(pool(0).current_num_threads(), processors);
-}
-
-#[test]
-fn too_many_threads_is_a_typed_error() {
-    for requested in [70_000, usize::MAX] {
-        match ThreadPoolBuilder::new().num_threads(requested).build() {
-            Err(BuildError::TooManyThreads {
-                requested: reported,
-                maximum,
-            }) => {
-                assert_eq!((reported, maximum), (requested, max_num_threads()));
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-}
-
-#[test]
-fn bad_stacks_are_typed_errors() {
-    let build = |size| {
-        ThreadPoolBuilder::new()
-            .num_threads(2)
-            .stack_size(size)
-            .build()
-    };
-    assert!(matches!(
-        build(0),
-        Err(BuildError::StackTooSmall { requested: 0, .. })
-    ));
-    assert!(matches!(
-        build(1000),
-        Err(BuildError::StackTooSmall {
-            requested: 1000,
-            ..
-        })
-    ));
-    for huge in [usize::MAX / 2, usize::MAX / 4 * 3, usize::MAX] {
-        assert!(
-            matches!(build(huge), Err(BuildError::Spawn { .. })),
-            "{huge}"
-        );
-    }
-    assert_eq!(
-        build(16 << 10).unwrap().install(|| 7),
-        7,
-        "the smallest stack is enough"
-    );
-}
-
-/// A spawn that fails half-way: the threads before it end, each with its exit handler if it had
-/// begun, and nothing is leaked.
-#[test]
-fn a_failing_spawn_ends_the_threads_before_it() {
-    let ended = Arc::new(AtomicUsize::new(0));
-    let mut threads = Vec::new();
-    let result = ThreadPoolBuilder::new()
-        .num_threads(4)
-        .exit_handler({
-            let ended = ended.clone();
-            move |_| _ = ended.fetch_add(1, SeqCst)
-        })
-        .spawn_handler(|builder| {
-            if builder.index() == 2 {
-                return Err(io::Error::other("no more"));
-            }
-            threads.push(thread::spawn(|| builder.run()));
-            Ok(())
-        })
-        .build();
-    match result {
-        Err(BuildError::Spawn { index: 2, source }) => assert_eq!(source.to_string(), "no more"),
-        other => panic!("{other:?}"),
-    }
-    for thread in threads {
-        thread.join().unwrap();
-    }
-    assert!(ended.load(SeqCst) <= 2);
-    assert_eq!(
-        Arc::strong_count(&ended),
-        1,
-        "the handlers, and so the pool, are gone"
-    );
-}
-
-#[test]
-fn names_and_handlers() {
-    let (started, ended) = (
-        Arc::new(Mutex::new(HashSet::new())),
-        Arc::new(AtomicUsize::new(0)),
-    );
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(3)
-        .thread_name(|index| format!("worker-{index}"))
-        .start_handler({
-            let started = started.clone();
-            move |index| {
-                assert_eq!(
-                    current_thread_index(),
-                    Some(index),
-                    "a worker from the start"
-                );
-                assert!(started.lock().unwrap().insert(index));
-            }
-        })
-        .exit_handler({
-            let ended = ended.clone();
-            move |_| {
-                assert!(current_thread_index().is_some(), "a worker to the end");
-                ended.fetch_add(1, SeqCst);
-            }
-        })
-        .build()
-        .unwrap();
-    let names = pool.broadcast(|context| {
-        let thread = thread::current();
-        (context.index(), thread.name().map(str::to_owned))
-    });
-    for (index, (reported, name)) in names.into_iter().enumerate() {
-        assert_eq!((reported, name), (index, Some(format!("worker-{index}"))));
-    }
-    pool.shutdown().unwrap();
-    assert_eq!((started.lock().unwrap().len(), ended.load(SeqCst)), (3, 3));
-}
-
-#[test]
 fn panics_of_spawned_jobs_and_handlers_go_to_the_panic_handler() {
     let (sender, receiver) = mpsc::channel();
     let sender = Mutex::new(sender);
@@ -204,7 +73,7 @@ fn panics_of_spawned_jobs_and_handlers_go_to_the_panic_handler() {
     );
 }
 
-/// Dropping a pool loses no spawned job, also none that a job spawns later.
+// Not even a job that another job spawns later is lost.
 #[test]
 fn dropping_a_pool_finishes_its_work() {
     for threads in 1..=3 {
@@ -250,7 +119,7 @@ fn shutdown_from_a_worker_is_a_typed_error() {
     assert_eq!(receiver.recv().unwrap(), Err(ShutdownError::FromWorker));
 }
 
-/// oven-sh/bun#32494: ending a pool while its workers are anywhere on their way to sleep.
+// oven-sh/bun#32494: ends a pool while its workers are anywhere on their way to sleep.
 #[test]
 fn stampede_of_shutdowns() {
     for round in 0..300 {
@@ -317,7 +186,7 @@ fn broadcasts() {
     assert_eq!(receiver.iter().sum::<usize>(), 6);
 }
 
-/// Two broadcasts whose jobs meet at barriers: queued in different orders they would hang.
+// Two broadcasts whose jobs meet at barriers: in different orders in the queues they would hang.
 #[test]
 fn stampede_of_broadcasts_with_barriers() {
     let pool = pool(3);
@@ -333,56 +202,9 @@ fn stampede_of_broadcasts_with_barriers() {
     });
 }
 
+// Where the system refuses its barrier, the pool says that its fences are its own.
 #[test]
-fn a_closure_that_panics_while_building_ends_the_threads_before_it() {
-    let ended = Arc::new(AtomicUsize::new(0));
-    let count = ended.clone();
-    let panicked = std::panic::catch_unwind(|| {
-        ThreadPoolBuilder::new()
-            .num_threads(3)
-            .exit_handler(move |_| _ = count.fetch_add(1, SeqCst))
-            .thread_name(|index| {
-                if index < 2 {
-                    String::new()
-                } else {
-                    panic!("on purpose")
-                }
-            })
-            .build()
-    });
-    assert!(panicked.is_err());
-    while Arc::strong_count(&ended) > 1 {
-        thread::yield_now();
-    }
-    assert!(ended.load(SeqCst) <= 2);
-}
-
-#[test]
-fn a_worker_cannot_become_another_one() {
-    let outer = pool(1);
-    let failed = ThreadPoolBuilder::new()
-        .num_threads(1)
-        .spawn_handler(|builder| {
-            let builder = Mutex::new(Some(builder));
-            outer.install(|| {
-                let builder = builder.lock().unwrap().take().unwrap();
-                let run = std::panic::AssertUnwindSafe(|| builder.run());
-                let panic = std::panic::catch_unwind(run).unwrap_err();
-                Err(io::Error::other(*panic.downcast::<&str>().unwrap()))
-            })
-        });
-    match failed.build() {
-        Err(BuildError::Spawn { source, .. }) => {
-            assert_eq!(source.to_string(), "a thread is one worker at a time");
-        }
-        other => panic!("{other:?}"),
-    }
-    assert_eq!(outer.install(|| 1), 1);
-}
-
-/// Where the system refuses its barrier, the pool says that its fences are its own.
-#[test]
-fn debug_says_whose_fences() {
+fn debug_output_tells_which_fences() {
     let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     // By now the answer is there.
     let by_system = pool_std::ProcessBarrier::is_by_system();
@@ -391,7 +213,7 @@ fn debug_says_whose_fences() {
     assert!(text.contains(&format!("fences: {expected:?}")), "{text}");
 }
 
-/// The pool that ends may need the worker that waits for its end.
+// The pool that ends may need the worker that waits for its end.
 #[test]
 fn a_worker_of_another_pool_works_while_it_waits_for_the_end() {
     let waiting = Arc::new(pool(1));
@@ -404,55 +226,8 @@ fn a_worker_of_another_pool_works_while_it_waits_for_the_end() {
     });
 }
 
-/// Builders that a spawn handler keeps are run later, or never; a build that fails has no use for
-/// them any more.
-#[test]
-fn a_failing_build_does_not_wait_for_kept_builders() {
-    let called = Arc::new(AtomicUsize::new(0));
-    let (started, ended) = (called.clone(), called.clone());
-    let mut kept = Vec::new();
-    let result = ThreadPoolBuilder::new()
-        .num_threads(3)
-        .start_handler(move |_| _ = started.fetch_add(1, SeqCst))
-        .exit_handler(move |_| _ = ended.fetch_add(1, SeqCst))
-        .spawn_handler(|builder| {
-            if builder.index() == 2 {
-                return Err(io::Error::other("no more"));
-            }
-            kept.push(builder);
-            Ok(())
-        })
-        .build();
-    assert!(matches!(result, Err(BuildError::Spawn { index: 2, .. })));
-    for builder in kept {
-        builder.run();
-    }
-    assert_eq!(called.load(SeqCst), 0, "they end at once");
-    assert_eq!(Arc::strong_count(&called), 1);
-}
-
-#[test]
-fn a_failing_build_does_not_wait_for_a_start_handler() {
-    let (start, may_start) = mpsc::channel::<()>();
-    let may_start = Mutex::new(may_start);
-    let result = ThreadPoolBuilder::new()
-        .num_threads(2)
-        // It waits for what never comes: another worker, for instance.
-        .start_handler(move |_| _ = may_start.lock().unwrap().recv())
-        .spawn_handler(|builder| {
-            if builder.index() == 1 {
-                return Err(io::Error::other("no more"));
-            }
-            thread::spawn(|| builder.run());
-            Ok(())
-        })
-        .build();
-    assert!(matches!(result, Err(BuildError::Spawn { index: 1, .. })));
-    drop(start);
-}
-
-/// The last reference to a pool goes where a worker of another one ends a call into it, in a frame
-/// that others use.
+// A worker of another pool drops the last reference when its call into the pool ends, in a frame that
+// other threads use.
 #[test]
 fn a_panic_of_what_a_handler_captures_stays_where_it_is() {
     struct PanicsOnDrop(mpsc::Sender<()>);

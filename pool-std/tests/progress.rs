@@ -19,7 +19,7 @@ fn pool(threads: usize) -> ThreadPool {
         .unwrap()
 }
 
-/// What is retired in a job or outside is dropped, with no further call, also when all sleep.
+// The pool drops what is retired, in a job or outside, without a further call, even when all sleep.
 #[test]
 fn what_is_retired_is_dropped_in_an_idle_pool() {
     struct Tells(mpsc::Sender<()>);
@@ -50,7 +50,7 @@ fn what_is_retired_is_dropped_in_an_idle_pool() {
     }
 }
 
-/// A worker that waits runs the jobs without which it would wait in vain.
+// A worker that waits runs the jobs without which it would wait in vain.
 #[test]
 fn a_worker_that_waits_for_a_moment_works() {
     for threads in [1, 2] {
@@ -80,7 +80,7 @@ fn a_worker_that_waits_for_a_moment_works() {
     }
 }
 
-/// A worker that never searches for work runs what it has deferred all the same.
+// Even a worker that never searches for work runs what it has deferred.
 #[test]
 fn a_busy_worker_keeps_up_with_what_it_defers() {
     const COUNT: usize = 10_000;
@@ -101,7 +101,7 @@ fn a_busy_worker_keeps_up_with_what_it_defers() {
     assert!(most <= 300, "{most} were kept");
 }
 
-/// A panic of what was deferred goes to the handler, wherever it is run.
+// A panic of a deferred closure goes to the handler, on whatever thread the closure runs.
 #[test]
 fn panics_go_to_the_handler() {
     let (sender, receiver) = mpsc::channel();
@@ -117,7 +117,7 @@ fn panics_go_to_the_handler() {
     receiver.recv().unwrap();
 }
 
-/// What is still held up when the pool ends is run by a thread outside, or by the last handle.
+// A thread outside, or the last handle, runs what is still delayed when the pool ends.
 #[test]
 fn what_is_left_when_the_pool_ends_is_run() {
     let pool = pool(1);
@@ -139,7 +139,7 @@ fn what_is_left_when_the_pool_ends_is_run() {
     assert_eq!(runs.load(SeqCst), 2);
 }
 
-/// Jobs and threads outside read and replace one value.
+// Jobs and threads outside the pool read and replace one value.
 #[test]
 fn stress() {
     const ROUNDS: usize = if cfg!(miri) { 20 } else { 3_000 };

@@ -12,7 +12,7 @@ use std::{
 
 use pool_std::{ProcessBarrier, ThreadPoolBuilder, join};
 
-/// Has the kernel refuse `membarrier` to all threads of this process, for good.
+/// Makes the kernel refuse `membarrier` to all threads of this process, until it ends.
 fn forbid_membarrier() -> io::Result<()> {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
@@ -73,14 +73,14 @@ fn is_forbidden() -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, QUERY, 0, 0) < 0 }
 }
 
-/// Has the worker push and take back a job until nothing of the deque's past counts.
+/// Pushes and takes back a job on the worker until nothing of the deque's past counts.
 fn many_joins() {
     for _ in 0..50_000 {
         join(|| (), || ());
     }
 }
 
-/// The one test of this process: the filter stays.
+// The only test of this process, because the filter stays.
 #[test]
 fn pools_go_on_when_the_system_takes_membarrier_back() {
     if !ProcessBarrier::is_by_system() {

@@ -50,7 +50,7 @@ fn jobs_spawn_jobs() {
     assert_eq!(counter.into_inner(), (1 << (DEPTH + 1)) - 1);
 }
 
-/// One worker, so that nothing is stolen: newest first, or in order.
+// One worker, so that no job is stolen: newest first, or in order.
 #[test]
 fn order() {
     let pool = pool(1);
@@ -105,7 +105,7 @@ fn in_place_runs_the_body_here() {
     assert_eq!(counter.load(SeqCst), 2);
 }
 
-/// In place on a worker of one pool, with the jobs on another.
+// In place on a worker of one pool, with the jobs on another.
 #[test]
 fn in_place_across_pools() {
     let (first, second) = (pool(1), pool(1));
@@ -176,7 +176,7 @@ fn broadcasts_in_scopes() {
     assert_eq!(sum.into_inner(), 12);
 }
 
-/// The stack does not grow with the number of jobs.
+// The stack does not grow with the number of jobs.
 #[test]
 fn constant_stack() {
     let pool = ThreadPoolBuilder::new()

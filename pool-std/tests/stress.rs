@@ -80,7 +80,7 @@ fn stress_with_the_default_policy() {
     });
 }
 
-/// Spawns that nobody waits for, in bursts with pauses in which the workers fall asleep.
+// Spawns for which no thread waits, in bursts with pauses in which the workers fall asleep.
 #[test]
 fn stress_of_spawns_from_outside() {
     with_time_limit("spawn", || {

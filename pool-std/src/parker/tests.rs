@@ -50,7 +50,7 @@ macro_rules! suite {
                 thread.join().unwrap();
             }
 
-            /// Each side waits for the other's token; a lost one makes this hang.
+            // Each side waits for the other's token; a lost one makes this hang.
             #[test]
             fn stress() {
                 let rounds = if cfg!(miri) { 20 } else { 20_000 };

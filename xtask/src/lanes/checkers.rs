@@ -96,7 +96,8 @@ pub(super) fn thread_sanitizer(_quick: bool) -> Result<u64> {
             .args(names)
             .run_tests()?;
     }
-    let programs = ["join", "scope", "pool", "adopted", "stress"].map(|name| ["--test", name]);
+    let programs =
+        ["build", "join", "scope", "pool", "adopted", "stress"].map(|name| ["--test", name]);
     tests += sanitized("test", &["--lib", "-p", "pool-std"])
         .args(programs.concat())
         .run_tests()?;

@@ -5,7 +5,7 @@ use std::{
 
 use super::*;
 
-/// A thread that is waited for may need the list of threads.
+// The thread that ends may need the list of threads.
 #[test]
 fn no_lock_is_held_while_a_thread_is_waited_for() {
     let data = Arc::new(PoolData::default());
