@@ -1,13 +1,13 @@
-//! Keeping interrupts out for a moment.
+//! Code that runs with interrupts masked.
 
 use core::arch::asm;
 
-/// Runs a closure with interrupts of this core masked, and then masks them as before. Handlers of
-/// those that became pending run now.
+/// Runs a closure with the interrupts of this core masked, and then restores the mask. Handlers of
+/// interrupts that became pending run then.
 pub fn masked<R>(closure: impl FnOnce() -> R) -> R {
     let before: u64;
     // SAFETY: reads the core's interrupt mask and sets bit I of it. Without `nomem`, so that the
-    // compiler keeps what the closure does in memory behind it.
+    // compiler keeps the closure's accesses to memory after it.
     unsafe {
         asm!(
             "mrs {before}, daif", // the mask
@@ -17,8 +17,8 @@ pub fn masked<R>(closure: impl FnOnce() -> R) -> R {
         );
     }
     let result = closure();
-    // SAFETY: the mask that was read above. Handlers save what they use. Without `nomem` as above,
-    // and because handlers write to memory.
+    // SAFETY: restores the mask that was read above. Handlers save what they use. Without `nomem` as
+    // above, and because handlers write to memory.
     unsafe {
         asm!(
             "msr daif, {before}", // the mask as it was

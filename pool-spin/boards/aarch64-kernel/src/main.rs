@@ -1,8 +1,8 @@
-//! A toy kernel with run queues of its own, which leaves to sleep-core when its cores sleep: an
-//! example for authors of kernels. The scheduler is all of it: see `scheduler.rs`.
+//! A toy kernel with run queues of its own, which lets sleep-core decide when its cores sleep: an
+//! example for authors of kernels. The part to read is `scheduler.rs`.
 //!
-//! Four cores. A timer ticks on the first; each tick queues a task, tasks queue more tasks, and in
-//! between every core sleeps. The result is checked, and what each core did is printed.
+//! There are four cores. A timer ticks on the first; each tick queues a task, tasks queue more tasks,
+//! and in between every core sleeps. The program checks the result and prints what each core did.
 #![no_std]
 #![no_main]
 
@@ -37,9 +37,9 @@ use scheduler::{Argument, Task};
 const TICKS: u32 = 50;
 const TICK: Duration = Duration::from_millis(5);
 
-/// Each tick asks for the primes below this number,
+/// Each tick asks for the primes below this number.
 const LIMIT: u32 = 10_000;
-/// of which there are so many.
+/// The number of primes below [`LIMIT`].
 const PRIMES_BELOW_LIMIT: u32 = 1229;
 /// A task for more numbers than this splits.
 const GRAIN: u32 = 100;
@@ -50,7 +50,7 @@ static LOOKED_AT: AtomicU32 = AtomicU32::new(0);
 
 entry!(boot, { cores::STACK_PAGES });
 
-/// The first core.
+/// Runs on the first core.
 fn boot(_: u64, _: u64, _: u64, _: u64) -> ! {
     gic::set_up();
     cores::start_others(other);
@@ -59,19 +59,19 @@ fn boot(_: u64, _: u64, _: u64, _: u64) -> ! {
     scheduler::run(0)
 }
 
-/// Each other core.
+/// Runs on each other core.
 fn other(core: usize) -> ! {
     gic::set_up();
     gic::unmask();
     scheduler::run(core)
 }
 
-/// A core is interrupted: by the timer, or to end its sleep.
+/// Handles an interrupt of a core: from the timer, or to end its sleep.
 fn interrupt() {
     gic::handle(tick);
 }
 
-/// The timer ticked.
+/// Handles a tick of the timer.
 fn tick() {
     let task = Task {
         run: count_primes,
@@ -84,7 +84,7 @@ fn tick() {
     }
 }
 
-/// A task: counts the primes among these numbers.
+/// Counts the primes among these numbers: a task.
 fn count_primes((from, to): Argument) {
     if to - from > GRAIN {
         let middle = from.midpoint(to);
@@ -93,7 +93,7 @@ fn count_primes((from, to): Argument) {
                 run: count_primes,
                 argument,
             };
-            // If there is no room, this core has enough to do: it does this as well.
+            // If there is no room, this core has enough tasks: it runs this one at once.
             if scheduler::spawn(half).is_err() {
                 count_primes(argument);
             }
@@ -102,8 +102,8 @@ fn count_primes((from, to): Argument) {
     }
     let primes = (from..to).filter(|&number| is_prime(number)).count() as u32;
     PRIMES.fetch_add(primes, Ordering::Relaxed);
-    // Ordering: Release pairs with the acquire of whoever looks at the last numbers, who then sees
-    // all the primes.
+    // Ordering: Release pairs with the acquire of the core that looks at the last numbers, which then
+    // sees all the primes.
     let before = LOOKED_AT.fetch_add(to - from, Ordering::AcqRel);
     if before + (to - from) == TICKS * LIMIT {
         report();
@@ -115,7 +115,7 @@ fn is_prime(number: u32) -> bool {
     number > 1 && divisors.all(|divisor| !number.is_multiple_of(divisor))
 }
 
-/// The last task ends the machine.
+/// Ends the machine, from the last task.
 fn report() -> ! {
     let (found, expected) = (PRIMES.load(Ordering::Relaxed), TICKS * PRIMES_BELOW_LIMIT);
     println!("{TICKS} ticks, {found} primes, expected {expected}");

@@ -7,13 +7,14 @@ use sleep_core::Parker;
 
 use crate::{gic, interrupts::masked};
 
-/// A core that halts until another one interrupts it. The token says why the halt ended.
+/// A parker that halts its core until another core interrupts it. The token tells whether the halt
+/// ended because of `unpark`.
 ///
 /// # Liveness
-/// The core looks for the token and halts with interrupts masked. Whoever unparks stores the token
-/// and then interrupts the core. If that store comes before the look, the core does not halt; if it
-/// comes after it, so does the interrupt, which stays pending while it is masked and ends the halt.
-/// After the halt the interrupt is cleared first, and the token looked for then.
+/// The core looks for the token and halts with interrupts masked. `unpark` stores the token and then
+/// interrupts the core. If that store comes before the look, the core does not halt. If it comes
+/// after the look, so does the interrupt, which stays pending while it is masked and ends the halt.
+/// After the halt, the core clears the interrupt first and looks for the token second.
 pub struct Halt {
     core: usize,
     token: AtomicBool,
@@ -29,7 +30,7 @@ impl Halt {
         }
     }
 
-    /// How many times the core has halted.
+    /// Returns the number of times that the core has halted.
     pub fn halts(&self) -> usize {
         self.halts.load(Ordering::Relaxed)
     }
@@ -41,7 +42,7 @@ impl Parker for Halt {
         while !self.token.swap(false, Ordering::Acquire) {
             // Handlers run between two rounds.
             masked(|| {
-                // Ordering: Relaxed, the swap above receives.
+                // Ordering: Relaxed; the swap above synchronizes.
                 if !self.token.load(Ordering::Relaxed) {
                     self.halts.fetch_add(1, Ordering::Relaxed);
                     barrier::dsb(barrier::SY);
@@ -53,8 +54,8 @@ impl Parker for Halt {
     }
 
     fn unpark(&self) {
-        // Ordering: Release pairs with `park`. An exchange, not a store: what others wrote who have
-        // given the token already goes on with it.
+        // Ordering: Release pairs with `park`. An exchange, not a store: if the token is there
+        // already, the core sees what its earlier giver wrote, too.
         self.token.swap(true, Ordering::Release);
         gic::send(self.core);
     }

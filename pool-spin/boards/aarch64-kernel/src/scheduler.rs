@@ -1,7 +1,7 @@
-//! The scheduler: a run queue for each core, work taken from others, and cores that sleep while
+//! The scheduler: a run queue per core, cores that take tasks from others, and cores that sleep while
 //! there is nothing to do.
 //!
-//! The kernel owns tasks and queues; when to sleep and whom to wake is decided by [`Jec`].
+//! The kernel owns tasks and queues; [`Jec`] decides when a core sleeps and which one wakes.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -24,16 +24,16 @@ pub struct Task {
 
 pub type Argument = (u32, u32);
 
-/// What one core has to do, oldest first. Handlers queue tasks too, so the lock is taken with
-/// interrupts masked: a handler would wait for ever for the code that it interrupted.
+/// The tasks of one core, oldest first. Handlers queue tasks, too, so the lock is taken with
+/// interrupts masked: otherwise a handler could wait forever for the code that it interrupted.
 struct RunQueue {
     tasks: Mutex<Deque<Task, 64>>,
-    /// Tasks that this core ran, its own and those that it took.
+    /// The number of tasks that this core ran, its own and those that it took.
     run: AtomicUsize,
 }
 
 impl RunQueue {
-    /// The task, if there is no room. Otherwise whether the queue was empty.
+    /// Queues a task. Returns whether the queue was empty, or the task if there is no room.
     fn push(&self, task: Task) -> Result<bool, Task> {
         masked(|| {
             let mut tasks = self.tasks.lock();
@@ -68,7 +68,7 @@ static SLEEP: Jec<Halt, [Slot<Halt>; CORES]> = Jec::from_array(
     IdlePolicy::DEFAULT,
 );
 
-/// What a core does for ever: its own tasks, then others', then nothing.
+/// Runs tasks on a core forever: its own tasks first, then those of others. Sleeps if there is none.
 pub fn run(core: usize) -> ! {
     loop {
         let task = QUEUES[core].pop().unwrap_or_else(|| look_for_task(core));
@@ -77,55 +77,55 @@ pub fn run(core: usize) -> ! {
     }
 }
 
-/// The idle loop.
+/// Searches for a task, and sleeps while there is none: the idle loop.
 #[cold]
 fn look_for_task(core: usize) -> Task {
     let worker = SLEEP.worker(core).expect("a slot for each core");
-    // Nobody sets it: a core waits for tasks and for nothing else. A kernel that takes cores
-    // offline has a static one for each, and sets that.
+    // This latch is never set: a core waits for tasks and for nothing else. A kernel that takes cores
+    // offline has a static latch for each core, and sets it.
     let offline = CoreLatch::new();
     let mut idle = SLEEP.start_looking(worker);
     loop {
         if let Some(task) = take_any(core) {
-            // Whoever queued tasks meanwhile may have counted on this core and woken nobody.
+            // A core that queued tasks meanwhile may have counted on this core, and woken none.
             SLEEP.work_found(idle, has_work);
             return task;
         }
-        // Looks around a few times more; then sleeps, until somebody announces a task.
+        // Returns for a few more searches; then sleeps until a core announces a task.
         SLEEP.no_work_found(&mut idle, &offline, has_work);
     }
 }
 
-/// The next task of this core, or else one of another.
+/// Takes the next task of this core, or else one of another core.
 fn take_any(core: usize) -> Option<Task> {
     (0..CORES).find_map(|distance| QUEUES[(core + distance) % CORES].pop())
 }
 
-/// Whether there is a task anywhere. `Jec` asks this last thing before a core sleeps, so no queue
-/// may be left out.
+/// Whether there is a task anywhere. `Jec` asks this last before a core sleeps, so no queue may be left
+/// out.
 fn has_work() -> bool {
     QUEUES.iter().any(|queue| !queue.is_empty())
 }
 
-/// Queues a task, from a task. Gives it back if there is no room.
+/// Queues a task, from a task. Returns it if there is no room.
 pub fn spawn(task: Task) -> Result<(), Task> {
     let was_empty = QUEUES[this_core()].push(task)?;
-    // Without a fence: in a rare race a sleeping core overlooks this task. This core does not: it
-    // looks at its queue when the task that it runs returns.
+    // Without a fence: in a rare race, a sleeping core overlooks this task. This core does not: it
+    // looks at its queue when its current task returns.
     SLEEP.new_internal_jobs(1, || was_empty);
     Ok(())
 }
 
-/// Queues a task, from an interrupt handler: this core may be asleep, or about to. Gives it back if
-/// there is no room.
+/// Queues a task, from an interrupt handler: this core may be asleep, or about to sleep. Returns the
+/// task if there is no room.
 pub fn spawn_from_interrupt(task: Task) -> Result<(), Task> {
     let was_empty = QUEUES[this_core()].push(task)?;
-    // With a fence: no core overlooks this task. If this one slept, it may be the one that is woken.
+    // With a fence: no core overlooks this task. If this core slept, it may be the one that wakes.
     SLEEP.new_injected_jobs(1, was_empty);
     Ok(())
 }
 
-/// How many tasks a core ran, and how many times it slept.
+/// Returns the number of tasks that a core ran, and the number of times that it slept.
 pub fn statistics(core: usize) -> (usize, usize) {
     let tasks = QUEUES[core].run.load(Ordering::Relaxed);
     (tasks, SLEEP.slots()[core].parker().halts())

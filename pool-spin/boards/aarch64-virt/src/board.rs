@@ -12,8 +12,8 @@ use crate::timer;
 #[derive(Debug)]
 pub struct Virt(());
 
-// SAFETY: 1. `no_worker` makes the register null, and nothing else uses it; 2. nothing
-// pre-empts a core but its handlers, which call what the pool allows them.
+// SAFETY: 1. `clear_worker` sets the register to null, and nothing else uses it. 2. Only
+// handlers pre-empt a core, and they call only what the pool allows them.
 unsafe impl Machine for Virt {
     type Local = TpidrEl1;
     #[cfg(not(feature = "wfe"))]
@@ -46,7 +46,8 @@ impl Board for Virt {
     }
 }
 
-/// The core that calls is no worker yet. After a reset, `TPIDR_EL1` may hold anything.
-pub fn no_worker() {
+/// Sets the calling core's pointer to null: it is not a worker yet. After a reset, `TPIDR_EL1` may hold
+/// anything.
+pub fn clear_worker() {
     TPIDR_EL1.set(0);
 }

@@ -1,4 +1,4 @@
-//! What a core does when it is interrupted.
+//! The entry of interrupts.
 
 use core::arch::naked_asm;
 
@@ -6,17 +6,19 @@ use aarch64_rt::{ExceptionHandlers, RegisterStateRef, exception_handlers};
 
 struct Handlers;
 
-// Everything but interrupts panics.
+// All exceptions except interrupts panic.
 exception_handlers!(Handlers);
 
 impl ExceptionHandlers for Handlers {
+    /// Saves the vector registers around [`interrupt`].
+    ///
     /// The caller, in aarch64-rt's vectors, has saved those general registers that a function may
-    /// change. The interrupted code may have been using vector registers as well, and so may any
-    /// Rust function, if only to copy a structure: they are saved here.
+    /// change. The interrupted code may have been using vector registers as well. So may any Rust
+    /// function, if only to copy a structure.
     #[unsafe(naked)]
     extern "C" fn irq_current(_: RegisterStateRef) {
-        // Changes nothing but general registers that a function may change. The stack pointer
-        // stays a multiple of 16.
+        // Changes only general registers that a function may change. The stack pointer stays a
+        // multiple of 16.
         naked_asm!(
             "stp x29, x30, [sp, #-32]!", // the frame, and where to return to
             "mov x29, sp",               // begins a frame of our own

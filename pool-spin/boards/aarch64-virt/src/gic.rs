@@ -22,7 +22,7 @@ use crate::{
 
 /// The interrupt from core to core.
 const WAKE: IntId = IntId::sgi(0);
-/// The first to be served: [`clear`] relies on it.
+/// The highest priority: [`clear`] relies on it.
 const WAKE_PRIORITY: u8 = HIGHEST_NS_PRIORITY;
 const TIMER_PRIORITY: u8 = HIGHEST_NS_PRIORITY + 0x10;
 /// Masks none of the above.
@@ -34,14 +34,14 @@ const REDISTRIBUTORS: *mut GicrSgi = 0x080a_0000 as _;
 static GIC: LazyLock<Mutex<GicV3<'static>>> = LazyLock::new(|| {
     let distributor = NonNull::new(DISTRIBUTOR).expect("an address");
     let redistributors = NonNull::new(REDISTRIBUTORS).expect("an address");
-    // SAFETY: the machine has these devices there, `memory` maps them as such, and this is the
-    // only place that makes pointers to them, once.
+    // SAFETY: the machine has these devices there, `memory` maps them as devices, and only this
+    // place makes pointers to them, once.
     let gic = unsafe { GicV3::new(UniqueMmioPointer::new(distributor), redistributors, CORES) };
     Mutex::new(gic.expect("a GICv3"))
 });
 
-/// Lets interrupts reach the core that calls, if it does not mask them: from other cores, and from
-/// its timer. The first core calls this before the others start.
+/// Lets interrupts from other cores and from its timer reach the calling core, if it does not mask
+/// them. The first core calls this before the others start.
 pub fn set_up() {
     let core = this_core();
     let mut gic = GIC.lock();
@@ -60,17 +60,17 @@ pub fn set_up() {
     barrier::isb(barrier::SY);
 }
 
-/// From now on the core that calls takes interrupts: [`handle`] is to be called for each.
+/// Unmasks interrupts on the calling core, which must call [`handle`] for each.
 pub fn unmask() {
     DAIF.modify(DAIF::I::Unmasked);
 }
 
-/// Interrupts a core, which may be the one that calls.
+/// Interrupts a core, which may be the calling one.
 ///
-/// What this core wrote before is visible to that core when the interrupt is.
+/// Everything that this core wrote before is visible to that core when the interrupt is.
 pub fn send(core: usize) {
-    // A write to a system register is not ordered after stores to memory; the barrier is, and
-    // completes them.
+    // A write to a system register is not ordered after stores to memory. The barrier completes them
+    // first.
     barrier::dsb(barrier::ISHST);
     let target = SgiTarget::List {
         affinity3: 0,
@@ -80,37 +80,37 @@ pub fn send(core: usize) {
     };
     GicCpuInterface::send_sgi(WAKE, target, SgiTargetGroup::CurrentGroup1)
         .expect("an interrupt that software can generate");
-    // Now, not when the core next happens to synchronise.
+    // Sends now, not when the core happens to synchronize next.
     barrier::isb(barrier::SY);
 }
 
-/// The interrupt from other cores is no longer pending on the core that calls, which masks
-/// interrupts; those of others stay.
+/// Clears the interrupt from other cores on the calling core, which masks interrupts. Interrupts of
+/// devices stay pending.
 ///
-/// What this core reads afterwards is read after that.
+/// Later reads of this core are performed after that.
 pub fn clear() {
-    // No interrupt is served before this one, so if it is pending it is the one that is looked at
-    // and the one that is acknowledged. The loop ends: a core that was woken is woken again only
-    // after it has been about to sleep again.
+    // This interrupt has the highest priority. So if it is pending, it is the one that is read and
+    // acknowledged here. The loop ends: a core that was woken is woken again only after it was about
+    // to sleep again.
     while GicCpuInterface::get_pending_interrupt(InterruptGroup::Group1) == Some(WAKE) {
         GicCpuInterface::handle_interrupt(InterruptGroup::Group1, |_| ());
     }
-    // Reads of memory are not ordered after system registers; the barriers are, and hold them back.
+    // Reads of memory are not ordered after accesses to system registers. The barriers hold them back.
     barrier::dsb(barrier::SY);
     barrier::isb(barrier::SY);
 }
 
-/// Serves one interrupt of the core that calls: `timer` is called for the timer, which is silent
-/// by then. One from another core has done its work by ending a halt, and is acknowledged.
+/// Serves one interrupt of the calling core. Calls `timer` for the timer, which is silent by then. An
+/// interrupt from another core has done its work by ending a halt, and is only acknowledged.
 pub fn handle(timer: fn()) {
     GicCpuInterface::handle_interrupt(InterruptGroup::Group1, |interrupt| match interrupt {
-        // As `clear`: what is read after this is read after the acknowledgement.
+        // As in `clear`: later reads are performed after the acknowledgment.
         WAKE => barrier::dsb(barrier::SY),
         timer::INTERRUPT => {
             if timer::silence() {
                 timer();
             }
         }
-        other => panic!("nobody enabled {other:?}"),
+        other => panic!("unexpected interrupt {other:?}"),
     });
 }

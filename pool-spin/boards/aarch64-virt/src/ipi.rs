@@ -1,4 +1,4 @@
-//! How a parked worker's core is woken: a software-generated interrupt (SGI).
+//! The interrupt that wakes a parked worker's core: a software-generated interrupt (SGI).
 
 use pool_spin::{Ipi, arch::Aarch64};
 
@@ -7,14 +7,13 @@ use crate::{cores, gic};
 /// The SGI from core to core.
 ///
 /// # Visibility
-/// [`send`](Ipi::send) completes this core's stores before it writes to the controller, by a
-/// `dsb`; [`clear`](Ipi::clear) completes its acknowledgement before later loads, by a `dsb` and
-/// an `isb`.
+/// [`send`](Ipi::send) completes this core's stores, by a `dsb`, before it writes to the controller.
+/// [`clear`](Ipi::clear) completes its acknowledgment, by a `dsb` and an `isb`, before later loads.
 ///
 /// # Liveness
-/// An SGI that is pending stays so until this core acknowledges it, which only `clear` and the
-/// interrupt handler do. One that is sent after that is pending again. It is enabled at the
-/// controller on every core, so it ends a `WFI` also where the core masks interrupts.
+/// A pending SGI stays pending until this core acknowledges it, which only `clear` and the interrupt
+/// handler do. An SGI that is sent after that is pending again. It is enabled at the controller on
+/// every core, so it ends a `WFI` even where the core masks interrupts.
 #[derive(Debug)]
 pub struct Sgi(());
 

@@ -28,23 +28,23 @@ static POOL: Pool<Virt, CORES> = Pool::new();
 
 entry!(boot, { cores::STACK_PAGES });
 
-/// The first core.
+/// Runs on the first core.
 fn boot(_: u64, _: u64, _: u64, _: u64) -> ! {
-    board::no_worker();
+    board::clear_worker();
     gic::set_up();
     gic::unmask();
     cores::start_others(other);
     program::boot_core(&POOL)
 }
 
-/// Each other core. It keeps interrupts masked: they end a halt nevertheless.
+/// Runs on each other core, with interrupts masked: they end a halt nevertheless.
 fn other(core: usize) -> ! {
-    board::no_worker();
+    board::clear_worker();
     gic::set_up();
     program::other_core(&POOL, core)
 }
 
-/// The first core is interrupted.
+/// Handles an interrupt of the first core.
 fn interrupt() {
     gic::handle(program::timer_interrupt);
 }

@@ -6,10 +6,10 @@ use aarch64_paging::{
 };
 use aarch64_rt::{InitialPagetable, initial_pagetable};
 
-/// What an entry of the table's root maps.
+/// The size that an entry of the root table maps.
 const GIGABYTE: usize = 1 << 30;
 
-/// What the attribute indices below stand for.
+/// The meaning of the attribute indices below.
 const ATTRIBUTES: Mair = Mair::EMPTY
     .with_attribute(0, MairAttribute::DEVICE_NGNRE)
     .with_attribute(
@@ -26,7 +26,7 @@ const DEVICES: El1Attributes = El1Attributes::VALID
     .union(El1Attributes::PXN)
     .union(El1Attributes::UXN);
 
-/// Cached, and shared by the cores: what makes atomic operations work between them.
+/// Cached, and shared by the cores: atomic operations between them need both.
 const RAM: El1Attributes = El1Attributes::VALID
     .union(El1Attributes::ATTRIBUTE_INDEX_1)
     .union(El1Attributes::INNER_SHAREABLE)

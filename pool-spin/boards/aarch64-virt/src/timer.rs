@@ -13,16 +13,16 @@ use arm_gic::IntId;
 /// The virtual timer's interrupt: number 27, private to each core.
 pub const INTERRUPT: IntId = IntId::ppi(11);
 
-/// The time since the counter started, the same on all cores.
+/// Returns the time since the counter started, which is the same on all cores.
 pub fn now() -> Duration {
-    // The counter may otherwise be read before what comes before in the program.
+    // Without the barrier, the core may read the counter before it completes earlier instructions.
     barrier::isb(barrier::SY);
     let (count, frequency) = (CNTVCT_EL0.get(), CNTFRQ_EL0.get());
     let nanoseconds = (count % frequency) * 1_000_000_000 / frequency;
     Duration::from_secs(count / frequency) + Duration::from_nanos(nanoseconds)
 }
 
-/// Has the timer interrupt this core after this time, once.
+/// Makes the timer interrupt this core after this time, once.
 pub fn interrupt_after(delay: Duration) {
     let ticks = delay.as_nanos() * u128::from(CNTFRQ_EL0.get()) / 1_000_000_000;
     CNTV_CVAL_EL0.set(
@@ -34,8 +34,8 @@ pub fn interrupt_after(delay: Duration) {
     barrier::isb(barrier::SY);
 }
 
-/// Silences this core's timer. False if it was silent: an interrupt that is on its way when its
-/// source falls silent may still arrive.
+/// Silences this core's timer. Returns whether it was active: an interrupt that is on its way when
+/// its source falls silent may still arrive.
 pub fn silence() -> bool {
     let was_enabled = CNTV_CTL_EL0.is_set(CNTV_CTL_EL0::ENABLE);
     CNTV_CTL_EL0.modify(CNTV_CTL_EL0::ENABLE::CLEAR);

@@ -1,4 +1,4 @@
-//! The interrupts and faults.
+//! The handlers of interrupts and faults.
 
 use cortex_m::peripheral::NVIC;
 use cortex_m_rt::{ExceptionFrame, exception};
@@ -28,7 +28,7 @@ fn SWI0() {
 
 #[exception]
 unsafe fn DefaultHandler(number: i16) {
-    panic!("nobody expects exception {number}");
+    panic!("unexpected exception {number}");
 }
 
 #[exception]

@@ -14,7 +14,7 @@ use program::Pool;
 
 use crate::board::Microbit;
 
-/// How many cores there are.
+/// The number of cores.
 const CORES: usize = 1;
 
 static POOL: Pool<Microbit, CORES> = Pool::new();

@@ -16,7 +16,7 @@ const DEADLINE: usize = 0;
 /// The comparison whose register takes the counter's value, to be read.
 const CAPTURE: usize = 1;
 
-/// Lets the timer count.
+/// Starts the timer.
 pub fn start() {
     TIMER0.mode().write(|mode| mode.set_mode(Mode::Timer));
     TIMER0
@@ -29,7 +29,9 @@ pub fn start() {
     TIMER0.tasks_start().write_value(1);
 }
 
-/// The time since the start. Begins anew after 2³² microseconds, 71 minutes: a run takes seconds.
+/// Returns the time since the start.
+///
+/// Wraps around after 2³² microseconds, which are 71 minutes. A run takes seconds.
 pub fn now() -> Duration {
     Duration::from_micros(microseconds().into())
 }
@@ -40,31 +42,31 @@ pub fn interrupt_after(delay: Duration) {
     silence();
     let begin = microseconds();
     TIMER0.cc(DEADLINE).write_value(begin.wrapping_add(delay));
-    // The counter may have passed the deadline before that was written. Then it does not come
-    // there for 71 minutes.
+    // The counter may have passed the deadline before it was written. Then it does not reach the
+    // deadline again for 71 minutes.
     if microseconds().wrapping_sub(begin) >= delay {
         NVIC::pend(Interrupt::TIMER0);
     } else {
-        // If the deadline comes first, the event is there already, and interrupts now.
+        // If the deadline has passed by now, the event is there already and interrupts at once.
         TIMER0
             .intenset()
             .write(|events| events.set_compare(DEADLINE, true));
     }
 }
 
-/// Takes back the interrupt.
+/// Clears and disables the interrupt.
 pub fn silence() {
     TIMER0
         .intenclr()
         .write(|events| events.set_compare(DEADLINE, true));
     TIMER0.events_compare(DEADLINE).write_value(0);
-    // The line to the interrupt controller falls before a handler returns, or it would run again.
+    // The line to the interrupt controller must fall before the handler returns, or it would run again.
     dsb();
 }
 
-/// What the counter shows.
+/// Reads the counter.
 fn microseconds() -> u32 {
-    // A handler that comes between the two steps captures too: then this is the later time.
+    // A handler that runs between the two steps captures, too: then this is the later time.
     TIMER0.tasks_capture(CAPTURE).write_value(1);
     TIMER0.cc(CAPTURE).read()
 }

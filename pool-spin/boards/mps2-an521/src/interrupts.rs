@@ -16,20 +16,20 @@ pub enum Interrupt {
     Mhu0 = 6,
 }
 
-// SAFETY: the controller has more than these numbers, and the number of one is always the same.
+// SAFETY: the controller has all these numbers, and each interrupt's number never changes.
 unsafe impl InterruptNumber for Interrupt {
     fn number(self) -> u16 {
         self as u16
     }
 }
 
-/// Enables the timer's interrupt on the core that calls, the first.
+/// Enables the timer's interrupt on the calling core, the first.
 pub fn enable() {
     // SAFETY: no critical section is built on this mask, and there is a handler.
     unsafe { NVIC::unmask(Interrupt::Timer0) };
 }
 
-/// All interrupts come here: the vector table has no handlers for particular ones.
+/// Handles all interrupts: the vector table has no handlers for particular ones.
 #[exception]
 unsafe fn DefaultHandler(number: i16) {
     const TIMER0: i16 = Interrupt::Timer0 as i16;
@@ -40,7 +40,7 @@ unsafe fn DefaultHandler(number: i16) {
             program::timer_interrupt();
         }
         MHU0 => Mhu::clear(),
-        other => panic!("nobody expects exception {other}"),
+        other => panic!("unexpected exception {other}"),
     }
 }
 

@@ -9,20 +9,20 @@ use crate::{
     registers::{Device, Register},
 };
 
-/// The message handling unit (MHU). For each core it has a word; while that is not zero, it
-/// interrupts the core.
+/// The message handling unit (MHU). It has a word per core, and interrupts the core while that word is
+/// not zero.
 ///
 /// # Liveness
-/// The word stays until the core that it interrupts clears it, so a sent interrupt stays pending
-/// also where it is masked. `clear` first clears the word and then what the interrupt controller
-/// has latched. A core that sends meanwhile sets the word again: while the word interrupts, the
-/// controller's latch cannot be cleared (rule R_CVJS of the architecture: the line is a level), so
-/// that interrupt is kept, whichever of the two steps it comes behind.
+/// The word stays set until the core that it interrupts clears it, so an interrupt stays pending even
+/// where it is masked. `clear` clears the word first and the interrupt controller's latch second. A
+/// core that sends meanwhile sets the word again. While the word is set, the controller's latch cannot
+/// be cleared (rule R_CVJS of the architecture: the line is a level). So that interrupt is kept,
+/// whichever of the two steps it follows.
 ///
 /// # Visibility
-/// `send` completes all writes to memory, by `dsb`, before it sets the word. `clear` completes
-/// its writes before anything is read. So who clears an interrupt, or more than one at once, reads
-/// what their senders wrote before.
+/// `send` completes all writes to memory, by `dsb`, before it sets the word. `clear` completes its
+/// writes before later reads. So a core that clears an interrupt, or several at once, reads what their
+/// senders wrote before.
 pub struct Mhu;
 
 impl Ipi for Mhu {
@@ -39,7 +39,7 @@ impl Ipi for Mhu {
 
     fn clear() {
         MHU[Self::this_core()].clear.write(1);
-        // The line falls before the latch is cleared, or that would have no effect.
+        // The line must fall before the latch is cleared, or clearing it has no effect.
         dsb();
         NVIC::unpend(Interrupt::Mhu0);
         dsb();
@@ -54,7 +54,7 @@ struct ToCore {
 
 impl ToCore {
     const fn new(core: usize) -> Self {
-        // SAFETY: 1. the unit's registers are there, and touch no memory.
+        // SAFETY: 1. The unit's registers are there, and touch no memory.
         const MHU0: Device = unsafe { Device::at(0x5000_3000) };
         Self {
             set: MHU0.register(0x10 * core + 0x4),

@@ -18,12 +18,12 @@ use program::Pool;
 
 use crate::board::Mps2An521;
 
-/// How many cores there are.
+/// The number of cores.
 const CORES: usize = 2;
 
 static POOL: Pool<Mps2An521, CORES> = Pool::new();
 
-/// The core that boots.
+/// Runs on the core that boots.
 #[entry]
 fn main() -> ! {
     clock::start();
@@ -33,8 +33,8 @@ fn main() -> ! {
     program::boot_core(&POOL)
 }
 
-/// The core that the first one starts. Not inlined into code that comes before its floating-point
-/// unit is enabled.
+/// Runs on the second core. Must not be inlined into code that runs before its floating-point unit is
+/// enabled.
 #[inline(never)]
 fn second_main() -> ! {
     board::prepare_core();

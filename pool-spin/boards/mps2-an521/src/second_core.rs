@@ -1,5 +1,5 @@
-//! Starting the second core: with a vector table, since a Cortex-M takes its first stack pointer
-//! and instruction from there.
+//! The start of the second core, by a vector table: a Cortex-M takes its first stack pointer and
+//! instruction from there.
 
 use core::{cell::UnsafeCell, mem::MaybeUninit};
 
@@ -11,37 +11,37 @@ use cortex_m::{
 
 use crate::registers::{Device, Register};
 
-/// Lets the second core run [`second_main`](crate::second_main). Called once, by the first.
+/// Makes the second core run [`second_main`](crate::second_main). The first core calls this once.
 pub fn start() {
-    // SAFETY: 1. they are there. Two are used, which touch no memory but through the core that they
-    // start, and that is given a good vector table.
+    // SAFETY: 1. The registers are there. The two that are used touch memory only through the core that
+    // they start, which gets a valid vector table.
     const SYSTEM_CONTROL: Device = unsafe { Device::at(0x5002_1000) };
     const INITSVTOR1: Register = SYSTEM_CONTROL.register(0x114);
     const CPUWAIT: Register = SYSTEM_CONTROL.register(0x118);
 
     let table = (&raw const VECTOR_TABLE).addr();
     INITSVTOR1.write(u32::try_from(table).expect("an address has 32 bits"));
-    // All that this core wrote, and the address of the table, is there before the other starts.
+    // Completes all writes of this core, and the address of the table, before the other core starts.
     dsb();
-    // No core waits any longer.
+    // Lets all cores run.
     CPUWAIT.write(0);
 }
 
-/// The first instruction of the second core. Interrupts are masked here and stay so: the parkers
-/// need none to be taken.
+/// Starts the second core: its first instruction. Interrupts are masked here and stay masked; the
+/// parkers need none to be taken.
 extern "C" fn reset() -> ! {
     cortex_m::interrupt::disable();
-    // SAFETY: the stack pointer is above, and nothing that is in use is below.
+    // SAFETY: the stack pointer is above this address, and nothing in use is below it.
     unsafe { msplim::write(STACK.lowest() as u32) };
-    // SAFETY: nobody else uses the core's control block. The unit is enabled before
-    // `second_main`, which is not inlined, and this function does without.
+    // SAFETY: no other code uses the core's control block. The unit is enabled before `second_main`,
+    // which is not inlined, and this function does not use it.
     unsafe { cortex_m::Peripherals::steal().SCB.enable_fpu() };
     dsb();
     isb();
     crate::second_main()
 }
 
-/// Where all of the second core's faults end up.
+/// Handles all faults of the second core.
 extern "C" fn fault() -> ! {
     panic!(
         "fault on the second core: exception {:?}",
@@ -58,16 +58,16 @@ static STACK: Stack = Stack(UnsafeCell::new(MaybeUninit::uninit()));
 #[repr(align(8))]
 struct Stack(UnsafeCell<MaybeUninit<[u8; STACK_SIZE]>>);
 
-// SAFETY: only addresses of the content are taken; it is the second core's.
+// SAFETY: the first core takes only the address; the content belongs to the second core.
 unsafe impl Sync for Stack {}
 
 impl Stack {
-    /// The end that is never reached.
+    /// Returns the lowest address, which the stack should never reach.
     const fn lowest(&self) -> *mut u8 {
         self.0.get().cast()
     }
 
-    /// Where the stack begins.
+    /// Returns the address at which the stack begins.
     const fn highest(&self) -> *mut u8 {
         self.lowest().wrapping_add(STACK_SIZE)
     }
@@ -79,8 +79,8 @@ static VECTOR_TABLE: VectorTable = VectorTable {
     exceptions: [fault; 14],
 };
 
-/// What a core looks for at the address of its vector table. There are no entries for interrupts:
-/// none is taken. The table lies as the register for its address can say: at a multiple of 128.
+/// A vector table. It has no entries for interrupts, since none is taken. The register for its address
+/// requires a multiple of 128.
 #[repr(C, align(128))]
 struct VectorTable {
     stack: *mut u8,
@@ -88,5 +88,5 @@ struct VectorTable {
     exceptions: [extern "C" fn() -> !; 14],
 }
 
-// SAFETY: an address and functions, which do not change.
+// SAFETY: the table holds an address and functions, which do not change.
 unsafe impl Sync for VectorTable {}

@@ -1,4 +1,4 @@
-//! What the program needs of a board.
+//! The trait that connects the program to a board.
 
 use core::time::Duration;
 
@@ -8,22 +8,22 @@ use crate::mode::Mode;
 
 /// A board that runs the program.
 pub trait Board: Machine {
-    /// How the board is called.
+    /// The name of the board.
     const NAME: &'static str;
 
-    /// Shows a piece of text to whoever runs the program.
+    /// Prints a piece of text to the console.
     fn print(text: &str);
 
-    /// What the program is to do.
+    /// Returns what the program shall do.
     fn mode() -> Mode;
 
-    /// The time since some moment before the program, on a clock that all cores share.
+    /// Returns the time since some moment before the program began, on a clock that all cores share.
     fn now() -> Duration;
 
-    /// Has a timer interrupt the core that calls, once, after this time. Interrupts are enabled on
-    /// the core that boots; the handler calls `program::timer_interrupt`.
+    /// Makes a timer interrupt the calling core, once, after this time. Interrupts are enabled on the
+    /// core that boots; the handler calls `program::timer_interrupt`.
     fn interrupt_after(delay: Duration);
 
-    /// Ends the machine, and tells whoever runs it whether the program passed.
+    /// Ends the machine, and reports whether the program passed.
     fn exit(passed: bool) -> !;
 }

@@ -4,20 +4,20 @@ use core::{fmt, marker::PhantomData};
 
 use crate::board::Board;
 
-/// Where a board shows text: for `write!`, in panic handlers too.
+/// A writer to a board's console: for `write!`, in panic handlers too.
 pub struct Console<B>(PhantomData<fn() -> B>);
 
 impl<B: Board> Console<B> {
-    /// The board's.
+    /// Creates a writer to the board's console.
     #[must_use]
     pub fn new() -> Self {
         Self(PhantomData)
     }
 
-    /// Shows one line.
+    /// Prints one line.
     pub(crate) fn line(text: fmt::Arguments<'_>) {
         use fmt::Write;
-        // A console that fails has nowhere to say so.
+        // A console that fails cannot report it.
         let _ = writeln!(Self::new(), "{text}");
     }
 }

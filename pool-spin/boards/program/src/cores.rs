@@ -1,4 +1,4 @@
-//! What each core does from its first moment in the program to the last.
+//! The way of each core through the program.
 
 use core::time::Duration;
 
@@ -9,11 +9,10 @@ use crate::{
     timer::sleep_until_timer,
 };
 
-/// How many trees are timed.
+/// The number of trees that are timed.
 const TREES: usize = 20;
 
-/// The core that boots: runs the program as worker 0, while the others are workers already or come
-/// late.
+/// Runs the program on the core that boots, as worker 0. The other workers may arrive late.
 pub fn boot_core<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) -> ! {
     Console::<B>::line(format_args!("{}: {CORES} cores", B::NAME));
     match B::mode() {
@@ -26,12 +25,12 @@ pub fn boot_core<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) ->
     B::exit(true)
 }
 
-/// Another core: is a worker as long as there is a pool.
+/// Runs a worker on another core, as long as there is a pool.
 pub fn other_core<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, worker: usize) -> ! {
     if let Mode::Tree { cores } = B::mode()
         && worker >= cores
     {
-        sleep_for_ever::<B>();
+        sleep_forever::<B>();
     }
     loop {
         let generation = Generation::current();
@@ -42,15 +41,15 @@ pub fn other_core<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, w
     }
 }
 
-/// A core that has no part in this.
-fn sleep_for_ever<B: Board>() -> ! {
+/// Halts a core that takes no part.
+fn sleep_forever<B: Board>() -> ! {
     let parker = B::Parker::NEW;
     loop {
         parker.park();
     }
 }
 
-/// Every core sleeps for three seconds.
+/// Lets every core sleep for three seconds.
 fn idle<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     let start = B::now();
     sleep_until_timer(pool, Duration::from_secs(3));
@@ -58,10 +57,10 @@ fn idle<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     Console::<B>::line(format_args!("idle: {} ms", time.as_millis()));
 }
 
-/// The fork-join tree, timed.
+/// Runs the fork-join tree and prints its time.
 fn tree<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, cores: usize) {
-    // Asleep, not spinning: while QEMU counts instructions, a core that spins keeps it from running
-    // the others.
+    // Sleeps instead of spinning: while QEMU counts instructions, a core that spins keeps QEMU from
+    // running the others.
     let all_have_come = || {
         let parts = pool.run_with(0, |_| pool.broadcast(|_| ()));
         parts.is_ok_and(|parts| parts.iter().flatten().count() == cores)

@@ -23,7 +23,7 @@ pub use timer::timer_interrupt;
 
 use pool_spin::{Cores, SpinPool};
 
-/// How many jobs each worker's deque has room for.
+/// The number of jobs that each worker's deque has room for.
 pub const JOBS: usize = 64;
 
 /// The pool of a board.

@@ -1,4 +1,4 @@
-//! Interrupts of which some are lost, to see that the tests notice.
+//! Interrupts of which some are lost, to check that the tests notice.
 
 use core::{
     marker::PhantomData,
@@ -21,7 +21,7 @@ impl<I: Ipi> Ipi for Lossy<I> {
     fn send(core: usize) {
         static SENT: AtomicUsize = AtomicUsize::new(0);
         if cfg!(feature = "drop-ipi") {
-            // Ordering: Relaxed, a plain count; that two cores may count as one does no harm.
+            // Ordering: Relaxed; a plain count. Two cores may count as one, which does no harm.
             let sent = SENT.load(Ordering::Relaxed);
             SENT.store(sent + 1, Ordering::Relaxed);
             if sent % 1000 == 999 {

@@ -1,24 +1,24 @@
-//! What the program is told to do.
+//! The modes of the program.
 
-/// What the program is to do: an argument of the machine, so that one image does everything.
+/// What the program shall do: an argument of the machine, so that one image does everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// All tests, once.
     Test,
-    /// Nothing, for three seconds: every core sleeps.
+    /// Nothing for three seconds: every core sleeps.
     Idle,
-    /// The fork-join tree on this many cores, and the time that it took.
+    /// The fork-join tree on some of the cores, timed.
     Tree {
-        /// How many.
+        /// The number of cores.
         cores: usize,
     },
 }
 
 impl Mode {
-    /// From an argument: nothing or `test`, `idle`, or `tree` with a number behind it (`tree4`).
+    /// Parses an argument: empty or `test`, `idle`, or `tree` followed by a number (`tree4`).
     ///
     /// # Errors
-    /// The argument, if it is none of these.
+    /// Returns the argument if it is none of these.
     pub fn parse(argument: &str) -> Result<Self, &str> {
         match argument.trim() {
             "" | "test" => Ok(Self::Test),

@@ -1,4 +1,4 @@
-//! The pool ends and begins again; the other cores wait for that.
+//! The restart of the pool, which the other cores wait for.
 
 use core::hint::spin_loop;
 
@@ -6,14 +6,14 @@ use portable_atomic::{AtomicUsize, Ordering};
 
 use crate::{Pool, board::Board};
 
-/// How often the pool has been restarted.
+/// The number of times that the pool has been restarted.
 static RESTARTS: AtomicUsize = AtomicUsize::new(0);
 
-/// The pool between two restarts.
+/// The life of the pool between two restarts.
 pub(crate) struct Generation(usize);
 
 impl Generation {
-    /// The one that the pool is in now, or has just ended.
+    /// Returns the generation that the pool is in, or that has just ended.
     pub(crate) fn current() -> Self {
         // Ordering: Acquire pairs with `restart`.
         Self(RESTARTS.load(Ordering::Acquire))
@@ -28,12 +28,12 @@ impl Generation {
     }
 }
 
-/// Ends the pool, waits until all workers have left, and lets it begin again.
+/// Ends the pool, waits until all workers have left, and restarts it.
 pub(crate) fn restart<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     pool.end();
     while pool.restart().is_err() {
         spin_loop();
     }
-    // Ordering: Release pairs with `Generation`: whoever sees it finds the pool restarted.
+    // Ordering: Release pairs with `Generation`: a core that sees the count finds the pool restarted.
     RESTARTS.fetch_add(1, Ordering::Release);
 }

@@ -13,7 +13,7 @@ use crate::{
     timer::{sleep_until_timer, while_interrupted},
 };
 
-/// How often all cores sleep and are woken.
+/// The number of times that all cores sleep and are woken.
 const ROUNDS: u64 = 1000;
 
 /// Runs all tests. A failure panics.
@@ -44,7 +44,7 @@ pub(crate) fn run<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     test("end_and_restart", end_and_restart);
 }
 
-/// The core that boots is worker 0 for this.
+/// Runs a closure on the core that boots, as worker 0.
 fn on_boot_core<B: Board, const CORES: usize, R>(
     pool: &'static Pool<B, CORES>,
     body: impl FnOnce(Worker<'_, B, CORES>) -> R,
@@ -52,7 +52,7 @@ fn on_boot_core<B: Board, const CORES: usize, R>(
     pool.run_with(0, body).expect("the place is free")
 }
 
-/// All workers come, and each knows its number.
+/// Checks that all workers arrive, and that each knows its number.
 fn smoke<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     on_boot_core(pool, |worker| {
         assert_eq!(worker.index(), 0);
@@ -65,7 +65,7 @@ fn smoke<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     });
 }
 
-/// The core that boots is no worker, and gives the others work.
+/// Passes work to the others from the core that boots, which is not a worker.
 fn from_outside<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     assert!(pool.with_current_worker(|worker| worker.is_none()));
     let (a, b) = pool.install(|worker| worker.join(|a| a.index(), |b| b.index()));
@@ -91,11 +91,11 @@ fn wait_for_all<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     }
 }
 
-/// The leaves of the tree.
+/// The number of leaves of the tree.
 pub(crate) const LEAVES: usize = 1 << 12;
 
-/// A balanced tree, each of whose leaves is some arithmetic; the result is known. How many leaves
-/// each worker has had.
+/// Computes a balanced tree with some arithmetic in each leaf, and checks the result. Returns the
+/// number of leaves that each worker has run.
 pub(crate) fn fork_join_tree<B: Board, const CORES: usize>(
     worker: Worker<'_, B, CORES>,
 ) -> [usize; CORES] {
@@ -125,7 +125,7 @@ pub(crate) fn fork_join_tree<B: Board, const CORES: usize>(
     shares
 }
 
-/// Some arithmetic that a compiler cannot shorten.
+/// Computes something that a compiler cannot shorten.
 fn leaf(seed: usize) -> usize {
     (0..100).fold(seed, |value, _| {
         core::hint::black_box(value)
@@ -154,7 +154,7 @@ fn scope<B: Board, const CORES: usize>(worker: Worker<'_, B, CORES>) {
     assert!(counts.iter().all(|own| own.load(Ordering::Relaxed) == 1));
 }
 
-/// Closures that nobody waits for, also references to static ones, until there is no room.
+/// Spawns closures in the background until there is no room, references to static ones included.
 fn spawn<B: Board, const CORES: usize>(
     pool: &'static Pool<B, CORES>,
     worker: Worker<'_, B, CORES>,
@@ -172,7 +172,7 @@ fn spawn<B: Board, const CORES: usize>(
         });
         match spawn {
             Ok(()) => spawned += 1,
-            // Somebody must make room, and this may be the only core.
+            // A worker must make room, and this may be the only one.
             Err(error) => {
                 assert_eq!(error.reason, SpawnErrorReason::Full);
                 worker.yield_now();
@@ -184,10 +184,10 @@ fn spawn<B: Board, const CORES: usize>(
     }
 }
 
-/// Every core sleeps, and a handler's job wakes one.
+/// Wakes a core by a handler's job, while every core sleeps.
 fn spawn_from_an_interrupt<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     for round in 0..50 {
-        // Also so soon that the core is still on its way to sleep.
+        // Some delays are so short that the core is still on its way to sleep.
         sleep_until_timer(pool, Duration::from_micros(round * 20));
     }
 }
@@ -203,7 +203,7 @@ fn interrupts_while_working<B: Board, const CORES: usize>(pool: &'static Pool<B,
     }
 }
 
-/// All cores sleep and are woken, again and again, one core by another.
+/// Lets all cores sleep and wake each other, again and again.
 fn park_and_unpark<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     if CORES == 1 {
         // Only the timer can wake the core. An emulated core may need longer than the delay to
@@ -224,13 +224,13 @@ fn park_and_unpark<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) 
         for _ in 0..ROUNDS {
             let before = sleeps();
             pool.broadcast(|worker| {
-                // The core that boots does its part and then waits for the others, who let it fall
-                // asleep first.
+                // The core that boots runs its closure and then waits for the others, which let it
+                // fall asleep first.
                 while worker.index() != 0 && sleeps()[0] == before[0] {
                     spin_loop();
                 }
             });
-            // All others have done theirs and fall asleep.
+            // All others have run theirs and fall asleep.
             while (1..CORES).any(|index| sleeps()[index] == before[index]) {
                 spin_loop();
             }
@@ -247,7 +247,7 @@ fn counts<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, index: us
     worker.expect("there is such a worker").counts
 }
 
-/// Every core spawns as fast as it can, and takes from all others.
+/// Spawns on every core as fast as it can, while every core steals from all others.
 fn stampede<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     const EACH: usize = 500;
     let runs = AtomicUsize::new(0);
@@ -269,7 +269,7 @@ fn stampede<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     assert_eq!(runs.into_inner(), 2 * CORES * EACH);
 }
 
-/// More jobs than a deque has room for: by joins inside each other, and by a scope.
+/// Makes more jobs than a deque has room for: by nested joins, and by a scope.
 fn overflow<B: Board, const CORES: usize>(worker: Worker<'_, B, CORES>) {
     fn deep<B: Board, const CORES: usize>(worker: Worker<'_, B, CORES>, depth: usize) -> usize {
         if depth == 0 {
@@ -278,7 +278,7 @@ fn overflow<B: Board, const CORES: usize>(worker: Worker<'_, B, CORES>) {
         let (a, b) = worker.join(|worker| deep(worker, depth - 1), |_| 1);
         a + b
     }
-    // Little more than the deque holds: some boards have a stack of a few KiB.
+    // Only a few more than the deque holds: some boards have a stack of a few KiB.
     assert_eq!(deep(worker, JOBS + 8), JOBS + 8);
 
     let runs = AtomicUsize::new(0);
@@ -292,12 +292,12 @@ fn overflow<B: Board, const CORES: usize>(worker: Worker<'_, B, CORES>) {
     assert_eq!(runs.into_inner(), 2 * JOBS);
 }
 
-/// A worker leaves while there is work, and comes back.
+/// Releases workers while there is work; they come back.
 fn leave_and_come_back<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     on_boot_core(pool, |worker| {
         for round in 0..20 {
             for index in 1..CORES {
-                // It may be on its way back from the last round.
+                // The worker may still be on its way back from the last round.
                 while pool.release_worker(index) == Err(ReleaseError::Absent) {
                     spin_loop();
                 }
@@ -308,7 +308,7 @@ fn leave_and_come_back<B: Board, const CORES: usize>(pool: &'static Pool<B, CORE
     });
 }
 
-/// The pool ends, all workers leave, and it begins again.
+/// Ends the pool, lets all workers leave, and restarts it.
 fn end_and_restart<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     for _ in 0..5 {
         restart(pool);

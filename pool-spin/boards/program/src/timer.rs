@@ -1,4 +1,4 @@
-//! What the board's timer does to the pool: its interrupt handler spawns jobs.
+//! The timer's interrupt handler, which spawns jobs.
 
 use core::{ptr, time::Duration};
 
@@ -7,26 +7,26 @@ use portable_atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use crate::{Pool, board::Board};
 
-/// What the handler does, with which pool.
+/// The action of the handler, and the pool that it is for.
 static ACTION: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 static POOL: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
-/// Closures that the handler has spawned, and that have run.
+/// The number of closures that the handler has spawned, and of those that have run.
 static SPAWNED: AtomicUsize = AtomicUsize::new(0);
 static RUN: AtomicUsize = AtomicUsize::new(0);
 
-/// The closure that the timer spawned has run; or the timer's last interrupt has come.
+/// Whether the closure that the timer spawned has run, or the timer's last interrupt has come.
 static HAS_COME: AtomicBool = AtomicBool::new(false);
 
-/// Is given a pool.
+/// An action of the handler. Its argument is a pool.
 type Action = fn(*const ());
 
-/// How often cores are interrupted while they work. An emulated core needs some time for a handler.
+/// The time between two interrupts of a core that works. An emulated core needs some time for a handler.
 const INTERVAL: Duration = Duration::from_micros(200);
 
-/// To be called by the board's handler for the timer of the core that boots, once the timer is
-/// silent.
+/// Handles an interrupt of the timer of the core that boots. The board's handler calls this once the
+/// timer is silent.
 pub fn timer_interrupt() {
-    // Ordering: Acquire pairs with `set_action`. The handler runs on the same core, but nothing
+    // Ordering: Acquire pairs with `set_action`. The handler runs on the same core today, but no rule
     // says that a board's timer must.
     let action = ACTION.load(Ordering::Acquire);
     if !action.is_null() {
@@ -43,7 +43,7 @@ fn set_action<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, actio
     ACTION.store(action, Ordering::Release);
 }
 
-/// The core that boots becomes worker 0 and sleeps, like all others, until the timer interrupts it
+/// Makes the core that boots worker 0, which sleeps like all others until the timer interrupts it
 /// after this time. The handler spawns a job, which wakes it.
 pub(crate) fn sleep_until_timer<B: Board, const CORES: usize>(
     pool: &'static Pool<B, CORES>,
@@ -56,7 +56,7 @@ pub(crate) fn sleep_until_timer<B: Board, const CORES: usize>(
     set_action(pool, None);
 }
 
-/// In the handler.
+/// Spawns a job that wakes worker 0; runs in the handler.
 fn spawn_and_wake<B: Board, const CORES: usize>(pool: *const ()) {
     // SAFETY: `sleep_until_timer` stored it, from a static pool of this type.
     let pool: &'static Pool<B, CORES> = unsafe { &*pool.cast() };
@@ -67,13 +67,13 @@ fn spawn_and_wake<B: Board, const CORES: usize>(pool: *const ()) {
         pool.wake_worker(0).expect("there is a worker 0");
     });
     if spawned.is_err() {
-        // There is no room before the workers have run something: once more, a little later.
+        // There is no room before the workers have run something: tries again a little later.
         B::interrupt_after(INTERVAL);
     }
 }
 
-/// Does something while the timer interrupts this core all the time, in the middle of whatever it
-/// does. Each handler spawns a closure. How many closures were spawned, and have been run.
+/// Runs a body while the timer interrupts this core all the time, in the middle of its operations.
+/// Each handler spawns a closure. Returns the number of closures, which have all run.
 pub(crate) fn while_interrupted<B: Board, const CORES: usize>(
     pool: &'static Pool<B, CORES>,
     body: impl FnOnce(),
@@ -97,20 +97,20 @@ pub(crate) fn while_interrupted<B: Board, const CORES: usize>(
     spawned
 }
 
-/// In the handler.
+/// Notes the last interrupt; runs in the handler.
 fn note_last(_pool: *const ()) {
     // Ordering: Release pairs with `while_interrupted`.
     HAS_COME.store(true, Ordering::Release);
 }
 
-/// In the handler.
+/// Spawns a closure and arms the timer again; runs in the handler.
 fn spawn_and_interrupt_again<B: Board, const CORES: usize>(pool: *const ()) {
     // SAFETY: `while_interrupted` stored it, from a static pool of this type.
     let pool: &'static Pool<B, CORES> = unsafe { &*pool.cast() };
     let spawned = pool.spawn(|_| {
         RUN.fetch_add(1, Ordering::Relaxed);
     });
-    // Some find no room.
+    // Some closures find no room.
     SPAWNED.fetch_add(usize::from(spawned.is_ok()), Ordering::Relaxed);
     B::interrupt_after(INTERVAL);
 }

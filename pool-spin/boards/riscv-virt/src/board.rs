@@ -1,4 +1,4 @@
-//! The board, for the pool and for the program.
+//! The board, as the pool and the program see it.
 
 use core::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::{ipi::SoftwareInterrupt, timer};
 #[derive(Debug)]
 pub struct Virt;
 
-// SAFETY: 1. `interrupts::prepare` makes the register null, and nothing else uses it; 2. nothing
-// pre-empts a core but its handlers, which call what the pool allows them.
+// SAFETY: 1. `interrupts::prepare` sets the register to null, and nothing else uses it. 2. Only
+// handlers pre-empt a core, and they call only what the pool allows them.
 unsafe impl Machine for Virt {
     type Local = Mscratch;
     type Parker = WfiIpi<Lossy<SoftwareInterrupt>>;

@@ -1,7 +1,7 @@
 //! The core-local interruptor: a software interrupt and a timer for each hart.
 //!
-//! `riscv-peripheral` has it too, but with the timer as one access of 64 bits, which is two in any
-//! order on 32 bits.
+//! `riscv-peripheral` has it, too, but accesses the timer as 64 bits at once, which on 32 bits is two
+//! accesses in any order.
 
 use core::ptr;
 
@@ -10,16 +10,16 @@ use crate::HARTS;
 /// The clock's frequency.
 pub const MTIME_HZ: u64 = 10_000_000;
 
-/// Where the device is.
+/// The address of the device.
 const BASE: usize = 0x0200_0000;
-/// A word for each hart, whose lowest bit is the pending software interrupt.
+/// A word per hart, whose lowest bit is the pending software interrupt.
 const MSIP: usize = 0x0000;
-/// Two words for each hart: its timer interrupt is pending from this time on.
+/// Two words per hart: its timer interrupt is pending from this time on.
 const MTIMECMP: usize = 0x4000;
 /// Two words: the time.
 const MTIME: usize = 0xBFF8;
 
-/// Makes a hart's software interrupt pending, or no longer. Orders nothing.
+/// Sets or clears a hart's pending software interrupt. Orders no other accesses.
 pub fn set_software_interrupt(hart: usize, pending: bool) {
     assert!(hart < HARTS, "no such hart");
     write(MSIP + 4 * hart, pending.into());
@@ -29,14 +29,14 @@ pub fn set_software_interrupt(hart: usize, pending: bool) {
 pub fn set_timer(hart: usize, time: u64) {
     assert!(hart < HARTS, "no such hart");
     let register = MTIMECMP + 8 * hart;
-    // In halves, for a bus of 32 bits: between the writes the time is never earlier than both the
-    // old and the new one.
+    // Writes in halves, for a bus of 32 bits. Between the writes, the time is never earlier than both
+    // the old and the new one.
     write(register, u32::MAX);
     write(register + 4, (time >> 32) as u32);
     write(register, time as u32);
 }
 
-/// The time, on the clock that all harts share.
+/// Returns the time, on the clock that all harts share.
 pub fn time() -> u64 {
     loop {
         let high = read(MTIME + 4);
@@ -57,7 +57,6 @@ fn read(offset: usize) -> u32 {
 
 /// Writes a word of the device.
 fn write(offset: usize, value: u32) {
-    // SAFETY: as in `read`; what these registers do is make interrupts pending, never access
-    // memory.
+    // SAFETY: as in `read`; these registers make interrupts pending and never access memory.
     unsafe { ptr::with_exposed_provenance_mut::<u32>(BASE + offset).write_volatile(value) };
 }

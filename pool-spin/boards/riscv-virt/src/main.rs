@@ -15,13 +15,13 @@ use program::Pool;
 
 use crate::board::Virt;
 
-/// How many harts there are, numbered from 0. `memory.x` has stacks for as many.
+/// The number of harts, which are numbered from 0. `memory.x` has stacks for as many.
 const HARTS: usize = 4;
 
 static POOL: Pool<Virt, HARTS> = Pool::new();
 
-/// Where every hart comes from `riscv-rt`: hart 0 at once, the others when [`harts::start_others`]
-/// lets them.
+/// Runs on every hart, called by `riscv-rt`: on hart 0 at once, on the others when
+/// [`harts::start_others`] lets them.
 #[riscv_rt::entry]
 fn main(hart: usize) -> ! {
     interrupts::prepare();

@@ -1,4 +1,4 @@
-//! What happens to a panic, and to an exception.
+//! The handlers of panics and of exceptions.
 
 use core::panic::PanicInfo;
 
@@ -10,8 +10,8 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     semihosted::panic(info)
 }
 
-/// A fault is a panic, rather than the silent loop that `riscv-rt` has for it.
-// SAFETY: it is the name, and this the signature, that `riscv-rt` calls; nobody else defines it.
+/// Panics at a fault: `riscv-rt` would loop silently.
+// SAFETY: `riscv-rt` calls this name with this signature, and no other code defines it.
 #[unsafe(export_name = "ExceptionHandler")]
 extern "C" fn exception(_frame: &TrapFrame) -> ! {
     panic!("exception {} at {:#x}", mcause::read().code(), mepc::read())

@@ -1,18 +1,18 @@
-//! Starting the harts.
+//! The start of the harts.
 
 use core::arch::{asm, global_asm};
 
-/// How many harts the pool uses.
+/// The number of harts that the pool uses.
 pub const WORKERS: usize = 4;
 
-/// One more than the highest number of a hart. `memory.x` has stacks for as many.
+/// The highest number of a hart plus one. `memory.x` has stacks for as many.
 const HARTS: usize = 4;
 
 // `riscv-rt` calls this on each hart before any Rust, with the hart's number in a0 and the argument
-// that the hart was entered with in s1, and initialises memory if it returns 1: on the hart that
-// boots. As `started_as`, it knows that one by its argument.
+// that the hart was entered with in s1. It initializes memory if this returns 1: on the hart that
+// boots, which this code recognizes by its argument, as `started_as` does.
 //
-// Uses a0, t0 and tp; the stack is not needed, nor memory.
+// Uses a0, t0 and tp, and neither stack nor memory.
 global_asm!(
     ".section .text._mp_hook, \"ax\"",
     ".global _mp_hook",
@@ -21,31 +21,31 @@ global_asm!(
     "addi t0, s1, -1",         // From 0 if the argument is a worker's number, from 1;
     "sltiu t0, t0, {workers} - 1", // 1 if it is, and 0 if it is 0 or an address.
     "xori a0, t0, 1",          // The reverse of that is what to return.
-    "fence",                   // What the hart that boots wrote before is read after this.
+    "fence",                   // Later reads see what the hart that boots wrote before.
     "ret",
     workers = const WORKERS,
 );
 
-/// The worker that the hart which boots has chosen for this hart; none on that one.
+/// Returns the worker that the hart that boots has chosen for this hart, and `None` on that one.
 pub fn started_as(argument: usize) -> Option<usize> {
     // The firmware enters the hart that boots with the address of a device tree, or null.
     (1..WORKERS).contains(&argument).then_some(argument)
 }
 
-/// Starts as many other harts as there are other workers. They find everything that this hart has
+/// Starts as many other harts as there are other workers. They see everything that this hart has
 /// written.
 pub fn start_others() {
     unsafe extern "C" {
-        /// Where `riscv-rt` begins.
+        /// Begins `riscv-rt`.
         fn _start();
     }
 
-    // SAFETY: `fence w, rw` has what was written to memory before what is then written, by the
-    // firmware too; it changes no register. Not `nomem`: the compiler keeps the order too.
+    // SAFETY: `fence w, rw` orders earlier writes to memory before later accesses, also those of the
+    // firmware; it changes no register. Not `nomem`: the compiler keeps the order, too.
     unsafe { asm!("fence w, rw", options(nostack, preserves_flags)) };
     let mut worker = 1;
     for hart in (0..HARTS).filter(|&hart| hart != this_hart()) {
-        // Harts that are not there, or not for us, are refused.
+        // The firmware refuses harts that are not there or not for us.
         if worker < WORKERS
             && sbi_rt::hart_start(hart, _start as *const () as usize, worker).is_ok()
         {
@@ -55,10 +55,10 @@ pub fn start_others() {
     assert!(worker == WORKERS, "only {worker} harts of {WORKERS}");
 }
 
-/// The number of the hart that calls.
+/// Returns the number of the calling hart.
 ///
-/// Supervisor mode has no register that tells. It is in `tp`, the thread pointer, since `_mp_hook`:
-/// there are no threads, so nothing else uses that register.
+/// Supervisor mode has no register for it. `_mp_hook` has put it into `tp`, the thread pointer: there
+/// are no threads, so nothing else uses that register.
 pub fn this_hart() -> usize {
     let hart;
     // SAFETY: reads a register, and changes nothing. `pure`: its value never changes on a hart.

@@ -1,6 +1,6 @@
-//! Interrupts of a hart: which are enabled, and their handlers.
+//! The interrupts that are enabled on a hart, and their handlers.
 //!
-//! A handler may use no floating point: `riscv-rt` saves the integer registers alone.
+//! A handler must not use floating point: `riscv-rt` saves only the integer registers.
 
 use pool_spin::Ipi as _;
 use riscv::{
@@ -10,25 +10,25 @@ use riscv::{
 
 use crate::{ipi::SoftwareInterrupt, timer};
 
-/// Prepares the hart that calls for the pool. Interrupts stay masked, which is all that harts
-/// without handlers of their own need: a pending one ends `wfi` all the same.
+/// Prepares the calling hart for the pool. Interrupts stay masked: a pending one ends `wfi` all the
+/// same, so harts without handlers need nothing else.
 pub fn prepare() {
-    // Whatever the firmware has left in them.
+    // The firmware may have left either of them pending.
     timer::silence();
     SoftwareInterrupt::clear();
-    // SAFETY: neither `riscv-rt` nor a handler uses `sscratch`, and the pool not yet.
+    // SAFETY: neither `riscv-rt` nor a handler uses `sscratch`, and the pool does not use it yet.
     unsafe { sscratch::write(0) };
-    // SAFETY: there is a handler for each of the two.
+    // SAFETY: each of the two has a handler.
     unsafe {
         sie::set_ssoft();
         sie::set_stimer();
     }
 }
 
-/// From here on, handlers run on the hart that calls.
+/// Enables interrupts on the calling hart: handlers may run from here on.
 pub fn enable() {
-    // SAFETY: the hart is prepared, it is in no critical section, and the handlers do only what may
-    // be done in the middle of anything.
+    // SAFETY: the hart is prepared and in no critical section, and the handlers may run between any
+    // two instructions.
     unsafe { riscv::interrupt::enable() };
 }
 
@@ -38,7 +38,7 @@ fn timer() {
     program::timer_interrupt();
 }
 
-/// Somebody woke this hart just before it ran again by itself.
+/// Clears an interrupt that arrived just after the hart had found its token and gone on.
 #[riscv_rt::core_interrupt(Interrupt::SupervisorSoft)]
 fn software() {
     SoftwareInterrupt::clear();

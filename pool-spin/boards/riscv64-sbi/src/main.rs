@@ -1,5 +1,5 @@
 //! The program on RISC-V in supervisor mode, under firmware with the supervisor binary interface
-//! (SBI), such as OpenSBI. Any hart may boot: the one that does is worker 0, and starts the others
+//! (SBI), such as OpenSBI. Any hart may boot: the hart that does is worker 0, and starts the others
 //! as workers 1, 2…
 #![no_std]
 #![no_main]
@@ -17,7 +17,7 @@ use crate::{board::Sbi, harts::WORKERS};
 
 static POOL: Pool<Sbi, WORKERS> = Pool::new();
 
-/// Where every hart comes from `riscv-rt`: the one that boots, and those that it starts.
+/// Runs on every hart, called by `riscv-rt`: on the one that boots, and on those that it starts.
 #[riscv_rt::entry]
 fn main(_hart: usize, argument: usize) -> ! {
     interrupts::prepare();

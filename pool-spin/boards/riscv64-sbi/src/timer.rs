@@ -1,4 +1,4 @@
-//! Time, and an interrupt at one.
+//! The time, and an interrupt after a delay.
 
 use core::time::Duration;
 
@@ -8,22 +8,22 @@ use riscv::register::time;
 const HZ: u64 = 10_000_000;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// The time on the clock that all harts share.
+/// Returns the time on the clock that all harts share.
 pub fn now() -> Duration {
     let ticks = time::read64();
     let part = (ticks % HZ) * NANOS_PER_SECOND / HZ;
     Duration::from_secs(ticks / HZ) + Duration::from_nanos(part)
 }
 
-/// Has the timer interrupt this hart, once, not before this time has passed.
+/// Makes the timer interrupt this hart, once, not before this time has passed.
 pub fn interrupt_after(delay: Duration) {
     let part = u64::from(delay.subsec_nanos()) * HZ;
     let ticks = delay.as_secs() * HZ + part.div_ceil(NANOS_PER_SECOND);
-    // One more for the tick that has begun.
+    // One more tick for the one that has begun.
     set(time::read64() + ticks + 1);
 }
 
-/// Lets this hart's timer interrupt no more, and no longer.
+/// Silences this hart's timer: clears its interrupt, and lets it interrupt no more.
 pub fn silence() {
     set(u64::MAX);
 }

@@ -1,5 +1,5 @@
-//! Text, arguments and the end of a program through semihosting: requests to the emulator, or to a
-//! debugger. Without either, a request is a fault: on real hardware, a board brings its own.
+//! Text, arguments and the end of a program through semihosting: requests to the emulator or to a
+//! debugger. Without either, a request is a fault, so a board on real hardware brings its own.
 #![no_std]
 
 use core::{
@@ -12,7 +12,7 @@ use core::{
 use program::Mode;
 use semihosting::{experimental::env, process, sys::arm_compat::sys_write0};
 
-/// Shows what is formatted into it.
+/// A writer that prints what is formatted into it.
 #[derive(Debug)]
 pub struct Console;
 
@@ -23,9 +23,9 @@ impl fmt::Write for Console {
     }
 }
 
-/// Shows a text. Those of several cores may alternate.
+/// Prints a text. Texts of several cores may alternate.
 ///
-/// By the request that needs no file handle: it shares nothing with other cores, and works in a
+/// Uses the request that needs no file handle: it shares nothing with other cores, and works in a
 /// panic.
 pub fn print(text: &str) {
     const PIECE: usize = 128;
@@ -39,7 +39,7 @@ pub fn print(text: &str) {
     }
 }
 
-/// What the argument behind the program's name says.
+/// Returns the mode that the argument after the program's name asks for.
 ///
 /// # Panics
 /// If there is no such mode, or if the arguments have more than 512 bytes.
@@ -52,18 +52,18 @@ pub fn mode() -> Mode {
     }
 }
 
-/// Ends the machine, and tells whether the program passed.
+/// Ends the machine, and reports whether the program passed.
 pub fn exit(passed: bool) -> ! {
     process::exit(i32::from(!passed))
 }
 
-/// For a board's panic handler: shows the first panic and ends the machine. Cores that panic
-/// meanwhile, or because showing fails, stop.
+/// Prints the first panic and ends the machine: for a board's panic handler. Cores that panic
+/// meanwhile, or because printing fails, stop.
 pub fn panic(info: &PanicInfo<'_>) -> ! {
     static HAS_PANICKED: AtomicBool = AtomicBool::new(false);
 
-    // Ordering: Relaxed, nothing is handed over; if two cores are the first, both are shown. Loads
-    // and stores are what every board has.
+    // Ordering: Relaxed; the flag publishes nothing. If two cores are first at the same time, both
+    // panics are printed. Every board has loads and stores, not all have exchanges.
     if !HAS_PANICKED.load(Ordering::Relaxed) {
         HAS_PANICKED.store(true, Ordering::Relaxed);
         let _ = writeln!(Console, "{info}");

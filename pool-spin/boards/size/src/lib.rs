@@ -1,4 +1,4 @@
-//! What the programs share: no start code, a machine of one core, and no text for panics.
+//! The parts that the programs share: no start code, a machine of one core, no text for panics.
 #![no_std]
 
 use core::panic::PanicInfo;
@@ -11,13 +11,13 @@ use pool_spin::{CoreNumber, CorePointer, Cores, Machine, Numbered, Spin, SpinPoo
 #[derive(Debug)]
 pub struct OneCore;
 
-// SAFETY: 1. the place is null at first; 2. nothing else runs.
+// SAFETY: 1. The pointer is null at first. 2. Nothing else runs.
 unsafe impl Machine for OneCore {
     type Local = Numbered<Self>;
     type Parker = Spin;
 }
 
-// SAFETY: 1. and 2. one core, one place.
+// SAFETY: 1. There is one core, with number 0, and one pointer. 2. There is one static.
 unsafe impl CoreNumber for OneCore {
     fn number() -> usize {
         0
@@ -35,7 +35,7 @@ pub type System = Cores<OneCore, 2, 16>;
 /// The pool that is measured.
 pub type Pool = SpinPool<System>;
 
-/// Joins at every level.
+/// Computes a Fibonacci number with a join at every level.
 pub fn fib(worker: Worker<'_, System>, n: u32) -> u32 {
     if n < 2 {
         return n;

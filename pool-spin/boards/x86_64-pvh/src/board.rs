@@ -1,4 +1,4 @@
-//! The board: what the pool and the program are given.
+//! The board, as the pool and the program see it.
 
 use core::time::Duration;
 
@@ -13,8 +13,8 @@ use crate::{clock, console, core_local::GsLocal, ipi::ApicIpi, timer};
 #[derive(Debug)]
 pub struct Q35(());
 
-// SAFETY: 1. `core_local::init` makes the pointer null, and nothing else uses it; 2. nothing
-// pre-empts a core but its handlers, which call what the pool allows them.
+// SAFETY: 1. `core_local::init` sets the pointer to null, and nothing else uses it. 2. Only handlers
+// pre-empt a core, and they call only what the pool allows them.
 unsafe impl Machine for Q35 {
     type Local = GsLocal;
     type Parker = HltIpi<Lossy<ApicIpi>>;
@@ -22,17 +22,17 @@ unsafe impl Machine for Q35 {
 
 /// The port of the device that ends QEMU.
 const EXIT_PORT: u16 = 0xf4;
-/// QEMU's exit status for success: odd, and not 1, which is failure. Not 0: that is what a machine
+/// QEMU's exit status for success. It is odd. It is not 1, which is failure, and not 0, which a machine
 /// that resets itself leaves.
 const PASSED: u32 = 33;
 
 static MODE: Once<Mode> = Once::new();
 
 impl Q35 {
-    /// Keeps what the loader's command line asks for.
+    /// Keeps the mode that the loader's command line asks for.
     ///
     /// # Panics
-    /// If it asks for something that we do not know.
+    /// If the mode is unknown.
     pub fn set_mode(command_line: &str) {
         MODE.call_once(|| Mode::parse(command_line).expect("a mode"));
     }

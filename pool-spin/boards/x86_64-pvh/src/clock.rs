@@ -1,19 +1,18 @@
 //! The clock: the HPET, a device that all cores read.
 //!
-//! It says itself how fast it is, it is the same for every core, and it agrees with the other
-//! timers however QEMU executes the program. The processors' time-stamp counters are faster to
-//! read, but their frequency has to be measured, and that they agree is a promise of newer hardware
-//! alone.
+//! It reports its own frequency, it is the same for every core, and it agrees with the other timers
+//! however QEMU executes the program. The processors' time-stamp counters are faster to read. But their
+//! frequency must be measured, and only newer hardware promises that they agree.
 
 use core::{hint, ptr, time::Duration};
 
 use spin::Once;
 
-/// Where the registers are.
+/// The address of the registers.
 const BASE: usize = 0xfed0_0000;
 
-/// The registers, by their distance from [`BASE`]. They are read by halves, as not every bus takes
-/// 64 bits at once.
+/// The registers, by their offset from [`BASE`]. They are read in halves, since not every bus takes 64
+/// bits at once.
 #[derive(Debug, Clone, Copy)]
 #[repr(usize)]
 enum Register {
@@ -28,7 +27,8 @@ enum Register {
 const COUNT_64: u32 = 1 << 13;
 /// In the configuration: the count runs.
 const RUN: u32 = 1;
-/// The longest period that the specification allows, 100 ns. What is no HPET reads as all ones.
+/// The longest period that the specification allows, 100 ns. An address without an HPET reads as all
+/// ones.
 const LONGEST_PERIOD: u32 = 100_000_000;
 
 /// The time from one count to the next, in femtoseconds.
@@ -47,14 +47,14 @@ pub fn init() {
     );
     PERIOD.call_once(|| period);
     let configuration = pointer(Register::Configuration);
-    // SAFETY: the register is there, and no other core knows it yet. To run changes no memory.
+    // SAFETY: the register is there, and no other core uses it yet. A running count changes no memory.
     unsafe { configuration.write_volatile(configuration.read_volatile() | RUN) };
 }
 
-/// The time since the clock was started, by us or by the firmware.
+/// Returns the time since we or the firmware started the clock.
 ///
 /// # Panics
-/// Before [`init`].
+/// If [`init`] has not been called.
 pub fn now() -> Duration {
     let period = *PERIOD.get().expect("the clock was not started");
     let nanoseconds = u128::from(count()) * u128::from(period) / 1_000_000;
@@ -73,7 +73,7 @@ fn count() -> u64 {
     loop {
         let high = read(Register::CountHigh);
         let low = read(Register::CountLow);
-        // Otherwise the lower half overflowed between the two.
+        // Otherwise the lower half has overflowed between the two reads.
         if read(Register::CountHigh) == high {
             return u64::from(high) << 32 | u64::from(low);
         }
@@ -81,7 +81,7 @@ fn count() -> u64 {
 }
 
 fn read(register: Register) -> u32 {
-    // SAFETY: the address is the HPET's, or nobody's and reads as all ones; reading changes
+    // SAFETY: at the address is the HPET, or no device, which reads as all ones. Reading changes
     // nothing.
     unsafe { pointer(register).read_volatile() }
 }

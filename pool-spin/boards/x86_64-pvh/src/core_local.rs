@@ -1,8 +1,8 @@
-//! What each core has for itself: the pool's pointer and the core's number.
+//! The data of each core: the pool's pointer and the core's number.
 //!
-//! A core finds its block through the base of its `gs` segment, which is set once when it starts:
-//! to read a field takes one instruction. An array indexed by the core's number would need the
-//! number first: from the local APIC, a slow device; from `cpuid`, which virtual machines trap; or
+//! A core finds its block through the base of its `gs` segment, which is set once when the core
+//! starts. Reading a field takes one instruction. An array that the core's number indexes would need
+//! the number first: from the local APIC, a slow device; from `cpuid`, which virtual machines trap; or
 //! from `rdpid`, which not every processor has.
 
 use core::{
@@ -21,14 +21,13 @@ use crate::{CORES, local_apic};
 #[derive(Debug)]
 pub struct GsLocal(());
 
-// SAFETY: 1. a core has a block of its own, by `init`; 2. the handlers of this board call only what
-// is meant for handlers.
+// SAFETY: 1. By the contract of `init`, each core has a block of its own.
 unsafe impl CoreLocal for GsLocal {
     #[inline]
     fn get() -> *const () {
         let pointer;
-        // SAFETY: reads a field of this core's block. `readonly`, and neither stack nor flags
-        // change; not `pure`, so it stays in order with `set`.
+        // SAFETY: reads a field of this core's block. `readonly`; neither stack nor flags change. Not
+        // `pure`, so it stays in order with `set`.
         unsafe {
             asm!(
                 "mov {}, gs:[{}]",
@@ -42,7 +41,7 @@ unsafe impl CoreLocal for GsLocal {
 
     #[inline]
     unsafe fn set(pointer: *const ()) {
-        // SAFETY: writes that field, which nobody else uses. Neither stack nor flags change.
+        // SAFETY: writes that field, which no other code uses. Neither stack nor flags change.
         unsafe {
             asm!(
                 "mov gs:[{}], {}",
@@ -54,7 +53,7 @@ unsafe impl CoreLocal for GsLocal {
     }
 }
 
-/// A core's block. Aligned so that no two cores share a cache line.
+/// A core's block, aligned so that no two cores share a cache line.
 #[repr(C, align(128))]
 struct Block {
     pointer: AtomicPtr<()>,
@@ -68,26 +67,26 @@ static BLOCKS: [Block; CORES] = [const {
     }
 }; CORES];
 
-/// Gives the core that calls its block.
+/// Assigns a block to the calling core.
 ///
 /// # Safety
 /// 1. Each core calls this with a number of its own.
-/// 2. It does so before it uses anything else of this module.
+/// 2. It does so before it uses anything else in this module.
 pub unsafe fn init(number: usize) {
     let block = &BLOCKS[number];
-    // Ordering: Relaxed, only the core itself uses its block.
+    // Ordering: Relaxed; only the core itself uses its block.
     block
         .apic_id
         .store(u32::from(local_apic::id()), Ordering::Relaxed);
     GsBase::write(VirtAddr::from_ptr(block));
 }
 
-/// The number of the core that calls, as other cores' local APICs know it.
+/// Returns the number of the calling core, as other cores' local APICs know it.
 #[inline]
 pub fn apic_id() -> usize {
     let id: u64;
-    // SAFETY: reads a field of this core's block, where `init` left it. Neither stack nor flags
-    // change; writing the lower half of a register clears the upper.
+    // SAFETY: reads a field of this core's block, where `init` has stored it. Neither stack nor flags
+    // change. Writing the lower half of a register clears the upper half.
     unsafe {
         asm!(
             "mov {:e}, gs:[{}]",

@@ -1,7 +1,7 @@
 //! The interrupts and exceptions, and their handlers.
 //!
-//! There is only ring 0, so a handler runs on the stack of whom it interrupts; which is why this
-//! target's code never uses memory below the stack pointer (it has no red zone). The processor
+//! There is only ring 0, so a handler runs on the stack of the code that it interrupts. That is why
+//! code for this target never uses memory below the stack pointer (it has no red zone). The processor
 //! aligns the stack to 16 bytes and pushes five words.
 
 use core::arch::naked_asm;
@@ -20,7 +20,7 @@ use crate::{
 
 /// The vector of the timer's interrupt.
 pub const TIMER: u8 = 0x41;
-/// The vector of interrupts that went away before they were taken.
+/// The vector of interrupts that vanished before they were taken.
 const SPURIOUS: u8 = 0xff;
 
 /// The data ports of the two 8259 PICs, the interrupt controllers before the APIC.
@@ -29,15 +29,15 @@ const PIC_DATA_PORTS: [u16; 2] = [0x21, 0xa1];
 /// The interrupt descriptor table, one for all cores.
 static IDT: LazyLock<InterruptDescriptorTable> = LazyLock::new(|| {
     let mut table = InterruptDescriptorTable::new();
-    // SAFETY: these save what they use and return with `iretq`; none of their vectors has an error
-    // code.
+    // SAFETY: these handlers save what they use and return with `iretq`. None of their vectors has an
+    // error code.
     unsafe {
         table[IPI].set_handler_addr(address(ipi_entry));
         table[TIMER].set_handler_addr(address(timer_entry));
         table[SPURIOUS].set_handler_addr(address(spurious_entry));
     }
     // Those that a mistake may cause. An interrupt without a handler is "segment not present".
-    // SAFETY: these never return, and each is for its vector.
+    // SAFETY: these handlers never return, and each is for its vector.
     unsafe {
         table.divide_error.set_handler_addr(address(exception::<0>));
         table
@@ -55,16 +55,16 @@ static IDT: LazyLock<InterruptDescriptorTable> = LazyLock::new(|| {
     table
 });
 
-/// Masks every interrupt of the 8259 PICs, whose vectors would be taken for exceptions: the
-/// firmware left its timer running.
+/// Masks every interrupt of the 8259 PICs: their vectors look like exceptions, and the firmware has
+/// left its timer running.
 pub fn mask_pics() {
     for port in PIC_DATA_PORTS {
-        // SAFETY: in this state the port is the mask register.
+        // SAFETY: in this state, the port is the mask register.
         unsafe { Port::new(port).write(0xff_u8) };
     }
 }
 
-/// Lets the core that calls handle interrupts, once it does not mask them.
+/// Lets the calling core handle interrupts, once it unmasks them.
 pub fn init() {
     IDT.load();
     local_apic::enable(SPURIOUS);
@@ -75,12 +75,12 @@ extern "sysv64" fn ipi() {
 }
 
 extern "sysv64" fn timer() {
-    // The timer has counted to its end and is silent.
+    // The timer has counted to zero and is silent.
     program::timer_interrupt();
     local_apic::end_of_interrupt();
 }
 
-/// Defines the way into a handler and out again.
+/// Defines the entry of a handler and the return from it.
 ///
 /// # Safety
 /// 1. Only the processor enters there, for a vector without an error code.
@@ -89,8 +89,8 @@ macro_rules! entry {
         #[unsafe(naked)]
         unsafe extern "sysv64" fn $name() {
             naked_asm!(
-                // All registers that a function may change. With these nine words and the
-                // processor's five below an aligned address, the stack is aligned for the call.
+                // Saves all registers that a function may change. These nine words and the
+                // processor's five, below an aligned address, align the stack for the call.
                 "push rax",
                 "push rcx",
                 "push rdx",
@@ -103,7 +103,7 @@ macro_rules! entry {
                 // A function expects this flag clear; `iretq` restores it.
                 "cld",
                 "call {handler}",
-                // As they were, in reverse.
+                // Restores the registers in reverse order.
                 "pop r11",
                 "pop r10",
                 "pop r9",
@@ -113,7 +113,7 @@ macro_rules! entry {
                 "pop rdx",
                 "pop rcx",
                 "pop rax",
-                // Back to whom it interrupted, flags and stack included.
+                // Returns to the interrupted code, and restores flags and stack.
                 "iretq",
                 handler = sym $handler,
             )
@@ -124,16 +124,16 @@ macro_rules! entry {
 entry!(ipi_entry, ipi);
 entry!(timer_entry, timer);
 
-/// Nothing to do, and no end to signal: the controller does not count this as an interrupt.
+/// Handles a spurious interrupt. There is no end to signal: the controller does not count it.
 ///
 /// # Safety
-/// 1. As for the others.
+/// 1. Only the processor enters here, for a vector without an error code.
 #[unsafe(naked)]
 unsafe extern "sysv64" fn spurious_entry() {
     naked_asm!("iretq")
 }
 
-/// The way into [`report`], and none out.
+/// Enters [`report`], which does not return.
 ///
 /// # Safety
 /// 1. Only the processor enters here, for this vector.
@@ -142,11 +142,11 @@ unsafe extern "sysv64" fn exception<const VECTOR: u64>() {
     naked_asm!(
         // The first argument.
         "mov edi, {vector}",
-        // The second: what the processor pushed.
+        // The second argument: the words that the processor pushed.
         "mov rsi, rsp",
         // An error code may have changed the alignment.
         "and rsp, -16",
-        // As a function expects it.
+        // A function expects this flag clear.
         "cld",
         "call {report}",
         vector = const VECTOR,
@@ -154,12 +154,14 @@ unsafe extern "sysv64" fn exception<const VECTOR: u64>() {
     )
 }
 
+/// Panics with a description of an exception.
+///
 /// # Safety
-/// 1. `pushed` points to what the processor pushed for this vector.
+/// 1. `pushed` points to the words that the processor pushed for this vector.
 unsafe extern "sysv64" fn report(vector: u64, pushed: *const u64) -> ! {
     let has_error_code = matches!(vector, 8 | 11 | 13 | 14);
-    // SAFETY: by 1.; the address of the instruction is the last word, or the last but an error
-    // code.
+    // SAFETY: by obligation 1. The last word is the address of the instruction, or an error code, which
+    // that address precedes.
     let instruction = unsafe { pushed.add(has_error_code.into()).read() };
     panic!(
         "exception {vector} at {instruction:#x}, page fault address {:#x}",

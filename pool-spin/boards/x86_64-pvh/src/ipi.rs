@@ -7,18 +7,18 @@ use crate::{core_local, local_apic};
 /// The vector of interrupts from core to core. Vectors below 32 belong to the processor.
 pub const VECTOR: u8 = 0x40;
 
-/// An interrupt at [`VECTOR`], sent by one core's local APIC to another's. Cores are
-/// numbered by their local APIC.
+/// An interrupt at [`VECTOR`], which one core's local APIC sends to another's. The number of a core is
+/// that of its local APIC.
 ///
 /// # Liveness
-/// The controller of the core that is sent to keeps one such interrupt until that core takes it,
-/// and one more while it handles the first. Only if one is already kept the next is lost; it would
-/// have been taken with the first, which has not been taken yet.
+/// The receiving core's controller keeps one such interrupt until that core takes it, and one more
+/// while the core handles the first. An interrupt is lost only if one is kept already; the core takes
+/// that one later, which serves for both.
 ///
 /// # Visibility
-/// What the sender wrote before is visible to who takes the interrupt: the controller's registers
-/// are uncached, and the processor completes its earlier writes to memory before one to those. No
-/// fence is needed for that (x2APIC mode, where the registers are no memory, would need one).
+/// The core that takes the interrupt sees what the sender wrote before: the controller's registers are
+/// uncached, and the processor completes earlier writes to memory before a write to those. So this
+/// needs no fence. (x2APIC mode, where the registers are not memory, would need one.)
 #[derive(Debug)]
 pub struct ApicIpi(());
 
@@ -33,10 +33,10 @@ impl Ipi for ApicIpi {
         local_apic::interrupt(core as u8, VECTOR);
     }
 
-    /// For the handler alone: on x86 an interrupt is pending until it is taken, and what is left to
-    /// do is to tell the controller, which holds back the next until then. What the core reads next
-    /// is read after the interrupt was taken, and so after what it announced; and the return from
-    /// the handler lets nothing pass.
+    /// Signals the end of the interrupt, from the handler alone: on x86 an interrupt is pending until
+    /// it is taken. The controller holds back the next one until the end is signaled. Later reads of
+    /// the core are performed after it took the interrupt, and so after the writes that the interrupt
+    /// announced. The return from the handler lets no access pass.
     fn clear() {
         local_apic::end_of_interrupt();
     }

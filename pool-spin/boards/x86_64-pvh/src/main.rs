@@ -24,23 +24,25 @@ const CORES: usize = 4;
 
 static POOL: Pool<Q35, CORES> = Pool::new();
 
-/// Every core comes here once, from the assembly: with a stack of its own, interrupts masked,
-/// memory at its physical addresses, and a number below [`CORES`], 0 for the boot core. That has
-/// also been given the address of the loader's start information.
+/// Runs on every core, once, called by the assembly. The core has a stack of its own, interrupts
+/// masked, memory at its physical addresses, and a number below [`CORES`].
+///
+/// The boot core has number 0, and also the address of the loader's start information.
 extern "sysv64" fn core_main(start_info: u32, number: u32) -> ! {
     if number == 0 {
-        // First, before anything is written to memory that the loader may have used.
-        // SAFETY: 1. by the assembly; 2. only stacks and statics were written, the program's own.
+        // Comes first, before anything is written to memory that the loader may have used.
+        // SAFETY: 1. The assembly passes it. 2. Only the program's stacks and statics were written.
         Q35::set_mode(unsafe { boot::command_line(start_info) });
         interrupts::mask_pics();
         clock::init();
     }
     interrupts::init();
-    // SAFETY: 1. numbers differ; 2. nothing before uses it.
+    // SAFETY: 1. The numbers differ. 2. Nothing above uses the module.
     unsafe { core_local::init(number as usize) };
     if number == 0 {
         timer::init();
-        // SAFETY: 1. conventional memory, which the firmware left to us; 2. it left them halted.
+        // SAFETY: 1. The page is conventional memory, which the firmware has left to us. 2. It has left
+        // the cores halted.
         unsafe { boot::start_others() };
         x86_64::instructions::interrupts::enable();
         program::boot_core(&POOL)

@@ -6,22 +6,23 @@ use spin::Once;
 
 use crate::{clock, interrupts, local_apic};
 
-/// How long the frequency is measured, and how often.
+/// The time of one measurement of the frequency, and the number of measurements.
 const MEASUREMENT: Duration = Duration::from_millis(5);
 const MEASUREMENTS: usize = 3;
 
-/// How often the timer counts, in hertz: the same on all cores.
+/// The frequency of the timer in hertz, which is the same on all cores.
 static FREQUENCY: Once<u64> = Once::new();
 
-/// Measures by the clock how fast the timer is, which no register says on every processor.
+/// Measures the frequency of the timer by the clock: no register has it on every processor.
 pub fn init() {
     FREQUENCY.call_once(|| (0..MEASUREMENTS).fold(u64::MAX, |least, _| least.min(measure())));
 }
 
-/// Counts per second, or more, but never less, or else the timer would interrupt too early: it
-/// counts from before the time begins until after it has ended. Where the core loses time between
-/// the two (a virtual one may, at any instruction) that is a lot more; the least measurement is the
-/// best.
+/// Returns the counts per second or more, never less: otherwise the timer would interrupt too early.
+///
+/// The timer counts from before the measured time until after it. Where the core loses time between the
+/// two, as a virtual one may at any instruction, the result is much too high. So the least measurement
+/// is the best.
 fn measure() -> u64 {
     local_apic::start_timer(u32::MAX, None);
     let start = clock::now();
@@ -32,10 +33,10 @@ fn measure() -> u64 {
     (u128::from(counted) * 1_000_000_000).div_ceil(time.as_nanos()) as u64
 }
 
-/// Interrupts the core that calls, once, after this time, or a little later.
+/// Interrupts the calling core, once, after this time or a little later.
 ///
 /// # Panics
-/// Before [`init`], and if the time is too long for the timer: a minute for one of 1 GHz.
+/// If [`init`] has not been called, or if the time is too long for the timer: a minute at 1 GHz.
 pub fn interrupt_after(delay: Duration) {
     let frequency = *FREQUENCY.get().expect("the timer was not measured");
     let count = (delay.as_nanos() * u128::from(frequency)).div_ceil(1_000_000_000);

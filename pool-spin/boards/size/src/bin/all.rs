@@ -1,4 +1,4 @@
-//! pool-spin with everything that it has.
+//! pool-spin with all its functions.
 #![no_std]
 #![no_main]
 
@@ -12,7 +12,7 @@ static TASK: Task<System> = Task::new(|worker| {
     black_box(worker.index());
 });
 
-/// Where the linker begins.
+/// Runs the program: the linker begins here.
 #[unsafe(no_mangle)]
 pub extern "C" fn _start() -> ! {
     loop {

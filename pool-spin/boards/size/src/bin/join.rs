@@ -1,4 +1,4 @@
-//! pool-spin with what a fork-join program uses.
+//! pool-spin with the functions of a fork-join program.
 #![no_std]
 #![no_main]
 
@@ -8,7 +8,7 @@ use size::{Pool, fib};
 
 static POOL: Pool = Pool::new();
 
-/// Where the linker begins.
+/// Runs the program: the linker begins here.
 #[unsafe(no_mangle)]
 pub extern "C" fn _start() -> ! {
     loop {

@@ -4,7 +4,7 @@
 
 use size as _;
 
-/// Where the linker begins.
+/// Runs the program: the linker begins here.
 #[unsafe(no_mangle)]
 pub extern "C" fn _start() -> ! {
     loop {

@@ -1,5 +1,5 @@
-//! sleep-core by itself: a worker's loop, a poster of jobs, and a latch, as the protocol with its
-//! jobs event counter has them.
+//! sleep-core by itself: a worker's loop, a poster of jobs, and a latch, with the protocol of the jobs
+//! event counter.
 #![no_std]
 #![no_main]
 
@@ -19,7 +19,7 @@ static SLEEP: Jec<Halt, [Slot<Halt>; 2]> =
 static JOB: AtomicBool = AtomicBool::new(false);
 static LATCH: CoreLatch = CoreLatch::new();
 
-/// A worker: searches, sleeps, works, until its latch is set.
+/// Runs a worker, which searches, sleeps and works until its latch is set.
 fn work() {
     let Ok(worker) = SLEEP.worker(0) else { return };
     let has_work = || JOB.load(Ordering::Relaxed);
@@ -32,7 +32,7 @@ fn work() {
     }
 }
 
-/// Whoever posts jobs, and ends the worker.
+/// Posts jobs, and ends the worker.
 fn post() {
     JOB.store(true, Ordering::Release);
     SLEEP.new_injected_jobs(1, true);
@@ -43,7 +43,7 @@ fn post() {
     }
 }
 
-/// Where the linker begins.
+/// Runs the program: the linker begins here.
 #[unsafe(no_mangle)]
 pub extern "C" fn _start() -> ! {
     loop {
