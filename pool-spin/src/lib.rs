@@ -38,12 +38,12 @@ pub use machine::{Events, HltIpi, Interrupts, Ipi, Spin, Wfe, WfiIpi};
 pub use machine::{Mscratch, Sscratch};
 #[cfg(not(loom))]
 pub use pool::{
-    Arena, CLOSURE_WORDS, Cores, ExitReason, PoolMetrics, ReleaseError, RunError, Scope,
-    SpawnError, SpawnErrorReason, SpinPool, StillRunning, System, Task, Worker,
+    Arena, CLOSURE_WORDS, Cores, DefaultProtocol, ExitReason, PoolMetrics, ReleaseError, RunError,
+    Scope, SpawnError, SpawnErrorReason, SpinPool, StillRunning, System, Task, Worker,
 };
 
 #[cfg(not(loom))]
 pub use pool_core::{
-    Counts, IdlePolicy, Parker, Relax, UnknownWorker, WorkerMetrics, WorkerState, WorkerTimes,
-    progress,
+    Busy, Counts, IdlePolicy, Jec, Parker, Relax, SleepProtocol, Slot, UnknownWorker,
+    WorkerMetrics, WorkerState, WorkerTimes, progress,
 };

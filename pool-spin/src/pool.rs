@@ -26,7 +26,8 @@ pub use error::{ReleaseError, RunError, SpawnError, SpawnErrorReason, StillRunni
 pub use metrics::PoolMetrics;
 pub use scope::Scope;
 pub use spawn::Task;
-pub use system::{Cores, System};
+use system::Protocol;
+pub use system::{Cores, DefaultProtocol, System};
 pub use worker::Worker;
 
 use crate::machine::{CoreLocal as _, CoreParker as _, Machine};
@@ -109,6 +110,30 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<Cores<M, CORES,
     /// ```
     #[must_use]
     pub const fn with_idle_policy(policy: IdlePolicy) -> Self {
+        let slots = [const { Slot::new(M::Parker::NEW) }; CORES];
+        Self::with_protocol(Jec::from_array(slots, policy))
+    }
+}
+
+impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>>
+    SpinPool<Cores<M, CORES, JOBS, K>>
+{
+    /// Creates a pool whose workers sleep by the given protocol, which must be made for `CORES`
+    /// workers. A pool with a protocol for fewer workers stops the program when one of the others
+    /// searches for work.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_spin::{Busy, CoreParker, Cores, IdlePolicy, Machine, SpinPool, host::Host};
+    ///
+    /// type Parker = <Host as Machine>::Parker;
+    ///
+    /// // Workers never sleep.
+    /// static POOL: SpinPool<Cores<Host, 2, 64, Busy<Parker, [Parker; 2]>>> =
+    ///     SpinPool::with_protocol(Busy::from_array([Parker::NEW; 2], IdlePolicy::DEFAULT));
+    /// ```
+    #[must_use]
+    pub const fn with_protocol(sleep: K) -> Self {
         const { assert!(CORES > 0, "a pool needs a worker") };
         let workers = [const {
             WorkerShared::new(
@@ -118,8 +143,6 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<Cores<M, CORES,
                 WorkerObserver::new(),
             )
         }; CORES];
-        let slots = [const { Slot::new(M::Parker::NEW) }; CORES];
-        let sleep = Jec::from_array(slots, policy);
         let participants = [const { Participant::new(M::Parker::NEW) }; CORES];
         Self {
             registry: Registry::new(

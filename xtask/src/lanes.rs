@@ -181,6 +181,12 @@ fn host(quick: bool) -> Result<u64> {
     tests += Step::cargo(&["test", "--package", "deque-core", "--no-default-features"])
         .args(["--lib", "--tests"])
         .run_tests()?;
+    // The same pools with workers that never sleep.
+    tests += Step::cargo(&["test", "--package", "pool-spin", "--lib"])
+        .args(["--features", "host"])
+        .env("RUSTFLAGS", "--cfg sleep_busy")
+        .env("CARGO_TARGET_DIR", target_directory("busy"))
+        .run_tests()?;
     // Examples without any pool of ours; they check their own results.
     for (package, example) in [
         ("sleep-core", "three_threads"),

@@ -3,14 +3,14 @@
 use core::convert::Infallible;
 
 use pool_core::{
-    Fixed, Jec, JobRef, ManagedWorker, Platform, Registry, Replaced, Slot, Waiter, WorkerShared,
-    WorkerThread, progress::Participant,
+    Fixed, JobRef, ManagedWorker, Platform, Registry, Replaced, Waiter, WorkerShared, WorkerThread,
+    progress::Participant,
 };
 
 use super::{
     arena::{Arena, JobInjector},
     lifecycle::{Gate, Lifecycle},
-    system::{Cores, System},
+    system::{Cores, Protocol, System},
 };
 use crate::{
     machine::CoreLocal,
@@ -35,7 +35,9 @@ pub struct PoolData<S: System> {
     pub(crate) arena: S::Arena,
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> PoolData<Cores<M, CORES, JOBS>> {
+impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>>
+    PoolData<Cores<M, CORES, JOBS, K>>
+{
     pub(crate) const fn new() -> Self {
         Self {
             lifecycle: Lifecycle::new(),
@@ -50,9 +52,11 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> PoolData<Cores<M, CORES,
 // pool. 2. Arrays return their own memory. 3. Pools are statics. 4. Without unwinding, a closure
 // either returns or does not. 5. Deques of a fixed size replace nothing. 6. Nothing here panics except
 // the functions of a machine; such a panic counts as a panic of a job and aborts.
-unsafe impl<M: Machine, const CORES: usize, const JOBS: usize> Platform for Cores<M, CORES, JOBS> {
+unsafe impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>> Platform
+    for Cores<M, CORES, JOBS, K>
+{
     type Parker = M::Parker;
-    type Sleep = Jec<Self::Parker, [Slot<Self::Parker>; CORES]>;
+    type Sleep = K;
     type Workers = [WorkerShared<Self>; CORES];
     type Storage = Fixed<JobRef, JOBS>;
     type Progress = (Self::Parker, [Participant<Self::Parker>; CORES]);

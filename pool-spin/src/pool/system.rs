@@ -2,7 +2,7 @@
 
 use core::{array, convert::Infallible, fmt, marker::PhantomData};
 
-use pool_core::Platform;
+use pool_core::{Jec, Platform, SleepProtocol, Slot as SleepSlot};
 
 use super::{
     arena::{Arena, JobInjector, Slot},
@@ -68,9 +68,25 @@ pub trait System:
 /// static POOL: SpinPool<TwoCores> = SpinPool::new();
 /// assert_eq!(POOL.num_workers(), 2);
 /// ```
-pub struct Cores<M, const CORES: usize, const JOBS: usize>(PhantomData<fn() -> M>);
+///
+/// Workers sleep by the protocol `K`; another one than the default is passed to
+/// [`SpinPool::with_protocol`](crate::SpinPool::with_protocol).
+pub struct Cores<M: Machine, const CORES: usize, const JOBS: usize, K = DefaultProtocol<M, CORES>>(
+    PhantomData<fn() -> (M, K)>,
+);
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> System for Cores<M, CORES, JOBS> {
+/// The sleep protocol of a pool of `CORES` workers, if the pool names no other.
+pub type DefaultProtocol<M, const CORES: usize> =
+    Jec<<M as Machine>::Parker, [SleepSlot<<M as Machine>::Parker>; CORES]>;
+
+/// A sleep protocol that a pool can have whose parkers are `P`. Implemented for every one.
+pub trait Protocol<P>: SleepProtocol<Parker = P> + Send + Sync + 'static {}
+
+impl<P, K: SleepProtocol<Parker = P> + Send + Sync + 'static> Protocol<P> for K {}
+
+impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>> System
+    for Cores<M, CORES, JOBS, K>
+{
     type Machine = M;
     type PerCore<T> = [T; CORES];
 
@@ -82,7 +98,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> System for Cores<M, CORE
     }
 }
 
-impl<M, const CORES: usize, const JOBS: usize> fmt::Debug for Cores<M, CORES, JOBS> {
+impl<M: Machine, const CORES: usize, const JOBS: usize, K> fmt::Debug for Cores<M, CORES, JOBS, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Cores<{CORES}, {JOBS}>")
     }
@@ -98,7 +114,9 @@ pub trait Sealed {
     type Parker: CoreParker;
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize> Sealed for Cores<M, CORES, JOBS> {
+impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>> Sealed
+    for Cores<M, CORES, JOBS, K>
+{
     type Arena = Arena<JOBS>;
     type Gates = [Gate; CORES];
     type Parker = M::Parker;

@@ -22,3 +22,25 @@ const fn times(count: usize) -> usize {
         count
     }
 }
+
+/// The pools under test. With `--cfg sleep_busy` their workers never sleep.
+#[cfg(not(sleep_busy))]
+type TestCores<const CORES: usize, const JOBS: usize> = Cores<Host, CORES, JOBS>;
+#[cfg(sleep_busy)]
+type TestCores<const CORES: usize, const JOBS: usize> =
+    Cores<Host, CORES, JOBS, pool_core::Busy<HostParker, [HostParker; CORES]>>;
+#[cfg(sleep_busy)]
+type HostParker = <Host as Machine>::Parker;
+
+/// Creates a pool under test.
+const fn pool<const CORES: usize, const JOBS: usize>(
+    policy: IdlePolicy,
+) -> SpinPool<TestCores<CORES, JOBS>> {
+    #[cfg(not(sleep_busy))]
+    return SpinPool::with_idle_policy(policy);
+    #[cfg(sleep_busy)]
+    return SpinPool::with_protocol(pool_core::Busy::from_array(
+        [const { HostParker::NEW }; CORES],
+        policy,
+    ));
+}

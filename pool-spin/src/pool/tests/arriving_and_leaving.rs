@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_worker_may_come_late() {
-    static POOL: SpinPool<Cores<Host, 2, 4>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<2, 4>> = pool(IdlePolicy::DEFAULT);
     thread::scope(|threads| {
         let installed = threads.spawn(|| POOL.install(|worker| worker.index()));
         threads.spawn(|| POOL.run_worker(1));
@@ -20,7 +20,7 @@ fn a_worker_may_come_late() {
 /// Checks that other workers, even sleeping ones, run the jobs that a worker leaves on its deque.
 #[test]
 fn work_moves_on_when_a_worker_leaves() {
-    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<2, 64>> = pool(IdlePolicy::DEFAULT);
     static RUNS: AtomicU32 = AtomicU32::new(0);
     for _ in 0..times(50) {
         RUNS.store(0, SeqCst);
@@ -47,7 +47,7 @@ fn work_moves_on_when_a_worker_leaves() {
 
 #[test]
 fn a_released_worker_comes_back() {
-    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<2, 64>> = pool(IdlePolicy::DEFAULT);
     assert_eq!(POOL.release_worker(0), Err(ReleaseError::Absent));
     let comes_back = AtomicBool::new(true);
     thread::scope(|threads| {
@@ -92,7 +92,7 @@ fn a_released_worker_comes_back() {
 
 #[test]
 fn end_and_restart() {
-    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<2, 64>> = pool(IdlePolicy::DEFAULT);
     assert_eq!(POOL.restart(), Err(StillRunning));
     for round in 0..times(50) {
         with_workers(&POOL, || {
@@ -112,7 +112,7 @@ fn end_and_restart() {
 /// Ends the pool while a worker arrives that does not wait for the end yet.
 #[test]
 fn an_end_just_as_a_worker_comes() {
-    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 2>> = pool(IdlePolicy::DEFAULT);
     let round = Barrier::new(2);
     let rounds = times(5_000);
     thread::scope(|threads| {
@@ -137,7 +137,7 @@ fn an_end_just_as_a_worker_comes() {
 /// restart.
 #[test]
 fn leftover_jobs_run() {
-    static POOL: SpinPool<Cores<Host, 1, 64>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 64>> = pool(IdlePolicy::DEFAULT);
     static RUNS: AtomicU32 = AtomicU32::new(0);
     let spawn = || {
         let spawned = POOL.spawn(|_| {
@@ -161,7 +161,7 @@ fn leftover_jobs_run() {
 /// Ends the pool while a thread waits for an installed closure and no worker has arrived yet.
 #[test]
 fn the_end_waits_for_installed_closures() {
-    static POOL: SpinPool<Cores<Host, 1, 64>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 64>> = pool(IdlePolicy::DEFAULT);
     thread::scope(|threads| {
         let installed = threads.spawn(|| POOL.install(|worker| worker.index()));
         // The pool's own reference, and that of the thread that waits.
@@ -178,7 +178,7 @@ fn the_end_waits_for_installed_closures() {
 /// Checks that a core sleeps until a condition is true, which it may be before the core arrives.
 #[test]
 fn a_worker_runs_until_a_condition_is_true() {
-    static POOL: SpinPool<Cores<Host, 1, 64>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 64>> = pool(IdlePolicy::DEFAULT);
     static TURN: AtomicU32 = AtomicU32::new(0);
     let rounds = times(5_000) as u32;
     thread::scope(|threads| {
@@ -202,7 +202,7 @@ fn a_worker_runs_until_a_condition_is_true() {
 
 #[test]
 fn a_second_end_does_nothing() {
-    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 2>> = pool(IdlePolicy::DEFAULT);
     with_workers(&POOL, || {});
     POOL.end();
 }
@@ -210,7 +210,7 @@ fn a_second_end_does_nothing() {
 #[test]
 #[should_panic(expected = "the pool has ended")]
 fn installing_after_the_end_is_refused() {
-    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 2>> = pool(IdlePolicy::DEFAULT);
     POOL.end();
     POOL.install(|_| ());
 }

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn smoke() {
-    static POOL: SpinPool<Cores<Host, 3, 4>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<3, 4>> = pool(IdlePolicy::DEFAULT);
     with_workers(&POOL, || {
         assert_eq!(
             POOL.broadcast(|worker| worker.index()),
@@ -17,7 +17,7 @@ fn smoke() {
 
 #[test]
 fn absent_workers_take_no_part() {
-    static POOL: SpinPool<Cores<Host, 3, 4>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<3, 4>> = pool(IdlePolicy::DEFAULT);
     assert_eq!(POOL.broadcast(|_| ()), [None, None, None]);
     let results = POOL.run_with(1, |_| POOL.broadcast(|worker| worker.index()));
     assert_eq!(results, Ok([None, Some(1), None]));
@@ -27,7 +27,7 @@ fn absent_workers_take_no_part() {
 /// hang.
 #[test]
 fn two_at_the_same_time() {
-    static POOL: SpinPool<Cores<Host, 2, 4>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<2, 4>> = pool(IdlePolicy::DEFAULT);
     with_workers(&POOL, || {
         thread::scope(|threads| {
             for _ in 0..2 {
@@ -47,7 +47,7 @@ fn two_at_the_same_time() {
 /// Broadcasts while workers arrive and leave: no job is lost, and none is waited for in vain.
 #[test]
 fn stampede() {
-    static POOL: SpinPool<Cores<Host, 2, 4>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<2, 4>> = pool(IdlePolicy::DEFAULT);
     let runs = AtomicU32::new(0);
     thread::scope(|threads| {
         let steady = threads.spawn(|| POOL.run_worker(0).unwrap());

@@ -10,14 +10,14 @@ fn fib<S: System>(core: Worker<'_, S>, n: u32) -> u32 {
 
 #[test]
 fn smoke() {
-    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<2, 64>> = pool(IdlePolicy::DEFAULT);
     with_workers(&POOL, || assert_eq!(POOL.install(|core| fib(core, 10)), 55));
 }
 
 /// Joins without idle rounds: bug 11 of the collection is a deadlock that less searching exposed.
 #[test]
 fn stress_without_rounds() {
-    static POOL: SpinPool<Cores<Host, 3, 2>> = SpinPool::with_idle_policy(IdlePolicy::IMMEDIATE);
+    static POOL: SpinPool<TestCores<3, 2>> = pool(IdlePolicy::IMMEDIATE);
     with_workers(&POOL, || {
         for _ in 0..times(200) {
             assert_eq!(POOL.install(|core| fib(core, 8)), 21);
@@ -27,10 +27,10 @@ fn stress_without_rounds() {
 
 #[test]
 fn both_closures_run_at_the_same_time() {
-    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<2, 64>> = pool(IdlePolicy::DEFAULT);
     with_workers(&POOL, || {
         let barrier = Barrier::new(2);
-        let meet = |core: Worker<'_, Cores<Host, 2, 64>>| {
+        let meet = |core: Worker<'_, TestCores<2, 64>>| {
             barrier.wait();
             core.index()
         };
@@ -41,7 +41,7 @@ fn both_closures_run_at_the_same_time() {
 
 #[test]
 fn the_core_that_boots_is_a_worker_for_a_while() {
-    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<2, 64>> = pool(IdlePolicy::DEFAULT);
     assert_eq!(POOL.run_with(0, |core| fib(core, 12)), Ok(144));
     assert_eq!(POOL.run_with(1, |core| core.index()), Ok(1));
     assert!(POOL.with_current_worker(|worker| worker.is_none()));
@@ -53,7 +53,7 @@ fn the_core_that_boots_is_a_worker_for_a_while() {
 
 #[test]
 fn bad_workers_are_typed_errors() {
-    static POOL: SpinPool<Cores<Host, 1, 64>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 64>> = pool(IdlePolicy::DEFAULT);
     let unknown = UnknownWorker {
         index: 1,
         workers: 1,
@@ -75,8 +75,8 @@ fn bad_workers_are_typed_errors() {
 /// Checks that pools of two types, which share a core's pointer, do not mistake each other's workers.
 #[test]
 fn pools_of_different_types_share_cores() {
-    static SMALL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
-    static LARGE: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    static SMALL: SpinPool<TestCores<1, 2>> = pool(IdlePolicy::DEFAULT);
+    static LARGE: SpinPool<TestCores<2, 64>> = pool(IdlePolicy::DEFAULT);
     with_workers(&SMALL, || {
         with_workers(&LARGE, || {
             let answer = SMALL.install(|core| {

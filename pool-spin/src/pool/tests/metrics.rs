@@ -5,11 +5,11 @@ use pool_core::WorkerState;
 
 #[test]
 fn a_stolen_join_is_two_jobs_and_a_steal() {
-    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<2, 64>> = pool(IdlePolicy::DEFAULT);
     with_workers(&POOL, || {
         let before = POOL.metrics().sum();
         let barrier = Barrier::new(2);
-        let meet = |_: Worker<'_, Cores<Host, 2, 64>>| {
+        let meet = |_: Worker<'_, TestCores<2, 64>>| {
             barrier.wait();
         };
         POOL.install(|core| core.join(meet, meet));
@@ -28,12 +28,12 @@ fn a_stolen_join_is_two_jobs_and_a_steal() {
 
 #[test]
 fn a_full_deque_is_counted() {
-    fn nest(core: Worker<'_, Cores<Host, 1, 2>>, depth: usize) {
+    fn nest(core: Worker<'_, TestCores<1, 2>>, depth: usize) {
         if depth > 0 {
             core.join(|core| nest(core, depth - 1), |_| ());
         }
     }
-    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 2>> = pool(IdlePolicy::DEFAULT);
     POOL.run_with(0, |core| nest(core, 2)).unwrap();
     assert_eq!(POOL.metrics().sum().deque_full, 0);
     POOL.run_with(0, |core| nest(core, 3)).unwrap();
@@ -42,7 +42,7 @@ fn a_full_deque_is_counted() {
 
 #[test]
 fn a_machine_without_a_clock_has_no_times() {
-    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 2>> = pool(IdlePolicy::DEFAULT);
     POOL.run_with(0, |_| {
         let worker = POOL.worker_metrics(0).unwrap();
         assert_eq!((worker.state, worker.times), (WorkerState::Active, None));
@@ -52,7 +52,7 @@ fn a_machine_without_a_clock_has_no_times() {
 
 #[test]
 fn a_pool_prints_one_line_or_a_table() {
-    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 2>> = pool(IdlePolicy::DEFAULT);
     assert!(!std::format!("{POOL:?}").contains('\n'));
     let table = std::format!("{POOL:#?}");
     let lines: std::vec::Vec<_> = table.lines().collect();

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn smoke() {
-    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<2, 64>> = pool(IdlePolicy::DEFAULT);
     with_workers(&POOL, || {
         let count = AtomicU32::new(0);
         let answer = POOL.install(|worker| {
@@ -27,7 +27,7 @@ fn smoke() {
 /// Checks that a full arena, or one without slots, costs parallelism, not closures.
 #[test]
 fn a_full_arena_runs_at_once() {
-    static POOL: SpinPool<Cores<Host, 1, 4>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 4>> = pool(IdlePolicy::DEFAULT);
     static ARENA: Arena<2> = Arena::new();
     let order = std::sync::Mutex::new(std::vec::Vec::new());
     POOL.run_with(0, |worker| {
@@ -51,7 +51,7 @@ fn a_full_arena_runs_at_once() {
 
 #[test]
 fn in_place_scope_from_outside() {
-    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<2, 64>> = pool(IdlePolicy::DEFAULT);
     with_workers(&POOL, || {
         let here = thread::current().id();
         let elsewhere = AtomicU32::new(0);
@@ -71,7 +71,7 @@ fn in_place_scope_from_outside() {
 
 #[test]
 fn destructors_of_captures_run() {
-    static POOL: SpinPool<Cores<Host, 1, 64>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 64>> = pool(IdlePolicy::DEFAULT);
     let value = std::sync::Arc::new(());
     POOL.run_with(0, |worker| {
         worker.scope(|scope| {

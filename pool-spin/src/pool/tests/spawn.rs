@@ -11,13 +11,13 @@ use crate::progress::Operation;
 
 #[test]
 fn smoke() {
-    static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<2, 64>> = pool(IdlePolicy::DEFAULT);
     const COUNT: usize = times(500);
     let count = Arc::new(AtomicU32::new(0));
     with_workers(&POOL, || {
         for _ in 0..COUNT {
             let count = count.clone();
-            let mut closure = Some(move |worker: Worker<'_, Cores<Host, 2, 64>>| {
+            let mut closure = Some(move |worker: Worker<'_, TestCores<2, 64>>| {
                 let inner = count.clone();
                 worker.spawn(move |_| {
                     inner.fetch_add(1, SeqCst);
@@ -42,9 +42,9 @@ fn smoke() {
 
 #[test]
 fn a_static_closure() {
-    static POOL: SpinPool<Cores<Host, 1, 4>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 4>> = pool(IdlePolicy::DEFAULT);
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    static CLOSURE: fn(Worker<'_, Cores<Host, 1, 4>>) = |_| {
+    static CLOSURE: fn(Worker<'_, TestCores<1, 4>>) = |_| {
         COUNT.fetch_add(1, SeqCst);
     };
     with_workers(&POOL, || POOL.spawn(&CLOSURE).unwrap());
@@ -53,7 +53,7 @@ fn a_static_closure() {
 
 #[test]
 fn refused_closures_are_returned() {
-    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 2>> = pool(IdlePolicy::DEFAULT);
     let value = Arc::new(());
     let spawn = || {
         let value = value.clone();
@@ -72,7 +72,7 @@ fn refused_closures_are_returned() {
 /// Checks that a worker finds a full pool full, too: it runs the closure at once or gets it back.
 #[test]
 fn workers_find_a_full_pool_full() {
-    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 2>> = pool(IdlePolicy::DEFAULT);
     let order = Arc::new(AtomicU32::new(0));
     POOL.run_with(0, |worker| {
         assert!(worker.try_spawn(|_| ()).is_ok() && worker.try_spawn(|_| ()).is_ok());
@@ -89,7 +89,7 @@ fn workers_find_a_full_pool_full() {
 /// Schedules from an operation, and from a job that runs while an operation waits.
 #[test]
 fn operations_and_jobs_within_them_may_schedule() {
-    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 2>> = pool(IdlePolicy::DEFAULT);
     static RUNS: AtomicU32 = AtomicU32::new(0);
     fn schedule_another() {
         let operation = || {
@@ -117,7 +117,7 @@ fn operations_and_jobs_within_them_may_schedule() {
 /// Uses the pool from an operation.
 #[test]
 fn an_operation_searches_for_work() {
-    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 2>> = pool(IdlePolicy::DEFAULT);
     static RUNS: AtomicU32 = AtomicU32::new(0);
     POOL.run_with(0, |worker| {
         let operation = Box::leak(Box::new(Operation::new(|| {
@@ -138,9 +138,9 @@ fn an_operation_searches_for_work() {
 
 #[test]
 fn a_task_is_spawned_once_at_a_time() {
-    static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<1, 2>> = pool(IdlePolicy::DEFAULT);
     static RUNS: AtomicU32 = AtomicU32::new(0);
-    static TASK: Task<Cores<Host, 1, 2>> = Task::new(|_| {
+    static TASK: Task<TestCores<1, 2>> = Task::new(|_| {
         // A task may be spawned again while it runs.
         if RUNS.fetch_add(1, SeqCst) < 9 {
             POOL.spawn_task(&TASK).unwrap();
@@ -159,9 +159,9 @@ fn a_task_is_spawned_once_at_a_time() {
 /// Spawns from many threads, in place of interrupt handlers.
 #[test]
 fn stampede() {
-    static POOL: SpinPool<Cores<Host, 2, 4>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<2, 4>> = pool(IdlePolicy::DEFAULT);
     static RUNS: AtomicU32 = AtomicU32::new(0);
-    static TASK: Task<Cores<Host, 2, 4>> = Task::new(|_| {
+    static TASK: Task<TestCores<2, 4>> = Task::new(|_| {
         RUNS.fetch_add(1, SeqCst);
     });
     let spawned = AtomicU32::new(0);
@@ -187,7 +187,7 @@ fn stampede() {
 /// Checks that a scheduled operation runs only after every delay that it could harm.
 #[test]
 fn operations_wait_for_delays() {
-    static POOL: SpinPool<Cores<Host, 2, 4>> = SpinPool::new();
+    static POOL: SpinPool<TestCores<2, 4>> = pool(IdlePolicy::DEFAULT);
     static FREED: AtomicU32 = AtomicU32::new(0);
     with_workers(&POOL, || {
         let delay = POOL.delay();
