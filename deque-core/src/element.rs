@@ -21,7 +21,7 @@ pub use words::{Slot, Words};
 /// A thief copies an element before it knows whether the element is its own; only the
 /// compare-exchange that follows decides. Such a copy may be torn. So slots hold atomic words, in
 /// which a torn copy is harmless, and an element is put together only after the decision. Words
-/// are pointers, not integers, so that provenance survives.
+/// are pointers, not integers, so that they keep their provenance.
 ///
 /// | implemented for | words |
 /// | --- | --- |
@@ -31,7 +31,7 @@ pub use words::{Slot, Words};
 /// | `Vec`, `String` (`alloc`) | three |
 /// | `Waker` | two |
 /// | tuples of up to twelve, arrays | the sum |
-/// | `Option` of a pointer, and of all that has a [`Niche`] | no more |
+/// | `Option` of a pointer, and of every type with a [`Niche`] | no more |
 /// | `Option` of a number or a raw pointer | one more |
 /// | `()`, `PhantomData` | none |
 ///
@@ -39,11 +39,11 @@ pub use words::{Slot, Words};
 /// Anything else goes into a box: the bytes of an arbitrary type cannot be copied word by word,
 /// because its padding is uninitialized memory and its pointers may lie across two words.
 ///
-/// Each word more makes push, pop and steal dearer by one load or store. What is queued in large
-/// numbers is best one word.
+/// Each further word costs push, pop and steal one load or store. Elements that are queued in large
+/// numbers are best one word.
 ///
 /// # Safety
-/// 1. `from_words(value.into_words())` gives back `value`, also on another thread if the type is
+/// 1. `from_words(value.into_words())` returns `value`, also on another thread if the type is
 ///    `Send`.
 /// 2. `into_words` gives up ownership: it drops nothing, and what the words refer to stays valid.
 ///
@@ -75,10 +75,19 @@ pub use words::{Slot, Words};
 /// assert_eq!(worker.pop(), Some(Job(Box::new(7), true)));
 /// ```
 pub unsafe trait Element: Sized {
-    /// As many words as the element takes: `[*mut (); N]`, or the words of other elements.
+    /// The words that the element takes: `[*mut (); N]`, or the words of other elements.
     type Words: Words;
 
     /// Takes the value apart.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::Element;
+    ///
+    /// let words = (7_u8, true).into_words();
+    /// // SAFETY: 1. these are its words; 2. they are used once.
+    /// assert_eq!(unsafe { <(u8, bool)>::from_words(words) }, (7, true));
+    /// ```
     fn into_words(self) -> Self::Words;
 
     /// Puts the value together.
@@ -86,6 +95,9 @@ pub unsafe trait Element: Sized {
     /// # Safety
     /// 1. `words` come from `into_words` of the same type.
     /// 2. They are put together at most once.
+    ///
+    /// # Examples
+    /// See [`into_words`](Self::into_words).
     unsafe fn from_words(words: Self::Words) -> Self;
 }
 
@@ -114,7 +126,7 @@ pub unsafe trait Niche: Element {}
 /// The slot type of an element type.
 pub(crate) type SlotOf<T> = <<T as Element>::Words as Words>::Slot;
 
-/// Drops what `take` gives until that is None. If a destructor panics, the others run all the same.
+/// Drops what `take` returns until that is `None`. If a destructor panics, the others still run.
 pub(crate) fn drop_all<T>(take: impl FnMut() -> Option<T>) {
     struct Rest<T, F: FnMut() -> Option<T>>(F);
 

@@ -1,19 +1,40 @@
-//! The answer of a steal.
+//! The result of a steal.
 
-/// What came of one attempt to steal.
+/// The result of one attempt to steal.
+///
+/// # Examples
+/// ```
+/// use deque_core::{Steal, Worker};
+///
+/// let worker = Worker::new_lifo();
+/// worker.push(7);
+/// match worker.stealer().steal() {
+///     Steal::Success(job) => assert_eq!(job, 7),
+///     Steal::Empty => unreachable!("the job was pushed before"),
+///     Steal::Retry => unreachable!("no other thread steals"),
+/// }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Steal<T> {
     /// There was nothing to steal.
     Empty,
-    /// This was stolen.
+    /// The element that was stolen.
     Success(T),
     /// Another thread was faster; there may be more. Try again, here or elsewhere.
     Retry,
 }
 
 impl<T> Steal<T> {
-    /// What was stolen, if anything.
+    /// Returns what was stolen, if anything.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::Steal;
+    ///
+    /// assert_eq!(Steal::Success(7).success(), Some(7));
+    /// assert_eq!(Steal::<u32>::Empty.success(), None);
+    /// ```
     pub fn success(self) -> Option<T> {
         match self {
             Self::Success(value) => Some(value),
@@ -21,7 +42,15 @@ impl<T> Steal<T> {
         }
     }
 
-    /// True if there was nothing to steal.
+    /// Whether there was nothing to steal.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::Steal;
+    ///
+    /// assert!(Steal::<u32>::Empty.is_empty());
+    /// assert!(!Steal::<u32>::Retry.is_empty());
+    /// ```
     pub const fn is_empty(&self) -> bool {
         matches!(self, Self::Empty)
     }
@@ -39,13 +68,31 @@ impl<T> Steal<T> {
         matches!(self, Self::Success(_))
     }
 
-    /// True if the attempt should be repeated.
+    /// Whether the attempt should be repeated.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::Steal;
+    ///
+    /// assert!(Steal::<u32>::Retry.is_retry());
+    /// assert!(!Steal::<u32>::Empty.is_retry());
+    /// ```
     pub const fn is_retry(&self) -> bool {
         matches!(self, Self::Retry)
     }
 
-    /// Tries the next source unless something was stolen. `Retry` is remembered: the answer is
+    /// Tries the next source unless something was stolen. `Retry` is remembered: the result is
     /// `Empty` only if both were.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::Steal;
+    ///
+    /// let next = || Steal::Success(7);
+    /// assert_eq!(Steal::Empty.or_else(next), Steal::Success(7));
+    /// assert_eq!(Steal::Success(1).or_else(next), Steal::Success(1));
+    /// assert_eq!(Steal::<u32>::Retry.or_else(|| Steal::Empty), Steal::Retry);
+    /// ```
     pub fn or_else(self, next: impl FnOnce() -> Self) -> Self {
         match self {
             Self::Success(_) => self,
@@ -58,6 +105,13 @@ impl<T> Steal<T> {
     }
 
     /// Changes what was stolen.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::Steal;
+    ///
+    /// assert_eq!(Steal::Success(7).map(|job| 2 * job), Steal::Success(14));
+    /// ```
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Steal<U> {
         match self {
             Self::Empty => Steal::Empty,
@@ -67,7 +121,7 @@ impl<T> Steal<T> {
     }
 }
 
-/// Takes attempts until something was stolen. `Retry` is remembered: the answer is
+/// Takes attempts until something was stolen. `Retry` is remembered: the result is
 /// [`Empty`](Steal::Empty) only if all were.
 ///
 /// # Examples

@@ -1,21 +1,41 @@
-//! The names of crossbeam-deque on deque-core: as much as that crate's own tests need.
+//! The names of crossbeam-deque on deque-core, as far as that crate's own tests need them.
 //!
-//! Elements are boxed, since deque-core's are words and these tests bring types of their own. A batch
-//! tells how many elements it has; crossbeam's does not.
+//! Elements are boxed, because deque-core's elements are words and these tests bring types of their own.
+//! deque-core's batch steals return how many elements they have stolen; crossbeam's do not.
 
 use deque_core::{ArcStealer, ArcWorker};
 
 pub use deque_core::Steal;
 
-/// `crossbeam_deque::Worker`.
+/// The owner's handle, as `crossbeam_deque::Worker`.
+///
+/// # Examples
+/// ```
+/// use crossbeam_deque::{Steal, Worker};
+///
+/// let worker = Worker::new_lifo();
+/// worker.push(1);
+/// worker.push(2);
+/// assert_eq!(worker.stealer().steal(), Steal::Success(1));
+/// assert_eq!(worker.pop(), Some(2));
+/// ```
 #[derive(Debug)]
 pub struct Worker<T>(ArcWorker<Box<T>>);
 
-/// `crossbeam_deque::Stealer`.
+/// A thief's handle, as `crossbeam_deque::Stealer`.
 #[derive(Debug)]
 pub struct Stealer<T>(ArcStealer<Box<T>>);
 
-/// `crossbeam_deque::Injector`.
+/// A queue that any thread pushes to, as `crossbeam_deque::Injector`.
+///
+/// # Examples
+/// ```
+/// use crossbeam_deque::{Injector, Steal};
+///
+/// let queue = Injector::new();
+/// queue.push("job");
+/// assert_eq!(queue.steal(), Steal::Success("job"));
+/// ```
 #[derive(Debug, Default)]
 pub struct Injector<T>(deque_core::Injector<Box<T>>);
 
@@ -55,7 +75,7 @@ impl<T> Worker<T> {
     }
 }
 
-/// What `Stealer` and `Injector` have in common.
+/// Implements what `Stealer` and `Injector` have in common.
 macro_rules! steals {
     ($thief:ident) => {
         #[allow(missing_docs)]

@@ -108,14 +108,14 @@ unsafe impl<P: Element + Deref> Element for Pin<P> {
 
     #[inline]
     fn into_words(self) -> Self::Words {
-        // SAFETY: the pointer is only taken apart, and what it leads to stays in its place.
+        // SAFETY: the pointer is only taken apart, and its target is not moved.
         unsafe { Self::into_inner_unchecked(self) }.into_words()
     }
 
     #[inline]
     unsafe fn from_words(words: Self::Words) -> Self {
-        // SAFETY: both obligations are forwarded to the caller; what the pointer leads to has been
-        // pinned all the time.
+        // SAFETY: both obligations are forwarded to the caller; the pointer's target has been pinned
+        // all the time.
         unsafe { Self::new_unchecked(P::from_words(words)) }
     }
 }

@@ -1,4 +1,4 @@
-//! Functions, and what is called through a table of functions.
+//! Functions, and wakers, which are called through a table of functions.
 
 use core::{
     mem::{ManuallyDrop, transmute},
@@ -32,7 +32,7 @@ macro_rules! functions {
             }
         }
 
-        // SAFETY: 1. no function has the address null.
+        // SAFETY: 1. the address of a function is not null.
         unsafe impl<R, $($argument),*> Niche for $function {}
     };
 }
@@ -59,7 +59,7 @@ unsafe impl Element for Waker {
     #[inline]
     unsafe fn from_words([data, table]: Self::Words) -> Self {
         // SAFETY: by obligation 1 these are a waker's, whose table is static and keeps its
-        // contract, and by obligation 2 used once.
+        // contract. By obligation 2 they are used once.
         unsafe { Self::new(data, &*table.cast::<RawWakerVTable>()) }
     }
 }

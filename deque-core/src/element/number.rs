@@ -1,4 +1,4 @@
-//! Numbers, and what is stored as a number.
+//! Numbers, and types that are stored as numbers.
 
 use core::{num::NonZero, ptr::without_provenance_mut, time::Duration};
 

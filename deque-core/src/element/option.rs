@@ -1,9 +1,9 @@
-//! `Option`, in no more words than what is inside where that has a niche.
+//! `Option`, in no more words than its content where that has a niche.
 
 use super::{Element, Niche, Words};
 
 // SAFETY: 1. by the niche's obligation, words that are all null are `None`'s alone; 2. holds for
-// what is inside.
+// the content.
 unsafe impl<T: Niche> Element for Option<T> {
     type Words = T::Words;
 
@@ -19,11 +19,12 @@ unsafe impl<T: Niche> Element for Option<T> {
     }
 }
 
-/// The `Option`s of elements without a niche, with a word that tells.
+/// Implements [`Element`] for `Option`s of elements without a niche, with a word that tells whether it is
+/// `Some`.
 macro_rules! told_by_a_word {
     ($([$($generics:tt)*] $type:ty;)*) => {$(
-        // SAFETY: 1. the last word tells whether the others are an element's; 2. holds for what is
-        // inside.
+        // SAFETY: 1. the last word tells whether the others are an element's; 2. holds for the
+        // content.
         unsafe impl<$($generics)*> Element for Option<$type> {
             type Words = (<$type as Element>::Words, <bool as Element>::Words);
 

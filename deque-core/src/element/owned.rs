@@ -1,4 +1,4 @@
-//! What owns memory on the heap.
+//! Types that own memory on the heap.
 
 #[cfg(target_has_atomic = "ptr")]
 use alloc::sync;
@@ -50,7 +50,7 @@ unsafe impl<T> Element for Vec<T> {
     }
 }
 
-// SAFETY: 1. the pointer of a vector is not null, also if it is empty.
+// SAFETY: 1. the pointer of a vector is not null, not even if it is empty.
 unsafe impl<T> Niche for Vec<T> {}
 
 // SAFETY: 1. and 2. hold for the vector of its bytes.

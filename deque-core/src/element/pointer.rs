@@ -24,11 +24,12 @@ use crate::primitive::AtomicPtr;
 /// assert_eq!(unsafe { <&str>::from_words(words) }, "a text");
 /// ```
 pub struct PointerWords<T: ?Sized> {
-    /// Every byte is initialized, but a torn copy is no pointer: its two words may belong to two.
+    /// Every byte is initialized, but a torn copy is not a pointer: its two words may belong to two
+    /// different pointers.
     pointer: MaybeUninit<*mut T>,
 }
 
-/// A place for a pointer to a `T`, as long as such a pointer.
+/// Holds a pointer to a `T`, and is as long as such a pointer.
 #[cfg(not(loom))]
 pub struct PointerSlot<T: ?Sized> {
     /// Accessed through [`word`](Self::word) only, so atomically.
@@ -42,7 +43,7 @@ pub struct PointerSlot<T: ?Sized> {
 }
 
 impl<T: ?Sized> PointerWords<T> {
-    /// How many words a pointer has.
+    /// The number of words in a pointer.
     const COUNT: usize = {
         let count = size_of::<*mut T>() / size_of::<Word>();
         // Then there is no padding in it, whatever the order of its words.
@@ -73,15 +74,15 @@ impl<T: ?Sized> PointerWords<T> {
     #[inline]
     fn get(&self, index: usize) -> Word {
         assert!(index < Self::COUNT);
-        // SAFETY: a pointer is made of `COUNT` words without padding, and each was initialized: by
-        // a pointer, by `null` or by `set`. A length read as a pointer is one without provenance.
+        // SAFETY: a pointer consists of `COUNT` words without padding. Each was initialized by a
+        // pointer, by `null` or by `set`. A length that is read as a pointer has no provenance.
         unsafe { self.pointer.as_ptr().cast::<Word>().add(index).read() }
     }
 
     #[inline]
     fn set(&mut self, index: usize, word: Word) {
         assert!(index < Self::COUNT);
-        // SAFETY: a pointer is made of `COUNT` words, as aligned as it is.
+        // SAFETY: a pointer consists of `COUNT` words, which are as aligned as it is.
         unsafe {
             self.pointer
                 .as_mut_ptr()
@@ -133,8 +134,8 @@ impl<T: ?Sized> PointerSlot<T> {
             assert!(align_of::<AtomicPtr<()>>() == align_of::<Word>());
         }
         assert!(index < PointerWords::<T>::COUNT);
-        // SAFETY: the pointer is made of `COUNT` words, as aligned as it is, and initialized; they
-        // live as long as `self` and are accessed through this function alone, so atomically.
+        // SAFETY: the pointer consists of `COUNT` initialized words, which are as aligned as it is. They
+        // live as long as `self` and are accessed only through this function, so atomically.
         unsafe { AtomicPtr::from_ptr(self.pointer.get().cast::<Word>().add(index)) }
     }
 
@@ -144,8 +145,8 @@ impl<T: ?Sized> PointerSlot<T> {
     }
 }
 
-// SAFETY: the words are atomic. What they refer to is for the queue to guard: a slot alone gives
-// access to nothing.
+// SAFETY: the words are atomic. The queue guards what they refer to: a slot alone gives access to
+// nothing.
 unsafe impl<T: ?Sized> Send for PointerSlot<T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized> Sync for PointerSlot<T> {}

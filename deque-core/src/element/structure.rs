@@ -2,7 +2,7 @@
 
 /// Implements [`Element`](crate::Element) for a struct whose fields are elements, up to twelve.
 ///
-/// The fields are listed as the struct has them, all of them, with their types. The struct may
+/// List all fields with their types, in the order in which the struct has them. The struct may
 /// implement `Drop`; it is dropped once, wherever it is then.
 ///
 /// # Examples

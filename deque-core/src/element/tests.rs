@@ -25,7 +25,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{Deque, Fixed, Growable, Injector, Order, Steal, impl_element, testing::Tally};
 
-/// How many words an element takes.
+/// Returns the number of words that an element takes.
 fn words<T: Element>() -> usize {
     let slot = size_of::<SlotOf<T>>();
     assert_eq!(slot, size_of::<T::Words>());
@@ -66,7 +66,7 @@ fn same<T: Element + Clone + PartialEq + Debug>(elements: impl IntoIterator<Item
     });
 }
 
-/// A short one, since Miri is slow.
+/// Generates a short string, since Miri is slow.
 fn string() -> impl Strategy<Value = String> {
     prop::collection::vec(any::<char>(), 0..8).prop_map(String::from_iter)
 }
@@ -90,7 +90,7 @@ proptest! {
         same([b.3, -1, i128::MIN]);
         same([(c.0, c.1), (true, char::MAX)]);
         same([Duration::new(b.0, c.2 % 1_000_000_000), Duration::MAX]);
-        // Bits, since a number that is none equals nothing.
+        // Bits, since NaN equals nothing.
         through_queues([f32::from_bits(c.2)], |_, float| assert_eq!(float.to_bits(), c.2));
         through_queues([f64::from_bits(c.3)], |_, float| assert_eq!(float.to_bits(), c.3));
         same([NonZero::new(b.2 | 1).unwrap()]);

@@ -21,7 +21,7 @@ pub trait Words: Copy + sealed::Sealed {
     #[doc(hidden)]
     type Slot: Slot<Words = Self>;
 
-    /// Null, word by word.
+    /// Returns words that are all null.
     #[doc(hidden)]
     fn null() -> Self;
 
@@ -30,7 +30,7 @@ pub trait Words: Copy + sealed::Sealed {
     fn is_null(&self) -> bool;
 }
 
-/// A place for the words of one element.
+/// Holds the words of one element, each in an atomic.
 pub trait Slot: Sized + Send + Sync {
     type Words;
 

@@ -1,11 +1,11 @@
-//! For models: a process fence, as an interrupt that the owner takes at some point of its own.
+//! For models: a process fence as an interrupt that the owner takes at some point of its own.
 //!
-//! A thief asks, waits for the answer, and takes a fence before and after. The owner looks at each
-//! of its points whether it was asked, sees it now or later as loom likes, and then takes a fence
-//! and answers. So the fence stands at any point after the call has begun and before it returns, as
-//! the system promises, and the exchange orders nothing that the system does not. Points stand
-//! before, between and after the store and the load of a pop; anywhere else in the owner's code a
-//! fence is no different from one at the nearest point.
+//! A thief asks, waits for the answer, and takes a fence before and after. At each of its points the owner
+//! reads whether it was asked, and sees that now or later as loom decides. Then it takes a fence and
+//! answers. So the fence takes effect at any point after the call has begun and before it returns, as the
+//! system promises, and the exchange orders nothing that the system does not. The points are before,
+//! between and after the store and the load of a pop. Anywhere else in the owner's code a fence is no
+//! different from one at the nearest point.
 
 use core::cell::Cell;
 
@@ -14,15 +14,15 @@ use ::loom::sync::{
     atomic::{AtomicBool, Ordering, fence},
 };
 
-/// One thief's line to the owner.
-struct Line {
+/// What one thief and the owner tell each other.
+struct Request {
     asked: AtomicBool,
     answered: AtomicBool,
     /// The thief's wait may end early.
     answer: Notify,
 }
 
-impl Line {
+impl Request {
     fn new() -> Self {
         Self {
             asked: AtomicBool::new(false),
@@ -33,7 +33,7 @@ impl Line {
 }
 
 ::loom::lazy_static! {
-    static ref LINES: [Line; 2] = [Line::new(), Line::new()];
+    static ref REQUESTS: [Request; 2] = [Request::new(), Request::new()];
     /// The owner pops no more.
     static ref RETIRED: AtomicBool = AtomicBool::new(false);
 }
@@ -41,9 +41,9 @@ impl Line {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Other,
-    /// How many thieves there may be.
+    /// The owner, and how many thieves there may be.
     Owner(usize),
-    /// With its number.
+    /// A thief, and its number.
     Thief(usize),
 }
 
@@ -51,51 +51,51 @@ enum Role {
     static ROLE: Cell<Role> = Cell::new(Role::Other);
 }
 
-/// This thread is the owner, against so many thieves.
+/// Makes this thread the owner, against this many thieves.
 pub(crate) fn be_owner(thieves: usize) {
     ROLE.with(|role| role.set(Role::Owner(thieves)));
 }
 
-/// This thread is a thief.
+/// Makes this thread a thief.
 pub(crate) fn be_thief(number: usize) {
     ROLE.with(|role| role.set(Role::Thief(number)));
 }
 
-/// Has the owner take a fence.
+/// Makes the owner take a fence.
 pub(crate) fn fence_all() {
     let Role::Thief(number) = ROLE.with(Cell::get) else {
         panic!("only thieves revoke");
     };
     fence(Ordering::SeqCst);
-    let line = &LINES[number];
-    line.asked.store(true, Ordering::Release);
-    while !line.answered.load(Ordering::Acquire) && !RETIRED.load(Ordering::Acquire) {
-        line.answer.wait();
+    let request = &REQUESTS[number];
+    request.asked.store(true, Ordering::Release);
+    while !request.answered.load(Ordering::Acquire) && !RETIRED.load(Ordering::Acquire) {
+        request.answer.wait();
     }
-    line.answered.store(false, Ordering::Relaxed);
+    request.answered.store(false, Ordering::Relaxed);
     fence(Ordering::SeqCst);
 }
 
-/// Takes a fence if somebody asks for one.
+/// Takes a fence if a thief asks for one.
 pub(crate) fn interruption_point() {
     let Role::Owner(thieves) = ROLE.with(Cell::get) else {
         return;
     };
-    for line in &LINES[..thieves] {
-        if line.asked.load(Ordering::Acquire) {
-            answer(line);
+    for request in &REQUESTS[..thieves] {
+        if request.asked.load(Ordering::Acquire) {
+            answer(request);
         }
     }
 }
 
-fn answer(line: &Line) {
+fn answer(request: &Request) {
     fence(Ordering::SeqCst);
-    line.asked.store(false, Ordering::Relaxed);
-    line.answered.store(true, Ordering::Release);
-    line.answer.notify();
+    request.asked.store(false, Ordering::Relaxed);
+    request.answered.store(true, Ordering::Release);
+    request.answer.notify();
 }
 
-/// The owner pops no more: who waits is told, and who asks from now on need not wait.
+/// Ends the owner's pops: thieves that wait are told, and later ones need not wait.
 pub(crate) fn retire() {
     let Role::Owner(thieves) = ROLE.with(Cell::get) else {
         panic!("only the owner");
@@ -103,7 +103,7 @@ pub(crate) fn retire() {
     ROLE.with(|role| role.set(Role::Other));
     fence(Ordering::SeqCst);
     RETIRED.store(true, Ordering::Release);
-    for line in &LINES[..thieves] {
-        line.answer.notify();
+    for request in &REQUESTS[..thieves] {
+        request.answer.notify();
     }
 }

@@ -17,11 +17,11 @@ use std::{
 use crate::Steal;
 
 std::thread_local! {
-    /// The state of a random number generator, if this thread is to be delayed.
+    /// The state of a random number generator, or zero if this thread is not delayed.
     static DELAYS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Has this thread delayed often from now on, at interruption points and in [`delay`].
+/// Delays this thread often from now on, at interruption points and in [`delay`].
 pub(crate) fn delay_often() {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     if DELAYS.get() == 0 {
@@ -29,7 +29,7 @@ pub(crate) fn delay_often() {
     }
 }
 
-/// Nothing, some turns of a loop, the rest of a time slice, or a nap: as it comes.
+/// Delays the thread at random: not at all, by some turns of a loop, by a yield, or by a nap.
 pub(crate) fn delay() {
     let mut state = DELAYS.get();
     if state == 0 {
@@ -48,15 +48,15 @@ pub(crate) fn delay() {
     }
 }
 
-/// How many interruption points are left to pass, and what is run at the next one.
+/// How many interruption points are left to pass, and what runs at the next one.
 type Interruption = (usize, Box<dyn FnOnce()>);
 
 std::thread_local! {
     static INTERRUPTION: Cell<Option<Interruption>> = const { Cell::new(None) };
 }
 
-/// Runs `body` once for each interruption point that it passes on this thread, and once without: what
-/// `prepare` makes runs at that point, as if another thread did it while the system holds this one.
+/// Runs `body` once for each interruption point that it passes on this thread, and once without. What
+/// `interruption` returns runs at that point, as if another thread did it while the system stops this one.
 pub(crate) fn interrupted_everywhere<S>(
     prepare: impl Fn() -> S,
     interruption: impl Fn(&S) -> Box<dyn FnOnce()>,
@@ -73,7 +73,7 @@ pub(crate) fn interrupted_everywhere<S>(
     }
 }
 
-/// Runs what a test has put here, if it is its turn.
+/// Runs the interruption of the test, if this is its point.
 pub(crate) fn interrupt() {
     match INTERRUPTION.take() {
         Some((0, interruption)) => interruption(),
@@ -82,7 +82,7 @@ pub(crate) fn interrupt() {
     }
 }
 
-/// How many elements a test with threads moves.
+/// The number of elements that a test with threads moves.
 pub(crate) const MANY: usize = if cfg!(miri) { 120 } else { 100_000 };
 
 /// A tally of elements that were made and dropped.
@@ -96,7 +96,7 @@ impl Tally {
         self.panicking_element(false)
     }
 
-    /// An element whose destructor may panic.
+    /// Creates an element whose destructor may panic.
     pub(crate) fn panicking_element(&self, panics: bool) -> Box<Counted> {
         let tally = self.clone();
         Box::new(Counted { tally, panics })
@@ -116,7 +116,7 @@ pub(crate) struct Counted {
 impl Drop for Counted {
     fn drop(&mut self) {
         self.tally.dropped.fetch_add(1, SeqCst);
-        assert!(!self.panics, "as it was told");
+        assert!(!self.panics, "a destructor that panics on purpose");
     }
 }
 

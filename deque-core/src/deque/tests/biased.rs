@@ -1,4 +1,4 @@
-//! Owners that take no fence while nobody steals.
+//! Owners that take no fence while no thread steals.
 
 use core::{
     num::NonZeroU32,
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize as Count, Ordering::SeqCst};
 use super::*;
 use crate::{AsymmetricFence, Steal};
 
-/// For tests on one thread, where there is nothing to order.
+/// What a fence for tests on one thread counts; there is nothing to order.
 struct Counted {
     calls: Count,
     price: AtomicU32,
@@ -52,13 +52,16 @@ macro_rules! counted_fence {
     };
 }
 
+#[cfg(all(target_os = "linux", not(miri)))]
+mod threads;
+
 type Shared = Deque<usize, Fixed<usize, 8>>;
 
 fn is_biased(deque: &Shared) -> bool {
     deque.top.load(SeqCst).mode() == top::Mode::Biased
 }
 
-/// With two elements below, so that no pop takes the last one.
+/// Pushes two elements first, so that no later pop takes the last one.
 fn two_elements(deque: &Shared) -> Worker<&Shared> {
     let worker = deque.worker().unwrap();
     two_elements_more(&worker);
@@ -87,17 +90,21 @@ fn an_owner_takes_no_fence_when_pops_have_paid_for_it() {
     push_and_pop(&worker, 2);
     assert!(is_biased(&deque));
     push_and_pop(&worker, 10);
-    assert_eq!(FENCE.calls.load(SeqCst), 0, "nobody has stolen");
+    assert_eq!(FENCE.calls.load(SeqCst), 0, "no thread has stolen");
 
     assert_eq!(deque.stealer().steal(), Steal::Success(0));
     assert_eq!(FENCE.calls.load(SeqCst), 1);
     assert!(!is_biased(&deque));
     assert_eq!(deque.stealer().steal(), Steal::Success(1));
-    assert_eq!(FENCE.calls.load(SeqCst), 1, "one for the whole stretch");
+    assert_eq!(
+        FENCE.calls.load(SeqCst),
+        1,
+        "one while the deque stays fenced"
+    );
 }
 
 #[test]
-fn who_is_stolen_from_goes_on_with_fences() {
+fn steals_keep_the_owner_fenced() {
     counted_fence!(20);
     let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
     let worker = two_elements(&deque);
@@ -111,7 +118,7 @@ fn who_is_stolen_from_goes_on_with_fences() {
 }
 
 #[test]
-fn a_look_at_an_empty_deque_revokes_nothing() {
+fn stealing_from_an_empty_deque_revokes_nothing() {
     counted_fence!(2);
     let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
     let worker = two_elements(&deque);
@@ -124,7 +131,7 @@ fn a_look_at_an_empty_deque_revokes_nothing() {
 }
 
 #[test]
-fn an_unknown_price_means_fences() {
+fn an_unknown_price_keeps_the_deque_fenced() {
     counted_fence!(0);
     let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
     let worker = two_elements(&deque);
@@ -135,7 +142,7 @@ fn an_unknown_price_means_fences() {
     assert!(is_biased(&deque), "asked again");
 }
 
-/// The system may take the fence back when deques are biased already.
+/// Lets the system refuse the fence when deques are already biased.
 #[test]
 fn a_refused_fence_leaves_the_elements_until_the_owner_answers() {
     counted_fence!(10);
@@ -211,7 +218,7 @@ unsafe impl FencePrice for Hostile {
     }
 }
 
-/// Every number that was pushed comes out once, whatever the fence does to the deque when it is asked.
+/// Checks that each number that was pushed comes out once, whatever the fence does to the deque.
 #[test]
 fn a_fence_that_uses_the_deque_doubles_nothing() {
     const ROUNDS: usize = if cfg!(miri) { 10 } else { 200 };
@@ -228,7 +235,7 @@ fn a_fence_that_uses_the_deque_doubles_nothing() {
         let number = PUSHED.replace(PUSHED.get() + 1);
         VICTIM.with(|worker| take(worker.try_push(number).err().map(|full| full.0)));
     }
-    /// Without meddling from within.
+    /// Runs `with` without meddling from within.
     fn meddle(with: fn()) {
         let outer = MEDDLE.replace(|| ());
         with();
@@ -278,7 +285,7 @@ fn a_fence_that_uses_the_deque_doubles_nothing() {
 }
 
 #[test]
-fn the_next_owner_takes_the_mode_over() {
+fn the_next_owner_inherits_the_mode() {
     counted_fence!(2);
     let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
     push_and_pop(&two_elements(&deque), 5);
@@ -312,7 +319,7 @@ fn the_newest_is_taken_back_and_no_other() {
     }
 }
 
-/// After a revocation that the owner has answered, it is soon ready to risk another one.
+/// Checks that the owner soon risks another revocation after one that it has answered.
 #[test]
 fn an_answered_revocation_is_cheap() {
     counted_fence!(1000);
@@ -326,129 +333,5 @@ fn an_answered_revocation_is_cheap() {
         assert!(!is_biased(&deque));
         push_and_pop(&worker, 2);
         assert!(is_biased(&deque));
-    }
-}
-
-/// The operating system's fence, and delays at every step of a steal and of a pop.
-#[cfg(all(target_os = "linux", not(miri)))]
-mod threads {
-    use rustix::thread::{MembarrierCommand, membarrier};
-
-    use super::*;
-    use crate::testing::{MANY, Taken, delay, delay_often, with_thieves};
-
-    /// Defines a fence `Fence` for one test, and the count of its calls, `CALLS`.
-    macro_rules! membarrier_fence {
-        () => {
-            static CALLS: Count = Count::new(0);
-
-            struct Fence;
-
-            // SAFETY: obligations 1 and 2: what the system call promises. Obligation 3: the test
-            // registers before, so it is not refused.
-            unsafe impl AsymmetricFence for Fence {
-                fn light() {
-                    core::sync::atomic::compiler_fence(SeqCst);
-                }
-
-                fn heavy() -> bool {
-                    delay();
-                    membarrier(MembarrierCommand::PrivateExpedited).expect("registered");
-                    delay();
-                    CALLS.fetch_add(1, SeqCst);
-                    true
-                }
-            }
-
-            // SAFETY: 1. what the system call promises; 2. nothing panics.
-            unsafe impl FencePrice for Fence {
-                fn price() -> Option<NonZeroU32> {
-                    NonZeroU32::new(4)
-                }
-            }
-        };
-    }
-
-    #[test]
-    fn a_busy_owner_answers() {
-        membarrier_fence!();
-        membarrier(MembarrierCommand::RegisterPrivateExpedited)
-            .expect("Linux 4.14, and no sandbox that forbids it");
-        let deque: Shared = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
-        let is_over = AtomicBool::new(false);
-        std::thread::scope(|threads| {
-            threads.spawn(|| {
-                let worker = deque.worker().unwrap();
-                while !is_over.load(SeqCst) {
-                    while worker.len() < 3 {
-                        worker.try_push(7).unwrap();
-                    }
-                    worker.pop();
-                }
-            });
-            let is_stolen_by_answer = || {
-                let calls = CALLS.load(SeqCst);
-                is_biased(&deque)
-                    && deque.stealer().steal().success().is_some()
-                    && deque.top.was_answered()
-                    && CALLS.load(SeqCst) == calls
-            };
-            while !is_stolen_by_answer() {
-                std::thread::yield_now();
-            }
-            is_over.store(true, SeqCst);
-        });
-    }
-
-    /// A ring is replaced as well while no fence is taken, and while a thief asks for them.
-    #[test]
-    fn stampede_while_shrinking() {
-        membarrier_fence!();
-        membarrier(MembarrierCommand::RegisterPrivateExpedited)
-            .expect("Linux 4.14, and no sandbox that forbids it");
-        for pops in 6..=8 {
-            let deque = Deque::growable(Order::Lifo).with_process_fence::<Fence>();
-            let deque = deque.starting_at(usize::MAX - MANY / 2);
-            super::super::shrink::stampede(deque, pops);
-        }
-    }
-
-    /// `BIASED_ELEMENTS` says how many.
-    #[test]
-    fn stress_with_delays() {
-        membarrier_fence!();
-        membarrier(MembarrierCommand::RegisterPrivateExpedited)
-            .expect("Linux 4.14, and no sandbox that forbids it");
-        let elements = std::env::var("BIASED_ELEMENTS").map_or(MANY, |count| {
-            count.parse().expect("BIASED_ELEMENTS is a number")
-        });
-        for thieves in 1..=3 {
-            let deque = Deque::growable(Order::Lifo).with_process_fence::<Fence>();
-            let deque = deque.starting_at(usize::MAX - elements / 3);
-            let worker = deque.worker().unwrap();
-            let taken = Taken::new(elements);
-            let steal = || {
-                delay_often();
-                deque.stealer().steal()
-            };
-            let own = || {
-                delay_often();
-                let mut next = 0..elements;
-                // Pushes some, pops one less: longer and shorter runs, near empty and far from it.
-                for run in (1..=9).cycle() {
-                    let pushed = next.by_ref().take(run).map(|element| worker.push(element));
-                    let pushed = pushed.count();
-                    (1..pushed).for_each(|_| worker.pop().into_iter().for_each(|e| taken.note(e)));
-                    if pushed == 0 {
-                        break;
-                    }
-                }
-                std::iter::from_fn(|| worker.pop()).for_each(|element| taken.note(element));
-            };
-            with_thieves(thieves, steal, |element| taken.note(element), own);
-            taken.assert_all();
-        }
-        assert!(CALLS.load(SeqCst) > 0, "nothing was revoked");
-        std::println!("{} revocations", CALLS.load(SeqCst));
     }
 }

@@ -7,8 +7,8 @@ use crate::{Steal, testing::interrupted_everywhere};
 
 type Shared = Deque<usize, Fixed<usize, 8>>;
 
-/// Another thread disables fast push, looks, and sleeps if it sees nothing; all of it at one moment of a
-/// push, whichever. Either it sees the element, or the owner sees that fast push is disabled.
+/// Lets another thread disable fast push, look, and sleep if it sees nothing, at each moment of a push.
+/// Either it sees the element, or the owner sees that fast push is disabled.
 #[test]
 fn a_sleeper_at_any_moment_of_a_push() {
     let fast_owner = || {

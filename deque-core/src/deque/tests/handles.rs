@@ -1,4 +1,4 @@
-//! What the handles are, whatever the elements.
+//! Which auto traits the handles have, whatever their elements.
 
 use core::{
     cell::Cell,

@@ -17,8 +17,8 @@ fn steal_all<S: Storage<usize>>(deque: &Deque<usize, S>, attempts: usize) -> Ele
         .collect()
 }
 
-/// The owner runs `own` against thieves that make `attempts` each; what is left is counted at
-/// the end.
+/// Runs `own` as the owner, against thieves that make `attempts` each, and counts what is left at the
+/// end.
 fn check<S: Storage<usize> + 'static>(
     make: impl Fn() -> Deque<usize, S> + Sync + Send + 'static,
     prefilled: usize,
@@ -26,7 +26,7 @@ fn check<S: Storage<usize> + 'static>(
     own: impl Fn(&Worker<&Deque<usize, S>>) -> (usize, Elements) + Sync + Send + 'static,
 ) {
     let mut model = Builder::new();
-    // All of them against one thief; against two that would take minutes.
+    // All interleavings with one thief; with two thieves that would take minutes.
     model.preemption_bound = (thieves.len() > 1).then_some(3);
     model.check(move || {
         let deque = Arc::new(make());
@@ -131,7 +131,7 @@ fn growth_against_steal() {
     }
 }
 
-/// A deque of two elements, 0 and 1, in a ring of eight.
+/// Creates a deque of two elements, 0 and 1, in a ring of eight.
 fn roomy(order: Order) -> Deque<usize, Growable<usize>> {
     let deque = Deque::growable(order);
     let worker = deque.worker().unwrap();
@@ -163,7 +163,7 @@ fn shrinking_against_steals() {
     }
 }
 
-/// What a thief has read in the ring that it had is as good as what it reads in the smaller one.
+/// Checks that what a thief has read in the previous ring is as good as what it reads in the smaller one.
 #[test]
 fn pops_and_a_push_around_shrinking_against_a_steal() {
     check(
@@ -180,7 +180,7 @@ fn pops_and_a_push_around_shrinking_against_a_steal() {
     );
 }
 
-/// CVE-2021-32810 and crossbeam#149 in small.
+/// Covers CVE-2021-32810 and crossbeam#149 in small.
 #[test]
 fn batch_steal_against_pop_and_growth() {
     for order in [Order::Lifo, Order::Fifo] {
@@ -213,7 +213,7 @@ fn batch_steal_against_pop_and_growth() {
     }
 }
 
-/// crossbeam#149: the owner takes without touching `top` what a claim of several would include.
+/// Covers crossbeam#149: the owner takes without touching `top` what a claim of several would include.
 #[test]
 fn batch_steal_against_pops() {
     for order in [Order::Lifo, Order::Fifo] {
@@ -239,7 +239,7 @@ fn batch_steal_against_pops() {
     }
 }
 
-/// A batch from a FIFO deque is one exchange: no other thief takes an element out of its middle.
+/// Checks that a batch from a FIFO deque is one exchange: no other thief takes an element from its middle.
 #[test]
 fn a_batch_from_a_fifo_deque_has_no_gap() {
     let mut model = Builder::new();
@@ -270,7 +270,7 @@ fn a_batch_from_a_fifo_deque_has_no_gap() {
     });
 }
 
-/// What the owner wrote before a push is visible after the steal.
+/// Checks that what the owner wrote before a push is visible after the steal.
 #[test]
 fn an_element_is_published_with_what_it_refers_to() {
     for order in [Order::Lifo, Order::Fifo] {
@@ -297,7 +297,7 @@ fn an_element_is_published_with_what_it_refers_to() {
     }
 }
 
-/// The next owner goes on where the last one has stopped: with its elements, its indices and its ring.
+/// Checks that the next owner goes on where the last one stopped: with its elements, positions and ring.
 #[test]
 fn ownership_is_handed_over() {
     for order in [Order::Lifo, Order::Fifo] {
@@ -325,7 +325,7 @@ fn ownership_is_handed_over() {
     }
 }
 
-/// Two threads fall asleep, one after the other or at once, while an owner enables fast push unless a
+/// Lets two threads fall asleep, one after the other or at once, while an owner enables fast push unless a
 /// thread sleeps: afterwards fast push is disabled.
 #[test]
 fn a_sleeper_keeps_fast_push_disabled() {
@@ -352,8 +352,8 @@ fn a_sleeper_keeps_fast_push_disabled() {
     });
 }
 
-/// An owner that has pushed enables fast push while another thread falls asleep: either the owner learns
-/// of that, or the other thread sees the element.
+/// Enables fast push after a push while another thread falls asleep: either the owner learns of that, or
+/// the other thread sees the element.
 #[test]
 fn a_push_before_enabling_is_not_overlooked() {
     model(|| {

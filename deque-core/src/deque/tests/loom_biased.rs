@@ -1,5 +1,5 @@
-//! Owners that take no fence, and thieves that have them take one: no element is lost, none is
-//! taken twice.
+//! Owners that take no fence, and thieves that make them take one: no element is lost, none is taken
+//! twice.
 
 use ::loom::{model::Builder, sync::Arc, thread};
 use core::num::NonZeroU32;
@@ -38,7 +38,7 @@ unsafe impl FencePrice for Interrupts {
     }
 }
 
-/// The owner of a biased deque runs `own` against so many thieves that steal once, or twice.
+/// Runs `own` as the owner of a biased deque, against thieves that make this many attempts each.
 fn check(
     prefilled: usize,
     thieves: &'static [usize],
@@ -47,7 +47,7 @@ fn check(
     check_from_fenced(prefilled, thieves, |worker| worker.bias_now(), own);
 }
 
-/// As `check`, but it is `prepare` that may bias the deque before the thieves come.
+/// Checks as `check` does, but `prepare` may bias the deque before the thieves come.
 fn check_from_fenced(
     prefilled: usize,
     thieves: &'static [usize],
@@ -57,7 +57,7 @@ fn check_from_fenced(
     check_with::<Interrupts>(prefilled, thieves, prepare, own);
 }
 
-/// As `check_from_fenced`, with a process fence of another kind.
+/// Checks as `check_from_fenced` does, with a process fence of another kind.
 fn check_with<F: FencePrice>(
     prefilled: usize,
     thieves: &'static [usize],
@@ -113,7 +113,7 @@ fn biased_pops_against_a_steal() {
 fn the_last_element_against_a_revocation() {
     check(1, &[1], |worker| {
         let taken = worker.pop();
-        assert!(taken.is_some() || worker.is_empty(), "nobody has it");
+        assert!(taken.is_some() || worker.is_empty(), "the element is lost");
         (0, taken.into_iter().collect())
     });
 }
@@ -164,7 +164,7 @@ fn two_thieves_revoke() {
     check(2, &[1, 2], |worker| (0, pops(worker, 1)));
 }
 
-/// A thief has begun a revocation and does not come to its end; another one steals twice.
+/// Stops a thief within its revocation, while another one steals twice.
 #[test]
 fn an_answer_is_heard_by_others() {
     let revoke = |worker: &Worker<&Biased>| {
@@ -181,7 +181,7 @@ fn an_earlier_answer_does_not_count() {
 }
 
 #[test]
-fn an_earlier_answer_does_not_count_for_who_sees_the_bias_begin() {
+fn an_earlier_answer_does_not_count_when_the_bias_begins() {
     let unprepared = |_: &Worker<&Biased>| ();
     check_from_fenced(2, &[2], unprepared, |worker| {
         worker.bias_now();
@@ -189,7 +189,7 @@ fn an_earlier_answer_does_not_count_for_who_sees_the_bias_begin() {
     });
 }
 
-/// A thief has read the mode biased, and begins a revocation when the deque was revoked, with an answer,
+/// Lets a thief read the mode biased, and begin a revocation when the deque was revoked, with an answer,
 /// and biased again: that answer must be gone.
 #[test]
 fn a_revocation_sees_the_answer_taken_back() {
@@ -225,7 +225,7 @@ fn pops_after_a_revocation() {
     check(3, &[1], |worker| (0, pops(worker, 2)));
 }
 
-/// The second pop takes the last element, and needs no exchange as long as the deque is biased.
+/// Pops the last element twice; the second time needs no exchange as long as the deque is biased.
 #[test]
 fn the_last_element_again_and_again() {
     check(1, &[1], |worker| {
@@ -237,8 +237,8 @@ fn the_last_element_again_and_again() {
     });
 }
 
-/// A thief with the words of the first element must not find `top` as it was when the owner has
-/// taken that, another thief has revoked, and there is another element.
+/// Checks that a thief with the words of the first element does not find `top` unchanged after the owner
+/// has taken that element, another thief has revoked, and another element was pushed.
 #[test]
 fn a_bias_at_the_element_that_a_thief_has_read() {
     let unprepared = |_: &Worker<&Biased>| ();
@@ -256,7 +256,7 @@ fn a_bias_at_the_element_that_a_thief_has_read() {
     });
 }
 
-/// Another owner comes while the deque is biased, and takes the last element.
+/// Replaces the owner while the deque is biased; the next one takes the last element.
 #[test]
 fn the_next_owner_against_a_steal() {
     check(2, &[1], |worker| {
@@ -270,7 +270,7 @@ fn the_next_owner_against_a_steal() {
     });
 }
 
-/// The owner takes no fence, then takes them, and then takes none again.
+/// Lets the owner take no fences, then take them, and then take none again.
 #[test]
 fn biased_anew_against_steals() {
     check(3, &[1], |worker| {
@@ -289,14 +289,14 @@ fn push_and_take_back_against_a_steal() {
         let taken = match unsafe { worker.take_back(pushed) } {
             TakeBack::Taken => Vec::from([1]),
             TakeBack::Stolen => Vec::new(),
-            TakeBack::NotNewest => unreachable!("nobody has pushed or popped"),
+            TakeBack::NotNewest => unreachable!("no other push or pop came between"),
         };
         (1, taken)
     });
 }
 
-/// An owner whose fast push is enabled pushes while another thread falls asleep. That thread's process
-/// fence takes effect anywhere in the push: either the owner sees that fast push is disabled, or the
+/// Pushes with fast push enabled while another thread falls asleep. That thread's process fence takes
+/// effect anywhere in the push: either the owner sees that fast push is disabled, or the
 /// other thread sees the element.
 #[test]
 fn a_fast_push_against_a_sleeper_with_a_process_fence() {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::testing::{MANY, Taken, delay_often, with_thieves};
 
-/// The most elements, and the most operations.
+/// The maximum number of elements, and of operations.
 const MOST: usize = if cfg!(miri) { 12 } else { 100 };
 const ORDERS: [Order; 2] = [Order::Lifo, Order::Fifo];
 
@@ -28,9 +28,9 @@ fn a_ring_shrinks_after_a_burst() {
         let mut left: Vec<_> = std::iter::from_fn(|| (worker.len() > 200).then(|| worker.pop()))
             .flatten()
             .collect();
-        assert!(!worker.shrink_to(600), "that many would not be fewer");
+        assert!(!worker.shrink_to(600), "600 slots would not be fewer");
         assert!(worker.shrink_to(0));
-        assert_eq!(capacity(&worker), 512, "200 are a quarter at least");
+        assert_eq!(capacity(&worker), 512, "200 are at least a quarter");
         assert!(!worker.shrink_to(0), "it would only grow again");
         left.extend(std::iter::from_fn(|| worker.pop()));
         if order == Order::Lifo {
@@ -54,7 +54,7 @@ fn a_ring_of_fixed_capacity_does_not_shrink() {
     assert!(!deque.worker().unwrap().shrink_to(0));
 }
 
-/// The owner's fast push knows of the smaller room.
+/// Checks that fast push respects the smaller room.
 #[test]
 fn fast_push_reaches_its_limit_earlier_after_shrinking() {
     let deque = Deque::growable(Order::Lifo);
@@ -66,7 +66,7 @@ fn fast_push_reaches_its_limit_earlier_after_shrinking() {
     let room = capacity(&worker);
     assert!(room < 256);
     for element in 0..room {
-        // SAFETY: 1. it is the next place.
+        // SAFETY: 1. it is the next position.
         let pushed = unsafe { worker.fast_push(worker.next_position(), element) };
         assert_eq!(pushed, FastPush::Pushed);
     }
@@ -79,7 +79,7 @@ fn fast_push_reaches_its_limit_earlier_after_shrinking() {
     }
 }
 
-/// Bursts, after each of which the ring shrinks, while thieves read the ring that it had.
+/// Makes bursts, after each of which the ring shrinks, while thieves read the previous ring.
 pub(super) fn stampede(deque: Deque<usize, Growable<usize>>, pops: usize) {
     let worker = deque.worker().unwrap();
     let taken = Taken::new(MANY);

@@ -28,7 +28,7 @@ fn spsc() {
     }
 }
 
-/// The thief's look is interrupted between its two loads for as long as the owner likes.
+/// Interrupts the thief between its two loads for as long as the owner likes.
 #[test]
 fn the_length_is_never_more_than_the_capacity() {
     for order in ORDERS {
@@ -101,7 +101,7 @@ fn stampede_fixed_across_the_wrap_around() {
     }
 }
 
-/// CVE-2021-32810: batch steals while the buffer is replaced.
+/// Covers CVE-2021-32810: batch steals while the buffer is replaced.
 #[test]
 fn stampede_of_batches_while_growing() {
     for order in ORDERS {

@@ -42,7 +42,7 @@ fn fifo_owner_takes_the_oldest() {
     assert_eq!(worker.pop(), Some(2));
 }
 
-/// crossbeam#1149: near the wrap-around a queue must not look empty.
+/// Covers crossbeam#1149: near the wrap-around a queue must not look empty.
 #[test]
 fn growth_across_the_wrap_around_keeps_order() {
     let deque = Deque::growable(Order::Lifo).starting_at(NEAR_THE_WRAP);
@@ -70,7 +70,7 @@ fn there_is_one_owner_at_a_time() {
     assert_eq!(deque.worker().unwrap().pop(), Some(1));
 }
 
-/// st3 as used in Forte: half of a queue of one must be one.
+/// Covers a bug of st3 as used in Forte: half of a queue of one must be one.
 #[test]
 fn a_batch_of_one_can_be_stolen() {
     for order in [Order::Lifo, Order::Fifo] {
@@ -83,7 +83,8 @@ fn a_batch_of_one_can_be_stolen() {
     }
 }
 
-/// crossbeam-deque: a batch is taken from the destination as it would have been from where it was.
+/// Checks a promise of crossbeam-deque: the destination's owner takes a batch in the order in which its
+/// first owner would have taken it.
 #[test]
 fn a_batch_is_half_and_keeps_the_order_of_its_deque() {
     const ORDERS: [Order; 2] = [Order::Lifo, Order::Fifo];
@@ -113,7 +114,7 @@ fn a_batch_is_half_and_keeps_the_order_of_its_deque() {
     }
 }
 
-/// The element that is returned counts.
+/// Counts the element that is returned as one of the 32.
 #[test]
 fn a_batch_has_at_most_32_elements() {
     for order in [Order::Lifo, Order::Fifo] {
@@ -210,7 +211,7 @@ unsafe impl Element for Meddler {
     }
 }
 
-/// No element comes out twice, which would be freed twice, and none is lost.
+/// Checks that no element comes out twice, which would be a double free, and that none is lost.
 #[test]
 fn an_element_that_uses_the_deque_while_it_is_converted() {
     fn all() -> Vec<usize> {
@@ -268,9 +269,9 @@ fn a_batch_fills_the_last_slot_of_its_destination() {
     }
 }
 
-/// A scheduler may search its own deque too.
+/// Allows a scheduler to search its own deque too.
 #[test]
-fn a_batch_may_be_stolen_from_the_own_deque() {
+fn a_batch_may_be_stolen_from_the_destination_itself() {
     for order in [Order::Lifo, Order::Fifo] {
         let own = Deque::growable(order);
         let own = own.worker().unwrap();
@@ -324,7 +325,8 @@ fn destructors() {
     }
 }
 
-/// The second one panics. All others are dropped, and the memory is freed, which Miri checks.
+/// Makes the second destructor panic. All other elements are dropped, and the memory is freed, which Miri
+/// checks.
 #[test]
 fn a_destructor_that_panics_leaves_no_element_behind() {
     let tally = Tally::default();

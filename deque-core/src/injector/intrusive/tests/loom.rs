@@ -67,7 +67,7 @@ fn two_producers_and_a_consumer() {
     check(0, &[0, 1], &[1]);
 }
 
-/// An element that is there all the time is never overlooked by `is_empty`.
+/// Checks that `is_empty` never overlooks an element that is there all the time.
 #[test]
 fn is_empty_sees_an_element_on_its_way() {
     model(|| {

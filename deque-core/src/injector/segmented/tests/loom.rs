@@ -14,7 +14,7 @@ fn check(
     check_after(0, prefilled, producers, consumers, preemptions);
 }
 
-/// As `check`, but so many elements were pushed and stolen before.
+/// Checks as `check` does, after `gone` elements were pushed and stolen.
 fn check_after(
     gone: usize,
     prefilled: usize,
@@ -79,7 +79,7 @@ fn two_consumers() {
     check(2, &[], &[1, 2], None);
 }
 
-/// The second consumer follows the first one's index, and must see the tail that the first one saw.
+/// Lets the second consumer follow the first one's index: it must see the tail that the first one saw.
 #[test]
 fn two_consumers_and_a_producer() {
     check(0, &[1], &[1, 1], Some(3));
@@ -90,15 +90,15 @@ fn the_end_of_a_block() {
     check(2, &[2], &[3], Some(3));
 }
 
-/// The first consumer tells the second one how far the tail is, and takes nothing; where that ends,
-/// the second one must not find the tail behind.
+/// Lets the first consumer tell the second one where the tail is, and take nothing; beyond that the second
+/// one must not find the tail behind.
 #[test]
 fn a_consumer_relies_on_what_another_saw() {
     check(0, &[2], &[1, 2], Some(2));
 }
 
-/// The second consumer takes an element since the first one saw the tail, and the third one follows the
-/// second: it must not find the tail behind the head.
+/// Lets the second consumer take an element because the first one saw the tail, and the third one follow
+/// the second: it must not find the tail behind the head.
 #[test]
 fn a_consumer_follows_another_that_relied_on_a_third() {
     let mut builder = Builder::new();
@@ -136,13 +136,13 @@ fn a_consumer_follows_the_link_of_a_producer() {
     check_after(2, 0, &[2], &[2], Some(3));
 }
 
-/// The first consumer moves the head on to the next block, from which the second one takes.
+/// Moves the head to the next block by the first consumer; the second one takes from that block.
 #[test]
 fn a_consumer_follows_the_link_of_another() {
     check_after(2, 2, &[], &[1, 1], None);
 }
 
-/// The second consumer is in the next block before the first one has its element.
+/// Lets the second consumer enter the next block before the first one has its element.
 #[test]
 fn a_consumer_overtakes_another_at_the_end_of_a_block() {
     check_after(2, 0, &[2], &[1, 1], Some(2));
@@ -153,13 +153,13 @@ fn a_producer_follows_the_link_of_another() {
     check_after(2, 0, &[1, 1], &[], None);
 }
 
-/// The last consumer of a block frees it, after the last use that another one made of it.
+/// Checks that the last consumer of a block frees it after the last use by the other one.
 #[test]
 fn a_block_is_freed_after_its_last_use() {
     check_after(1, 2, &[], &[1, 1], None);
 }
 
-/// The consumer sees what the producer wrote before the push.
+/// Checks that the consumer sees what the producer wrote before the push.
 #[test]
 fn an_element_is_published_with_what_it_refers_to() {
     ::loom::model(|| {
@@ -181,7 +181,8 @@ fn an_element_is_published_with_what_it_refers_to() {
     });
 }
 
-/// A batch that crosses no end of a block but may reach it, against a push there and a steal.
+/// Steals batches that may reach the end of a block but do not cross it, against a push there and a
+/// steal.
 #[test]
 fn batches_against_a_push_and_a_steal() {
     for prefilled in [2, 3] {
