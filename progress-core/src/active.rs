@@ -223,7 +223,7 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
         advanced
     }
 
-    /// Does all that a managed thread should do often: updates, advances if it leads, and runs the
+    /// Performs all that a managed thread should do often: updates, advances if it leads, and runs the
     /// operations whose time has come. Returns the number of operations.
     pub fn tick(&mut self) -> usize {
         self.thread.seal();

@@ -1,17 +1,17 @@
-//! Blocking: one thread stops all other managed ones.
+//! Blocking: one thread stops all other managed threads.
 
 use core::fmt;
 
-use crate::{Active, AsymmetricFence, Domain, ManagedThread, Progress, moment::WAITING};
 use sleep_core::Parker;
-
 use sleep_primitives::{Ordering, spin_loop};
 
+use crate::{Active, AsymmetricFence, Domain, ManagedThread, Progress, moment::WAITING};
+
 impl<D: Domain> Progress<D> {
-    /// Wakes the thread that blocks, if there is one: a line has changed.
+    /// Wakes the thread that blocks, if there is one, because a participant has changed.
     pub(crate) fn wake_blocker(&self) {
-        // Ordering: Relaxed, the parker brings the news. Whoever blocks by now may be another
-        // one, which then looks once too often.
+        // Ordering: Relaxed; the parker publishes. Another thread may block by now, which then looks
+        // once too often.
         let blocker = self.blocker.load(Ordering::Relaxed);
         if let Some(participant) = blocker
             .checked_sub(1)
@@ -23,13 +23,14 @@ impl<D: Domain> Progress<D> {
 }
 
 impl<'p, D: Domain> ManagedThread<'p, D> {
-    /// Stops all other managed threads: waits until each waits, as it does when it is not active
-    /// or updates. None becomes active until the guard is dropped.
+    /// Stops all other managed threads: waits until each of them waits, which it does when it is not
+    /// active or updates. None becomes active until the guard is dropped.
     ///
-    /// Delays and [readers](crate::Reader) do not count: they are not managed.
+    /// Delays and [readers](crate::Reader) are not stopped, because they are not managed.
     ///
     /// # Panics
-    /// If the [`AsymmetricFence`] has no heavy fence any more.
+    /// Panics if the [`AsymmetricFence`] has no heavy fence any more.
+    #[doc(alias = "stop_machine")]
     pub fn block(&mut self) -> Blocked<'_, 'p, D> {
         self.start_blocking();
         Blocked { thread: self }
@@ -41,8 +42,11 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
             return;
         }
         let progress = self.progress();
-        // Ordering: Acquire pairs with `stop_blocking`: what the last blocker did is seen. Relaxed
-        // on failure: we look again.
+        // Ordering: Acquire pairs with `stop_blocking`: this thread sees what the last blocker did.
+        // Relaxed on failure: the loop looks again.
+        //
+        // Liveness: the other blocker stores zero in `stop_blocking`. While it blocks, this thread
+        // waits, so that the other blocker does not wait for it.
         while progress
             .blocker
             .compare_exchange(0, self.index + 1, Ordering::Acquire, Ordering::Relaxed)
@@ -53,7 +57,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         }
         progress.shared.state.block();
         // Ordering: pairs with the light fence of `confirm`: either a thread that becomes active
-        // sees the bit, or we see its line.
+        // sees the flag, or this thread sees its participant.
         if !D::Fence::heavy() {
             self.stop_blocking();
             panic!(
@@ -65,9 +69,9 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
                 && participant.confirmed() != WAITING
                 && participant.is_managed()
             {
-                // Liveness: the thread sees the bit when it updates, or goes to wait, and then
-                // unparks us after it has written its line; the token stays until we park. If
-                // what we saw confirmed was a reader's, which has gone meanwhile, so does that one.
+                // Liveness: the thread sees the flag when it updates or goes to wait. It then unparks
+                // this thread, after it has written its participant; the token stays until this
+                // thread parks. If a reader had confirmed and has ended meanwhile, it unparks too.
                 self.participant().parker().park();
             }
         }
@@ -79,8 +83,8 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
             return;
         }
         let progress = self.progress();
-        // Ordering: Release pairs with the exchange in `start_blocking`. The bit goes first: it
-        // must not be the next blocker's.
+        // Ordering: Release pairs with the exchange in `start_blocking`. The flag is cleared first:
+        // later it would be the flag of the next blocker.
         progress.shared.state.unblock();
         progress.blocker.store(0, Ordering::Release);
         for participant in progress.participants() {
@@ -88,10 +92,10 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         }
     }
 
-    /// Waits, also if active, while another thread blocks.
+    /// Waits while another thread blocks, even if this thread is active.
     #[cold]
     pub(crate) fn yield_to_blocker(&mut self) {
-        // Ordering: Relaxed, only we write our own number.
+        // Ordering: Relaxed; only this thread stores its own number.
         if self.progress().blocker.load(Ordering::Relaxed) == self.index + 1 {
             return;
         }
@@ -104,31 +108,34 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         }
     }
 
-    /// Parks until nobody blocks. While waiting.
+    /// Parks while another thread blocks. This thread waits, so that it is not waited for.
     #[cold]
     pub(crate) fn wait_while_blocked(&self) {
         while self.progress().state().is_blocked() {
-            // Liveness: `stop_blocking` clears the bit and then unparks every line; the token
-            // stays until we park.
+            // Liveness: `stop_blocking` clears the flag and then unparks every participant; the
+            // token stays until this thread parks.
             self.participant().parker().park();
         }
     }
 }
 
 impl<'p, D: Domain> Active<'_, 'p, D> {
-    /// As [`ManagedThread::block`]. This thread stays active.
+    /// Stops all other managed threads. This thread stays active. See [`ManagedThread::block`].
+    ///
+    /// # Panics
+    /// Panics if the [`AsymmetricFence`] has no heavy fence any more.
     pub fn block(&mut self) -> Blocked<'_, 'p, D> {
         self.thread.block()
     }
 }
 
-/// All other managed threads are stopped. From [`ManagedThread::block`].
+/// Keeps all other managed threads stopped. Created by [`ManagedThread::block`].
 pub struct Blocked<'t, 'p, D: Domain> {
     thread: &'t mut ManagedThread<'p, D>,
 }
 
 impl<'p, D: Domain> Blocked<'_, 'p, D> {
-    /// Blocks once more; the others go on when all guards are dropped.
+    /// Blocks once more. The other threads continue when all guards are dropped.
     pub fn block(&mut self) -> Blocked<'_, 'p, D> {
         self.thread.block()
     }

@@ -1,23 +1,22 @@
-//! Advancing: done by one thread at a time, the leader.
+//! Advancing, which one thread does at a time: the leader.
 
 use sleep_core::Parker;
 use sleep_primitives::{AtomicBool, AtomicUsize, Ordering, RawWord};
 
 use crate::{
-    AsymmetricFence, Domain, Progress,
+    AsymmetricFence, Domain, Participant, Progress,
     moment::{WAITING, is_reached, next},
-    participant::Participant,
     participant::Wanted,
     state::State,
 };
 
-/// How far the leader has come in looking at the lines. Only leaders touch it, and leadership is
-/// handed on with a release.
+/// The position of the leader's scan of the participants. Only leaders touch it, and a leader
+/// publishes it with the release of the leadership.
 pub(crate) struct Scan {
-    /// The first line that is not known to have confirmed the next value.
+    /// The first participant that is not known to have confirmed the next value.
     position: AtomicUsize,
-    /// The last advance was made, but the heavy fence after it was refused: no line may be relied
-    /// on before there has been one.
+    /// The last advance was made, but the heavy fence after it was refused. Until there has been one,
+    /// the leader must not rely on any participant.
     owes_fence: AtomicBool,
 }
 
@@ -29,8 +28,13 @@ impl Scan {
     }
 }
 
+/// Whether this participant lets the advance to `next` pass.
+fn may_pass<P>(participant: &Participant<P>, next: RawWord) -> bool {
+    matches!(participant.confirmed(), value if value == next || value == WAITING)
+}
+
 impl<D: Domain> Progress<D> {
-    /// Takes the leadership if nobody has it.
+    /// Takes the leadership if it is free.
     #[inline]
     pub(crate) fn try_lead(&self) -> bool {
         let is_led = &self.shared.is_led;
@@ -48,12 +52,12 @@ impl<D: Domain> Progress<D> {
     }
 
     /// Advances by one, if all threads have confirmed the next value and no delay stands in the
-    /// way. Only by the leader.
+    /// way. Only the leader may call this.
     pub(crate) fn try_advance(&self) -> bool {
-        // Ordering: Relaxed here and below: only leaders write it.
+        // Ordering: Relaxed here and below; only leaders write it.
         let owes_fence = &self.scan.owes_fence;
         if owes_fence.load(Ordering::Relaxed) {
-            // Ordering: stands in for the one after the last advance.
+            // Ordering: stands in for the fence after the last advance.
             if !D::Fence::heavy() {
                 return false;
             }
@@ -64,21 +68,21 @@ impl<D: Domain> Progress<D> {
         let position = &self.scan.position;
         let first = position.load(Ordering::Relaxed);
         let participants = self.participants();
-        let may_pass = |participant: &Participant<D::Parker>| matches!(participant.confirmed(), value if value == next || value == WAITING);
         let passed = participants[first..]
             .iter()
-            .take_while(|participant| may_pass(participant))
+            .take_while(|participant| may_pass(participant, next))
             .count();
         position.store(first + passed, Ordering::Relaxed);
         if first + passed < participants.len() || !self.delays.try_pass(current) {
             return false;
         }
 
-        // What was received from the lines and the delays goes to each thread that sees the value.
+        // Publishes what was received from the participants and the delays to each thread that sees
+        // the value.
         self.shared.state.advance();
         // Ordering: pairs with the light fences of threads that begin to read (`enter`) and of
-        // delays (`begin`): either they see the new value, or the next scan sees their lines, and
-        // counts. Without the fence there is no next scan.
+        // delays (`begin`): either they see the new value, or the next scan sees their participants
+        // and counts. Without the fence there is no next scan.
         if !D::Fence::heavy() {
             owes_fence.store(true, Ordering::Relaxed);
         }
@@ -87,16 +91,16 @@ impl<D: Domain> Progress<D> {
         true
     }
 
-    /// Makes progress to a value unless another thread leads, or something stands in the way. By
-    /// any thread. Returns whether the value is reached.
+    /// Makes progress to a value, unless another thread leads or something stands in the way. Any
+    /// thread may call this. Returns whether the value is reached.
     #[cold]
     pub(crate) fn advance_to(&self, value: RawWord) -> bool {
         if self.try_lead() {
             while !is_reached(self.current(), value) && self.try_advance() {}
             self.stop_leading();
-            // Ordering: pairs with the heavy fence of a thread that asked while we led (`request_wakeup`):
-            // either it finds nobody leading, or we see that it has asked. What was asked for
-            // before we led is visible by way of the leadership.
+            // Ordering: pairs with the heavy fence of a thread that requested a wake-up while this
+            // one led (`request_wakeup`): either that thread finds the leadership free, or this one
+            // sees the request. Requests from before are visible by way of the leadership.
             D::Fence::light();
             if self.state().has_wakeups() {
                 self.advance_while_needed();
@@ -105,7 +109,8 @@ impl<D: Domain> Progress<D> {
         is_reached(self.current(), value)
     }
 
-    /// Wakes the threads whose value has come, and makes operations due. Only by the leader.
+    /// Wakes the threads whose value is reached, and makes operations due. Only the leader may call
+    /// this.
     fn wake_reached(&self) {
         if !self.state().has_wakeups() {
             return;
@@ -125,49 +130,48 @@ impl<D: Domain> Progress<D> {
         }
     }
 
-    /// Has progress made until all wishes are fulfilled, as soon as that is possible.
-    ///
-    /// From when the bit is set until a leader takes it and finds nothing left, some thread sees to
-    /// it that progress goes on: the one that has set it, which drives; one that leads; or one that
-    /// stands in the way, and drives when it ceases to.
+    /// Publishes a request that the caller has stored, and makes progress for it if nothing stands in
+    /// the way. The README's liveness table tells which thread continues otherwise.
     pub(crate) fn request_wakeup(&self) {
         self.shared.state.set_wakeups();
-        // Ordering: pairs with the light fence of whoever stands in the way now and ceases to
-        // (`leave`): either it sees the bit and makes progress, or we see it out of the way. If there
-        // is no fence, there will be no progress either.
+        // Ordering: pairs with the light fence of a thread that stands in the way now and ceases to
+        // (`leave`): either it sees the flag and makes progress, or this thread sees it out of the
+        // way. If there is no fence, there is no progress either.
         let _ = D::Fence::heavy();
         self.advance_while_needed();
     }
 
-    /// Makes progress as long as somebody waits for it and nothing stands in the way. By any
-    /// thread that has ceased to stand in the way, or waits.
+    /// Makes progress as long as there are requests and nothing stands in the way. Called by a
+    /// thread that has ceased to stand in the way, or that waits.
     ///
-    /// If it gives up, somebody else goes on: a leader that is active, and calls `update` soon; or
-    /// the thread or delay that stands in the way, which drives when it ceases to.
+    /// When it gives up, another thread continues: see the README's liveness table.
     #[cold]
     pub(crate) fn advance_while_needed(&self) {
+        // Liveness: the outer loop repeats only if an obstacle has gone since the last scan, or if a
+        // delay was not marked yet, which the next scan marks.
         while self.state().has_wakeups() && self.try_lead() {
             while self.state().has_wakeups() && self.try_advance() {}
             self.stop_leading();
-            // Ordering: pairs with the fence of one who ceased to stand in the way while we led:
-            // either it finds nobody leading, or we see it out of the way. Without a fence nobody
-            // can advance.
+            // Ordering: pairs with the fence of a thread that ceased to stand in the way while this
+            // one led: either it finds the leadership free, or this thread sees it out of the way.
+            // Without a fence no thread can advance.
             if !D::Fence::heavy() || self.has_obstacle() {
                 return;
             }
         }
     }
 
-    /// Whether something stands in the way of the next advance just now, and will drive when it
-    /// ceases to. A delay that nobody has looked at yet will not.
+    /// Whether something stands in the way of the next advance and will make progress when it ceases
+    /// to. A delay that no leader has marked will not.
     fn has_obstacle(&self) -> bool {
         let current = self.current();
         let next = next(current);
-        let stands = |participant: &Participant<D::Parker>| !matches!(participant.confirmed(), value if value == next || value == WAITING);
-        self.delays.are_awaited(current) || self.participants().iter().any(stands)
+        let mut participants = self.participants().iter();
+        self.delays.are_awaited(current)
+            || participants.any(|participant| !may_pass(participant, next))
     }
 
-    /// What a thread does that has gone to wait while something asks for attention.
+    /// Handles the flags of the state. Called by a thread that has gone to wait.
     #[cold]
     pub(crate) fn handle_pending(&self, state: State) {
         if state.is_blocked() {

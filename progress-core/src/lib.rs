@@ -11,8 +11,9 @@ extern crate sleep_primitives;
 
 mod active;
 mod blocking;
-mod delays;
+mod delay;
 mod domain;
+mod guard;
 mod leader;
 mod managed;
 mod moment;
@@ -24,13 +25,14 @@ mod reader;
 #[cfg(feature = "alloc")]
 mod reclaimable;
 mod state;
-mod unmanaged;
 mod unowned;
 mod waiting;
 
 pub use active::{Active, Pinned};
 pub use blocking::Blocked;
+pub use delay::Delay;
 pub use domain::{Domain, ParticipantStorage};
+pub use guard::Guard;
 pub use managed::{ManagedThread, TooManyParticipants};
 pub use moment::Moment;
 pub use operation::{DueOperation, IntoOperation, Operation, Operations};
@@ -40,7 +42,6 @@ pub use reader::{Reader, Reading};
 #[cfg(feature = "alloc")]
 pub use reclaimable::Reclaimable;
 pub use sleep_primitives::{AsymmetricFence, FullFences};
-pub use unmanaged::{Delay, Guard};
 
 #[cfg(test)]
 mod testing;

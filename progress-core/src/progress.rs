@@ -8,7 +8,7 @@ use sleep_primitives::{AtomicBool, AtomicUsize, AtomicWord, Ordering, RawWord, f
 
 use crate::{
     Domain, Moment, Participant,
-    delays::Delays,
+    delay::Delays,
     leader::Scan,
     moment::{FIRST, is_reached, next, number},
     state::{SharedState, State},
@@ -18,7 +18,7 @@ use crate::{
 /// Tells when all threads have made progress since some moment: then no thread can still be reading
 /// what was taken out of reach before that moment.
 ///
-/// The [`Domain`] chooses the threads' parkers, the storage of their lines, and the fences.
+/// The [`Domain`] chooses the threads' parkers, the storage of their participants, and the fences.
 ///
 /// # Examples
 /// ```
@@ -37,17 +37,17 @@ use crate::{
 /// {
 ///     let mut active = this_thread.activate();
 ///     // ... reads of shared structures ...
-///     let value = active.later();
-///     assert!(!PROGRESS.has_reached(value));
+///     let moment = active.later();
+///     assert!(!PROGRESS.has_reached(moment));
 ///     for _ in 0..3 {
 ///         active.tick();
 ///     }
-///     assert!(PROGRESS.has_reached(value), "the other line is free");
+///     assert!(PROGRESS.has_reached(moment), "the other participant is free");
 /// }
 /// # Ok::<(), progress_core::TooManyParticipants>(())
 /// ```
 ///
-/// The lines may be stored elsewhere:
+/// The participants may be stored elsewhere:
 /// ```
 /// use progress_core::{Participant, Progress};
 /// # use sleep_core::Parker;
@@ -62,8 +62,8 @@ use crate::{
 /// assert_eq!(progress.participants().len(), 2);
 /// ```
 ///
-/// An implementation of `AsRef` is not enough to create an instance: it might return other lines each
-/// time, so that the leader does not look at those of threads that read. See [`ParticipantStorage`].
+/// An implementation of `AsRef` is not enough to create an instance: it might return other participants
+/// each time, so that the leader does not look at those of threads that read. See [`ParticipantStorage`].
 /// ```compile_fail,E0277
 /// use progress_core::{Participant, Progress};
 /// # use sleep_core::Parker;
@@ -82,7 +82,8 @@ use crate::{
 /// let progress: Progress<(Core, Elsewhere)> = Progress::new(Elsewhere);
 /// ```
 ///
-/// Nor can two instances share lines. The leader of one would mistake values of the other for its own:
+/// Nor can two instances share participants. The leader of one would mistake values of the other for
+/// its own:
 /// ```compile_fail,E0277
 /// use progress_core::{Participant, Progress};
 /// # use sleep_core::Parker;
@@ -103,23 +104,23 @@ pub struct Progress<D: Domain> {
     pub(crate) scan: CachePadded<Scan>,
     pub(crate) delays: Delays,
     pub(crate) unowned: Unowned,
-    /// The thread that blocks the others: the number of its line plus one, or 0.
+    /// The thread that blocks the others: the index of its participant plus one, or 0.
     pub(crate) blocker: AtomicUsize,
     pub(crate) participants: D::Participants,
 }
 
-/// What every thread reads and few write.
+/// The fields that every thread reads and few threads write.
 pub(crate) struct Shared {
     pub(crate) state: SharedState,
-    /// Whether some thread leads.
+    /// Whether a thread leads.
     pub(crate) is_led: AtomicBool,
-    /// The latest moment that was asked for: there is no need to advance beyond.
+    /// The latest value that was requested. There is no need to advance beyond it.
     pub(crate) target: AtomicWord,
 }
 
 impl<D: Domain> Progress<D> {
     const_unless_loom! {
-        /// Creates an instance with lines that no other instance has.
+        /// Creates an instance with participants that no other instance has.
         #[doc(alias = "from_array")]
         #[doc(alias = "from_slice")]
         #[must_use]
@@ -145,23 +146,23 @@ impl<D: Domain> Progress<D> {
         }
     }
 
-    /// A moment by which every thread will have let go of what it reads now. Any thread may ask,
-    /// also one that is not managed; a full fence.
+    /// Returns a moment by which every thread will have let go of what it reads now: the end of a
+    /// grace period that begins here. Any thread may call this, managed or not. Costs a full fence.
     pub fn later(&self) -> Moment<'_> {
-        // Ordering: pairs with the light fences of `Active`: what the caller took out of reach
-        // before is not seen by threads that confirm a value after the one read below.
+        // Ordering: pairs with the light fences of `Active`: a thread that confirms a value after the
+        // one read below does not see what the caller took out of reach before.
         full_fence();
-        // One advance may be under way already; the next one needs everybody again.
+        // One advance may be under way already. The next one needs all threads again.
         let value = next(next(self.current()));
         self.raise_target(value);
         self.moment(value)
     }
 
-    /// Notes that somebody may be interested in this value.
+    /// Notes that a thread may be interested in this value.
     #[inline]
     pub(crate) fn raise_target(&self, value: RawWord) {
-        // Ordering: Relaxed here and below, a hint to active leaders. Whoever parks for a value
-        // has its own way to be heard (`request_wakeup`).
+        // Ordering: Relaxed here and below, a hint to active leaders. A thread that parks for a value
+        // publishes a request of its own (`request_wakeup`).
         let mut latest = self.shared.target.load(Ordering::Relaxed);
         while !is_reached(latest, value) {
             match self.shared.target.compare_exchange_weak(
@@ -176,29 +177,29 @@ impl<D: Domain> Progress<D> {
         }
     }
 
-    /// Whether somebody may be interested in a value that has not been reached.
+    /// Whether a thread may be interested in a value that is not reached.
     #[inline]
     pub(crate) fn is_target_ahead(&self, current: RawWord) -> bool {
         // Ordering: Relaxed, see above.
         !is_reached(current, self.shared.target.load(Ordering::Relaxed))
     }
 
-    /// Whether all threads have made progress to this moment: then no thread reads any more what
-    /// was out of reach when the moment was asked for.
+    /// Whether all threads have made progress to this moment. Then no thread reads any more what was
+    /// out of reach when the moment was requested.
     ///
-    /// One load if so. Otherwise the caller makes progress itself, unless another thread does, or
-    /// one stands in the way. So a value comes true for any thread that polls, also if all managed
+    /// Costs one load if so. Otherwise the caller makes progress itself, unless another thread does,
+    /// or one stands in the way. So a thread that polls sees a moment come even if all managed
     /// threads wait.
     ///
     /// # Panics
-    /// If the value is another instance's.
+    /// Panics if the moment belongs to another instance.
     #[inline]
     pub fn has_reached(&self, moment: Moment<'_>) -> bool {
         let value = self.raw(moment);
         is_reached(self.current(), value) || self.advance_to(value)
     }
 
-    /// The lines, in their order.
+    /// Returns the participants, in their order.
     pub fn participants(&self) -> &[Participant<D::Parker>] {
         self.participants.as_ref()
     }
@@ -208,7 +209,7 @@ impl<D: Domain> Progress<D> {
         self.shared.state.load()
     }
 
-    /// The value that all threads have confirmed.
+    /// Returns the value that all threads have confirmed.
     #[inline]
     pub(crate) fn current(&self) -> RawWord {
         self.state().value()
@@ -231,8 +232,7 @@ impl<D: Domain> Progress<D> {
     }
 }
 
-/// Runs the operations that belong to no thread. All threads have gone by now, so
-/// nobody reads anything.
+/// Runs the operations that belong to no thread. All threads have ended by now, so that none reads.
 impl<D: Domain> Drop for Progress<D> {
     fn drop(&mut self) {
         self.unowned.run_all();
@@ -244,7 +244,7 @@ impl<D: Domain> fmt::Debug for Progress<D> {
         let state = self.state();
         f.debug_struct("Progress")
             .field("current", &number(state.value()))
-            // Ordering: Relaxed, for looking on.
+            // Ordering: Relaxed; debug output only.
             .field("is_led", &self.shared.is_led.load(Ordering::Relaxed))
             .field("is_blocked", &state.is_blocked())
             .field("has_wakeups", &state.has_wakeups())

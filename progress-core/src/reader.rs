@@ -1,17 +1,16 @@
-//! Readers with a line of their own, which are not managed.
+//! Readers with a participant of their own, which are not managed.
 
 use core::{fmt, marker::PhantomData};
 
 use crate::{
-    Domain, Progress, TooManyParticipants, active::Registration, moment::next,
-    participant::Participant,
+    Domain, Participant, Progress, TooManyParticipants, active::Registration, moment::next,
 };
 
 impl<D: Domain> Progress<D> {
-    /// A reader with a line of its own: for threads that are not managed and read often.
+    /// Registers a reader, for a thread that is not managed and reads often.
     ///
     /// # Errors
-    /// [`TooManyParticipants`] if all lines are taken.
+    /// Returns [`TooManyParticipants`] if all slots are taken.
     pub fn register_reader(&self) -> Result<Reader<'_, D>, TooManyParticipants> {
         let index = self.take_participant(Participant::take_for_reader)?;
         let participant = &self.participants()[index];
@@ -25,11 +24,12 @@ impl<D: Domain> Progress<D> {
     }
 }
 
-/// Delays progress without touching what other threads write. From [`Progress::register_reader`].
+/// Delays progress without touching what other threads write. Created by
+/// [`Progress::register_reader`].
 ///
-/// As [`Progress::delay`], and unlike a [`ManagedThread`](crate::ManagedThread), it neither waits
-/// for a thread that [blocks](crate::ManagedThread::block) nor is waited for by it, never leads,
-/// and may move from thread to thread. Unlike a delay it takes up a line.
+/// Unlike a [`ManagedThread`](crate::ManagedThread), and like [`Progress::delay`], a reader neither
+/// waits for a thread that [blocks](crate::ManagedThread::block) nor makes it wait, never leads, and
+/// may move from thread to thread. Unlike a delay it occupies a participant.
 ///
 /// # Examples
 /// ```
@@ -56,8 +56,8 @@ pub struct Reader<'p, D: Domain> {
 }
 
 impl<'p, D: Domain> Reader<'p, D> {
-    /// Holds up progress until the guard is dropped, which should be soon. Two stores to a line of
-    /// its own, two light fences, and two loads of a line that is seldom written.
+    /// Delays progress until the guard is dropped, which should be soon. Costs two stores to a cache
+    /// line of its own, two light fences, and two loads of a cache line that is seldom written.
     #[inline]
     pub fn delay(&mut self) -> Reading<'_, 'p, D> {
         let registration = self.registration;
@@ -73,7 +73,7 @@ impl<'p, D: Domain> Reader<'p, D> {
     }
 }
 
-/// Progress was made between the two looks.
+/// Confirms again, after progress was made between the two looks.
 #[cold]
 fn begin_again<D: Domain>(registration: Registration<'_, D>) {
     loop {
@@ -87,7 +87,7 @@ fn begin_again<D: Domain>(registration: Registration<'_, D>) {
 
 impl<D: Domain> Drop for Reader<'_, D> {
     fn drop(&mut self) {
-        // Only if a guard was forgotten does this change something.
+        // This changes something only if a guard was forgotten.
         self.registration.leave();
         self.registration.participant.give_back();
     }
@@ -101,7 +101,7 @@ impl<D: Domain> fmt::Debug for Reader<'_, D> {
     }
 }
 
-/// Progress is held up while this lives. From [`Reader::delay`].
+/// Delays progress while it lives. Created by [`Reader::delay`].
 pub struct Reading<'r, 'p, D: Domain> {
     registration: Registration<'p, D>,
     reader: PhantomData<&'r mut Reader<'p, D>>,

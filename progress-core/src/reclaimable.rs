@@ -13,10 +13,10 @@ use crate::{
     operation::{Header, IntoOperation, sealed::Sealed},
 };
 
-/// A value that readers may see until progress frees it, with room for the place in the queue
-/// that it waits in: to free it takes no other memory.
+/// A value that readers may see until progress frees it, with space for the link of a queue, so that
+/// freeing it needs no other memory.
 ///
-/// Boxed, published as a pointer by whoever makes it, taken out of reach again, and then given to
+/// The owner boxes it, publishes its pointer, takes it out of reach again, and then passes it to
 /// [`ManagedThread::retire`], which drops it in time.
 ///
 /// # Examples
@@ -36,7 +36,7 @@ use crate::{
 /// // A reader, on any thread.
 /// {
 ///     let _delay = progress.delay();
-///     // SAFETY: it cannot be freed before the delay ends.
+///     // SAFETY: the value cannot be freed before the delay ends.
 ///     let value = unsafe { &*shared.load(Ordering::Acquire) };
 ///     assert_eq!(**value, 1);
 /// }
@@ -45,22 +45,23 @@ use crate::{
 /// let mut this_thread = progress.register()?;
 /// let new = Box::into_raw(Box::new(Reclaimable::new(2)));
 /// let old = shared.swap(new, Ordering::AcqRel);
-/// // SAFETY: 1. it came from a box; 2. nobody finds it any more.
+/// // SAFETY: obligation 1: the value came from a box. Obligation 2: no thread finds it any more.
 /// unsafe { this_thread.retire(old) };
 /// assert_eq!(this_thread.wait(), 1);
-/// # // SAFETY: the last one; nobody reads.
+/// # // SAFETY: this is the last value, and no thread reads.
 /// # drop(unsafe { Box::from_raw(shared.into_inner()) });
 /// # Ok::<(), progress_core::TooManyParticipants>(())
 /// ```
 #[repr(C)]
+#[doc(alias = "Owned")]
 pub struct Reclaimable<T> {
-    /// Not for readers: it changes while they may still hold references.
+    /// Not for readers: the header changes while they may still hold references.
     header: UnsafeCell<Header>,
     value: T,
 }
 
 impl<T> Reclaimable<T> {
-    /// A value that nobody else sees yet.
+    /// Creates a value that no other thread sees yet.
     pub const fn new(value: T) -> Self {
         Self {
             header: UnsafeCell::new(Header::new(Self::free)),
@@ -68,7 +69,7 @@ impl<T> Reclaimable<T> {
         }
     }
 
-    /// The value, for one who has it for itself.
+    /// Returns the value.
     pub fn into_inner(self) -> T {
         self.value
     }
@@ -76,7 +77,7 @@ impl<T> Reclaimable<T> {
     /// Returns the operation that drops a value, for the `schedule` of threads and instances.
     ///
     /// # Safety
-    /// 1. and 2. as for [`ManagedThread::retire`], with the call that schedules it.
+    /// 1. and 2. as for [`ManagedThread::retire`], for the call that schedules the operation.
     pub unsafe fn into_operation(value: *mut Self) -> impl IntoOperation
     where
         T: Send + 'static,
@@ -84,8 +85,10 @@ impl<T> Reclaimable<T> {
         Retired(value)
     }
 
+    /// Frees a boxed value.
+    ///
     /// # Safety
-    /// 1. `header` is that of a box of this type, which the caller has for itself and gives up.
+    /// 1. `header` is the header of a box of this type, which the caller owns and gives up.
     unsafe fn free(header: NonNull<Header>) {
         // SAFETY: by obligation 1; the header is the first field.
         drop(unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) });
@@ -106,7 +109,7 @@ impl<T> DerefMut for Reclaimable<T> {
     }
 }
 
-// SAFETY: the links are used only by whoever the value was given to.
+// SAFETY: only the owner of a retired value uses its link.
 unsafe impl<T: Send> Send for Reclaimable<T> {}
 // SAFETY: readers see the value and nothing else.
 unsafe impl<T: Sync> Sync for Reclaimable<T> {}
@@ -118,11 +121,11 @@ impl<T: fmt::Debug> fmt::Debug for Reclaimable<T> {
 }
 
 impl<D: Domain> Progress<D> {
-    /// Drops a value when all threads have made progress: as [`schedule`](Self::schedule)d, by any
-    /// thread, and without other memory.
+    /// Schedules the drop of a value for when all threads have made progress, as
+    /// [`schedule`](Self::schedule) does. Needs no other memory.
     ///
     /// # Safety
-    /// 1. `value` came from [`Box::into_raw`] and is given here once.
+    /// 1. `value` came from [`Box::into_raw`] and is passed to this function once.
     /// 2. A thread that begins to read after this call does not find it.
     pub unsafe fn retire<T: Send + 'static>(&self, value: *mut Reclaimable<T>) {
         self.schedule(Retired(value));
@@ -130,33 +133,33 @@ impl<D: Domain> Progress<D> {
 }
 
 impl<D: Domain> ManagedThread<'_, D> {
-    /// Drops a value when all threads have made progress: as
-    /// [`schedule`](Self::schedule)d, and without other memory.
+    /// Schedules the drop of a value for when all threads have made progress, as
+    /// [`schedule`](Self::schedule) does. Needs no other memory.
     ///
     /// # Safety
-    /// 1. `value` came from [`Box::into_raw`] and is given here once.
-    /// 2. Whoever begins to read after this call does not find it.
+    /// 1. `value` came from [`Box::into_raw`] and is passed to this function once.
+    /// 2. A thread that begins to read after this call does not find it.
     pub unsafe fn retire<T: Send + 'static>(&mut self, value: *mut Reclaimable<T>) {
         self.schedule(Retired(value));
     }
 }
 
 impl<D: Domain> Active<'_, '_, D> {
-    /// As [`ManagedThread::retire`].
+    /// Schedules the drop of a value. See [`ManagedThread::retire`].
     ///
     /// # Safety
-    /// 1. and 2. as there.
+    /// 1. and 2. as for [`ManagedThread::retire`].
     pub unsafe fn retire<T: Send + 'static>(&mut self, value: *mut Reclaimable<T>) {
         self.schedule(Retired(value));
     }
 }
 
-/// A value that readers may still see.
+/// A value that was retired and that readers may still see.
 struct Retired<T>(*mut Reclaimable<T>);
 
 impl<T> IntoOperation for Retired<T> {
     fn into_header(self) -> NonNull<Header> {
-        // SAFETY: by obligation 1 of `retire` it is no null pointer.
+        // SAFETY: by obligation 1 of `retire` the pointer is not null.
         unsafe { NonNull::new_unchecked(self.0) }.cast()
     }
 }

@@ -1,4 +1,4 @@
-//! Operations that belong to no thread: any thread schedules them, and any thread runs them.
+//! Operations that belong to no thread: any thread may schedule them and run them.
 
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
@@ -17,17 +17,17 @@ use sleep_primitives::{AtomicBool, Ordering, RawWord};
 
 /// The operations of an instance that belong to no thread.
 ///
-/// As long as there are any in the first two stacks, the bit `WAKEUPS` of the state is set, or
-/// about to be. So each thread that ceases to stand in the way makes progress for them.
+/// As long as the first two stacks hold any, the flag `WAKEUPS` of the state is set or about to be
+/// set. So each thread that ceases to stand in the way makes progress for them.
 pub(crate) struct Unowned {
-    /// To be run by the leader, as soon as it comes to their values: they wake threads.
+    /// Operations that wake threads. The leader runs them as soon as it comes to their values.
     wakeups: Stack,
-    /// To be run when their values are reached.
+    /// Operations whose values are not known to be reached.
     pending: Stack,
-    /// To be run: their values are reached.
+    /// Operations whose values are reached, which any thread may run.
     due: Stack,
-    /// Whether a thread runs what is due. So an operation that schedules others, which are due at
-    /// once, does not run them within itself.
+    /// Whether a thread runs what is due. Prevents an operation that schedules others, which are due
+    /// at once, from running them within itself.
     is_running: AtomicBool,
 }
 
@@ -57,7 +57,7 @@ impl Unowned {
         self.pending.push_all(operations);
     }
 
-    /// Takes over operations whose values are reached.
+    /// Takes over operations whose values are reached already.
     pub(crate) fn push_due(&self, operations: &mut Queue) {
         self.due.push_all(operations);
     }
@@ -66,8 +66,9 @@ impl Unowned {
         self.due.take()
     }
 
-    /// Wakes the threads whose values are reached, and makes due what is. Whether some are left.
-    /// By any thread; while it looks, others do not see what it has taken out.
+    /// Wakes the threads whose values are reached, and moves the operations whose values are reached
+    /// to those that are due. Returns whether some are left. Any thread may call this; meanwhile
+    /// other threads do not see what it has taken out.
     pub(crate) fn release_reached(&self, current: RawWord) -> bool {
         let wake_up = |wakeup: &mut Queue| wakeup.pop().into_iter().for_each(run);
         let wakeups_are_left = sort(&self.wakeups, current, wake_up);
@@ -75,21 +76,21 @@ impl Unowned {
         wakeups_are_left || are_left
     }
 
-    /// Runs all of them. Only when no thread can be reading anything any more.
+    /// Runs all operations. No thread may be reading any more.
     pub(crate) fn run_all(&mut self) {
-        // What an operation schedules here, it cannot: it has no reference to the instance.
+        // An operation cannot schedule others here, because it has no reference to the instance.
         for stack in [&self.wakeups, &self.pending, &self.due] {
             stack.take().for_each(run);
         }
     }
 }
 
-/// Hands each operation of a stack whose value is reached to `use_reached`, in a queue with
-/// nothing else in it. Whether some are left.
+/// Passes each operation whose value is reached to `use_reached`, in a queue that holds nothing else.
+/// Returns whether some are left in the stack.
 fn sort(stack: &Stack, current: RawWord, mut use_reached: impl FnMut(&mut Queue)) -> bool {
     let (mut reached, mut left) = (Queue::new(), Queue::new());
     for operation in stack.take() {
-        // SAFETY: it was taken from the stack, so it is ours.
+        // SAFETY: the operation was taken out of the stack, so this call owns it.
         let value = unsafe { operation.as_ref() }.value();
         if is_reached(current, value) {
             reached.push(operation, value);
@@ -103,19 +104,19 @@ fn sort(stack: &Stack, current: RawWord, mut use_reached: impl FnMut(&mut Queue)
     are_left
 }
 
-/// A thread runs what is due. When this is dropped, also by a panic, another one may.
+/// The right to run what is due. When it is dropped, also by a panic, another thread may take it.
 struct Running<'u> {
     unowned: &'u Unowned,
-    /// What it has not begun.
+    /// The operations that the thread has not begun to run.
     rest: Chain,
 }
 
 impl<'u> Running<'u> {
-    /// None if another thread does, or this thread further up the stack: then that thread sees
-    /// everything that was due before.
+    /// Takes the right to run what is due. Returns none if another thread has it, or this thread
+    /// further up the stack. The holder then sees everything that was due before.
     fn begin(unowned: &'u Unowned) -> Option<Self> {
-        // Ordering: AcqRel, also if the flag is set already, and so an exchange: pairs with `drop`,
-        // which then reads what is written here and sees what we know to be due.
+        // Ordering: AcqRel, also if the flag is set already, therefore an exchange: pairs with
+        // `drop`, which then reads what is written here and sees what this thread knows to be due.
         (!unowned.is_running.swap(true, Ordering::AcqRel)).then(|| Self {
             unowned,
             rest: unowned.take_due(),
@@ -137,15 +138,15 @@ impl Drop for Running<'_> {
 
 impl<D: Domain> Progress<D> {
     /// Schedules an operation to be run when all threads have made progress. Any thread may call
-    /// this, also one that is not managed.
+    /// this, managed or not.
     ///
-    /// The operation is run by whichever thread next [runs what is due](Self::run_reached): this
-    /// call does too, so that an operation that nothing delays has been run when it returns. Do
-    /// not call it with a lock held that an operation takes. A managed thread had better use its
-    /// own [`schedule`](crate::ManagedThread::schedule), which takes one fence for many
-    /// operations, and runs none.
+    /// The next thread that [runs what is due](Self::run_reached) runs the operation. This call runs
+    /// what is due too, so that an operation that nothing delays has been run when it returns. The
+    /// caller must not hold a lock that an operation takes. A managed thread should use its own
+    /// [`schedule`](crate::ManagedThread::schedule), which executes one fence for many operations and
+    /// runs none.
     ///
-    /// Takes a `&'static mut` `Operation` or, with the feature `alloc`, a box with one.
+    /// Accepts a `&'static mut` `Operation` or, with the feature `alloc`, a box with one.
     ///
     /// # Examples
     /// ```
@@ -199,16 +200,15 @@ impl<D: Domain> Progress<D> {
         self.schedule(Box::new(Operation::new(closure)));
     }
 
-    /// Runs an operation that wakes a thread, when all threads have made progress to this moment:
-    /// request, go on, and be woken later. Any thread may ask, also one that is not managed, and
-    /// for any number of values.
+    /// Requests that an operation wake a thread when all threads have made progress to this moment,
+    /// and returns. Any thread may call this, managed or not, for any number of moments.
     ///
-    /// The operation runs on the thread that makes progress, in the middle of that, or here if the
-    /// value is reached already. It should do no more than wake, must not wait, and must not
-    /// panic. For anything else there is [`schedule`](Self::schedule).
+    /// The operation runs on the thread that makes progress, in the middle of an advance, or in this
+    /// call if the moment is reached already. It should do no more than wake a thread. It must not
+    /// wait, and it must not panic. For anything else there is [`schedule`](Self::schedule).
     ///
     /// # Panics
-    /// If the value is another instance's.
+    /// Panics if the moment belongs to another instance.
     ///
     /// # Examples
     /// ```
@@ -223,14 +223,14 @@ impl<D: Domain> Progress<D> {
     ///
     /// let progress: Progress<(Core, _)> = Progress::new([Participant::new(Core)]);
     /// let reading = progress.delay();
-    /// let value = progress.later();
+    /// let moment = progress.later();
     /// let (sender, receiver) = mpsc::channel();
-    /// progress.wakeup(value, Box::new(Operation::new(move || sender.send(()).unwrap())));
+    /// progress.wakeup(moment, Box::new(Operation::new(move || sender.send(()).unwrap())));
     /// // ... other work ...
     /// assert!(receiver.try_recv().is_err());
     /// drop(reading);
     /// receiver.recv()?;
-    /// assert!(progress.has_reached(value));
+    /// assert!(progress.has_reached(moment));
     /// # Ok::<(), mpsc::RecvError>(())
     /// ```
     pub fn wakeup(&self, moment: Moment<'_>, operation: impl IntoOperation) {
@@ -238,17 +238,17 @@ impl<D: Domain> Progress<D> {
         self.add_wakeup(operation.into_header(), value);
     }
 
-    /// See [`wakeup`](Self::wakeup).
+    /// Requests a wake-up. See [`wakeup`](Self::wakeup).
     pub(crate) fn add_wakeup(&self, operation: NonNull<Header>, value: RawWord) {
         self.add_unowned(&self.unowned.wakeups, operation, value);
     }
 
     /// Runs the operations that belong to no thread and whose time has come: those that were
-    /// scheduled [here](Self::schedule), and those of threads that have gone. Returns how many. Any
-    /// thread may call this, best with no locks held.
+    /// [scheduled](Self::schedule) with the instance, and those of threads that have ended. Returns
+    /// their number. Any thread may call this, preferably while it holds no locks.
     ///
-    /// If another thread runs operations, or this one does further up the stack, that thread goes
-    /// on with them.
+    /// If another thread runs operations, or this one does further up the stack, that thread runs
+    /// these too.
     pub fn run_reached(&self) -> usize {
         let mut count = 0;
         while self.unowned.has_due() {
@@ -263,8 +263,9 @@ impl<D: Domain> Progress<D> {
         count
     }
 
-    /// Whether there are operations for [`run_reached`](Self::run_reached). A plain load, for a
-    /// thread that may have made progress, as by the drop of a guard, and can have them run.
+    /// Whether there are operations for [`run_reached`](Self::run_reached). Costs a plain load, for a
+    /// thread that may have made progress, for example by the drop of a guard, and that can make a
+    /// thread run them.
     #[inline]
     #[must_use]
     pub fn has_due(&self) -> bool {
@@ -277,8 +278,7 @@ impl<D: Domain> Progress<D> {
         self.request_unowned(value);
     }
 
-    /// Makes progress for operations that were added just now. `value` is one of theirs, and none
-    /// of theirs is before it.
+    /// Makes progress for operations that were added just now. `value` is the first of their values.
     pub(crate) fn request_unowned(&self, value: RawWord) {
         let before = self.shared.state.set_wakeups();
         if !before.has_wakeups() {
@@ -286,17 +286,19 @@ impl<D: Domain> Progress<D> {
             let _ = D::Fence::heavy();
             self.advance_while_needed();
         }
-        // If the bit was set: the thread that set it goes on, see `request_wakeup`. The leader that takes the
-        // bit sees what we have added: it takes it after we have set it.
+        // If the flag was set: the thread that set it continues, see the README's liveness table.
+        // The leader that takes the flag sees what this thread has added, because it takes the flag
+        // after this thread has set it.
 
-        // The leader that came to the value has seen what we have added, unless that was before we
-        // set the bit.
+        // The leader that came to the value has seen what this thread has added, unless it came
+        // there before this thread set the flag.
         let mut current = before.value();
         while is_reached(current, value) {
             if !self.unowned.release_reached(current) {
                 return;
             }
-            // Some of others are left, and while we had them a leader may have overlooked them.
+            // Operations of other threads are left. While this thread had them, a leader may have
+            // overlooked them.
             let state = self.shared.state.set_wakeups();
             if !state.has_wakeups() {
                 // Ordering: as in `request_wakeup`.

@@ -1,0 +1,24 @@
+//! The guards under which a thread may read.
+
+use crate::{Active, Delay, Domain, Pinned, Reading};
+
+/// A value whose owner may read what progress frees: [`Delay`], [`Reading`], [`Active`] or
+/// [`Pinned`]. References to what is read should borrow from the guard.
+///
+/// # Safety
+/// 1. As long as the value lives, progress does not come to a moment that is requested meanwhile.
+#[doc(alias = "rcu_read_lock")]
+pub unsafe trait Guard {}
+
+// SAFETY: obligation 1: a delay stops the second advance until it is dropped.
+unsafe impl<D: Domain> Guard for Delay<'_, D> {}
+
+// SAFETY: obligation 1: the participant of a reader stops the second advance likewise.
+unsafe impl<D: Domain> Guard for Reading<'_, '_, D> {}
+
+// SAFETY: obligation 1: the participant of a thread stops the second advance until the thread
+// updates. An update needs exclusive access to the value, so that every borrow from it has ended.
+unsafe impl<D: Domain> Guard for Active<'_, '_, D> {}
+
+// SAFETY: obligation 1: as above, without updates.
+unsafe impl<D: Domain> Guard for Pinned<'_, '_, D> {}
