@@ -110,6 +110,49 @@ pub trait Interrupts: 'static {
 ///
 /// The implementation knows the interrupt controller. It numbers the cores as it likes, below
 /// `usize::MAX - 1`; these need not be the numbers of workers.
+///
+/// # Examples
+/// A mailbox with one register per core, which interrupts the core while it is not zero. Here the
+/// registers and the core's interrupts are stand-ins:
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering::SeqCst, fence};
+///
+/// use pool_spin::{Interrupts, Ipi, Parker, WfiIpi};
+///
+/// static MAILBOXES: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
+/// # struct Board;
+/// # impl Interrupts for Board {
+/// #     type State = ();
+/// #     fn mask() {}
+/// #     fn restore(_: ()) {}
+/// #     fn halt() {}
+/// # }
+/// # fn identity_register() -> usize { 0 }
+///
+/// struct Mailbox;
+///
+/// impl Ipi for Mailbox {
+///     type Interrupts = Board;
+///
+///     fn this_core() -> usize {
+///         identity_register()
+///     }
+///
+///     fn send(core: usize) {
+///         fence(SeqCst); // on a board: a barrier before the write to a device
+///         MAILBOXES[core].store(1, SeqCst);
+///     }
+///
+///     fn clear() {
+///         MAILBOXES[Self::this_core()].store(0, SeqCst);
+///         fence(SeqCst); // on a board: a barrier after the write to a device
+///     }
+/// }
+///
+/// let parker: WfiIpi<Mailbox> = WfiIpi::new();
+/// parker.unpark();
+/// parker.park(); // returns at once, and takes the token
+/// ```
 #[doc(alias = "SGI")]
 pub trait Ipi: 'static {
     /// The interrupts of a core.

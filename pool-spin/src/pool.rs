@@ -355,6 +355,9 @@ impl<S: System> SpinPool<S> {
     ///
     /// # Errors
     /// [`UnknownWorker`] if there is no such worker.
+    ///
+    /// # Examples
+    /// See [`run_worker_until`](Self::run_worker_until).
     pub fn wake_worker(&'static self, index: usize) -> Result<(), UnknownWorker> {
         self.registry.request_stop(self.registry.worker(index)?);
         Ok(())
@@ -388,6 +391,9 @@ impl<S: System> SpinPool<S> {
     /// spawned or installed has run. Until then, workers may still arrive.
     ///
     /// A second call does nothing.
+    ///
+    /// # Examples
+    /// See [`restart`](Self::restart).
     pub fn end(&'static self) {
         if self.registry.data().lifecycle.end() {
             self.registry.remove_reference();
@@ -428,6 +434,17 @@ impl<S: System> SpinPool<S> {
     /// Meanwhile this core may read memory that such operations free. Jobs, cores that are not
     /// workers, and interrupt handlers may all call this. In the words of others: a read-side
     /// critical section of RCU, or a pin of an epoch.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_spin::{Cores, SpinPool, host::Host};
+    ///
+    /// static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    ///
+    /// let delay = POOL.delay();
+    /// // ... reads a table that a worker may be replacing ...
+    /// drop(delay);
+    /// ```
     pub fn delay(&'static self) -> impl progress::Guard + use<S> {
         self.registry.read()
     }

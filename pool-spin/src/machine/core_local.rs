@@ -21,6 +21,28 @@ use crate::primitive::{AtomicPtr, Ordering};
 /// worker that waits for a pool of another type runs no jobs meanwhile. So pools of different types
 /// must not wait for each other in a cycle.
 ///
+/// # Examples
+/// ```
+/// use std::{cell::Cell, ptr};
+///
+/// use pool_spin::CoreLocal;
+///
+/// thread_local!(static POINTER: Cell<*const ()> = const { Cell::new(ptr::null()) });
+///
+/// struct ThreadLocal;
+///
+/// // SAFETY: 1. Each thread has a variable of its own, which nothing else writes.
+/// unsafe impl CoreLocal for ThreadLocal {
+///     fn get() -> *const () {
+///         POINTER.get()
+///     }
+///
+///     unsafe fn set(pointer: *const ()) {
+///         POINTER.set(pointer);
+///     }
+/// }
+/// ```
+///
 /// # Safety
 /// 1. [`get`](Self::get) returns the pointer that [`set`](Self::set) was last called with on the
 ///    same core, or null if it was not called.

@@ -44,6 +44,17 @@ impl<S: System> SpinPool<S> {
     ///
     /// # Errors
     /// [`SpawnError`] with [`SpawnErrorReason::Ended`].
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_spin::{Cores, SpawnErrorReason, SpinPool, host::Host};
+    ///
+    /// static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    ///
+    /// POOL.end();
+    /// let error = POOL.try_install(|core| core.index()).unwrap_err();
+    /// assert_eq!(error.reason, SpawnErrorReason::Ended);
+    /// ```
     pub fn try_install<F, R>(&'static self, closure: F) -> Result<R, SpawnError<F>>
     where
         F: FnOnce(Worker<'_, S>) -> R + Send,
@@ -171,6 +182,19 @@ impl<S: System> Worker<'_, S> {
     ///
     /// # Errors
     /// [`SpawnError`] with [`SpawnErrorReason::Full`].
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_spin::{Cores, SpinPool, host::Host};
+    ///
+    /// static POOL: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
+    ///
+    /// let refused = POOL.run_with(0, |core| {
+    ///     (0..5).filter(|_| core.try_spawn(|_| ()).is_err()).count()
+    /// })?;
+    /// assert_eq!(refused, 3); // the pool has room for 2
+    /// # Ok::<(), pool_spin::RunError>(())
+    /// ```
     pub fn try_spawn<F>(self, closure: F) -> Result<(), SpawnError<F>>
     where
         F: FnOnce(Worker<'_, S>) + Send + 'static,
@@ -289,6 +313,9 @@ impl<S: System> SpinPool<S> {
     /// # Errors
     /// [`SpawnErrorReason::AlreadySpawned`] if the task has been spawned and has not begun, here or
     /// in another pool; [`SpawnErrorReason::Ended`] if the pool has ended.
+    ///
+    /// # Examples
+    /// See [`Task`].
     pub fn spawn_task(&'static self, task: &'static Task<S>) -> Result<(), SpawnErrorReason> {
         let registry = self.registry();
         if !registry.try_add_reference() {
