@@ -54,7 +54,7 @@ pub unsafe trait Platform: Sized + 'static {
     /// Holds a registry in place.
     type KeepAlive;
 
-    /// The worker that this thread is, or null. On the path of every `join`.
+    /// Returns the worker that this thread is, or null. Called by every `join`.
     fn current() -> *const WorkerThread<Self>;
 
     /// Notes which worker this thread is.
@@ -90,7 +90,8 @@ pub unsafe trait Platform: Sized + 'static {
         worker.parker().relax();
     }
 
-    /// A number that differs from worker to worker, for the order in which it tries its victims.
+    /// Returns a number that differs from worker to worker, for the order in which it tries its
+    /// victims.
     fn random_seed() -> u64;
 
     /// Returns the time in nanoseconds since some moment, or None if there is no clock. For the times in
@@ -114,10 +115,10 @@ pub type Replaced<P> = <<P as Platform>::Storage as Storage<JobRef>>::Replaced;
 /// No function may panic: the thread waits in a frame that others use, so that would end the
 /// process.
 pub trait Waiter: Sized + Send {
-    /// A handle to the thread that calls.
+    /// Returns a handle to the thread that calls.
     fn current() -> Self;
 
-    /// The thread that calls waits for a token of its own; may return early.
+    /// Waits for a token of the thread that calls. May return early.
     fn park();
 
     /// Gives the thread its token. The handle may outlive what the thread waits for, and the

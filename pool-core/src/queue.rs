@@ -20,19 +20,19 @@ pub unsafe trait JobQueue: Send + Sync {
     /// `()`.
     type Node;
 
-    /// A node for a new job.
+    /// Creates a node for a new job.
     fn node() -> Self::Node;
 
     /// Adds a job at the back.
     ///
     /// # Safety
-    /// 1. `node` is valid, and used by nobody else, until the job begins to run.
+    /// 1. `node` is valid until the job begins to run, and nothing else uses it until then.
     unsafe fn push(&self, node: NonNull<Self::Node>, job: JobRef);
 
     /// Takes the job at the front.
     fn steal(&self) -> Steal<JobRef>;
 
-    /// True if there was no job at some moment during the call.
+    /// Whether there was no job at some moment during the call.
     fn is_empty(&self) -> bool;
 
     /// Returns about how many jobs there are. None if that takes a walk through the queue.
@@ -52,7 +52,7 @@ unsafe impl JobQueue for IntrusiveInjector<'static, Option<JobRef>> {
     }
 
     unsafe fn push(&self, mut node: NonNull<Self::Node>, job: JobRef) {
-        // SAFETY: by obligation 1 nobody else uses the node.
+        // SAFETY: by obligation 1 nothing else uses the node.
         *unsafe { node.as_mut() }.value_mut() = Some(job);
         // SAFETY: 1. and 2. by obligation 1, since a job begins to run only after its steal; 3.
         // this module uses `steal_raw`.

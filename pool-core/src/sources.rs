@@ -1,16 +1,16 @@
 //! All sources of work, in one place.
 //!
-//! | source | taken from | who may take |
+//! | source | taken from | takers |
 //! | --- | --- | --- |
-//! | own deque | the end that its order names | the worker |
-//! | inbox (broadcasts) | front | the worker |
-//! | other workers' deques | oldest first | everybody |
-//! | injector | front | everybody |
-//! | operations that are due | newest first | everybody |
+//! | own deque | the end that its order names | its worker |
+//! | inbox (broadcasts) | front | its worker |
+//! | other workers' deques | oldest first | every worker |
+//! | injector | front | every worker |
+//! | operations that are due | newest first | every worker |
 //!
-//! A queue that is not listed here is one that a sleeping worker overlooks (rayon#992): what
-//! [`find_work`](WorkerThread::find_work) takes from and what
-//! [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) looks at must stay the same.
+//! A sleeping worker overlooks a queue that is not listed here (rayon#992). So
+//! [`find_work`](WorkerThread::find_work) and
+//! [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) must cover the same sources.
 
 use deque_core::{Steal, Storage};
 
@@ -24,13 +24,13 @@ use crate::{
     worker::WorkerThread,
 };
 
-/// Half a microsecond to three, as the processor's pause is: several times as long as it takes a store to
-/// leave the store buffer when another processor has the cache line.
+/// Takes half a microsecond to three, depending on the processor's pause. That is several times as long as
+/// a store needs to leave the store buffer when another processor has the cache line.
 const PAUSES_BEFORE_LOOK: usize = if cfg!(loom) { 0 } else { 64 };
 
 impl<P: Platform> WorkerThread<P> {
-    /// Searches all sources once, in the order of the table. None only if each of them was empty
-    /// at some moment during the search.
+    /// Searches all sources once, in the order of the table. Returns `None` only if each of them was
+    /// empty at some moment during the search.
     pub(crate) fn find_work(&self) -> Option<JobRef> {
         self.observer().on_search();
         let mut retries = Retries::new();
@@ -51,15 +51,15 @@ impl<P: Platform> WorkerThread<P> {
 
     fn steal(&self) -> Steal<JobRef> {
         let mut workers = self.registry().workers().iter();
-        // The own deque may count: that is one look too many.
+        // This includes our own deque, which costs at most one fruitless search.
         if workers.all(|worker| worker.deque().is_empty()) {
             return Steal::Empty;
         }
         if !P::Storage::REPLACES {
             return self.steal_from_any();
         }
-        // Meanwhile no ring that a victim replaces is freed. A search from the middle of progress,
-        // which only code of the platform can begin, finds nothing to steal.
+        // Meanwhile no buffer that a victim replaces is freed. Only code of the platform can begin a
+        // search in the middle of progress; such a search finds nothing to steal.
         self.managed()
             .while_active(|| self.steal_from_any())
             .unwrap_or(Steal::Empty)
@@ -93,10 +93,11 @@ impl<P: Platform> WorkerThread<P> {
         answer
     }
 
-    /// Before this worker sleeps: whether any source holds work for it. If not, fast push is
-    /// disabled in all other deques: their owners announce the next job, which wakes this worker.
+    /// Checks whether any source holds work for this worker, before it sleeps. If none does, fast push
+    /// is disabled in all other deques, so their owners announce the next job, which wakes this worker.
     ///
-    /// To be called after the fence of [`SleepProtocol::no_work_found`](sleep_core::SleepProtocol::no_work_found).
+    /// Called after the fence of
+    /// [`SleepProtocol::no_work_found`](sleep_core::SleepProtocol::no_work_found).
     pub(crate) fn check_sources_before_sleep(&self) -> bool {
         let mut any_enabled = false;
         for (index, worker) in self.registry().workers().iter().enumerate() {
@@ -104,19 +105,19 @@ impl<P: Platform> WorkerThread<P> {
                 any_enabled |= worker.deque().disable_fast_push();
             }
         }
-        // Ordering: if an owner pushes meanwhile, either we see the job or the owner sees that fast push is
-        // disabled; see `Deque::disable_fast_push` for what is left open. No weaker fence orders our stores
-        // before our looks.
+        // Ordering: if an owner pushes meanwhile, either we see the job or the owner sees that fast
+        // push is disabled; see `Deque::disable_fast_push` for what is left open. No weaker fence
+        // orders our stores before our looks.
         fence(Ordering::SeqCst);
         if any_enabled {
             // What is left open is a job whose publication waits in a store buffer.
             (0..PAUSES_BEFORE_LOOK).for_each(|_| spin_loop());
         }
-        // In this order: the operations that this leaves may be due.
+        // In this order, because the operations that this worker leaves may be due.
         self.leave_operations() || !self.shared().inbox().is_empty() || self.has_work_for_others()
     }
 
-    /// Whether any source holds work that whoever is woken may take.
+    /// Whether any source holds work that every worker may take.
     pub(crate) fn has_work_for_others(&self) -> bool {
         let registry = self.registry();
         !registry.injector().is_empty()

@@ -217,7 +217,7 @@ impl TestParker {
         }
     }
 
-    /// Whether somebody has parked and not come back. What it did before is visible.
+    /// Whether a thread has parked and not returned. What it did before is visible.
     #[cfg(loom)]
     pub(crate) fn is_parked(&self) -> bool {
         *self.is_parked.lock().unwrap()
@@ -388,7 +388,7 @@ pub(crate) fn with_pool<R>(workers: usize, body: impl FnOnce(&Arc<Registry<Test>
     with_pool_on(workers, body)
 }
 
-/// As [`with_pool`], on any platform.
+/// Runs `body` with a pool as [`with_pool`] does, on any platform.
 pub(crate) fn with_pool_on<P: TestPlatform, R>(
     workers: usize,
     body: impl FnOnce(&Arc<Registry<P>>) -> R,

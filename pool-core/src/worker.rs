@@ -1,4 +1,4 @@
-//! A worker: the half that everybody sees, the half that is its own, and its loop.
+//! A worker: the half that is its thread's own, and its loop.
 
 use core::{any::TypeId, cell::Cell, fmt, marker::PhantomData, ptr};
 
@@ -11,51 +11,11 @@ use crate::{
     unwind::no_unwind,
 };
 
+mod shared;
 #[cfg(test)]
 mod tests;
 
-/// The half of a worker that everybody in its pool sees.
-pub struct WorkerShared<P: Platform> {
-    deque: Deque<JobRef, P::Storage>,
-    /// Jobs that only this worker may run: broadcasts.
-    inbox: P::Queue,
-    /// Jobs that this worker spawned to be run in their order.
-    fifo: JobFifo<P>,
-    terminate: CoreLatch,
-    observer: P::Observer,
-}
-
-impl<P: Platform> WorkerShared<P> {
-    const_unless_loom! {
-        /// Creates a worker with these queues, all empty, and this observer.
-        pub fn new(
-            deque: Deque<JobRef, P::Storage>,
-            inbox: P::Queue,
-            fifo: P::Queue,
-            observer: P::Observer,
-        ) -> Self {
-            Self { deque, inbox, fifo: JobFifo::new(fifo), terminate: CoreLatch::new(), observer }
-        }
-    }
-
-    pub(crate) fn deque(&self) -> &Deque<JobRef, P::Storage> {
-        &self.deque
-    }
-
-    /// Jobs that only this worker may run.
-    pub(crate) fn inbox(&self) -> &P::Queue {
-        &self.inbox
-    }
-
-    pub(crate) fn terminate(&self) -> &CoreLatch {
-        &self.terminate
-    }
-
-    #[inline]
-    pub(crate) fn observer(&self) -> &P::Observer {
-        &self.observer
-    }
-}
+pub use shared::WorkerShared;
 
 /// The half of a worker that is its thread's own.
 ///
@@ -76,8 +36,8 @@ pub struct WorkerThread<P: Platform> {
 }
 
 impl<P: Platform> WorkerThread<P> {
-    /// Makes this thread a worker of a pool, until the value is dropped. None if the pool has that
-    /// worker already.
+    /// Makes this thread a worker of a pool, until the value is dropped. Returns `None` if the pool has
+    /// that worker already.
     ///
     /// [`enter`](Self::enter) makes it known.
     ///
@@ -104,8 +64,8 @@ impl<P: Platform> WorkerThread<P> {
         })
     }
 
-    /// The worker that an untyped pointer leads to, or null if it is a worker of another platform.
-    /// For platforms that share one place for such pointers.
+    /// Returns the worker that an untyped pointer leads to, or null if it is a worker of another
+    /// platform. For platforms that share one variable for such pointers.
     ///
     /// # Safety
     /// 1. `worker` is null or leads to a living worker of any platform.
@@ -127,38 +87,38 @@ impl<P: Platform> WorkerThread<P> {
         self.observer().on_enter(P::now);
     }
 
-    /// The thread is no longer known as a worker.
+    /// Ends that the thread is known as a worker.
     pub fn leave(&self) {
         debug_assert!(ptr::eq(P::current(), self), "this thread is another worker");
         self.observer().on_leave(P::now);
-        // SAFETY: 1. null.
+        // SAFETY: 1. the pointer is null.
         unsafe { P::set_current(ptr::null()) };
     }
 
-    /// The worker that this thread is, if any.
+    /// Returns the worker that this thread is, if any.
     ///
     /// # Safety
     /// 1. The reference is not used after the worker has left.
     #[inline]
     pub unsafe fn current<'a>() -> Option<&'a Self> {
-        // SAFETY: 1. and the platform's promise.
+        // SAFETY: obligation 1 is forwarded to our caller; a platform keeps the pointer valid.
         unsafe { P::current().as_ref() }
     }
 
-    /// The worker's pool.
+    /// Returns the worker's pool.
     #[inline]
     pub fn registry(&self) -> &Registry<P> {
         // SAFETY: by the obligation of `new` it outlives us.
         unsafe { &*self.registry }
     }
 
-    /// The worker's pool, for [`Platform::keep_alive`].
+    /// Returns a pointer to the worker's pool, for [`Platform::keep_alive`].
     #[inline]
     pub fn registry_pointer(&self) -> *const Registry<P> {
         self.registry
     }
 
-    /// The worker's number in its pool.
+    /// Returns the worker's number in its pool.
     #[inline]
     pub fn index(&self) -> WorkerIndex {
         self.index
@@ -174,18 +134,18 @@ impl<P: Platform> WorkerThread<P> {
         unsafe { ((*this).registry, (*this).index) }
     }
 
-    /// How this worker sleeps.
+    /// Returns this worker's parker.
     pub(crate) fn parker(&self) -> &P::Parker {
         self.registry().parker(self.index)
     }
 
-    /// What others see of this worker.
+    /// Returns the half of this worker that it shares.
     #[inline]
     pub(crate) fn shared(&self) -> &WorkerShared<P> {
         &self.registry().workers()[self.index.get()]
     }
 
-    /// What this worker tells what it does.
+    /// Returns the observer of what this worker does.
     #[inline]
     pub(crate) fn observer(&self) -> &P::Observer {
         self.shared().observer()
@@ -204,9 +164,9 @@ impl<P: Platform> WorkerThread<P> {
         &self.own
     }
 
-    /// Jobs that this worker spawned to be run in their order.
+    /// Returns the jobs that this worker spawned to be run in their order.
     pub fn fifo(&self) -> &JobFifo<P> {
-        &self.shared().fifo
+        self.shared().fifo()
     }
 
     /// Wakes a thief, if need be, for a job that was put on this worker's deque; from now on joins need not
@@ -263,11 +223,11 @@ impl<P: Platform> WorkerThread<P> {
         !self.own.is_empty()
     }
 
-    /// The newest job of the own deque, or a job for this worker alone. It must be run before
-    /// anything returns to a join further up the stack.
+    /// Takes the newest job of this worker's deque, or else a job for this worker alone. It must be run
+    /// before anything returns to a join further up the stack.
     #[inline]
     pub(crate) fn take_local_job(&self) -> Option<JobRef> {
-        // The look first: a pop writes, on a line that all who search for work read.
+        // Looks first: a pop writes to a cache line that all searching workers read.
         let popped = if self.own.is_empty() {
             None
         } else {
@@ -315,7 +275,7 @@ impl<P: Platform> WorkerThread<P> {
         });
     }
 
-    /// Searches everywhere until there is a job, or until the latch is set (None).
+    /// Searches everywhere until there is a job, or until the latch is set (`None`).
     fn search(&self, latch: &CoreLatch) -> Option<JobRef> {
         let observer = self.observer();
         observer.on_idle(P::now);

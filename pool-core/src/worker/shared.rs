@@ -1,0 +1,54 @@
+//! The half of a worker that it shares with the other workers of its pool.
+
+use deque_core::Deque;
+use sleep_core::CoreLatch;
+
+use crate::{fifo::JobFifo, job::JobRef, platform::Platform};
+
+/// The half of a worker that it shares with the other workers of its pool.
+pub struct WorkerShared<P: Platform> {
+    deque: Deque<JobRef, P::Storage>,
+    /// Jobs that only this worker may run: broadcasts.
+    inbox: P::Queue,
+    /// Jobs that this worker spawned to be run in their order.
+    fifo: JobFifo<P>,
+    terminate: CoreLatch,
+    observer: P::Observer,
+}
+
+impl<P: Platform> WorkerShared<P> {
+    const_unless_loom! {
+        /// Creates a worker with these queues, all empty, and this observer.
+        pub fn new(
+            deque: Deque<JobRef, P::Storage>,
+            inbox: P::Queue,
+            fifo: P::Queue,
+            observer: P::Observer,
+        ) -> Self {
+            Self { deque, inbox, fifo: JobFifo::new(fifo), terminate: CoreLatch::new(), observer }
+        }
+    }
+
+    pub(crate) fn deque(&self) -> &Deque<JobRef, P::Storage> {
+        &self.deque
+    }
+
+    /// Returns the queue of jobs that only this worker may run.
+    pub(crate) fn inbox(&self) -> &P::Queue {
+        &self.inbox
+    }
+
+    pub(crate) fn terminate(&self) -> &CoreLatch {
+        &self.terminate
+    }
+
+    #[inline]
+    pub(crate) fn observer(&self) -> &P::Observer {
+        &self.observer
+    }
+
+    /// Returns the jobs that this worker spawned to be run in their order.
+    pub(super) fn fifo(&self) -> &JobFifo<P> {
+        &self.fifo
+    }
+}
