@@ -63,7 +63,8 @@ use crate::{
 /// ```
 ///
 /// An implementation of `AsRef` is not enough to create an instance: it might return other participants
-/// each time, so that the leader does not look at those of threads that read. See [`ParticipantStorage`].
+/// each time, so that the leader does not look at those of threads that read. See
+/// [`ParticipantStorage`](crate::ParticipantStorage).
 /// ```compile_fail,E0277
 /// use progress_core::{Participant, Progress};
 /// # use sleep_core::Parker;
