@@ -14,7 +14,8 @@ mod words;
 mod tests;
 
 pub use pointer::PointerWords;
-pub use words::{Slot, Words};
+pub(crate) use words::Slot;
+pub use words::Words;
 
 /// A value that can be taken apart into machine words and put together again.
 ///

@@ -1,6 +1,7 @@
 //! Arguments of cold functions, which stay out of memory on the hot path.
 
 use core::{
+    fmt,
     hint::black_box,
     mem::{ManuallyDrop, MaybeUninit},
 };
@@ -16,6 +17,12 @@ use core::{
 pub struct ColdArg<'a, T> {
     /// Holds a value.
     storage: &'a mut MaybeUninit<T>,
+}
+
+impl<T> fmt::Debug for ColdArg<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ColdArg").finish_non_exhaustive()
+    }
 }
 
 impl<'a, T> ColdArg<'a, T> {

@@ -1,6 +1,6 @@
 //! Jobs that are run in the order in which they were spawned, on a deque that is last-in, first-out.
 
-use core::ptr::NonNull;
+use core::{fmt, ptr::NonNull};
 
 use deque_core::Steal;
 
@@ -21,6 +21,14 @@ use crate::{
 pub struct JobFifo<P: Platform> {
     header: JobHeader,
     queue: P::Queue,
+}
+
+impl<P: Platform> fmt::Debug for JobFifo<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobFifo")
+            .field("is_empty", &self.queue.is_empty())
+            .finish_non_exhaustive()
+    }
 }
 
 impl<P: Platform> JobFifo<P> {

@@ -154,6 +154,14 @@ pub struct JobContext<'w, P: Platform> {
     migrated: bool,
 }
 
+impl<P: Platform> fmt::Debug for JobContext<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobContext")
+            .field("migrated", &self.migrated)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'w, P: Platform> JobContext<'w, P> {
     /// For a job that was taken from a queue.
     const STOLEN: Self = Self {

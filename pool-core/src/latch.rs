@@ -1,6 +1,6 @@
 //! Latches: one event, one thread that waits for it, and the threads that set it.
 
-use core::marker::PhantomData;
+use core::{fmt, marker::PhantomData};
 
 use sleep_core::CoreLatch;
 
@@ -52,6 +52,15 @@ pub struct SpinLatch<'w, P: Platform> {
     cross: bool,
     /// The waiter outlives the latch.
     lifetime: PhantomData<&'w WorkerThread<P>>,
+}
+
+impl<P: Platform> fmt::Debug for SpinLatch<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpinLatch")
+            .field("core", &self.core)
+            .field("cross", &self.cross)
+            .finish_non_exhaustive()
+    }
 }
 
 // SAFETY: of the waiter, other threads read its registry and its number, which never change; the registry
@@ -111,6 +120,12 @@ pub struct BlockingLatch<P: Platform> {
     waiter: core::mem::ManuallyDrop<P::Waiter>,
 }
 
+impl<P: Platform> fmt::Debug for BlockingLatch<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockingLatch").finish_non_exhaustive()
+    }
+}
+
 // SAFETY: only the one setter touches the handle, by moving it out; hence `Waiter: Send`.
 unsafe impl<P: Platform> Sync for BlockingLatch<P> {}
 
@@ -167,6 +182,14 @@ impl<P: Platform> Latch for BlockingLatch<P> {
 pub struct CountLatch<'w, P: Platform> {
     pending: AtomicUsize,
     waiter: CountWaiter<'w, P>,
+}
+
+impl<P: Platform> fmt::Debug for CountLatch<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CountLatch")
+            .field("pending", &self.pending())
+            .finish_non_exhaustive()
+    }
 }
 
 enum CountWaiter<'w, P: Platform> {

@@ -251,6 +251,10 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Default
 }
 
 impl<S: System> fmt::Debug for SpinPool<S> {
+    #[expect(
+        clippy::recursive_format_impl,
+        reason = "the inner form is not the alternate one"
+    )]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
             return write!(f, "{self:?}\n{}", self.metrics());

@@ -9,6 +9,7 @@
 
 use std::{
     collections::hash_map::RandomState,
+    fmt,
     hash::{BuildHasher, Hash},
     ptr,
     sync::{
@@ -27,6 +28,14 @@ pub struct Map<K, V> {
     buckets: Box<[Bucket<K, V>]>,
     hasher: RandomState,
     progress: Progress,
+}
+
+impl<K, V> fmt::Debug for Map<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Map")
+            .field("buckets", &self.buckets.len())
+            .finish_non_exhaustive()
+    }
 }
 
 /// A linked list.

@@ -330,6 +330,10 @@ impl Drop for ThreadPool {
 
 /// One line; in the alternate form, also the table of the pool's [metrics](ThreadPool::metrics).
 impl fmt::Debug for ThreadPool {
+    #[expect(
+        clippy::recursive_format_impl,
+        reason = "the inner form is not the alternate one"
+    )]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
             return write!(f, "{self:?}\n{}", self.metrics());

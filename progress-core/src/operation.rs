@@ -31,6 +31,14 @@ pub struct Header {
     run: unsafe fn(NonNull<Header>),
 }
 
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Header")
+            .field("value", &self.value)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Header {
     /// Creates the header of an operation that this function runs. The function receives the header.
     pub(crate) const fn new(run: unsafe fn(NonNull<Self>)) -> Self {

@@ -1,9 +1,4 @@
 #![doc = include_str!("../README.md")]
-#![deny(
-    missing_docs,
-    unsafe_op_in_unsafe_fn,
-    clippy::undocumented_unsafe_blocks
-)]
 
 mod builder;
 #[cfg(doctest)]

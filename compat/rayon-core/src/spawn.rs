@@ -1,6 +1,6 @@
 //! Two ways to start the threads of a pool.
 
-use std::{io, thread};
+use std::{fmt, io, thread};
 
 use pool_std::ThreadBuilder;
 
@@ -12,6 +12,7 @@ pub trait ThreadSpawn: private::Sealed {
 
 /// Starts threads with the standard library, which replaces a stack size that is too small by the
 /// smallest that the system allows.
+#[derive(Debug)]
 pub struct DefaultSpawn;
 
 impl ThreadSpawn for DefaultSpawn {
@@ -22,6 +23,12 @@ impl ThreadSpawn for DefaultSpawn {
 
 /// Starts threads with the user's closure.
 pub struct CustomSpawn<F>(pub(crate) F);
+
+impl<F> fmt::Debug for CustomSpawn<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CustomSpawn").finish_non_exhaustive()
+    }
+}
 
 impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {

@@ -1,5 +1,7 @@
 //! Where a deque keeps its elements: a ring of slots.
 
+use core::fmt;
+
 use super::position::Position;
 use crate::element::{Element, SlotOf};
 
@@ -68,6 +70,14 @@ pub trait Storage<T: Element>: sealed::Sealed {
 #[doc(hidden)]
 pub struct Buffer<'a, T: Element> {
     pub(super) slots: &'a [SlotOf<T>],
+}
+
+impl<T: Element> fmt::Debug for Buffer<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buffer")
+            .field("capacity", &self.slots.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl<T: Element> Buffer<'_, T> {

@@ -126,6 +126,12 @@ impl<T: ?Sized> Words for PointerWords<T> {
     }
 }
 
+impl<T: ?Sized> fmt::Debug for PointerSlot<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PointerSlot").finish_non_exhaustive()
+    }
+}
+
 impl<T: ?Sized> PointerSlot<T> {
     #[cfg(not(loom))]
     #[inline]

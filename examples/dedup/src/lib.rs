@@ -8,5 +8,5 @@ mod hash;
 mod scan;
 
 pub use duplicates::{Duplicates, Group};
-pub use hash::{Digest, hash_all, hash_all_sequentially};
+pub use hash::{Digest, Hashed, hash_all, hash_all_sequentially};
 pub use scan::{File, Tree, Unreadable};

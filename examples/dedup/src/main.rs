@@ -9,7 +9,7 @@ use std::{
 };
 
 use clap::Parser;
-use dedup::{Duplicates, File, Tree, hash_all};
+use dedup::{Duplicates, File, Hashed, Tree, hash_all};
 use indicatif::{ProgressBar, ProgressStyle};
 use pool_std::{BuildError, ThreadPool, ThreadPoolBuilder, WorkerTimes};
 
@@ -71,7 +71,7 @@ fn run(arguments: &Arguments, root: &Path, tree: &Tree) -> Result<(), BuildError
     Ok(())
 }
 
-fn pass(pool: &ThreadPool, tree: &Tree, what: &'static str) -> (Vec<HashResult>, Pass) {
+fn pass(pool: &ThreadPool, tree: &Tree, what: &'static str) -> (Vec<Hashed>, Pass) {
     let bar = ProgressBar::new(tree.bytes())
         .with_message(what)
         .with_style(
@@ -88,8 +88,6 @@ fn pass(pool: &ThreadPool, tree: &Tree, what: &'static str) -> (Vec<HashResult>,
     bar.finish_and_clear();
     (hashed, Pass { time, workers })
 }
-
-type HashResult = std::io::Result<dedup::Digest>;
 
 fn times(pool: &ThreadPool) -> Vec<WorkerTimes> {
     let metrics = pool.metrics();

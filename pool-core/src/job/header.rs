@@ -1,6 +1,7 @@
 //! How a job begins: with the word that says how to run it.
 
 use core::{
+    fmt,
     mem::{MaybeUninit, transmute},
     ptr,
 };
@@ -19,6 +20,12 @@ mod tests;
 #[repr(transparent)]
 pub struct JobHeader {
     word: AtomicPtr<()>,
+}
+
+impl fmt::Debug for JobHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobHeader").finish_non_exhaustive()
+    }
 }
 
 /// A function that runs a job, see [`Job::execute`].

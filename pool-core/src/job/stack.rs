@@ -1,5 +1,7 @@
 //! Jobs that live in the frame of the thread that waits for them.
 
+use core::fmt;
+
 use super::{Body, Job, JobContext, JobHeader, JobRef};
 use crate::{latch::Latch, platform::Platform};
 
@@ -10,6 +12,14 @@ pub struct StackJob<P: Platform, L, F, R> {
     latch: L,
     /// Belongs to the worker that runs the job, until the latch is set.
     body: Body<P, F, R>,
+}
+
+impl<P: Platform, L: fmt::Debug, F, R> fmt::Debug for StackJob<P, L, F, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StackJob")
+            .field("latch", &self.latch)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<P, L, F, R> StackJob<P, L, F, R>

@@ -153,12 +153,11 @@ impl Stopwatch {
     /// Returns the worker's state, and its times if there is a clock.
     pub(super) fn read(&self, clock: Clock) -> (WorkerState, Option<WorkerTimes>) {
         let mut look = self.look(clock);
-        for _ in 1..LOOKS {
-            if look.is_consistent {
-                break;
-            }
+        let mut looks = 1;
+        while !look.is_consistent && looks < LOOKS {
             spin_loop();
             look = self.look(clock);
+            looks += 1;
         }
         (look.state, look.times)
     }

@@ -67,7 +67,7 @@ fn times(times: Option<WorkerTimes>) -> [Field; 3] {
             active,
             idle,
             asleep,
-        }) => [active, idle, asleep].map(|time| Field::Time(time)),
+        }) => [active, idle, asleep].map(Field::Time),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The half of a worker that it shares with the other workers of its pool.
 
+use core::fmt;
+
 use deque_core::Deque;
 use sleep_core::CoreLatch;
 
@@ -14,6 +16,14 @@ pub struct WorkerShared<P: Platform> {
     fifo: JobFifo<P>,
     terminate: CoreLatch,
     observer: P::Observer,
+}
+
+impl<P: Platform> fmt::Debug for WorkerShared<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkerShared")
+            .field("jobs", &self.deque.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl<P: Platform> WorkerShared<P> {

@@ -99,6 +99,12 @@ pub struct Slot {
     job: UnsafeCell<MaybeUninit<Room>>,
 }
 
+impl fmt::Debug for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slot").finish_non_exhaustive()
+    }
+}
+
 /// The closure and three pointers: how to run it, the pool or scope that counts it, and the slot.
 #[repr(C, align(8))]
 struct Room([MaybeUninit<usize>; CLOSURE_WORDS + 3]);

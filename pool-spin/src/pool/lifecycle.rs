@@ -70,6 +70,7 @@ const SENDER: usize = 4;
 ///
 /// The worker opens the gate when it arrives and closes it when it leaves. Senders pass while the
 /// gate is open, so that no job is left in the inbox of a worker that is not there.
+#[derive(Debug)]
 pub struct Gate(AtomicUsize);
 
 impl Gate {

@@ -1,6 +1,6 @@
 //! The platform of cores, without allocator and without unwinding.
 
-use core::convert::Infallible;
+use core::{convert::Infallible, fmt};
 
 use pool_core::{
     Fixed, JobRef, ManagedWorker, Platform, Registry, Replaced, Waiter, WorkerShared, WorkerThread,
@@ -33,6 +33,12 @@ pub struct PoolData<S: System> {
     pub(crate) is_broadcasting: AtomicBool,
     /// Room for spawned closures.
     pub(crate) arena: S::Arena,
+}
+
+impl<S: System> fmt::Debug for PoolData<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoolData").finish_non_exhaustive()
+    }
 }
 
 impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>>
@@ -122,6 +128,7 @@ pub(super) fn run<R>(closure: impl FnOnce() -> R) -> R {
 }
 
 /// The way in which a core that is not a worker waits: it spins.
+#[derive(Debug)]
 pub struct SpinWaiter(());
 
 impl Waiter for SpinWaiter {

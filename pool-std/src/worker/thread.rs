@@ -160,6 +160,12 @@ impl ThreadSpawn for DefaultSpawn {
 /// Starts threads with the user's closure.
 pub struct CustomSpawn<F>(pub(crate) F);
 
+impl<F> fmt::Debug for CustomSpawn<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CustomSpawn").finish_non_exhaustive()
+    }
+}
+
 impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
         (self.0)(thread)

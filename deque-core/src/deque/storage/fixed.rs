@@ -1,6 +1,6 @@
 //! A ring of fixed size.
 
-use core::convert::Infallible;
+use core::{convert::Infallible, fmt};
 
 use super::{Buffer, Position, Storage};
 #[cfg(not(loom))]
@@ -23,6 +23,14 @@ use crate::element::{Element, SlotOf};
 /// ```
 pub struct Fixed<T: Element, const CAPACITY: usize> {
     slots: [SlotOf<T>; CAPACITY],
+}
+
+impl<T: Element, const CAPACITY: usize> fmt::Debug for Fixed<T, CAPACITY> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fixed")
+            .field("capacity", &CAPACITY)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<T: Element, const CAPACITY: usize> Fixed<T, CAPACITY> {

@@ -1,7 +1,7 @@
 //! A ring that grows and shrinks.
 
 use alloc::boxed::Box;
-use core::{cell::Cell, ptr};
+use core::{cell::Cell, fmt, ptr};
 
 use super::{Buffer, Position, Storage};
 use crate::{
@@ -28,6 +28,12 @@ use crate::{
 /// ```
 pub struct Growable<T: Element> {
     ring: AtomicPtr<Ring<T>>,
+}
+
+impl<T: Element> fmt::Debug for Growable<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Growable").finish_non_exhaustive()
+    }
 }
 
 struct Ring<T: Element> {
@@ -132,6 +138,12 @@ impl<T: Element> Drop for Growable<T> {
 /// Rings of a deque that were replaced; freed when this is dropped.
 pub struct ReplacedRings<T: Element> {
     newest: *mut Ring<T>,
+}
+
+impl<T: Element> fmt::Debug for ReplacedRings<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReplacedRings").finish_non_exhaustive()
+    }
 }
 
 // SAFETY: the value has the rings for itself, apart from thieves that only read atomics. A ring does

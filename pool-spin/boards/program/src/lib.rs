@@ -3,7 +3,6 @@
 //! A board boots, implements [`Board`], and calls [`boot_core`] on the core that boots,
 //! [`other_core`] on each other one, and [`timer_interrupt`] in its timer's handler.
 #![no_std]
-#![deny(missing_docs, unsafe_op_in_unsafe_fn)]
 
 mod board;
 mod console;
