@@ -9,6 +9,16 @@ pub struct WorkerIndex(usize);
 impl WorkerIndex {
     /// Creates the number `index` of one of `workers` workers.
     ///
+    /// # Examples
+    /// ```
+    /// use sleep_core::WorkerIndex;
+    ///
+    /// assert_eq!(WorkerIndex::new(3, 4)?.get(), 3);
+    /// let error = WorkerIndex::new(4, 4).unwrap_err();
+    /// assert_eq!(error.to_string(), "no worker 4, there are 4");
+    /// # Ok::<(), sleep_core::UnknownWorker>(())
+    /// ```
+    ///
     /// # Errors
     /// [`UnknownWorker`] if there are not so many.
     pub const fn new(index: usize, workers: usize) -> Result<Self, UnknownWorker> {
@@ -27,6 +37,14 @@ impl WorkerIndex {
 }
 
 /// More workers than the thread counters can count.
+///
+/// # Examples
+/// ```
+/// use sleep_core::TooManyWorkers;
+///
+/// let error = TooManyWorkers { requested: 70_000, maximum: 65_535 };
+/// assert_eq!(error.to_string(), "70000 workers requested, at most 65535 are possible");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyWorkers {
     /// The number that was requested.

@@ -33,6 +33,18 @@ const SET: u8 = 3;
 ///
 /// Only one worker may wait on a latch; any thread may set it.
 ///
+/// # Examples
+/// ```
+/// use sleep_core::CoreLatch;
+///
+/// let latch = CoreLatch::new();
+/// // The waiter is on its way to sleep.
+/// assert!(latch.get_sleepy() && latch.fall_asleep());
+/// // SAFETY: 1. the latch lives.
+/// let must_wake = unsafe { CoreLatch::set(&latch) };
+/// assert!(must_wake && latch.probe());
+/// ```
+///
 /// Source: `CoreLatch` of rayon's and Blitz' sleep modules.
 pub struct CoreLatch {
     state: AtomicU8,
@@ -115,6 +127,17 @@ impl CoreLatch {
     /// setter of the last wait that comes late sets the latch for this one.
     ///
     /// What happened before a [`set`](Self::set) that this undoes is visible.
+    ///
+    /// # Examples
+    /// ```
+    /// use sleep_core::CoreLatch;
+    ///
+    /// let latch = CoreLatch::new();
+    /// // SAFETY: 1. the latch lives.
+    /// unsafe { CoreLatch::set(&latch) };
+    /// latch.reset();
+    /// assert!(!latch.probe());
+    /// ```
     pub fn reset(&self) {
         // Ordering: Acquire pairs with the Release of `set`, as in `probe`. An exchange, so that it
         // is the newest state that is undone and received.

@@ -6,6 +6,16 @@
 /// More rounds find new work sooner and burn more processor time when there is none. With 0
 /// rounds a worker sleeps after the second fruitless search. It always searches a second time, since
 /// only a search after getting sleepy makes sleeping safe.
+///
+/// # Examples
+/// ```
+/// use sleep_core::{IdlePolicy, Relax};
+///
+/// // For workers that have a core each: search a hundred times, then sleep.
+/// const POLICY: IdlePolicy = IdlePolicy::new(100, 101, Relax::Spin(20));
+/// assert_eq!(POLICY.rounds_until_sleepy(), 100);
+/// assert_eq!(IdlePolicy::default(), IdlePolicy::DEFAULT);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdlePolicy {
     rounds_until_sleepy: u32,

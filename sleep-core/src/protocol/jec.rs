@@ -108,6 +108,22 @@ impl<'a, P, W: Widths> Jec<P, &'a [Slot<P>], W> {
 impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
     /// Creates the protocol for workers whose slots are stored wherever the pool puts them.
     ///
+    /// # Examples
+    /// ```
+    /// use sleep_core::{IdlePolicy, Jec, Parker, SleepProtocol, Slot};
+    ///
+    /// struct Thread(std::thread::Thread);
+    /// impl Parker for Thread {
+    ///     fn park(&self) { std::thread::park() }
+    ///     fn unpark(&self) { self.0.unpark() }
+    /// }
+    ///
+    /// let slots: Box<[_]> = (0..3).map(|_| Slot::new(Thread(std::thread::current()))).collect();
+    /// let sleep: Jec<_, _> = Jec::new(slots, IdlePolicy::DEFAULT)?;
+    /// assert_eq!(sleep.num_workers(), 3);
+    /// # Ok::<(), sleep_core::TooManyWorkers>(())
+    /// ```
+    ///
     /// # Errors
     /// [`TooManyWorkers`] if the counters cannot count them.
     pub fn new(slots: S, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {

@@ -68,6 +68,19 @@ impl Widths for DefaultWidths {
 /// The protocol that gives the counters their meaning is [`Jec`](crate::Jec); use this type
 /// alone only to build another one.
 ///
+/// # Examples
+/// ```
+/// use sleep_core::protocol::jec::AtomicCounters;
+///
+/// let counters = AtomicCounters::<sleep_core::protocol::jec::DefaultWidths>::new();
+/// counters.add_inactive_thread();
+/// assert!(counters.make_jec_sleepy().is_sleepy());
+/// // A post makes the jobs event counter odd, and counts the threads that may run the job.
+/// let seen = counters.increment_jec_if_sleepy();
+/// assert_eq!((seen.awake_but_idle(), seen.sleeping()), (1, 0));
+/// assert!(!seen.jec().is_sleepy());
+/// ```
+///
 /// Source: the `AtomicCounters` of rayon RFC 5 and of Blitz.
 pub struct AtomicCounters<W: Widths = DefaultWidths> {
     word: AtomicWord,

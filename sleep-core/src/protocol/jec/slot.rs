@@ -29,6 +29,20 @@ const WAKING: u8 = 2;
 /// The waker lowers the sleeping count between `claim` and `release`, and the worker stays until
 /// `release`. So a worker that has left is no longer counted, and the counts are exact: a waker
 /// that is interrupted half-way can make them neither too large nor negative.
+///
+/// # Examples
+/// ```
+/// use sleep_core::{Parker, Slot};
+///
+/// struct Core(u32);
+/// impl Parker for Core {
+///     fn park(&self) { /* WFI */ }
+///     fn unpark(&self) { /* an interrupt to core self.0 */ }
+/// }
+///
+/// static SLOTS: [Slot<Core>; 2] = [Slot::new(Core(0)), Slot::new(Core(1))];
+/// assert_eq!(SLOTS[1].parker().0, 1);
+/// ```
 pub struct Slot<P> {
     line: CachePadded<Line<P>>,
 }
