@@ -3,6 +3,8 @@ mod loom;
 #[cfg(not(loom))]
 mod operations;
 #[cfg(not(loom))]
+mod protocols;
+#[cfg(not(loom))]
 mod retries;
 #[cfg(not(loom))]
 mod steps;

@@ -1,0 +1,132 @@
+//! Pools whose sleep protocol keeps none of its promises. Memory safety does not rest on them: under
+//! Miri these tests would report what else does.
+
+use std::{
+    boxed::Box,
+    cell::Cell,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use sleep_core::SleepProtocol;
+
+use super::super::*;
+use crate::testing::{Test, TestOn, TestParker, TestPlatform, TestProtocol, with_pool_on};
+
+/// A protocol that wakes no worker, counts nothing, and asks its questions at the wrong times. All
+/// that it keeps is that its workers do not sleep, since a pool that hangs shows nothing.
+struct Careless {
+    parkers: Box<[TestParker]>,
+    calls: AtomicUsize,
+}
+
+impl Careless {
+    fn every(&self, calls: usize) -> bool {
+        self.calls.fetch_add(1, Relaxed) % calls == 0
+    }
+}
+
+impl TestProtocol for Careless {
+    fn new(parkers: impl Iterator<Item = TestParker>) -> Self {
+        Self {
+            parkers: parkers.collect(),
+            calls: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl SleepProtocol for Careless {
+    type Parker = TestParker;
+    /// Panics nowhere, but is dropped in the middle of a search.
+    type IdleState = Option<Box<Cell<usize>>>;
+
+    fn num_workers(&self) -> usize {
+        self.parkers.len()
+    }
+
+    /// Gives every worker the first one's parker.
+    fn parker(&self, _worker: WorkerIndex) -> &TestParker {
+        &self.parkers[0]
+    }
+
+    fn start_looking(&self, worker: WorkerIndex) -> Self::IdleState {
+        Some(Box::new(Cell::new(worker.get())))
+    }
+
+    /// Asks whether there is work without having registered as a sleeper, and ignores the answer.
+    fn no_work_found(
+        &self,
+        idle: &mut Self::IdleState,
+        latch: &CoreLatch,
+        has_work: impl FnOnce() -> bool,
+    ) {
+        if self.every(3) {
+            *idle = None;
+        } else if self.every(2) {
+            has_work();
+        } else {
+            // Never notes that the worker is asleep, nor that it is awake again.
+            latch.get_sleepy();
+        }
+        std::thread::yield_now();
+    }
+
+    /// Asks for more work, and wakes no worker for it.
+    fn work_found(&self, _idle: Self::IdleState, more_work: impl FnOnce() -> bool) {
+        more_work();
+    }
+
+    fn new_injected_jobs(&self, _count: usize, _queue_was_empty: bool) {}
+
+    fn new_internal_jobs(&self, _count: usize, _queue_was_empty: impl FnOnce() -> bool) {}
+
+    fn all_are_awake(&self) -> bool {
+        self.every(2)
+    }
+
+    fn new_job_for(&self, _worker: WorkerIndex) {}
+
+    fn wake_worker(&self, _worker: WorkerIndex) -> bool {
+        self.every(2)
+    }
+
+    fn num_inactive(&self) -> usize {
+        0
+    }
+
+    fn num_sleeping(&self) -> usize {
+        0
+    }
+}
+
+type Fixed = TestOn<<Test as Platform>::Storage, Careless>;
+type Growing = TestOn<<crate::testing::Growing as Platform>::Storage, Careless>;
+
+fn sum<P: TestPlatform>(numbers: &[u32]) -> u32 {
+    // SAFETY: 1. it is used at once.
+    let worker = unsafe { WorkerThread::<P>::current() }.unwrap();
+    match numbers {
+        [] => 0,
+        [number] => *number,
+        _ => {
+            let (left, right) = numbers.split_at(numbers.len() / 2);
+            let (a, b) = worker.join_context(|_| sum::<P>(left), |_| sum::<P>(right), false);
+            a + b
+        }
+    }
+}
+
+/// Joins on a pool with that protocol, with borrows of the caller's frame in every job.
+fn joins<P: TestPlatform>() {
+    let numbers: std::vec::Vec<u32> = (0..if cfg!(miri) { 20 } else { 1_000 }).collect();
+    for _ in 0..if cfg!(miri) { 2 } else { 50 } {
+        let total =
+            with_pool_on::<P, _>(3, |registry| registry.in_worker(|_, _| sum::<P>(&numbers)));
+        assert_eq!(total, numbers.iter().sum::<u32>());
+    }
+}
+
+#[test]
+fn a_careless_protocol_breaks_no_join() {
+    joins::<Fixed>();
+    joins::<Growing>();
+}
