@@ -1,4 +1,4 @@
-//! A parker for this crate's tests, real and under loom.
+//! The parker of this crate's tests, real and under loom.
 
 #[cfg(loom)]
 use ::loom::{

@@ -33,7 +33,7 @@ fn progress(participants: usize) -> TestProgress {
     starting_at(moment::FIRST, participants)
 }
 
-/// A value so many steps before counting wraps around.
+/// Returns the value that is so many steps before the wrap-around.
 #[cfg(not(loom))]
 fn before_the_end(steps: u8) -> RawWord {
     moment::FIRST.wrapping_sub(moment::STEP * (RawWord::from(steps) + 1))
@@ -46,7 +46,7 @@ fn starting_at(current: RawWord, participants: usize) -> TestProgress {
     Progress::starting_at(current, participants)
 }
 
-/// An operation that counts its runs.
+/// Creates an operation that counts its runs.
 fn counting(tally: &StdArc<Tally>) -> Box<Operation<impl FnOnce() + Send + 'static>> {
     let tally = tally.clone();
     Box::new(Operation::new(move || {
@@ -153,7 +153,7 @@ mod alone {
         drop(later_delay);
     }
 
-    /// Each thread's delays are counted somewhere, and an advance looks everywhere.
+    /// Checks that an advance looks at all counters of delays.
     #[test]
     fn delays_on_many_stacks_stop_the_second_advance() {
         const THREADS: usize = if cfg!(miri) { 4 } else { 40 };
@@ -247,7 +247,7 @@ mod alone {
         let progress = progress(2);
         let (mut one, mut other) = (progress.register().unwrap(), progress.register().unwrap());
         let mut first = one.activate();
-        assert!(!first.update(), "nobody has asked for progress");
+        assert!(!first.update(), "no thread has asked for progress");
         let _value = progress.later();
         assert!(first.update(), "it led already");
         let mut second = other.activate();
@@ -280,8 +280,8 @@ mod alone {
         assert_eq!(tally.load(SeqCst), 600);
     }
 
-    /// What a thread keeps is what it has scheduled since the last call but one, however much. With
-    /// smaller portions it kept five times as much.
+    /// Checks that a thread keeps only what it has scheduled since the last call but one. With smaller
+    /// portions it kept five times as much.
     #[test]
     fn a_thread_keeps_up_with_what_it_schedules() {
         for each in if cfg!(miri) {
@@ -317,7 +317,7 @@ mod alone {
         thread.schedule(unsafe { &mut *pointer });
         assert_eq!(thread.wait(), 1);
         assert_eq!(TALLY.load(SeqCst), 1);
-        // SAFETY: it has been run, so the reference that was given away has ended.
+        // SAFETY: the operation has run, so the reference that was given away has ended.
         drop(unsafe { Box::from_raw(pointer) });
     }
 
@@ -346,8 +346,8 @@ mod alone {
         fn unpark(&self) {}
     }
 
-    /// The thread once parked with nothing pending, and nothing would have unparked it: another
-    /// thread had adopted what was left behind, and `wait_for` had used up the token.
+    /// Reproduces a bug: the thread parked with nothing pending, and nothing would have unparked it.
+    /// Another thread had adopted what was left behind, and `wait_for` had consumed the token.
     #[test]
     fn waiting_with_nothing_pending_returns() {
         let progress: Progress<(NeverParks, _)> =
@@ -363,7 +363,7 @@ mod alone {
         assert_eq!(tally.load(SeqCst), 1);
     }
 
-    /// No managed thread is active, so a thread that polls is the only one that can make progress.
+    /// Checks that a thread that polls makes progress when no managed thread is active.
     #[test]
     fn a_value_that_any_thread_polls_is_reached_in_an_idle_instance() {
         let progress = progress(2);
@@ -407,7 +407,7 @@ mod alone {
         drop(other.activate());
     }
 
-    /// The next guard of the same thread once did not know that the thread leads.
+    /// Reproduces a bug: the next guard of the same thread did not know that the thread led.
     #[test]
     fn a_forgotten_leader_leads_no_longer_than_its_next_guard() {
         let progress = progress(2);

@@ -1,4 +1,4 @@
-//! Guards of one thread within each other, and operations that are run outside of it.
+//! Nested guards of one thread, and operations that run while the thread is not borrowed.
 
 use super::*;
 
@@ -30,7 +30,7 @@ fn the_last_guard_of_a_thread_ends_its_reading() {
     assert!(progress.has_reached(value));
 }
 
-/// A guard that was forgotten must not make the thread believe that it is active when it is not.
+/// Checks that a forgotten guard does not make the thread take itself for active.
 #[test]
 fn a_forgotten_pin_is_not_counted_among_later_ones() {
     let progress = progress(2);
@@ -67,7 +67,7 @@ fn a_thread_can_be_used_while_its_operations_run() {
     due.run();
     assert_eq!(tally.load(SeqCst), 1);
     drop(thread.take_due());
-    assert_eq!(tally.load(SeqCst), 2, "it is run all the same");
+    assert_eq!(tally.load(SeqCst), 2, "a drop runs it too");
     assert_eq!(thread.run_reached(), 1);
     drop(thread);
     drop(progress);

@@ -1,4 +1,4 @@
-//! A system that takes its heavy fence back, and perhaps gives it again.
+//! A system that takes its heavy fence back, and may grant it again.
 
 use std::{
     cell::Cell,
@@ -8,7 +8,7 @@ use std::{
 use super::*;
 
 std::thread_local! {
-    /// Whether there is a heavy fence now, in the test of this thread.
+    /// Whether this thread's test has a heavy fence now.
     static IS_GRANTED: Cell<bool> = const { Cell::new(true) };
 }
 
@@ -42,7 +42,7 @@ fn without_a_heavy_fence_nothing_is_freed() {
     let mut active = thread.activate();
     let value = active.later();
     active.schedule(counting(&tally));
-    // One advance may pass, which rests on the fence after the last one; no second one may.
+    // One advance may pass, because it rests on the fence after the last one. A second one may not.
     for _ in 0..10 {
         active.tick();
         let _may_lead = active.update();
@@ -77,7 +77,7 @@ fn what_is_left_is_freed_with_the_instance() {
 }
 
 #[test]
-fn blocking_without_a_heavy_fence_panics_and_leaves_nobody_blocked() {
+fn blocking_without_a_heavy_fence_panics_and_leaves_no_thread_blocked() {
     let progress = progress();
     let mut thread = progress.register().unwrap();
     IS_GRANTED.set(false);

@@ -1,4 +1,4 @@
-//! With real threads.
+//! Races of real threads.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicPtr},
@@ -8,7 +8,7 @@ use std::{
 
 use super::*;
 
-/// What readers look at: a number and its complement, destroyed before it is freed.
+/// A number and its complement, which are destroyed before the node is freed.
 struct Node {
     number: usize,
     complement: usize,
@@ -23,13 +23,13 @@ impl Node {
     }
 
     fn check(node: *mut Self) {
-        // SAFETY: the caller reads under protection.
+        // SAFETY: the caller holds a guard.
         let (number, complement) = unsafe { ((*node).number, (*node).complement) };
         assert_eq!(number, !complement);
     }
 
     fn free(node: *mut Self) {
-        // SAFETY: it was taken out of reach, and progress has been made.
+        // SAFETY: the node was taken out of reach, and progress has been made.
         unsafe {
             (*node).complement = (*node).number;
             drop(Box::from_raw(node));
@@ -40,7 +40,7 @@ impl Node {
 /// A node on its way to be freed.
 struct Retired(*mut Node);
 
-// SAFETY: only the one who has it frees it.
+// SAFETY: only the owner frees the node.
 unsafe impl Send for Retired {}
 
 impl Retired {
@@ -51,7 +51,7 @@ impl Retired {
 
 const ROUNDS: usize = if cfg!(miri) { 10 } else { 5_000 };
 
-/// Writers replace a node, managed and unmanaged readers look at it.
+/// Replaces a node while managed and unmanaged readers look at it.
 #[test]
 fn stress() {
     let progress = progress(3);
@@ -92,7 +92,7 @@ fn stress() {
     Node::free(node.into_inner());
 }
 
-/// The second event: a publication of two words that needs neither release nor acquire.
+/// Publishes two words without release or acquire, which the second event makes consistent.
 #[test]
 fn what_is_published_after_progress_is_seen_whole() {
     use std::sync::atomic::Ordering::Relaxed;
@@ -137,7 +137,7 @@ fn what_is_published_after_progress_is_seen_whole() {
     });
 }
 
-/// Threads that are not managed replace a node, and have the old one freed.
+/// Replaces a node on threads that are not managed, which schedule the freeing of the old one.
 #[test]
 fn any_thread_frees() {
     let progress = progress(1);
@@ -171,7 +171,7 @@ fn any_thread_frees() {
     Node::free(node.into_inner());
 }
 
-/// Ten million of them by hand: `PROGRESS_OPERATIONS=10000000 cargo test --release -p progress-core`.
+/// Runs ten million of them by hand with `PROGRESS_OPERATIONS=10000000 cargo test --release -p progress-core`.
 #[test]
 fn every_operation_is_run_exactly_once() {
     let operations: usize = std::env::var("PROGRESS_OPERATIONS")
@@ -208,7 +208,7 @@ fn every_operation_is_run_exactly_once() {
     assert!(runs.iter().all(|runs| runs.load(SeqCst) == 1));
 }
 
-/// OTP-16870: all threads go to sleep at the same time, with operations pending.
+/// Reproduces OTP-16870: all threads go to sleep at the same time, with operations pending.
 #[test]
 fn all_threads_sleep_at_once() {
     for _ in 0..ROUNDS / 10 + 1 {
@@ -229,7 +229,7 @@ fn all_threads_sleep_at_once() {
     }
 }
 
-/// otp#4127: what wakes a thread must not be lost between its deciding to sleep and its sleeping.
+/// Reproduces otp#4127: a wake-up between a thread's decision to sleep and its sleep must not be lost.
 #[test]
 fn a_wake_before_the_sleep_is_not_lost() {
     let progress = progress(2);
@@ -263,7 +263,10 @@ fn blocking_stops_all_others() {
                 while !is_done.load(SeqCst) {
                     let mut active = this.activate();
                     for _ in 0..10 {
-                        assert!(!is_blocked.load(SeqCst), "nobody is active while blocked");
+                        assert!(
+                            !is_blocked.load(SeqCst),
+                            "no thread is active while one blocks"
+                        );
                         work.fetch_add(1, SeqCst);
                         let _ = active.update();
                         active.leader_update();

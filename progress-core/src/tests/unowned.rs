@@ -1,4 +1,4 @@
-//! Operations and wake-ups of any thread.
+//! Operations and wake-ups that any thread requests.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -9,7 +9,7 @@ use std::{
 
 use super::*;
 
-/// No thread is managed, or all wait: the thread that schedules makes progress itself.
+/// Checks that the thread that schedules makes progress itself if no thread is active.
 #[test]
 fn operations_of_any_thread_run_in_an_idle_instance() {
     for participants in 0..3 {
@@ -34,7 +34,7 @@ fn operations_of_any_thread_wait_for_what_stands_in_the_way() {
     assert!(!progress.has_due(), "{progress:?}");
     drop(active);
     assert!(progress.has_due(), "the last one made progress");
-    assert_eq!(tally.load(SeqCst), 0, "it was no place to run them");
+    assert_eq!(tally.load(SeqCst), 0, "a drop of a guard runs none");
     assert!(thread.has_operations());
     assert_eq!(thread.wait(), 2, "a managed thread runs them as well");
     assert!(!thread.has_operations());
@@ -62,8 +62,8 @@ fn operations_that_a_thread_leaves_are_run_by_any() {
     assert!(!progress.state().has_wakeups(), "there is nothing to leave");
 }
 
-/// An operation that schedules others, which are due at once, does not run them within itself:
-/// that would take a frame for each.
+/// Checks that an operation which schedules others, due at once, does not run them within itself. That
+/// would take a frame for each.
 #[test]
 fn operations_that_schedule_others_are_not_nested() {
     static DEPTH: Tally = Tally::new(0);
@@ -131,7 +131,7 @@ fn wake_ups_come_once_and_in_time() {
     assert!(!progress.state().has_wakeups());
 }
 
-/// A managed thread is unparked at each of the values that it asked for.
+/// Checks that a managed thread is unparked at each of the values that it requested.
 #[test]
 fn a_managed_thread_is_woken_for_each_value() {
     struct Counts(Tally);
@@ -163,7 +163,7 @@ fn a_managed_thread_is_woken_for_each_value() {
     assert_eq!(woken(), 1, "it is reached already");
 }
 
-/// Threads that are not managed wait for what another thread's delay holds up.
+/// Waits, on threads that are not managed, for what a delay of another thread delays.
 #[test]
 fn any_thread_waits() {
     let progress = progress(0);
@@ -187,7 +187,7 @@ fn any_thread_waits() {
     }
 }
 
-/// A frame that others may use is not left, whatever the parker does.
+/// Checks that a thread does not leave a frame that others may use, whatever its parker does.
 #[test]
 fn a_parker_that_panics_does_not_leave_a_frame_that_is_used() {
     struct Panics<G>(Mutex<Option<G>>);

@@ -1,0 +1,294 @@
+//! No reader is overtaken.
+
+use super::*;
+
+#[test]
+fn an_active_reader() {
+    model(3, || {
+        let scene = Scene::new(2);
+        let reader = Scene::run(&scene, |scene| {
+            let mut this = scene.progress.register().unwrap();
+            let _active = this.activate();
+            scene.read();
+        });
+        scene.replace_and_free();
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn a_reader_that_updates() {
+    model(2, || {
+        let scene = Scene::new(2);
+        let reader = Scene::run(&scene, |scene| {
+            let mut this = scene.progress.register().unwrap();
+            let mut active = this.activate();
+            scene.read();
+            active.tick();
+            scene.read();
+        });
+        scene.replace_and_free();
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn a_reader_that_delays() {
+    model(3, || {
+        let scene = Scene::new(1);
+        let reader = Scene::run(&scene, |scene| {
+            let _delay = scene.progress.delay();
+            scene.read();
+        });
+        scene.replace_and_free();
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn a_reader() {
+    model(3, || {
+        let scene = Scene::new(2);
+        let reader = Scene::run(&scene, |scene| {
+            let mut this = scene.progress.register_reader().unwrap();
+            let _reading = this.delay();
+            scene.read();
+        });
+        scene.replace_and_free();
+        reader.join().unwrap();
+    });
+}
+
+/// Registers and drops a reader while a managed thread blocks. The blocker does not wait for the
+/// reader, and does not mistake its participant for that of a managed thread.
+#[test]
+fn blocking_passes_readers_by() {
+    model(3, || {
+        let scene = Scene::new(2);
+        let reader = Scene::run(&scene, |scene| {
+            let mut this = scene.progress.register_reader().unwrap();
+            drop(this.delay());
+            drop(this);
+            drop(scene.progress.register().unwrap());
+        });
+        let mut this = scene.progress.register().unwrap();
+        drop(this.block());
+        reader.join().unwrap();
+    });
+}
+
+/// Explores two managed threads and one that delays.
+#[test]
+fn two_managed_and_one_unmanaged() {
+    model(2, || {
+        let scene = Scene::new(2);
+        let delaying = Scene::run(&scene, |scene| {
+            let _delay = scene.progress.delay();
+            scene.read();
+        });
+        let managed = Scene::run(&scene, |scene| {
+            let mut this = scene.progress.register().unwrap();
+            let active = this.activate();
+            scene.read();
+            drop(active);
+            // Its drop would only make the model larger.
+            core::mem::forget(this);
+        });
+        scene.replace_and_free();
+        delaying.join().unwrap();
+        managed.join().unwrap();
+    });
+}
+
+/// Frees on an active thread that leads, and that requests a moment by what it has confirmed itself.
+#[test]
+fn a_writer_that_leads() {
+    model(2, || {
+        let scene = Scene::new(2);
+        let reader = Scene::run(&scene, |scene| {
+            let mut this = scene.progress.register().unwrap();
+            let mut active = this.activate();
+            scene.read();
+            active.tick();
+            scene.read();
+        });
+        let mut this = scene.progress.register().unwrap();
+        let mut active = this.activate();
+        scene.replace();
+        let value = active.later();
+        active.tick();
+        active.tick();
+        drop(active);
+        this.wait_for(value);
+        scene.free();
+        reader.join().unwrap();
+    });
+}
+
+/// Runs a scene in which one thread frees, another one leads, and a third one begins to read. It takes
+/// four preemptions to go wrong.
+fn one_frees_and_another_leads(preemptions: usize, read: fn(&Scene), lead: fn(&Scene)) {
+    static FREED: Tally = Tally::new(0);
+    model(preemptions, move || {
+        let scene = Scene::new(2);
+        let reader = Scene::run(&scene, read);
+        let leader = Scene::run(&scene, lead);
+        scene.replace();
+        let value = scene.progress.later();
+        leader.join().unwrap();
+        if scene.progress.has_reached(value) {
+            FREED.fetch_add(1, SeqCst);
+            scene.free();
+        }
+        reader.join().unwrap();
+    });
+    assert!(FREED.load(SeqCst) > 0);
+}
+
+fn wait_once(scene: &Scene) {
+    let mut this = scene.progress.register().unwrap();
+    let value = scene.progress.later();
+    this.wait_for(value);
+}
+
+#[test]
+fn a_leader_that_does_not_free_and_a_reader() {
+    one_frees_and_another_leads(
+        4,
+        |scene| {
+            let mut this = scene.progress.register_reader().unwrap();
+            let reading = this.delay();
+            scene.read();
+            drop(reading);
+            // Its drop would only make the model larger.
+            core::mem::forget(this);
+        },
+        wait_once,
+    );
+}
+
+#[test]
+fn a_leader_that_does_not_free_and_a_delay() {
+    one_frees_and_another_leads(
+        4,
+        |scene| {
+            let _delay = scene.progress.delay();
+            scene.read();
+        },
+        wait_once,
+    );
+}
+
+/// Lets a delay look at the value a second time after two advances: its count is not where the third
+/// advance looks. The leader makes all three, and another thread frees.
+#[test]
+fn a_delay_that_two_advances_overtake() {
+    static FREED: Tally = Tally::new(0);
+    model(4, || {
+        let scene = Scene::new(0);
+        let reader = Scene::run(&scene, |scene| {
+            let _delay = scene.progress.delay();
+            scene.read();
+        });
+        let leader = Scene::run(&scene, |scene| {
+            assert!(scene.progress.try_lead());
+            for _ in 0..3 {
+                scene.progress.try_advance();
+            }
+            scene.progress.stop_leading();
+        });
+        scene.replace();
+        let value = scene.progress.later();
+        leader.join().unwrap();
+        if scene.progress.has_reached(value) {
+            FREED.fetch_add(1, SeqCst);
+            scene.free();
+        }
+        reader.join().unwrap();
+    });
+    assert!(FREED.load(SeqCst) > 0);
+}
+
+/// Checks that what was read during a delay happens before the freeing, although the thread that frees
+/// has only seen the value: the leader may not have come to its fence. Only the orderings of the
+/// delay's end and of the leader's look at the counter see to that.
+#[test]
+fn the_end_of_a_delay_is_received_with_the_value() {
+    static FREED: Tally = Tally::new(0);
+    model(3, || {
+        let scene = Scene::new(0);
+        let delay = scene.progress.delay();
+        let writer = Scene::run_with(&scene, |scene| {
+            scene.replace();
+            let value = scene.progress.later();
+            let leader = Scene::run(scene, |scene| {
+                assert!(scene.progress.try_lead());
+                for _ in 0..2 {
+                    scene.progress.try_advance();
+                }
+            });
+            // So that the leader comes first, without a preemption.
+            thread::yield_now();
+            if is_reached(scene.progress.current(), value.raw) {
+                FREED.fetch_add(1, SeqCst);
+                scene.free();
+            }
+            leader.join().unwrap();
+        });
+        scene.read();
+        drop(delay);
+        writer.join().unwrap();
+    });
+    assert!(FREED.load(SeqCst) > 0);
+}
+
+/// Checks the second event: each thread that reads has executed a full fence between `later` and the
+/// moment. So what is published afterwards needs neither release nor acquire.
+#[test]
+fn what_is_published_after_progress_is_seen_whole() {
+    model(3, || {
+        let words = Arc::new(core::array::from_fn::<_, 3, _>(|_| AtomicUsize::new(0)));
+        let scene = Scene::new(2);
+        let reader = {
+            let (scene, words) = (scene.clone(), words.clone());
+            thread::spawn(move || {
+                let mut this = scene.progress.register().unwrap();
+                let active = this.activate();
+                let [is_published, first, second] = &*words;
+                if is_published.load(Relaxed) == 1 {
+                    assert_eq!((first.load(Relaxed), second.load(Relaxed)), (1, 1));
+                }
+                drop(active);
+                // Its drop would only make the model larger.
+                core::mem::forget(this);
+            })
+        };
+        let [is_published, first, second] = &*words;
+        first.store(1, Relaxed);
+        second.store(1, Relaxed);
+        let value = scene.progress.later();
+        if scene.progress.has_reached(value) {
+            is_published.store(1, Relaxed);
+        }
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn blocking_excludes_readers() {
+    model(2, || {
+        let scene = Scene::new(2);
+        let reader = Scene::run(&scene, |scene| {
+            let mut this = scene.progress.register().unwrap();
+            let mut active = this.activate();
+            scene.read();
+            let _ = active.update();
+        });
+        let mut this = scene.progress.register().unwrap();
+        let blocked = this.block();
+        scene.replace();
+        scene.free();
+        drop(blocked);
+        reader.join().unwrap();
+    });
+}
