@@ -64,3 +64,25 @@ fn a_claim_ends_the_encoding_biased_beyond() {
         }
     }
 }
+
+/// Checks the numbers that the README draws.
+#[test]
+fn the_words_are_those_of_the_number_line() {
+    let [oldest, newest] = [5, 7].map(Position::from_index);
+    assert_eq!((oldest.into_word(), newest.into_word()), (20, 28));
+    let words = MODES.map(|mode| Top::new(oldest, mode).0);
+    let away = FENCED_OFFSET;
+    assert_eq!(words, [20, 21, 22 + away, 23 + away]);
+    assert_eq!(away, (1 << (usize::BITS - 1)) - 8);
+    let differences = |newest: usize| words.map(|word| newest.wrapping_sub(word).cast_signed());
+    assert_eq!(differences(28)[..2], [8, 7]);
+    assert_eq!(differences(20)[..2], [0, -1]);
+    assert_eq!(differences(16)[..2], [-4, -5]);
+    for newest in [16, 20, 28] {
+        assert!(
+            differences(newest)[2..]
+                .iter()
+                .all(|&difference| difference < 0)
+        );
+    }
+}
