@@ -13,6 +13,9 @@
 //! | sleeps, wake-ups, fruitless wake-ups; idle and asleep | `WorkerThread::search` |
 //! | absent and active | `WorkerThread::enter`, `WorkerThread::leave` |
 //!
+//! A worker counts as asleep from the moment when its last check of all sources finds nothing: the sleep
+//! protocol makes that check right before the worker parks.
+//!
 //! A new counter touches three files:
 //! 1. `metrics/counters.rs`: a line in the list, and what adds to it;
 //! 2. `metrics/observer.rs`: a method for what happens, unless one of those that exist tells it;

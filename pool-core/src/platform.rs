@@ -24,8 +24,9 @@ use crate::{
 ///    unwinds, or does not return at all.
 /// 5. [`free_later`](Self::free_later) drops what it is given only when all workers have made
 ///    progress, or never.
-/// 6. No function but [`resume_unwind`](Self::resume_unwind) unwinds, no method of the
-///    [`Observer`](Self::Observer) does, nor does the drop of a [`KeepAlive`](Self::KeepAlive): they are called from frames that other threads use.
+/// 6. Nothing unwinds but [`resume_unwind`](Self::resume_unwind): no other function, no method of the
+///    [`Observer`](Self::Observer), and no drop of a [`KeepAlive`](Self::KeepAlive). They are called from
+///    frames that other threads use.
 ///
 /// Of a [`SleepProtocol`], a [`Parker`] and a [`Waiter`], which are safe to implement, the same is
 /// expected and not relied on: where one panics in such a frame, the process ends.
@@ -44,7 +45,7 @@ pub unsafe trait Platform: Sized + 'static {
     type Queue: JobQueue;
     /// How a thread that is not a worker waits.
     type Waiter: Waiter;
-    /// What each worker tells what it does: [`WorkerCounters`](crate::WorkerCounters), or
+    /// Is told what each worker does: [`WorkerCounters`](crate::WorkerCounters), or
     /// [`NoMetrics`](crate::NoMetrics).
     type Observer: Observer;
     /// What a panicking job leaves. Without unwinding: an empty type.
@@ -94,8 +95,10 @@ pub unsafe trait Platform: Sized + 'static {
     /// victims.
     fn random_seed() -> u64;
 
-    /// Returns the time in nanoseconds since some moment, or None if there is no clock. For the times in
-    /// [metrics](crate::WorkerMetrics): a worker asks when it begins or ends to search, and to sleep.
+    /// Returns the time in nanoseconds since some moment, or `None` if there is no clock.
+    ///
+    /// For the times in [metrics](crate::WorkerMetrics): a worker calls this when it begins and ends a search,
+    /// and a sleep.
     fn now() -> Option<u64> {
         None
     }

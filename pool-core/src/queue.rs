@@ -35,7 +35,7 @@ pub unsafe trait JobQueue: Send + Sync {
     /// Whether there was no job at some moment during the call.
     fn is_empty(&self) -> bool;
 
-    /// Returns about how many jobs there are. None if that takes a walk through the queue.
+    /// Returns about how many jobs there are, or `None` if the queue would have to go through them.
     fn len(&self) -> Option<usize> {
         None
     }
@@ -61,8 +61,8 @@ unsafe impl JobQueue for IntrusiveInjector<'static, Option<JobRef>> {
 
     fn steal(&self) -> Steal<JobRef> {
         self.steal_raw().map(|node| {
-            // SAFETY: by the obligation of `push` the node is valid until the job runs, which
-            // nobody can make it do but through the copy that we take here.
+            // SAFETY: by the obligation of `push` the node is valid until the job runs, and only
+            // the copy that we take here lets a worker run it.
             unsafe { node.as_ref() }.value().expect("set by push")
         })
     }

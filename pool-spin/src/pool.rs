@@ -250,17 +250,24 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Default
     }
 }
 
+/// Prints one line. The alternate form adds the table of the pool's [metrics](SpinPool::metrics).
 impl<S: System> fmt::Debug for SpinPool<S> {
-    #[expect(
-        clippy::recursive_format_impl,
-        reason = "the inner form is not the alternate one"
-    )]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
-            return write!(f, "{self:?}\n{}", self.metrics());
+            write!(f, "{:?}\n{}", OneLine(self), self.metrics())
+        } else {
+            OneLine(self).fmt(f)
         }
+    }
+}
+
+/// A pool as one line of debug output.
+struct OneLine<'p, S: System>(&'p SpinPool<S>);
+
+impl<S: System> fmt::Debug for OneLine<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SpinPool")
-            .field("registry", &self.registry)
+            .field("registry", &self.0.registry)
             .finish()
     }
 }

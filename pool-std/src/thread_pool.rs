@@ -328,19 +328,25 @@ impl Drop for ThreadPool {
     }
 }
 
-/// One line; in the alternate form, also the table of the pool's [metrics](ThreadPool::metrics).
+/// Prints one line. The alternate form adds the table of the pool's [metrics](ThreadPool::metrics).
 impl fmt::Debug for ThreadPool {
-    #[expect(
-        clippy::recursive_format_impl,
-        reason = "the inner form is not the alternate one"
-    )]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
-            return write!(f, "{self:?}\n{}", self.metrics());
+            write!(f, "{:?}\n{}", OneLine(self), self.metrics())
+        } else {
+            OneLine(self).fmt(f)
         }
+    }
+}
+
+/// A pool as one line of debug output.
+struct OneLine<'p>(&'p ThreadPool);
+
+impl fmt::Debug for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPool")
-            .field("num_threads", &self.current_num_threads())
-            .field("id", &self.id())
+            .field("num_threads", &self.0.current_num_threads())
+            .field("id", &self.0.id())
             .field("fences", &ProcessBarrier::description())
             .finish()
     }

@@ -141,6 +141,8 @@ fn lint(_quick: bool) -> Result<u64> {
         clippy(&["--workspace", "--all-targets"]),
         clippy(&["--workspace", "--all-targets", "--all-features"]),
         clippy(&["--package", "deque-core", "--no-default-features"]),
+        // Without metrics.
+        clippy(&["-p", "pool-std", "-p", "pool-spin", "--no-default-features"]),
         clippy(&[
             "-p",
             "sleep-primitives",

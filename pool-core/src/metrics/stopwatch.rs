@@ -162,7 +162,7 @@ impl Stopwatch {
         (look.state, look.times)
     }
 
-    /// As one look of [`read`](Self::read). None if the worker has written meanwhile.
+    /// Returns what one look of [`read`](Self::read) finds, or `None` if the worker has written meanwhile.
     #[cfg(all(test, loom))]
     pub(super) fn read_consistent(
         &self,

@@ -68,7 +68,7 @@ fn with_job(body: impl FnOnce(crate::JobRef)) {
     unsafe { job.into_result() };
 }
 
-/// A worker posts a job onto its own deque.
+/// Posts a job onto a worker's own deque.
 fn post(worker: &WorkerThread<Test>, job: crate::JobRef) {
     // SAFETY: 1. tests post a job once.
     unsafe { worker.post(job) };
