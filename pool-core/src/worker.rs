@@ -344,6 +344,8 @@ impl<P: Platform> WorkerThread<P> {
     /// caller keeps it in place for good, and its registry too.
     pub fn abandon(&self) {
         self.leave();
+        // No pop of this worker answers a thief any more.
+        self.own.end_bias();
         self.notify_leftovers();
     }
 

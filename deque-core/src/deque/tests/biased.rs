@@ -188,6 +188,34 @@ fn a_refused_fence_does_not_hide_that_the_deque_is_empty() {
     assert_eq!(deque.stealer().steal(), Steal::Empty);
 }
 
+/// The thread of an owner may end while the deque is biased. No pop answers a thief then.
+#[test]
+fn an_owner_that_ends_the_bias_leaves_its_elements_to_thieves() {
+    counted_fence!(10);
+    for thief_comes_first in [false, true] {
+        FENCE.is_refused.store(false, SeqCst);
+        let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
+        let worker = two_elements(&deque);
+        push_and_pop(&worker, 30);
+        assert!(is_biased(&deque));
+        FENCE.is_refused.store(true, SeqCst);
+        if thief_comes_first {
+            assert_eq!(deque.stealer().steal(), Steal::Retry);
+        }
+        worker.end_bias();
+        worker.end_bias();
+        let calls = FENCE.calls.load(SeqCst);
+        assert_eq!(deque.stealer().steal(), Steal::Success(0));
+        assert_eq!(deque.stealer().steal(), Steal::Success(1));
+        assert_eq!(deque.stealer().steal(), Steal::Empty);
+        assert_eq!(
+            FENCE.calls.load(SeqCst),
+            calls,
+            "the owner's fence is enough"
+        );
+    }
+}
+
 std::thread_local! {
     /// The deque that [`Hostile`] meddles with: of the thread's test.
     static VICTIM: Worker<std::sync::Arc<Deque<usize, Fixed<usize, 8>>>> = {

@@ -161,6 +161,35 @@ impl<H: Handle> Worker<H> {
         }
     }
 
+    /// Ends the bias of the deque, so that thieves take what is left without a process fence, which the
+    /// system may refuse.
+    ///
+    /// For an owner that will not pop again while the deque holds elements, for example because its thread
+    /// ends. If it pops nevertheless, it takes fences, until it has popped often enough to bias the deque
+    /// anew. Costs a load, and an exchange if the deque is biased.
+    pub fn end_bias(&self) {
+        let deque = &*self.deque;
+        loop {
+            // Ordering: Relaxed; this owner alone biases the deque, and the exchange confirms the rest.
+            let top = deque.top.load(Ordering::Relaxed);
+            match top.mode() {
+                Mode::Fenced => return,
+                Mode::Biased => {
+                    if deque.top.unbias(top) {
+                        return;
+                    }
+                }
+                Mode::Revoking => {
+                    // Ordering: as in `top_after_fence`: a thief that finds the answer sees every
+                    // `bottom` that was written before it.
+                    full_fence();
+                    deque.top.answer();
+                    return;
+                }
+            }
+        }
+    }
+
     /// Biases a fenced deque, as after many pops with a fence.
     #[cfg(all(test, loom))]
     pub(in crate::deque) fn bias_now(&self) {
