@@ -1,12 +1,12 @@
-//! A lock-free hash map whose removed entries are freed by thread progress, and readers that the
-//! map knows nothing of.
+//! A lock-free hash map whose removed entries are freed by thread progress. Its readers do not
+//! register.
 //!
 //! The map is Michael's ("High performance dynamic lock-free hash tables and list-based sets",
 //! 2002): sorted lists, in which a removed entry is first marked and then unlinked. Writers are
-//! managed threads. Readers take a delay for each look.
+//! managed threads. Readers delay progress for each look.
 //!
 //! ```sh
-//! cargo run --release -p sleep-core --example hash_map
+//! cargo run --release -p progress-core --example hash_map
 //! ```
 
 use std::{
@@ -41,11 +41,11 @@ struct Map<V> {
 struct Entry<V> {
     key: u64,
     value: V,
-    /// The next entry; marked if this one is removed.
+    /// The next entry. The link is marked if this entry is removed.
     next: Link<V>,
 }
 
-/// Where a key is, or would be.
+/// The place where a key is or would be.
 struct Registration<'m, V> {
     /// The link that leads to the first entry that is not before the key.
     link: &'m Link<V>,
@@ -60,11 +60,11 @@ impl<V: Send + Sync + 'static> Map<V> {
         }
     }
 
-    /// The value of a key, as long as the guard protects it.
+    /// Returns the value of a key, as long as the guard protects it.
     fn get<'g>(&'g self, key: u64, _guard: &'g impl Guard) -> Option<&'g V> {
         let mut entry = self.bucket(key).load(Ordering::Acquire);
-        // SAFETY: it was in reach after the guard began to protect, so it is not freed before the
-        // guard ends.
+        // SAFETY: the entry was in reach after the guard began to protect, so it is not freed before
+        // the guard ends.
         while let Some(found) = unsafe { unmarked(entry).as_ref() } {
             let next = found.next.load(Ordering::Acquire);
             if found.key >= key {
@@ -75,7 +75,7 @@ impl<V: Send + Sync + 'static> Map<V> {
         None
     }
 
-    /// Adds a value. False if the key has one.
+    /// Adds a value. Returns false if the key has one.
     fn insert(&self, key: u64, value: V, writer: &mut Writer<'_, '_>) -> bool {
         let next = AtomicPtr::new(ptr::null_mut());
         let mut new = Box::new(Reclaimable::new(Entry { key, value, next }));
@@ -89,25 +89,25 @@ impl<V: Send + Sync + 'static> Map<V> {
             if replace(registration.link, registration.entry, pointer) {
                 return true;
             }
-            // SAFETY: nobody has seen it.
+            // SAFETY: no other thread has seen the entry.
             new = unsafe { Box::from_raw(pointer) };
         }
     }
 
-    /// Removes a key. False if it was not there.
+    /// Removes a key. Returns false if it was not there.
     fn remove(&self, key: u64, writer: &mut Writer<'_, '_>) -> bool {
         loop {
             let registration = self.find(key, writer);
             if !registration.is_found {
                 return false;
             }
-            // SAFETY: the writer is active since before it found the entry.
+            // SAFETY: the writer has been active since before it found the entry.
             let entry = unsafe { &*registration.entry };
             let next = entry.next.load(Ordering::Acquire);
             if is_marked(next) || !replace(&entry.next, next, marked(next)) {
                 continue;
             }
-            // It is removed; whoever comes by unlinks it, now or later.
+            // The entry is removed. The next writer that passes unlinks it.
             self.find(key, writer);
             return true;
         }
@@ -118,16 +118,16 @@ impl<V: Send + Sync + 'static> Map<V> {
         'again: loop {
             let mut link = self.bucket(key);
             let mut entry = link.load(Ordering::Acquire);
-            // SAFETY: the writer is active since before this search, so nothing that it finds is
-            // freed.
+            // SAFETY: the writer has been active since before this search, so nothing that it finds
+            // is freed.
             while let Some(found) = unsafe { entry.as_ref() } {
                 let next = found.next.load(Ordering::Acquire);
                 if is_marked(next) {
                     if !replace(link, entry, unmarked(next)) {
                         continue 'again;
                     }
-                    // SAFETY: 1. it came from a box, and only we have unlinked it; 2. whoever
-                    // begins to read now does not find it.
+                    // SAFETY: obligation 1: the entry came from a box, and only this thread has
+                    // unlinked it. Obligation 2: a thread that begins to read now does not find it.
                     unsafe { writer.retire(entry) };
                     entry = unmarked(next);
                 } else if found.key >= key {
@@ -161,7 +161,7 @@ impl<V> Drop for Map<V> {
         for bucket in &mut self.buckets {
             let mut entry = unmarked(*bucket.get_mut());
             while !entry.is_null() {
-                // SAFETY: what is still linked was not retired, and nobody else has the map.
+                // SAFETY: what is still linked was not retired, and no other thread has the map.
                 let mut boxed = unsafe { Box::from_raw(entry) };
                 entry = unmarked(*boxed.next.get_mut());
             }
@@ -215,7 +215,7 @@ impl Parker for ThreadParker {
     }
 }
 
-/// A value that counts how many of its kind there are, and knows when it is read too late.
+/// A value that counts its instances and detects a read after its drop.
 struct Counted {
     key: u64,
     is_alive: bool,
@@ -241,7 +241,7 @@ impl Drop for Counted {
     }
 }
 
-/// Adds and removes, each writer its own keys, so that it knows what to expect.
+/// Adds and removes keys. Each writer has its own keys, so that it knows what to expect.
 fn write(map: &Map<Counted>, progress: &Progress<Threads>, number: u64) {
     let mut this_thread = progress.register().expect("a line for each writer");
     let own_keys = || (number..KEYS).step_by(WRITERS);
@@ -264,7 +264,7 @@ fn write(map: &Map<Counted>, progress: &Progress<Threads>, number: u64) {
     }
 }
 
-/// Looks up one key after the other; returns how many were there.
+/// Looks up one key after the other, and returns the number of those that were there.
 fn read(map: &Map<Counted>, progress: &Progress<Threads>, stop: &AtomicBool) -> u64 {
     let mut found = 0;
     while !stop.load(Ordering::Relaxed) {

@@ -1,5 +1,5 @@
-//! Random sequences on one thread, against a model: whoever could be reading when a moment was
-//! asked for must have let go when it is reached.
+//! Random sequences on one thread, against a model: each participant and delay that could be reading
+//! when a moment was requested must have let go when it is reached.
 
 use std::{vec, vec::Vec};
 
@@ -23,7 +23,7 @@ enum Step {
     Later(usize),
     Schedule(usize),
     Run(usize),
-    Drive,
+    AdvanceWhileNeeded,
     Poll(usize),
 }
 
@@ -41,13 +41,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => thread().prop_map(Step::Later),
         2 => thread().prop_map(Step::Schedule),
         2 => thread().prop_map(Step::Run),
-        1 => Just(Step::Drive),
+        1 => Just(Step::AdvanceWhileNeeded),
         1 => (0..8_usize).prop_map(Step::Poll),
     ];
     prop::collection::vec(step, 1..120)
 }
 
-/// What stood in the way when a moment was asked for, and has not let go since.
+/// A moment, and what stood in the way when it was requested and has not let go since.
 #[derive(Clone)]
 struct Requested<'p> {
     value: Moment<'p>,
@@ -62,7 +62,7 @@ fn is_active(thread: &Thread<'_>) -> bool {
     thread.is_active()
 }
 
-/// Does something with the guard of a thread that is active.
+/// Calls a closure with the guard of a thread, if the thread is active.
 fn with_active<'p>(thread: &mut Thread<'p>, act: impl FnOnce(&mut Active<'_, 'p, TestDomain>)) {
     if is_active(thread) {
         let mut active = Active {
@@ -80,112 +80,136 @@ proptest! {
 
     #[test]
     #[cfg_attr(miri, ignore = "one thread, and the generator takes minutes")]
-    fn nobody_is_overtaken(start in 0..6_u8, steps in steps()) {
-        let progress = starting_at(before_the_end(start), THREADS + READERS);
-        let mut threads: Vec<Thread<'_>> =
-            (0..THREADS).map(|_| progress.register().unwrap()).collect();
-        let mut readers: Vec<_> =
-            (0..READERS).map(|_| progress.register_reader().unwrap()).collect();
-        let mut reading = [false; READERS];
-        let mut delays = Vec::new();
-        let mut moments: Vec<Requested<'_>> = Vec::new();
-        let mut next_delay = 0;
-        let tally = StdArc::new(Tally::new(0));
-        let mut scheduled = 0;
+    fn no_reader_is_overtaken(start in 0..6_u8, steps in steps()) {
+        check(start, steps)?;
+    }
+}
 
-        for step in steps {
-            match step {
-                Step::Enter(index) if !is_active(&threads[index]) => threads[index].enter(),
-                Step::Leave(index) if is_active(&threads[index]) => {
-                    threads[index].leave();
-                    moments.iter_mut().for_each(|moment| moment.threads[index] = false);
-                }
-                Step::Update(index) => with_active(&mut threads[index], |active| {
-                    let _ = active.update();
-                    moments.iter_mut().for_each(|moment| moment.threads[index] = false);
-                }),
-                Step::LeaderUpdate(index) => with_active(&mut threads[index], |active| {
-                    active.leader_update();
-                    moments.iter_mut().for_each(|moment| moment.threads[index] = false);
-                }),
-                Step::BeginDelay => {
-                    delays.push((next_delay, progress.delay()));
-                    next_delay += 1;
-                }
-                Step::EndDelay(index) if index < delays.len() => {
-                    let (number, delay) = delays.remove(index);
-                    drop(delay);
-                    for moment in &mut moments {
-                        moment.delays.retain(|delay| *delay != number);
-                    }
-                }
-                Step::BeginReading(index) => {
-                    // A guard that was forgotten and is begun again: what was read before counts
-                    // no more.
-                    core::mem::forget(readers[index].delay());
-                    reading[index] = true;
-                    moments.iter_mut().for_each(|moment| moment.readers[index] = false);
-                }
-                Step::EndReading(index) if reading[index] => {
-                    readers[index].registration.leave();
-                    reading[index] = false;
-                    moments.iter_mut().for_each(|moment| moment.readers[index] = false);
-                }
-                Step::Later(index) => {
-                    let mut value = progress.later();
-                    with_active(&mut threads[index], |active| value = active.later());
-                    prop_assert!(!is_reached(progress.current(), value.raw));
-                    let mut active = [false; THREADS];
-                    for (active, thread) in active.iter_mut().zip(&threads) {
-                        *active = is_active(thread);
-                    }
-                    moments.push(Requested {
-                        value,
-                        threads: active,
-                        readers: reading,
-                        delays: delays.iter().map(|(number, _)| *number).collect(),
-                    });
-                }
-                Step::Schedule(index) => {
-                    threads[index].schedule(counting(&tally));
-                    scheduled += 1;
-                }
-                Step::Run(index) => {
-                    threads[index].run_reached();
-                }
-                Step::Drive => progress.advance_while_needed(),
-                Step::Poll(index) if index < moments.len() => {
-                    progress.has_reached(moments[index].value);
-                }
-                _ => {}
-            }
-            for moment in &moments {
-                if is_reached(progress.current(), moment.value.raw) {
-                    prop_assert_eq!(moment.threads, [false; THREADS], "{:?}", progress);
-                    prop_assert_eq!(moment.readers, [false; READERS], "{:?}", progress);
-                    prop_assert!(moment.delays.is_empty(), "{:?}", progress);
-                }
-            }
-        }
+/// Runs a sequence that has failed before.
+#[test]
+fn a_thread_that_enters_again_is_not_overtaken() {
+    use Step::{Enter, Later};
+    let steps = vec![Enter(0), Enter(1), Enter(0), Enter(0), Later(0)];
+    check(0, steps).unwrap();
+}
 
-        // Nothing stands in the way any more: everything is reached, and run.
-        drop((delays, readers));
-        for thread in &mut threads {
-            if is_active(thread) {
-                thread.leave();
+/// Runs a sequence of steps, the first value being so many steps before the wrap-around.
+fn check(start: u8, steps: Vec<Step>) -> Result<(), TestCaseError> {
+    let progress = starting_at(before_the_end(start), THREADS + READERS);
+    let mut threads: Vec<Thread<'_>> = (0..THREADS).map(|_| progress.register().unwrap()).collect();
+    let mut readers: Vec<_> = (0..READERS)
+        .map(|_| progress.register_reader().unwrap())
+        .collect();
+    let mut reading = [false; READERS];
+    let mut delays = Vec::new();
+    let mut moments: Vec<Requested<'_>> = Vec::new();
+    let mut next_delay = 0;
+    let tally = StdArc::new(Tally::new(0));
+    let mut scheduled = 0;
+
+    for step in steps {
+        match step {
+            Step::Enter(index) if !is_active(&threads[index]) => threads[index].enter(),
+            Step::Leave(index) if is_active(&threads[index]) => {
+                threads[index].leave();
+                moments
+                    .iter_mut()
+                    .for_each(|moment| moment.threads[index] = false);
             }
-        }
-        for _ in 0..2 {
-            let last = progress.later();
-            threads[0].wait_for(last);
+            Step::Update(index) => with_active(&mut threads[index], |active| {
+                let _ = active.update();
+                moments
+                    .iter_mut()
+                    .for_each(|moment| moment.threads[index] = false);
+            }),
+            Step::LeaderUpdate(index) => with_active(&mut threads[index], |active| {
+                active.leader_update();
+                moments
+                    .iter_mut()
+                    .for_each(|moment| moment.threads[index] = false);
+            }),
+            Step::BeginDelay => {
+                delays.push((next_delay, progress.delay()));
+                next_delay += 1;
+            }
+            Step::EndDelay(index) if index < delays.len() => {
+                let (number, delay) = delays.remove(index);
+                drop(delay);
+                for moment in &mut moments {
+                    moment.delays.retain(|delay| *delay != number);
+                }
+            }
+            Step::BeginReading(index) => {
+                // The reader forgets its guard and begins again: what it read before does not
+                // count any more.
+                core::mem::forget(readers[index].delay());
+                reading[index] = true;
+                moments
+                    .iter_mut()
+                    .for_each(|moment| moment.readers[index] = false);
+            }
+            Step::EndReading(index) if reading[index] => {
+                readers[index].registration.leave();
+                reading[index] = false;
+                moments
+                    .iter_mut()
+                    .for_each(|moment| moment.readers[index] = false);
+            }
+            Step::Later(index) => {
+                let mut value = progress.later();
+                with_active(&mut threads[index], |active| value = active.later());
+                prop_assert!(!is_reached(progress.current(), value.raw));
+                let mut active = [false; THREADS];
+                for (active, thread) in active.iter_mut().zip(&threads) {
+                    *active = is_active(thread);
+                }
+                moments.push(Requested {
+                    value,
+                    threads: active,
+                    readers: reading,
+                    delays: delays.iter().map(|(number, _)| *number).collect(),
+                });
+            }
+            Step::Schedule(index) => {
+                threads[index].schedule(counting(&tally));
+                scheduled += 1;
+            }
+            Step::Run(index) => {
+                threads[index].run_reached();
+            }
+            Step::AdvanceWhileNeeded => progress.advance_while_needed(),
+            Step::Poll(index) if index < moments.len() => {
+                progress.has_reached(moments[index].value);
+            }
+            _ => {}
         }
         for moment in &moments {
-            prop_assert!(progress.has_reached(moment.value));
+            if is_reached(progress.current(), moment.value.raw) {
+                prop_assert_eq!(moment.threads, [false; THREADS], "{:?}", progress);
+                prop_assert_eq!(moment.readers, [false; READERS], "{:?}", progress);
+                prop_assert!(moment.delays.is_empty(), "{:?}", progress);
+            }
         }
-        drop(moments);
-        threads[1].run_reached();
-        drop(threads);
-        drop(progress);
-        prop_assert_eq!(tally.load(SeqCst), scheduled);
     }
+
+    // Nothing stands in the way any more, so every moment is reached and every operation runs.
+    drop((delays, readers));
+    for thread in &mut threads {
+        if is_active(thread) {
+            thread.leave();
+        }
+    }
+    for _ in 0..2 {
+        let last = progress.later();
+        threads[0].wait_for(last);
+    }
+    for moment in &moments {
+        prop_assert!(progress.has_reached(moment.value));
+    }
+    drop(moments);
+    threads[1].run_reached();
+    drop(threads);
+    drop(progress);
+    prop_assert_eq!(tally.load(SeqCst), scheduled);
+    Ok(())
 }
