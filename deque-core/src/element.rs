@@ -1,5 +1,23 @@
 //! Elements as machine words, so that a slot can be read by a thief while its owner writes it.
 
+/// Calls a macro with the type names of each tuple that can be an element, of one to twelve.
+macro_rules! for_each_tuple {
+    ($tuples:ident) => {
+        $tuples!(A);
+        $tuples!(A B);
+        $tuples!(A B C);
+        $tuples!(A B C D);
+        $tuples!(A B C D E);
+        $tuples!(A B C D E F);
+        $tuples!(A B C D E F G);
+        $tuples!(A B C D E F G H);
+        $tuples!(A B C D E F G H I);
+        $tuples!(A B C D E F G H I J);
+        $tuples!(A B C D E F G H I J K);
+        $tuples!(A B C D E F G H I J K L);
+    };
+}
+
 mod compound;
 mod function;
 mod number;
