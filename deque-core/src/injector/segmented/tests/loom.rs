@@ -214,3 +214,50 @@ fn batches_against_a_push_and_a_steal() {
         });
     }
 }
+
+/// Steals one batch into a deque, and returns its elements.
+fn steal_batch(queue: &Injector<usize>) -> Vec<usize> {
+    let own = crate::Deque::<usize, crate::Fixed<usize, 4>>::fixed(crate::Order::Fifo);
+    let own = own.worker().unwrap();
+    let _ = queue.steal_batch(&own);
+    core::iter::from_fn(|| own.pop()).collect()
+}
+
+/// Steals a batch while the first push publishes the first block.
+#[test]
+fn a_batch_from_the_first_block() {
+    ::loom::model(|| {
+        let queue = Arc::new(Injector::new());
+        let consumer = {
+            let queue = queue.clone();
+            thread::spawn(move || steal_batch(&queue))
+        };
+        queue.push(7);
+        let mut taken = consumer.join().unwrap();
+        taken.extend(queue.steal().success());
+        assert_eq!(taken, [7]);
+    });
+}
+
+/// Lets a consumer follow the head's index that a batch has moved: it must see the tail that the batch saw.
+#[test]
+fn a_consumer_follows_a_batch() {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(2);
+    builder.check(|| {
+        let queue = Arc::new(Injector::new());
+        let batch = {
+            let queue = queue.clone();
+            thread::spawn(move || steal_batch(&queue))
+        };
+        let consumer = {
+            let queue = queue.clone();
+            thread::spawn(move || queue.steal().success())
+        };
+        queue.push(7);
+        let mut taken = batch.join().unwrap();
+        taken.extend(consumer.join().unwrap());
+        taken.extend(queue.steal().success());
+        assert_eq!(taken, [7]);
+    });
+}
