@@ -11,6 +11,21 @@ use crate::{platform::Platform, queue::JobQueue, registry::Registry, worker::Wor
 use sleep_core::WorkerIndex;
 
 /// What is known of one worker at one moment. From the pool's `metrics()`.
+///
+/// # Examples
+/// ```
+/// use pool_core::{WorkerMetrics, WorkerState};
+///
+/// /// Returns how many of its attempts to steal a worker has repeated, in percent.
+/// fn retries(worker: &WorkerMetrics) -> Option<u64> {
+///     let counts = worker.counts;
+///     (100 * counts.steals_retried).checked_div(counts.steals_tried)
+/// }
+///
+/// let unknown = WorkerMetrics::default();
+/// assert_eq!(unknown.state, WorkerState::Unknown);
+/// assert_eq!(retries(&unknown), None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct WorkerMetrics {
@@ -29,6 +44,22 @@ pub struct WorkerMetrics {
 ///
 /// `W` is where the [`WorkerMetrics`] are. Nothing stops while they are read, so numbers of different workers
 /// need not fit together. `{}` and `{:#?}` print a table with a row for each worker, and their sum.
+///
+/// # Examples
+/// ```
+/// use pool_core::{PoolMetrics, WorkerMetrics, WorkerState};
+///
+/// /// Whether jobs wait although workers sleep; if that lasts, a wake-up was lost.
+/// fn looks_stuck<W: AsRef<[WorkerMetrics]>>(metrics: &PoolMetrics<W>) -> bool {
+///     !metrics.injector_is_empty() && metrics.num_in(WorkerState::Asleep) > 0
+/// }
+///
+/// /// Returns how many wake-ups out of a hundred found nothing.
+/// fn fruitless_wakes<W: AsRef<[WorkerMetrics]>>(metrics: &PoolMetrics<W>) -> u64 {
+///     let sum = metrics.sum();
+///     100 * sum.fruitless_wakes / sum.wakes.max(1)
+/// }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct PoolMetrics<W> {
     workers: W,

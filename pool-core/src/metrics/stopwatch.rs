@@ -6,6 +6,13 @@ use super::{counter::Counter, observer::Clock};
 use crate::primitive::{AtomicBool, AtomicU8, AtomicUsize, Ordering, fence, spin_loop};
 
 /// What a worker is doing at one moment.
+///
+/// # Examples
+/// ```
+/// use pool_core::WorkerState;
+///
+/// assert_eq!(format!("{:>8}", WorkerState::Asleep), "  asleep");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 #[repr(u8)]
