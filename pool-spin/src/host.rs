@@ -44,7 +44,7 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub struct Host(());
 
-// SAFETY: 1. a thread-local variable is null at first, and this module alone uses it; 2. the system
+// SAFETY: 1. A thread-local variable is null at first, and this module alone uses it. 2. The system
 // may move and pre-empt threads, but runs nothing else on a thread in between.
 unsafe impl Machine for Host {
     type Local = ThreadLocal;
@@ -59,7 +59,7 @@ std::thread_local! {
 #[derive(Debug, Clone, Copy)]
 pub struct ThreadLocal(());
 
-// SAFETY: 1. each thread has a variable of its own, which nothing else writes.
+// SAFETY: 1. Each thread has a variable of its own, which nothing else writes.
 unsafe impl CoreLocal for ThreadLocal {
     fn get() -> *const () {
         POINTER.get()

@@ -70,8 +70,9 @@ pub unsafe trait Machine: 'static {
     /// thread progress.
     type Parker: CoreParker;
 
-    /// Returns the time in nanoseconds since some moment, on a clock that all cores share, or None if there
-    /// is no such clock: for the times in [`WorkerMetrics`](crate::WorkerMetrics). It must not panic.
+    /// Returns the time in nanoseconds since some moment, on a clock that all cores share, or None
+    /// if there is no such clock: for the times in [`WorkerMetrics`](crate::WorkerMetrics). It must
+    /// not panic.
     fn nanoseconds() -> Option<u64> {
         None
     }
@@ -168,14 +169,15 @@ pub trait Ipi: 'static {
     /// interrupt is. As a rule, that takes a barrier before the write to the controller.
     fn send(core: usize);
 
-    /// Clears the interrupt on the calling core: it is no longer pending. Does nothing if it was not.
+    /// Clears the interrupt on the calling core: it is no longer pending. Does nothing if it was
+    /// not.
     ///
     /// [`WfiIpi`](crate::WfiIpi) calls this after each halt, and so does the firmware's own handler
     /// for the interrupt. Where only a handler can do it, as on x86, the handler alone calls it.
     ///
-    /// Reads of memory that follow must not be performed before the interrupt is cleared. As a rule,
-    /// that takes a barrier after the write to the controller. An interrupt that is sent later
-    /// becomes pending again.
+    /// Reads of memory that follow must not be performed before the interrupt is cleared. As a
+    /// rule, that takes a barrier after the write to the controller. An interrupt that is sent
+    /// later becomes pending again.
     fn clear();
 }
 

@@ -47,8 +47,8 @@ use platform::{PoolData, WorkerObserver};
 /// [spawned](Self::spawn) closures that may wait.
 ///
 /// A panic in a job goes to the program's panic handler, on the core and the stack where it
-/// happened. The pool holds no lock at that point. A core that waits for the job would wait forever,
-/// so the handler should stop or restart the machine. (Where panics unwind, they abort.)
+/// happened. The pool holds no lock at that point. A core that waits for the job would wait
+/// forever, so the handler should stop or restart the machine. (Where panics unwind, they abort.)
 ///
 /// Interrupt handlers may call [`spawn`](Self::spawn), [`spawn_task`](Self::spawn_task),
 /// [`wake_worker`](Self::wake_worker), [`release_worker`](Self::release_worker),

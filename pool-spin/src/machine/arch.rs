@@ -1,7 +1,7 @@
 //! [`Interrupts`](super::Interrupts) and [`Events`](super::Events) of the usual architectures.
 //!
-//! No instruction here is `nomem`: other cores write what a halt waits for, so the compiler must not
-//! move accesses to memory across it.
+//! No instruction here is `nomem`: other cores write what a halt waits for, so the compiler must
+//! not move accesses to memory across it.
 
 use core::arch::asm;
 
@@ -31,15 +31,16 @@ impl Interrupts for Aarch64 {
 
     #[inline]
     fn restore(state: u64) {
-        // Without the barrier, the core takes a pending interrupt some time later: perhaps only when
-        // interrupts are masked again, and so never in a loop that masks and restores.
+        // Without the barrier, the core takes a pending interrupt some time later: perhaps only
+        // when interrupts are masked again, and so never in a loop that masks and restores.
         // SAFETY: as in `mask`, which returned the value. Handlers that run now save what they use.
         unsafe { asm!("msr daif, {}", "isb", in(reg) state, options(nostack)) };
     }
 
     #[inline]
     fn halt() {
-        // The barrier completes earlier writes, also those to interrupt controllers, before the halt.
+        // The barrier completes earlier writes, also those to interrupt controllers, before the
+        // halt.
         // SAFETY: halts until an interrupt is pending, masked or not. Memory counts as clobbered;
         // registers and flags are preserved.
         unsafe { asm!("dsb sy", "wfi", options(nostack, preserves_flags)) };
@@ -95,8 +96,8 @@ impl Interrupts for CortexM {
     #[inline]
     fn halt() {
         // The barrier completes earlier writes, also those to devices, before the halt.
-        // SAFETY: halts until an interrupt is pending, even one that PRIMASK masks. Memory counts as
-        // clobbered; registers and flags are preserved.
+        // SAFETY: halts until an interrupt is pending, even one that PRIMASK masks. Memory counts
+        // as clobbered; registers and flags are preserved.
         unsafe { asm!("dsb", "wfi", options(nostack, preserves_flags)) };
     }
 }
@@ -162,8 +163,9 @@ macro_rules! mode {
             #[inline]
             fn halt() {
                 // The fence completes earlier writes, also those to devices, before the halt.
-                // SAFETY: halts until an interrupt is pending that is enabled individually, whatever
-                // the status register says. Memory counts as clobbered; registers are preserved.
+                // SAFETY: halts until an interrupt is pending that is enabled individually,
+                // whatever the status register says. Memory counts as clobbered; registers are
+                // preserved.
                 unsafe { asm!("fence iorw, iorw", "wfi", options(nostack, preserves_flags)) };
             }
         }
@@ -172,7 +174,8 @@ macro_rules! mode {
 
 #[cfg(any(target_arch = "riscv32", target_arch = "riscv64"))]
 mode!(
-    /// The interrupts of a hart in machine mode. To be woken, a hart enables the interrupt in `mie`.
+    /// The interrupts of a hart in machine mode. To be woken, a hart enables the interrupt in
+    /// `mie`.
     MachineMode,
     "mstatus",
     8
@@ -223,8 +226,8 @@ impl Interrupts for X86_64 {
     fn halt() {
         // `sti` takes effect after the instruction that follows it. So an interrupt that is pending
         // now ends the halt, and cannot be taken between the two instructions.
-        // SAFETY: handlers that run save what they use; they use the stack below ours, so there is no
-        // `nostack`. Memory counts as clobbered.
+        // SAFETY: handlers that run save what they use; they use the stack below ours, so there is
+        // no `nostack`. Memory counts as clobbered.
         unsafe { asm!("sti", "hlt", "cli") };
     }
 }

@@ -58,8 +58,8 @@ pub unsafe trait CoreLocal: 'static {
     unsafe fn set(pointer: *const ());
 }
 
-/// Cores that know their number, for [`Numbered`]: from `MPIDR`, `mhartid`, a CPU identity register,
-/// or an APIC ID.
+/// Cores that know their number, for [`Numbered`]: from `MPIDR`, `mhartid`, a CPU identity
+/// register, or an APIC ID.
 ///
 /// # Safety
 /// 1. [`number`](Self::number) always returns the same number on one core, never the same on two,

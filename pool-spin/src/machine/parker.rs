@@ -1,5 +1,5 @@
-//! How cores sleep: the parkers whose token is a flag. The file `halting` has those that interrupt a
-//! halted core.
+//! How cores sleep: the parkers whose token is a flag. The file `halting` has those that interrupt
+//! a halted core.
 
 use core::{fmt, marker::PhantomData};
 

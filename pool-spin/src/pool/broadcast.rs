@@ -11,8 +11,8 @@ impl<S: System> SpinPool<S> {
     /// Runs a closure on each worker that is there now, sleeping ones included, and returns all
     /// results: an array indexed by the worker's number, with `None` where no core is the worker.
     ///
-    /// If this core is a worker, the closure runs here, too. A core that is not a worker spins until
-    /// all have run.
+    /// If this core is a worker, the closure runs here, too. A core that is not a worker spins
+    /// until all have run.
     ///
     /// # Panics
     /// If the pool has ended.
@@ -36,14 +36,15 @@ impl<S: System> SpinPool<S> {
     {
         let _reference = self.hold();
         let registry = self.registry();
-        // SAFETY: 1. The reference is used only in this call, during which the worker does not leave.
+        // SAFETY: 1. The reference is used only in this call, during which the worker does not
+        // leave.
         let owner = unsafe { WorkerThread::current() };
         let done = CountLatch::new(owner, registry);
         let mut jobs = S::per_core(|_| BroadcastJob::new(&closure, &done));
         // This frame must not be left while others have jobs in it.
         run(|| send(registry, jobs.as_ref(), &done));
-        // SAFETY: 1. The latch is alive until `wait` returns. 2. This is for the job that a new latch
-        // counts. 3. Pools are statics.
+        // SAFETY: 1. The latch is alive until `wait` returns. 2. This is for the job that a new
+        // latch counts. 3. Pools are statics.
         unsafe { Latch::set(&raw const done) };
         done.wait(owner);
         S::per_core(|index| jobs.as_mut()[index].result.get_mut().take())
@@ -71,8 +72,8 @@ fn send<S, F, R>(
         let worker = registry
             .worker(index)
             .expect("there is a gate for each worker");
-        // SAFETY: `JobRef::new`: 1. and 2. The jobs stay in place until all are done; any thread may
-        // use the closure and the result. `inject_for`: 1. The node belongs to the job alone.
+        // SAFETY: `JobRef::new`: 1. and 2. The jobs stay in place until all are done; any thread
+        // may use the closure and the result. `inject_for`: 1. The node belongs to the job alone.
         unsafe { registry.inject_for(worker, node, JobRef::new(job)) };
         gate.exit();
     }

@@ -88,7 +88,8 @@ pub struct SpawnError<F> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpawnErrorReason {
-    /// The pool has no room: as many closures as it has slots for have been spawned and have not begun.
+    /// The pool has no room: as many closures as it has slots for have been spawned and have not
+    /// begun.
     Full,
     /// The task has been spawned and has not yet begun.
     AlreadySpawned,

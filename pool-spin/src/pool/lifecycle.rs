@@ -34,7 +34,8 @@ impl Lifecycle {
 
     /// Ends the pool. Returns whether this call did.
     pub(crate) fn end(&self) -> bool {
-        // Ordering: Relaxed; it picks one caller. The registry's count of references orders the end.
+        // Ordering: Relaxed; it picks one caller. The registry's count of references orders the
+        // end.
         self.0.fetch_or(ENDED, Ordering::Relaxed) & ENDED == 0
     }
 
@@ -91,7 +92,8 @@ impl Gate {
         self.0.fetch_and(!(OPEN | RELEASED), Ordering::Relaxed);
         // Ordering: Acquire pairs with `exit`.
         //
-        // Liveness: each sender inside pushes one job, waits for nothing and leaves; no sender enters.
+        // Liveness: each sender inside pushes one job, waits for nothing and leaves; no sender
+        // enters.
         while self.0.load(Ordering::Acquire) != 0 {
             spin_loop();
         }

@@ -11,8 +11,8 @@ pub type PoolMetrics<S> = pool_core::PoolMetrics<<S as System>::PerCore<WorkerMe
 impl<S: System> SpinPool<S> {
     /// Returns what each worker is doing and has done so far, and how many jobs wait.
     ///
-    /// Any core may call this, and so may an interrupt handler: it waits for nothing. Printed by `{}`, the
-    /// answer is a table.
+    /// Any core may call this, and so may an interrupt handler: it waits for nothing. Printed by
+    /// `{}`, the answer is a table.
     ///
     /// # Examples
     /// ```

@@ -56,8 +56,8 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>>
 
 // SAFETY: 1. By the contract of `CoreLocal`; `downcast` recognizes the worker of another type of
 // pool. 2. Arrays return their own memory. 3. Pools are statics. 4. Without unwinding, a closure
-// either returns or does not. 5. Deques of a fixed size replace nothing. 6. Nothing here panics except
-// the functions of a machine; such a panic counts as a panic of a job and aborts.
+// either returns or does not. 5. Deques of a fixed size replace nothing. 6. Nothing here panics
+// except the functions of a machine; such a panic counts as a panic of a job and aborts.
 unsafe impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>> Platform
     for Cores<M, CORES, JOBS, K>
 {

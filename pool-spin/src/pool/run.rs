@@ -155,8 +155,8 @@ impl<S: System> SpinPool<S> {
         if !data.lifecycle.join(self.registry.has_references()) {
             return Err(RunError::Ended);
         }
-        // SAFETY: 1. The registry is in a static, which outlives the worker. 2. Nothing is needed to
-        // keep a static alive.
+        // SAFETY: 1. The registry is in a static, which outlives the worker. 2. Nothing is needed
+        // to keep a static alive.
         let Some(worker) = (unsafe { WorkerThread::new(&raw const self.registry, place) }) else {
             data.lifecycle.leave();
             return Err(RunError::Taken);

@@ -58,8 +58,8 @@ unsafe impl<S: System> Sync for Scope<'_, S> {}
 impl<'scope, S: System> Scope<'scope, S> {
     /// Spawns a closure, which may spawn others.
     ///
-    /// If the arena is full, the closure runs before this returns: here, if this core is a worker of
-    /// the pool, otherwise on a worker.
+    /// If the arena is full, the closure runs before this returns: here, if this core is a worker
+    /// of the pool, otherwise on a worker.
     ///
     /// # Examples
     /// See [`Scope`].
@@ -117,8 +117,8 @@ fn in_scope<'scope, S: System, R>(
     slots: &[Slot],
     body: impl FnOnce(&Scope<'scope, S>) -> R,
 ) -> R {
-    // SAFETY: 1. The reference is used only in this call, during which the worker does not leave; the
-    // scope ends before.
+    // SAFETY: 1. The reference is used only in this call, during which the worker does not leave;
+    // the scope ends before.
     let owner = unsafe { WorkerThread::current() };
     let scope = Scope {
         core: ScopeCore::new(owner, registry),
@@ -130,8 +130,8 @@ fn in_scope<'scope, S: System, R>(
 }
 
 impl<S: System> SpinPool<S> {
-    /// Creates a scope as [`Worker::scope_in`] does, from any core. The body runs here, the closures
-    /// that it spawns run on the workers.
+    /// Creates a scope as [`Worker::scope_in`] does, from any core. The body runs here, the
+    /// closures that it spawns run on the workers.
     ///
     /// A core that is not a worker spins until all have run.
     ///
@@ -188,8 +188,8 @@ where
         let Self { scope, closure } = self;
         // SAFETY: 1. The reference is used only in this call; jobs run on workers.
         let worker = unsafe { WorkerThread::current() }.expect("jobs run on workers");
-        // SAFETY: the scope waits for us until `job_done`; the references end before. `job_done`: 1.
-        // `spawn` has counted this closure, which runs once. 2. Pools are statics.
+        // SAFETY: the scope waits for us until `job_done`; the references end before. `job_done`:
+        // 1. `spawn` has counted this closure, which runs once. 2. Pools are statics.
         unsafe {
             (*scope).core.catch(|| closure(Worker(worker), &*scope));
             ScopeCore::job_done(&raw const (*scope).core);

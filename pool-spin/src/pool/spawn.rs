@@ -17,8 +17,8 @@ use crate::primitive::{AtomicBool, Ordering};
 impl<S: System> SpinPool<S> {
     /// Runs a closure on one of the workers and returns its result: for cores that are not workers.
     ///
-    /// Such a core spins until the closure has run. While the pool has no worker, it waits for one to
-    /// arrive. On a worker, the closure runs at once.
+    /// Such a core spins until the closure has run. While the pool has no worker, it waits for one
+    /// to arrive. On a worker, the closure runs at once.
     ///
     /// # Panics
     /// If the pool has ended; [`try_install`](Self::try_install) returns an error instead.
@@ -96,8 +96,8 @@ impl<S: System> SpinPool<S> {
     /// Spawns a closure that runs in the background, from any core and from interrupt handlers.
     ///
     /// A reference to a `static` closure is a closure, too. The call does not wait: it takes one of
-    /// [`JOBS`](System::JOBS) slots and pushes onto a lock-free queue. It repeats the push only when
-    /// another core pushes at the same moment.
+    /// [`JOBS`](System::JOBS) slots and pushes onto a lock-free queue. It repeats the push only
+    /// when another core pushes at the same moment.
     ///
     /// # Errors
     /// [`SpawnError`] with the closure if there is no room for it, or if the pool has ended. A
@@ -149,8 +149,8 @@ impl<S: System> SpinPool<S> {
 impl<S: System> Worker<'_, S> {
     /// Spawns a closure that runs in the background: it goes onto this worker's own deque.
     ///
-    /// If the pool has no room for the closure, it runs at once, within this call. So a closure that
-    /// spawns itself needs [`try_spawn`](Self::try_spawn).
+    /// If the pool has no room for the closure, it runs at once, within this call. So a closure
+    /// that spawns itself needs [`try_spawn`](Self::try_spawn).
     ///
     /// # Examples
     /// ```
@@ -206,7 +206,8 @@ impl<S: System> Worker<'_, S> {
         // `'static`.
         match unsafe { Slot::put(registry.data().arena.as_ref(), spawned) } {
             Ok((node, job)) => {
-                // SAFETY: 1. The arena keeps the node until the job runs; the job is used only here.
+                // SAFETY: 1. The arena keeps the node until the job runs; the job is used only
+                // here.
                 unsafe { queue(registry, node, job) };
                 Ok(())
             }
@@ -287,8 +288,8 @@ pub struct Task<S: System> {
     function: fn(Worker<'_, S>),
 }
 
-// SAFETY: only the thread that has set `is_spawned` uses the node, until the job runs and clears the
-// flag.
+// SAFETY: only the thread that has set `is_spawned` uses the node, until the job runs and clears
+// the flag.
 unsafe impl<S: System> Sync for Task<S> {}
 
 impl<S: System> Task<S> {
@@ -321,8 +322,8 @@ impl<S: System> SpinPool<S> {
         if !registry.try_add_reference() {
             return Err(SpawnErrorReason::Ended);
         }
-        // Ordering: Acquire pairs with `execute`: the node has left its last queue. Release, in case
-        // the task is spawned already: its run sees what our caller prepared.
+        // Ordering: Acquire pairs with `execute`: the node has left its last queue. Release, in
+        // case the task is spawned already: its run sees what our caller prepared.
         if task.is_spawned.swap(true, Ordering::AcqRel) {
             registry.remove_reference();
             return Err(SpawnErrorReason::AlreadySpawned);

@@ -79,7 +79,7 @@ pub struct Cores<M: Machine, const CORES: usize, const JOBS: usize, K = DefaultP
 pub type DefaultProtocol<M, const CORES: usize> =
     Jec<<M as Machine>::Parker, [SleepSlot<<M as Machine>::Parker>; CORES]>;
 
-/// A sleep protocol that a pool can have whose parkers are `P`. Implemented for every one.
+/// A sleep protocol with parkers of type `P` that a pool can use. Implemented for all of them.
 pub trait Protocol<P>: SleepProtocol<Parker = P> + Send + Sync + 'static {}
 
 impl<P, K: SleepProtocol<Parker = P> + Send + Sync + 'static> Protocol<P> for K {}

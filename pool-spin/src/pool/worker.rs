@@ -97,8 +97,8 @@ impl<S: System> Worker<'_, S> {
         self.0.yield_now()
     }
 
-    /// Schedules an operation to run when every [delay](super::SpinPool::delay) that is held now has
-    /// been dropped: for instance, to free memory that other cores can no longer find.
+    /// Schedules an operation to run when every [delay](super::SpinPool::delay) that is held now
+    /// has been dropped: for instance, to free memory that other cores can no longer find.
     ///
     /// This worker runs the operation when it next searches for work. If it leaves before, another
     /// worker does. If all sleep by then, the end of the last delay wakes a worker.

@@ -17,8 +17,8 @@ pub fn masked<R>(closure: impl FnOnce() -> R) -> R {
         );
     }
     let result = closure();
-    // SAFETY: restores the mask that was read above. Handlers save what they use. Without `nomem` as
-    // above, and because handlers write to memory.
+    // SAFETY: restores the mask that was read above. Handlers save what they use. Without `nomem`
+    // as above, and because handlers write to memory.
     unsafe {
         asm!(
             "msr daif, {before}", // the mask as it was

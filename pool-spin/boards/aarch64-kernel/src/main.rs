@@ -1,8 +1,9 @@
 //! A toy kernel with run queues of its own, which lets sleep-core decide when its cores sleep: an
 //! example for authors of kernels. The part to read is `scheduler.rs`.
 //!
-//! There are four cores. A timer ticks on the first; each tick queues a task, tasks queue more tasks,
-//! and in between every core sleeps. The program checks the result and prints what each core did.
+//! There are four cores. A timer ticks on the first; each tick queues a task, tasks queue more
+//! tasks, and in between every core sleeps. The program checks the result and prints what each core
+//! did.
 #![no_std]
 #![no_main]
 
@@ -102,8 +103,8 @@ fn count_primes((from, to): Argument) {
     }
     let primes = (from..to).filter(|&number| is_prime(number)).count() as u32;
     PRIMES.fetch_add(primes, Ordering::Relaxed);
-    // Ordering: Release pairs with the acquire of the core that looks at the last numbers, which then
-    // sees all the primes.
+    // Ordering: Release pairs with the acquire of the core that looks at the last numbers, which
+    // then sees all the primes.
     let before = LOOKED_AT.fetch_add(to - from, Ordering::AcqRel);
     if before + (to - from) == TICKS * LIMIT {
         report();

@@ -1,5 +1,5 @@
-//! The scheduler: a run queue per core, cores that take tasks from others, and cores that sleep while
-//! there is nothing to do.
+//! The scheduler: a run queue per core, cores that take tasks from others, and cores that sleep
+//! while there is nothing to do.
 //!
 //! The kernel owns tasks and queues; [`Jec`] decides when a core sleeps and which one wakes.
 
@@ -68,7 +68,8 @@ static SLEEP: Jec<Halt, [Slot<Halt>; CORES]> = Jec::from_array(
     IdlePolicy::DEFAULT,
 );
 
-/// Runs tasks on a core forever: its own tasks first, then those of others. Sleeps if there is none.
+/// Runs tasks on a core forever: its own tasks first, then those of others. Sleeps if there is
+/// none.
 pub fn run(core: usize) -> ! {
     loop {
         let task = QUEUES[core].pop().unwrap_or_else(|| look_for_task(core));
@@ -81,8 +82,8 @@ pub fn run(core: usize) -> ! {
 #[cold]
 fn look_for_task(core: usize) -> Task {
     let worker = SLEEP.worker(core).expect("a slot for each core");
-    // This latch is never set: a core waits for tasks and for nothing else. A kernel that takes cores
-    // offline has a static latch for each core, and sets it.
+    // This latch is never set: a core waits for tasks and for nothing else. A kernel that takes
+    // cores offline has a static latch for each core, and sets it.
     let offline = CoreLatch::new();
     let mut idle = SLEEP.start_looking(worker);
     loop {
@@ -101,8 +102,8 @@ fn take_any(core: usize) -> Option<Task> {
     (0..CORES).find_map(|distance| QUEUES[(core + distance) % CORES].pop())
 }
 
-/// Whether there is a task anywhere. `Jec` asks this last before a core sleeps, so no queue may be left
-/// out.
+/// Whether there is a task anywhere. `Jec` asks this last before a core sleeps, so no queue may be
+/// left out.
 fn has_work() -> bool {
     QUEUES.iter().any(|queue| !queue.is_empty())
 }
@@ -116,8 +117,8 @@ pub fn spawn(task: Task) -> Result<(), Task> {
     Ok(())
 }
 
-/// Queues a task, from an interrupt handler: this core may be asleep, or about to sleep. Returns the
-/// task if there is no room.
+/// Queues a task, from an interrupt handler: this core may be asleep, or about to sleep. Returns
+/// the task if there is no room.
 pub fn spawn_from_interrupt(task: Task) -> Result<(), Task> {
     let was_empty = QUEUES[this_core()].push(task)?;
     // With a fence: no core overlooks this task. If this core slept, it may be the one that wakes.

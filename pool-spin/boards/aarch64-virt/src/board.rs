@@ -46,8 +46,8 @@ impl Board for Virt {
     }
 }
 
-/// Sets the calling core's pointer to null: it is not a worker yet. After a reset, `TPIDR_EL1` may hold
-/// anything.
+/// Sets the calling core's pointer to null: it is not a worker yet. After a reset, `TPIDR_EL1` may
+/// hold anything.
 pub fn clear_worker() {
     TPIDR_EL1.set(0);
 }

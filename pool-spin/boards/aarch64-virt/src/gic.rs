@@ -69,8 +69,8 @@ pub fn unmask() {
 ///
 /// Everything that this core wrote before is visible to that core when the interrupt is.
 pub fn send(core: usize) {
-    // A write to a system register is not ordered after stores to memory. The barrier completes them
-    // first.
+    // A write to a system register is not ordered after stores to memory. The barrier completes
+    // them first.
     barrier::dsb(barrier::ISHST);
     let target = SgiTarget::List {
         affinity3: 0,
@@ -90,18 +90,19 @@ pub fn send(core: usize) {
 /// Later reads of this core are performed after that.
 pub fn clear() {
     // This interrupt has the highest priority. So if it is pending, it is the one that is read and
-    // acknowledged here. The loop ends: a core that was woken is woken again only after it was about
-    // to sleep again.
+    // acknowledged here. The loop ends: a core that was woken is woken again only after it was
+    // about to sleep again.
     while GicCpuInterface::get_pending_interrupt(InterruptGroup::Group1) == Some(WAKE) {
         GicCpuInterface::handle_interrupt(InterruptGroup::Group1, |_| ());
     }
-    // Reads of memory are not ordered after accesses to system registers. The barriers hold them back.
+    // Reads of memory are not ordered after accesses to system registers. The barriers hold them
+    // back.
     barrier::dsb(barrier::SY);
     barrier::isb(barrier::SY);
 }
 
-/// Serves one interrupt of the calling core. Calls `timer` for the timer, which is silent by then. An
-/// interrupt from another core has done its work by ending a halt, and is only acknowledged.
+/// Serves one interrupt of the calling core. Calls `timer` for the timer, which is silent by then.
+/// An interrupt from another core has done its work by ending a halt, and is only acknowledged.
 pub fn handle(timer: fn()) {
     GicCpuInterface::handle_interrupt(InterruptGroup::Group1, |interrupt| match interrupt {
         // As in `clear`: later reads are performed after the acknowledgment.

@@ -10,8 +10,8 @@ use crate::{CORES, ipi::OwnInterrupt, timer};
 /// A BBC micro:bit, version 1.
 pub struct Microbit;
 
-// SAFETY: 1. The pointer is null at first, and nothing else uses it. 2. Only handlers pre-empt the core,
-// and they call only what the pool allows them.
+// SAFETY: 1. The pointer is null at first, and nothing else uses it. 2. Only handlers pre-empt the
+// core, and they call only what the pool allows them.
 unsafe impl Machine for Microbit {
     type Local = Numbered<OneCore>;
     type Parker = WfiIpi<Lossy<OwnInterrupt>>;

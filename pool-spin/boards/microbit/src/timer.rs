@@ -60,7 +60,8 @@ pub fn silence() {
         .intenclr()
         .write(|events| events.set_compare(DEADLINE, true));
     TIMER0.events_compare(DEADLINE).write_value(0);
-    // The line to the interrupt controller must fall before the handler returns, or it would run again.
+    // The line to the interrupt controller must fall before the handler returns, or it would run
+    // again.
     dsb();
 }
 

@@ -11,8 +11,8 @@ use crate::{clock, cores::Cores, interrupts::Interrupt, ipi::Mhu, timer};
 /// An Arm MPS2+ board with FPGA image AN521.
 pub struct Mps2An521;
 
-// SAFETY: 1. The array is null at first, and nothing else uses it. 2. Only handlers pre-empt a core,
-// and they call only what the pool allows them.
+// SAFETY: 1. The array is null at first, and nothing else uses it. 2. Only handlers pre-empt a
+// core, and they call only what the pool allows them.
 unsafe impl Machine for Mps2An521 {
     type Local = Numbered<Cores>;
     type Parker = WfiIpi<Lossy<Mhu>>;
@@ -44,12 +44,12 @@ impl Board for Mps2An521 {
 
 /// Prepares a core, before it uses anything that the cores share.
 pub fn prepare_core() {
-    // ACTLR.EXTEXCLALL: every exclusive access asks the monitor that the cores share. Without it, only
-    // accesses to shareable memory do, and without a memory protection unit no memory is shareable:
-    // two cores could both succeed in one compare-and-swap.
+    // ACTLR.EXTEXCLALL: every exclusive access asks the monitor that the cores share. Without it,
+    // only accesses to shareable memory do, and without a memory protection unit no memory is
+    // shareable: two cores could both succeed in one compare-and-swap.
     const EXTEXCLALL: u32 = 1 << 29;
-    // SAFETY: the register belongs to the core, and nothing else changes it. More accesses than before
-    // go to the shared monitor, which is correct for all memory.
+    // SAFETY: the register belongs to the core, and nothing else changes it. More accesses than
+    // before go to the shared monitor, which is correct for all memory.
     unsafe { (*ICB::PTR).actlr.modify(|actlr| actlr | EXTEXCLALL) };
     cortex_m::asm::dsb();
     cortex_m::asm::isb();

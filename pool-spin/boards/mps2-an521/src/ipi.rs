@@ -9,20 +9,20 @@ use crate::{
     registers::{Device, Register},
 };
 
-/// The message handling unit (MHU). It has a word per core, and interrupts the core while that word is
-/// not zero.
+/// The message handling unit (MHU). It has a word per core, and interrupts the core while that word
+/// is not zero.
 ///
 /// # Liveness
-/// The word stays set until the core that it interrupts clears it, so an interrupt stays pending even
-/// where it is masked. `clear` clears the word first and the interrupt controller's latch second. A
-/// core that sends meanwhile sets the word again. While the word is set, the controller's latch cannot
-/// be cleared (rule R_CVJS of the architecture: the line is a level). So that interrupt is kept,
-/// whichever of the two steps it follows.
+/// The word stays set until the core that it interrupts clears it, so an interrupt stays pending
+/// even where it is masked. `clear` clears the word first and the interrupt controller's latch
+/// second. A core that sends meanwhile sets the word again. While the word is set, the controller's
+/// latch cannot be cleared (rule R_CVJS of the architecture: the line is a level). So that
+/// interrupt is kept, whichever of the two steps it follows.
 ///
 /// # Visibility
 /// `send` completes all writes to memory, by `dsb`, before it sets the word. `clear` completes its
-/// writes before later reads. So a core that clears an interrupt, or several at once, reads what their
-/// senders wrote before.
+/// writes before later reads. So a core that clears an interrupt, or several at once, reads what
+/// their senders wrote before.
 pub struct Mhu;
 
 impl Ipi for Mhu {

@@ -33,8 +33,8 @@ fn main() -> ! {
     program::boot_core(&POOL)
 }
 
-/// Runs on the second core. Must not be inlined into code that runs before its floating-point unit is
-/// enabled.
+/// Runs on the second core. Must not be inlined into code that runs before its floating-point unit
+/// is enabled.
 #[inline(never)]
 fn second_main() -> ! {
     board::prepare_core();

@@ -13,15 +13,16 @@ use crate::registers::{Device, Register};
 
 /// Makes the second core run [`second_main`](crate::second_main). The first core calls this once.
 pub fn start() {
-    // SAFETY: 1. The registers are there. The two that are used touch memory only through the core that
-    // they start, which gets a valid vector table.
+    // SAFETY: 1. The registers are there. The two that are used touch memory only through the core
+    // that they start, which gets a valid vector table.
     const SYSTEM_CONTROL: Device = unsafe { Device::at(0x5002_1000) };
     const INITSVTOR1: Register = SYSTEM_CONTROL.register(0x114);
     const CPUWAIT: Register = SYSTEM_CONTROL.register(0x118);
 
     let table = (&raw const VECTOR_TABLE).addr();
     INITSVTOR1.write(u32::try_from(table).expect("an address has 32 bits"));
-    // Completes all writes of this core, and the address of the table, before the other core starts.
+    // Completes all writes of this core, and the address of the table, before the other core
+    // starts.
     dsb();
     // Lets all cores run.
     CPUWAIT.write(0);
@@ -33,8 +34,8 @@ extern "C" fn reset() -> ! {
     cortex_m::interrupt::disable();
     // SAFETY: the stack pointer is above this address, and nothing in use is below it.
     unsafe { msplim::write(STACK.lowest() as u32) };
-    // SAFETY: no other code uses the core's control block. The unit is enabled before `second_main`,
-    // which is not inlined, and this function does not use it.
+    // SAFETY: no other code uses the core's control block. The unit is enabled before
+    // `second_main`, which is not inlined, and this function does not use it.
     unsafe { cortex_m::Peripherals::steal().SCB.enable_fpu() };
     dsb();
     isb();
@@ -79,8 +80,8 @@ static VECTOR_TABLE: VectorTable = VectorTable {
     exceptions: [fault; 14],
 };
 
-/// A vector table. It has no entries for interrupts, since none is taken. The register for its address
-/// requires a multiple of 128.
+/// A vector table. It has no entries for interrupts, since none is taken. The register for its
+/// address requires a multiple of 128.
 #[repr(C, align(128))]
 struct VectorTable {
     stack: *mut u8,

@@ -34,6 +34,7 @@ pub fn start(delay: Duration) {
 pub fn silence() {
     CTRL.write(0);
     INTCLEAR.write(1);
-    // The line to the interrupt controller must fall before the handler returns, or it would run again.
+    // The line to the interrupt controller must fall before the handler returns, or it would run
+    // again.
     cortex_m::asm::dsb();
 }

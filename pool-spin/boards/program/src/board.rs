@@ -17,11 +17,12 @@ pub trait Board: Machine {
     /// Returns what the program shall do.
     fn mode() -> Mode;
 
-    /// Returns the time since some moment before the program began, on a clock that all cores share.
+    /// Returns the time since some moment before the program began, on a clock that all cores
+    /// share.
     fn now() -> Duration;
 
-    /// Makes a timer interrupt the calling core, once, after this time. Interrupts are enabled on the
-    /// core that boots; the handler calls `program::timer_interrupt`.
+    /// Makes a timer interrupt the calling core, once, after this time. Interrupts are enabled on
+    /// the core that boots; the handler calls `program::timer_interrupt`.
     fn interrupt_after(delay: Duration);
 
     /// Ends the machine, and reports whether the program passed.

@@ -34,6 +34,7 @@ pub(crate) fn restart<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES
     while pool.restart().is_err() {
         spin_loop();
     }
-    // Ordering: Release pairs with `Generation`: a core that sees the count finds the pool restarted.
+    // Ordering: Release pairs with `Generation`: a core that sees the count finds the pool
+    // restarted.
     RESTARTS.fetch_add(1, Ordering::Release);
 }

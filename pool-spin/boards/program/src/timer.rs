@@ -20,14 +20,15 @@ static HAS_COME: AtomicBool = AtomicBool::new(false);
 /// An action of the handler. Its argument is a pool.
 type Action = fn(*const ());
 
-/// The time between two interrupts of a core that works. An emulated core needs some time for a handler.
+/// The time between two interrupts of a core that works. An emulated core needs some time for a
+/// handler.
 const INTERVAL: Duration = Duration::from_micros(200);
 
-/// Handles an interrupt of the timer of the core that boots. The board's handler calls this once the
-/// timer is silent.
+/// Handles an interrupt of the timer of the core that boots. The board's handler calls this once
+/// the timer is silent.
 pub fn timer_interrupt() {
-    // Ordering: Acquire pairs with `set_action`. The handler runs on the same core today, but no rule
-    // says that a board's timer must.
+    // Ordering: Acquire pairs with `set_action`. The handler runs on the same core today, but no
+    // rule says that a board's timer must.
     let action = ACTION.load(Ordering::Acquire);
     if !action.is_null() {
         // SAFETY: only `set_action` writes the word, from an `Action`.

@@ -1,7 +1,7 @@
 //! The core-local interruptor: a software interrupt and a timer for each hart.
 //!
-//! `riscv-peripheral` has it, too, but accesses the timer as 64 bits at once, which on 32 bits is two
-//! accesses in any order.
+//! `riscv-peripheral` has it, too, but accesses the timer as 64 bits at once, which on 32 bits is
+//! two accesses in any order.
 
 use core::ptr;
 
@@ -29,8 +29,8 @@ pub fn set_software_interrupt(hart: usize, pending: bool) {
 pub fn set_timer(hart: usize, time: u64) {
     assert!(hart < HARTS, "no such hart");
     let register = MTIMECMP + 8 * hart;
-    // Writes in halves, for a bus of 32 bits. Between the writes, the time is never earlier than both
-    // the old and the new one.
+    // Writes in halves, for a bus of 32 bits. Between the writes, the time is never earlier than
+    // both the old and the new one.
     write(register, u32::MAX);
     write(register + 4, (time >> 32) as u32);
     write(register, time as u32);

@@ -7,9 +7,9 @@ use pool_spin::Ipi as _;
 use crate::{HARTS, ipi::SoftwareInterrupt};
 
 // All harts leave reset at once, and run this before any Rust: `riscv-rt` calls it on each with its
-// number in a0, and lets the hart that returns 1 initialize memory. The others must not return before
-// that is done, nor use memory, so they wait for an interrupt from hart 0. The interrupt stays
-// pending until `interrupts::prepare` clears it.
+// number in a0, and lets the hart that returns 1 initialize memory. The others must not return
+// before that is done, nor use memory, so they wait for an interrupt from hart 0. The interrupt
+// stays pending until `interrupts::prepare` clears it.
 //
 // Uses a0 and t0, which the caller saves, and no stack.
 global_asm!(

@@ -40,8 +40,8 @@ pub fn start_others() {
         fn _start();
     }
 
-    // SAFETY: `fence w, rw` orders earlier writes to memory before later accesses, also those of the
-    // firmware; it changes no register. Not `nomem`: the compiler keeps the order, too.
+    // SAFETY: `fence w, rw` orders earlier writes to memory before later accesses, also those of
+    // the firmware; it changes no register. Not `nomem`: the compiler keeps the order, too.
     unsafe { asm!("fence w, rw", options(nostack, preserves_flags)) };
     let mut worker = 1;
     for hart in (0..HARTS).filter(|&hart| hart != this_hart()) {
@@ -57,8 +57,8 @@ pub fn start_others() {
 
 /// Returns the number of the calling hart.
 ///
-/// Supervisor mode has no register for it. `_mp_hook` has put it into `tp`, the thread pointer: there
-/// are no threads, so nothing else uses that register.
+/// Supervisor mode has no register for it. `_mp_hook` has put it into `tp`, the thread pointer:
+/// there are no threads, so nothing else uses that register.
 pub fn this_hart() -> usize {
     let hart;
     // SAFETY: reads a register, and changes nothing. `pure`: its value never changes on a hart.

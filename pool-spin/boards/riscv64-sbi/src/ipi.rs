@@ -11,16 +11,16 @@ use crate::harts;
 /// hart's.
 ///
 /// # Liveness
-/// The sender writes memory (the parker's token), then asks the firmware. The firmware interrupts the
-/// other hart in machine mode, and sets the bit `SSIP` in that hart's own `sip`. It does so between
-/// two instructions of the hart that wakes, which clears the bit and then reads memory:
+/// The sender writes memory (the parker's token), then asks the firmware. The firmware interrupts
+/// the other hart in machine mode, and sets the bit `SSIP` in that hart's own `sip`. It does so
+/// between two instructions of the hart that wakes, which clears the bit and then reads memory:
 ///
 /// - Before the clearing: the interrupt is lost. But the firmware had the request by then, so the
 ///   write to memory came before, and the read finds it.
 /// - After the clearing: the interrupt is pending, and ends the next halt.
 ///
-/// The fences make "before" hold for memory as the other hart sees it. The SBI does not say that the
-/// firmware has a barrier in each of the two steps.
+/// The fences make "before" hold for memory as the other hart sees it. The SBI does not say that
+/// the firmware has a barrier in each of the two steps.
 #[derive(Debug)]
 pub struct SoftwareInterrupt;
 
@@ -32,8 +32,9 @@ impl Ipi for SoftwareInterrupt {
     }
 
     fn send(core: usize) {
-        // SAFETY: `fence w, ow` orders earlier writes to memory before the firmware's writes, to memory
-        // or a device; it changes no register. Not `nomem`: the compiler keeps the order, too.
+        // SAFETY: `fence w, ow` orders earlier writes to memory before the firmware's writes, to
+        // memory or a device; it changes no register. Not `nomem`: the compiler keeps the order,
+        // too.
         unsafe { asm!("fence w, ow", options(nostack, preserves_flags)) };
         let sent = sbi_rt::send_ipi(HartMask::from_mask_base(1, core));
         assert!(
@@ -43,9 +44,9 @@ impl Ipi for SoftwareInterrupt {
     }
 
     fn clear() {
-        // SAFETY: clears SSIP in this hart's `sip`, which only the parkers wait for. To fences, reading
-        // and writing such a register is device input and output: `fence io, rw` orders later accesses
-        // to memory after it. Otherwise as in `send`.
+        // SAFETY: clears SSIP in this hart's `sip`, which only the parkers wait for. To fences,
+        // reading and writing such a register is device input and output: `fence io, rw` orders
+        // later accesses to memory after it. Otherwise as in `send`.
         unsafe {
             asm!(
                 "csrci sip, {ssip}",

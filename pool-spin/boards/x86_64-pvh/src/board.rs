@@ -13,8 +13,8 @@ use crate::{clock, console, core_local::GsLocal, ipi::ApicIpi, timer};
 #[derive(Debug)]
 pub struct Q35(());
 
-// SAFETY: 1. `core_local::init` sets the pointer to null, and nothing else uses it. 2. Only handlers
-// pre-empt a core, and they call only what the pool allows them.
+// SAFETY: 1. `core_local::init` sets the pointer to null, and nothing else uses it. 2. Only
+// handlers pre-empt a core, and they call only what the pool allows them.
 unsafe impl Machine for Q35 {
     type Local = GsLocal;
     type Parker = HltIpi<Lossy<ApicIpi>>;
@@ -22,8 +22,8 @@ unsafe impl Machine for Q35 {
 
 /// The port of the device that ends QEMU.
 const EXIT_PORT: u16 = 0xf4;
-/// QEMU's exit status for success. It is odd. It is not 1, which is failure, and not 0, which a machine
-/// that resets itself leaves.
+/// QEMU's exit status for success. It is odd. It is not 1, which is failure, and not 0, which a
+/// machine that resets itself leaves.
 const PASSED: u32 = 33;
 
 static MODE: Once<Mode> = Once::new();

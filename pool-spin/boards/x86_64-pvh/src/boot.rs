@@ -1,7 +1,7 @@
 //! The way from the loader to [`core_main`](crate::core_main), on every core.
 //!
-//! The loader enters at `_start`, on the boot core. The others wait for [`start_others`], begin in the
-//! trampoline and join the boot core's way in the middle.
+//! The loader enters at `_start`, on the boot core. The others wait for [`start_others`], begin in
+//! the trampoline and join the boot core's way in the middle.
 
 use core::{
     arch::global_asm,
@@ -86,8 +86,8 @@ unsafe impl Sync for Stack {}
 /// 1. `start_info` is the address that the loader passed in `ebx`.
 /// 2. Since then, nothing has written to memory outside the program.
 pub unsafe fn command_line(start_info: u32) -> &'static str {
-    // SAFETY: by obligations 1 and 2, the loader's structures are there. Physical addresses are virtual
-    // ones.
+    // SAFETY: by obligations 1 and 2, the loader's structures are there. Physical addresses are
+    // virtual ones.
     unsafe { StartInfoReader::from_paddr_identity(start_info) }
         .and_then(|start_info| start_info.cmdline())
         .and_then(|line| line.to_str().ok())
@@ -110,8 +110,8 @@ pub unsafe fn start_others() {
     // SAFETY: the section has this length. By obligation 1, the page is free, and it is far longer.
     unsafe { page.copy_from_nonoverlapping(start, length) };
 
-    // The manufacturers' protocol requires these waits. The second startup is for cores that missed the
-    // first; others ignore it.
+    // The manufacturers' protocol requires these waits. The second startup is for cores that missed
+    // the first; others ignore it.
     // SAFETY: 1. By our obligation 2.
     unsafe { local_apic::reset_others() };
     clock::wait(Duration::from_millis(10));

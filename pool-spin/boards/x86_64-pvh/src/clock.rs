@@ -1,8 +1,8 @@
 //! The clock: the HPET, a device that all cores read.
 //!
 //! It reports its own frequency, it is the same for every core, and it agrees with the other timers
-//! however QEMU executes the program. The processors' time-stamp counters are faster to read. But their
-//! frequency must be measured, and only newer hardware promises that they agree.
+//! however QEMU executes the program. The processors' time-stamp counters are faster to read. But
+//! their frequency must be measured, and only newer hardware promises that they agree.
 
 use core::{hint, ptr, time::Duration};
 
@@ -11,8 +11,8 @@ use spin::Once;
 /// The address of the registers.
 const BASE: usize = 0xfed0_0000;
 
-/// The registers, by their offset from [`BASE`]. They are read in halves, since not every bus takes 64
-/// bits at once.
+/// The registers, by their offset from [`BASE`]. They are read in halves, since not every bus takes
+/// 64 bits at once.
 #[derive(Debug, Clone, Copy)]
 #[repr(usize)]
 enum Register {
@@ -27,8 +27,8 @@ enum Register {
 const COUNT_64: u32 = 1 << 13;
 /// In the configuration: the count runs.
 const RUN: u32 = 1;
-/// The longest period that the specification allows, 100 ns. An address without an HPET reads as all
-/// ones.
+/// The longest period that the specification allows, 100 ns. An address without an HPET reads as
+/// all ones.
 const LONGEST_PERIOD: u32 = 100_000_000;
 
 /// The time from one count to the next, in femtoseconds.
@@ -47,7 +47,8 @@ pub fn init() {
     );
     PERIOD.call_once(|| period);
     let configuration = pointer(Register::Configuration);
-    // SAFETY: the register is there, and no other core uses it yet. A running count changes no memory.
+    // SAFETY: the register is there, and no other core uses it yet. A running count changes no
+    // memory.
     unsafe { configuration.write_volatile(configuration.read_volatile() | RUN) };
 }
 

@@ -1,9 +1,9 @@
 //! The data of each core: the pool's pointer and the core's number.
 //!
 //! A core finds its block through the base of its `gs` segment, which is set once when the core
-//! starts. Reading a field takes one instruction. An array that the core's number indexes would need
-//! the number first: from the local APIC, a slow device; from `cpuid`, which virtual machines trap; or
-//! from `rdpid`, which not every processor has.
+//! starts. Reading a field takes one instruction. An array that the core's number indexes would
+//! need the number first: from the local APIC, a slow device; from `cpuid`, which virtual machines
+//! trap; or from `rdpid`, which not every processor has.
 
 use core::{
     arch::asm,
@@ -26,8 +26,8 @@ unsafe impl CoreLocal for GsLocal {
     #[inline]
     fn get() -> *const () {
         let pointer;
-        // SAFETY: reads a field of this core's block. `readonly`; neither stack nor flags change. Not
-        // `pure`, so it stays in order with `set`.
+        // SAFETY: reads a field of this core's block. `readonly`; neither stack nor flags change.
+        // Not `pure`, so it stays in order with `set`.
         unsafe {
             asm!(
                 "mov {}, gs:[{}]",
@@ -85,8 +85,8 @@ pub unsafe fn init(number: usize) {
 #[inline]
 pub fn apic_id() -> usize {
     let id: u64;
-    // SAFETY: reads a field of this core's block, where `init` has stored it. Neither stack nor flags
-    // change. Writing the lower half of a register clears the upper half.
+    // SAFETY: reads a field of this core's block, where `init` has stored it. Neither stack nor
+    // flags change. Writing the lower half of a register clears the upper half.
     unsafe {
         asm!(
             "mov {:e}, gs:[{}]",

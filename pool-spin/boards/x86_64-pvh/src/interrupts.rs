@@ -1,8 +1,8 @@
 //! The interrupts and exceptions, and their handlers.
 //!
 //! There is only ring 0, so a handler runs on the stack of the code that it interrupts. That is why
-//! code for this target never uses memory below the stack pointer (it has no red zone). The processor
-//! aligns the stack to 16 bytes and pushes five words.
+//! code for this target never uses memory below the stack pointer (it has no red zone). The
+//! processor aligns the stack to 16 bytes and pushes five words.
 
 use core::arch::naked_asm;
 
@@ -29,8 +29,8 @@ const PIC_DATA_PORTS: [u16; 2] = [0x21, 0xa1];
 /// The interrupt descriptor table, one for all cores.
 static IDT: LazyLock<InterruptDescriptorTable> = LazyLock::new(|| {
     let mut table = InterruptDescriptorTable::new();
-    // SAFETY: these handlers save what they use and return with `iretq`. None of their vectors has an
-    // error code.
+    // SAFETY: these handlers save what they use and return with `iretq`. None of their vectors has
+    // an error code.
     unsafe {
         table[IPI].set_handler_addr(address(ipi_entry));
         table[TIMER].set_handler_addr(address(timer_entry));
@@ -160,8 +160,8 @@ unsafe extern "sysv64" fn exception<const VECTOR: u64>() {
 /// 1. `pushed` points to the words that the processor pushed for this vector.
 unsafe extern "sysv64" fn report(vector: u64, pushed: *const u64) -> ! {
     let has_error_code = matches!(vector, 8 | 11 | 13 | 14);
-    // SAFETY: by obligation 1. The last word is the address of the instruction, or an error code, which
-    // that address precedes.
+    // SAFETY: by obligation 1. The last word is the address of the instruction, or an error code,
+    // which that address precedes.
     let instruction = unsafe { pushed.add(has_error_code.into()).read() };
     panic!(
         "exception {vector} at {instruction:#x}, page fault address {:#x}",

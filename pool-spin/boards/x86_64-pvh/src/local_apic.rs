@@ -1,4 +1,5 @@
-//! The local APIC: the interrupt controller of each core, which every core finds at the same address.
+//! The local APIC: the interrupt controller of each core, which every core finds at the same
+//! address.
 //!
 //! The `x2apic` crate requires exclusive access, but here the interrupt handlers use it, too.
 
@@ -47,12 +48,12 @@ pub fn id() -> u8 {
     (read(Register::Id) >> 24) as u8
 }
 
-/// Lets interrupts reach this core. Spurious ones go to `spurious_vector`. Those of the 8259 PICs, which
-/// arrive at the LINT0 pin, stay masked.
+/// Lets interrupts reach this core. Spurious ones go to `spurious_vector`. Those of the 8259 PICs,
+/// which arrive at the LINT0 pin, stay masked.
 ///
 /// # Panics
-/// If the firmware has moved the registers, or has left the controller in x2APIC mode, without registers
-/// in memory.
+/// If the firmware has moved the registers, or has left the controller in x2APIC mode, without
+/// registers in memory.
 pub fn enable(spurious_vector: u8) {
     let (frame, flags) = ApicBase::read();
     assert_eq!(
@@ -76,8 +77,8 @@ pub fn end_of_interrupt() {
     write(Register::EndOfInterrupt, 0);
 }
 
-/// Interrupts the core with this [`id`] at this vector. The handler sees what this core wrote to memory
-/// before.
+/// Interrupts the core with this [`id`] at this vector. The handler sees what this core wrote to
+/// memory before.
 pub fn interrupt(id: u8, vector: u8) {
     command(u32::from(id) << 24, u32::from(vector));
 }
@@ -113,8 +114,8 @@ fn command(destination: u32, command: u32) {
     X86_64::restore(interrupts);
 }
 
-/// Starts the timer, which counts down once and then interrupts at this vector, if any. A count of zero
-/// stops it.
+/// Starts the timer, which counts down once and then interrupts at this vector, if any. A count of
+/// zero stops it.
 pub fn start_timer(count: u32, vector: Option<u8>) {
     write(Register::TimerDivide, DIVIDE_BY_16);
     write(Register::TimerVector, vector.map_or(MASKED, u32::from));
@@ -127,14 +128,15 @@ pub fn timer_count() -> u32 {
 }
 
 fn read(register: Register) -> u32 {
-    // SAFETY: a register of this core's controller. Reading the registers named here changes nothing.
+    // SAFETY: a register of this core's controller. Reading the registers named here changes
+    // nothing.
     unsafe { pointer(register).read_volatile() }
 }
 
 fn write(register: Register, value: u32) {
-    // SAFETY: a register of this core's controller, which only this module writes. An interrupt that
-    // follows finds its handler, or one that panics. The callers are responsible for the other effects
-    // of a command.
+    // SAFETY: a register of this core's controller, which only this module writes. An interrupt
+    // that follows finds its handler, or one that panics. The callers are responsible for the other
+    // effects of a command.
     unsafe { pointer(register).write_volatile(value) }
 }
 

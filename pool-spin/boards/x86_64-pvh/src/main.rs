@@ -41,8 +41,8 @@ extern "sysv64" fn core_main(start_info: u32, number: u32) -> ! {
     unsafe { core_local::init(number as usize) };
     if number == 0 {
         timer::init();
-        // SAFETY: 1. The page is conventional memory, which the firmware has left to us. 2. It has left
-        // the cores halted.
+        // SAFETY: 1. The page is conventional memory, which the firmware has left to us. 2. It has
+        // left the cores halted.
         unsafe { boot::start_others() };
         x86_64::instructions::interrupts::enable();
         program::boot_core(&POOL)

@@ -18,11 +18,12 @@ pub fn init() {
     FREQUENCY.call_once(|| (0..MEASUREMENTS).fold(u64::MAX, |least, _| least.min(measure())));
 }
 
-/// Returns the counts per second or more, never less: otherwise the timer would interrupt too early.
+/// Returns the counts per second or more, never less: otherwise the timer would interrupt too
+/// early.
 ///
-/// The timer counts from before the measured time until after it. Where the core loses time between the
-/// two, as a virtual one may at any instruction, the result is much too high. So the least measurement
-/// is the best.
+/// The timer counts from before the measured time until after it. Where the core loses time between
+/// the two, as a virtual one may at any instruction, the result is much too high. So the least
+/// measurement is the best.
 fn measure() -> u64 {
     local_apic::start_timer(u32::MAX, None);
     let start = clock::now();

@@ -18,10 +18,10 @@ use crate::{
 /// between two halts, so handlers of other devices run. If they were masked, a pending interrupt of
 /// another device makes the worker spin.
 ///
-/// A worker may receive its token just before it halts, and the interrupt for the token only when it
-/// runs jobs again. So a firmware that enables interrupts needs a handler that calls [`Ipi::clear`].
-/// A firmware that does not enable them finds the interrupt pending at the next halt, which then is
-/// a short one.
+/// A worker may receive its token just before it halts, and the interrupt for the token only when
+/// it runs jobs again. So a firmware that enables interrupts needs a handler that calls
+/// [`Ipi::clear`]. A firmware that does not enable them finds the interrupt pending at the next
+/// halt, which then is a short one.
 ///
 /// # Liveness
 /// The worker masks interrupts. Then it announces its halt, and with it its core, by a
@@ -29,13 +29,13 @@ use crate::{
 /// one of the two is first:
 ///
 /// - The token: then the announcement fails, and the worker does not halt.
-/// - The announcement: then `unpark` reads it and interrupts that core. The interrupt stays pending,
-///   since it is masked, and ends the halt that has begun or is about to begin.
+/// - The announcement: then `unpark` reads it and interrupts that core. The interrupt stays
+///   pending, since it is masked, and ends the halt that has begun or is about to begin.
 ///
-/// After each halt the worker clears the interrupt first and looks for the token second: a token that
-/// arrives after the look brings an interrupt that arrives after the clearing. From the look to the
-/// next halt, interrupts stay masked: no handler on this core clears that interrupt or gives a token
-/// between the two.
+/// After each halt the worker clears the interrupt first and looks for the token second: a token
+/// that arrives after the look brings an interrupt that arrives after the clearing. From the look
+/// to the next halt, interrupts stay masked: no handler on this core clears that interrupt or gives
+/// a token between the two.
 pub struct WfiIpi<I> {
     state: State,
     ipi: PhantomData<fn() -> I>,
@@ -94,19 +94,19 @@ impl<I> fmt::Debug for WfiIpi<I> {
 
 /// A parker that halts in `HLT` with interrupts enabled. `unpark` interrupts the core.
 ///
-/// The core takes the interrupt: the firmware's handler for it signals the end of the interrupt, calls
-/// [`Ipi::clear`] if there is more to do, and returns.
+/// The core takes the interrupt: the firmware's handler for it signals the end of the interrupt,
+/// calls [`Ipi::clear`] if there is more to do, and returns.
 ///
 /// Interrupts are enabled during the halt even if they were masked when the worker parked, since a
 /// masked interrupt ends no halt on x86. Handlers of other devices run then, too.
 ///
 /// # Liveness
-/// As for [`WfiIpi`](WfiIpi), the token and the announcement of the halt are one word, so
-/// who unparks interrupts a worker that has announced its halt. Between the announcement and the
-/// halt interrupts are masked, so the interrupt waits; enabling them and halting is one step for
-/// the processor (the instruction behind `sti` is executed before any interrupt), so it ends the
-/// halt. The handler need not do anything for the parker: after every halt, with interrupts masked
-/// again, the worker looks for the token.
+/// As for [`WfiIpi`], the token and the announcement of the halt are one word, so `unpark`
+/// interrupts a worker that has announced its halt. Between the announcement and the halt,
+/// interrupts are masked, so the interrupt waits. Enabling interrupts and halting is one step for
+/// the processor (the instruction after `sti` is executed before any interrupt is taken), so the
+/// interrupt ends the halt. The handler need not do anything for the parker: after every halt, with
+/// interrupts masked again, the worker looks for the token.
 pub struct HltIpi<I> {
     state: State,
     ipi: PhantomData<fn() -> I>,
@@ -177,8 +177,8 @@ impl State {
         }
     }
 
-    /// Announces that the owner is about to halt, on this core. Returns whether it may: not if there is
-    /// a token, which stays.
+    /// Announces that the owner is about to halt, on this core. Returns whether it may: not if
+    /// there is a token, which stays.
     fn announce_halt(&self, core: usize) -> bool {
         // Ordering: Relaxed; the announcement publishes nothing, and `take` synchronizes with the
         // giver of a token.

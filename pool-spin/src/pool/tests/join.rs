@@ -72,7 +72,8 @@ fn bad_workers_are_typed_errors() {
     assert_eq!(POOL.run_with(0, |_| ()), Err(RunError::Ended));
 }
 
-/// Checks that pools of two types, which share a core's pointer, do not mistake each other's workers.
+/// Checks that pools of two types, which share a core's pointer, do not mistake each other's
+/// workers.
 #[test]
 fn pools_of_different_types_share_cores() {
     static SMALL: SpinPool<TestCores<1, 2>> = pool(IdlePolicy::DEFAULT);

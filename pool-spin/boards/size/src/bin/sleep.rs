@@ -1,5 +1,5 @@
-//! sleep-core by itself: a worker's loop, a poster of jobs, and a latch, with the protocol of the jobs
-//! event counter.
+//! sleep-core by itself: a worker's loop, a poster of jobs, and a latch, with the protocol of the
+//! jobs event counter.
 #![no_std]
 #![no_main]
 
@@ -38,7 +38,7 @@ fn post() {
     SLEEP.new_injected_jobs(1, true);
     SLEEP.new_internal_jobs(1, || true);
     if let Ok(worker) = SLEEP.worker(0) {
-        // SAFETY: 1. and 3. both are statics; 2. worker 0 waits on it.
+        // SAFETY: 1. and 3. Both are statics. 2. Worker 0 waits on it.
         unsafe { SLEEP.set_latch(&raw const LATCH, worker) };
     }
 }

@@ -97,8 +97,8 @@ impl Events for Core<false, false> {
     }
 }
 
-/// Models `wakers` threads that each write a value and unpark a core, which parks until it has heard
-/// of all of them. If `is_disturbed`, one halt ends for a reason that is not the parker's.
+/// Models `wakers` threads that each write a value and unpark a core, which parks until it has
+/// heard of all of them. If `is_disturbed`, one halt ends for a reason that is not the parker's.
 fn scene<P: Parker + Send + Sync + 'static>(new: fn() -> P, wakers: usize, is_disturbed: bool) {
     struct Scene<P> {
         parker: P,
