@@ -1,4 +1,4 @@
-//! [`Interrupts`](super::Interrupts) and [`Events`](super::Events) of the usual architectures.
+//! `Interrupts` and `Events` of the usual architectures.
 //!
 //! No instruction here is `nomem`: other cores write what a halt waits for, so the compiler must
 //! not move accesses to memory across it.
