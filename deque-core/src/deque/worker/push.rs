@@ -245,6 +245,7 @@ impl<T: Element, H: Handle<Element = T, Storage = Growable<T>>> Worker<H> {
 /// worker.enable_fast_push(|| true);
 /// assert_eq!(push(3), "pushed");
 /// ```
+#[doc(alias = "Pushed")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum FastPush {
