@@ -37,7 +37,7 @@ pub(crate) use registration::Watch;
 ///
 /// println!("the system helps: {}", ProcessBarrier::is_by_system());
 /// let participants = [Participant::new(Core), Participant::new(Core)];
-/// let progress: Progress<(Core, _, ProcessBarrier)> = Progress::new(lines);
+/// let progress: Progress<(Core, _, ProcessBarrier)> = Progress::new(participants);
 /// let mut this_thread = progress.register()?;
 /// drop(this_thread.activate()); // no fence
 /// # Ok::<(), progress_core::TooManyParticipants>(())
