@@ -12,7 +12,7 @@ pub(crate) trait ForkJoin: Pool {
     /// Runs a program on the pool.
     fn run<R: Send>(&self, program: impl FnOnce(&mut Self::Context<'_>) -> R + Send) -> R;
 
-    /// Runs `first`, and meanwhile queues `second` for whoever has nothing to do.
+    /// Runs `first`, and meanwhile queues `second` for a thread that has nothing to do.
     fn join<A: Send, B: Send>(
         context: &mut Self::Context<'_>,
         first: impl FnOnce(&mut Self::Context<'_>) -> A + Send,

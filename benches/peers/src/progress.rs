@@ -10,7 +10,7 @@ use sleep_core::Parker;
 use reading::reading;
 use retiring::{held, rate};
 
-/// Parks by yielding: nobody here waits long.
+/// Parks by yielding: no thread here waits long.
 struct Yielding;
 
 impl Parker for Yielding {

@@ -1,4 +1,4 @@
-//! The group `spawn`: what a job costs that nobody returns to.
+//! The group `spawn`: what a job costs whose result is not awaited.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

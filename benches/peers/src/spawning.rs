@@ -1,4 +1,4 @@
-//! Jobs that nobody returns to, and calls from outside, by the systems that have them.
+//! Jobs whose result is not awaited, and calls from outside, by the systems that have them.
 
 use std::{
     rc::Rc,

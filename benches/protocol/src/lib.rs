@@ -2,7 +2,7 @@
 //!
 //! The program prints one line with the descriptions of all its [`Case`]s, as JSON. Then it reads
 //! lines, each the number of a case, runs that case once and answers with a line: the result. So
-//! whoever asks can let the systems take turns, also when they are in different processes.
+//! the asking program can let the systems take turns, also when they are in different processes.
 
 use std::{
     io::{self, BufRead, Write},

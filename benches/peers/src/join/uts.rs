@@ -1,4 +1,4 @@
-//! Counting the nodes of a tree that nobody knows before: most nodes have no children, a few have
+//! Counting the nodes of a tree that is not known before: most nodes have no children, a few have
 //! many descendants.
 //!
 //! In the manner of the binomial trees of S. Olivier et al., "UTS: an unbalanced tree search

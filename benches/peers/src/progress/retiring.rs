@@ -129,7 +129,7 @@ impl<B: AsymmetricFence> Reclamation for Ours<B> {
 impl<B: AsymmetricFence> Drop for Ours<B> {
     fn drop(&mut self) {
         for last in &mut self.shared {
-            // SAFETY: nobody has taken it, and no thread is left.
+            // SAFETY: no thread has taken it, and no thread is left.
             drop(unsafe { Box::from_raw(*last.get_mut()) });
         }
     }
@@ -162,7 +162,7 @@ impl Reclamation for Epoch {
 impl Drop for Epoch {
     fn drop(&mut self) {
         for last in self.shared.drain(..) {
-            // SAFETY: nobody has taken it, and no thread is left.
+            // SAFETY: no thread has taken it, and no thread is left.
             drop(unsafe { last.into_inner().into_owned() });
         }
     }

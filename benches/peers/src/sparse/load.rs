@@ -35,7 +35,7 @@ pub(super) enum Cost {
 /// The load on one pool.
 pub(super) struct Load<P> {
     pool: Rc<Lazy<P>>,
-    /// Costs of the last run that nobody has asked for yet.
+    /// The costs of the last run that were not yet asked for.
     costs: [Option<f64>; 4],
 }
 
