@@ -265,9 +265,11 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
 
     /// Returns the approximate number of elements.
     ///
-    /// An element that is there during the whole call is counted, and the number is never more than the
-    /// deque's capacity. It is exact while no other thread uses the deque, and for its owner while no
-    /// thread steals. Otherwise elements may be counted that were never there at the same moment.
+    /// An element that is there during the whole call is counted, and the number is never more than a
+    /// capacity that the deque had. It is exact while no other thread uses the deque, and for its owner
+    /// while no thread steals. Otherwise elements may be counted that were never there at the same moment.
+    ///
+    /// Any thread may call this at any time, also one that replaced rings are not kept for.
     ///
     /// # Examples
     /// ```
@@ -281,13 +283,15 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     /// ```
     #[must_use]
     pub fn len(&self) -> usize {
-        let len = self.len_between_looks();
-        // The capacity is read last, since it may grow between the two loads.
-        if len <= 1 {
-            len
-        } else {
-            len.min(self.shared.storage.buffer().slots.len())
-        }
+        // `bottom` first, and not the ring, which its owner may replace and free at any time. When the
+        // owner published this `bottom`, it had read a `top` from which the elements fit the ring.
+        //
+        // Ordering: Acquire pairs with `AtomicBottom::publish`: the `top` that we read is that one or a
+        // later one. With less it could be an older one, and we would count more than there was room for.
+        let bottom = self.bottom.load(Ordering::Acquire);
+        // Ordering: Relaxed; the Acquire above orders it.
+        let top = self.top.load(Ordering::Relaxed);
+        top.position().count_to(bottom)
     }
 
     /// Whether the deque has no element. True only if no element was there during the whole call.

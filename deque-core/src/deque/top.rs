@@ -227,11 +227,12 @@ impl AtomicTop {
             .is_ok()
     }
 
-    /// Biased to fenced, without a revocation. Only by the owner.
+    /// Changes biased to fenced without a revocation, and returns whether it did. Only the owner calls
+    /// this.
     pub(super) fn unbias(&self, top: Top) -> bool {
         debug_assert_eq!(top.mode(), Mode::Biased);
         // Ordering: Release hands the owner's pops without a fence to thieves that find the mode fenced
-        // (Acquire in `Stealer::look`): they see the `bottom` of each.
+        // (Acquire in `Stealer::observe`): they see the `bottom` of each.
         self.word
             .compare_exchange(top.0, top.fenced().0, Ordering::Release, Ordering::Relaxed)
             .is_ok()

@@ -90,14 +90,16 @@ pub(super) fn thread_sanitizer(_quick: bool) -> Result<u64> {
     for (package, names) in [
         ("progress-core", &["tests::threads"][..]),
         ("deque-core", &["threads", "stampede"]),
-        ("pool-core", &["threads"]),
+        ("pool-core", &["threads", "metrics"]),
     ] {
         tests += sanitized("test", &["--lib", "-p", package, "--"])
             .args(names)
             .run_tests()?;
     }
-    let programs =
-        ["build", "join", "scope", "pool", "adopted", "stress"].map(|name| ["--test", name]);
+    let programs = [
+        "build", "join", "scope", "pool", "metrics", "adopted", "stress",
+    ]
+    .map(|name| ["--test", name]);
     tests += sanitized("test", &["--lib", "-p", "pool-std"])
         .args(programs.concat())
         .run_tests()?;

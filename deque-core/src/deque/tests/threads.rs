@@ -55,6 +55,30 @@ fn the_length_is_never_more_than_the_capacity() {
     }
 }
 
+/// Threads that are no thieves, such as one that prints a pool, look at the length too. Rings are freed
+/// without regard to them.
+#[test]
+fn the_length_is_read_while_rings_are_replaced() {
+    let deque = Deque::growable(Order::Lifo);
+    let worker = deque.worker().unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::SeqCst) {
+                assert!(deque.len() <= MANY);
+            }
+        });
+        for _ in 0..if cfg!(miri) { 3 } else { 20 } {
+            (0..MANY).for_each(|element| worker.push(element));
+            while worker.pop().is_some() {}
+            worker.shrink_to(2);
+            // SAFETY: 1. no thread steals.
+            drop(unsafe { worker.take_replaced() });
+        }
+        done.store(true, std::sync::atomic::Ordering::SeqCst);
+    });
+}
+
 fn stampede<S: Storage<usize>>(deque: Deque<usize, S>, start: usize) {
     let deque = deque.starting_at(start);
     let worker = deque.worker().unwrap();

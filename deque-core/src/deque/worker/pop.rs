@@ -180,7 +180,7 @@ impl<H: Handle> Worker<H> {
                     }
                 }
                 Mode::Revoking => {
-                    // Ordering: as in `top_after_fence`: a thief that finds the answer sees every
+                    // Ordering: as in `load_top_after_fence`: a thief that finds the answer sees every
                     // `bottom` that was written before it.
                     full_fence();
                     deque.top.answer();
