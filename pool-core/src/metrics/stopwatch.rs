@@ -145,7 +145,9 @@ impl Stopwatch {
         // Ordering: Relaxed, the version publishes it. The same holds for the stores below.
         self.state.store(to as u8, Ordering::Relaxed);
         if let Some(now) = now {
-            if let Some(total) = self.totals.get(from) {
+            // A clock that starts late says nothing of the time before.
+            let is_timed = self.has_time.load(Ordering::Relaxed);
+            if let Some(total) = self.totals.get(from).filter(|_| is_timed) {
                 total.add(now.saturating_sub(self.since.get()));
             }
             // A clock that goes back, as between two cores, does not take the stopwatch back.

@@ -105,7 +105,7 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Pa
     }
 
     fn now() -> Option<u64> {
-        M::nanoseconds()
+        run(M::nanoseconds)
     }
 }
 

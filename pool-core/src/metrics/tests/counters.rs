@@ -124,6 +124,15 @@ fn without_a_clock_there_are_states_and_no_times() {
 
 /// A core whose clock is behind.
 #[test]
+fn a_clock_that_starts_late_counts_from_then_on() {
+    let stopwatch = Stopwatch::new();
+    stopwatch.switch(WorkerState::Active, || None);
+    stopwatch.switch(WorkerState::Idle, at(1_000));
+    stopwatch.switch(WorkerState::Active, at(1_005));
+    assert_eq!(stopwatch.read(at(1_005)).1, times(0, 5, 0));
+}
+
+#[test]
 fn a_clock_that_goes_back_takes_nothing_away() {
     let stopwatch = Stopwatch::new();
     stopwatch.switch(WorkerState::Active, at(100));

@@ -267,7 +267,7 @@ fn a_worker_that_turns_back_has_not_slept() {
     with_workers(&registry, |[worker]| {
         let (latch, index) = (CoreLatch::new(), worker.index());
         let run = |_: JobContext<'_, _>| {
-            // SAFETY: 1. and 3. both live in the frame of the test; 2. `worker` does.
+            // SAFETY: 1. and 3. both live in the frame of the test; 2. `worker` waits; 4. for this.
             unsafe { registry.set_latch(&latch, index) };
         };
         let job = StackJob::<Test, _, _, _>::new(run, BlockingLatch::<Test>::new());
@@ -325,7 +325,8 @@ fn a_search_takes_idle_time() {
         observe(Some(Box::new(move |event| {
             if event == Event::Look && !is_set.replace(true) {
                 NOW.set(Some(7));
-                // SAFETY: the registry lives; 1. and 3. so does the latch; 2. `worker` waits on it.
+                // SAFETY: the registry lives; 1. and 3. so does the latch; 2. `worker` waits
+                // on it; 4. for this.
                 unsafe { (*pool).set_latch(address.cast(), index) };
             }
         })));
