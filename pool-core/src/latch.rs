@@ -24,8 +24,8 @@ pub trait Latch {
     ///
     /// # Safety
     /// 1. `this` points to a live latch when the call begins.
-    /// 2. It is called once for each latch; for a [`CountLatch`], once for each job that is
-    ///    pending.
+    /// 2. It is called once for each latch, when what the waiter waits for has happened; for a
+    ///    [`CountLatch`], once for each job that was pending.
     /// 3. If the latch was made for jobs that run on a certain pool, as [`SpinLatch::new`] and
     ///    [`CountLatch::new`] do, a worker of that pool calls it, or a thread that keeps that pool
     ///    alive meanwhile.
@@ -100,7 +100,8 @@ impl<'w, P: Platform> SpinLatch<'w, P> {
 impl<P: Platform> Latch for SpinLatch<'_, P> {
     #[inline]
     unsafe fn set(this: *const Self) {
-        // SAFETY: the latch is alive (obligation 1) until `CoreLatch::set`, and its waiter, and all
+        // SAFETY: the latch is alive (obligation 1), and what the waiter waits for has happened
+        // (obligation 2). The latch stays alive until `CoreLatch::set`, and so does its waiter, and all
         // that is needed after it is copied before: by its lifetime it outlives the latch. The
         // registry lives on: the setter keeps it alive (obligation 3), or `keep_alive` holds it,
         // which we call while the waiter cannot leave yet.

@@ -222,7 +222,7 @@ impl<P: Platform> Registry<P> {
     pub fn request_stop(&self, worker: WorkerIndex) {
         let latch: *const CoreLatch = self.workers()[worker.get()].terminate();
         // SAFETY: 1. and 3. `self` is alive, and each worker's latch with it; 2. the worker waits
-        // on its own.
+        // on its own; 4. for this request.
         unsafe { self.set_latch(latch, worker) };
     }
 

@@ -198,7 +198,7 @@ impl Progress {
         self.wakeup(moment, move || {
             let latch = waiting;
             // SAFETY: 1. the worker leaves the frame when the latch is set; 2. it alone waits; 3.
-            // the registry is held.
+            // the registry is held; 4. the moment is reached.
             unsafe { registry.set_latch(latch.0, index) };
         });
         worker.wait_until(&latch);

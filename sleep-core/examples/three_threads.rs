@@ -107,7 +107,8 @@ fn main() {
     }
 
     for (index, latch) in STOP.iter().enumerate() {
-        // SAFETY: 1. and 3. statics are never dropped; 2. each worker waits on its own latch.
+        // SAFETY: 1. and 3. statics are never dropped; 2. each worker waits on its own latch,
+        // 4. for this.
         unsafe { SLEEP.set_latch(latch, SLEEP.worker(index).expect("there are three")) };
     }
     let jobs: Vec<_> = threads

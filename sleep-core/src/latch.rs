@@ -40,7 +40,7 @@ const SET: u8 = 3;
 /// let latch = CoreLatch::new();
 /// // The waiter is on its way to sleep.
 /// assert!(latch.get_sleepy() && latch.fall_asleep());
-/// // SAFETY: 1. the latch lives.
+/// // SAFETY: 1. the latch lives; 2. no waiter relies on it.
 /// let must_wake = unsafe { CoreLatch::set(&latch) };
 /// assert!(must_wake && latch.probe());
 /// ```
@@ -113,6 +113,7 @@ impl CoreLatch {
     ///
     /// # Safety
     /// 1. `this` points to a live latch when the call begins.
+    /// 2. What the waiter waits for has happened: it may end a frame that others use until then.
     #[inline]
     pub unsafe fn set(this: *const Self) -> bool {
         // SAFETY: the latch is alive by obligation 1. The reference ends with the one atomic
@@ -133,7 +134,7 @@ impl CoreLatch {
     /// use sleep_core::CoreLatch;
     ///
     /// let latch = CoreLatch::new();
-    /// // SAFETY: 1. the latch lives.
+    /// // SAFETY: 1. the latch lives; 2. no waiter relies on it.
     /// unsafe { CoreLatch::set(&latch) };
     /// latch.reset();
     /// assert!(!latch.probe());

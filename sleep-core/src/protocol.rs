@@ -178,8 +178,9 @@ pub trait SleepProtocol {
     /// 1. `latch` points to a live latch when the call begins. It may die during the call.
     /// 2. Only `worker` waits on the latch.
     /// 3. `self` outlives the call even if `latch` does not.
+    /// 4. What the worker waits for has happened: see [`CoreLatch::set`].
     unsafe fn set_latch(&self, latch: *const CoreLatch, worker: WorkerIndex) {
-        // SAFETY: obligation 1 is forwarded to our caller.
+        // SAFETY: our caller's obligations 1 and 4 are those of the call.
         if unsafe { CoreLatch::set(latch) } {
             self.wake_worker(worker);
         }

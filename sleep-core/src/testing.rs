@@ -150,7 +150,7 @@ impl<S: TestProtocol> Pool<S> {
     pub(crate) fn terminate(&self) {
         for (index, latch) in self.terminate.iter().enumerate() {
             let worker = self.sleep.worker(index).unwrap();
-            // SAFETY: 1. and 3. `self` holds both; 2. each worker waits on its own.
+            // SAFETY: 1. and 3. `self` holds both; 2. each worker waits on its own, 4. for this.
             unsafe { self.sleep.set_latch(latch, worker) };
         }
     }

@@ -57,9 +57,10 @@ impl<P: Platform> Registry<P> {
     /// 1. `latch` points to a live latch when the call begins. It may die during the call.
     /// 2. Only `worker` waits on the latch.
     /// 3. The registry outlives the call even if the latch does not.
+    /// 4. What the worker waits for has happened: see [`CoreLatch::set`].
     #[inline]
     pub unsafe fn set_latch(&self, latch: *const CoreLatch, worker: WorkerIndex) {
-        // SAFETY: obligations 1 to 3 are forwarded to our caller.
+        // SAFETY: obligations 1 to 4 are forwarded to our caller.
         no_unwind(|| unsafe { self.sleep.set_latch(latch, worker) });
     }
 

@@ -4,7 +4,7 @@ use super::*;
 mod loom;
 
 fn set(latch: &CoreLatch) -> bool {
-    // SAFETY: 1. the reference shows that the latch lives.
+    // SAFETY: 1. the reference shows that the latch lives; 2. no frame ends with it.
     unsafe { CoreLatch::set(latch) }
 }
 

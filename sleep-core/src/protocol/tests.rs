@@ -91,7 +91,7 @@ fn a_latch_ends_the_wait<S: TestProtocol>() {
                 }
                 sleep.work_found(idle, || false);
             });
-            // SAFETY: 1. to 3. all of them live in this frame, and only that worker waits.
+            // SAFETY: 1. to 3. all of them live in this frame, and only that worker waits; 4. for this.
             unsafe { sleep.set_latch(latch, worker) };
         });
     }
@@ -119,7 +119,8 @@ fn a_job_for_one_worker_is_not_overlooked<S: TestProtocol>() {
                     sleep.no_work_found(&mut idle, &never, || job.load(Ordering::Relaxed));
                 }
                 sleep.work_found(idle, || false);
-                // SAFETY: 1. to 3. all of them live in the frame of the test; the first worker waits.
+                // SAFETY: 1. to 3. all of them live in the frame of the test; the first worker waits,
+                // 4. for this.
                 unsafe { sleep.set_latch(latch, first) };
             });
             job.store(true, Ordering::Relaxed);

@@ -80,7 +80,7 @@ fn a_worker_that_finds_work_wakes_another_for_the_rest() {
     let jobs: [_; 2] = std::array::from_fn(|_| {
         let run = |_: JobContext<'_, _>| {
             sleeping.store(registry.num_sleeping(), Relaxed);
-            // SAFETY: 1. and 3. both live in the frame of the test; 2. `worker` does.
+            // SAFETY: 1. and 3. both live in the frame of the test; 2. `worker` waits; 4. for this.
             unsafe { registry.set_latch(&latch, index) };
         };
         StackJob::<Test, _, _, _>::new(run, BlockingLatch::<Test>::new())

@@ -108,7 +108,8 @@ mod threads {
         let worker = sleep.worker(0).unwrap();
         let mut idle = sleep.start_looking(worker);
         sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
-        // SAFETY: 1. to 3. all of them live in this frame, and the only worker is this thread.
+        // SAFETY: 1. to 3. all of them live in this frame, and the only worker is this thread; 4. it waits
+        // for this.
         unsafe { sleep.set_latch(&latch, worker) };
         sleep.no_work_found(&mut idle, &latch, || unreachable!("the latch is set"));
         assert_eq!(sleep.counters().sleeping(), 0);
@@ -126,7 +127,7 @@ mod threads {
             sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
             sleep.no_work_found(&mut idle, &latch, || {
                 if by_latch {
-                    // SAFETY: 1. to 3. all of them live in this frame.
+                    // SAFETY: 1. to 3. all of them live in this frame; 4. no frame ends with it.
                     unsafe { sleep.set_latch(&latch, worker) };
                 } else {
                     assert_eq!(sleep.wake_any(2), 1);

@@ -38,7 +38,7 @@ fn post() {
     SLEEP.new_injected_jobs(1, true);
     SLEEP.new_internal_jobs(1, || true);
     if let Ok(worker) = SLEEP.worker(0) {
-        // SAFETY: 1. and 3. Both are statics. 2. Worker 0 waits on it.
+        // SAFETY: 1. and 3. Both are statics. 2. Worker 0 waits on it, 4. for this.
         unsafe { SLEEP.set_latch(&raw const LATCH, worker) };
     }
 }
