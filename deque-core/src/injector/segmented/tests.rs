@@ -159,14 +159,14 @@ mod threads {
 
     proptest! {
         #![proptest_config(ProptestConfig {
-            cases: if cfg!(miri) { 8 } else { 256 },
+            cases: if cfg!(miri) { 2 } else { 256 },
             failure_persistence: None,
             ..ProptestConfig::default()
         })]
 
         #[test]
         fn any_sequence_agrees_with_a_vec_deque(
-            pushes in prop::collection::vec(any::<bool>(), 0..500),
+            pushes in prop::collection::vec(any::<bool>(), 0..if cfg!(miri) { 150 } else { 500 }),
             start: usize,
         ) {
             let queue = Injector::new().starting_at(start);
