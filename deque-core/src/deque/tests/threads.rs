@@ -68,7 +68,7 @@ fn the_length_is_read_while_rings_are_replaced() {
                 assert!(deque.len() <= MANY);
             }
         });
-        for _ in 0..if cfg!(miri) { 3 } else { 20 } {
+        for _ in 0..if cfg!(miri) { 3 } else { 5 } {
             (0..MANY).for_each(|element| worker.push(element));
             while worker.pop().is_some() {}
             worker.shrink_to(2);
