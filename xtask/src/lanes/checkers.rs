@@ -15,8 +15,16 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
         Step::cargo(&["+nightly", "miri"])
             .args(arguments)
             .env("MIRIFLAGS", flags)
+            // A panic that a test expects would take a minute to tell where it comes from.
+            .env("RUST_BACKTRACE", "0")
             .env("CARGO_TARGET_DIR", target_directory("miri"))
     };
+    // Miri builds a standard library when it first needs one. Commands that run at once would
+    // build it in the same directory, and fail.
+    miri(&["setup"], "").run()?;
+    if !quick {
+        miri(&["setup", "--target", WITHOUT_WIDE_ATOMICS], "").run()?;
+    }
     let library = |arguments: &[&str], flags: &str| {
         miri(
             &["test", "--lib"],
