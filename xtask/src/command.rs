@@ -2,35 +2,30 @@
 //! hangs, with all processes that it started.
 
 mod process_tree;
+mod transcript;
 
 use std::{
     borrow::Cow,
     ffi::OsStr,
-    io::{BufRead, BufReader},
+    io::{self, IsTerminal},
     num::NonZeroUsize,
     path::Path,
-    process::{ChildStdout, Command, ExitStatus, Stdio},
-    sync::{Mutex, PoisonError, mpsc},
+    process::{Command, ExitStatus, Stdio},
+    sync::{Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 
 use crate::root;
 pub(crate) use process_tree::ProcessTree;
 use process_tree::lock;
+pub(crate) use transcript::last_lines;
+use transcript::{Show, Transcript};
 
 /// No single command of a lane should take longer, even on a slow machine.
 const TIME_LIMIT: Duration = Duration::from_secs(25 * 60);
-
-/// When the output of a command is shown.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Show {
-    AsItComes,
-    /// In one piece, because other commands print as well.
-    AtTheEnd,
-}
 
 /// A command in the workspace's directory.
 pub(crate) struct Step {
@@ -143,25 +138,18 @@ impl Step {
     /// use only one, as Miri does. The output of each is shown when it has ended.
     ///
     /// # Errors
-    /// The first error, after the commands that had started have ended; no other command starts.
+    /// The errors of all commands that failed; the others run all the same.
     pub(crate) fn run_tests_at_once(steps: Vec<Self>) -> Result<u64> {
         let places = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let passed = Mutex::new(Ok(0));
+        let results = Mutex::new(Vec::new());
         let steps = Mutex::new(steps.into_iter());
         let runner = || {
             loop {
-                let step = lock(&steps).next();
-                let Some(step) = step.filter(|_| lock(&passed).is_ok()) else {
+                let Some(step) = lock(&steps).next() else {
                     return;
                 };
                 let result = step.run_tests_showing(Show::AtTheEnd);
-                let mut passed = lock(&passed);
-                match (&mut *passed, result) {
-                    (Ok(passed), Ok(tests)) => *passed += tests,
-                    (Ok(_), Err(error)) => *passed = Err(error),
-                    // The first error is returned.
-                    (Err(_), _) => {}
-                }
+                lock(&results).push(result);
             }
         };
         thread::scope(|threads| {
@@ -169,7 +157,7 @@ impl Step {
                 threads.spawn(runner);
             }
         });
-        passed.into_inner().unwrap_or_else(PoisonError::into_inner)
+        sum(results.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn run_tests_showing(self, show: Show) -> Result<u64> {
@@ -184,30 +172,50 @@ impl Step {
         let shown = self.shown();
         println!("$ {shown}");
         // A process group in the background may not read from the terminal.
-        self.command.stdin(Stdio::null()).stdout(Stdio::piped());
+        self.command.stdin(Stdio::null());
+        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        if show == Show::AsItComes && io::stderr().is_terminal() {
+            // Cargo sees a pipe, but a user sees its output.
+            self.command.env("CARGO_TERM_COLOR", "always");
+        }
         let tree = ProcessTree::spawn(self.command)
             .with_context(|| format!("`{shown}` could not be started"))?;
-        let output = show_lines(tree.take_stdout(), show);
+        let transcript = Transcript::begin(&tree, show);
         let deadline = Instant::now() + self.time_limit;
-        let ended = tree.wait_until(deadline)?.and_then(|status| {
+        let status = tree.wait_until(deadline)?.filter(|_| {
             // A process that the command started may hold the output open for longer.
-            let remaining = deadline.saturating_duration_since(Instant::now());
-            Some((status, output.recv_timeout(remaining).ok()?))
+            transcript.wait(deadline.saturating_duration_since(Instant::now()))
         });
-        let Some((status, (passed, lines))) = ended else {
+        if status.is_none() {
             tree.kill()?;
-            bail!(
-                "`{shown}` timed out after {} s",
-                self.time_limit.as_secs_f64()
-            );
-        };
+        }
+        let end = status.map_or("timed out".to_owned(), |status| status.to_string());
         if show == Show::AtTheEnd {
-            println!("$ {shown}: {status}\n{}", lines.join("\n"));
+            println!("$ {shown}: {end}\n{}", transcript.whole());
         }
-        if !status.success() {
-            bail!("`{shown}` failed: {status}");
+        match status {
+            Some(status) if status.success() => Ok(transcript.passed_tests()),
+            Some(status) => bail!("`{shown}` failed: {status}{}", transcript.quote()),
+            None => bail!(
+                "`{shown}` timed out after {} s{}",
+                self.time_limit.as_secs_f64(),
+                transcript.quote()
+            ),
         }
-        Ok(passed)
+    }
+}
+
+/// Adds up the tests that passed. If anything failed, returns all errors in one.
+fn sum(results: Vec<Result<u64>>) -> Result<u64> {
+    let (passed, failed): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+    let mut errors: Vec<Error> = failed.into_iter().filter_map(Result::err).collect();
+    match errors.len() {
+        0 => Ok(passed.into_iter().flatten().sum()),
+        1 => Err(errors.remove(0)),
+        count => {
+            let errors: Vec<_> = errors.iter().map(|error| format!("{error:#}")).collect();
+            Err(anyhow!("{count} commands failed\n{}", errors.join("\n")))
+        }
     }
 }
 
@@ -227,46 +235,9 @@ pub(crate) fn shown(command: &Command) -> String {
     variables.chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// Counts the passed tests in an output, and shows or collects its lines. Sends both at its end.
-fn show_lines(output: ChildStdout, show: Show) -> mpsc::Receiver<(u64, Vec<String>)> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        let mut passed = 0;
-        let mut lines = Vec::new();
-        for line in BufReader::new(output).lines().map_while(Result::ok) {
-            passed += passed_tests(&line);
-            if show == Show::AsItComes {
-                println!("{line}");
-            } else {
-                lines.push(line);
-            }
-        }
-        // After a time-out there is no receiver.
-        let _ = sender.send((passed, lines));
-    });
-    receiver
-}
-
-/// Returns the number of passed tests in a line of a test program's summary.
-fn passed_tests(line: &str) -> u64 {
-    let number = || {
-        let rest = line.trim_start().strip_prefix("test result: ok. ")?;
-        rest.split(" passed").next()?.parse().ok()
-    };
-    number().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counts_the_tests_of_a_summary() {
-        let line = "test result: ok. 26 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
-        assert_eq!(passed_tests(line), 26);
-        assert_eq!(passed_tests("test result: FAILED. 3 passed; 1 failed"), 0);
-        assert_eq!(passed_tests("test smoke ... ok"), 0);
-    }
 
     #[test]
     fn reports_a_failing_command() {
@@ -276,7 +247,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn runs_commands_at_once_and_reports_the_first_error() {
+    fn runs_commands_at_once_and_reports_all_errors() {
         let summary = |passed: u32| {
             let line = format!("test result: ok. {passed} passed; 0 failed");
             Step::new("echo", &[&line])
@@ -284,9 +255,11 @@ mod tests {
         let steps = (1..=4).map(summary).collect();
         assert_eq!(Step::run_tests_at_once(steps).unwrap(), 10);
 
-        let steps = vec![summary(1), Step::new("no-such-program", &[]), summary(2)];
+        let failing = |name: &str| Step::new(name, &[]);
+        let steps = vec![failing("no-such-program"), summary(1), failing("nor-this")];
         let error = Step::run_tests_at_once(steps).unwrap_err().to_string();
         assert!(error.contains("no-such-program"), "{error}");
+        assert!(error.contains("nor-this"), "{error}");
     }
 
     #[test]
@@ -305,28 +278,46 @@ mod tests {
         );
     }
 
+    #[test]
+    #[cfg(unix)]
+    fn an_error_tells_what_failed() {
+        let script = "echo 'test a ... ok'; echo 'failures:'; echo '    b'; \
+                      echo '   Compiling c' >&2; echo 'error: d' >&2; exit 3";
+        let step = || Step::new("sh", &["-c", script]);
+        let errors = [
+            step().run(),
+            step().run_tests().map(drop),
+            Step::run_tests_at_once(vec![step()]).map(drop),
+        ];
+        for error in errors.map(|result| result.unwrap_err().to_string()) {
+            let expected = "failed: exit status: 3\n    failures:\n        b\n    error: d";
+            assert!(error.ends_with(expected), "{error}");
+        }
+    }
+
     /// Fails by hanging if only the shell is killed: `sleep` holds the pipe then.
     #[test]
     #[cfg(unix)]
     fn ends_a_command_with_its_descendants() {
         for script in ["sleep 1000 & wait", "sleep 1000 &"] {
             let mut command = Command::new("sh");
-            command.args(["-c", script]).stdout(Stdio::piped());
+            command.args(["-c", script]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
             let tree = ProcessTree::spawn(command).unwrap();
-            let output = show_lines(tree.take_stdout(), Show::AtTheEnd);
+            let transcript = Transcript::begin(&tree, Show::AtTheEnd);
             tree.kill().unwrap();
-            output.recv().unwrap();
+            assert!(transcript.wait(Duration::from_secs(60)));
         }
     }
 
     #[test]
     #[cfg(unix)]
     fn times_out_although_a_descendant_holds_the_output() {
-        for script in ["sleep 1000 & wait", "sleep 1000 &"] {
+        for script in ["echo a; sleep 1000 & wait", "echo a; sleep 1000 &"] {
             let mut step = Step::new("sh", &["-c", script]);
             step.time_limit = Duration::from_millis(200);
             let error = step.run().unwrap_err().to_string();
-            assert!(error.ends_with("timed out after 0.2 s"), "{error}");
+            assert!(error.ends_with("timed out after 0.2 s\n    a"), "{error}");
         }
     }
 }

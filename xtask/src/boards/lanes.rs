@@ -8,7 +8,7 @@ use super::{
     BOARDS, Board,
     machine::{Clock, Image, Outcome},
 };
-use crate::rustup;
+use crate::{command::last_lines, rustup};
 
 /// A program that passes takes a few seconds, and a minute where four cores that spin share a busy
 /// processor.
@@ -92,8 +92,15 @@ fn all_tests(board: &Board, image: &Image, quick: bool) -> Result<u64> {
                 }
                 // It checks its own result.
                 Outcome::Passed => tests += 1,
-                Outcome::Failed(status) => bail!("{}: failed, {status}", board.name),
-                Outcome::Hung => bail!("{}: timed out after {} s", board.name, LIMIT.as_secs()),
+                Outcome::Failed(status) => {
+                    bail!("{}: failed, {status}{}", board.name, last_lines(&run.lines))
+                }
+                Outcome::Hung => bail!(
+                    "{}: timed out after {} s{}",
+                    board.name,
+                    LIMIT.as_secs(),
+                    last_lines(&run.lines)
+                ),
             }
             tests += passed;
         }
