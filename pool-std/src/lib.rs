@@ -37,8 +37,14 @@ pub use thread_pool::{
 };
 pub use worker::{Worker, thread::ThreadBuilder, with_worker};
 
-/// The functions that share their names with macros, without the macros. Exists for the facade
-/// `compat/rayon-core` only, which must not re-export the macros of this crate.
+/// The parts that only the facades in `compat` use.
+#[doc(hidden)]
+pub mod facade {
+    pub use crate::thread_pool::handle::PoolHandle;
+}
+
+/// The functions that share their names with macros, without the macros. Exists for the facades in
+/// `compat` only, which must not re-export the macros of this crate.
 #[doc(hidden)]
 pub mod functions {
     #[doc(inline)]

@@ -6,6 +6,7 @@ mod environment;
 pub(crate) mod error;
 pub(crate) mod global;
 pub(crate) mod guard;
+pub(crate) mod handle;
 pub(crate) mod id;
 
 use std::{fmt, sync::Arc};
@@ -23,6 +24,7 @@ use crate::{
     thread_pool::{
         error::ShutdownError,
         guard::{PoolGuard, keeps_own_pool},
+        handle::PoolHandle,
         id::PoolId,
     },
     worker::{adopted, job::current_worker_of},
@@ -85,6 +87,13 @@ impl ThreadPool {
     #[must_use]
     pub fn id(&self) -> impl fmt::Debug {
         PoolId::of(&self.registry)
+    }
+
+    /// Returns a name of this pool that does not keep it running. For the facades in `compat` only.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn handle(&self) -> PoolHandle {
+        PoolHandle::of(&self.registry)
     }
 
     pub(crate) fn registry(&self) -> &Registry {

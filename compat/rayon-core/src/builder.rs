@@ -1,4 +1,4 @@
-//! The settings of a pool.
+//! The settings of a pool. The drop-in for rustc's pool has this file too, with other [`Extras`].
 
 use std::{any::Any, fmt, io, thread};
 
@@ -6,8 +6,9 @@ use pool_std::{ThreadBuilder, max_num_threads};
 
 use crate::{
     error::ThreadPoolBuildError,
-    pool::ThreadPool,
-    spawn::{CustomSpawn, DefaultSpawn, ThreadSpawn, standard},
+    extras::Extras,
+    thread_pool::ThreadPool,
+    thread_spawn::{CustomSpawn, DefaultSpawn, ThreadSpawn, standard},
 };
 
 /// Sets up and builds a [`ThreadPool`] or the global pool.
@@ -22,7 +23,7 @@ use crate::{
 /// ```
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
-    use_current_thread: bool,
+    pub(crate) extras: Extras,
     get_thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     panic_handler: Option<Box<PanicHandler>>,
     stack_size: Option<usize>,
@@ -39,7 +40,7 @@ impl Default for ThreadPoolBuilder {
     fn default() -> Self {
         Self {
             num_threads: 0,
-            use_current_thread: false,
+            extras: Extras::default(),
             get_thread_name: None,
             panic_handler: None,
             stack_size: None,
@@ -108,11 +109,9 @@ where
     }
 
     fn into_parts(self) -> (pool_std::ThreadPoolBuilder, S) {
-        let mut builder =
+        let builder =
             pool_std::ThreadPoolBuilder::new().num_threads(self.num_threads.min(max_num_threads()));
-        if self.use_current_thread {
-            builder = builder.use_current_thread();
-        }
+        let mut builder = self.extras.apply(builder);
         if let Some(name) = self.get_thread_name {
             builder = builder.thread_name(name);
         }
@@ -144,7 +143,7 @@ impl<S> ThreadPoolBuilder<S> {
     {
         ThreadPoolBuilder {
             num_threads: self.num_threads,
-            use_current_thread: self.use_current_thread,
+            extras: self.extras,
             get_thread_name: self.get_thread_name,
             panic_handler: self.panic_handler,
             stack_size: self.stack_size,
@@ -169,12 +168,6 @@ impl<S> ThreadPoolBuilder<S> {
     /// means that maximum.
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
-        self
-    }
-
-    /// Makes the thread that builds the pool its worker 0.
-    pub fn use_current_thread(mut self) -> Self {
-        self.use_current_thread = true;
         self
     }
 
@@ -222,9 +215,10 @@ impl<S> ThreadPoolBuilder<S> {
 
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ThreadPoolBuilder")
-            .field("num_threads", &self.num_threads)
-            .field("use_current_thread", &self.use_current_thread)
+        let mut output = f.debug_struct("ThreadPoolBuilder");
+        output.field("num_threads", &self.num_threads);
+        self.extras.debug(&mut output);
+        output
             .field("get_thread_name", &closure(&self.get_thread_name))
             .field("panic_handler", &closure(&self.panic_handler))
             .field("stack_size", &self.stack_size)
@@ -236,6 +230,6 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
 }
 
 /// Returns what debug output shows of a closure: whether it is set.
-fn closure<F>(closure: &Option<F>) -> Option<fmt::Arguments<'static>> {
+pub(crate) fn closure<F>(closure: &Option<F>) -> Option<fmt::Arguments<'static>> {
     closure.as_ref().map(|_| format_args!("<closure>"))
 }

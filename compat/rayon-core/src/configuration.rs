@@ -3,7 +3,7 @@
 
 use std::{any::Any, error::Error, fmt};
 
-use crate::{builder::ThreadPoolBuilder, pool::ThreadPool};
+use crate::{builder::ThreadPoolBuilder, thread_pool::ThreadPool};
 
 /// What [`ThreadPoolBuilder`] was before.
 #[deprecated(note = "Use `ThreadPoolBuilder`")]

@@ -5,14 +5,18 @@ mod builder;
 mod compile_fail;
 mod configuration;
 mod error;
-mod pool;
-mod spawn;
+mod extras;
+mod thread_pool;
+mod thread_spawn;
 
 pub use builder::ThreadPoolBuilder;
 #[allow(deprecated)]
 pub use configuration::{Configuration, initialize};
 pub use error::ThreadPoolBuildError;
-pub use pool::ThreadPool;
+pub use thread_pool::ThreadPool;
+
+/// What [`ThreadPool`] forwards to.
+use pool_std::ThreadPool as Pool;
 
 /// The function without the macro of that name.
 #[doc(inline)]

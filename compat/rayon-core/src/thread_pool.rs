@@ -1,17 +1,18 @@
-//! A pool of worker threads, as its owner sees it.
+//! A pool of worker threads, as its owner sees it. The drop-in for rustc's pool has this file too, with
+//! another [`Pool`].
 
 use std::{error::Error, fmt};
 
-use pool_std::{BroadcastContext, Scope, ScopeFifo, Yield};
+use crate::{BroadcastContext, Pool, Scope, ScopeFifo, Yield};
 
 /// A pool of worker threads: [`pool_std::ThreadPool`], which documents the methods.
 pub struct ThreadPool {
-    pool: pool_std::ThreadPool,
+    pool: Pool,
 }
 
 impl ThreadPool {
-    pub(crate) fn new_on(pool: pool_std::ThreadPool) -> Self {
-        Self { pool }
+    pub(crate) fn new_on(pool: impl Into<Pool>) -> Self {
+        Self { pool: pool.into() }
     }
 
     /// Builds a pool: [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).

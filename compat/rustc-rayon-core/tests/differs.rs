@@ -1,0 +1,106 @@
+//! Where the original leaves the value to chance, or loses it: see the README.
+
+mod values;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Mutex, mpsc},
+};
+
+use rayon_core::{
+    ThreadPool, ThreadPoolBuilder, Yield, join, scope, scope_fifo, spawn, spawn_broadcast,
+    yield_now,
+};
+use values::{set, value, with};
+
+fn pool(threads: usize) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(threads);
+    builder.build().unwrap()
+}
+
+#[test]
+fn install_carries_the_callers_value() {
+    let (pool, other) = (pool(2), pool(2));
+    with(7, || {
+        assert_eq!(pool.install(value), 7);
+        assert_eq!(pool.join(value, value), (7, 7));
+        assert_eq!(pool.scope(|_| value()), 7);
+        assert_eq!(pool.scope_fifo(|_| value()), 7);
+        other.install(|| {
+            with(8, || {
+                assert_eq!(pool.install(value), 8);
+                assert_eq!(value(), 8);
+            });
+        });
+        let panicking = || pool.install(|| -> () { panic!("on purpose") });
+        assert!(catch_unwind(AssertUnwindSafe(panicking)).is_err());
+        assert_eq!(value(), 7);
+    });
+    assert_eq!(pool.broadcast(|_| value()), [0, 0]);
+}
+
+#[test]
+fn the_global_pool_gets_the_callers_value() {
+    with(7, || {
+        assert_eq!(join(value, value), (7, 7));
+        assert_eq!(scope(|_| value()), 7);
+        assert_eq!(scope_fifo(|_| value()), 7);
+        assert_eq!(value(), 7);
+    });
+}
+
+#[test]
+fn each_worker_of_a_scopes_broadcast_has_the_scopes_value() {
+    let seen = Mutex::new(Vec::new());
+    let see = || seen.lock().unwrap().push(value());
+    pool(2).install(|| {
+        with(7, || {
+            scope(|scope| with(8, || scope.spawn_broadcast(|_, _| see())));
+            scope_fifo(|scope| with(8, || scope.spawn_broadcast(|_, _| see())));
+        });
+    });
+    assert_eq!(seen.into_inner().unwrap(), [7; 4]);
+}
+
+#[test]
+fn the_jobs_of_a_spawned_broadcast_begin_with_null() {
+    let pool = pool(2);
+    let (sender, receiver) = mpsc::channel();
+    let send = || {
+        let sender = sender.clone();
+        move |_: rayon_core::BroadcastContext<'_>| sender.send(value()).unwrap()
+    };
+    with(7, || pool.spawn_broadcast(send()));
+    pool.install(|| with(8, || spawn_broadcast(send())));
+    drop(sender);
+    assert!(receiver.iter().eq([0; 4]));
+}
+
+#[test]
+fn a_job_that_ends_leaves_no_value_behind() {
+    let pool = pool(1);
+    let caught = std::panic::AssertUnwindSafe(|| {
+        pool.install(|| {
+            set(9);
+            panic!("on purpose");
+        })
+    });
+    assert!(catch_unwind(caught).is_err());
+    assert_eq!(pool.broadcast(|_| value()), [0]);
+    pool.spawn(|| _ = set(9));
+    pool.broadcast(|_| ());
+    let (sender, receiver) = mpsc::channel();
+    pool.spawn_broadcast(move |_| sender.send(value()).unwrap());
+    assert_eq!(receiver.recv(), Ok(0));
+}
+
+#[test]
+fn a_worker_has_its_value_again_after_a_yield() {
+    pool(1).install(|| {
+        with(7, || {
+            spawn(|| _ = set(9));
+            assert_eq!(yield_now(), Some(Yield::Executed));
+            assert_eq!(value(), 7);
+        });
+    });
+}

@@ -1,0 +1,66 @@
+//! A name of a pool.
+
+use std::{fmt, sync::Arc};
+
+use pool_core::Platform;
+
+use crate::{
+    platform::{Registry, Std, WorkerThread},
+    thread_pool::{global::global, id::PoolId},
+    worker::job::current_worker_of,
+};
+
+/// Names a pool, and does not keep it running. Two handles are equal if they name the same pool.
+#[derive(Clone)]
+pub struct PoolHandle {
+    registry: Arc<Registry>,
+}
+
+impl PoolHandle {
+    pub(crate) fn of(registry: &Arc<Registry>) -> Self {
+        Self {
+            registry: registry.clone(),
+        }
+    }
+
+    /// Returns the pool that this thread is a worker of, or the global pool.
+    #[must_use]
+    pub fn current() -> Self {
+        // SAFETY: 1. the reference is used at once.
+        match unsafe { WorkerThread::current() } {
+            Some(worker) => Self {
+                // SAFETY: 1. the worker keeps its registry alive; 2. the worker was made with this
+                // pointer.
+                registry: unsafe { Std::keep_alive(worker.registry_pointer()) },
+            },
+            None => Self::of(global()),
+        }
+    }
+
+    /// Returns the number of workers.
+    #[must_use]
+    pub fn num_threads(&self) -> usize {
+        self.registry.num_workers()
+    }
+
+    /// Returns the number of this thread in the pool, or None if it is not one of the pool's workers.
+    #[must_use]
+    pub fn current_thread_index(&self) -> Option<usize> {
+        current_worker_of(&self.registry).map(|worker| worker.index().get())
+    }
+}
+
+impl PartialEq for PoolHandle {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.registry, &other.registry)
+    }
+}
+
+impl Eq for PoolHandle {}
+
+/// Prints what [`ThreadPool::id`](crate::ThreadPool::id) prints.
+impl fmt::Debug for PoolHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        PoolId::of(&self.registry).fmt(f)
+    }
+}
