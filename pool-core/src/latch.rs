@@ -95,6 +95,15 @@ impl<'w, P: Platform> SpinLatch<'w, P> {
     pub fn core(&self) -> &CoreLatch {
         &self.core
     }
+
+    /// Runs other jobs until the latch is set, on the worker that the latch was made for.
+    fn wait(&self, waiter: &WorkerThread<P>) {
+        if self.cross {
+            waiter.wait_for_outside(&self.core);
+        } else {
+            waiter.wait_until(&self.core);
+        }
+    }
 }
 
 impl<P: Platform> Latch for SpinLatch<'_, P> {
@@ -109,7 +118,7 @@ impl<P: Platform> Latch for SpinLatch<'_, P> {
             let (registry, worker) = WorkerThread::address((*this).waiter);
             let _held = (*this).cross.then(|| P::keep_alive(registry));
             if CoreLatch::set(&raw const (*this).core) {
-                (*registry).wake_worker(worker);
+                (*registry).wake_waiter(worker);
             }
         }
     }
@@ -234,7 +243,7 @@ impl<'w, P: Platform> CountLatch<'w, P> {
             CountWaiter::Worker(latch) => no_unwind(|| {
                 let owner = owner.filter(|owner| core::ptr::eq(*owner, latch.waiter));
                 let owner = owner.expect("a worker's latch needs its worker");
-                owner.wait_until(latch.core());
+                latch.wait(owner);
             }),
             CountWaiter::Outside(latch) => latch.wait(),
         }

@@ -12,6 +12,7 @@ mod primitive;
 
 mod broadcast;
 mod cold_arg;
+mod deadlock;
 mod fifo;
 mod guard;
 mod job;
@@ -30,6 +31,7 @@ mod unwind;
 mod worker;
 
 pub use cold_arg::ColdArg;
+pub use deadlock::{DeadlockDetection, NoDeadlockDetection};
 pub use fifo::JobFifo;
 pub use guard::ReadGuard;
 pub use job::{Job, JobContext, JobHeader, JobRef, StackJob};
@@ -48,6 +50,9 @@ pub use worker::{WorkerShared, WorkerThread};
 pub use deque_core::{Deque, FencePrice, Fixed, IntrusiveInjector, Node, Order, Steal, Storage};
 /// Thread progress, which frees what deques replace.
 pub use progress_core as progress;
+/// The accounting of blocked workers, which detects deadlocks.
+#[cfg(feature = "deadlock")]
+pub use sleep_core::deadlock as accounting;
 pub use sleep_core::{
     Busy, CoreLatch, IdlePolicy, Jec, Parker, Relax, SleepProtocol, Slot, TooManyWorkers,
     UnknownWorker, WorkerIndex,

@@ -5,6 +5,7 @@ use progress_core::{Domain, ManagedThread, Progress};
 use sleep_core::{Parker, SleepProtocol};
 
 use crate::{
+    deadlock::DeadlockDetection,
     job::JobRef,
     metrics::Observer,
     queue::JobQueue,
@@ -48,6 +49,9 @@ pub unsafe trait Platform: Sized + 'static {
     /// Is told what each worker does: [`WorkerCounters`](crate::WorkerCounters), or
     /// [`NoMetrics`](crate::NoMetrics).
     type Observer: Observer;
+    /// Is told which workers run and which sleep: [`NoDeadlockDetection`](crate::NoDeadlockDetection), or
+    /// the accounting of `sleep-core`.
+    type Deadlock: DeadlockDetection;
     /// What a panicking job leaves. Without unwinding: an empty type.
     type Panic: Send;
     /// What the platform keeps with each pool.
@@ -89,6 +93,23 @@ pub unsafe trait Platform: Sized + 'static {
     fn give_way(worker: &WorkerThread<Self>, round: u32) {
         let _ = round;
         worker.parker().relax();
+    }
+
+    /// Notes that a worker of this pool is about to stop running: it parks, or it leaves. Called by the
+    /// worker, with no lock held. A pool calls this too before a job of its user blocks.
+    ///
+    /// For a limit on how many threads run at once, such as a jobserver.
+    #[inline]
+    fn release_thread(registry: &Registry<Self>) {
+        let _ = registry;
+    }
+
+    /// Waits until a worker of this pool may run: the counterpart of
+    /// [`release_thread`](Self::release_thread). Called by the worker when it arrives, and when it has been
+    /// woken, with no lock held. May block.
+    #[inline]
+    fn acquire_thread(registry: &Registry<Self>) {
+        let _ = registry;
     }
 
     /// Returns a number that differs from worker to worker, for the order in which it tries its

@@ -5,6 +5,7 @@ use core::{fmt, ptr, ptr::NonNull};
 use sleep_core::{CoreLatch, SleepProtocol as _, UnknownWorker, WorkerIndex};
 
 use crate::{
+    deadlock::DeadlockDetection as _,
     job::{JobContext, JobRef, StackJob},
     latch::{BlockingLatch, SpinLatch},
     platform::{Platform, PoolProgress},
@@ -28,6 +29,7 @@ pub struct Registry<P: Platform> {
     workers: P::Workers,
     progress: PoolProgress<P>,
     injector: P::Queue,
+    deadlock: P::Deadlock,
     /// The number of users of the pool and of spawned jobs. At zero the workers are requested to stop.
     references: AtomicUsize,
     data: P::Data,
@@ -37,16 +39,18 @@ impl<P: Platform> Registry<P> {
     const_unless_loom! {
         /// Creates a pool of its parts, with one reference.
         ///
-        /// `sleep`, `workers` and `progress` must have the same number of workers;
+        /// `sleep`, `workers`, `progress` and `deadlock` must have the same number of workers;
         /// [`is_consistent`](Self::is_consistent) checks that.
         pub fn new(
             sleep: P::Sleep,
             workers: P::Workers,
             progress: PoolProgress<P>,
             injector: P::Queue,
+            deadlock: P::Deadlock,
             data: P::Data,
         ) -> Self {
-            Self { sleep, workers, progress, injector, references: AtomicUsize::new(1), data }
+            let references = AtomicUsize::new(1);
+            Self { sleep, workers, progress, injector, deadlock, references, data }
         }
     }
 
@@ -56,6 +60,7 @@ impl<P: Platform> Registry<P> {
         workers > 0
             && workers == self.sleep.num_workers()
             && workers == self.progress.participants().len()
+            && self.deadlock.is_for(workers)
     }
 
     /// Returns the workers' thread progress.
@@ -87,6 +92,12 @@ impl<P: Platform> Registry<P> {
     #[inline]
     pub fn data(&self) -> &P::Data {
         &self.data
+    }
+
+    /// Returns what is told which workers run and which sleep.
+    #[inline]
+    pub fn deadlock(&self) -> &P::Deadlock {
+        &self.deadlock
     }
 
     /// Returns the queue of jobs from outside.
@@ -163,7 +174,7 @@ impl<P: Platform> Registry<P> {
         unsafe {
             no_unwind(|| {
                 self.inject(NonNull::from(&mut node), job.as_job_ref());
-                current.wait_until(job.latch().core());
+                current.wait_for_outside(job.latch().core());
             });
             job.into_result()
         }

@@ -13,6 +13,7 @@
 //! [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) must cover the same sources.
 
 use deque_core::{Steal, Storage};
+use sleep_core::WorkerIndex;
 
 use crate::{
     job::JobRef,
@@ -20,6 +21,7 @@ use crate::{
     platform::Platform,
     primitive::{Ordering, fence, spin_loop},
     queue::JobQueue,
+    registry::Registry,
     retries::Retries,
     worker::WorkerThread,
 };
@@ -119,10 +121,22 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Whether any source holds work that every worker may take.
     pub(crate) fn has_work_for_others(&self) -> bool {
-        let registry = self.registry();
-        !registry.injector().is_empty()
-            || registry.progress().has_due()
-            || registry
+        self.registry().has_common_work()
+    }
+}
+
+impl<P: Platform> Registry<P> {
+    /// Whether there is work that a worker may run when it is awake: in a queue that all workers take
+    /// from, or in its inbox.
+    pub fn may_run(&self, worker: WorkerIndex) -> bool {
+        !self.workers()[worker.get()].inbox().is_empty() || self.has_common_work()
+    }
+
+    /// Whether any source holds work that every worker may take.
+    pub(crate) fn has_common_work(&self) -> bool {
+        !self.injector().is_empty()
+            || self.progress().has_due()
+            || self
                 .workers()
                 .iter()
                 .any(|worker| !worker.deque().is_empty())

@@ -32,8 +32,8 @@ use sleep_core::Busy;
 use sleep_core::{IdlePolicy, Jec, Parker, SleepProtocol, Slot};
 
 use crate::{
-    JobQueue, JobRef, ManagedWorker, Platform, Registry, Replaced, Waiter, WorkerShared,
-    WorkerThread,
+    JobQueue, JobRef, ManagedWorker, NoDeadlockDetection, Platform, Registry, Replaced, Waiter,
+    WorkerShared, WorkerThread,
 };
 
 thread_local! {
@@ -197,7 +197,14 @@ pub(crate) fn registry_of<S: TestStorage, K: TestProtocol>(
         .collect();
     let progress = Progress::new(participants);
     let injector = TestQueue::new();
-    let registry = Arc::new(Registry::new(sleep, shared, progress, injector, ()));
+    let registry = Arc::new(Registry::new(
+        sleep,
+        shared,
+        progress,
+        injector,
+        NoDeadlockDetection,
+        (),
+    ));
     assert!(registry.is_consistent());
     registry
 }
@@ -331,6 +338,7 @@ unsafe impl<S: TestStorage, K: TestProtocol> Platform for TestOn<S, K> {
     type Queue = TestQueue;
     type Waiter = TestWaiter;
     type Observer = TestObserver;
+    type Deadlock = NoDeadlockDetection;
     type Panic = Box<dyn Any + Send>;
     type Data = ();
     type KeepAlive = Arc<Registry<Self>>;

@@ -6,9 +6,9 @@ use deque_core::{Deque, Worker};
 use sleep_core::{CoreLatch, WorkerIndex};
 
 use crate::{
-    fifo::JobFifo, job::JobRef, managed::Managed, metrics::Observer as _, platform::Platform,
-    queue::JobQueue, random::XorShift64Star, registry::Registry, retries::Retries,
-    unwind::no_unwind,
+    deadlock::DeadlockDetection as _, fifo::JobFifo, job::JobRef, managed::Managed,
+    metrics::Observer as _, platform::Platform, queue::JobQueue, random::XorShift64Star,
+    registry::Registry, retries::Retries, unwind::no_unwind,
 };
 
 mod shared;
@@ -84,6 +84,7 @@ impl<P: Platform> WorkerThread<P> {
     pub unsafe fn enter(&self) {
         // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { P::set_current(self) };
+        self.note_arrival();
         self.observer().on_enter(P::now);
     }
 
@@ -91,6 +92,7 @@ impl<P: Platform> WorkerThread<P> {
     pub fn leave(&self) {
         debug_assert!(ptr::eq(P::current(), self), "this thread is another worker");
         self.observer().on_leave(P::now);
+        self.note_departure();
         // SAFETY: 1. the pointer is null.
         unsafe { P::set_current(ptr::null()) };
     }
@@ -257,16 +259,27 @@ impl<P: Platform> WorkerThread<P> {
     #[inline]
     pub fn wait_until(&self, latch: &CoreLatch) {
         if !latch.probe() {
-            self.wait_until_cold(latch);
+            self.wait_until_cold(latch, Setter::Worker);
+        }
+    }
+
+    /// Runs other jobs as [`wait_until`](Self::wait_until) does, until a latch is set that is not set by a
+    /// worker of this pool: by another pool, or by any other thread.
+    ///
+    /// For the detection of deadlocks, this worker stays active while it sleeps here. What it waits for
+    /// comes from outside, whatever the workers of this pool do.
+    pub fn wait_for_outside(&self, latch: &CoreLatch) {
+        if !latch.probe() {
+            self.wait_until_cold(latch, Setter::Outside);
         }
     }
 
     #[cold]
-    fn wait_until_cold(&self, latch: &CoreLatch) {
+    fn wait_until_cold(&self, latch: &CoreLatch, setter: Setter) {
         // The frame that waits holds jobs, or the latch.
         no_unwind(|| {
             while !latch.probe() {
-                match self.take_local_job().or_else(|| self.search(latch)) {
+                match self.take_local_job().or_else(|| self.search(latch, setter)) {
                     // SAFETY: 1. the queue gave it to us alone.
                     Some(job) => unsafe { self.run(job) },
                     None => return,
@@ -276,7 +289,7 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Searches everywhere until there is a job, or until the latch is set (`None`).
-    fn search(&self, latch: &CoreLatch) -> Option<JobRef> {
+    fn search(&self, latch: &CoreLatch, setter: Setter) -> Option<JobRef> {
         let observer = self.observer();
         observer.on_idle(P::now);
         let mut idle = self.registry().begin_idle(self.index);
@@ -299,10 +312,16 @@ impl<P: Platform> WorkerThread<P> {
                             }
                             observer.on_sleep(P::now);
                             has_slept = true;
+                            if setter == Setter::Worker {
+                                self.note_sleep(latch);
+                            }
+                            P::release_thread(self.registry());
                         }
                         has_work
                     });
                     if has_slept {
+                        self.registry().deadlock().wake_up(self.index);
+                        P::acquire_thread(self.registry());
                         observer.on_wake(P::now);
                         is_fruitless = true;
                     }
@@ -343,10 +362,10 @@ impl<P: Platform> WorkerThread<P> {
     /// Such frames, and latches that other threads set, may still point to this worker: so the
     /// caller keeps it in place for good, and its registry too.
     pub fn abandon(&self) {
-        self.leave();
         // No pop of this worker answers a thief any more.
         self.own.end_bias();
         self.notify_leftovers();
+        self.leave();
     }
 
     /// Forgets that this worker was requested to stop, by [`Registry::request_stop`] or because the
@@ -398,6 +417,15 @@ impl<P: Platform> WorkerThread<P> {
             None => false,
         }
     }
+}
+
+/// The thread that sets a latch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Setter {
+    /// A worker of the same pool.
+    Worker,
+    /// Any other thread.
+    Outside,
 }
 
 impl<P: Platform> fmt::Debug for WorkerThread<P> {

@@ -3,7 +3,8 @@
 use core::fmt;
 
 use pool_core::{
-    Deque, IdlePolicy, IntrusiveInjector, Jec, Order, Registry, Slot, WorkerShared, WorkerThread,
+    Deque, IdlePolicy, IntrusiveInjector, Jec, NoDeadlockDetection, Order, Registry, Slot,
+    WorkerShared, WorkerThread,
     progress::{self, Participant, Progress},
 };
 
@@ -138,6 +139,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>>
                 workers,
                 Progress::new(participants),
                 IntrusiveInjector::new(),
+                NoDeadlockDetection,
                 PoolData::new(),
             ),
         }

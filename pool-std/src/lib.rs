@@ -6,6 +6,7 @@
 //! [`ThreadPoolBuilder`] builds a [`ThreadPool`]; [`progress`] is for reading without locks.
 
 mod api;
+mod blocking;
 mod clock;
 mod fence;
 #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -17,6 +17,7 @@ use pool_core::{
 };
 
 use crate::{
+    blocking::PoolAccounting,
     clock,
     fence::ProcessBarrier,
     parker::{OsParker, ParkerKind},
@@ -64,6 +65,7 @@ unsafe impl Platform for Std {
     type Queue = Queue;
     type Waiter = ThreadWaiter;
     type Observer = WorkerObserver;
+    type Deadlock = PoolAccounting;
     type Panic = Box<dyn Any + Send>;
     type Data = PoolData;
     type KeepAlive = Arc<Registry>;

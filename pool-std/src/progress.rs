@@ -201,7 +201,7 @@ impl Progress {
             // the registry is held; 4. the moment is reached.
             unsafe { registry.set_latch(latch.0, index) };
         });
-        worker.wait_until(&latch);
+        worker.wait_for_outside(&latch);
     }
 
     /// Calls a closure that wakes a thread or a task when a moment is reached, while the caller goes on.

@@ -10,6 +10,8 @@ extern crate sleep_primitives;
 
 mod primitive;
 
+#[cfg(feature = "deadlock")]
+pub mod deadlock;
 mod index;
 mod latch;
 mod parker;

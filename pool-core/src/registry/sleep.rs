@@ -60,8 +60,10 @@ impl<P: Platform> Registry<P> {
     /// 4. What the worker waits for has happened: see [`CoreLatch::set`].
     #[inline]
     pub unsafe fn set_latch(&self, latch: *const CoreLatch, worker: WorkerIndex) {
-        // SAFETY: obligations 1 to 4 are forwarded to our caller.
-        no_unwind(|| unsafe { self.sleep.set_latch(latch, worker) });
+        // SAFETY: obligations 1 and 4 are forwarded to our caller.
+        if unsafe { CoreLatch::set(latch) } {
+            self.wake_waiter(worker);
+        }
     }
 
     /// Returns the parker of a worker.

@@ -3,8 +3,8 @@
 use core::{convert::Infallible, fmt};
 
 use pool_core::{
-    Fixed, JobRef, ManagedWorker, Platform, Registry, Replaced, Waiter, WorkerShared, WorkerThread,
-    progress::Participant,
+    Fixed, JobRef, ManagedWorker, NoDeadlockDetection, Platform, Registry, Replaced, Waiter,
+    WorkerShared, WorkerThread, progress::Participant,
 };
 
 use super::{
@@ -69,6 +69,7 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Pa
     type Queue = JobInjector;
     type Waiter = SpinWaiter;
     type Observer = WorkerObserver;
+    type Deadlock = NoDeadlockDetection;
     type Panic = Infallible;
     type Data = PoolData<Self>;
     type KeepAlive = ();

@@ -11,6 +11,7 @@ use pool_core::{
 };
 
 use crate::{
+    blocking::accounting,
     fence::ProcessBarrier,
     parker::{OsParker, ParkerKind},
     platform::{Queue, Registry, WorkerObserver},
@@ -340,7 +341,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let participants = (0..num_threads).map(|_| Participant::new(OsParker::new(self.parker)));
         let progress = Progress::new(participants.collect());
         let data = std::mem::take(&mut self.data);
-        let registry = Registry::new(sleep, workers, progress, Queue::new(), data);
+        let deadlock = accounting(num_threads, None);
+        let registry = Registry::new(sleep, workers, progress, Queue::new(), deadlock, data);
         Ok(Arc::new(registry))
     }
 

@@ -127,7 +127,7 @@ impl PoolData {
             drop(running);
             // The latch stays in this frame, which a panic cannot leave: `wait_until` lets none
             // through.
-            worker.wait_until(latch.core());
+            worker.wait_for_outside(latch.core());
         }
     }
 

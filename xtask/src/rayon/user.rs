@@ -14,17 +14,19 @@ use crate::{command::Step, published, root};
 
 /// All packages of a new project that uses rayon on our pool. The packages that only our tests need
 /// (loom, proptest) are not among them.
-const PACKAGES: [&str; 13] = [
+const PACKAGES: [&str; 15] = [
     "crossbeam-utils",
     "deque-core",
     "either",
     "libc",
+    "lock_api",
     "pool-core",
     "pool-std",
     "portable-atomic",
     "progress-core",
     "rayon",
     "rayon-core",
+    "scopeguard",
     "scratch",
     "sleep-core",
     "sleep-primitives",

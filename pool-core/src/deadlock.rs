@@ -1,0 +1,113 @@
+//! Whether the workers of a pool wait for each other without end.
+//!
+//! A pool tells its [`DeadlockDetection`] which workers run and which sleep. With
+//! [`NoDeadlockDetection`] all of that is compiled away. The accounting of `sleep-core` does it, with the
+//! feature `deadlock`; its page has the argument that no report is false and none is missed.
+//!
+//! | what is told | where |
+//! | --- | --- |
+//! | a worker arrives, leaves | `WorkerThread::enter`, `WorkerThread::leave` |
+//! | a worker sleeps, wakes up | `WorkerThread::search`: within the last look at all sources, and after the sleep |
+//! | a worker that sleeps is going to be woken by its latch | `Registry::wake_waiter` |
+//! | a worker waits for an event from outside | nothing: it stays active, see `WorkerThread::wait_for_outside` |
+//! | a worker blocks | `WorkerThread::mark_blocked`, by the pool's user |
+
+#[cfg(feature = "deadlock")]
+mod accounting;
+
+use sleep_core::{CoreLatch, WorkerIndex};
+
+use crate::{platform::Platform, registry::Registry, unwind::no_unwind, worker::WorkerThread};
+
+/// Is told which workers of a pool run and which sleep.
+///
+/// By default all functions do nothing. No function may panic.
+pub trait DeadlockDetection: Send + Sync {
+    /// Whether the value is made for so many workers.
+    fn is_for(&self, workers: usize) -> bool {
+        let _ = workers;
+        true
+    }
+
+    /// Notes that a worker is there.
+    #[inline]
+    fn arrive(&self, worker: WorkerIndex) {
+        let _ = worker;
+    }
+
+    /// Notes that a worker leaves. `may_run` says whether there is work that a sleeping worker may run.
+    #[inline]
+    fn leave(&self, worker: WorkerIndex, may_run: impl Fn(WorkerIndex) -> bool) {
+        let _ = (worker, may_run);
+    }
+
+    /// Notes that a worker is about to park until there is work or the latch is set.
+    #[inline]
+    fn fall_asleep(
+        &self,
+        worker: WorkerIndex,
+        latch: &CoreLatch,
+        may_run: impl Fn(WorkerIndex) -> bool,
+    ) {
+        let _ = (worker, latch, may_run);
+    }
+
+    /// Notes that a worker has returned from its sleep.
+    #[inline]
+    fn wake_up(&self, worker: WorkerIndex) {
+        let _ = worker;
+    }
+
+    /// Notes that the caller has set the latch of a worker that sleeps, and is about to wake the worker.
+    /// May be called from an interrupt.
+    #[inline]
+    fn will_wake(&self, worker: WorkerIndex) {
+        let _ = worker;
+    }
+}
+
+/// Detects nothing, and is compiled away.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoDeadlockDetection;
+
+impl DeadlockDetection for NoDeadlockDetection {}
+
+impl<P: Platform> Registry<P> {
+    /// Notes that a worker which was counted before it began never will be there. For threads that are not
+    /// started in the end.
+    pub fn mark_absent(&self, worker: WorkerIndex) {
+        no_unwind(|| self.deadlock().leave(worker, |worker| self.may_run(worker)));
+    }
+
+    /// Wakes a worker whose latch the caller has just set, and which slept by then.
+    #[inline]
+    pub(crate) fn wake_waiter(&self, worker: WorkerIndex) {
+        // First, or the caller could block before the worker counts as awake.
+        no_unwind(|| self.deadlock().will_wake(worker));
+        self.wake_worker(worker);
+    }
+}
+
+impl<P: Platform> WorkerThread<P> {
+    /// Notes that this worker is about to park. Called within the last look at all sources.
+    #[inline]
+    pub(crate) fn note_sleep(&self, latch: &CoreLatch) {
+        let registry = self.registry();
+        let detection = registry.deadlock();
+        detection.fall_asleep(self.index(), latch, |worker| registry.may_run(worker));
+    }
+
+    /// Notes that this worker is there and may run.
+    pub(crate) fn note_arrival(&self) {
+        no_unwind(|| {
+            self.registry().deadlock().arrive(self.index());
+            P::acquire_thread(self.registry());
+        });
+    }
+
+    /// Notes that this worker leaves.
+    pub(crate) fn note_departure(&self) {
+        no_unwind(|| P::release_thread(self.registry()));
+        self.registry().mark_absent(self.index());
+    }
+}

@@ -1,0 +1,73 @@
+//! Pools whose detection is the accounting of `sleep-core`.
+
+use sleep_core::{
+    CoreLatch, WorkerIndex,
+    deadlock::{Accounting, DeadlockHandler, NotActive, RawMutex, Ticket, WorkerEntry},
+};
+
+use super::DeadlockDetection;
+use crate::{platform::Platform, unwind::no_unwind, worker::WorkerThread};
+
+impl<M, W, H> DeadlockDetection for Accounting<M, W, H>
+where
+    M: RawMutex + Send + Sync,
+    W: AsRef<[WorkerEntry]> + Send + Sync,
+    H: DeadlockHandler + Send + Sync,
+{
+    fn is_for(&self, workers: usize) -> bool {
+        self.num_workers() == workers
+    }
+
+    fn arrive(&self, worker: WorkerIndex) {
+        Self::arrive(self, worker);
+    }
+
+    fn leave(&self, worker: WorkerIndex, may_run: impl Fn(WorkerIndex) -> bool) {
+        Self::leave(self, worker, may_run);
+    }
+
+    fn fall_asleep(
+        &self,
+        worker: WorkerIndex,
+        latch: &CoreLatch,
+        may_run: impl Fn(WorkerIndex) -> bool,
+    ) {
+        Self::fall_asleep(self, worker, latch, may_run);
+    }
+
+    fn wake_up(&self, worker: WorkerIndex) {
+        Self::wake_up(self, worker);
+    }
+
+    #[inline]
+    fn will_wake(&self, worker: WorkerIndex) {
+        Self::will_wake(self, worker);
+    }
+}
+
+impl<P, M, W, H> WorkerThread<P>
+where
+    P: Platform<Deadlock = Accounting<M, W, H>>,
+    M: RawMutex + Send + Sync,
+    W: AsRef<[WorkerEntry]> + Send + Sync,
+    H: DeadlockHandler + Send + Sync,
+{
+    /// Marks this worker as blocked, right before it waits for an event that the pool does not know of.
+    /// The thread that brings about the event unmarks it by [`Registry::deadlock`](crate::Registry::deadlock).
+    ///
+    /// Jobs that this worker has queued, and operations that it has scheduled, are left to the other
+    /// workers, which are woken for them.
+    ///
+    /// # Errors
+    /// [`NotActive`] if the worker is blocked already, or sleeps: where a hook of the platform calls this.
+    pub fn mark_blocked(&self) -> Result<Ticket, NotActive> {
+        let registry = self.registry();
+        no_unwind(|| {
+            // A worker that fell asleep may have overlooked what a join has queued. This worker would not
+            // stay to run it, as a join promises.
+            self.notify_leftovers();
+            let deadlock = registry.deadlock();
+            deadlock.mark_blocked(self.index(), |worker| registry.may_run(worker))
+        })
+    }
+}
