@@ -2,6 +2,7 @@
 //! hangs, with all processes that it started.
 
 mod process_tree;
+mod processor_time;
 mod transcript;
 
 use std::{
@@ -21,6 +22,7 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use crate::root;
 pub(crate) use process_tree::ProcessTree;
 use process_tree::lock;
+pub(crate) use processor_time::{Stopwatch, processor_time_of_children};
 pub(crate) use transcript::last_lines;
 use transcript::{Show, Transcript};
 
@@ -171,6 +173,7 @@ impl Step {
     fn run_counting(mut self, show: Show) -> Result<u64> {
         let shown = self.shown();
         println!("$ {shown}");
+        let stopwatch = Stopwatch::start();
         // A process group in the background may not read from the terminal.
         self.command.stdin(Stdio::null());
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -190,8 +193,12 @@ impl Step {
             tree.kill()?;
         }
         let end = status.map_or("timed out".to_owned(), |status| status.to_string());
-        if show == Show::AtTheEnd {
-            println!("$ {shown}: {end}\n{}", transcript.whole());
+        match show {
+            Show::AsItComes => println!("took {}", stopwatch.read()),
+            Show::AtTheEnd => {
+                let seconds = stopwatch.seconds();
+                println!("$ {shown}: {end} after {seconds} s\n{}", transcript.whole());
+            }
         }
         match status {
             Some(status) if status.success() => Ok(transcript.passed_tests()),

@@ -1,11 +1,14 @@
 //! `cargo xtask test-all`: runs lanes, one after the other, and reports.
 
-use std::{process::ExitCode, time::Instant};
+use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::lanes::{LANES, Lane};
+use crate::{
+    command::Stopwatch,
+    lanes::{LANES, Lane},
+};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -36,14 +39,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut failed = 0;
     for lane in &lanes {
         println!("\n== lane {}: {}", lane.name, lane.about);
-        let start = Instant::now();
+        let stopwatch = Stopwatch::start();
         let result = (lane.run)(arguments.quick);
-        let seconds = start.elapsed().as_secs();
+        let time = stopwatch.read();
         let report = match &result {
-            Ok(tests) => format!("lane {}: PASS ({tests} tests, {seconds} s)", lane.name),
+            Ok(tests) => format!("lane {}: PASS ({tests} tests, {time})", lane.name),
             Err(error) => {
                 failed += 1;
-                format!("lane {}: FAIL ({seconds} s): {error:#}", lane.name)
+                format!("lane {}: FAIL ({time}): {error:#}", lane.name)
             }
         };
         println!("{report}");

@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 
 use super::{Board, features};
 use crate::{
-    command::{ProcessTree, Step, shown},
+    command::{ProcessTree, Step, processor_time_of_children, shown},
     debian, root,
 };
 
@@ -201,25 +201,6 @@ fn runner(board: &Board, configuration: &PathBuf) -> Result<Vec<String>> {
         "the runner must end with -kernel"
     );
     Ok(runner)
-}
-
-/// Returns the processor time of all programs that this one has run and that have ended.
-#[cfg(unix)]
-fn processor_time_of_children() -> Option<Duration> {
-    use nix::sys::{
-        resource::{UsageWho, getrusage},
-        time::TimeValLike,
-    };
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
-    let time = usage.user_time() + usage.system_time();
-    Some(Duration::from_micros(
-        time.num_microseconds().unsigned_abs(),
-    ))
-}
-
-#[cfg(not(unix))]
-fn processor_time_of_children() -> Option<Duration> {
-    None
 }
 
 #[cfg(test)]
