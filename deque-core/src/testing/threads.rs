@@ -83,7 +83,7 @@ pub(crate) fn interrupt() {
 }
 
 /// The number of elements that a test with threads moves.
-pub(crate) const MANY: usize = if cfg!(miri) { 120 } else { 100_000 };
+pub(crate) const MANY: usize = if cfg!(miri) { 40 } else { 100_000 };
 
 /// A tally of elements that were made and dropped.
 #[derive(Clone, Default)]

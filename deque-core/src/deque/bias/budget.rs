@@ -6,7 +6,7 @@ use super::ProcessFence;
 use crate::deque::position::Position;
 
 /// After this many pops an owner asks again for a price that was unknown.
-const UNKNOWN_PRICE: u32 = if cfg!(test) { 100 } else { 10_000 };
+const UNKNOWN_PRICE: u32 = if cfg!(test) { 20 } else { 10_000 };
 
 /// How many pops' fences cost as much as a revocation that the owner answers: two cache misses on
 /// each side, and the thief's wait for the next pop.

@@ -82,10 +82,10 @@ fn push_and_pop(worker: &Worker<&Shared>, times: u32) {
 
 #[test]
 fn an_owner_takes_no_fence_when_pops_have_paid_for_it() {
-    counted_fence!(100);
+    counted_fence!(20);
     let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
     let worker = two_elements(&deque);
-    push_and_pop(&worker, 99);
+    push_and_pop(&worker, 19);
     assert!(!is_biased(&deque));
     push_and_pop(&worker, 2);
     assert!(is_biased(&deque));
@@ -105,11 +105,11 @@ fn an_owner_takes_no_fence_when_pops_have_paid_for_it() {
 
 #[test]
 fn steals_keep_the_owner_fenced() {
-    counted_fence!(20);
+    counted_fence!(10);
     let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
     let worker = two_elements(&deque);
-    for _ in 0..10 {
-        push_and_pop(&worker, 19);
+    for _ in 0..5 {
+        push_and_pop(&worker, 9);
         worker.try_push(2).unwrap();
         assert!(deque.stealer().steal().success().is_some());
         assert!(!is_biased(&deque));
@@ -135,10 +135,10 @@ fn an_unknown_price_keeps_the_deque_fenced() {
     counted_fence!(0);
     let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
     let worker = two_elements(&deque);
-    push_and_pop(&worker, 300);
+    push_and_pop(&worker, 60);
     assert!(!is_biased(&deque));
     FENCE.price.store(10, SeqCst);
-    push_and_pop(&worker, 300);
+    push_and_pop(&worker, 60);
     assert!(is_biased(&deque), "asked again");
 }
 
@@ -169,7 +169,7 @@ fn a_refused_fence_leaves_the_elements_until_the_owner_answers() {
     assert_eq!(FENCE.calls.load(SeqCst), calls, "the answer is enough");
 
     two_elements_more(&worker);
-    push_and_pop(&worker, 300);
+    push_and_pop(&worker, 60);
     assert!(!is_biased(&deque));
     assert_eq!(thief.steal(), Steal::Success(0));
     assert_eq!(worker.pop(), Some(1));
@@ -350,8 +350,8 @@ fn the_newest_is_taken_back_and_no_other() {
 /// Checks that the owner soon risks another revocation after one that it has answered.
 #[test]
 fn an_answered_revocation_is_cheap() {
-    counted_fence!(1000);
-    for (is_answered, pops) in [(false, 1000), (true, 128)] {
+    counted_fence!(150);
+    for (is_answered, pops) in [(false, 150), (true, 128)] {
         let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
         let worker = two_elements(&deque);
         assert!(deque.top.bias(deque.top.load(SeqCst)));

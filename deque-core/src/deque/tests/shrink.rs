@@ -57,14 +57,15 @@ fn a_ring_of_fixed_capacity_does_not_shrink() {
 /// Checks that fast push respects the smaller room.
 #[test]
 fn fast_push_reaches_its_limit_earlier_after_shrinking() {
+    const MUCH: usize = if cfg!(miri) { 16 } else { 256 };
     let deque = Deque::growable(Order::Lifo);
     let worker = deque.worker().unwrap();
-    (0..256_usize).for_each(|element| worker.push(element));
+    (0..MUCH).for_each(|element| worker.push(element));
     while worker.pop().is_some() {}
     assert!(worker.enable_fast_push(|| true));
     assert!(worker.shrink_to(1));
     let room = capacity(&worker);
-    assert!(room < 256);
+    assert!(room < MUCH);
     for element in 0..room {
         // SAFETY: 1. it is the next position.
         let pushed = unsafe { worker.fast_push(worker.next_position(), element) };
@@ -126,7 +127,7 @@ fn stampede_while_shrinking() {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 4 } else { 128 },
+        cases: if cfg!(miri) { 2 } else { 128 },
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -5,11 +5,12 @@ use super::*;
 #[test]
 fn smoke() {
     static POOL: SpinPool<TestCores<2, 64>> = pool(IdlePolicy::DEFAULT);
+    const SPAWNS: u32 = if cfg!(miri) { 20 } else { 100 };
     with_workers(&POOL, || {
         let count = AtomicU32::new(0);
         let answer = POOL.install(|worker| {
             worker.scope(|scope| {
-                for _ in 0..100 {
+                for _ in 0..SPAWNS {
                     scope.spawn(|_, scope| {
                         count.fetch_add(1, SeqCst);
                         scope.spawn(|_, _| {
@@ -20,7 +21,7 @@ fn smoke() {
                 7
             })
         });
-        assert_eq!((answer, count.into_inner()), (7, 200));
+        assert_eq!((answer, count.into_inner()), (7, 2 * SPAWNS));
     });
 }
 
@@ -52,20 +53,21 @@ fn a_full_arena_runs_at_once() {
 #[test]
 fn in_place_scope_from_outside() {
     static POOL: SpinPool<TestCores<2, 64>> = pool(IdlePolicy::DEFAULT);
+    const SPAWNS: u32 = if cfg!(miri) { 10 } else { 50 };
     with_workers(&POOL, || {
         let here = thread::current().id();
         let elsewhere = AtomicU32::new(0);
         let arena = Arena::<4>::new();
         POOL.in_place_scope(&arena, |scope| {
             assert_eq!(thread::current().id(), here);
-            for _ in 0..50 {
+            for _ in 0..SPAWNS {
                 scope.spawn(|_, _| {
                     assert_ne!(thread::current().id(), here);
                     elsewhere.fetch_add(1, SeqCst);
                 });
             }
         });
-        assert_eq!(elsewhere.into_inner(), 50);
+        assert_eq!(elsewhere.into_inner(), SPAWNS);
     });
 }
 
