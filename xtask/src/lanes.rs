@@ -142,7 +142,15 @@ fn lint(_quick: bool) -> Result<u64> {
         clippy(&["--workspace", "--all-targets", "--all-features"]),
         clippy(&["--package", "deque-core", "--no-default-features"]),
         // Without metrics.
-        clippy(&["-p", "pool-std", "-p", "pool-spin", "--no-default-features"]),
+        clippy(&[
+            "-p",
+            "pool-std",
+            "-p",
+            "pool-spin",
+            "--lib",
+            "--tests",
+            "--no-default-features",
+        ]),
         clippy(&[
             "-p",
             "sleep-primitives",
@@ -182,6 +190,10 @@ fn host(quick: bool) -> Result<u64> {
     // The examples of the documentation use an allocator.
     tests += Step::cargo(&["test", "--package", "deque-core", "--no-default-features"])
         .args(["--lib", "--tests"])
+        .run_tests()?;
+    // The same pools without metrics.
+    tests += Step::cargo(&["test", "--package", "pool-std", "--package", "pool-spin"])
+        .args(["--no-default-features", "--lib"])
         .run_tests()?;
     // The same pools with workers that never sleep.
     tests += Step::cargo(&["test", "--package", "pool-spin", "--lib"])
