@@ -20,6 +20,10 @@ unsafe impl Machine for Virt {
     type Parker = pool_spin::WfiIpi<program::Lossy<crate::ipi::Sgi>>;
     #[cfg(feature = "wfe")]
     type Parker = pool_spin::Wfe<pool_spin::arch::Aarch64>;
+
+    fn nanoseconds() -> Option<u64> {
+        u64::try_from(timer::now().as_nanos()).ok()
+    }
 }
 
 impl Board for Virt {

@@ -15,6 +15,9 @@ pub struct Microbit;
 unsafe impl Machine for Microbit {
     type Local = Numbered<OneCore>;
     type Parker = WfiIpi<Lossy<OwnInterrupt>>;
+
+    // No `nanoseconds`: the counter has 32 bits of microseconds, and goes back to zero after 71
+    // minutes. A worker that sleeps through that would count too little time, and no time after it.
 }
 
 impl Board for Microbit {

@@ -16,6 +16,9 @@ pub struct Mps2An521;
 unsafe impl Machine for Mps2An521 {
     type Local = Numbered<Cores>;
     type Parker = WfiIpi<Lossy<Mhu>>;
+
+    // No `nanoseconds`: the counter has 32 bits of microseconds, and goes back to zero after 71
+    // minutes. A worker that sleeps through that would count too little time, and no time after it.
 }
 
 impl Board for Mps2An521 {

@@ -2,7 +2,7 @@
 
 use core::{hint::spin_loop, time::Duration};
 
-use pool_spin::{Arena, Counts, ReleaseError, SpawnErrorReason};
+use pool_spin::{Arena, ReleaseError, SpawnErrorReason, WorkerMetrics};
 use portable_atomic::{AtomicUsize, Ordering};
 
 use crate::{
@@ -208,18 +208,20 @@ fn park_and_unpark<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) 
     if CORES == 1 {
         // Only the timer can wake the core. An emulated core may need longer than the delay to
         // fall asleep; then the next delay is longer.
+        let sleeps = || metrics(pool, 0).counts.sleeps;
         let mut delay = Duration::from_micros(50);
         for _ in 0..ROUNDS {
-            let before = counts(pool, 0).sleeps;
+            let before = sleeps();
             sleep_until_timer(pool, delay);
-            while counts(pool, 0).sleeps == before {
+            while sleeps() == before {
                 delay *= 2;
                 sleep_until_timer(pool, delay);
             }
         }
         return;
     }
-    let sleeps = || core::array::from_fn::<u64, CORES, _>(|index| counts(pool, index).sleeps);
+    let sleeps =
+        || core::array::from_fn::<u64, CORES, _>(|index| metrics(pool, index).counts.sleeps);
     on_boot_core(pool, |_| {
         for _ in 0..ROUNDS {
             let before = sleeps();
@@ -237,14 +239,20 @@ fn park_and_unpark<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) 
         }
     });
     for index in 0..CORES {
-        let worker = counts(pool, index);
-        assert!(worker.sleeps >= ROUNDS && worker.wakes >= ROUNDS);
+        let worker = metrics(pool, index);
+        assert!(worker.counts.sleeps >= ROUNDS && worker.counts.wakes >= ROUNDS);
+        // There are times exactly where the board has a clock for them.
+        assert_eq!(worker.times.is_some(), B::nanoseconds().is_some());
+        assert!(worker.times.is_none_or(|times| !times.asleep.is_zero()));
     }
 }
 
-fn counts<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, index: usize) -> Counts {
+fn metrics<B: Board, const CORES: usize>(
+    pool: &'static Pool<B, CORES>,
+    index: usize,
+) -> WorkerMetrics {
     let worker = pool.worker_metrics(index);
-    worker.expect("there is such a worker").counts
+    worker.expect("there is such a worker")
 }
 
 /// Spawns on every core as fast as it can, while every core steals from all others.

@@ -16,6 +16,10 @@ pub struct Virt;
 unsafe impl Machine for Virt {
     type Local = Mscratch;
     type Parker = WfiIpi<Lossy<SoftwareInterrupt>>;
+
+    fn nanoseconds() -> Option<u64> {
+        u64::try_from(timer::now().as_nanos()).ok()
+    }
 }
 
 impl Board for Virt {

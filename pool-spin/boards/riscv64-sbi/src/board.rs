@@ -16,6 +16,10 @@ pub struct Sbi;
 unsafe impl Machine for Sbi {
     type Local = Sscratch;
     type Parker = WfiIpi<Lossy<SoftwareInterrupt>>;
+
+    fn nanoseconds() -> Option<u64> {
+        u64::try_from(timer::now().as_nanos()).ok()
+    }
 }
 
 impl Board for Sbi {

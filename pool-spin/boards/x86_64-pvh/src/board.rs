@@ -18,6 +18,11 @@ pub struct Q35(());
 unsafe impl Machine for Q35 {
     type Local = GsLocal;
     type Parker = HltIpi<Lossy<ApicIpi>>;
+
+    /// Not the time-stamp counter: see [`clock`].
+    fn nanoseconds() -> Option<u64> {
+        u64::try_from(clock::try_now()?.as_nanos()).ok()
+    }
 }
 
 /// The port of the device that ends QEMU.

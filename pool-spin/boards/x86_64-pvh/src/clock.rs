@@ -57,9 +57,14 @@ pub fn init() {
 /// # Panics
 /// If [`init`] has not been called.
 pub fn now() -> Duration {
-    let period = *PERIOD.get().expect("the clock was not started");
+    try_now().expect("the clock was not started")
+}
+
+/// Returns the time since we or the firmware started the clock, or `None` before [`init`].
+pub fn try_now() -> Option<Duration> {
+    let period = *PERIOD.get()?;
     let nanoseconds = u128::from(count()) * u128::from(period) / 1_000_000;
-    Duration::from_nanos(nanoseconds as u64)
+    Some(Duration::from_nanos(nanoseconds as u64))
 }
 
 /// Spins for this time.
