@@ -16,6 +16,8 @@ mod machine;
 #[cfg(not(loom))]
 mod pool;
 
+#[cfg(any(feature = "deadlock", loom))]
+pub use machine::InterruptLock;
 #[cfg(all(not(loom), target_arch = "aarch64"))]
 pub use machine::TpidrEl1;
 #[cfg(any(

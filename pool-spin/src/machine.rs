@@ -10,6 +10,8 @@
 pub mod arch;
 #[cfg(not(loom))]
 mod core_local;
+#[cfg(any(feature = "deadlock", loom))]
+mod lock;
 mod parker;
 
 #[cfg(target_arch = "aarch64")]
@@ -18,6 +20,8 @@ pub use core_local::TpidrEl1;
 pub use core_local::{CoreLocal, CoreNumber, CorePointer, Numbered};
 #[cfg(any(target_arch = "riscv32", target_arch = "riscv64"))]
 pub use core_local::{Mscratch, Sscratch};
+#[cfg(any(feature = "deadlock", loom))]
+pub use lock::InterruptLock;
 pub use parker::{HltIpi, Spin, Wfe, WfiIpi};
 
 #[cfg(not(loom))]

@@ -1,0 +1,6 @@
+use super::*;
+
+#[cfg(not(loom))]
+mod handlers;
+#[cfg(loom)]
+mod loom;
