@@ -13,7 +13,10 @@ use std::{
 
 use pool_core::{Latch as _, SpinLatch};
 
-use crate::platform::{Std, WorkerThread};
+use crate::{
+    platform::{Std, WorkerThread},
+    thread_pool::active::ActiveWorkers,
+};
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +29,7 @@ pub(crate) struct PoolData {
     pub(crate) panic_handler: Option<Box<PanicHandler>>,
     /// Held while a broadcast is queued, see `Registry::inject_broadcast`.
     pub(crate) broadcasting: Mutex<()>,
+    pub(crate) active: ActiveWorkers,
     running: Mutex<Running>,
     all_stopped: Condvar,
     /// Whether the build of the pool has failed.
