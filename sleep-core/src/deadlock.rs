@@ -80,10 +80,16 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
 
     /// Returns what a worker does. The answer may be out of date on return.
     ///
-    /// Without a handler, a worker that sleeps counts as active.
+    /// Without a handler, a worker that sleeps counts as active. Takes no lock, so a handler may call it.
     pub fn state(&self, worker: WorkerIndex) -> State {
-        let _counts = self.counts.lock();
         self.entry(worker).state()
+    }
+
+    /// Returns the ticket of the section in which a worker is blocked, or `None` if it is not blocked. The
+    /// answer may be out of date on return. Takes no lock, so a handler may call it.
+    pub fn ticket(&self, worker: WorkerIndex) -> Option<Ticket> {
+        let episode = self.entry(worker).blocked_episode()?;
+        Some(Ticket::new(worker, episode))
     }
 
     fn entry(&self, worker: WorkerIndex) -> &WorkerEntry {

@@ -65,6 +65,15 @@ const STATE: u32 = 0b11;
 /// One blocked section.
 const EPISODE: u32 = STATE + 1;
 
+fn state_of(word: u32) -> State {
+    match word & STATE {
+        0 => State::Absent,
+        1 => State::Active,
+        2 => State::Asleep,
+        _ => State::Blocked,
+    }
+}
+
 /// What an [`Accounting`](super::Accounting) keeps for one worker.
 ///
 /// An entry belongs to one accounting. If two use the same one, reports are false or missed, and
@@ -93,12 +102,14 @@ impl WorkerEntry {
     }
 
     pub(super) fn state(&self) -> State {
-        match self.word() & STATE {
-            0 => State::Absent,
-            1 => State::Active,
-            2 => State::Asleep,
-            _ => State::Blocked,
-        }
+        state_of(self.word())
+    }
+
+    /// Returns the number of the section in which the worker is blocked. Both are of one moment, also
+    /// without the lock.
+    pub(super) fn blocked_episode(&self) -> Option<u32> {
+        let word = self.word();
+        (state_of(word) == State::Blocked).then_some(word / EPISODE)
     }
 
     /// Returns the number of the worker's last blocked section.
