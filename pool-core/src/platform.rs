@@ -85,13 +85,6 @@ pub unsafe trait Platform: Sized + 'static {
     /// Drops what a deque has replaced when all workers have made progress. Does not unwind.
     fn free_later(worker: &mut ManagedWorker<Self>, replaced: Replaced<Self>);
 
-    /// Observes that the pool has no reference any more, and that all its workers were requested to
-    /// stop. For platforms that keep workers elsewhere until then. Any thread may call this, and more
-    /// than once if the pool [begins again](Registry::renew_reference).
-    fn on_end(registry: &Registry<Self>) {
-        let _ = registry;
-    }
-
     /// Lets another thread run, which is in the middle of an operation on a queue and for whose end the
     /// worker waits. `round` counts the calls of one wait from zero.
     ///
@@ -100,6 +93,14 @@ pub unsafe trait Platform: Sized + 'static {
     fn give_way(worker: &WorkerThread<Self>, round: u32) {
         let _ = round;
         worker.parker().relax();
+    }
+
+    /// Runs `wait`, in which a thread that is not a worker waits for a job of the pool.
+    ///
+    /// By default that is all. A platform whose threads hold tokens gives the caller's back meanwhile.
+    fn wait_outside(registry: &Registry<Self>, wait: impl FnOnce()) {
+        let _ = registry;
+        wait();
     }
 
     /// Notes that a worker of this pool is about to stop running: it parks, or it leaves. Called by the

@@ -151,7 +151,13 @@ impl<P: Platform> Registry<P> {
         unsafe {
             no_unwind(|| {
                 self.inject(NonNull::from(&mut node), job.as_job_ref());
-                job.latch().wait();
+                let mut is_set = false;
+                P::wait_outside(self, || {
+                    job.latch().wait();
+                    is_set = true;
+                });
+                // The job may still be running in this frame.
+                assert!(is_set, "a platform that does not wait");
             });
             job.into_result()
         }
@@ -241,7 +247,6 @@ impl<P: Platform> Registry<P> {
         for index in 0..self.num_workers() {
             self.request_stop(self.worker(index).expect("counted"));
         }
-        P::on_end(self);
     }
 }
 

@@ -1,28 +1,224 @@
-//! Workers that wait for what the pool does not know of.
+//! Blocked sections: how workers say that they wait for something outside their pool, and what the pool
+//! makes of it.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `blocking` (this one) | the functions that begin and end sections |
+//! | `blocked` | the ticket of a section |
+//! | `error` | the error of a mark |
+//! | `sections` | labels and times, beside the accounting of `sleep-core` |
+//! | `deadlock` | from the accounting's report to the user's handler |
+//! | `report`, `state` | what a handler is told, and what [`ThreadPool::state`](crate::ThreadPool::state) returns |
+//! | `handlers` | acquire and release handlers, and which handler a thread is in |
+//! | `mutex` | the lock around the accounting |
+//! | `table` | tables as text |
 
-mod raw_mutex;
+pub(crate) mod blocked;
+pub(crate) mod deadlock;
+pub(crate) mod error;
+pub(crate) mod handlers;
+pub(crate) mod mutex;
+pub(crate) mod report;
+pub(crate) mod sections;
+pub(crate) mod state;
+mod table;
 
-use pool_core::accounting::{Accounting, Report, WorkerEntry};
+use std::borrow::Cow;
 
-use self::raw_mutex::RawOsMutex;
+use crate::{
+    blocking::{
+        blocked::{Blocked, Mark},
+        error::MarkError,
+    },
+    platform::WorkerThread,
+};
 
-/// Is told of a deadlock.
-pub(crate) type DeadlockHandler = dyn Fn(&Report<'_>) + Send + Sync;
+/// Marks the calling worker as blocked: it is about to wait for something that no job of its pool
+/// does for it on this thread, such as a channel, a lock, or a result that another worker computes.
+///
+/// The thread that ends the wait calls [`Blocked::mark_unblocked`] before it does so. Then the worker
+/// counts as active from that moment on, and not only when the system lets it run. Only a thread
+/// that ends no wait needs no mark. Where a closure encloses the wait, [`blocking`](crate::blocking())
+/// is simpler.
+///
+/// A worker that waits in [`join`](crate::join()), a scope or [`install`](crate::ThreadPool::install)
+/// must not be marked: it runs other jobs meanwhile.
+///
+/// If this mark completes a deadlock, the
+/// [deadlock handler](crate::ThreadPoolBuilder::deadlock_handler) is called here, before the call returns.
+/// [`ThreadPool::state`](crate::ThreadPool::state) shows the label. The call takes a lock of the pool and
+/// is meant for waits that put the thread to sleep.
+///
+/// # Errors
+/// - [`MarkError::NotAWorker`]: the calling thread is not a worker.
+/// - [`MarkError::AlreadyBlocked`]: the worker is blocked already. It stays so, under its first label.
+/// - [`MarkError::InHandler`]: a handler of a pool called this.
+///
+/// # Examples
+/// ```
+/// use std::sync::{Arc, Condvar, Mutex};
+///
+/// use pool_std::{Blocked, ThreadPoolBuilder, mark_all_unblocked, mark_blocked};
+///
+/// /// A value that is computed once, and the workers that wait for it.
+/// #[derive(Default)]
+/// struct Promise {
+///     state: Mutex<(Option<u32>, Vec<Blocked>)>,
+///     is_set: Condvar,
+/// }
+///
+/// impl Promise {
+///     fn get(&self) -> u32 {
+///         let mut state = self.state.lock().unwrap();
+///         if state.0.is_none() {
+///             state.1.extend(mark_blocked("a promise"));
+///         }
+///         let state = self.is_set.wait_while(state, |state| state.0.is_none());
+///         state.unwrap().0.unwrap()
+///     }
+///
+///     fn set(&self, value: u32) {
+///         let mut state = self.state.lock().unwrap();
+///         // First the marks, while the others still wait.
+///         mark_all_unblocked(state.1.drain(..)).unwrap();
+///         state.0 = Some(value);
+///         self.is_set.notify_all();
+///     }
+/// }
+///
+/// let promise = Arc::new(Promise::default());
+/// let pool = ThreadPoolBuilder::new().num_threads(2).build()?;
+/// let value = pool.install(|| {
+///     let setter = promise.clone();
+///     pool_std::spawn(move || setter.set(7));
+///     promise.get()
+/// });
+/// assert_eq!(value, 7);
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
+#[doc(alias = "block_in_place")]
+pub fn mark_blocked(label: impl Into<Cow<'static, str>>) -> Result<Blocked, MarkError> {
+    mark(label.into())
+}
 
-/// The accounting of a pool's blocked workers.
-pub(crate) type PoolAccounting =
-    Accounting<RawOsMutex, Box<[WorkerEntry]>, Option<Box<DeadlockHandler>>>;
-
-/// Creates the accounting of workers whose threads are going to be started.
-pub(crate) fn accounting(
-    num_threads: usize,
-    handler: Option<Box<DeadlockHandler>>,
-) -> PoolAccounting {
-    let entries = (0..num_threads).map(|_| WorkerEntry::new()).collect();
-    let accounting = PoolAccounting::new(entries, handler);
-    for index in 0..num_threads {
-        let worker = pool_core::WorkerIndex::new(index, num_threads).expect("counted");
-        accounting.arrive(worker);
+fn mark(label: Cow<'static, str>) -> Result<Blocked, MarkError> {
+    if handlers::is_in_handler() {
+        return Err(MarkError::InHandler);
     }
-    accounting
+    // SAFETY: 1. the reference is not used after this call.
+    let worker = unsafe { WorkerThread::current() }.ok_or(MarkError::NotAWorker)?;
+    Mark::new(worker, label).map(Blocked::from)
+}
+
+/// Unmarks several workers that were blocked. No report can come between the first and the last of
+/// one pool, so that threads which are resumed together are counted together.
+///
+/// # Errors
+/// [`MarkError::NotBlocked`] if some ticket names a section that has ended; [`MarkError::InHandler`] if a
+/// handler of a pool calls this, and then nothing has changed. All other tickets have had their effect.
+///
+/// # Examples
+/// See [`mark_blocked`].
+pub fn mark_all_unblocked(tickets: impl IntoIterator<Item = Blocked>) -> Result<(), MarkError> {
+    // The caller's iterator must not run under a lock of the pool.
+    let mut tickets: Vec<_> = tickets.into_iter().collect();
+    if handlers::is_in_handler() {
+        return Err(MarkError::InHandler);
+    }
+    let num_tickets = tickets.len();
+    let mut marks: Vec<Mark> = tickets.drain(..).filter_map(Blocked::into_mark).collect();
+    let mut all_were_blocked = marks.len() == num_tickets;
+    marks.sort_by_key(Mark::pool);
+    for of_one_pool in marks.chunk_by(|a, b| a.pool() == b.pool()) {
+        all_were_blocked &= Mark::end_all(of_one_pool).is_ok();
+    }
+    if all_were_blocked {
+        Ok(())
+    } else {
+        Err(MarkError::NotBlocked)
+    }
+}
+
+/// Runs a closure in which the calling worker waits for something outside its pool, and marks the worker as
+/// blocked meanwhile.
+///
+/// The closure gets the ticket of the section, to give it to the thread that will end the wait. That
+/// thread calls [`Blocked::mark_unblocked`] before it does so. If no thread has, the section ends when
+/// the closure returns or panics. That is enough where the end of the wait does not depend on the pool: for
+/// input from a file or a network.
+///
+/// The worker calls the [release handler](crate::ThreadPoolBuilder::release_thread_handler) after it was
+/// marked, and the [acquire handler](crate::ThreadPoolBuilder::acquire_thread_handler) after it was unmarked.
+///
+/// On a thread that is not a worker, and in a handler of a pool, the closure runs without a mark, and its
+/// ticket names no section. Inside another section, the closure is part of that one: it gets its ticket.
+///
+/// The closure should not use the worker's own pool, whose jobs would count as blocked too.
+///
+/// # Panics
+/// Continues the closure's panic.
+///
+/// # Examples
+/// ```
+/// use std::sync::mpsc;
+///
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let (sender, receiver) = mpsc::channel();
+/// std::thread::scope(|threads| {
+///     let (tickets, ticket) = mpsc::channel();
+///     threads.spawn(move || {
+///         let blocked: pool_std::Blocked = ticket.recv().unwrap();
+///         // First the mark, then the message.
+///         blocked.mark_unblocked().unwrap();
+///         sender.send("hello").unwrap();
+///     });
+///     let message = pool.install(|| {
+///         pool_std::blocking("a message", |blocked| {
+///             tickets.send(blocked.clone()).unwrap();
+///             receiver.recv()
+///         })
+///     });
+///     assert_eq!(message, Ok("hello"));
+/// });
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
+pub fn blocking<R>(label: impl Into<Cow<'static, str>>, closure: impl FnOnce(&Blocked) -> R) -> R {
+    match mark(label.into()) {
+        Ok(blocked) => {
+            let section = Section::begin(&blocked);
+            let result = closure(&blocked);
+            drop(section);
+            result
+        }
+        Err(MarkError::AlreadyBlocked) => closure(&blocked::of_this_worker()),
+        Err(_) => closure(&Blocked::none()),
+    }
+}
+
+/// A section that ends when this is dropped, also by a panic.
+struct Section<'b> {
+    blocked: &'b Blocked,
+}
+
+impl<'b> Section<'b> {
+    fn begin(blocked: &'b Blocked) -> Self {
+        // The section is ours from here on.
+        let section = Self { blocked };
+        if let Some(mark) = blocked.mark() {
+            mark.thread_handlers().release();
+        }
+        section
+    }
+}
+
+impl Drop for Section<'_> {
+    fn drop(&mut self) {
+        if let Some(mark) = self.blocked.mark() {
+            // First the mark: while the handler waits for a token, this worker counts as active.
+            //
+            // Another thread may have ended the section, as it should.
+            let _ = mark.end_own();
+            mark.thread_handlers().acquire();
+        }
+    }
 }

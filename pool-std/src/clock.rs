@@ -2,16 +2,23 @@
 
 use std::{sync::OnceLock, time::Instant};
 
+/// Elsewhere `Instant::now` panics.
+const HAS_CLOCK: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
+
 /// Returns the time in nanoseconds since the first call in this process. None on systems where the standard
 /// library has no clock.
 pub(crate) fn now() -> Option<u64> {
     static START: OnceLock<Instant> = OnceLock::new();
 
-    // There `Instant::now` panics.
-    if cfg!(all(target_family = "wasm", target_os = "unknown")) {
+    if !HAS_CLOCK {
         return None;
     }
     let nanoseconds = START.get_or_init(Instant::now).elapsed().as_nanos();
     // Enough for 584 years.
     u64::try_from(nanoseconds).ok()
+}
+
+/// Returns the present moment. None on systems where the standard library has no clock.
+pub(crate) fn instant() -> Option<Instant> {
+    HAS_CLOCK.then(Instant::now)
 }

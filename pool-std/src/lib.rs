@@ -23,6 +23,15 @@ pub use api::{
     in_place_scope_fifo, join, join_context, join_n, scope, scope_fifo, spawn, spawn_broadcast,
     spawn_fifo, yield_local, yield_now,
 };
+pub use blocking::{
+    blocked::Blocked,
+    blocking,
+    error::MarkError,
+    mark_all_unblocked, mark_blocked,
+    report::DeadlockReport,
+    sections::BlockedSection,
+    state::{Activity, PoolState, WorkerStatus, current_state},
+};
 pub use fence::ProcessBarrier;
 pub use metrics::{PoolMetrics, current_metrics};
 pub use parker::ParkerKind;
@@ -30,7 +39,7 @@ pub use pool_core::{Counts, IdlePolicy, Relax, WorkerMetrics, WorkerState, Worke
 pub use thread_pool::{
     ThreadPool,
     builder::ThreadPoolBuilder,
-    error::{ActiveWorkersError, BuildError, ShutdownError},
+    error::{BuildError, ShutdownError},
     global::{
         current_num_threads, current_thread_has_pending_tasks, current_thread_index,
         max_num_threads,

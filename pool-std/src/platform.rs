@@ -17,7 +17,7 @@ use pool_core::{
 };
 
 use crate::{
-    blocking::PoolAccounting,
+    blocking::deadlock::PoolAccounting,
     clock,
     fence::ProcessBarrier,
     parker::{OsParker, ParkerKind},
@@ -102,10 +102,6 @@ unsafe impl Platform for Std {
         worker.defer(move || drop(replaced));
     }
 
-    fn on_end(registry: &Registry) {
-        registry.data().active.end(registry);
-    }
-
     fn give_way(_worker: &WorkerThread, round: u32) {
         // A yield lets no thread of a lower real-time priority run, but a sleep does.
         if round < YIELDS {
@@ -122,6 +118,18 @@ unsafe impl Platform for Std {
     #[inline]
     fn now() -> Option<u64> {
         clock::now()
+    }
+
+    fn release_thread(registry: &Registry) {
+        registry.data().thread_handlers.release();
+    }
+
+    fn acquire_thread(registry: &Registry) {
+        registry.data().thread_handlers.acquire();
+    }
+
+    fn wait_outside(registry: &Registry, wait: impl FnOnce()) {
+        registry.data().thread_handlers.around_wait(wait);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The settings of a pool, and how its threads start.
 
+mod blocking;
 mod build;
 
 use std::{any::Any, fmt, io, sync::Arc};
@@ -11,13 +12,15 @@ use pool_core::{
 };
 
 use crate::{
-    blocking::accounting,
+    blocking::{
+        deadlock::{Reporter, accounting},
+        handlers::DeadlockHandler,
+        sections::Sections,
+    },
     fence::ProcessBarrier,
     parker::{OsParker, ParkerKind},
     platform::{Queue, Registry, WorkerObserver},
-    thread_pool::{
-        active::ActiveWorkers, data::PoolData, environment::default_num_threads, error::BuildError,
-    },
+    thread_pool::{data::PoolData, environment::default_num_threads, error::BuildError},
     worker::{
         adopted,
         thread::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn},
@@ -45,13 +48,13 @@ pub(crate) const MAX_THREADS: usize = if cfg!(target_has_atomic = "64") {
 /// ```
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
-    active_workers: Option<usize>,
     stack_size: Option<usize>,
     use_current_thread: bool,
     order: Order,
     idle_policy: IdlePolicy,
     parker: ParkerKind,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
+    deadlock_handler: Option<Box<DeadlockHandler>>,
     data: PoolData,
     spawn: S,
 }
@@ -62,13 +65,13 @@ impl ThreadPoolBuilder {
     pub fn new() -> Self {
         Self {
             num_threads: 0,
-            active_workers: None,
             stack_size: None,
             use_current_thread: false,
             order: Order::Lifo,
             idle_policy: IdlePolicy::DEFAULT,
             parker: ParkerKind::default(),
             thread_name: None,
+            deadlock_handler: None,
             data: PoolData::default(),
             spawn: DefaultSpawn,
         }
@@ -88,28 +91,6 @@ impl<S> ThreadPoolBuilder<S> {
     #[must_use]
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
-        self
-    }
-
-    /// Sets how many workers are active when the pool starts; the others are parked until
-    /// [`set_active_workers`](crate::ThreadPool::set_active_workers) revives them. By default all are
-    /// active.
-    ///
-    /// The number of workers is the maximum. A number of 0, or above the maximum, is an error of the
-    /// build.
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = pool_std::ThreadPoolBuilder::new()
-    ///     .num_threads(4)
-    ///     .active_workers(1)
-    ///     .build()?;
-    /// assert_eq!((pool.current_num_threads(), pool.active_workers()), (4, 1));
-    /// # Ok::<(), pool_std::BuildError>(())
-    /// ```
-    #[must_use]
-    pub fn active_workers(mut self, active_workers: usize) -> Self {
-        self.active_workers = Some(active_workers);
         self
     }
 
@@ -299,13 +280,13 @@ impl<S> ThreadPoolBuilder<S> {
     {
         ThreadPoolBuilder {
             num_threads: self.num_threads,
-            active_workers: self.active_workers,
             stack_size: self.stack_size,
             use_current_thread: self.use_current_thread,
             order: self.order,
             idle_policy: self.idle_policy,
             parker: self.parker,
             thread_name: self.thread_name,
+            deadlock_handler: self.deadlock_handler,
             data: self.data,
             spawn: CustomSpawn(handler),
         }
@@ -368,11 +349,12 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let participants = (0..num_threads).map(|_| Participant::new(OsParker::new(self.parker)));
         let progress = Progress::new(participants.collect());
         let mut data = std::mem::take(&mut self.data);
-        let active = self.active_workers.unwrap_or(num_threads);
-        data.active = ActiveWorkers::new(active, num_threads).map_err(BuildError::ActiveWorkers)?;
-        let deadlock = accounting(num_threads, None);
-        let registry = Registry::new(sleep, workers, progress, Queue::new(), deadlock, data);
-        Ok(Arc::new(registry))
+        data.sections = Sections::new(num_threads);
+        let handler = self.deadlock_handler.take();
+        Ok(Arc::new_cyclic(|registry| {
+            let deadlock = accounting(num_threads, Reporter::new(handler, registry));
+            Registry::new(sleep, workers, progress, Queue::new(), deadlock, data)
+        }))
     }
 
     fn start_thread(&mut self, registry: &Arc<Registry>, index: usize) -> io::Result<()> {
@@ -402,7 +384,6 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPoolBuilder")
             .field("num_threads", &self.num_threads)
-            .field("active_workers", &self.active_workers)
             .field("stack_size", &self.stack_size)
             .field("use_current_thread", &self.use_current_thread)
             .field("order", &self.order)

@@ -14,8 +14,8 @@ use std::{
 use pool_core::{Latch as _, SpinLatch};
 
 use crate::{
+    blocking::{handlers::ThreadHandlers, sections::Sections},
     platform::{Std, WorkerThread},
-    thread_pool::active::ActiveWorkers,
 };
 
 #[cfg(test)]
@@ -27,9 +27,11 @@ pub(crate) struct PoolData {
     pub(crate) start_handler: Option<Box<WorkerHandler>>,
     pub(crate) exit_handler: Option<Box<WorkerHandler>>,
     pub(crate) panic_handler: Option<Box<PanicHandler>>,
+    pub(crate) thread_handlers: ThreadHandlers,
+    /// What workers say about their blocked sections.
+    pub(crate) sections: Sections,
     /// Held while a broadcast is queued, see `Registry::inject_broadcast`.
     pub(crate) broadcasting: Mutex<()>,
-    pub(crate) active: ActiveWorkers,
     running: Mutex<Running>,
     all_stopped: Condvar,
     /// Whether the build of the pool has failed.
@@ -59,15 +61,10 @@ impl PoolData {
         let Err(panic) = catch_unwind(AssertUnwindSafe(closure)) else {
             return;
         };
-        let no_way_out = AbortOnUnwind;
+        let no_way_out = AbortOnUnwind("pool-std: the panic handler panicked; aborting");
         match &self.panic_handler {
             Some(handler) => handler(panic),
-            None => {
-                // A message that cannot be written must not stand in the way of the abort.
-                let message = "pool-std: a panic in a spawned job has no handler; aborting";
-                let _ = writeln!(io::stderr(), "{message}");
-                process::abort();
-            }
+            None => abort_with("pool-std: a panic in a spawned job has no handler; aborting"),
         }
         std::mem::forget(no_way_out);
     }
@@ -100,19 +97,26 @@ impl PoolData {
     /// have ended. A worker of another pool runs jobs meanwhile.
     pub(crate) fn wait_until_stopped(&self) {
         // SAFETY: 1. this thread stays the worker until the call returns.
-        let worker = unsafe { WorkerThread::current() };
-        // Liveness: each thread that was started notifies when it stops, which it does once the
-        // pool has no reference left; a `ThreadBuilder` that is dropped unrun counts as stopped.
-        match worker {
-            Some(worker) => self.work_until_stopped(worker),
-            None => {
+        match unsafe { WorkerThread::current() } {
+            Some(worker) => {
+                self.work_until_stopped(worker);
+                self.join_threads(Some(worker));
+            }
+            None => self.thread_handlers.around_wait(|| {
+                // Liveness: each thread that was started notifies when it stops, which it does once the
+                // pool has no reference left; a `ThreadBuilder` that is dropped unrun counts as stopped.
                 let running = lock(&self.running);
                 let running = self
                     .all_stopped
                     .wait_while(running, |running| running.threads > 0);
                 drop(running.unwrap_or_else(PoisonError::into_inner));
-            }
+                self.join_threads(None);
+            }),
         }
+    }
+
+    /// Waits until the system threads that we started have ended.
+    fn join_threads(&self, worker: Option<&WorkerThread>) {
         // The lock is not held during the wait, because the thread that we wait for may need it.
         let threads = std::mem::take(&mut *lock(&self.threads));
         for thread in threads {
@@ -124,6 +128,7 @@ impl PoolData {
     }
 
     fn work_until_stopped(&self, worker: &WorkerThread) {
+        // Liveness: as for a thread that is not a worker.
         let latch = SpinLatch::cross(worker);
         let mut running = lock(&self.running);
         if running.threads > 0 {
@@ -166,7 +171,7 @@ impl Drop for PoolData {
 }
 
 /// Drops a value, and what it panics with, which has been reported.
-fn drop_quietly<T>(value: T) {
+pub(crate) fn drop_quietly<T>(value: T) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         // Its drop could panic again.
         std::mem::forget(panic);
@@ -178,15 +183,20 @@ pub(crate) type PanicHandler = dyn Fn(Box<dyn std::any::Any + Send>) + Send + Sy
 /// Called with the number of a worker.
 pub(crate) type WorkerHandler = dyn Fn(usize) + Send + Sync;
 
-/// Ends the process if it is dropped, as only an unwinding panic drops it.
-struct AbortOnUnwind;
+/// Ends the process with a message if it is dropped, as only an unwinding panic drops it.
+pub(crate) struct AbortOnUnwind(pub(crate) &'static str);
 
 impl Drop for AbortOnUnwind {
     fn drop(&mut self) {
-        let message = "pool-std: the panic handler panicked; aborting";
-        let _ = writeln!(io::stderr(), "{message}");
-        process::abort();
+        abort_with(self.0);
     }
+}
+
+/// Ends the process with a message.
+pub(crate) fn abort_with(message: &str) -> ! {
+    // A message that cannot be written must not stand in the way of the abort.
+    let _ = writeln!(io::stderr(), "{message}");
+    process::abort();
 }
 
 /// Locks a mutex of this crate, which a panic never leaves half-changed.

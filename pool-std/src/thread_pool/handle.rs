@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use pool_core::Platform;
 
 use crate::{
+    blocking::{error::MarkError, handlers::is_in_handler},
     platform::{Registry, Std, WorkerThread},
     thread_pool::{global::global, id::PoolId},
     worker::job::current_worker_of,
@@ -41,6 +42,19 @@ impl PoolHandle {
     #[must_use]
     pub fn num_threads(&self) -> usize {
         self.registry.num_workers()
+    }
+
+    /// Unmarks a number of blocked workers without their tickets, as rustc's pool does. All or none.
+    ///
+    /// # Errors
+    /// [`MarkError::NotBlocked`] if fewer workers are blocked; [`MarkError::InHandler`] if a handler of a
+    /// pool calls this.
+    pub fn mark_any_unblocked(&self, count: usize) -> Result<(), MarkError> {
+        if is_in_handler() {
+            return Err(MarkError::InHandler);
+        }
+        let result = self.registry.deadlock().mark_any_unblocked(count);
+        result.map_err(|_| MarkError::NotBlocked)
     }
 
     /// Returns the number of this thread in the pool, or None if it is not one of the pool's workers.

@@ -3,6 +3,7 @@
 use std::{cell::Cell, io, sync::Arc};
 
 use crate::{
+    blocking::handlers::during_adoption,
     platform::{Registry, WorkerThread},
     thread_pool::error::BuildError,
 };
@@ -23,7 +24,7 @@ struct Adopted(Cell<Option<&'static WorkerThread>>);
 impl Drop for Adopted {
     fn drop(&mut self) {
         if let Some(worker) = self.0.take() {
-            worker.abandon();
+            during_adoption(|| worker.abandon());
         }
     }
 }
@@ -58,7 +59,7 @@ pub(crate) fn adopt(registry: &Arc<Registry>) -> Result<(), BuildError> {
     let worker = unsafe { WorkerThread::new(registry, index) }.expect("the pool is new");
     let worker: &'static WorkerThread = Box::leak(Box::new(worker));
     // SAFETY: 1. it stays for good, but for `release`, where it leaves.
-    unsafe { worker.enter() };
+    during_adoption(|| unsafe { worker.enter() });
     with_adopted(|adopted| adopted.set(Some(worker)));
     Ok(())
 }
@@ -83,7 +84,7 @@ pub(crate) fn release(registry: &Registry) {
     // Closures that help to build a pool may have spawned jobs. Other workers can take them, but not
     // the jobs of a broadcast for this worker.
     worker.run_local_jobs();
-    worker.leave();
+    during_adoption(|| worker.leave());
     with_adopted(|adopted| adopted.set(None));
     let registry = worker.registry_pointer();
     let worker: *const WorkerThread = worker;

@@ -1,0 +1,140 @@
+//! The ticket of a blocked section.
+
+use std::{borrow::Cow, fmt, sync::Arc};
+
+use pool_core::Platform as _;
+use pool_core::accounting::{NotActive, NotBlocked, State, Ticket};
+
+use crate::{
+    blocking::{error::MarkError, handlers, handlers::ThreadHandlers},
+    platform::{Registry, Std, WorkerThread},
+};
+
+/// The ticket of one blocked section of a worker, with which another thread ends the section.
+///
+/// From [`mark_blocked`](crate::mark_blocked()) and [`blocking`](crate::blocking()). It names this
+/// section and no later one. A ticket that outlives its pool does no harm, and keeps a little of the pool's
+/// memory.
+///
+/// # Examples
+/// See [`blocking`](crate::blocking()).
+#[derive(Clone)]
+pub struct Blocked {
+    /// None for a closure that runs without a mark.
+    mark: Option<Mark>,
+}
+
+impl Blocked {
+    pub(crate) fn none() -> Self {
+        Self { mark: None }
+    }
+
+    pub(crate) fn mark(&self) -> Option<&Mark> {
+        self.mark.as_ref()
+    }
+
+    pub(crate) fn into_mark(self) -> Option<Mark> {
+        self.mark
+    }
+
+    /// Ends the section: the worker counts as active from now on. For the thread that is about to end the
+    /// worker's wait.
+    ///
+    /// Call it before the worker can go on. Otherwise all other workers may fall asleep in between,
+    /// and the pool reports a deadlock that is none. For several workers at once there is
+    /// [`mark_all_unblocked`](crate::mark_all_unblocked()).
+    ///
+    /// # Errors
+    /// - [`MarkError::NotBlocked`]: the section has ended, since this or a clone of it was used before,
+    ///   or the worker ended it.
+    /// - [`MarkError::InHandler`]: a handler of a pool called this.
+    pub fn mark_unblocked(&self) -> Result<(), MarkError> {
+        if handlers::is_in_handler() {
+            return Err(MarkError::InHandler);
+        }
+        let mark = self.mark.as_ref().ok_or(MarkError::NotBlocked)?;
+        Mark::end_all(std::slice::from_ref(mark)).map_err(|_| MarkError::NotBlocked)
+    }
+}
+
+impl From<Mark> for Blocked {
+    fn from(mark: Mark) -> Self {
+        Self { mark: Some(mark) }
+    }
+}
+
+impl fmt::Debug for Blocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ticket = self.mark.as_ref().map(|mark| mark.ticket);
+        f.debug_struct("Blocked")
+            .field("worker", &ticket.map(|ticket| ticket.worker().get()))
+            .field("episode", &ticket.map(|ticket| ticket.episode()))
+            .finish_non_exhaustive()
+    }
+}
+
+/// A section of a worker that was marked as blocked.
+#[derive(Clone)]
+pub(crate) struct Mark {
+    registry: Arc<Registry>,
+    ticket: Ticket,
+}
+
+impl Mark {
+    /// Marks the worker that this thread is.
+    pub(crate) fn new(worker: &WorkerThread, label: Cow<'static, str>) -> Result<Self, MarkError> {
+        let sections = &worker.registry().data().sections;
+        // Before the accounting is told, because that may make a report.
+        sections.announce(worker.index(), label);
+        let ticket = worker.mark_blocked().map_err(|error| match error {
+            NotActive {
+                state: State::Blocked,
+                ..
+            } => MarkError::AlreadyBlocked,
+            // The worker has left its pool, and only the thread is still there.
+            NotActive { .. } => MarkError::NotAWorker,
+        })?;
+        sections.begin(worker.index(), ticket.episode());
+        Ok(Self::of(worker, ticket))
+    }
+
+    fn of(worker: &WorkerThread, ticket: Ticket) -> Self {
+        // SAFETY: 1. the worker keeps its registry alive; 2. the worker was made with this pointer.
+        let registry = unsafe { Std::keep_alive(worker.registry_pointer()) };
+        Self { registry, ticket }
+    }
+
+    /// Returns what tells this pool from others.
+    pub(crate) fn pool(&self) -> usize {
+        Arc::as_ptr(&self.registry).addr()
+    }
+
+    pub(crate) fn thread_handlers(&self) -> &ThreadHandlers {
+        &self.registry.data().thread_handlers
+    }
+
+    /// Ends the section, for the worker itself.
+    pub(crate) fn end_own(&self) -> Result<(), NotBlocked> {
+        self.registry.deadlock().mark_self_unblocked(self.ticket)
+    }
+
+    /// Ends several sections of one pool, for the thread that resumes the workers.
+    pub(crate) fn end_all(of_one_pool: &[Self]) -> Result<(), NotBlocked> {
+        let Some(first) = of_one_pool.first() else {
+            return Ok(());
+        };
+        let tickets = of_one_pool.iter().map(|mark| mark.ticket);
+        first.registry.deadlock().mark_all_unblocked(tickets)
+    }
+}
+
+/// Returns the ticket of the section that this worker is in.
+pub(crate) fn of_this_worker() -> Blocked {
+    // SAFETY: 1. the reference is not used after this call.
+    let worker = unsafe { WorkerThread::current() };
+    let mark = worker.and_then(|worker| {
+        let ticket = worker.registry().deadlock().ticket(worker.index())?;
+        Some(Mark::of(worker, ticket))
+    });
+    Blocked { mark }
+}

@@ -1,0 +1,79 @@
+//! From the report of the accounting to the handler of the user.
+
+use std::sync::Weak;
+
+use pool_core::{
+    WorkerIndex,
+    accounting::{Accounting, Report, Ticket, WorkerEntry},
+};
+
+use crate::{
+    blocking::{
+        handlers::{DeadlockHandler, call_handler},
+        mutex::OsMutex,
+        report::DeadlockReport,
+        state::PoolState,
+    },
+    platform::Registry,
+    thread_pool::data::drop_quietly,
+};
+
+/// The accounting of a pool's workers.
+pub(crate) type PoolAccounting = Accounting<OsMutex, Box<[WorkerEntry]>, Reporter>;
+
+/// Creates the accounting of workers whose threads are going to be started.
+pub(crate) fn accounting(num_threads: usize, reporter: Reporter) -> PoolAccounting {
+    let entries = (0..num_threads).map(|_| WorkerEntry::new()).collect();
+    let accounting = PoolAccounting::new(entries, reporter);
+    for index in 0..num_threads {
+        accounting.arrive(WorkerIndex::new(index, num_threads).expect("counted"));
+    }
+    accounting
+}
+
+/// Gives the accounting's reports, with labels, to the user's handler.
+pub(crate) struct Reporter {
+    handler: Option<Box<DeadlockHandler>>,
+    registry: Weak<Registry>,
+}
+
+impl Reporter {
+    pub(crate) fn new(handler: Option<Box<DeadlockHandler>>, registry: &Weak<Registry>) -> Self {
+        Self {
+            handler,
+            registry: registry.clone(),
+        }
+    }
+}
+
+impl pool_core::accounting::DeadlockHandler for Reporter {
+    fn is_set(&self) -> bool {
+        self.handler.is_some()
+    }
+
+    fn handle(&self, report: &Report<'_>) {
+        // While a worker is blocked, its registry is alive.
+        let (Some(handler), Some(registry)) = (&self.handler, self.registry.upgrade()) else {
+            return;
+        };
+        let states: Vec<_> = report.states().collect();
+        let tickets: Vec<_> = report.blocked().collect();
+        let episode_of = |index: usize| {
+            let of_worker = |ticket: &&Ticket| ticket.worker().get() == index;
+            tickets
+                .iter()
+                .find(of_worker)
+                .map(|ticket| ticket.episode())
+        };
+        let state = PoolState::of(&registry, |index| (states[index].1, episode_of(index)));
+        let report = DeadlockReport::new(state);
+        let message = "pool-std: the deadlock handler panicked; aborting";
+        call_handler(message, || handler(&report));
+    }
+}
+
+impl Drop for Reporter {
+    fn drop(&mut self) {
+        drop_quietly(self.handler.take());
+    }
+}

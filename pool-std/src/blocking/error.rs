@@ -1,0 +1,31 @@
+//! The error of a mark that cannot be made.
+
+use std::{error::Error, fmt};
+
+/// The error of a mark that cannot be made or removed. Nothing has changed then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MarkError {
+    /// The calling thread is not a worker, so its blocking holds up no pool.
+    NotAWorker,
+    /// The calling worker is marked as blocked already.
+    AlreadyBlocked,
+    /// The worker is not blocked, or no longer in the section that the ticket names.
+    NotBlocked,
+    /// A handler of the pool called, which must neither mark nor unmark. A deadlock handler lets
+    /// another thread do that.
+    InHandler,
+}
+
+impl fmt::Display for MarkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotAWorker => "the current thread is not a worker of a thread pool",
+            Self::AlreadyBlocked => "the worker is already marked as blocked",
+            Self::NotBlocked => "the worker is not in the blocked section of this ticket",
+            Self::InHandler => "a handler of a thread pool cannot mark or unmark workers",
+        })
+    }
+}
+
+impl Error for MarkError {}

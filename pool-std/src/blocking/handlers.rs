@@ -1,0 +1,91 @@
+//! The handlers that a pool calls when threads stop and start being runnable, and when it has come to a
+//! deadlock.
+
+use std::cell::Cell;
+
+use crate::{
+    blocking::report::DeadlockReport,
+    thread_pool::data::{AbortOnUnwind, drop_quietly},
+};
+
+/// Called with a report, under the lock of the accounting.
+pub(crate) type DeadlockHandler = dyn Fn(&DeadlockReport) + Send + Sync;
+/// Called by the thread itself that stops or starts being runnable.
+pub(crate) type ThreadHandler = dyn Fn() + Send + Sync;
+
+/// What a pool calls when a thread stops and starts being runnable.
+#[derive(Default)]
+pub(crate) struct ThreadHandlers {
+    pub(crate) acquire: Option<Box<ThreadHandler>>,
+    pub(crate) release: Option<Box<ThreadHandler>>,
+    /// Whether threads outside that wait for the pool call the handlers too.
+    pub(crate) for_callers: bool,
+}
+
+impl ThreadHandlers {
+    /// Reports that this thread runs from now on.
+    pub(crate) fn acquire(&self) {
+        if let Some(handler) = self.acquire.as_ref().filter(|_| !IS_ADOPTION.get()) {
+            let message = "pool-std: the acquire handler panicked; aborting";
+            call_handler(message, || handler());
+        }
+    }
+
+    /// Reports that this thread is about to wait.
+    pub(crate) fn release(&self) {
+        if let Some(handler) = self.release.as_ref().filter(|_| !IS_ADOPTION.get()) {
+            let message = "pool-std: the release handler panicked; aborting";
+            call_handler(message, || handler());
+        }
+    }
+
+    /// Runs a closure in which this thread, which is outside the pool, waits for it.
+    pub(crate) fn around_wait<R>(&self, wait: impl FnOnce() -> R) -> R {
+        if !self.for_callers {
+            return wait();
+        }
+        self.release();
+        let result = wait();
+        self.acquire();
+        result
+    }
+}
+
+impl Drop for ThreadHandlers {
+    fn drop(&mut self) {
+        drop_quietly(self.acquire.take());
+        drop_quietly(self.release.take());
+    }
+}
+
+thread_local! {
+    /// Whether this thread is in a handler.
+    static IN_HANDLER: Cell<bool> = const { Cell::new(false) };
+    /// Whether this thread is being adopted, or the reverse.
+    static IS_ADOPTION: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a closure in which this thread, which is runnable before and afterwards, becomes a worker or ceases to
+/// be one. It calls no acquire or release handler.
+pub(crate) fn during_adoption<R>(closure: impl FnOnce() -> R) -> R {
+    IS_ADOPTION.set(true);
+    let result = closure();
+    IS_ADOPTION.set(false);
+    result
+}
+
+/// Whether this thread is in a handler, where it must not mark workers.
+pub(crate) fn is_in_handler() -> bool {
+    IN_HANDLER.get()
+}
+
+/// Calls a handler. Prints the message and aborts if the handler panics, because the frames that call this
+/// must not unwind.
+pub(crate) fn call_handler(message: &'static str, handler: impl FnOnce()) {
+    let no_way_out = AbortOnUnwind(message);
+    // An outer handler that waits for another pool can come to sleep, which calls an inner one.
+    let outer = IN_HANDLER.replace(true);
+    handler();
+    IN_HANDLER.set(outer);
+    std::mem::forget(no_way_out);
+}

@@ -1,0 +1,112 @@
+//! The mutex around the accounting of blocked workers.
+
+use std::sync::{
+    Condvar, Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use pool_core::accounting::{GuardNoSend, RawMutex};
+
+use crate::thread_pool::data::{abort_with, lock};
+
+/// A mutex of the standard library in the form that `sleep-core` takes.
+///
+/// A thread that locks it twice aborts the process with a message: a deadlock handler runs under this
+/// lock, and would wait for itself if it waited for its own pool.
+pub(crate) struct OsMutex {
+    is_locked: Mutex<bool>,
+    unlocked: Condvar,
+    /// Which thread holds the lock, as [`this_thread`] has it; 0 if none does.
+    owner: AtomicUsize,
+}
+
+// SAFETY: `lock` and `try_lock` return (with true) only after this thread has changed `is_locked` from
+// false to true, under a lock; only `unlock`, which the holder calls, changes it back.
+unsafe impl RawMutex for OsMutex {
+    // The trait wants a constant, which each mutex copies.
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Self = Self {
+        is_locked: Mutex::new(false),
+        unlocked: Condvar::new(),
+        owner: AtomicUsize::new(0),
+    };
+
+    type GuardMarker = GuardNoSend;
+
+    fn lock(&self) {
+        let this_thread = this_thread();
+        // Ordering: Relaxed; only this thread writes its own number here, and takes it away again.
+        if self.owner.load(Ordering::Relaxed) == this_thread {
+            abort_with("pool-std: a deadlock handler waited for its own pool; aborting");
+        }
+        let is_locked = lock(&self.is_locked);
+        // Liveness: the holder notifies when it unlocks, under the same lock as this wait.
+        let is_locked = self.unlocked.wait_while(is_locked, |is_locked| *is_locked);
+        *is_locked.unwrap_or_else(PoisonError::into_inner) = true;
+        // Ordering: Relaxed, as above.
+        self.owner.store(this_thread, Ordering::Relaxed);
+    }
+
+    fn try_lock(&self) -> bool {
+        let mut is_locked = lock(&self.is_locked);
+        if *is_locked {
+            return false;
+        }
+        *is_locked = true;
+        // Ordering: Relaxed, see `lock`.
+        self.owner.store(this_thread(), Ordering::Relaxed);
+        true
+    }
+
+    unsafe fn unlock(&self) {
+        // Ordering: Relaxed, see `lock`.
+        self.owner.store(0, Ordering::Relaxed);
+        *lock(&self.is_locked) = false;
+        self.unlocked.notify_one();
+    }
+}
+
+/// Returns a number that no other living thread has.
+fn this_thread() -> usize {
+    thread_local!(static MARKER: u8 = const { 0 });
+    MARKER.with(|marker| std::ptr::from_ref(marker).addr())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn one_thread_at_a_time_holds_the_lock() {
+        const ROUNDS: usize = if cfg!(miri) { 10 } else { 1_000 };
+        let (mutex, total) = (OsMutex::INIT, AtomicUsize::new(0));
+        thread::scope(|threads| {
+            for _ in 0..3 {
+                threads.spawn(|| {
+                    for _ in 0..ROUNDS {
+                        mutex.lock();
+                        let before = total.load(Ordering::Relaxed);
+                        thread::yield_now();
+                        total.store(before + 1, Ordering::Relaxed);
+                        // SAFETY: this thread locked it above.
+                        unsafe { mutex.unlock() };
+                    }
+                });
+            }
+        });
+        assert_eq!(total.into_inner(), 3 * ROUNDS);
+    }
+
+    #[test]
+    fn a_lock_that_is_held_cannot_be_tried() {
+        let mutex = OsMutex::INIT;
+        assert!(mutex.try_lock());
+        assert!(mutex.is_locked());
+        thread::scope(|threads| threads.spawn(|| assert!(!mutex.try_lock())).join().unwrap());
+        // SAFETY: this thread locked it above.
+        unsafe { mutex.unlock() };
+        assert!(!mutex.is_locked());
+    }
+}

@@ -1,0 +1,306 @@
+//! What every worker of a pool does at one moment.
+
+use std::{fmt, time::Duration};
+
+use pool_core::accounting::State;
+use pool_core::{WorkerMetrics, WorkerState};
+
+use crate::{
+    blocking::{sections::BlockedSection, table},
+    platform::Registry,
+    thread_pool::{ThreadPool, global::with_current_registry},
+};
+
+/// What a worker does at one moment.
+///
+/// # Examples
+/// ```
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let activity = pool.install(|| pool.state().workers()[0].activity.clone());
+/// assert!(matches!(activity, pool_std::Activity::Active | pool_std::Activity::Unknown));
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Activity {
+    /// The worker runs a job, or code of its own.
+    Active,
+    /// The worker is awake and searches for a job.
+    Idle,
+    /// The worker sleeps until another thread wakes it.
+    Asleep,
+    /// The worker is in a blocked section, see [`blocking`](crate::blocking()).
+    Blocked(BlockedSection),
+    /// No thread is the worker: none has come yet, or it has left.
+    Absent,
+    /// The worker is not blocked. The crate is built without the feature `metrics`, which tells more.
+    Unknown,
+}
+
+impl Activity {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Idle => "idle",
+            Self::Asleep => "asleep",
+            Self::Blocked(_) => "blocked",
+            Self::Absent => "absent",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What is known of a worker at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkerStatus {
+    /// The number of the worker in its pool.
+    pub index: usize,
+    /// What the worker does.
+    pub activity: Activity,
+    /// For how long the worker has been blocked. None if it is not, or if there is no clock.
+    pub blocked_for: Option<Duration>,
+    /// About how many jobs are on the worker's deque.
+    pub queued: usize,
+}
+
+impl WorkerStatus {
+    fn new(index: usize, activity: Activity, queued: usize) -> Self {
+        let blocked_for = match &activity {
+            Activity::Blocked(section) => section.since.map(|since| since.elapsed()),
+            _ => None,
+        };
+        Self {
+            index,
+            activity,
+            blocked_for,
+            queued,
+        }
+    }
+
+    /// Returns the label of the section in which the worker is blocked. None if it is not.
+    #[must_use]
+    pub fn label(&self) -> Option<&str> {
+        match &self.activity {
+            Activity::Blocked(section) => Some(&section.label),
+            _ => None,
+        }
+    }
+
+    fn row(&self) -> [String; COLUMNS] {
+        let label = self.label().unwrap_or_default();
+        [
+            self.index.to_string(),
+            self.activity.name().to_owned(),
+            self.queued.to_string(),
+            self.blocked_for.map_or_else(dash, milliseconds),
+            // A label must not break the table.
+            label.chars().map(printable).collect(),
+        ]
+    }
+}
+
+const COLUMNS: usize = 5;
+const HEADINGS: [&str; COLUMNS] = ["worker", "state", "queued", "blocked ms", "label"];
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{:.1}", time.as_secs_f64() * 1_000.0)
+}
+
+fn printable(character: char) -> char {
+    if character.is_control() {
+        ' '
+    } else {
+        character
+    }
+}
+
+/// What every worker of a pool does at one moment. From [`ThreadPool::state`](crate::ThreadPool::state).
+///
+/// `{}` and `{:#?}` print a table with a row for each worker. Nothing stops while the workers are looked at, so
+/// their rows need not fit together. In a [`DeadlockReport`](crate::DeadlockReport) they do.
+///
+/// # Examples
+/// ```
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// pool.install(|| {
+///     pool_std::blocking("a file", |_| {
+///         let state = pool.state();
+///         assert_eq!(state.workers()[0].label(), Some("a file"));
+///         println!("{state}");
+///     });
+/// });
+/// assert_eq!(pool.state().blocked().count(), 0);
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct PoolState {
+    workers: Vec<WorkerStatus>,
+    jobs_from_outside: usize,
+}
+
+impl PoolState {
+    /// Describes a pool. `accounted` returns the state that the accounting has of a worker, and the episode
+    /// in which it is blocked.
+    pub(crate) fn of(
+        registry: &Registry,
+        accounted: impl Fn(usize) -> (State, Option<u32>),
+    ) -> Self {
+        let sections = &registry.data().sections;
+        let metrics =
+            registry.metrics(|of| (0..registry.num_workers()).map(of).collect::<Vec<_>>());
+        let worker = |(index, metrics): (usize, &WorkerMetrics)| {
+            let (state, episode) = accounted(index);
+            let section = episode.and_then(|episode| sections.get(index, episode));
+            let activity = match (section, state, metrics.state) {
+                (Some(section), ..) => Activity::Blocked(section),
+                // Without a handler, the accounting is not told of sleeps.
+                (None, State::Asleep, _) | (None, _, WorkerState::Asleep) => Activity::Asleep,
+                (None, State::Absent, _) | (None, _, WorkerState::Absent) => Activity::Absent,
+                (None, _, WorkerState::Active) => Activity::Active,
+                (None, _, WorkerState::Idle) => Activity::Idle,
+                _ => Activity::Unknown,
+            };
+            WorkerStatus::new(index, activity, metrics.queued)
+        };
+        let workers = metrics.workers().iter().enumerate().map(worker).collect();
+        Self::new(workers, metrics.injector_len().unwrap_or_default())
+    }
+
+    fn new(workers: Vec<WorkerStatus>, jobs_from_outside: usize) -> Self {
+        Self {
+            workers,
+            jobs_from_outside,
+        }
+    }
+
+    /// Returns what is known of each worker, in their order.
+    #[must_use]
+    pub fn workers(&self) -> &[WorkerStatus] {
+        &self.workers
+    }
+
+    /// Returns the workers that are blocked.
+    pub fn blocked(&self) -> impl Iterator<Item = &WorkerStatus> {
+        let is_blocked = |worker: &&WorkerStatus| matches!(worker.activity, Activity::Blocked(_));
+        self.workers.iter().filter(is_blocked)
+    }
+
+    /// Returns the workers that are asleep.
+    pub fn asleep(&self) -> impl Iterator<Item = &WorkerStatus> {
+        let is_asleep = |worker: &&WorkerStatus| worker.activity == Activity::Asleep;
+        self.workers.iter().filter(is_asleep)
+    }
+
+    /// Returns about how many jobs from outside wait to be taken.
+    #[must_use]
+    pub fn jobs_from_outside(&self) -> usize {
+        self.jobs_from_outside
+    }
+}
+
+impl fmt::Display for PoolState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = self.workers.iter().map(WorkerStatus::row);
+        let rows: Vec<_> = [HEADINGS.map(str::to_owned)]
+            .into_iter()
+            .chain(rows)
+            .collect();
+        // The words are aligned to the left, and the numbers to the right.
+        table::write(f, &rows, [false, true, false, false, true])?;
+        write!(f, "\njobs from outside: {}", self.jobs_from_outside)
+    }
+}
+
+impl ThreadPool {
+    /// Returns what every worker does at this moment: whether it runs a job, searches for one, sleeps, or is
+    /// blocked, under which label and for how long.
+    ///
+    /// Any thread may call this at any time, also a [deadlock handler](crate::ThreadPoolBuilder::deadlock_handler).
+    /// It stops no worker and waits for none. Printed by `{}`, the answer is a table. For how often
+    /// workers did what there is [`metrics`](Self::metrics).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// println!("{}", pool.state());
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn state(&self) -> PoolState {
+        state_of(self.registry())
+    }
+}
+
+/// Returns the [state](ThreadPool::state) of the current pool: the one that this thread is a worker of, or
+/// the global one.
+///
+/// # Examples
+/// ```
+/// let workers = pool_std::current_state().workers().len();
+/// assert_eq!(workers, pool_std::current_num_threads());
+/// ```
+#[must_use]
+pub fn current_state() -> PoolState {
+    with_current_registry(state_of)
+}
+
+fn state_of(registry: &Registry) -> PoolState {
+    PoolState::of(registry, |index| {
+        let worker = registry.worker(index).expect("counted");
+        let ticket = registry.deadlock().ticket(worker);
+        let state = registry.deadlock().state(worker);
+        (state, ticket.map(|ticket| ticket.episode()))
+    })
+}
+
+/// The table in the alternate form; otherwise one line.
+impl fmt::Debug for PoolState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return fmt::Display::fmt(self, f);
+        }
+        f.debug_struct("PoolState")
+            .field("num_workers", &self.workers.len())
+            .field("blocked", &self.blocked().count())
+            .field("asleep", &self.asleep().count())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state() -> PoolState {
+        let section = BlockedSection {
+            label: "query\nof Zoë".into(),
+            since: None,
+        };
+        let mut blocked = WorkerStatus::new(0, Activity::Blocked(section), 12);
+        blocked.blocked_for = Some(Duration::from_micros(1_234_500));
+        let asleep = WorkerStatus::new(1, Activity::Asleep, 0);
+        PoolState::new(vec![blocked, asleep], 3)
+    }
+
+    #[test]
+    fn prints_a_table() {
+        let table = "\
+worker  state    queued  blocked ms  label
+     0  blocked      12      1234.5  query of Zoë
+     1  asleep        0           -
+jobs from outside: 3";
+        assert_eq!(state().to_string(), table);
+        assert_eq!(format!("{:#?}", state()), table);
+    }
+
+    #[test]
+    fn prints_a_line() {
+        let line = "PoolState { num_workers: 2, blocked: 1, asleep: 1, .. }";
+        assert_eq!(format!("{:?}", state()), line);
+    }
+}

@@ -1,0 +1,129 @@
+//! The settings that have to do with blocking.
+
+use super::ThreadPoolBuilder;
+use crate::blocking::report::DeadlockReport;
+
+impl<S> ThreadPoolBuilder<S> {
+    /// Sets a closure that is told of deadlocks: every worker is in a blocked section or asleep, at least
+    /// one is blocked, and no job waits that a worker which is not blocked may run.
+    ///
+    /// Workers say that they are blocked by [`blocking`](crate::blocking()) or
+    /// [`mark_blocked`](crate::mark_blocked()). The pool checks whenever a worker says so, falls asleep or
+    /// leaves. A report is never wrong, and none is missed: the closure is called once, and once more only
+    /// after some worker was unmarked. If the closure and all others leave the blocked workers alone, they
+    /// stay blocked. The pool still takes jobs, which sleeping workers run.
+    ///
+    /// The closure runs on a worker, while the pool's accounting is locked. It should only pass the report
+    /// on to a thread that is not a worker of the pool, which breaks the deadlock. It must not wait for the pool:
+    /// then the process aborts with a message. A mark there fails with
+    /// [`MarkError::InHandler`](crate::MarkError::InHandler). A panic of the closure aborts the process with a
+    /// message.
+    ///
+    /// Without a handler, falling asleep costs nothing more. [`ThreadPool::state`](crate::ThreadPool::state)
+    /// tells what every worker does, with and without one.
+    ///
+    /// # Examples
+    /// See [`DeadlockReport`].
+    #[must_use]
+    pub fn deadlock_handler<F>(mut self, handler: F) -> Self
+    where
+        F: Fn(&DeadlockReport) + Send + Sync + 'static,
+    {
+        self.deadlock_handler = Some(Box::new(handler));
+        self
+    }
+
+    /// Sets a closure that each worker calls when it becomes runnable, for example to take a token of a
+    /// jobserver.
+    ///
+    /// A worker calls it when it starts, before the start handler; when it was woken; and at the end of a
+    /// [blocked section](crate::blocking()), when the worker no longer counts as blocked. It may wait for as
+    /// long as it likes, because the worker counts as active meanwhile, but not for another worker of the
+    /// pool. An [adopted](Self::use_current_thread) thread was runnable before, so it does not call it when
+    /// it is adopted.
+    ///
+    /// A worker that begins to wait in a `join` or a scope searches for other jobs first, and stays runnable
+    /// while it does.
+    ///
+    /// A panic of the closure aborts the process with a message. A mark there fails with
+    /// [`MarkError::InHandler`](crate::MarkError::InHandler).
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+    ///
+    /// let runnable = Arc::new(AtomicUsize::new(0));
+    /// let (acquired, released) = (runnable.clone(), runnable.clone());
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .acquire_thread_handler(move || _ = acquired.fetch_add(1, Ordering::SeqCst))
+    ///     .release_thread_handler(move || _ = released.fetch_sub(1, Ordering::SeqCst))
+    ///     .build()?;
+    /// pool.install(|| assert!(runnable.load(Ordering::SeqCst) >= 1));
+    /// pool.shutdown()?;
+    /// assert_eq!(runnable.load(Ordering::SeqCst), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn acquire_thread_handler<F>(mut self, handler: F) -> Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.data.thread_handlers.acquire = Some(Box::new(handler));
+        self
+    }
+
+    /// Sets a closure that each worker calls when it ceases to be runnable, for example to give back a token
+    /// of a jobserver.
+    ///
+    /// A worker calls it just before it falls asleep, when no lock of the pool is held; at the beginning of a
+    /// [blocked section](crate::blocking()), when the worker counts as blocked; and when it ends, after the
+    /// exit handler. [`mark_blocked`](crate::mark_blocked()) alone does not call it. The closure should not
+    /// wait.
+    ///
+    /// A panic of the closure aborts the process with a message. A mark there fails with
+    /// [`MarkError::InHandler`](crate::MarkError::InHandler).
+    ///
+    /// # Examples
+    /// See [`acquire_thread_handler`](Self::acquire_thread_handler).
+    #[must_use]
+    pub fn release_thread_handler<F>(mut self, handler: F) -> Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.data.thread_handlers.release = Some(Box::new(handler));
+        self
+    }
+
+    /// Makes threads outside every pool, too, call the release handler before they wait for this pool, and
+    /// the acquire handler afterwards.
+    ///
+    /// For programs in which each thread holds a token of its own, as in rustc, where the thread that calls
+    /// [`install`](crate::ThreadPool::install) gives its token to the worker that runs the closure. By default
+    /// such threads call no handler. Those that wait in [`shutdown`](crate::ThreadPool::shutdown) count; those
+    /// that wait at the end of an [`in_place_scope`](crate::in_place_scope()) or for a broadcast do not.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+    ///
+    /// // This thread holds a token.
+    /// let tokens = Arc::new(AtomicUsize::new(1));
+    /// let (acquired, released) = (tokens.clone(), tokens.clone());
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .acquire_thread_handler(move || _ = acquired.fetch_add(1, Ordering::SeqCst))
+    ///     .release_thread_handler(move || _ = released.fetch_sub(1, Ordering::SeqCst))
+    ///     .thread_handlers_for_callers()
+    ///     .build()?;
+    /// pool.install(|| ());
+    /// pool.shutdown()?;
+    /// assert_eq!(tokens.load(Ordering::SeqCst), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn thread_handlers_for_callers(mut self) -> Self {
+        self.data.thread_handlers.for_callers = true;
+        self
+    }
+}
