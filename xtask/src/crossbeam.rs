@@ -8,7 +8,6 @@ use crate::{
     command::Step,
     published::{self, Published},
     root,
-    speaker::say,
 };
 
 /// How many tests the published crate has. Fewer would mean that some were not found.
@@ -53,6 +52,6 @@ pub(crate) fn lane(quick: bool) -> Result<u64> {
         );
         passed += tests;
     }
-    say!("crossbeam-deque's own tests: {TESTS} passed on deque-core, {runs} times");
+    println!("crossbeam-deque's own tests: {TESTS} passed on deque-core, {runs} times");
     Ok(passed)
 }

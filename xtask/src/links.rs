@@ -11,7 +11,6 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::speaker::say;
 use page::{Link, Page};
 
 /// Checks all pages below `root`, and returns how many links it followed.
@@ -32,7 +31,7 @@ pub(crate) fn check(root: &Path) -> Result<u64> {
     if !broken.is_empty() {
         bail!("broken links and unlisted pages:\n{}", broken.join("\n"));
     }
-    say!("checked {links} links in {} pages", pages.len());
+    println!("checked {links} links in {} pages", pages.len());
     Ok(links)
 }
 
