@@ -73,8 +73,8 @@ pub struct NoDeadlockDetection;
 impl DeadlockDetection for NoDeadlockDetection {}
 
 impl<P: Platform> Registry<P> {
-    /// Notes that a worker which was counted before it began never will be there. For threads that are not
-    /// started in the end.
+    /// Notes that a worker is not there any more. Also for one that was counted before it began, and whose
+    /// thread is not started in the end.
     pub fn mark_absent(&self, worker: WorkerIndex) {
         no_unwind(|| self.deadlock().leave(worker, |worker| self.may_run(worker)));
     }
@@ -103,11 +103,5 @@ impl<P: Platform> WorkerThread<P> {
             self.registry().deadlock().arrive(self.index());
             P::acquire_thread(self.registry());
         });
-    }
-
-    /// Notes that this worker leaves.
-    pub(crate) fn note_departure(&self) {
-        no_unwind(|| P::release_thread(self.registry()));
-        self.registry().mark_absent(self.index());
     }
 }

@@ -85,6 +85,13 @@ pub unsafe trait Platform: Sized + 'static {
     /// Drops what a deque has replaced when all workers have made progress. Does not unwind.
     fn free_later(worker: &mut ManagedWorker<Self>, replaced: Replaced<Self>);
 
+    /// Observes that the pool has no reference any more, and that all its workers were requested to
+    /// stop. For platforms that keep workers elsewhere until then. Any thread may call this, and more
+    /// than once if the pool [begins again](Registry::renew_reference).
+    fn on_end(registry: &Registry<Self>) {
+        let _ = registry;
+    }
+
     /// Lets another thread run, which is in the middle of an operation on a queue and for whose end the
     /// worker waits. `round` counts the calls of one wait from zero.
     ///

@@ -247,6 +247,7 @@ impl<P: Platform> Registry<P> {
         for index in 0..self.num_workers() {
             self.request_stop(self.worker(index).expect("counted"));
         }
+        P::on_end(self);
     }
 }
 

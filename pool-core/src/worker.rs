@@ -90,9 +90,16 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Ends that the thread is known as a worker.
     pub fn leave(&self) {
+        self.leave_counted();
+        self.registry().mark_absent(self.index);
+    }
+
+    /// Ends that the thread is known as a worker, as [`leave`](Self::leave) does, but the worker stays
+    /// counted in the detection of deadlocks until [`Registry::mark_absent`].
+    pub fn leave_counted(&self) {
         debug_assert!(ptr::eq(P::current(), self), "this thread is another worker");
         self.observer().on_leave(P::now);
-        self.note_departure();
+        no_unwind(|| P::release_thread(self.registry()));
         // SAFETY: 1. the pointer is null.
         unsafe { P::set_current(ptr::null()) };
     }
@@ -347,8 +354,11 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Wakes another worker for what this one leaves behind when it goes before the pool ends.
+    ///
+    /// It ends the bias of this worker's deque, because the worker will answer no thief.
     #[doc(alias = "hand_over")]
     pub fn notify_leftovers(&self) {
+        self.own.end_bias();
         if self.leave_operations() || self.has_work_for_others() {
             // As if it were posted now by a thread that will not run it.
             self.registry().announce_jobs(1, false);
@@ -362,8 +372,6 @@ impl<P: Platform> WorkerThread<P> {
     /// Such frames, and latches that other threads set, may still point to this worker: so the
     /// caller keeps it in place for good, and its registry too.
     pub fn abandon(&self) {
-        // No pop of this worker answers a thief any more.
-        self.own.end_bias();
         self.notify_leftovers();
         self.leave();
     }
@@ -379,6 +387,11 @@ impl<P: Platform> WorkerThread<P> {
         // the request came before the reset, we see that the pool has ended; if it comes after the
         // reset, the latch says so.
         self.registry().has_references()
+    }
+
+    /// Whether jobs are queued that only this worker may run.
+    pub fn has_inbox_jobs(&self) -> bool {
+        !self.shared().inbox().is_empty()
     }
 
     /// Runs the jobs that only this worker may run.

@@ -39,7 +39,7 @@ pub use pool_core::{Counts, IdlePolicy, Relax, WorkerMetrics, WorkerState, Worke
 pub use thread_pool::{
     ThreadPool,
     builder::ThreadPoolBuilder,
-    error::{BuildError, ShutdownError},
+    error::{ActiveWorkersError, BuildError, ShutdownError},
     global::{
         current_num_threads, current_thread_has_pending_tasks, current_thread_index,
         max_num_threads,

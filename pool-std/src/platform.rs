@@ -102,6 +102,10 @@ unsafe impl Platform for Std {
         worker.defer(move || drop(replaced));
     }
 
+    fn on_end(registry: &Registry) {
+        registry.data().active.end(registry);
+    }
+
     fn give_way(_worker: &WorkerThread, round: u32) {
         // A yield lets no thread of a lower real-time priority run, but a sleep does.
         if round < YIELDS {

@@ -1,5 +1,6 @@
 //! A pool of worker threads, as its owner sees it.
 
+pub(crate) mod active;
 pub(crate) mod builder;
 pub(crate) mod data;
 mod environment;
@@ -22,7 +23,7 @@ use crate::{
     platform::{Registry, WorkerThread},
     progress::Progress,
     thread_pool::{
-        error::ShutdownError,
+        error::{ActiveWorkersError, ShutdownError},
         guard::{PoolGuard, keeps_own_pool},
         handle::PoolHandle,
         id::PoolId,
@@ -247,7 +248,58 @@ impl ThreadPool {
         broadcast::spawn_broadcast_on(&self.registry, job);
     }
 
-    /// Returns the number of workers.
+    /// Sets how many workers are active, and returns how many were before. The others are parked: their
+    /// threads sleep, run no jobs, and use no processor.
+    ///
+    /// Use it where the number of processors that a program may use changes while the program runs: under
+    /// a GNU make job server, in a container with a new limit, or beside a second pool.
+    ///
+    /// The workers with the numbers from 0 to `count - 1` are active. A worker that is to park does so
+    /// when it has ended its current job; until then it also runs other jobs in the waits of that job.
+    /// The call does not wait for that. The worker leaves the jobs that it has queued to the active
+    /// workers. Any thread may call this, a job too, even one on a worker that parks itself so. Of several
+    /// calls at the same time the last one counts.
+    ///
+    /// What does not change:
+    /// - Numbers: [`current_num_threads`](Self::current_num_threads) is the maximum, with which the
+    ///   pool was built, and a worker keeps its [number](Self::current_thread_index).
+    /// - A [broadcast](Self::broadcast) runs on every worker. It revives parked workers for its jobs
+    ///   alone. So per-worker state can be set up and collected whatever the number of active workers.
+    /// - Start and exit handlers are called once per thread.
+    /// - The thread of [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) is worker 0,
+    ///   and is never parked.
+    ///
+    /// The [metrics](Self::metrics) of a parked worker say that it is absent.
+    ///
+    /// # Complexity
+    /// Linear in the number of workers that park or are revived. Takes a lock.
+    ///
+    /// # Errors
+    /// [`ActiveWorkersError`] if `count` is 0 or above the number of workers. Then nothing changes.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(4).build()?;
+    /// assert_eq!(pool.set_active_workers(1)?, 4);
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// assert_eq!(pool.broadcast(|context| context.index()), [0, 1, 2, 3]);
+    ///
+    /// assert_eq!(pool.set_active_workers(4)?, 1);
+    /// assert!(pool.set_active_workers(5).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_active_workers(&self, count: usize) -> Result<usize, ActiveWorkersError> {
+        self.registry.data().active.set(&self.registry, count)
+    }
+
+    /// Returns how many workers are [active](Self::set_active_workers): the number that was last asked
+    /// for. Workers that are to park may still be in their last jobs.
+    #[must_use]
+    pub fn active_workers(&self) -> usize {
+        self.registry.data().active.count()
+    }
+
+    /// Returns the number of workers, [parked](Self::set_active_workers) ones included.
     #[must_use]
     pub fn current_num_threads(&self) -> usize {
         self.registry.num_workers()

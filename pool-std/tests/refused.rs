@@ -1,16 +1,17 @@
 //! A sandbox that a program enters when its pools run already, and that forbids `membarrier`.
-#![cfg(all(target_os = "linux", not(miri)))]
+#![cfg(all(target_os = "linux", feature = "metrics", not(miri)))]
 
 use std::{
     io, ptr,
     sync::{
-        Barrier,
+        Arc, Barrier,
         atomic::{AtomicBool, Ordering::SeqCst},
+        mpsc,
     },
     thread,
 };
 
-use pool_std::{ProcessBarrier, ThreadPoolBuilder, join};
+use pool_std::{ProcessBarrier, ThreadPoolBuilder, WorkerState, join, spawn};
 
 /// Makes the kernel refuse `membarrier` to all threads of this process, until it ends.
 fn forbid_membarrier() -> io::Result<()> {
@@ -80,6 +81,39 @@ fn many_joins() {
     }
 }
 
+/// Parks a worker that has biased its deque and has jobs on it, while the other worker of its pool is
+/// held. Returns a function that lets the other worker go on, and an iterator over the jobs that were run.
+fn leave_jobs_on_a_biased_deque() -> impl FnOnce() -> mpsc::IntoIter<()> {
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let pool = Arc::new(pool);
+    let (is_held, go_on) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let (sender, receiver) = mpsc::channel();
+    pool.spawn_broadcast({
+        let (pool, is_held, go_on) = (Arc::downgrade(&pool), is_held, go_on.clone());
+        move |context| {
+            is_held.wait();
+            if context.index() == 0 {
+                go_on.wait();
+                return;
+            }
+            many_joins();
+            for _ in 0..10 {
+                let sender = sender.clone();
+                spawn(move || sender.send(()).unwrap());
+            }
+            pool.upgrade().unwrap().set_active_workers(1).unwrap();
+        }
+    });
+    while pool.metrics().workers()[1].state != WorkerState::Absent {
+        thread::yield_now();
+    }
+    move || {
+        go_on.wait();
+        drop(pool);
+        receiver.into_iter()
+    }
+}
+
 // The only test of this process, because the filter stays.
 #[test]
 fn pools_go_on_when_the_system_takes_membarrier_back() {
@@ -91,6 +125,7 @@ fn pools_go_on_when_the_system_takes_membarrier_back() {
         println!("the system cannot forbid membarrier");
         return;
     }
+    let jobs_of_parked = leave_jobs_on_a_biased_deque();
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let (is_held, go_on) = (Barrier::new(2), Barrier::new(2));
     pool.in_place_scope(|scope| {
@@ -134,6 +169,8 @@ fn pools_go_on_when_the_system_takes_membarrier_back() {
             );
         });
     });
+    // A parked worker answers no thief, so it has ended the bias.
+    assert_eq!(jobs_of_parked().count(), 10);
     if !is_forbidden() {
         println!("membarrier goes on: nothing was taken back");
         return;

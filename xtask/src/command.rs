@@ -19,10 +19,12 @@ use std::{
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 
-use crate::root;
-pub(crate) use process_tree::ProcessTree;
-use process_tree::lock;
-pub(crate) use processor_time::{Stopwatch, processor_time_of_children};
+use crate::{
+    root,
+    speaker::{Speaker, say},
+};
+pub(crate) use process_tree::{ProcessTree, lock};
+pub(crate) use processor_time::Stopwatch;
 pub(crate) use transcript::last_lines;
 use transcript::{Show, Transcript};
 
@@ -145,7 +147,9 @@ impl Step {
         let places = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let results = Mutex::new(Vec::new());
         let steps = Mutex::new(steps.into_iter());
+        let speaker = Speaker::here();
         let runner = || {
+            speaker.speak();
             loop {
                 let Some(step) = lock(&steps).next() else {
                     return;
@@ -172,7 +176,7 @@ impl Step {
 
     fn run_counting(mut self, show: Show) -> Result<u64> {
         let shown = self.shown();
-        println!("$ {shown}");
+        say!("$ {shown}");
         let stopwatch = Stopwatch::start();
         // A process group in the background may not read from the terminal.
         self.command.stdin(Stdio::null());
@@ -194,10 +198,10 @@ impl Step {
         }
         let end = status.map_or("timed out".to_owned(), |status| status.to_string());
         match show {
-            Show::AsItComes => println!("took {}", stopwatch.read()),
+            Show::AsItComes => say!("took {}", stopwatch.read()),
             Show::AtTheEnd => {
                 let seconds = stopwatch.seconds();
-                println!("$ {shown}: {end} after {seconds} s\n{}", transcript.whole());
+                say!("$ {shown}: {end} after {seconds} s\n{}", transcript.whole());
             }
         }
         match status {

@@ -8,6 +8,7 @@ use crate::{
     command::Step,
     published::{self, Published},
     root,
+    speaker::say,
 };
 
 /// How many tests the published crate has. Fewer would mean that some were not found.
@@ -52,6 +53,6 @@ pub(crate) fn lane(quick: bool) -> Result<u64> {
         );
         passed += tests;
     }
-    println!("crossbeam-deque's own tests: {TESTS} passed on deque-core, {runs} times");
+    say!("crossbeam-deque's own tests: {TESTS} passed on deque-core, {runs} times");
     Ok(passed)
 }

@@ -1,16 +1,25 @@
 //! Packages of Debian, for what cargo and rustup do not have.
 
+use std::sync::Mutex;
+
 use anyhow::{Result, bail};
 
-use crate::command::Step;
+use crate::{
+    command::{Step, lock},
+    speaker::say,
+};
+
+/// Held while a package is installed: a second apt-get would fail, not wait.
+static CHANGES: Mutex<()> = Mutex::new(());
 
 /// Sees to it that a program is there: installs its package where that is possible.
 pub(crate) fn need(program: &str, package: &str) -> Result<()> {
+    let _changes = lock(&CHANGES);
     let is_there = || Step::new(program, &["--version"]).succeeds();
     if is_there() {
         return Ok(());
     }
-    println!("{program} is missing; trying to install the Debian package {package}");
+    say!("{program} is missing; trying to install the Debian package {package}");
     let apt_get = |arguments: &[&str]| {
         Step::new("apt-get", arguments)
             .env("DEBIAN_FRONTEND", "noninteractive")

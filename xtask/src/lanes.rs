@@ -14,6 +14,8 @@ pub(crate) struct Lane {
     pub(crate) run: fn(quick: bool) -> Result<u64>,
 }
 
+/// The longest first, so that the last one does not run alone; but neighbors do not build in the same
+/// directory, where one would wait for the other.
 pub(crate) const LANES: &[Lane] = &[
     Lane {
         name: "lint",
@@ -21,59 +23,14 @@ pub(crate) const LANES: &[Lane] = &[
         run: lint,
     },
     Lane {
-        name: "host",
-        about: "all tests of all crates on this machine",
-        run: host,
-    },
-    Lane {
-        name: "no_std",
-        about: "the core crates for bare-metal targets, the drop-in for wasm and without wide atomics",
-        run: no_std,
-    },
-    Lane {
-        name: "docs",
-        about: "rustdoc without a warning, links of all pages",
-        run: docs,
-    },
-    Lane {
-        name: "qemu-aarch64",
-        about: "pool-spin on four cores that sleep by WFI and WFE",
-        run: boards::aarch64,
-    },
-    Lane {
-        name: "qemu-riscv",
-        about: "pool-spin on four harts, in machine and supervisor mode",
-        run: boards::riscv,
-    },
-    Lane {
-        name: "qemu-cortex-m",
-        about: "pool-spin on two Cortex-M33, and on a Cortex-M0",
-        run: boards::cortex_m,
-    },
-    Lane {
-        name: "qemu-x86_64",
-        about: "pool-spin on four x86 cores that sleep by HLT",
-        run: boards::x86_64,
-    },
-    Lane {
-        name: "qemu-user",
-        about: "pool-std's tests on 64-bit Arm",
-        run: qemu_user,
-    },
-    Lane {
-        name: "i686",
-        about: "the tests of the pool, the drop-in and the core crates on 32 bits",
-        run: i686,
-    },
-    Lane {
         name: "miri",
         about: "the core crates' tests under Miri",
         run: checkers::miri,
     },
     Lane {
-        name: "tsan",
-        about: "thread progress, deques and pools under ThreadSanitizer",
-        run: checkers::thread_sanitizer,
+        name: "host",
+        about: "all tests of all crates on this machine",
+        run: host,
     },
     Lane {
         name: "loom",
@@ -86,9 +43,54 @@ pub(crate) const LANES: &[Lane] = &[
         run: rayon::lane,
     },
     Lane {
+        name: "tsan",
+        about: "thread progress, deques and pools under ThreadSanitizer",
+        run: checkers::thread_sanitizer,
+    },
+    Lane {
+        name: "qemu-riscv",
+        about: "pool-spin on four harts, in machine and supervisor mode",
+        run: boards::riscv,
+    },
+    Lane {
+        name: "i686",
+        about: "the tests of the pool, the drop-in and the core crates on 32 bits",
+        run: i686,
+    },
+    Lane {
+        name: "qemu-aarch64",
+        about: "pool-spin on four cores that sleep by WFI and WFE",
+        run: boards::aarch64,
+    },
+    Lane {
+        name: "no_std",
+        about: "the core crates for bare-metal targets, the drop-in for wasm and without wide atomics",
+        run: no_std,
+    },
+    Lane {
+        name: "qemu-user",
+        about: "pool-std's tests on 64-bit Arm",
+        run: qemu_user,
+    },
+    Lane {
+        name: "qemu-cortex-m",
+        about: "pool-spin on two Cortex-M33, and on a Cortex-M0",
+        run: boards::cortex_m,
+    },
+    Lane {
         name: "crossbeam",
         about: "crossbeam-deque's own test suite on deque-core",
         run: crossbeam::lane,
+    },
+    Lane {
+        name: "qemu-x86_64",
+        about: "pool-spin on four x86 cores that sleep by HLT",
+        run: boards::x86_64,
+    },
+    Lane {
+        name: "docs",
+        about: "rustdoc without a warning, links of all pages",
+        run: docs,
     },
 ];
 

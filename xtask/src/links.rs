@@ -11,6 +11,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
+use crate::speaker::say;
 use page::{Link, Page};
 
 /// Checks all pages below `root`, and returns how many links it followed.
@@ -31,7 +32,7 @@ pub(crate) fn check(root: &Path) -> Result<u64> {
     if !broken.is_empty() {
         bail!("broken links and unlisted pages:\n{}", broken.join("\n"));
     }
-    println!("checked {links} links in {} pages", pages.len());
+    say!("checked {links} links in {} pages", pages.len());
     Ok(links)
 }
 

@@ -11,6 +11,7 @@ mod links;
 mod published;
 mod rayon;
 mod rustup;
+mod speaker;
 mod test_all;
 
 use std::{path::PathBuf, process::ExitCode};

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::{command::Step, root};
+use crate::{command::Step, root, speaker::say};
 
 pub(crate) use suite::lane;
 pub(crate) use try_out::{Arguments, run};
@@ -46,7 +46,7 @@ fn assert_ours(manifest: &Path) -> Result<()> {
     let ours = root().join("compat/rayon-core");
     match whose(&tree, &ours.to_string_lossy()) {
         Some(true) => {
-            println!(
+            say!(
                 "our rayon-core is in use: {}",
                 tree.lines().next().unwrap_or_default()
             );

@@ -1,13 +1,19 @@
 //! What lanes need of rustup: targets and components, added where they are missing.
 
+use std::sync::Mutex;
+
 use anyhow::{Context, Result};
 
-use crate::command::Step;
+use crate::command::{Step, lock};
+
+/// Held while rustup changes something: it does not expect that two of it do.
+static CHANGES: Mutex<()> = Mutex::new(());
 
 const NEEDED: &str = "this lane needs rustup (https://rustup.rs) to add what is missing";
 
 /// Adds compilation targets to the default toolchain.
 pub(crate) fn add_targets(targets: &[&str]) -> Result<()> {
+    let _changes = lock(&CHANGES);
     let installed = Step::new("rustup", &["target", "list", "--installed"])
         .read()
         .context(NEEDED)?;
@@ -26,6 +32,7 @@ pub(crate) fn add_targets(targets: &[&str]) -> Result<()> {
 
 /// Adds a component to the default toolchain, if the command that needs it does not run.
 pub(crate) fn add_component(component: &str, probe: &[&str]) -> Result<()> {
+    let _changes = lock(&CHANGES);
     if Step::cargo(probe).succeeds() {
         return Ok(());
     }
@@ -36,6 +43,7 @@ pub(crate) fn add_component(component: &str, probe: &[&str]) -> Result<()> {
 
 /// Installs a nightly toolchain if there is none, and adds these components to it.
 pub(crate) fn need_nightly(components: &[&str]) -> Result<()> {
+    let _changes = lock(&CHANGES);
     if !Step::new("rustup", &["run", "nightly", "rustc", "--version"]).succeeds() {
         // With the components in the same command, rustup takes the newest nightly that has them.
         return Step::new(

@@ -142,4 +142,5 @@ fn inject(registry: &Registry, jobs: Vec<JobRef>) {
     let _broadcasting = lock(&registry.data().broadcasting);
     // SAFETY: 1. the queues need no node.
     unsafe { registry.inject_broadcast(jobs.into_iter().map(|job| (NO_NODE, job))) };
+    registry.data().active.revive_for_inboxes(registry);
 }

@@ -20,7 +20,9 @@ use crate::{
     fence::ProcessBarrier,
     parker::{OsParker, ParkerKind},
     platform::{Queue, Registry, WorkerObserver},
-    thread_pool::{data::PoolData, environment::default_num_threads, error::BuildError},
+    thread_pool::{
+        active::ActiveWorkers, data::PoolData, environment::default_num_threads, error::BuildError,
+    },
     worker::{
         adopted,
         thread::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn},
@@ -48,6 +50,7 @@ pub(crate) const MAX_THREADS: usize = if cfg!(target_has_atomic = "64") {
 /// ```
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
+    active_workers: Option<usize>,
     stack_size: Option<usize>,
     use_current_thread: bool,
     order: Order,
@@ -65,6 +68,7 @@ impl ThreadPoolBuilder {
     pub fn new() -> Self {
         Self {
             num_threads: 0,
+            active_workers: None,
             stack_size: None,
             use_current_thread: false,
             order: Order::Lifo,
@@ -91,6 +95,28 @@ impl<S> ThreadPoolBuilder<S> {
     #[must_use]
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
+        self
+    }
+
+    /// Sets how many workers are active when the pool starts; the others are parked until
+    /// [`set_active_workers`](crate::ThreadPool::set_active_workers) revives them. By default all are
+    /// active.
+    ///
+    /// The number of workers is the maximum. A number of 0, or above the maximum, is an error of the
+    /// build.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(4)
+    ///     .active_workers(1)
+    ///     .build()?;
+    /// assert_eq!((pool.current_num_threads(), pool.active_workers()), (4, 1));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn active_workers(mut self, active_workers: usize) -> Self {
+        self.active_workers = Some(active_workers);
         self
     }
 
@@ -280,6 +306,7 @@ impl<S> ThreadPoolBuilder<S> {
     {
         ThreadPoolBuilder {
             num_threads: self.num_threads,
+            active_workers: self.active_workers,
             stack_size: self.stack_size,
             use_current_thread: self.use_current_thread,
             order: self.order,
@@ -349,6 +376,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let participants = (0..num_threads).map(|_| Participant::new(OsParker::new(self.parker)));
         let progress = Progress::new(participants.collect());
         let mut data = std::mem::take(&mut self.data);
+        let active = self.active_workers.unwrap_or(num_threads);
+        data.active = ActiveWorkers::new(active, num_threads).map_err(BuildError::ActiveWorkers)?;
         data.sections = Sections::new(num_threads);
         let handler = self.deadlock_handler.take();
         Ok(Arc::new_cyclic(|registry| {
@@ -384,6 +413,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPoolBuilder")
             .field("num_threads", &self.num_threads)
+            .field("active_workers", &self.active_workers)
             .field("stack_size", &self.stack_size)
             .field("use_current_thread", &self.use_current_thread)
             .field("order", &self.order)

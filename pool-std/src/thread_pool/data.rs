@@ -16,6 +16,7 @@ use pool_core::{Latch as _, SpinLatch};
 use crate::{
     blocking::{handlers::ThreadHandlers, sections::Sections},
     platform::{Std, WorkerThread},
+    thread_pool::active::ActiveWorkers,
 };
 
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub(crate) struct PoolData {
     pub(crate) sections: Sections,
     /// Held while a broadcast is queued, see `Registry::inject_broadcast`.
     pub(crate) broadcasting: Mutex<()>,
+    pub(crate) active: ActiveWorkers,
     running: Mutex<Running>,
     all_stopped: Condvar,
     /// Whether the build of the pool has failed.

@@ -13,6 +13,8 @@ pub enum BuildError {
         /// How many there can be.
         maximum: usize,
     },
+    /// No active worker, or more than the pool has.
+    ActiveWorkers(ActiveWorkersError),
     /// A stack too small to run a worker on.
     StackTooSmall {
         /// The size that was asked for, in bytes.
@@ -49,6 +51,7 @@ impl fmt::Display for BuildError {
                     "{requested} threads requested, at most {maximum} are possible"
                 )
             }
+            Self::ActiveWorkers(error) => error.fmt(f),
             Self::StackTooSmall { requested, minimum } => write!(
                 f,
                 "a stack of {requested} bytes is too small for a worker, which needs {minimum}"
@@ -77,6 +80,32 @@ impl Error for BuildError {
         }
     }
 }
+
+/// The error of a number of [active workers](crate::ThreadPool::set_active_workers) that cannot be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ActiveWorkersError {
+    /// None, or more than the pool has.
+    OutOfRange {
+        /// How many were asked for.
+        requested: usize,
+        /// The number of workers.
+        maximum: usize,
+    },
+}
+
+impl fmt::Display for ActiveWorkersError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfRange { requested, maximum } => write!(
+                f,
+                "{requested} active workers requested, from 1 to {maximum} are possible"
+            ),
+        }
+    }
+}
+
+impl Error for ActiveWorkersError {}
 
 /// The error of a pool for whose end the caller cannot wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

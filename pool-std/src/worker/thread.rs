@@ -6,7 +6,7 @@ use pool_core::WorkerIndex;
 
 use crate::{
     platform::{Registry, WorkerThread},
-    thread_pool::{error::BuildError, id::PoolId},
+    thread_pool::{active::NextStep, error::BuildError, id::PoolId},
 };
 
 /// The stack that a worker needs, without that of its jobs.
@@ -72,6 +72,9 @@ impl ThreadBuilder {
     /// Makes the calling thread a worker, and returns when the pool has ended. Returns at once, without
     /// calling a handler, if the pool could not be built.
     ///
+    /// While [fewer workers are active](crate::ThreadPool::set_active_workers) the thread may be parked
+    /// in this call.
+    ///
     /// # Panics
     /// If the thread is already a worker of some pool.
     pub fn run(self) {
@@ -83,20 +86,43 @@ impl ThreadBuilder {
         if data.is_abandoned() {
             return;
         }
-        // SAFETY: 1. `self` holds the registry to the end of this function; 2. it is the `Arc`'s
+        let mut has_started = false;
+        while self.run_until_parked(has_started) {
+            has_started = true;
+            data.active.wait_until_revived(self.index);
+        }
+    }
+
+    /// Makes the calling thread a worker until it is to park, or until the pool has ended. Returns
+    /// whether it is to park.
+    fn run_until_parked(&self, has_started: bool) -> bool {
+        let data = self.registry.data();
+        // SAFETY: 1. `self` holds the registry longer than this function runs; 2. it is the `Arc`'s
         // pointer.
-        let worker = unsafe { WorkerThread::new(Arc::as_ptr(registry), self.index) }
-            .expect("each worker is started once");
+        let worker = unsafe { WorkerThread::new(Arc::as_ptr(&self.registry), self.index) }
+            .expect("each worker is started once, and revived when it has parked");
         // SAFETY: 1. `worker` stays where it is until it leaves.
         unsafe { worker.enter() };
-        if let Some(handler) = &data.start_handler {
+        if let Some(handler) = data.start_handler.as_ref().filter(|_| !has_started) {
             data.run_and_handle_panic(|| handler(self.index()));
         }
-        worker.run_until_terminated();
+        while worker.reset_stop() {
+            // The jobs of a broadcast are what a parked worker is revived for.
+            worker.run_inbox_jobs();
+            // SAFETY: 1. it was entered above, and stays.
+            match unsafe { data.active.next_step(&worker) } {
+                NextStep::Run => worker.run_until_stopped(),
+                NextStep::LookAgain => {}
+                NextStep::Park => return true,
+            }
+        }
+        // The pool has ended, and finishes what is queued.
+        while worker.yield_now() {}
         if let Some(handler) = &data.exit_handler {
             data.run_and_handle_panic(|| handler(self.index()));
         }
         worker.leave();
+        false
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     BOARDS, Board,
     machine::{Clock, Image, Outcome},
 };
-use crate::{command::last_lines, rustup};
+use crate::{command::last_lines, rustup, speaker::say};
 
 /// A program that passes takes a few seconds, and a minute where four cores that spin share a busy
 /// processor.
@@ -82,7 +82,7 @@ fn all_tests(board: &Board, image: &Image, quick: bool) -> Result<u64> {
             let show = repeat == 0;
             let run = image.run(clock, "test", LIMIT, show)?;
             if run.outcome != Outcome::Passed && !show {
-                run.lines.iter().for_each(|line| println!("{line}"));
+                run.lines.iter().for_each(|line| say!("{line}"));
             }
             let passed = run.lines.iter().filter(|line| line.starts_with("test "));
             let passed = passed.filter(|line| line.contains(": ok")).count() as u64;
@@ -117,7 +117,7 @@ fn idle(board: &Board, image: &Image) -> Result<()> {
         board.name
     );
     if let Some(time) = run.processor_time {
-        println!(
+        say!(
             "{}: QEMU used {:.2} s of processor time for {} ms asleep",
             board.name,
             time.as_secs_f64(),
@@ -126,6 +126,11 @@ fn idle(board: &Board, image: &Image) -> Result<()> {
         ensure!(
             time < MOST_WHEN_IDLE,
             "{}: its cores do not sleep",
+            board.name
+        );
+    } else {
+        say!(
+            "{}: the system does not tell QEMU's processor time",
             board.name
         );
     }
@@ -142,6 +147,6 @@ fn lossy(board: &Board) -> Result<()> {
         "{}: interrupts were lost, and no test failed",
         board.name
     );
-    println!("{}: hangs if interrupts are lost, as it must", board.name);
+    say!("{}: hangs if interrupts are lost, as it must", board.name);
     Ok(())
 }

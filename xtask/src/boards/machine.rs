@@ -13,8 +13,9 @@ use anyhow::{Context, Result};
 
 use super::{Board, features};
 use crate::{
-    command::{ProcessTree, Step, processor_time_of_children, shown},
+    command::{ProcessTree, Step, shown},
     debian, root,
+    speaker::{Speaker, say},
 };
 
 /// How QEMU runs the cores, and what their clock counts.
@@ -103,9 +104,8 @@ impl Image {
         let mut command = self.command(clock, mode);
         let shown = shown(&command);
         if show {
-            println!("$ {shown}");
+            say!("$ {shown}");
         }
-        let before = processor_time_of_children();
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -115,7 +115,8 @@ impl Image {
         // Semihosting prints here or there, depending on the request.
         let out = read_lines(tree.take_stdout(), show);
         let err = read_lines(tree.take_stderr(), show);
-        let outcome = match tree.wait_until(Instant::now() + limit)? {
+        let (status, processor_time) = tree.wait_and_measure(Instant::now() + limit)?;
+        let outcome = match status {
             None => {
                 tree.kill()?;
                 Outcome::Hung
@@ -125,9 +126,6 @@ impl Image {
         };
         let lines = [out, err].map(|lines| lines.join().expect("a reader does not panic"));
         let lines = lines.concat();
-        let processor_time = processor_time_of_children()
-            .zip(before)
-            .map(|(after, before)| after - before);
         Ok(Run {
             outcome,
             lines,
@@ -157,11 +155,12 @@ impl Image {
 
 /// Collects what is printed, and shows it at once if it is to be shown.
 fn read_lines(output: impl Read + Send + 'static, show: bool) -> JoinHandle<Vec<String>> {
+    let speaker = Speaker::here();
     thread::spawn(move || {
         let lines = BufReader::new(output).lines().map_while(Result::ok);
         let shown = lines.inspect(|line| {
             if show {
-                println!("{line}");
+                speaker.say(line);
             }
         });
         shown.collect()

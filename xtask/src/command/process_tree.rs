@@ -13,6 +13,8 @@ use std::{
 
 use process_wrap::std::{ChildWrapper, CommandWrap};
 
+use super::processor_time::processor_time_of;
+
 /// How often a wait with a deadline asks whether the command has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -74,6 +76,25 @@ impl ProcessTree {
         }
     }
 
+    /// Waits as [`wait_until`](Self::wait_until) does. Returns also how long the command itself, without
+    /// its descendants, kept processors busy, if the system tells.
+    pub(crate) fn wait_and_measure(
+        &self,
+        deadline: Instant,
+    ) -> io::Result<(Option<ExitStatus>, Option<Duration>)> {
+        let process = lock(&self.child).id();
+        let mut time = None;
+        loop {
+            let next = deadline.min(Instant::now() + POLL_INTERVAL);
+            // Read before the wait: afterwards the process may be gone. A poll's time is missing then.
+            time = processor_time_of(process).or(time);
+            let status = self.wait_until(next)?;
+            if status.is_some() || next == deadline {
+                return Ok((status, time));
+            }
+        }
+    }
+
     /// Ends the command and its descendants.
     pub(crate) fn kill(&self) -> io::Result<()> {
         let mut child = lock(&self.child);
@@ -96,6 +117,7 @@ fn end_all() {
     process::exit(INTERRUPTED)
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks a mutex. That a thread has panicked while it held the mutex changes nothing.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,6 +10,7 @@ use std::{
 use regex::Regex;
 
 use super::process_tree::{ProcessTree, lock};
+use crate::speaker::Speaker;
 
 /// How many lines of an output stand in an error: its beginning and its end.
 const QUOTED: [usize; 2] = [40, 20];
@@ -103,13 +104,14 @@ fn read(
 ) {
     let lines = Arc::clone(lines);
     let ended = ended.clone();
+    let speaker = Speaker::here();
     thread::spawn(move || {
         for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
             // A program that crashes may print what is not text.
             let line = String::from_utf8_lossy(&line).into_owned();
             match (show, stream) {
-                (Show::AsItComes, Stream::Out) => println!("{line}"),
-                (Show::AsItComes, Stream::Err) => eprintln!("{line}"),
+                (Show::AsItComes, Stream::Err) if speaker == Speaker::Alone => eprintln!("{line}"),
+                (Show::AsItComes, _) => speaker.say(&line),
                 (Show::AtTheEnd, _) => {}
             }
             lock(&lines).push((stream, line));

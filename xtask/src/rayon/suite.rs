@@ -6,7 +6,7 @@ use std::{fmt::Write, fs};
 use anyhow::Result;
 
 use super::{ORIGINAL, assert_ours, patch, surface, user};
-use crate::{command::Step, published, published::Published, root};
+use crate::{command::Step, published, published::Published, root, speaker::say};
 
 /// As rayon's own automatic tests have it: some of its tests need deep stacks.
 const STACK_SIZE: &str = "16777216";
@@ -16,7 +16,7 @@ pub(crate) fn lane(quick: bool) -> Result<u64> {
     let original = our_tests_on_the_original()?;
     let declarations = surface::compare()?;
     let projects = user::check()?;
-    println!(
+    say!(
         "rayon's own tests: {suite} passed on our pool{}; \
          our tests of its behaviour: {original} passed on the original; \
          {declarations} public declarations are the same; \
