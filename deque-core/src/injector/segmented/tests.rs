@@ -95,14 +95,15 @@ mod threads {
 
     #[test]
     fn destructors() {
-        for left in [0, 1, 62, 63, 64, 200] {
+        const STOLEN: usize = BLOCK + 2;
+        for left in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK] {
             let tally = Tally::default();
             let queue = Injector::new();
-            (0..100 + left).for_each(|_| queue.push(tally.element()));
-            (0..100).for_each(|_| drop(queue.steal()));
-            assert_eq!(tally.dropped(), 100);
+            (0..STOLEN + left).for_each(|_| queue.push(tally.element()));
+            (0..STOLEN).for_each(|_| drop(queue.steal()));
+            assert_eq!(tally.dropped(), STOLEN);
             drop(queue);
-            assert_eq!(tally.dropped(), 100 + left);
+            assert_eq!(tally.dropped(), STOLEN + left);
         }
     }
 
@@ -112,10 +113,11 @@ mod threads {
     fn a_destructor_that_panics_leaves_no_element_behind() {
         let tally = Tally::default();
         let queue = Injector::new();
-        (0..70).for_each(|number| queue.push(tally.panicking_element(number == 1)));
+        let count = BLOCK + 7;
+        (0..count).for_each(|number| queue.push(tally.panicking_element(number == 1)));
         let drop = std::panic::AssertUnwindSafe(|| drop(queue));
         assert!(std::panic::catch_unwind(drop).is_err());
-        assert_eq!(tally.dropped(), 70);
+        assert_eq!(tally.dropped(), count);
     }
 
     /// Refuses to be taken apart when its number is odd.
@@ -166,7 +168,7 @@ mod threads {
 
         #[test]
         fn any_sequence_agrees_with_a_vec_deque(
-            pushes in prop::collection::vec(any::<bool>(), 0..if cfg!(miri) { 150 } else { 500 }),
+            pushes in prop::collection::vec(any::<bool>(), 0..if cfg!(miri) { 60 } else { 500 }),
             start: usize,
         ) {
             let queue = Injector::new().starting_at(start);
