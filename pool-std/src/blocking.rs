@@ -172,7 +172,7 @@ pub fn mark_all_unblocked(tickets: impl IntoIterator<Item = Blocked>) -> Result<
 ///         blocked.mark_unblocked().unwrap();
 ///         sender.send("hello").unwrap();
 ///     });
-///     let message = pool.install(|| {
+///     let message = pool.install(move || {
 ///         pool_std::blocking("a message", |blocked| {
 ///             tickets.send(blocked.clone()).unwrap();
 ///             receiver.recv()

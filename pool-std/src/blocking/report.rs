@@ -33,7 +33,7 @@ use crate::blocking::state::{PoolState, WorkerStatus};
 ///         answer.send(42).unwrap();
 ///     });
 ///     // Blocks the only worker of the pool.
-///     let receive = || pool_std::blocking("an answer", |_| question.recv());
+///     let receive = move || pool_std::blocking("an answer", |_| question.recv());
 ///     assert_eq!(pool.install(receive), Ok(42));
 /// });
 /// # Ok::<(), pool_std::BuildError>(())
