@@ -1,0 +1,335 @@
+//! Waits among workers, forced step by step: cycles, false dependencies, panics.
+
+use std::{
+    collections::BTreeSet,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Condvar, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use query_engine::{Answer, Context, Engine, Rules, Statistics};
+
+type Key = &'static str;
+type Script = dyn Fn(Key, &Events, &mut Context<'_, Scripted>) -> Answer<Scripted> + Send + Sync;
+
+/// Queries that do what a test says.
+struct Scripted {
+    events: Events,
+    script: Box<Script>,
+}
+
+impl Rules for Scripted {
+    type Input = Key;
+    type InputValue = ();
+    type Key = Key;
+    type Value = u32;
+
+    fn compute(&self, key: &Key, context: &mut Context<'_, Self>) -> Answer<Self> {
+        (self.script)(key, &self.events, context)
+    }
+}
+
+/// What has happened so far. A worker that waits here counts as active.
+#[derive(Default)]
+struct Events {
+    happened: Mutex<BTreeSet<String>>,
+    changed: Condvar,
+}
+
+impl Events {
+    fn tell(&self, event: impl Into<String>) {
+        let mut happened = self.happened.lock().unwrap_or_else(PoisonError::into_inner);
+        happened.insert(event.into());
+        self.changed.notify_all();
+    }
+
+    fn wait(&self, event: impl AsRef<str>) {
+        let happened = self.happened.lock().unwrap_or_else(PoisonError::into_inner);
+        let wait = self
+            .changed
+            .wait_while(happened, |happened| !happened.contains(event.as_ref()));
+        drop(wait.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+fn engine(
+    workers: usize,
+    script: impl Fn(Key, &Events, &mut Context<'_, Scripted>) -> Answer<Scripted>
+    + Send
+    + Sync
+    + 'static,
+) -> Engine<Scripted> {
+    let rules = Scripted {
+        events: Events::default(),
+        script: Box::new(script),
+    };
+    Engine::new(rules, workers).unwrap()
+}
+
+/// Waits until so many workers have waited for queries.
+fn wait_for_waits(engine: &Engine<Scripted>, waits: u64) {
+    while engine.statistics().waited < waits {
+        thread::yield_now();
+    }
+}
+
+const RING: [Key; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
+
+#[test]
+fn a_ring_of_waiting_workers_is_reported_once_and_the_pool_goes_on() {
+    for workers in 2..=RING.len() {
+        let ring = &RING[..workers];
+        let engine = ring_engine(workers);
+        for answer in engine.get_all(ring) {
+            assert_eq!(answer.unwrap_err().cycle().path(), ring);
+        }
+        let expected = Statistics {
+            computed: workers as u64,
+            waited: workers as u64,
+            deadlocks: 1,
+            ..Statistics::default()
+        };
+        assert_eq!(engine.statistics(), expected);
+        assert_eq!(engine.get(&"outside"), Ok(7));
+        assert_eq!(engine.get(&"above").unwrap_err().cycle().path(), ring);
+        assert_eq!(engine.cycles().len(), 1);
+    }
+}
+
+fn ring_engine(workers: usize) -> Engine<Scripted> {
+    engine(workers, move |key, events, context| {
+        let Some(position) = RING.iter().position(|&other| other == key) else {
+            return if key == "above" {
+                context.get(&"a")
+            } else {
+                Ok(7)
+            };
+        };
+        // All begin before any needs the next.
+        events.tell(key);
+        RING[..workers].iter().for_each(|other| events.wait(other));
+        context.get(&RING[(position + 1) % workers])
+    })
+}
+
+#[test]
+fn a_worker_that_meets_its_own_query_need_not_wait() {
+    let engine = engine(1, |key, _, context| match key {
+        "a" => context.get(&"b"),
+        "b" => context.join(|_| (), |context| context.get(&"a")).1,
+        _ => Ok(1),
+    });
+    let error = engine.get(&"a").unwrap_err();
+    assert_eq!(error.cycle().path(), ["a", "b"]);
+    assert_eq!(error.to_string(), "cycle: a -> b -> a");
+    let expected = Statistics {
+        computed: 2,
+        met: 1,
+        ..Statistics::default()
+    };
+    assert_eq!(engine.statistics(), expected);
+}
+
+#[test]
+fn a_query_on_a_cycle_has_an_error_whatever_it_returns() {
+    let engine = engine(1, |key, _, context| match key {
+        "a" => context.get(&"b").or(Ok(1)),
+        "b" => context.get(&"a").or(Ok(2)),
+        _ => context.get(&"a").or(Ok(3)),
+    });
+    assert!(engine.get(&"a").is_err() && engine.get(&"b").is_err());
+    assert_eq!(engine.get(&"c"), Ok(3));
+}
+
+// A worker waits in the join of `a`, and takes the unrelated `c`, which needs `a`.
+#[test]
+fn a_query_below_on_the_own_stack_is_computed_again() {
+    let engine = engine(2, |key, events, context| match key {
+        "a" => {
+            let left = |_: &mut Context<'_, _>| events.wait("right");
+            let right = |_: &mut Context<'_, _>| {
+                events.tell("right");
+                events.wait("c");
+                1
+            };
+            Ok(context.join(left, right).1)
+        }
+        _ => {
+            events.tell("c");
+            Ok(context.get(&"a")? + 1)
+        }
+    });
+    thread::scope(|threads| {
+        threads.spawn(|| assert_eq!(engine.get(&"a"), Ok(1)));
+        engine.rules().events.wait("right");
+        assert_eq!(engine.get(&"c"), Ok(2));
+    });
+    let expected = Statistics {
+        computed: 2,
+        duplicated: 1,
+        ..Statistics::default()
+    };
+    assert_eq!(engine.statistics(), expected);
+}
+
+// Two workers wait in the joins of `a` and `b`. The one below which `a` is takes `c` or `d`, which needs
+// `b`; the other one takes the other, which needs `a`.
+#[test]
+fn queries_below_on_each_others_stacks_are_a_false_dependency() {
+    static BEGUN_BY: [AtomicUsize; 2] = [const { AtomicUsize::new(usize::MAX) }; 2];
+    let engine = engine(4, |key, events, context| match key {
+        "a" | "b" => {
+            let index = usize::from(key == "b");
+            let worker = pool_std::current_thread_index().unwrap();
+            // Ordering: Relaxed; the events order it.
+            _ = BEGUN_BY[index].compare_exchange(
+                usize::MAX,
+                worker,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+            let left = |_: &mut Context<'_, _>| {
+                events.wait("right of a");
+                events.wait("right of b");
+            };
+            let right = |_: &mut Context<'_, _>| {
+                events.tell(format!("right of {key}"));
+                events.wait("both wait");
+                1 + index as u32
+            };
+            Ok(context.join(left, right).1)
+        }
+        _ => {
+            let worker = pool_std::current_thread_index().unwrap();
+            let above = BEGUN_BY.each_ref().map(|by| by.load(Ordering::Relaxed));
+            let above = above.iter().position(|&by| by == worker).unwrap();
+            let other = context.get(&["b", "a"][above])?;
+            Ok([2, 1][above] * 10 + other)
+        }
+    });
+    thread::scope(|threads| {
+        threads.spawn(|| assert_eq!(engine.get(&"a"), Ok(1)));
+        threads.spawn(|| assert_eq!(engine.get(&"b"), Ok(2)));
+        let events = &engine.rules().events;
+        events.wait("right of a");
+        events.wait("right of b");
+        let c = threads.spawn(|| engine.get(&"c").unwrap());
+        let d = threads.spawn(|| engine.get(&"d").unwrap());
+        wait_for_waits(&engine, 2);
+        events.tell("both wait");
+        let mut values = [c.join().unwrap(), d.join().unwrap()];
+        values.sort_unstable();
+        assert_eq!(values, [11, 22]);
+    });
+    assert_eq!(engine.cycles(), []);
+    let expected = Statistics {
+        computed: 4,
+        duplicated: 1,
+        waited: 2,
+        false_dependencies: 1,
+        ..Statistics::default()
+    };
+    assert_eq!(engine.statistics(), expected);
+}
+
+#[test]
+fn a_panic_reaches_the_queries_that_wait_and_the_engine_goes_on() {
+    let panics = AtomicBool::new(true);
+    let engine = engine(2, move |key, events, context| match key {
+        "a" => {
+            events.tell("a");
+            events.wait("b waits");
+            assert!(!panics.swap(false, Ordering::Relaxed), "by design");
+            Ok(1)
+        }
+        _ => {
+            events.wait("a");
+            context.get(&"a")
+        }
+    });
+    thread::scope(|threads| {
+        let a = threads.spawn(|| engine.get(&"a"));
+        engine.rules().events.wait("a");
+        let b = threads.spawn(|| engine.get(&"b"));
+        wait_for_waits(&engine, 1);
+        engine.rules().events.tell("b waits");
+        let panic = a.join().unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"by design"));
+        let panic = b.join().unwrap_err();
+        let expected = "the computation of \"a\" panicked".to_owned();
+        assert_eq!(panic.downcast_ref(), Some(&expected));
+    });
+    assert_eq!(engine.get_all(&["a", "b"]), [Ok(1), Ok(1)]);
+}
+
+#[test]
+fn a_panic_in_one_side_of_a_join_leaves_no_query_in_progress() {
+    let panics = AtomicBool::new(true);
+    let engine = engine(2, move |key, _, context| match key {
+        "root" => context.get_all(&["a", "b", "c", "d"]).into_iter().sum(),
+        "c" if panics.swap(false, Ordering::Relaxed) => panic!("by design"),
+        _ => Ok(1),
+    });
+    let panic = catch_unwind(AssertUnwindSafe(|| engine.get(&"root"))).unwrap_err();
+    assert_eq!(panic.downcast_ref(), Some(&"by design"));
+    assert_eq!(engine.get(&"root"), Ok(4));
+}
+
+// No pool would report a deadlock of such a thread.
+#[test]
+fn a_thread_that_is_no_worker_computes_instead_of_waiting() {
+    let is_first = AtomicBool::new(true);
+    let engine = engine(2, move |key, events, context| match key {
+        "a" => {
+            events.wait("b");
+            let get = || context.join(|context| context.get(&"b"), |_| ()).0;
+            let answer = thread::scope(|threads| threads.spawn(get).join().unwrap());
+            events.tell("a has b");
+            answer
+        }
+        _ => {
+            events.tell("b");
+            if is_first.swap(false, Ordering::Relaxed) {
+                events.wait("a has b");
+            }
+            Ok(3)
+        }
+    });
+    assert_eq!(engine.get_all(&["a", "b"]), [Ok(3), Ok(3)]);
+    let expected = Statistics {
+        computed: 2,
+        duplicated: 1,
+        ..Statistics::default()
+    };
+    assert_eq!(engine.statistics(), expected);
+}
+
+#[test]
+fn a_worker_that_is_marked_already_computes_instead_of_waiting() {
+    let is_first = AtomicBool::new(true);
+    let engine = engine(2, move |key, events, context| match key {
+        "a" => {
+            events.wait("b");
+            let answer = pool_std::blocking("in vain", |_| context.get(&"b"));
+            events.tell("a has b");
+            answer
+        }
+        _ => {
+            events.tell("b");
+            if is_first.swap(false, Ordering::Relaxed) {
+                events.wait("a has b");
+            }
+            Ok(3)
+        }
+    });
+    assert_eq!(engine.get_all(&["a", "b"]), [Ok(3), Ok(3)]);
+    assert_eq!(engine.statistics().duplicated, 1);
+}
+
+#[test]
+fn an_idle_engine_ends() {
+    drop(engine(3, |_, _, _| Ok(1)));
+}
