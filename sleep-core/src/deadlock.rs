@@ -13,6 +13,8 @@ use crate::{
 mod entry;
 mod error;
 mod report;
+#[cfg(test)]
+mod tests;
 
 /// The lock that an [`Accounting`] takes, and how its guards may move, in the traits of `lock_api`.
 pub use lock_api::{GuardNoSend, GuardSend, RawMutex};

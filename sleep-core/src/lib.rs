@@ -28,5 +28,5 @@ pub use protocol::{
     jec::{Jec, Slot},
 };
 
-#[cfg(test)]
+#[cfg(all(test, feature = "deadlock"))]
 mod testing;

@@ -1,13 +1,13 @@
-//! A parker and a queue for this crate's tests, real and under loom.
+//! A parker, a lock and a queue for this crate's tests, real and under loom.
 
 #[cfg(loom)]
 pub(crate) use ::loom::{
-    sync::{Arc, Condvar, Mutex, atomic::AtomicUsize},
+    sync::{Arc, Condvar, Mutex, MutexGuard, atomic::AtomicUsize},
     thread,
 };
 #[cfg(not(loom))]
 pub(crate) use std::{
-    sync::{Arc, Condvar, Mutex, atomic::AtomicUsize},
+    sync::{Arc, Condvar, Mutex, MutexGuard, atomic::AtomicUsize},
     thread,
 };
 
@@ -15,6 +15,7 @@ use std::{boxed::Box, vec::Vec};
 
 use crate::{
     Busy, CoreLatch, IdlePolicy, Jec, Parker, SleepProtocol, Slot,
+    deadlock::{GuardNoSend, RawMutex},
     primitive::Ordering::{Relaxed, SeqCst},
     protocol::jec::{DefaultWidths, Widths},
 };
@@ -49,6 +50,46 @@ impl Parker for TestParker {
 
     fn relax(&self) {
         thread::yield_now();
+    }
+}
+
+/// The lock of the accounting: in a model, one that loom follows.
+pub(crate) struct TestRawMutex {
+    /// Made when it is first locked, since loom makes no mutex in a constant.
+    mutex: std::sync::OnceLock<Box<Mutex<()>>>,
+    /// Of the thread that has the lock.
+    guard: std::cell::UnsafeCell<Option<MutexGuard<'static, ()>>>,
+}
+
+// SAFETY: only the thread that has the lock touches the guard.
+unsafe impl Sync for TestRawMutex {}
+// SAFETY: a mutex that is moved is not locked.
+unsafe impl Send for TestRawMutex {}
+
+// SAFETY: it locks a mutex, and keeps the guard until the unlock.
+unsafe impl RawMutex for TestRawMutex {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Self = Self {
+        mutex: std::sync::OnceLock::new(),
+        guard: std::cell::UnsafeCell::new(None),
+    };
+    type GuardMarker = GuardNoSend;
+
+    fn lock(&self) {
+        let mutex: *const Mutex<()> = &**self.mutex.get_or_init(|| Box::new(Mutex::new(())));
+        // SAFETY: the guard lives until the unlock, and a mutex that is locked is not dropped; the box
+        // stays where it is. We have the lock then, so the cell is ours.
+        unsafe { *self.guard.get() = Some((*mutex).lock().unwrap()) };
+    }
+
+    fn try_lock(&self) -> bool {
+        self.lock();
+        true
+    }
+
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller has the lock.
+        drop(unsafe { (*self.guard.get()).take() });
     }
 }
 

@@ -136,8 +136,9 @@ impl WorkerEntry {
     pub(super) fn set_waking(&self) {
         // Ordering: Release pairs with `clear_waking`. A waiter that clears this note then sees that its
         // latch is set. With Relaxed the waiter could clear the note, read an older latch, and count as
-        // asleep although it is being woken.
-        self.waking.store(true, Ordering::Release);
+        // asleep although it is being woken. An exchange, as in `clear_waking`, so that a model, too, knows
+        // which of the two came last.
+        self.waking.swap(true, Ordering::Release);
     }
 
     /// Forgets the note of a setter. The caller looks at its latch afterwards.
