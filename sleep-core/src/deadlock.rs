@@ -297,10 +297,8 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
             let requested = count;
             return Err(TooManyUnblocked { requested, blocked });
         }
-        if count > 0 {
-            counts.resumed += count;
-            counts.reported = false;
-        }
+        // No check passes until the workers have shown that they run, and that resets `reported`.
+        counts.resumed += count;
         Ok(())
     }
 
