@@ -1,7 +1,6 @@
 //! The lock in every interleaving of two cores.
 
 use ::loom::{
-    cell::UnsafeCell as Cell,
     sync::{Arc, atomic::AtomicUsize},
     thread,
 };
@@ -41,7 +40,7 @@ impl Interrupts for Core {
 fn one_core_at_a_time() {
     struct Shared {
         lock: InterruptLock<Core>,
-        count: Cell<usize>,
+        count: UnsafeCell<usize>,
     }
     // SAFETY: the lock guards the count, which is what the model checks.
     unsafe impl Sync for Shared {}
@@ -51,7 +50,7 @@ fn one_core_at_a_time() {
     ::loom::model(|| {
         let shared = Arc::new(Shared {
             lock: InterruptLock::new(),
-            count: Cell::new(0),
+            count: UnsafeCell::new(0),
         });
         // Attempts, since a loop that waits has no end that loom knows of.
         let try_to_increment = |shared: &Shared| {
