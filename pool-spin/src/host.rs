@@ -33,6 +33,8 @@ use std::thread;
 
 use spin::RelaxStrategy;
 
+#[cfg(feature = "deadlock")]
+use crate::machine::{InterruptLock, Interrupts};
 use crate::{
     machine::{CoreLocal, Machine, Spin},
     pool::{ExitReason, SpinPool, System},
@@ -76,6 +78,28 @@ pub struct Yield(());
 
 impl RelaxStrategy for Yield {
     fn relax() {
+        thread::yield_now();
+    }
+}
+
+/// The lock of a pool of threads that [detects deadlocks](crate::deadlock): a spin lock that yields.
+#[cfg(feature = "deadlock")]
+pub type HostLock = InterruptLock<NoInterrupts, Yield>;
+
+/// The [`Interrupts`] of a thread, which has none.
+#[cfg(feature = "deadlock")]
+#[derive(Debug, Clone, Copy)]
+pub struct NoInterrupts(());
+
+#[cfg(feature = "deadlock")]
+impl Interrupts for NoInterrupts {
+    type State = ();
+
+    fn mask() {}
+
+    fn restore((): ()) {}
+
+    fn halt() {
         thread::yield_now();
     }
 }

@@ -9,6 +9,8 @@ pub mod host;
 #[macro_use]
 extern crate sleep_primitives;
 
+#[cfg(all(feature = "deadlock", not(loom)))]
+pub mod deadlock;
 mod primitive;
 
 mod machine;

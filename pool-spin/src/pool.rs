@@ -28,8 +28,8 @@ pub use metrics::PoolMetrics;
 pub use run::ExitReason;
 pub use scope::Scope;
 pub use spawn::Task;
-use system::Protocol;
 pub use system::{Cores, DefaultProtocol, System};
+pub(crate) use system::{Detection, Protocol};
 pub use worker::Worker;
 
 use crate::machine::{CoreParker as _, Machine};
@@ -123,6 +123,14 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>>
     /// ```
     #[must_use]
     pub const fn with_protocol(sleep: K) -> Self {
+        Self::with_parts(sleep, NoDeadlockDetection)
+    }
+}
+
+impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>, D: Detection>
+    SpinPool<Cores<M, CORES, JOBS, K, D>>
+{
+    pub(crate) const fn with_parts(sleep: K, deadlock: D) -> Self {
         const { assert!(CORES > 0, "a pool needs a worker") };
         let workers = [const {
             WorkerShared::new(
@@ -139,7 +147,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>>
                 workers,
                 Progress::new(participants),
                 IntrusiveInjector::new(),
-                NoDeadlockDetection,
+                deadlock,
                 PoolData::new(),
             ),
         }

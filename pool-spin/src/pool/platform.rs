@@ -3,14 +3,14 @@
 use core::{convert::Infallible, fmt};
 
 use pool_core::{
-    Fixed, JobRef, ManagedWorker, NoDeadlockDetection, Platform, Registry, Replaced, Waiter,
-    WorkerShared, WorkerThread, progress::Participant,
+    Fixed, JobRef, ManagedWorker, Platform, Registry, Replaced, Waiter, WorkerShared, WorkerThread,
+    progress::Participant,
 };
 
 use super::{
     arena::{Arena, JobInjector},
     lifecycle::{Gate, Lifecycle},
-    system::{Cores, Protocol, System},
+    system::{Cores, Detection, Protocol, System},
 };
 use crate::{
     machine::CoreLocal,
@@ -41,8 +41,8 @@ impl<S: System> fmt::Debug for PoolData<S> {
     }
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>>
-    PoolData<Cores<M, CORES, JOBS, K>>
+impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>, D: Detection>
+    PoolData<Cores<M, CORES, JOBS, K, D>>
 {
     pub(crate) const fn new() -> Self {
         Self {
@@ -58,8 +58,8 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>>
 // pool. 2. Arrays return their own memory. 3. Pools are statics. 4. Without unwinding, a closure
 // either returns or does not. 5. Deques of a fixed size replace nothing. 6. Nothing here panics
 // except the functions of a machine; such a panic counts as a panic of a job and aborts.
-unsafe impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>> Platform
-    for Cores<M, CORES, JOBS, K>
+unsafe impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>, D: Detection>
+    Platform for Cores<M, CORES, JOBS, K, D>
 {
     type Parker = M::Parker;
     type Sleep = K;
@@ -69,7 +69,7 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Pa
     type Queue = JobInjector;
     type Waiter = SpinWaiter;
     type Observer = WorkerObserver;
-    type Deadlock = NoDeadlockDetection;
+    type Deadlock = D;
     type Panic = Infallible;
     type Data = PoolData<Self>;
     type KeepAlive = ();

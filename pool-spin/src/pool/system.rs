@@ -2,7 +2,9 @@
 
 use core::{array, convert::Infallible, fmt, marker::PhantomData};
 
-use pool_core::{Jec, Platform, SleepProtocol, Slot as SleepSlot};
+use pool_core::{
+    DeadlockDetection, Jec, NoDeadlockDetection, Platform, SleepProtocol, Slot as SleepSlot,
+};
 
 use super::{
     arena::{Arena, JobInjector, Slot},
@@ -14,7 +16,8 @@ use crate::machine::{CoreParker, Machine};
 /// The type parameter of [`SpinPool`](crate::SpinPool), [`Worker`](crate::Worker),
 /// [`Scope`](crate::Scope) and [`Task`](crate::Task): a machine and the size of a pool.
 ///
-/// [`Cores`] is the only implementation. A program names it once, with a type alias. Functions that
+/// [`Cores`] is the only implementation (and
+/// [`DetectingCores`](crate::deadlock::DetectingCores), which is another name of it). A program names it once, with a type alias. Functions that
 /// work for pools of any size take `S: System`.
 ///
 /// # Examples
@@ -70,10 +73,15 @@ pub trait System:
 /// ```
 ///
 /// Workers sleep by the protocol `K`; another one than the default is passed to
-/// [`SpinPool::with_protocol`](crate::SpinPool::with_protocol).
-pub struct Cores<M: Machine, const CORES: usize, const JOBS: usize, K = DefaultProtocol<M, CORES>>(
-    PhantomData<fn() -> (M, K)>,
-);
+/// [`SpinPool::with_protocol`](crate::SpinPool::with_protocol). `D` is told which workers run; with the
+/// default that is compiled away.
+pub struct Cores<
+    M: Machine,
+    const CORES: usize,
+    const JOBS: usize,
+    K = DefaultProtocol<M, CORES>,
+    D = NoDeadlockDetection,
+>(PhantomData<fn() -> (M, K)>, PhantomData<fn() -> D>);
 
 /// The sleep protocol of a pool of `CORES` workers, if the pool names no other.
 pub type DefaultProtocol<M, const CORES: usize> =
@@ -84,8 +92,13 @@ pub trait Protocol<P>: SleepProtocol<Parker = P> + Send + Sync + 'static {}
 
 impl<P, K: SleepProtocol<Parker = P> + Send + Sync + 'static> Protocol<P> for K {}
 
-impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>> System
-    for Cores<M, CORES, JOBS, K>
+/// What a pool can tell which workers run. Implemented for every detection of deadlocks.
+pub trait Detection: DeadlockDetection + 'static {}
+
+impl<D: DeadlockDetection + 'static> Detection for D {}
+
+impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>, D: Detection> System
+    for Cores<M, CORES, JOBS, K, D>
 {
     type Machine = M;
     type PerCore<T> = [T; CORES];
@@ -98,7 +111,9 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>> 
     }
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize, K> fmt::Debug for Cores<M, CORES, JOBS, K> {
+impl<M: Machine, const CORES: usize, const JOBS: usize, K, D> fmt::Debug
+    for Cores<M, CORES, JOBS, K, D>
+{
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Cores<{CORES}, {JOBS}>")
     }
@@ -114,8 +129,8 @@ pub trait Sealed {
     type Parker: CoreParker;
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>> Sealed
-    for Cores<M, CORES, JOBS, K>
+impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>, D: Detection> Sealed
+    for Cores<M, CORES, JOBS, K, D>
 {
     type Arena = Arena<JOBS>;
     type Gates = [Gate; CORES];

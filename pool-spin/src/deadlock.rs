@@ -1,0 +1,89 @@
+//! Cores that wait for something outside of the pool, and a handler that learns when no core can go
+//! on.
+//!
+//! A job may have to wait for an event that the pool does not know of: the interrupt of a device, or
+//! a flag that another job sets. Its core marks itself as **blocked** meanwhile. The core, job or
+//! interrupt handler that brings about the event marks it as unblocked, before it lets the core go
+//! on. When every worker that is there is blocked or asleep, at least one is blocked, and no job
+//! waits that a sleeping worker may run, then the pool calls its handler: once, until a worker is
+//! unblocked.
+//!
+//! Needs the feature `deadlock`. A pool detects deadlocks if its type is [`DetectingCores`]. A pool
+//! of another type has the same machine code with the feature as without it.
+//!
+//! # What a report means
+//! The pool cannot know whether a device will interrupt. If all cores wait and one of them waits for
+//! a device, there is a report all the same: nothing goes on unless the device answers. So the
+//! handler decides. It may return, because it knows that a request to the device is pending. It may
+//! start a timer that bounds the wait, or reset the device. It may print the report and stop the
+//! machine. There is no report while any core works, so a core that waits for a device beside others
+//! that have work is not reported.
+//!
+//! - Workers that are absent (not arrived, released, or between two calls of
+//!   [`run_with`](crate::SpinPool::run_with)) do not count. What they do next is not known to the
+//!   pool either.
+//! - A core that installs a closure and is not a worker does not count. The closure does.
+//! - A core that sleeps in [`run_worker_until`](crate::SpinPool::run_worker_until) counts as asleep,
+//!   although a handler may wake it by [`wake_worker`](crate::SpinPool::wake_worker).
+//! - With the protocol [`Busy`](crate::Busy) no worker ever sleeps. So there is a report only when
+//!   every worker is blocked.
+//!
+//! # The handler
+//! The pool calls the handler on the core that completed the deadlock, with interrupts masked and the
+//! lock of the accounting held. The handler may spawn, wake workers, start a timer and print. It must
+//! not mark, unmark or [complete](Completion::complete) anything, and must not wait for a core or an
+//! interrupt that does. To unblock a worker it passes on that worker's [`Ticket`], to a task or to a
+//! timer's interrupt, which does that.
+//!
+//! # How a blocked core waits
+//! As it likes; the pool does not halt it. [`Worker::wait_for`](crate::Worker::wait_for) halts in the
+//! machine's parker until a [`Completion`] comes, and marks the core meanwhile. That is the simplest
+//! way, and the one for devices. A loop of its own stands in
+//! [`Worker::blocking`](crate::Worker::blocking): it looks for the event and executes `WFE`, or masks
+//! interrupts, looks, and executes `WFI`. A blocked core runs no jobs. It leaves those that it has
+//! queued to the other workers.
+//!
+//! # Examples
+//! ```
+//! use pool_spin::{
+//!     SpinPool,
+//!     deadlock::{Completion, DetectingCores, Report},
+//!     host::{self, Host, HostLock},
+//! };
+//!
+//! // On a board: `InterruptLock<arch::Aarch64>`, for instance, in place of `HostLock`.
+//! type System = DetectingCores<Host, HostLock, 2, 64>;
+//!
+//! static POOL: SpinPool<System> = SpinPool::with_deadlock_handler(report_deadlock);
+//! static DISK: Completion<System> = Completion::new(&POOL);
+//!
+//! fn report_deadlock(report: &Report<'_>) {
+//!     println!("{report}");
+//! }
+//!
+//! /// Called by the device's interrupt.
+//! fn disk_interrupt() {
+//!     DISK.complete();
+//! }
+//!
+//! host::with_workers(&POOL, || {
+//!     POOL.install(|core| {
+//!         core.join(
+//!             |core| core.wait_for(&DISK).unwrap(),
+//!             |_| disk_interrupt(),
+//!         );
+//!     });
+//! });
+//! ```
+
+mod completion;
+mod error;
+mod marks;
+mod system;
+#[cfg(test)]
+mod tests;
+
+pub use completion::Completion;
+pub use error::WaitError;
+pub use pool_core::accounting::{NotActive, NotBlocked, RawMutex, Report, State, Ticket};
+pub use system::{CoreAccounting, DetectingCores, DetectsDeadlocks};

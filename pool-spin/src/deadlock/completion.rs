@@ -1,0 +1,132 @@
+//! An event for which one worker at a time waits, halted and marked as blocked.
+
+use core::{fmt, mem, ptr};
+
+use lock_api::Mutex;
+use pool_core::{Parker as _, accounting::Ticket};
+
+use super::{DetectsDeadlocks, WaitError};
+use crate::{
+    machine::{CoreParker, Machine},
+    pool::{SpinPool, Worker},
+};
+
+/// An event that an interrupt handler or another core brings about, and for which one worker at a
+/// time waits.
+///
+/// While a worker [waits](Worker::wait_for), it is marked as blocked and halts in a parker of the
+/// completion. [`complete`](Self::complete) unmarks it and wakes it. A completion that comes before
+/// the wait is kept: the next wait returns at once. Several before a wait returns count as one.
+///
+/// # Examples
+/// ```
+/// use pool_spin::{
+///     SpinPool,
+///     deadlock::{Completion, DetectingCores},
+///     host::{Host, HostLock},
+/// };
+///
+/// type System = DetectingCores<Host, HostLock, 1, 16>;
+/// static POOL: SpinPool<System> = SpinPool::with_deadlock_handler(|report| panic!("{report}"));
+/// static TIMER: Completion<System> = Completion::new(&POOL);
+///
+/// TIMER.complete(); // in an interrupt handler
+/// POOL.run_with(0, |core| core.wait_for(&TIMER).unwrap())?; // returns at once
+/// # Ok::<(), pool_spin::RunError>(())
+/// ```
+pub struct Completion<S: DetectsDeadlocks> {
+    pool: &'static SpinPool<S>,
+    progress: Mutex<S::Lock, Progress>,
+    parker: <S::Machine as Machine>::Parker,
+}
+
+/// How far the event and its worker have come.
+#[derive(Debug, Clone, Copy)]
+enum Progress {
+    /// The event has not come, and no worker waits.
+    Pending,
+    /// A worker waits, in this blocked section.
+    Awaited(Ticket),
+    /// The event has come, and no worker has noticed.
+    Complete,
+}
+
+impl<S: DetectsDeadlocks> Completion<S> {
+    /// Creates a completion that has not come, for the workers of a pool.
+    #[must_use]
+    pub const fn new(pool: &'static SpinPool<S>) -> Self {
+        Self {
+            pool,
+            progress: Mutex::const_new(<S::Lock as lock_api::RawMutex>::INIT, Progress::Pending),
+            parker: CoreParker::NEW,
+        }
+    }
+
+    /// Completes the event: unmarks the worker that waits for it and wakes that worker, or keeps the
+    /// completion for the next wait.
+    ///
+    /// Any core may call this, and so may an interrupt handler, if the pool's lock is an
+    /// [`InterruptLock`](crate::InterruptLock). The deadlock handler must not. The worker sees
+    /// everything that was written before the call.
+    pub fn complete(&self) {
+        let progress = mem::replace(&mut *self.progress.lock(), Progress::Complete);
+        if let Progress::Awaited(ticket) = progress {
+            // First, or the worker could go on and count as blocked. An error says that the
+            // section was ended with a ticket from a report.
+            let _ = self.pool.mark_unblocked(ticket);
+            self.parker.unpark();
+        }
+    }
+
+    fn wait(&self, worker: Worker<'_, S>) -> Result<(), WaitError> {
+        if !ptr::eq(worker.0.registry(), self.pool.registry()) {
+            return Err(WaitError::OtherPool);
+        }
+        let mut progress = self.progress.lock();
+        match *progress {
+            Progress::Complete => {
+                *progress = Progress::Pending;
+                return Ok(());
+            }
+            Progress::Awaited(_) => return Err(WaitError::Taken),
+            Progress::Pending => {}
+        }
+        // Under the lock of the completion: `complete` comes before the mark, which then is not made,
+        // or finds the ticket. In between, a worker whose event has come could be reported.
+        let ticket = worker.mark_blocked().map_err(WaitError::NotActive)?;
+        *progress = Progress::Awaited(ticket);
+        drop(progress);
+        // Liveness: `complete` finds the ticket, and then gives the one token that there is.
+        self.parker.park();
+        *self.progress.lock() = Progress::Pending;
+        Ok(())
+    }
+}
+
+impl<S: DetectsDeadlocks> Worker<'_, S> {
+    /// Waits for a completion: halts this core, marked as blocked, until it comes. Returns at once if
+    /// it has come already.
+    ///
+    /// The core runs no jobs meanwhile, and leaves those that it has queued to the other workers.
+    /// Interrupt handlers run as in the parker of the machine.
+    ///
+    /// # Errors
+    /// [`WaitError`] if another worker waits for it, if it is for another pool, or if this worker is
+    /// blocked already.
+    ///
+    /// # Examples
+    /// See [`Completion`], and the [module](crate::deadlock).
+    pub fn wait_for(self, completion: &Completion<S>) -> Result<(), WaitError> {
+        completion.wait(self)
+    }
+}
+
+impl<S: DetectsDeadlocks> fmt::Debug for Completion<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The deadlock handler may print this while a worker holds the lock.
+        let progress = self.progress.try_lock().map(|progress| *progress);
+        f.debug_struct("Completion")
+            .field("progress", &progress)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,162 @@
+//! How a worker blocks, and how it is unblocked.
+
+use pool_core::{
+    UnknownWorker,
+    accounting::{NotActive, NotBlocked, State, Ticket},
+};
+
+use super::DetectsDeadlocks;
+use crate::pool::{SpinPool, Worker};
+
+impl<S: DetectsDeadlocks> Worker<'_, S> {
+    /// Marks this worker as blocked, right before it waits for an event outside of the pool, and
+    /// returns a ticket to unblock it.
+    ///
+    /// What brings about the event calls [`SpinPool::mark_unblocked`] with the ticket, before it lets
+    /// this core go on. Where that may fail to come, use [`blocking`](Self::blocking), which ends the
+    /// section in any case. Jobs that this worker has queued are left to the other workers.
+    ///
+    /// # Errors
+    /// [`NotActive`] if this worker is blocked already.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_spin::{
+    ///     SpinPool,
+    ///     deadlock::{DetectingCores, State},
+    ///     host::{Host, HostLock},
+    /// };
+    ///
+    /// static POOL: SpinPool<DetectingCores<Host, HostLock, 2, 64>> =
+    ///     SpinPool::with_deadlock_handler(|report| println!("{report}"));
+    ///
+    /// POOL.run_with(0, |core| {
+    ///     let ticket = core.mark_blocked().unwrap(); // prints the report: no worker can go on
+    ///     assert_eq!(POOL.blocking_state(0), Ok(State::Blocked));
+    ///     POOL.mark_unblocked(ticket).unwrap(); // as a rule by another core
+    ///     assert!(POOL.mark_unblocked(ticket).is_err());
+    /// })?;
+    /// # Ok::<(), pool_spin::RunError>(())
+    /// ```
+    pub fn mark_blocked(self) -> Result<Ticket, NotActive> {
+        S::mark_blocked(self.0)
+    }
+
+    /// Runs a closure that waits for an event outside of the pool, as a blocked section.
+    ///
+    /// The closure gets the ticket, for what brings about the event; see
+    /// [`mark_blocked`](Self::mark_blocked). If the section has not been ended with the ticket when
+    /// the closure returns, this call ends it.
+    ///
+    /// # Errors
+    /// [`NotActive`] if this worker is blocked already. Then the closure is not called.
+    ///
+    /// # Examples
+    /// A loop that waits for another job:
+    /// ```
+    /// use std::sync::{Mutex, atomic::{AtomicBool, Ordering}};
+    ///
+    /// use pool_spin::{
+    ///     SpinPool,
+    ///     deadlock::DetectingCores,
+    ///     host::{self, Host, HostLock},
+    /// };
+    ///
+    /// static POOL: SpinPool<DetectingCores<Host, HostLock, 2, 64>> =
+    ///     SpinPool::with_deadlock_handler(|report| panic!("{report}"));
+    ///
+    /// let waiting = Mutex::new(None);
+    /// let is_ready = AtomicBool::new(false);
+    /// host::with_workers(&POOL, || {
+    ///     POOL.install(|core| {
+    ///         core.join(
+    ///             |core| {
+    ///                 core.blocking(|ticket| {
+    ///                     *waiting.lock().unwrap() = Some(ticket);
+    ///                     while !is_ready.load(Ordering::Acquire) {
+    ///                         std::thread::yield_now(); // on a board: WFE
+    ///                     }
+    ///                 })
+    ///                 .unwrap();
+    ///             },
+    ///             |_| {
+    ///                 let ticket = loop {
+    ///                     if let Some(ticket) = waiting.lock().unwrap().take() {
+    ///                         break ticket;
+    ///                     }
+    ///                 };
+    ///                 POOL.mark_unblocked(ticket).unwrap();
+    ///                 is_ready.store(true, Ordering::Release); // on a board: SEV
+    ///             },
+    ///         );
+    ///     });
+    /// });
+    /// ```
+    pub fn blocking<R>(self, wait: impl FnOnce(Ticket) -> R) -> Result<R, NotActive> {
+        let ticket = self.mark_blocked()?;
+        // A panic here does not unwind out of the job, so nothing need be undone for it.
+        let result = wait(ticket);
+        // As a rule, another core has done it.
+        let _ = S::accounting(self.0.registry()).mark_self_unblocked(ticket);
+        Ok(result)
+    }
+}
+
+impl<S: DetectsDeadlocks> SpinPool<S> {
+    /// Ends a blocked section, for what brings about the event that the worker waits for. Called
+    /// before the worker is let go on: otherwise it may be reported as blocked although it is not.
+    ///
+    /// Any core may call this, and so may an interrupt handler, if the pool's lock is an
+    /// [`InterruptLock`](crate::InterruptLock). The deadlock handler must not. The ticket must be one
+    /// of this pool: one of another pool may end a section here.
+    ///
+    /// # Errors
+    /// [`NotBlocked`] if the section has ended, even if the worker is blocked in a later one.
+    ///
+    /// # Examples
+    /// See [`Worker::mark_blocked`].
+    pub fn mark_unblocked(&self, ticket: Ticket) -> Result<(), NotBlocked> {
+        self.mark_all_unblocked([ticket])
+    }
+
+    /// Ends several blocked sections at once, so that no report comes in between. Otherwise as
+    /// [`mark_unblocked`](Self::mark_unblocked).
+    ///
+    /// The iterator is called with the lock of the accounting held and interrupts masked, so it must
+    /// not mark anything.
+    ///
+    /// # Errors
+    /// [`NotBlocked`] for one of the tickets whose section has ended. The other sections are ended all
+    /// the same.
+    pub fn mark_all_unblocked(
+        &self,
+        tickets: impl IntoIterator<Item = Ticket>,
+    ) -> Result<(), NotBlocked> {
+        // A ticket of a larger pool.
+        let mut foreign = None;
+        let tickets = tickets.into_iter().filter(|ticket| {
+            let worker = ticket.worker().get();
+            if worker >= S::CORES {
+                foreign.get_or_insert(NotBlocked { worker });
+            }
+            worker < S::CORES
+        });
+        let result = S::accounting(self.registry()).mark_all_unblocked(tickets);
+        foreign.map_or(result, Err)
+    }
+
+    /// Returns whether a worker is active, asleep, blocked or absent. The answer may be out of date
+    /// on return.
+    ///
+    /// Unlike [`metrics`](Self::metrics), this takes the lock of the accounting.
+    ///
+    /// # Errors
+    /// [`UnknownWorker`] if there is no such worker.
+    ///
+    /// # Examples
+    /// See [`Worker::mark_blocked`].
+    pub fn blocking_state(&self, index: usize) -> Result<State, UnknownWorker> {
+        let worker = self.registry().worker(index)?;
+        Ok(S::accounting(self.registry()).state(worker))
+    }
+}
