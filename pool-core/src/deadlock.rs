@@ -10,6 +10,7 @@
 //! | a worker sleeps, wakes up | `WorkerThread::search`: within the last look at all sources, and after the sleep |
 //! | a worker that sleeps is going to be woken by its latch | `Registry::wake_waiter` |
 //! | a worker waits for an event from outside | nothing: it stays active, see `WorkerThread::wait_for_outside` |
+//! | a worker is lent, and its thread does something outside the pool | `WorkerThread::lend` |
 //! | a worker blocks | `WorkerThread::mark_blocked`, by the pool's user |
 
 #[cfg(feature = "deadlock")]
@@ -58,6 +59,17 @@ pub trait DeadlockDetection: Send + Sync {
         let _ = worker;
     }
 
+    /// Notes that a thread outside the pool begins something for whose end jobs may wait. Until it ends, no
+    /// deadlock is reported.
+    #[inline]
+    fn begin_outside(&self) {}
+
+    /// Notes that what [`begin_outside`](Self::begin_outside) has counted has ended.
+    #[inline]
+    fn end_outside(&self, may_run: impl Fn(WorkerIndex) -> bool) {
+        let _ = may_run;
+    }
+
     /// Notes that the caller has set the latch of a worker that sleeps, and is about to wake the worker.
     /// May be called from an interrupt.
     #[inline]
@@ -77,6 +89,11 @@ impl<P: Platform> Registry<P> {
     /// thread is not started in the end.
     pub fn mark_absent(&self, worker: WorkerIndex) {
         no_unwind(|| self.deadlock().leave(worker, |worker| self.may_run(worker)));
+    }
+
+    /// Notes that what [`DeadlockDetection::begin_outside`] has counted has ended.
+    pub(crate) fn end_outside(&self) {
+        no_unwind(|| self.deadlock().end_outside(|worker| self.may_run(worker)));
     }
 
     /// Wakes a worker whose latch the caller has just set, and which slept by then.

@@ -18,6 +18,7 @@ mod guard;
 mod job;
 mod join;
 mod latch;
+mod lend;
 mod managed;
 mod metrics;
 mod platform;
@@ -36,6 +37,7 @@ pub use fifo::JobFifo;
 pub use guard::ReadGuard;
 pub use job::{Job, JobContext, JobHeader, JobRef, StackJob};
 pub use latch::{BlockingLatch, CountLatch, Latch, SpinLatch};
+pub use lend::LentWorker;
 pub use metrics::{
     Clock, Counts, NoMetrics, Observer, PoolMetrics, WorkerCounters, WorkerMetrics, WorkerSnapshot,
     WorkerState, WorkerTimes,

@@ -45,6 +45,8 @@ pub struct Accounting<M, W, H> {
 struct Counts {
     active: usize,
     blocked: usize,
+    /// How many threads outside the pool do something for whose end workers may wait.
+    outside: usize,
     /// How many of the blocked workers have been unmarked without their names, and have not shown that
     /// they run.
     resumed: usize,
@@ -58,6 +60,7 @@ impl<M: RawMutex, W, H> Accounting<M, W, H> {
         let counts = Counts {
             active: 0,
             blocked: 0,
+            outside: 0,
             resumed: 0,
             reported: false,
         };
@@ -302,6 +305,22 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
         Ok(())
     }
 
+    /// Notes that a thread outside the pool begins something for whose end workers may wait. There is no
+    /// report until [`end_outside`](Self::end_outside).
+    ///
+    /// Called by a thread whose worker another thread has taken over meanwhile.
+    pub fn begin_outside(&self) {
+        self.counts.lock().outside += 1;
+    }
+
+    /// Notes that what [`begin_outside`](Self::begin_outside) has counted has ended. `may_run` is that of
+    /// [`mark_blocked`](Self::mark_blocked).
+    pub fn end_outside(&self, may_run: impl Fn(WorkerIndex) -> bool) {
+        let mut counts = self.counts.lock();
+        counts.outside -= 1;
+        self.check(&mut counts, may_run);
+    }
+
     /// Makes the worker active if it is blocked in that section.
     fn end_section(&self, ticket: Ticket) -> Result<(), NotBlocked> {
         let entry = self.entry(ticket.worker());
@@ -339,7 +358,7 @@ impl Counts {
     /// Whether no worker is active, and at least one is blocked.
     fn is_stuck(&self) -> bool {
         // No worker has been resumed then, so all that are blocked stay so.
-        self.active + self.resumed == 0 && self.blocked > 0
+        self.active + self.resumed + self.outside == 0 && self.blocked > 0
     }
 
     /// Makes a blocked worker active that shows that it runs, if a worker was resumed without its name.

@@ -39,6 +39,14 @@ where
         Self::wake_up(self, worker);
     }
 
+    fn begin_outside(&self) {
+        Self::begin_outside(self);
+    }
+
+    fn end_outside(&self, may_run: impl Fn(WorkerIndex) -> bool) {
+        Self::end_outside(self, may_run);
+    }
+
     #[inline]
     fn will_wake(&self, worker: WorkerIndex) {
         Self::will_wake(self, worker);
