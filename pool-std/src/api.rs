@@ -1,5 +1,6 @@
 //! The free functions, which use the current pool, and the types that their jobs are given.
 
+pub(crate) mod block;
 pub(crate) mod broadcast;
 pub(crate) mod join;
 mod join_many;
@@ -7,6 +8,7 @@ pub(crate) mod scope;
 pub(crate) mod spawn;
 pub(crate) mod yielding;
 
+pub use block::block_in_place;
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use join::{FnContext, join, join_context};
 pub use join_many::join_n;

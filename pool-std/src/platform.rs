@@ -28,6 +28,8 @@ use crate::{
 pub(crate) type Registry = pool_core::Registry<Std>;
 /// A worker of this platform.
 pub(crate) type WorkerThread = pool_core::WorkerThread<Std>;
+/// A worker of this platform that its thread has lent.
+pub(crate) type LentWorker = pool_core::LentWorker<Std>;
 
 thread_local! {
     static CURRENT: Cell<*const WorkerThread> = const { Cell::new(ptr::null()) };
@@ -104,6 +106,7 @@ unsafe impl Platform for Std {
 
     fn on_end(registry: &Registry) {
         registry.data().active.end(registry);
+        registry.data().spares.end();
     }
 
     fn give_way(_worker: &WorkerThread, round: u32) {

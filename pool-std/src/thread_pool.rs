@@ -9,6 +9,7 @@ pub(crate) mod global;
 pub(crate) mod guard;
 pub(crate) mod handle;
 pub(crate) mod id;
+pub(crate) mod spares;
 
 use std::{fmt, sync::Arc};
 
@@ -28,7 +29,7 @@ use crate::{
         handle::PoolHandle,
         id::PoolId,
     },
-    worker::{adopted, job::current_worker_of},
+    worker::{adopted, job::current_worker_of, lender},
 };
 
 /// A pool of worker threads.
@@ -275,7 +276,8 @@ impl ThreadPool {
     /// Linear in the number of workers that park or are revived. Takes a lock.
     ///
     /// # Errors
-    /// [`ActiveWorkersError`] if `count` is 0 or above the number of workers. Then nothing changes.
+    /// [`ActiveWorkersError`] if `count` is 0 or above the number of workers, or if a deadlock handler, or an
+    /// acquire or release handler, calls. Then nothing changes.
     ///
     /// # Examples
     /// ```
@@ -347,8 +349,9 @@ impl ThreadPool {
     /// does a worker of another pool.
     ///
     /// # Errors
-    /// [`ShutdownError::FromWorker`] on one of the pool's own threads, and on an adopted thread within a
-    /// job or a scope of the pool, because the thread would wait for itself. The pool still ends when
+    /// [`ShutdownError::FromWorker`] on one of the pool's own threads, also in the closure of
+    /// [`block_in_place`](crate::block_in_place()), and on an adopted thread within a job or a scope of the
+    /// pool, because the thread would wait for itself. The pool still ends when
     /// its work is done.
     ///
     /// # Examples
@@ -371,6 +374,9 @@ impl ThreadPool {
     pub fn shutdown(self) -> Result<(), ShutdownError> {
         let registry = self.registry.clone();
         drop(self);
+        if lender::is_lending_of(&registry) {
+            return Err(ShutdownError::FromWorker);
+        }
         if let Some(worker) = current_worker_of(&registry) {
             let waits_for_itself = worker.is_running_job() || keeps_own_pool();
             if waits_for_itself || !adopted::is_adopted_by(&registry) {

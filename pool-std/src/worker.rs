@@ -2,6 +2,7 @@
 
 pub(crate) mod adopted;
 pub(crate) mod job;
+pub(crate) mod lender;
 pub(crate) mod thread;
 
 use std::fmt;

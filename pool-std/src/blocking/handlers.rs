@@ -6,6 +6,7 @@ use std::cell::Cell;
 use crate::{
     blocking::report::DeadlockReport,
     thread_pool::data::{AbortOnUnwind, drop_quietly},
+    worker::lender,
 };
 
 /// Called with a report, under the lock of the accounting.
@@ -41,7 +42,8 @@ impl ThreadHandlers {
 
     /// Runs a closure in which this thread, which is outside the pool, waits for it.
     pub(crate) fn around_wait<R>(&self, wait: impl FnOnce() -> R) -> R {
-        if !self.for_callers {
+        // While a thread lends its worker, the thread that is the worker answers for both.
+        if !self.for_callers || lender::is_lending() {
             return wait();
         }
         self.release();

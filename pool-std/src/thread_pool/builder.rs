@@ -2,6 +2,7 @@
 
 mod blocking;
 mod build;
+mod elastic;
 
 use std::{any::Any, fmt, io, sync::Arc};
 
@@ -25,7 +26,7 @@ use crate::{
     },
     worker::{
         adopted,
-        thread::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn},
+        thread::{CustomSpawn, DefaultSpawn, Role, ThreadBuilder, ThreadSpawn},
     },
 };
 
@@ -51,6 +52,7 @@ pub(crate) const MAX_THREADS: usize = if cfg!(target_has_atomic = "64") {
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
     active_workers: Option<usize>,
+    max_blocking_threads: usize,
     stack_size: Option<usize>,
     use_current_thread: bool,
     order: Order,
@@ -69,6 +71,7 @@ impl ThreadPoolBuilder {
         Self {
             num_threads: 0,
             active_workers: None,
+            max_blocking_threads: 0,
             stack_size: None,
             use_current_thread: false,
             order: Order::Lifo,
@@ -95,28 +98,6 @@ impl<S> ThreadPoolBuilder<S> {
     #[must_use]
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
-        self
-    }
-
-    /// Sets how many workers are active when the pool starts; the others are parked until
-    /// [`set_active_workers`](crate::ThreadPool::set_active_workers) revives them. By default all are
-    /// active.
-    ///
-    /// The number of workers is the maximum. A number of 0, or above the maximum, is an error of the
-    /// build.
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = pool_std::ThreadPoolBuilder::new()
-    ///     .num_threads(4)
-    ///     .active_workers(1)
-    ///     .build()?;
-    /// assert_eq!((pool.current_num_threads(), pool.active_workers()), (4, 1));
-    /// # Ok::<(), pool_std::BuildError>(())
-    /// ```
-    #[must_use]
-    pub fn active_workers(mut self, active_workers: usize) -> Self {
-        self.active_workers = Some(active_workers);
         self
     }
 
@@ -307,6 +288,7 @@ impl<S> ThreadPoolBuilder<S> {
         ThreadPoolBuilder {
             num_threads: self.num_threads,
             active_workers: self.active_workers,
+            max_blocking_threads: self.max_blocking_threads,
             stack_size: self.stack_size,
             use_current_thread: self.use_current_thread,
             order: self.order,
@@ -334,6 +316,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             self.start_thread(&registry, index)
                 .map_err(|source| BuildError::Spawn { index, source })?;
         }
+        self.start_spares(&registry)?;
         std::mem::forget(unfinished);
         Ok(registry)
     }
@@ -344,11 +327,13 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         } else {
             default_num_threads(MAX_THREADS)
         };
-        if requested > MAX_THREADS {
-            return Err(BuildError::TooManyThreads {
-                requested,
-                maximum: MAX_THREADS,
-            });
+        for number in [requested, self.max_blocking_threads] {
+            if number > MAX_THREADS {
+                return Err(BuildError::TooManyThreads {
+                    requested: number,
+                    maximum: MAX_THREADS,
+                });
+            }
         }
         Ok(requested)
     }
@@ -378,6 +363,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let mut data = std::mem::take(&mut self.data);
         let active = self.active_workers.unwrap_or(num_threads);
         data.active = ActiveWorkers::new(active, num_threads).map_err(BuildError::ActiveWorkers)?;
+        data.spares = self.spares(num_threads);
         data.sections = Sections::new(num_threads);
         let handler = self.deadlock_handler.take();
         Ok(Arc::new_cyclic(|registry| {
@@ -389,8 +375,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     fn start_thread(&mut self, registry: &Arc<Registry>, index: usize) -> io::Result<()> {
         let name = self.thread_name.as_mut().map(|name| name(index));
         let index = registry.worker(index).expect("counted");
+        let role = Role::Worker(index);
         self.spawn
-            .spawn(ThreadBuilder::new(registry, index, name, self.stack_size))
+            .spawn(ThreadBuilder::new(registry, role, name, self.stack_size))
     }
 }
 
@@ -414,6 +401,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
         f.debug_struct("ThreadPoolBuilder")
             .field("num_threads", &self.num_threads)
             .field("active_workers", &self.active_workers)
+            .field("max_blocking_threads", &self.max_blocking_threads)
             .field("stack_size", &self.stack_size)
             .field("use_current_thread", &self.use_current_thread)
             .field("order", &self.order)

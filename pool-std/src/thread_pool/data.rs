@@ -16,7 +16,7 @@ use pool_core::{Latch as _, SpinLatch};
 use crate::{
     blocking::{handlers::ThreadHandlers, sections::Sections},
     platform::{Std, WorkerThread},
-    thread_pool::active::ActiveWorkers,
+    thread_pool::{active::ActiveWorkers, spares::Spares},
 };
 
 #[cfg(test)]
@@ -34,6 +34,7 @@ pub(crate) struct PoolData {
     /// Held while a broadcast is queued, see `Registry::inject_broadcast`.
     pub(crate) broadcasting: Mutex<()>,
     pub(crate) active: ActiveWorkers,
+    pub(crate) spares: Spares,
     running: Mutex<Running>,
     all_stopped: Condvar,
     /// Whether the build of the pool has failed.

@@ -92,6 +92,8 @@ pub enum ActiveWorkersError {
         /// The number of workers.
         maximum: usize,
     },
+    /// A deadlock handler, or an acquire or release handler, of some pool called.
+    InHandler,
 }
 
 impl fmt::Display for ActiveWorkersError {
@@ -101,6 +103,7 @@ impl fmt::Display for ActiveWorkersError {
                 f,
                 "{requested} active workers requested, from 1 to {maximum} are possible"
             ),
+            Self::InHandler => f.write_str("a handler cannot change the number of active workers"),
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::{
         error::BuildError,
         guard::PoolGuard,
     },
+    worker::lender,
 };
 
 /// Holds a reference until the process ends, so that the pool does not end before.
@@ -105,7 +106,7 @@ where
     R: Send,
     F: FnOnce(&WorkerThread, bool) -> R + Send,
 {
-    global().in_worker_cold(closure.take())
+    with_outside_registry(|registry| registry.in_worker_cold(closure.take()))
 }
 
 /// Runs a closure as [`in_worker`] does, but not on a worker whose pool has ended, because the closure
@@ -123,6 +124,15 @@ pub(crate) fn with_current_registry<R>(closure: impl FnOnce(&Registry) -> R) -> 
     // SAFETY: 1. the thread stays the worker at least until the closure returns.
     match unsafe { WorkerThread::current() } {
         Some(worker) => closure(worker.registry()),
+        None => with_outside_registry(|registry| closure(registry)),
+    }
+}
+
+/// Calls a closure with the current pool of a thread that is not a worker: the one whose worker the thread
+/// lends, or the global one.
+pub(super) fn with_outside_registry<R>(closure: impl FnOnce(&Arc<Registry>) -> R) -> R {
+    match lender::pool().filter(|registry| registry.has_references()) {
+        Some(registry) => closure(&registry),
         None => closure(global()),
     }
 }

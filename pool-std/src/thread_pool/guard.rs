@@ -5,7 +5,10 @@ use std::{cell::Cell, marker::PhantomData, sync::Arc};
 use pool_core::Platform;
 
 use super::global::global;
-use crate::platform::{Registry, Std, WorkerThread};
+use crate::{
+    platform::{Registry, Std, WorkerThread},
+    worker::lender,
+};
 
 thread_local! {
     /// The number of frames of this thread that keep its own pool from ending.
@@ -27,7 +30,7 @@ pub(crate) struct PoolGuard {
 }
 
 impl PoolGuard {
-    /// Guards the pool whose worker this thread is, or else the global pool. An adopted thread and
+    /// Guards the pool whose worker this thread is, or lends, or else the global pool. An adopted thread and
     /// an exit handler may be workers of a pool that has ended; they get the global pool, too.
     pub(crate) fn current() -> Self {
         // SAFETY: 1. the reference is used at once.
@@ -43,15 +46,24 @@ impl PoolGuard {
                     not_send: PhantomData,
                 }
             }
-            _ => Self::of(global()),
+            None => match lender::pool().filter(|registry| registry.try_add_reference()) {
+                Some(registry) => Self::counted(registry),
+                None => Self::of(global()),
+            },
+            Some(_) => Self::of(global()),
         }
     }
 
     /// Guards this pool, which the caller keeps from ending during the call.
     pub(crate) fn of(registry: &Arc<Registry>) -> Self {
         registry.add_reference();
+        Self::counted(registry.clone())
+    }
+
+    /// Guards this pool by a reference that the caller has added.
+    fn counted(registry: Arc<Registry>) -> Self {
         Self {
-            registry: registry.clone(),
+            registry,
             is_own: false,
             not_send: PhantomData,
         }

@@ -7,7 +7,7 @@ use pool_core::Platform;
 use crate::{
     blocking::{error::MarkError, handlers::is_in_handler},
     platform::{Registry, Std, WorkerThread},
-    thread_pool::{global::global, id::PoolId},
+    thread_pool::{global::with_outside_registry, id::PoolId},
     worker::job::current_worker_of,
 };
 
@@ -34,7 +34,7 @@ impl PoolHandle {
                 // pointer.
                 registry: unsafe { Std::keep_alive(worker.registry_pointer()) },
             },
-            None => Self::of(global()),
+            None => with_outside_registry(Self::of),
         }
     }
 

@@ -6,6 +6,7 @@ use crate::{
     blocking::handlers::during_adoption,
     platform::{Registry, WorkerThread},
     thread_pool::error::BuildError,
+    worker::lender,
 };
 
 #[cfg(test)]
@@ -23,7 +24,8 @@ struct Adopted(Cell<Option<&'static WorkerThread>>);
 /// could need a lock that such a frame holds.
 impl Drop for Adopted {
     fn drop(&mut self) {
-        if let Some(worker) = self.0.take() {
+        // A worker that is lent belongs to another thread, which goes on until the process has ended.
+        if let Some(worker) = self.0.take().filter(|_| !lender::is_lending()) {
             during_adoption(|| worker.abandon());
         }
     }
@@ -41,7 +43,7 @@ fn with_adopted<R>(closure: impl FnOnce(&Cell<Option<&'static WorkerThread>>) ->
 /// worker and the registry are never freed.
 pub(crate) fn adopt(registry: &Arc<Registry>) -> Result<(), BuildError> {
     // SAFETY: 1. the reference is only compared.
-    if unsafe { WorkerThread::current() }.is_some() {
+    if unsafe { WorkerThread::current() }.is_some() || lender::is_lending() {
         return Err(BuildError::CurrentThreadAlreadyInPool);
     }
     let is_adopted = with_adopted(|adopted| adopted.get().is_some());

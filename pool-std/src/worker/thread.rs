@@ -6,7 +6,7 @@ use pool_core::WorkerIndex;
 
 use crate::{
     platform::{Registry, WorkerThread},
-    thread_pool::{active::NextStep, error::BuildError, id::PoolId},
+    thread_pool::{active::NextStep, error::BuildError, id::PoolId, spares::Spare},
 };
 
 /// The stack that a worker needs, without that of its jobs.
@@ -22,14 +22,30 @@ const MAX_STACK_SIZE: usize = usize::MAX / 4;
 pub struct ThreadBuilder {
     name: Option<String>,
     stack_size: Option<usize>,
-    index: WorkerIndex,
+    role: Role,
     registry: Arc<Registry>,
+}
+
+/// What a thread of a pool is for.
+pub(crate) enum Role {
+    /// It is a worker.
+    Worker(WorkerIndex),
+    /// It is a spare, with its number among the spares.
+    Spare(usize, SpareStart),
+}
+
+/// Where a spare thread begins.
+pub(crate) enum SpareStart {
+    /// It is put into the list of free spares.
+    Free,
+    /// It is in use by the worker that has started it.
+    Taken(Arc<Spare>),
 }
 
 impl ThreadBuilder {
     pub(crate) fn new(
         registry: &Arc<Registry>,
-        index: WorkerIndex,
+        role: Role,
         name: Option<String>,
         stack_size: Option<usize>,
     ) -> Self {
@@ -37,14 +53,24 @@ impl ThreadBuilder {
         Self {
             name,
             stack_size,
-            index,
+            role,
             registry: registry.clone(),
         }
     }
 
-    /// Returns the number of the worker.
+    /// Returns the number of the worker. [Spare](Self::is_spare) threads have the numbers after those of
+    /// the workers.
     pub fn index(&self) -> usize {
-        self.index.get()
+        match self.role {
+            Role::Worker(index) => index.get(),
+            Role::Spare(number, _) => self.registry.num_workers() + number,
+        }
+    }
+
+    /// Whether this is a spare thread, which is a worker only while the thread of a worker
+    /// [blocks](crate::block_in_place()).
+    pub fn is_spare(&self) -> bool {
+        matches!(self.role, Role::Spare(..))
     }
 
     /// Returns the name that the pool's builder gave the thread.
@@ -69,8 +95,16 @@ impl ThreadBuilder {
         builder
     }
 
-    /// Makes the calling thread a worker, and returns when the pool has ended. Returns at once, without
-    /// calling a handler, if the pool could not be built.
+    /// Starts the thread with the standard library.
+    pub(crate) fn start(self) -> io::Result<()> {
+        let builder = self.standard();
+        let registry = self.registry.clone();
+        registry.data().keep_thread(builder.spawn(|| self.run())?);
+        Ok(())
+    }
+
+    /// Makes the calling thread a worker, or a spare thread, and returns when the pool has ended. Returns at
+    /// once, without calling a handler, if the pool could not be built.
     ///
     /// While [fewer workers are active](crate::ThreadPool::set_active_workers) the thread may be parked
     /// in this call.
@@ -81,25 +115,48 @@ impl ThreadBuilder {
         // SAFETY: 1. the reference is only compared.
         let current = unsafe { WorkerThread::current() };
         assert!(current.is_none(), "a thread is one worker at a time");
-        let registry = &self.registry;
-        let data = registry.data();
-        if data.is_abandoned() {
+        if self.registry.data().is_abandoned() {
             return;
         }
+        match &self.role {
+            Role::Worker(index) => self.run_worker(*index),
+            Role::Spare(_, start) => self.run_spare(start),
+        }
+    }
+
+    fn run_worker(&self, index: WorkerIndex) {
         let mut has_started = false;
-        while self.run_until_parked(has_started) {
+        while self.run_until_parked(index, has_started) {
             has_started = true;
-            data.active.wait_until_revived(self.index);
+            self.registry.data().active.wait_until_revived(index);
+        }
+    }
+
+    fn run_spare(&self, start: &SpareStart) {
+        let data = self.registry.data();
+        if let Some(handler) = &data.start_handler {
+            data.run_and_handle_panic(|| handler(self.index()));
+        }
+        match start {
+            SpareStart::Taken(spare) => spare.run(),
+            SpareStart::Free => {
+                let spare = Arc::new(Spare::default());
+                data.spares.put_back(spare.clone());
+                spare.run();
+            }
+        }
+        if let Some(handler) = &data.exit_handler {
+            data.run_and_handle_panic(|| handler(self.index()));
         }
     }
 
     /// Makes the calling thread a worker until it is to park, or until the pool has ended. Returns
     /// whether it is to park.
-    fn run_until_parked(&self, has_started: bool) -> bool {
+    fn run_until_parked(&self, index: WorkerIndex, has_started: bool) -> bool {
         let data = self.registry.data();
         // SAFETY: 1. `self` holds the registry longer than this function runs; 2. it is the `Arc`'s
         // pointer.
-        let worker = unsafe { WorkerThread::new(Arc::as_ptr(&self.registry), self.index) }
+        let worker = unsafe { WorkerThread::new(Arc::as_ptr(&self.registry), index) }
             .expect("each worker is started once, and revived when it has parked");
         // SAFETY: 1. `worker` stays where it is until it leaves.
         unsafe { worker.enter() };
@@ -145,6 +202,10 @@ impl fmt::Debug for ThreadBuilder {
 
 /// A way to start the threads of a pool.
 pub trait ThreadSpawn: private::Sealed {
+    /// Whether the pool can start threads without this value, when it has been built.
+    #[doc(hidden)]
+    const ON_DEMAND: bool = false;
+
     #[doc(hidden)]
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
 
@@ -159,11 +220,10 @@ pub trait ThreadSpawn: private::Sealed {
 pub struct DefaultSpawn;
 
 impl ThreadSpawn for DefaultSpawn {
+    const ON_DEMAND: bool = true;
+
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
-        let builder = thread.standard();
-        let registry = thread.registry.clone();
-        registry.data().keep_thread(builder.spawn(|| thread.run())?);
-        Ok(())
+        thread.start()
     }
 
     fn check_stack_size(&self, requested: usize) -> Result<(), BuildError> {

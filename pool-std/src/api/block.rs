@@ -1,0 +1,112 @@
+//! Closures that block, in the place of a worker that goes on.
+
+use std::sync::Arc;
+
+use pool_core::Platform as _;
+
+use crate::{
+    blocking::handlers::is_in_handler,
+    platform::{Std, WorkerThread},
+    thread_pool::spares::{Spare, Spares},
+    worker::lender,
+};
+
+/// Runs a closure that blocks, and lends the calling worker's place to a spare thread meanwhile. So the
+/// pool runs jobs on as many threads as before.
+///
+/// Use it for waits that end without the pool: input and output, a process, a lock or a channel of other
+/// threads. For a wait that another job of the same pool ends, [`blocking`](crate::blocking()) is there:
+/// it is cheaper, and counts for the [detection of
+/// deadlocks](crate::ThreadPoolBuilder::deadlock_handler), whereas a worker in this function counts as
+/// active. A wait for a job that may be queued behind the caller needs this function.
+///
+/// # Where the closure runs
+///
+/// On the calling thread, in each of these cases:
+///
+/// - The pool has a [spare thread](crate::ThreadPoolBuilder::max_blocking_threads) left. The spare becomes
+///   this worker: it has its number and its queues, and runs jobs. In the closure the calling thread is no
+///   worker, so [`current_thread_index`](crate::current_thread_index) is `None`, and `join`, `scope` and
+///   the other free functions go to this pool from outside. When the closure has ended, the caller waits
+///   for the spare, which first ends the job that it is in. Then the caller is the worker again.
+/// - All spares are in use, the system refuses a thread, or the pool has none, which is the default. The
+///   closure runs as if it were called directly: on the worker, whose place is empty while it blocks. The
+///   worker first wakes another one for the jobs that it has queued.
+/// - The calling thread is no worker: outside every pool, or in the closure of another `block_in_place`.
+///   The closure runs as if it were called directly.
+///
+/// So whether the pool goes on while the closure blocks depends on a spare. Where it must, because the
+/// closure waits for a job of a pool of one worker, give the pool as many spares as there can be calls at
+/// the same time.
+///
+/// # What to look out for
+///
+/// - The job that the spare is in when the closure ends delays the caller, as a job delays a `join` that
+///   waits. If that job needs a lock that the caller holds, both wait without end. So do not hold a lock
+///   across the call which jobs of the pool take, and do not return its guard from the closure.
+/// - Jobs that the spare runs find its thread-locals.
+/// - The closure is `Send`, although it does not leave the thread: it must not hold a
+///   [`Worker`](crate::Worker), which belongs to the spare meanwhile. What is `Send` but not `Sync`, such
+///   as the receiver of a channel, is moved into it.
+/// - The call costs a few microseconds: two threads are woken. It does not pay for waits that are shorter.
+///
+/// # Panics
+/// Continues the closure's panic, when the caller is the worker again.
+///
+/// # Examples
+/// ```
+/// use std::{fs, io};
+///
+/// let pool = pool_std::ThreadPoolBuilder::new()
+///     .num_threads(2)
+///     .max_blocking_threads(4)
+///     .build()?;
+/// let lines: io::Result<usize> = pool.install(|| {
+///     let text = pool_std::block_in_place(|| fs::read_to_string("Cargo.toml"))?;
+///     Ok(text.lines().count())
+/// });
+/// assert!(lines.unwrap() > 0);
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
+///
+/// Source: the name and the idea are Tokio's, whose worker gives its place away for good. Here the caller
+/// takes it back, because the frames of joins and scopes above it belong to the worker. The page of
+/// `pool-core`'s module `lend` says why they stay valid.
+#[doc(alias = "managed_blocker")]
+#[doc(alias = "blocking")]
+pub fn block_in_place<F, R>(closure: F) -> R
+where
+    F: FnOnce() -> R + Send,
+{
+    // SAFETY: 1. the thread is the worker when the closure ends, and not in between.
+    let Some(worker) = (unsafe { WorkerThread::current() }) else {
+        return closure();
+    };
+    // A handler may be called under locks that another worker needs.
+    if is_in_handler() {
+        return closure();
+    }
+    // SAFETY: 1. the worker keeps its registry alive; 2. it was made with this pointer.
+    let registry = || unsafe { Std::keep_alive(worker.registry_pointer()) };
+    let spares = &worker.registry().data().spares;
+    let Some(spare) = spares.take(registry) else {
+        worker.notify_leftovers();
+        return closure();
+    };
+    let taken = Taken { spares, spare };
+    lender::while_lending(worker, || {
+        worker.lend(|lent| taken.spare.give(lent), closure)
+    })
+}
+
+/// A spare in use. The drop puts it back.
+struct Taken<'s> {
+    spares: &'s Spares,
+    spare: Arc<Spare>,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.spares.put_back(self.spare.clone());
+    }
+}
