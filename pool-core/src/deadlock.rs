@@ -15,6 +15,8 @@
 
 #[cfg(feature = "deadlock")]
 mod accounting;
+#[cfg(all(test, feature = "deadlock"))]
+mod tests;
 
 use sleep_core::{CoreLatch, WorkerIndex};
 

@@ -32,9 +32,12 @@ use sleep_core::Busy;
 use sleep_core::{IdlePolicy, Jec, Parker, SleepProtocol, Slot};
 
 use crate::{
-    JobQueue, JobRef, ManagedWorker, NoDeadlockDetection, Platform, Registry, Replaced, Waiter,
-    WorkerShared, WorkerThread,
+    DeadlockDetection, JobQueue, JobRef, ManagedWorker, NoDeadlockDetection, Platform, Registry,
+    Replaced, Waiter, WorkerShared, WorkerThread,
 };
+
+#[cfg(feature = "deadlock")]
+pub(crate) mod accounting;
 
 thread_local! {
     static CURRENT: Cell<*const ()> = Cell::new(ptr::null());
@@ -91,11 +94,17 @@ pub(crate) type TestObserver = crate::NoMetrics;
 /// Small, so that tests meet its limit.
 pub(crate) const DEQUE_CAPACITY: usize = if cfg!(loom) { 2 } else { 8 };
 
-/// A platform of threads whose deques have this storage and whose workers sleep by this protocol.
-pub(crate) struct TestOn<S, K = TestJec>(PhantomData<(S, K)>);
+/// A platform of threads whose deques have this storage, whose workers sleep by this protocol, and whose
+/// deadlocks are detected by this.
+pub(crate) struct TestOn<S, K = TestJec, D = NoDeadlockDetection>(PhantomData<(S, K, D)>);
 
 /// With deques of fixed size.
 pub(crate) type Test = TestOn<Fixed<JobRef, DEQUE_CAPACITY>>;
+
+/// With the accounting of blocked workers.
+#[cfg(feature = "deadlock")]
+pub(crate) type Accounted =
+    TestOn<Fixed<JobRef, DEQUE_CAPACITY>, TestJec, accounting::TestAccounting>;
 
 /// With workers that never sleep.
 #[cfg(not(loom))]
@@ -109,8 +118,8 @@ pub(crate) type Growing<K = TestJec> = TestOn<Growable<JobRef>, K>;
 pub(crate) trait TestStorage: Storage<JobRef> + Send + Sync + Sized + 'static {
     fn deque() -> Deque<JobRef, Self>;
 
-    fn free_later<K: TestProtocol>(
-        worker: &mut ManagedWorker<TestOn<Self, K>>,
+    fn free_later<K: TestProtocol, D: TestDetection>(
+        worker: &mut ManagedWorker<TestOn<Self, K, D>>,
         replaced: Self::Replaced,
     );
 }
@@ -120,8 +129,8 @@ impl<const CAPACITY: usize> TestStorage for Fixed<JobRef, CAPACITY> {
         Deque::fixed(Order::Lifo)
     }
 
-    fn free_later<K: TestProtocol>(
-        _worker: &mut ManagedWorker<TestOn<Self, K>>,
+    fn free_later<K: TestProtocol, D: TestDetection>(
+        _worker: &mut ManagedWorker<TestOn<Self, K, D>>,
         replaced: Self::Replaced,
     ) {
         match replaced {}
@@ -133,8 +142,8 @@ impl TestStorage for Growable<JobRef> {
         Deque::growable(Order::Lifo)
     }
 
-    fn free_later<K: TestProtocol>(
-        worker: &mut ManagedWorker<TestOn<Self, K>>,
+    fn free_later<K: TestProtocol, D: TestDetection>(
+        worker: &mut ManagedWorker<TestOn<Self, K, D>>,
         replaced: Self::Replaced,
     ) {
         worker.defer(move || drop(replaced));
@@ -168,15 +177,26 @@ impl TestProtocol for TestBusy {
     }
 }
 
+/// A detection of deadlocks that tests run on.
+pub(crate) trait TestDetection: DeadlockDetection + Sized + 'static {
+    fn new(workers: usize) -> Self;
+}
+
+impl TestDetection for NoDeadlockDetection {
+    fn new(_workers: usize) -> Self {
+        Self
+    }
+}
+
 /// A platform that tests run on.
 pub(crate) trait TestPlatform: Platform<Panic = Box<dyn Any + Send>> {
     /// Creates a pool without threads.
     fn registry(workers: usize) -> Arc<Registry<Self>>;
 }
 
-impl<S: TestStorage, K: TestProtocol> TestPlatform for TestOn<S, K> {
+impl<S: TestStorage, K: TestProtocol, D: TestDetection> TestPlatform for TestOn<S, K, D> {
     fn registry(workers: usize) -> Arc<Registry<Self>> {
-        registry_of(workers, S::deque)
+        registry_with(workers, S::deque, D::new(workers))
     }
 }
 
@@ -185,6 +205,15 @@ pub(crate) fn registry_of<S: TestStorage, K: TestProtocol>(
     workers: usize,
     deque: impl Fn() -> Deque<JobRef, S>,
 ) -> Arc<Registry<TestOn<S, K>>> {
+    registry_with(workers, deque, NoDeadlockDetection)
+}
+
+/// Creates a pool without threads whose workers have these deques, and whose deadlocks are detected so.
+pub(crate) fn registry_with<S: TestStorage, K: TestProtocol, D: TestDetection>(
+    workers: usize,
+    deque: impl Fn() -> Deque<JobRef, S>,
+    detection: D,
+) -> Arc<Registry<TestOn<S, K, D>>> {
     let shared = (0..workers)
         .map(|_| {
             let (inbox, fifo) = (TestQueue::new(), TestQueue::new());
@@ -202,7 +231,7 @@ pub(crate) fn registry_of<S: TestStorage, K: TestProtocol>(
         shared,
         progress,
         injector,
-        NoDeadlockDetection,
+        detection,
         (),
     ));
     assert!(registry.is_consistent());
@@ -329,7 +358,7 @@ impl Waiter for TestWaiter {
 // SAFETY: 1. both use the same thread-local; 2. boxed slices give their own memory; 3. registries
 // are in `Arc`s, and the value is one; 4. that is what the standard library's function does; 5. it
 // defers the drop, or there is none; 6. nothing here panics.
-unsafe impl<S: TestStorage, K: TestProtocol> Platform for TestOn<S, K> {
+unsafe impl<S: TestStorage, K: TestProtocol, D: TestDetection> Platform for TestOn<S, K, D> {
     type Parker = TestParker;
     type Sleep = K;
     type Workers = Box<[WorkerShared<Self>]>;
@@ -338,7 +367,7 @@ unsafe impl<S: TestStorage, K: TestProtocol> Platform for TestOn<S, K> {
     type Queue = TestQueue;
     type Waiter = TestWaiter;
     type Observer = TestObserver;
-    type Deadlock = NoDeadlockDetection;
+    type Deadlock = D;
     type Panic = Box<dyn Any + Send>;
     type Data = ();
     type KeepAlive = Arc<Registry<Self>>;
@@ -373,7 +402,7 @@ unsafe impl<S: TestStorage, K: TestProtocol> Platform for TestOn<S, K> {
     }
 
     fn free_later(worker: &mut ManagedWorker<Self>, replaced: Replaced<Self>) {
-        S::free_later::<K>(worker, replaced);
+        S::free_later::<K, D>(worker, replaced);
     }
 
     fn random_seed() -> u64 {
@@ -401,8 +430,15 @@ pub(crate) fn with_pool_on<P: TestPlatform, R>(
     workers: usize,
     body: impl FnOnce(&Arc<Registry<P>>) -> R,
 ) -> R {
-    let registry = P::registry(workers);
-    let threads: std::vec::Vec<_> = (0..workers)
+    with_registry(&P::registry(workers), body)
+}
+
+/// Runs `body` with a pool as [`with_pool`] does, on a pool that has no threads yet.
+pub(crate) fn with_registry<P: TestPlatform, R>(
+    registry: &Arc<Registry<P>>,
+    body: impl FnOnce(&Arc<Registry<P>>) -> R,
+) -> R {
+    let threads: std::vec::Vec<_> = (0..registry.num_workers())
         .map(|index| {
             let registry = registry.clone();
             thread::spawn(move || {
@@ -417,7 +453,7 @@ pub(crate) fn with_pool_on<P: TestPlatform, R>(
         })
         .collect();
     // The pool must end also if the test fails, or its threads would be waited for in vain.
-    let result = catch_unwind(AssertUnwindSafe(|| body(&registry)));
+    let result = catch_unwind(AssertUnwindSafe(|| body(registry)));
     registry.remove_reference();
     for thread in threads {
         thread.join().unwrap();

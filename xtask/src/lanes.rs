@@ -269,7 +269,8 @@ fn no_std(_quick: bool) -> Result<u64> {
             count += 1;
         }
         build(target, &["--package", "deque-core", "--features", "alloc"]).run()?;
-        count += 1;
+        build(target, &["--package", "pool-core", "--features", "deadlock"]).run()?;
+        count += 2;
     }
     // A system without threads, which has the caller's alone.
     rustup::add_targets(&[WITHOUT_THREADS])?;

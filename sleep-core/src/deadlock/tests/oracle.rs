@@ -5,6 +5,9 @@
 //! call that has parked, and continues when it has been unparked. The steps of a setter and of a poster are
 //! separate, and others may act between any two of them, and within the last look of a worker.
 
+mod single_thread;
+mod truth;
+
 use std::{
     boxed::Box,
     cell::{Cell, RefCell},
@@ -13,8 +16,12 @@ use std::{
     vec::Vec,
 };
 
+use self::{
+    single_thread::{Parked, Recorder, SingleThread},
+    truth::{Oracle, Rest, Truth},
+};
 use super::super::*;
-use crate::{IdlePolicy, Jec, Parker, SleepProtocol, Slot, protocol::jec::IdleState};
+use crate::{IdlePolicy, Jec, SleepProtocol, Slot, protocol::jec::IdleState};
 
 const HISTORIES: u64 = if cfg!(miri) {
     20
@@ -24,148 +31,6 @@ const HISTORIES: u64 = if cfg!(miri) {
     100_000
 };
 const STEPS: usize = 24;
-
-/// What a worker unwinds with that parks.
-struct Parked;
-
-struct Recorder {
-    has_token: Cell<bool>,
-}
-
-impl Parker for Recorder {
-    fn park(&self) {
-        if !self.has_token.take() {
-            resume_unwind(Box::new(Parked));
-        }
-    }
-
-    fn unpark(&self) {
-        self.has_token.set(true);
-    }
-}
-
-/// A lock for one thread, which ends the test where a thread would wait for itself.
-struct SingleThread(Cell<bool>);
-
-// SAFETY: it does not go from thread to thread, and a second lock fails.
-unsafe impl RawMutex for SingleThread {
-    #[allow(clippy::declare_interior_mutable_const)]
-    const INIT: Self = Self(Cell::new(false));
-    type GuardMarker = GuardNoSend;
-
-    fn lock(&self) {
-        assert!(
-            self.try_lock(),
-            "the accounting is called with its lock held"
-        );
-    }
-
-    fn try_lock(&self) -> bool {
-        !self.0.replace(true)
-    }
-
-    unsafe fn unlock(&self) {
-        self.0.set(false);
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Truth {
-    Absent,
-    Active,
-    Asleep,
-    /// Blocked, and unmarked without its name if `is_resumed`: then the worker runs.
-    Blocked {
-        is_resumed: bool,
-    },
-}
-
-/// What a thread has still to do of a call that others may interrupt.
-#[derive(Clone, Copy)]
-enum Rest {
-    Announce,
-    AnnounceFor(usize),
-    WillWake(usize),
-    Wake(usize),
-}
-
-/// The true state of a pool, and what has been reported.
-struct Oracle {
-    truths: Vec<Cell<Truth>>,
-    latches: Vec<CoreLatch>,
-    injector: Cell<usize>,
-    deques: Vec<Cell<usize>>,
-    inboxes: Vec<Cell<usize>>,
-    /// What threads have still to do, and the worker that does it, if one does.
-    rests: RefCell<Vec<(Option<usize>, Rest)>>,
-    /// Reports since a worker was last unmarked.
-    reports: Cell<usize>,
-    all_reports: Cell<usize>,
-}
-
-impl Oracle {
-    fn runs(&self, worker: usize) -> bool {
-        matches!(
-            self.truths[worker].get(),
-            Truth::Active | Truth::Blocked { is_resumed: true }
-        )
-    }
-
-    fn is_blocked(&self, worker: usize) -> bool {
-        self.truths[worker].get() == Truth::Blocked { is_resumed: false }
-    }
-
-    fn common_work(&self) -> usize {
-        self.injector.get() + self.deques.iter().map(Cell::get).sum::<usize>()
-    }
-
-    fn may_run(&self, worker: usize) -> bool {
-        self.common_work() > 0 || self.inboxes[worker].get() > 0
-    }
-
-    /// Whether it is certain that a sleeping worker is going to run: its event has happened, or a call that
-    /// announces work for it has returned. (The call of a worker is one of a worker that runs.)
-    fn will_run(&self, worker: usize) -> bool {
-        let rests = self.rests.borrow();
-        let unfinished =
-            |is_it: &dyn Fn(&Rest) -> bool| rests.iter().filter(|(_, rest)| is_it(rest)).count();
-        let posting = unfinished(&|rest| matches!(rest, Rest::Announce));
-        let posting_for =
-            unfinished(&|rest| matches!(rest, Rest::AnnounceFor(it) if *it == worker));
-        let setting = unfinished(&|rest| matches!(rest, Rest::WillWake(it) if *it == worker));
-        self.common_work() > posting
-            || self.inboxes[worker].get() > posting_for
-            || (self.latches[worker].probe() && setting == 0)
-    }
-
-    fn is_stuck(&self) -> bool {
-        let all = 0..self.truths.len();
-        all.clone().any(|worker| self.is_blocked(worker))
-            && !all.clone().any(|worker| self.runs(worker))
-            && !all
-                .filter(|&worker| self.truths[worker].get() == Truth::Asleep)
-                .any(|worker| self.will_run(worker))
-    }
-
-    fn expected(&self, worker: usize) -> State {
-        match self.truths[worker].get() {
-            Truth::Absent => State::Absent,
-            Truth::Active => State::Active,
-            Truth::Asleep => State::Asleep,
-            Truth::Blocked { .. } => State::Blocked,
-        }
-    }
-
-    fn handle(&self, report: &Report<'_>) {
-        assert!(self.is_stuck(), "a false report: {report}");
-        assert_eq!(self.reports.get(), 0, "reported twice: {report}");
-        for (worker, state) in report.states() {
-            assert_eq!(state, self.expected(worker.get()));
-        }
-        self.reports.set(1);
-        self.all_reports.set(self.all_reports.get() + 1);
-    }
-}
 
 type Handler = Box<dyn Fn(&Report<'_>)>;
 
@@ -247,7 +112,7 @@ impl World {
         self.oracle.truths[worker].set(truth);
     }
 
-    /// One step of any thread.
+    /// Plays one step of any thread.
     fn step(&self) {
         let rests = self.oracle.rests.borrow().len();
         match self.below(8) {
@@ -282,7 +147,7 @@ impl World {
         }
     }
 
-    /// One step of a worker that runs, wakes up, comes, or is blocked.
+    /// Plays one step of a worker that runs, wakes up, comes, or is blocked.
     fn act(&self, worker: usize) {
         if self.is_busy[worker].get() {
             return;
@@ -358,7 +223,7 @@ impl World {
         self.is_busy[worker].set(false);
     }
 
-    /// A second mark is refused; a worker may end its section by itself.
+    /// Checks that a second mark is refused, or ends the section by its own worker.
     fn stay_blocked(&self, worker: usize) {
         if self.is_nameless {
             return;
@@ -587,7 +452,7 @@ impl World {
     }
 }
 
-/// A random number, by xorshift64.
+/// Returns a random number, by xorshift64.
 fn below(random: &Cell<u64>, limit: usize) -> usize {
     let mut word = random.get();
     word ^= word << 13;
