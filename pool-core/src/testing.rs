@@ -201,6 +201,7 @@ impl<S: TestStorage, K: TestProtocol, D: TestDetection> TestPlatform for TestOn<
 }
 
 /// Creates a pool without threads whose workers have these deques.
+#[cfg(not(loom))]
 pub(crate) fn registry_of<S: TestStorage, K: TestProtocol>(
     workers: usize,
     deque: impl Fn() -> Deque<JobRef, S>,

@@ -269,7 +269,11 @@ fn no_std(_quick: bool) -> Result<u64> {
             count += 1;
         }
         build(target, &["--package", "deque-core", "--features", "alloc"]).run()?;
-        build(target, &["--package", "pool-core", "--features", "deadlock"]).run()?;
+        build(
+            target,
+            &["--package", "pool-core", "--features", "deadlock"],
+        )
+        .run()?;
         count += 2;
     }
     // A system without threads, which has the caller's alone.

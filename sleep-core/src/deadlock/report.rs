@@ -29,7 +29,7 @@ pub trait DeadlockHandler {
     /// Handles a deadlock: usually, tells another thread.
     ///
     /// Called by the worker that completed the deadlock, with the lock of the accounting held. So it must
-    /// not call the accounting, nor wait for a thread that does: that thread and all workers of the pool
+    /// not mark or unmark a worker, nor wait for a thread that does: that thread and all workers of the pool
     /// would wait for good. It must not panic.
     fn handle(&self, report: &Report<'_>);
 }

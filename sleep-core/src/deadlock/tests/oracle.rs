@@ -24,7 +24,7 @@ use super::super::*;
 use crate::{IdlePolicy, Jec, SleepProtocol, Slot, protocol::jec::IdleState};
 
 const HISTORIES: u64 = if cfg!(miri) {
-    20
+    10
 } else if cfg!(debug_assertions) {
     5_000
 } else {
