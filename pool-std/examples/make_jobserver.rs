@@ -194,7 +194,7 @@ pub(crate) mod example {
         }
     }
 
-    /// Computes with a pool of twice as many workers as there are processors, and checks who holds tokens.
+    /// Computes with a pool of twice as many workers as there are processors, and checks which of them hold tokens.
     pub(crate) fn run(processors: usize, mode: Mode) -> Result<(), Box<dyn Error>> {
         // SAFETY: the descriptors that make has passed on have not been used before.
         let client =

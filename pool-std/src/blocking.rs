@@ -33,16 +33,17 @@ use crate::{
     platform::WorkerThread,
 };
 
-/// Marks the calling worker as blocked: it is about to wait for something that no job of its pool
-/// does for it on this thread, such as a channel, a lock, or a result that another worker computes.
+/// Marks the calling worker as blocked: it is about to wait for something that other jobs of its pool do, such
+/// as a message, the release of a lock, or a result that another worker computes.
 ///
 /// The thread that ends the wait calls [`Blocked::mark_unblocked`] before it does so. Then the worker
-/// counts as active from that moment on, and not only when the system lets it run. Only a thread
-/// that ends no wait needs no mark. Where a closure encloses the wait, [`blocking`](crate::blocking())
-/// is simpler.
+/// counts as active from that moment on, and not only when the system lets it run. So mark under the lock that
+/// guards the event, and leave the ticket there. Where a closure encloses the wait,
+/// [`blocking`](crate::blocking()) is simpler.
 ///
-/// A worker that waits in [`join`](crate::join()), a scope or [`install`](crate::ThreadPool::install)
-/// must not be marked: it runs other jobs meanwhile.
+/// A wait for something outside the pool, such as input, should not be marked in a pool with a deadlock
+/// handler: if all other workers are idle, it is reported. Neither should a wait in
+/// [`join`](crate::join()), a scope or [`install`](crate::ThreadPool::install), where the worker runs other jobs.
 ///
 /// If this mark completes a deadlock, the
 /// [deadlock handler](crate::ThreadPoolBuilder::deadlock_handler) is called here, before the call returns.
@@ -96,7 +97,6 @@ use crate::{
 /// assert_eq!(value, 7);
 /// # Ok::<(), pool_std::BuildError>(())
 /// ```
-#[doc(alias = "block_in_place")]
 pub fn mark_blocked(label: impl Into<Cow<'static, str>>) -> Result<Blocked, MarkError> {
     mark(label.into())
 }
@@ -139,13 +139,14 @@ pub fn mark_all_unblocked(tickets: impl IntoIterator<Item = Blocked>) -> Result<
     }
 }
 
-/// Runs a closure in which the calling worker waits for something outside its pool, and marks the worker as
-/// blocked meanwhile.
+/// Runs a closure in which the calling worker waits, and marks the worker as blocked meanwhile, as
+/// [`mark_blocked`] does.
 ///
 /// The closure gets the ticket of the section, to give it to the thread that will end the wait. That
-/// thread calls [`Blocked::mark_unblocked`] before it does so. If no thread has, the section ends when
-/// the closure returns or panics. That is enough where the end of the wait does not depend on the pool: for
-/// input from a file or a network.
+/// thread calls [`Blocked::mark_unblocked`] before it does so. If no thread has, the section ends when the closure
+/// returns or panics. That is enough for [`ThreadPool::state`](crate::ThreadPool::state) and for the acquire and
+/// release handlers. With a deadlock handler it is too late: all other workers may fall asleep before this one
+/// runs again, and be reported.
 ///
 /// The worker calls the [release handler](crate::ThreadPoolBuilder::release_thread_handler) after it was
 /// marked, and the [acquire handler](crate::ThreadPoolBuilder::acquire_thread_handler) after it was unmarked.

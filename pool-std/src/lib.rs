@@ -3,7 +3,9 @@
 //! # Where to start
 //!
 //! [`join()`], [`scope()`], [`spawn()`] and [`broadcast()`] run jobs on the current pool;
-//! [`ThreadPoolBuilder`] builds a [`ThreadPool`]; [`progress`] is for reading without locks.
+//! [`ThreadPoolBuilder`] builds a [`ThreadPool`]; [`progress`] is for reading without locks;
+//! [`blocking()`] and [`mark_blocked`] are for jobs that wait, and
+//! [`deadlock_handler`](ThreadPoolBuilder::deadlock_handler) is told when all workers do.
 
 mod api;
 mod blocking;
@@ -60,6 +62,11 @@ pub mod functions {
     #[doc(inline)]
     pub use crate::api::join::join;
 }
+
+/// The examples of the book's page about blocking, compiled and run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/src/blocking.md")]
+mod book_page {}
 
 /// The examples of the project's front page, compiled and run as tests.
 #[cfg(doctest)]
