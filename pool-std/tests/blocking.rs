@@ -306,3 +306,24 @@ fn callers_from_outside_are_runnable_if_the_builder_says_so() {
         runnable.wait_for(1);
     }
 }
+
+#[test]
+fn an_adopted_thread_is_runnable_before_it_is_adopted() {
+    let runnable = Arc::new(Runnable::default());
+    let also = runnable.clone();
+    thread::spawn(move || {
+        // This thread.
+        also.now.store(1, SeqCst);
+        let pool = also.builder(2).use_current_thread().build().unwrap();
+        wait_for_asleep(&pool, 1);
+        also.wait_for(1);
+        pool.install(|| blocking("a section", |_| also.wait_for(0)));
+        also.wait_for(1);
+        pool.shutdown().unwrap();
+        also.wait_for(1);
+    })
+    .join()
+    .unwrap();
+    // The thread has ended, and its token is its own affair.
+    runnable.wait_for(1);
+}

@@ -211,27 +211,46 @@ fn workers_whose_threads_have_not_started_are_active() {
 #[test]
 fn no_report_while_an_external_job_is_queued() {
     let (pool, reports) = pool_with_reports(2);
-    for round in 0..ROUNDS {
+    for round in 0..ROUNDS / 2 + 1 {
         let gate = Arc::new(Gate::default());
         let may_block = Arc::new(AtomicBool::new(false));
         let (waiting, flag) = (gate.clone(), may_block.clone());
         let (sender, started) = mpsc::channel();
+        let (sender_at_end, ended) = mpsc::channel();
         pool.spawn(move || {
             sender.send(()).unwrap();
-            wait_for(|| flag.load(SeqCst));
+            // Blocks once the job is queued, perhaps before the thread that queues it has looked for sleepers.
+            spin_until(|| current_state().jobs_from_outside() > 0 || flag.load(SeqCst));
             waiting.wait("the external job");
+            sender_at_end.send(()).unwrap();
         });
         started.recv().unwrap();
-        // Meanwhile the other worker comes to another point of its search each time.
-        (0..round % 64 * 8).for_each(|_| std::hint::spin_loop());
+        if round % 2 > 0 {
+            // Then the other worker must be woken for the job, which takes a while.
+            wait_for_asleep(&pool, 1);
+        } else {
+            // The other worker comes to another point of its search each time.
+            (0..round % 64 * 8).for_each(|_| std::hint::spin_loop());
+        }
         pool.spawn(move || gate.open());
         may_block.store(true, SeqCst);
-        if round % 2 > 0 {
-            wait_for_asleep(&pool, 2);
-        }
+        // Keeps a processor busy, on which the other worker could run.
+        spin_until(|| ended.try_recv().is_ok());
         reports.expect_none();
     }
     reports.expect_no_more(pool);
+}
+
+/// Waits without giving away the processor at once, so that what comes next is done in time.
+fn spin_until(mut happened: impl FnMut() -> bool) {
+    let mut looks = 0_u32;
+    while !happened() {
+        looks += 1;
+        if looks % 64 == 0 {
+            thread::yield_now();
+        }
+        std::hint::spin_loop();
+    }
 }
 
 /// As above, but the job is posted by the worker that blocks, on its own deque.

@@ -188,6 +188,7 @@ fn lint(_quick: bool) -> Result<u64> {
 }
 
 fn host(quick: bool) -> Result<u64> {
+    need_make()?;
     let mut tests = Step::cargo(&["test", "--workspace"]).run_tests()?;
     // The examples of the documentation use an allocator.
     tests += Step::cargo(&["test", "--package", "deque-core", "--no-default-features"])
@@ -323,6 +324,7 @@ fn qemu_user(_quick: bool) -> Result<u64> {
     need_x86_64_linux()?;
     rustup::add_targets(&[AARCH64])?;
     debian::need(EMULATOR, "qemu-user")?;
+    need_make()?;
     foreign_tests(AARCH64)
         .args(["--package", "pool-std"])
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER", EMULATOR)
@@ -337,6 +339,7 @@ fn i686(_quick: bool) -> Result<u64> {
     const I686: &str = "i686-unknown-linux-musl";
     need_x86_64_linux()?;
     rustup::add_targets(&[I686])?;
+    need_make()?;
     // Such a processor runs these programs itself.
     foreign_tests(I686)
         .args(["--package", "pool-std", "--package", "rayon-core"])
@@ -344,6 +347,14 @@ fn i686(_quick: bool) -> Result<u64> {
         .args(["--package", "pool-core", "--package", "progress-core"])
         .args(["--package", "sleep-primitives"])
         .run_tests()
+}
+
+/// For the test of pool-std that shares the tokens of GNU make. Windows and macOS have no such packages.
+fn need_make() -> Result<()> {
+    if cfg!(target_os = "linux") {
+        debian::need("make", "make")?;
+    }
+    Ok(())
 }
 
 fn need_x86_64_linux() -> Result<()> {
