@@ -2,7 +2,7 @@
 
 use std::{any::Any, fmt, io, thread};
 
-use pool_std::{ThreadBuilder, max_num_threads};
+use pool_std::{ThreadBuilder, facade::PoolHandle, max_num_threads};
 
 use crate::{
     error::ThreadPoolBuildError,
@@ -73,7 +73,10 @@ impl ThreadPoolBuilder {
                 let builder = standard(&thread);
                 builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
             };
-            let pool = self.spawn_handler(spawn).build()?;
+            let built = self.spawn_handler(spawn).build()?;
+            let _stopped = StoppedAtEnd(built.handle());
+            // Dropped before `_stopped`.
+            let pool = built;
             Ok(with_pool(&pool))
         })
     }
@@ -210,6 +213,16 @@ impl<S> ThreadPoolBuilder<S> {
     {
         self.exit_handler = Some(Box::new(exit_handler));
         self
+    }
+}
+
+/// Waits for the threads of a pool when it is dropped, by a panic too. The scope would wait as well, but
+/// without telling the pool's handlers that this thread waits.
+struct StoppedAtEnd(PoolHandle);
+
+impl Drop for StoppedAtEnd {
+    fn drop(&mut self) {
+        self.0.wait_until_stopped();
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::{error::Error, fmt};
 
+use pool_std::facade::PoolHandle;
+
 use crate::{BroadcastContext, Pool, Scope, ScopeFifo, Yield};
 
 /// A pool of worker threads: [`pool_std::ThreadPool`], which documents the methods.
@@ -13,6 +15,10 @@ pub struct ThreadPool {
 impl ThreadPool {
     pub(crate) fn new_on(pool: impl Into<Pool>) -> Self {
         Self { pool: pool.into() }
+    }
+
+    pub(crate) fn handle(&self) -> PoolHandle {
+        self.pool.handle()
     }
 
     /// Builds a pool: [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).

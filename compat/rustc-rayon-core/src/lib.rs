@@ -32,7 +32,7 @@ pub use builder::ThreadPoolBuilder;
 pub use configuration::{Configuration, initialize};
 pub use error::ThreadPoolBuildError;
 pub use join::{join, join_context};
-pub use registry::Registry;
+pub use registry::{Registry, mark_blocked, mark_unblocked};
 pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
 pub use spawn::{spawn, spawn_fifo};
 pub use thread_pool::ThreadPool;

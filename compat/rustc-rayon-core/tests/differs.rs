@@ -4,12 +4,13 @@ mod values;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
+    process::Command,
     sync::{Mutex, mpsc},
 };
 
 use rayon_core::{
-    ThreadPool, ThreadPoolBuilder, Yield, join, scope, scope_fifo, spawn, spawn_broadcast,
-    yield_now,
+    Registry, ThreadPool, ThreadPoolBuilder, Yield, join, mark_blocked, mark_unblocked, scope,
+    scope_fifo, spawn, spawn_broadcast, yield_now,
 };
 use values::{set, value, with};
 
@@ -95,6 +96,21 @@ fn a_job_that_ends_leaves_no_value_behind() {
 }
 
 #[test]
+fn a_join_restores_what_its_closures_set() {
+    pool(1).install(|| {
+        with(7, || {
+            let change = || {
+                set(9);
+            };
+            join(change, change);
+            assert_eq!(value(), 7);
+            join(|| (), change);
+            assert_eq!(value(), 7);
+        });
+    });
+}
+
+#[test]
 fn a_worker_has_its_value_again_after_a_yield() {
     pool(1).install(|| {
         with(7, || {
@@ -103,4 +119,51 @@ fn a_worker_has_its_value_again_after_a_yield() {
             assert_eq!(value(), 7);
         });
     });
+}
+
+fn message(panicking: impl FnOnce() + Send) -> String {
+    let panic = catch_unwind(AssertUnwindSafe(panicking)).unwrap_err();
+    *panic.downcast::<String>().unwrap()
+}
+
+#[test]
+fn marks_that_cannot_be_made_panic() {
+    let text = message(mark_blocked);
+    assert!(text.contains("is not a worker"), "{text}");
+    let pool = pool(2);
+    let text = message(|| pool.install(|| mark_unblocked(&Registry::current())));
+    assert!(text.contains("not in the blocked section"), "{text}");
+    pool.install(|| {
+        mark_blocked();
+        let text = message(mark_blocked);
+        assert!(text.contains("already marked"), "{text}");
+        mark_unblocked(&Registry::current());
+        // The worker proves that it was the one.
+        mark_blocked();
+        mark_unblocked(&Registry::current());
+    });
+}
+
+#[test]
+fn a_handler_that_unblocks_aborts() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "child_unblocks_in_its_handler"])
+        .args(["--nocapture"])
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("cannot mark or unmark workers"), "{text}");
+    assert!(text.contains("aborting"), "{text}");
+}
+
+#[test]
+#[ignore = "aborts the process; run by a_handler_that_unblocks_aborts"]
+fn child_unblocks_in_its_handler() {
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .deadlock_handler(|| mark_unblocked(&Registry::current()))
+        .build()
+        .unwrap();
+    pool.install(mark_blocked);
 }

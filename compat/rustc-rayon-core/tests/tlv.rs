@@ -72,21 +72,6 @@ fn every_level_of_a_tree_has_its_own() {
 }
 
 #[test]
-fn a_join_restores_what_its_closures_set() {
-    pool(1).install(|| {
-        with(7, || {
-            let change = || {
-                set(9);
-            };
-            join(change, change);
-            assert_eq!(value(), 7);
-            join(|| (), change);
-            assert_eq!(value(), 7);
-        });
-    });
-}
-
-#[test]
 fn a_panic_restores_the_value() {
     let panicking = || -> () { panic!("on purpose") };
     let caught = |closure: &(dyn Fn() + Sync)| {

@@ -62,6 +62,12 @@ impl PoolHandle {
     pub fn current_thread_index(&self) -> Option<usize> {
         current_worker_of(&self.registry).map(|worker| worker.index().get())
     }
+
+    /// Waits until the workers' threads have ended, as [`ThreadPool::shutdown`](crate::ThreadPool::shutdown)
+    /// does. The caller is not one of them, and has dropped the pool.
+    pub fn wait_until_stopped(&self) {
+        self.registry.data().wait_until_stopped();
+    }
 }
 
 impl PartialEq for PoolHandle {
