@@ -1,42 +1,51 @@
-//! The lane `rayon`: the published crate's whole test suite on our pool, and our own tests of
-//! rayon-core's behaviour on the original.
+//! The lane `rayon`, for each drop-in: the whole test suite of the published parallel iterators on our
+//! pool, and our own tests of the original's behaviour on the original.
 
-use std::{fmt::Write, fs};
+use std::{fmt::Write, fs, path::PathBuf};
 
 use anyhow::Result;
 
-use super::{ORIGINAL, assert_ours, patch, surface, user};
+use super::{DropIn, RAYON, RUSTC, surface, user};
 use crate::{command::Step, published, published::Published, root, speaker::say};
+
+/// The tests of what differs from the original.
+const OURS_ALONE: [&str; 1] = ["differs"];
 
 /// As rayon's own automatic tests have it: some of its tests need deep stacks.
 const STACK_SIZE: &str = "16777216";
 
 pub(crate) fn lane(quick: bool) -> Result<u64> {
-    let suite = rayons_tests(quick)?;
-    let original = our_tests_on_the_original()?;
-    let declarations = surface::compare()?;
+    let mut tests = 0;
+    for drop_in in [&RAYON, &RUSTC] {
+        let suite = tests_of_iterators(drop_in, quick)?;
+        let original = our_tests_on_the_original(drop_in)?;
+        let declarations = surface::compare(drop_in)?;
+        say!(
+            "{}'s own tests: {suite} passed on our pool{}; \
+             our tests of its behaviour: {original} passed on the original; \
+             {declarations} public declarations are the same",
+            drop_in.iterators.0,
+            if quick { ", without its doc tests" } else { "" }
+        );
+        tests += suite + original + declarations;
+    }
     let projects = user::check()?;
-    say!(
-        "rayon's own tests: {suite} passed on our pool{}; \
-         our tests of its behaviour: {original} passed on the original; \
-         {declarations} public declarations are the same; \
-         {projects} checks of users' projects passed",
-        if quick { ", without its doc tests" } else { "" }
-    );
-    Ok(suite + original + declarations + projects)
+    say!("{projects} checks of users' projects passed");
+    Ok(tests + projects)
 }
 
-/// Runs all tests of rayon with our rayon-core.
-fn rayons_tests(quick: bool) -> Result<u64> {
-    let rayon = Published::fetch("rayon", "~1.12")?;
-    let manifest = rayon.copy_to(&root().join("target/rayon/suite"))?;
-    assert_ours(&manifest)?;
+/// Runs all tests of the published parallel iterators with our drop-in.
+fn tests_of_iterators(drop_in: &DropIn, quick: bool) -> Result<u64> {
+    let (name, version) = drop_in.iterators;
+    let iterators = Published::fetch(name, version)?;
+    let manifest = iterators.copy_to(&root().join("target/rayon/suite").join(name))?;
+    drop_in.assert_ours(&manifest)?;
     let test = |arguments: &[&str]| {
         Step::cargo(&["test", "--manifest-path"])
             .args([&manifest])
-            .args(patch())
+            .args(drop_in.patch())
             .args(arguments)
-            .env("CARGO_TARGET_DIR", root().join("target/rayon/build"))
+            .env("CARGO_TARGET_DIR", build_directory())
             .env("RUST_MIN_STACK", STACK_SIZE)
             .run_tests()
     };
@@ -47,23 +56,31 @@ fn rayons_tests(quick: bool) -> Result<u64> {
     Ok(tests)
 }
 
-/// Runs our tests of what rayon-core documents on the original: they would be worth nothing if they
+/// Runs our tests of what the original documents on the original: they would be worth nothing if they
 /// demanded something else.
-fn our_tests_on_the_original() -> Result<u64> {
-    let mut lines = format!("[dependencies]\nrayon-core = \"{ORIGINAL}\"\n");
-    for entry in fs::read_dir(root().join("compat/rayon-core/tests"))? {
+fn our_tests_on_the_original(drop_in: &DropIn) -> Result<u64> {
+    let mut lines = drop_in.dependency_on_original();
+    for entry in fs::read_dir(drop_in.directory().join("tests"))? {
         let path = entry?.path();
-        let name = path.file_stem().expect("a file").to_string_lossy();
+        let name = path.file_stem().expect("an entry").to_string_lossy();
+        if path.is_dir() || OURS_ALONE.contains(&&*name) {
+            continue;
+        }
         write!(
             lines,
             "\n[[test]]\nname = \"{name}\"\npath = '{}'\n",
             path.display()
         )?;
     }
-    let directory = root().join("target/rayon/original");
+    let directory = root().join("target/rayon/original").join(drop_in.package);
     published::write_package(&directory, &lines)?;
     Step::cargo(&["test", "--tests", "--manifest-path"])
         .args([directory.join("Cargo.toml")])
-        .env("CARGO_TARGET_DIR", root().join("target/rayon/build"))
+        .env("CARGO_TARGET_DIR", build_directory())
         .run_tests()
+}
+
+/// Everything that this lane builds is here, so that no dependency is built twice.
+pub(super) fn build_directory() -> PathBuf {
+    root().join("target/rayon/build")
 }

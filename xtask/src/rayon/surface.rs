@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use regex::Regex;
 
-use super::ORIGINAL;
+use super::{DropIn, suite::build_directory};
 use crate::{command::Step, published, root};
 
 /// By the name of rustdoc's page, what it declares.
@@ -37,20 +37,18 @@ const INSTEAD: [&str; 3] = [
 ];
 
 /// Compares the two; returns how many declarations there are.
-pub(super) fn compare() -> Result<u64> {
-    let build = root().join("target/rayon/build");
+pub(super) fn compare(drop_in: &DropIn) -> Result<u64> {
+    let build = build_directory();
     let doc = |manifest: &Path| {
-        Step::cargo(&["doc", "--no-deps", "--package", "rayon-core"])
+        // `cargo doc` leaves out a library whose name another one has.
+        Step::cargo(&["rustdoc", "--lib", "--package", drop_in.package])
             .args(["--manifest-path".as_ref(), manifest.as_os_str()])
             .env("CARGO_TARGET_DIR", &build)
             .run()?;
         read(&build.join("doc/rayon_core"))
     };
-    let scratch = root().join("target/rayon/surface");
-    published::write_package(
-        &scratch,
-        &format!("[dependencies]\nrayon-core = \"{ORIGINAL}\"\n"),
-    )?;
+    let scratch = root().join("target/rayon/surface").join(drop_in.package);
+    published::write_package(&scratch, &drop_in.dependency_on_original())?;
     let original = doc(&scratch.join("Cargo.toml"))?;
     let ours = doc(&root().join("Cargo.toml"))?;
     let count: usize = original.values().map(BTreeSet::len).sum();
@@ -62,7 +60,8 @@ pub(super) fn compare() -> Result<u64> {
     let differences = differences(&original, &ours);
     if !differences.is_empty() {
         bail!(
-            "the public items are not those of rayon-core:\n{}",
+            "the public items are not those of {}:\n{}",
+            drop_in.package,
             differences.join("\n")
         );
     }
@@ -72,20 +71,25 @@ pub(super) fn compare() -> Result<u64> {
 /// Reads all pages, and removes them: the other crate's have the same names.
 fn read(directory: &Path) -> Result<Surface> {
     let mut surface = Surface::new();
-    for entry in fs::read_dir(directory).with_context(|| directory.display().to_string())? {
-        let path = entry?.path();
-        let name = path
-            .file_name()
-            .expect("an entry")
-            .to_string_lossy()
-            .into_owned();
-        let is_item = name.ends_with(".html") && !["index.html", "all.html"].contains(&&*name);
-        if is_item {
-            surface.insert(name, declarations(&fs::read_to_string(&path)?));
-        }
-    }
+    read_module(directory, "", &mut surface)?;
     fs::remove_dir_all(directory)?;
     Ok(surface)
+}
+
+/// Adds the pages of a module and of the modules in it. Their names begin with `path`.
+fn read_module(directory: &Path, path: &str, surface: &mut Surface) -> Result<()> {
+    for entry in fs::read_dir(directory).with_context(|| directory.display().to_string())? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_item = name.ends_with(".html") && !["index.html", "all.html"].contains(&&*name);
+        if entry.file_type()?.is_dir() {
+            read_module(&entry.path(), &format!("{path}{name}/"), surface)?;
+        } else if is_item {
+            let page = fs::read_to_string(entry.path())?;
+            surface.insert(format!("{path}{name}"), declarations(&page));
+        }
+    }
+    Ok(())
 }
 
 fn differences(original: &Surface, ours: &Surface) -> Vec<String> {

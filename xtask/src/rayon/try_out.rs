@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::Message;
 use protocol::quantile;
 
-use super::{REMEDY, patch, unused_patch};
+use super::{RAYON, REMEDY};
 use crate::{command::Step, published::Published, root};
 
 #[derive(clap::Args)]
@@ -105,7 +105,7 @@ impl Which {
     fn patch(self) -> Vec<String> {
         match self {
             Self::Original => Vec::new(),
-            Self::Ours => patch().into(),
+            Self::Ours => RAYON.patch().into(),
         }
     }
 }
@@ -174,7 +174,7 @@ fn lock(source: &Path, which: Which, as_published: bool) -> Result<()> {
         .args(which.patch())
         .read_errors()?;
     eprint!("{says}");
-    if let Some(warning) = unused_patch(&says) {
+    if let Some(warning) = RAYON.unused_patch(&says) {
         bail!(
             "our rayon-core was not used: `cargo {}` cannot bring it into the lock file. \
              Cargo says:\n{warning}",

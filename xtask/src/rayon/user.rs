@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 
-use super::{REMEDY, assert_ours, unused_patch};
+use super::{RAYON, REMEDY};
 use crate::{command::Step, published, root};
 
 /// All packages of a new project that uses rayon on our pool. The packages that only our tests need
@@ -55,7 +55,9 @@ fn nothing_more_than_needed() -> Result<()> {
     let project = Project::new("new", "rayon = \"1\"\n")?;
     project.add_patch()?;
     ensure!(
-        unused_patch(&project.cargo(&["generate-lockfile"])?).is_none(),
+        RAYON
+            .unused_patch(&project.cargo(&["generate-lockfile"])?)
+            .is_none(),
         "a new project does not use the patch"
     );
     let locked: Vec<_> = project.locked()?.into_keys().collect();
@@ -77,14 +79,14 @@ fn an_old_lock_file() -> Result<()> {
     project.add_patch()?;
     // Otherwise nothing would show that we still understand cargo's warning.
     ensure!(
-        unused_patch(&project.cargo(&["fetch"])?).is_some(),
+        RAYON.unused_patch(&project.cargo(&["fetch"])?).is_some(),
         "cargo does not warn that a lock file keeps the patch out"
     );
-    if let Some(warning) = unused_patch(&project.cargo(&REMEDY)?) {
+    if let Some(warning) = RAYON.unused_patch(&project.cargo(&REMEDY)?) {
         let remedy = REMEDY.join(" ");
         bail!("`cargo {remedy}` does not help an old lock file: {warning}");
     }
-    assert_ours(&project.manifest())?;
+    RAYON.assert_ours(&project.manifest())?;
     let locked = project.locked()?;
     for (name, version) in OLD {
         match locked.get(name) {
