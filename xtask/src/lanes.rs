@@ -39,7 +39,7 @@ pub(crate) const LANES: &[Lane] = &[
     },
     Lane {
         name: "rayon",
-        about: "rayon's own test suite on our pool, ours on the original rayon-core",
+        about: "the test suites of rayon and rustc-rayon on our pool, ours on the originals",
         run: rayon::lane,
     },
     Lane {
@@ -314,6 +314,11 @@ fn docs(_quick: bool) -> Result<u64> {
         doc(&["--workspace"]),
         doc(&["--workspace", "--all-features", "--document-private-items"]),
         doc(&["--package", "deque-core", "--no-default-features"]),
+        // Its library has the name of rayon-core's, whose pages must stay.
+        Step::cargo(&["rustdoc", "--lib", "--package", "rustc-rayon-core"])
+            .args(["--", "--document-private-items"])
+            .env("RUSTDOCFLAGS", DENY_WARNINGS)
+            .env("CARGO_TARGET_DIR", target_directory("docs")),
     ])?;
     Ok(built + links::check(&root())?)
 }

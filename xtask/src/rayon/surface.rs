@@ -1,4 +1,4 @@
-//! The public items of our rayon-core and of the original, as rustdoc shows them: names,
+//! The public items of each drop-in and of its original, as rustdoc shows them: names,
 //! signatures, bounds, trait implementations, automatic ones included.
 
 use std::{
@@ -18,7 +18,7 @@ use crate::{command::Step, published, root};
 type Surface = BTreeMap<String, BTreeSet<String>>;
 
 /// More than the original has, each for a reason that no program can mind.
-const MORE: [&str; 5] = [
+const MORE: [&str; 8] = [
     // Can also be called where a constant is needed.
     "pub const fn max_num_threads()->usize",
     // A thread that was asked for and is never started still counts as stopped.
@@ -27,13 +27,20 @@ const MORE: [&str; 5] = [
     // It has nothing in it that only one thread may look at.
     "impl Sync for ThreadBuilder",
     "impl Freeze for ThreadBuilder",
+    // Names of what changes, which is elsewhere.
+    "impl Freeze for Registry",
+    "impl Freeze for Scope<'_>",
+    "impl Freeze for ScopeFifo<'_>",
 ];
 
 /// What stands in the original in place of the above.
-const INSTEAD: [&str; 3] = [
+const INSTEAD: [&str; 6] = [
     "pub fn max_num_threads()->usize",
     "impl!Sync for ThreadBuilder",
     "impl!Freeze for ThreadBuilder",
+    "impl!Freeze for Registry",
+    "impl!Freeze for Scope<'_>",
+    "impl!Freeze for ScopeFifo<'_>",
 ];
 
 /// Compares the two; returns how many declarations there are.
