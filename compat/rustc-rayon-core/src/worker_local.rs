@@ -28,16 +28,25 @@ pub struct WorkerLocal<T> {
 struct Local<T>(T);
 
 // SAFETY: a reference to one of the values comes from `current` alone, and only on the thread that is
-// that worker: one thread, from the worker's start to its end, because the builder of this crate's pools
-// has no other. So no value is used by two threads at once, and a `T` that is `Send` may be used by one
+// that worker: one thread, from the worker's start to its end, because `new` refuses a pool with spare
+// threads. So no value is used by two threads at once, and a `T` that is `Send` may be used by one
 // that did not make it. A shared reference goes to another thread only if `T` is `Sync`.
 unsafe impl<T: Send> Sync for WorkerLocal<T> {}
 
 impl<T> WorkerLocal<T> {
     /// Creates the values for the current pool: calls `initial` with the number of each worker, on this
     /// thread.
+    ///
+    /// # Panics
+    /// If the pool has spare threads, which [`pool_std::block_in_place`] lets run as workers. Only a pool
+    /// that pool-std's own builder has built can have them. A closure there could use a worker's value while
+    /// the spare uses it too.
     pub fn new<F: FnMut(usize) -> T>(mut initial: F) -> WorkerLocal<T> {
         let pool = PoolHandle::current();
+        assert!(
+            !pool.has_spare_threads(),
+            "WorkerLocal cannot be used on a thread pool with spare threads"
+        );
         let locals = (0..pool.num_threads())
             .map(|index| Local(initial(index)))
             .collect();

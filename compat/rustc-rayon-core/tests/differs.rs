@@ -9,8 +9,8 @@ use std::{
 };
 
 use rayon_core::{
-    Registry, ThreadPool, ThreadPoolBuilder, Yield, join, mark_blocked, mark_unblocked, scope,
-    scope_fifo, spawn, spawn_broadcast, yield_now,
+    Registry, ThreadPool, ThreadPoolBuilder, WorkerLocal, Yield, join, mark_blocked,
+    mark_unblocked, scope, scope_fifo, spawn, spawn_broadcast, yield_now,
 };
 use values::{set, value, with};
 
@@ -166,4 +166,15 @@ fn child_unblocks_in_its_handler() {
         .build()
         .unwrap();
     pool.install(mark_blocked);
+}
+
+// A spare thread is the worker while the worker's own thread blocks, and both could use the same value.
+#[test]
+fn a_pool_with_spare_threads_has_no_worker_locals() {
+    let builder = pool_std::ThreadPoolBuilder::new().num_threads(1);
+    let spared = builder.max_blocking_threads(1).build().unwrap();
+    let panicking = || spared.install(|| WorkerLocal::new(|index| index).into_inner());
+    let panic = catch_unwind(AssertUnwindSafe(panicking)).unwrap_err();
+    let text = panic.downcast_ref::<&str>().unwrap();
+    assert!(text.contains("spare threads"), "{text}");
 }

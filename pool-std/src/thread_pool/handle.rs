@@ -44,6 +44,12 @@ impl PoolHandle {
         self.registry.num_workers()
     }
 
+    /// Whether the pool has spare threads, so that two threads can be the same worker by turns.
+    #[must_use]
+    pub fn has_spare_threads(&self) -> bool {
+        self.registry.data().spares.maximum() > 0
+    }
+
     /// Unmarks a number of blocked workers without their tickets, as rustc's pool does. All or none.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ use crate::{
 /// long enough for all of them.
 #[derive(Default)]
 pub(crate) struct Spares {
+    maximum: usize,
     settings: SpareSettings,
     state: Mutex<State>,
 }
@@ -44,9 +45,15 @@ impl Spares {
             ..State::default()
         };
         Self {
+            maximum,
             settings,
             state: Mutex::new(state),
         }
+    }
+
+    /// Returns how many spares there can be.
+    pub(crate) fn maximum(&self) -> usize {
+        self.maximum
     }
 
     /// Takes a free spare, or starts one. Returns `None` if all are in use, if the system starts no more

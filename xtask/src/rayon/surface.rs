@@ -18,7 +18,7 @@ use crate::{command::Step, published, root};
 type Surface = BTreeMap<String, BTreeSet<String>>;
 
 /// More than the original has, each for a reason that no program can mind.
-const MORE: [&str; 8] = [
+const MORE: [&str; 9] = [
     // Can also be called where a constant is needed.
     "pub const fn max_num_threads()->usize",
     // A thread that was asked for and is never started still counts as stopped.
@@ -27,6 +27,8 @@ const MORE: [&str; 8] = [
     // It has nothing in it that only one thread may look at.
     "impl Sync for ThreadBuilder",
     "impl Freeze for ThreadBuilder",
+    // Only for pools with spare threads, which the drop-ins do not build.
+    "pub fn is_spare(&self)->bool",
     // Names of what changes, which is elsewhere.
     "impl Freeze for Registry",
     "impl Freeze for Scope<'_>",
