@@ -82,8 +82,15 @@ pub(crate) fn interrupt() {
     }
 }
 
-/// The number of elements that a test with threads moves.
-pub(crate) const MANY: usize = if cfg!(miri) { 40 } else { 100_000 };
+/// The number of elements that a test with threads moves. `DEQUE_CORE_ELEMENTS=few`, when the tests are
+/// built, makes it less, for tools that slow each step down.
+pub(crate) const MANY: usize = if cfg!(miri) {
+    40
+} else if option_env!("DEQUE_CORE_ELEMENTS").is_some() {
+    10_000
+} else {
+    100_000
+};
 
 /// A tally of elements that were made and dropped.
 #[derive(Clone, Default)]

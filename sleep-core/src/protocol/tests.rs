@@ -61,7 +61,7 @@ fn smoke<S: TestProtocol>() {
 }
 
 fn stress<S: TestProtocol>() {
-    let count = if cfg!(miri) { 5 } else { 2_000 };
+    let count = if cfg!(miri) { 3 } else { 2_000 };
     for policy in POLICIES {
         for workers in [1, 2, 3, 8] {
             cycles::<S>(workers, policy, count);

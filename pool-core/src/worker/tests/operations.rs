@@ -162,10 +162,11 @@ fn schedule_chain<P: TestPlatform>(length: usize, flag: Flag) {
 /// Checks that a worker runs operations that were scheduled in its last search before it sleeps. It
 /// once left them to its next wake-up, although nothing delayed them.
 fn a_worker_runs_its_operations_before_it_sleeps<P: TestPlatform>() {
+    let length = if cfg!(miri) { 4 } else { 10 };
     for workers in 1..3 {
         with_pool_on::<P, _>(workers, |registry| {
             let flag = Flag::default();
-            registry.in_worker(|_, _| schedule_chain::<P>(10, flag.clone()));
+            registry.in_worker(|_, _| schedule_chain::<P>(length, flag.clone()));
             wait_until_set(&flag);
         });
     }

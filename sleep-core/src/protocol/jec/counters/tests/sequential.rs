@@ -212,14 +212,14 @@ fn agrees_with_model<W: Widths>(operations: &[Operation]) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 8 } else { 256 },
+        cases: if cfg!(miri) { 4 } else { 256 },
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
 
     #[test]
     fn any_sequence_agrees_with_the_unpacked_counters(
-        operations in prop::collection::vec(operation(), 0..200)
+        operations in prop::collection::vec(operation(), 0..if cfg!(miri) { 80 } else { 200 })
     ) {
         agrees_with_model::<DefaultWidths>(&operations);
         agrees_with_model::<OneBit>(&operations);
