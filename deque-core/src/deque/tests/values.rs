@@ -47,14 +47,16 @@ fn fifo_owner_takes_the_oldest() {
 fn growth_across_the_wrap_around_keeps_order() {
     let deque = Deque::growable(Order::Lifo).starting_at(NEAR_THE_WRAP);
     let worker = deque.worker().unwrap();
-    for element in 0..1000_usize {
+    // The first ring has two slots under Miri.
+    const COUNT: usize = if cfg!(miri) { 40 } else { 1000 };
+    for element in 0..COUNT {
         worker.push(element);
         assert_eq!(worker.len(), element + 1);
     }
-    for element in 0..500 {
+    for element in 0..COUNT / 2 {
         assert_eq!(deque.stealer().steal(), Steal::Success(element));
     }
-    for element in (500..1000).rev() {
+    for element in (COUNT / 2..COUNT).rev() {
         assert_eq!(worker.pop(), Some(element));
     }
     assert!(deque.is_empty());
