@@ -350,8 +350,8 @@ fn the_newest_is_taken_back_and_no_other() {
 /// Checks that the owner soon risks another revocation after one that it has answered.
 #[test]
 fn an_answered_revocation_is_cheap() {
-    counted_fence!(150);
-    for (is_answered, pops) in [(false, 150), (true, 128)] {
+    counted_fence!(30);
+    for (is_answered, pops) in [(false, 30), (true, 16)] {
         let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
         let worker = two_elements(&deque);
         assert!(deque.top.bias(deque.top.load(SeqCst)));
