@@ -134,10 +134,11 @@ impl<P: Platform> Drop for TakeBack<'_, P> {
             unsafe {
                 let (registry, worker) = WorkerThread::address(loan.worker);
                 (*registry).set_latch(&raw const loan.closure_ended, worker);
+                // Before the wait: what the borrower is in may never end, which is to be reported.
+                (*registry).end_outside();
                 // Liveness: the borrower sets the latch when its wait ends, for which it need not run
                 // any job but the one that it is in; or when the value is dropped.
                 loan.returned.wait();
-                (*registry).end_outside();
                 // SAFETY: 1. it stays in place: its thread calls this from a frame below it.
                 P::set_current(loan.worker);
             }

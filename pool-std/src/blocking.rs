@@ -148,6 +148,9 @@ pub fn mark_all_unblocked(tickets: impl IntoIterator<Item = Blocked>) -> Result<
 /// release handlers. With a deadlock handler it is too late: all other workers may fall asleep before this one
 /// runs again, and be reported.
 ///
+/// For waits that end without the pool, such as input, [`block_in_place`](crate::block_in_place()) lets a
+/// spare thread run the pool's jobs meanwhile.
+///
 /// The worker calls the [release handler](crate::ThreadPoolBuilder::release_thread_handler) after it was
 /// marked, and the [acquire handler](crate::ThreadPoolBuilder::acquire_thread_handler) after it was unmarked.
 ///

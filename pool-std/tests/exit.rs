@@ -11,7 +11,7 @@ use std::{
     thread,
 };
 
-use pool_std::{ThreadPool, ThreadPoolBuilder, join, spawn};
+use pool_std::{ThreadPool, ThreadPoolBuilder, block_in_place, join, spawn};
 
 /// The system's allocator, which leaves nothing legible in memory that is freed.
 struct Poisoning;
@@ -161,5 +161,41 @@ fn exit_runs_no_jobs() {
             process::exit(4);
         });
         join(|| process::exit(3), || println!("a second half ran"));
+    });
+}
+
+/// The adopted thread ends the process while a spare thread is its worker and runs a job.
+#[test]
+fn exit_in_a_closure_that_blocks_in_place() {
+    in_a_process("exit_in_a_closure_that_blocks_in_place", || {
+        let _pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .use_current_thread()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        spawn(wait_elsewhere);
+        block_in_place(|| {
+            wait_for(&HAS_BEGUN);
+            process::exit(3);
+        });
+    });
+}
+
+/// A job that a spare thread runs ends the process, while the worker's own thread waits.
+#[test]
+fn exit_in_a_job_of_a_spare_thread() {
+    in_a_process("exit_in_a_job_of_a_spare_thread", || {
+        let _pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .use_current_thread()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        spawn(|| {
+            wait_for(&HAS_BEGUN);
+            process::exit(3);
+        });
+        block_in_place(wait_elsewhere);
     });
 }

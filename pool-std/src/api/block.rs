@@ -69,6 +69,11 @@ use crate::{
 /// # Ok::<(), pool_std::BuildError>(())
 /// ```
 ///
+/// The worker's handle stays on the worker:
+/// ```compile_fail,E0277
+/// pool_std::with_worker(|worker| pool_std::block_in_place(|| worker.index()));
+/// ```
+///
 /// Source: the name and the idea are Tokio's, whose worker gives its place away for good. Here the caller
 /// takes it back, because the frames of joins and scopes above it belong to the worker. The page of
 /// `pool-core`'s module `lend` says why they stay valid.

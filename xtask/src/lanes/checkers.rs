@@ -63,6 +63,18 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
             &["test", "-p", "pool-std", "--test", "scope"],
             "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
         ));
+        // Workers that pass from thread to thread.
+        steps.push(miri(
+            &[
+                "test",
+                "-p",
+                "pool-std",
+                "--test",
+                "block_in_place",
+                "stress",
+            ],
+            "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
+        ));
     }
     let mut tests = Step::run_tests_at_once(steps)?;
     if !quick {
@@ -109,7 +121,15 @@ pub(super) fn thread_sanitizer(_quick: bool) -> Result<u64> {
             .run_tests()?;
     }
     let programs = [
-        "build", "join", "scope", "pool", "metrics", "adopted", "stress",
+        "build",
+        "join",
+        "scope",
+        "pool",
+        "metrics",
+        "adopted",
+        "stress",
+        "elastic",
+        "block_in_place",
     ]
     .map(|name| ["--test", name]);
     tests += sanitized("test", &["--lib", "-p", "pool-std"])

@@ -322,3 +322,15 @@ fn a_report_says_what_every_worker_does() {
     ];
     assert_eq!(lines.take(), expected);
 }
+
+#[test]
+fn a_thread_outside_prevents_a_report_until_it_ends() {
+    let pool = pool();
+    pool.accounting.begin_outside();
+    pool.accounting.begin_outside();
+    (0..3).for_each(|index| _ = pool.block(index));
+    pool.accounting.end_outside(|_| false);
+    assert_eq!(pool.reports.get(), 0);
+    pool.accounting.end_outside(|_| false);
+    assert_eq!(pool.reports.get(), 1);
+}

@@ -1,0 +1,158 @@
+//! What the detection of deadlocks knows of workers that are parked, and of those whose places are lent.
+
+mod support;
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering::SeqCst},
+    mpsc,
+};
+
+use pool_std::{
+    ActiveWorkersError, ThreadPool, ThreadPoolBuilder, block_in_place, spawn, spawn_broadcast,
+};
+use support::{Gate, builder_with_reports, pool_with_reports, wait_for, wait_for_asleep};
+
+/// How often a test tries to hit the moment in which a mistake would show.
+const ROUNDS: usize = if cfg!(miri) { 3 } else { 500 };
+
+#[test]
+fn parked_workers_do_not_hide_a_deadlock() {
+    let (pool, reports) = pool_with_reports(3);
+    pool.set_active_workers(1).unwrap();
+    let gate = Arc::new(Gate::default());
+    let waiting = gate.clone();
+    pool.spawn(move || waiting.wait("a gate"));
+    assert_eq!(reports.next_labels(), ["a gate"]);
+    gate.open();
+    reports.expect_no_more(pool);
+}
+
+// The worker that parks is the last one that was active.
+#[test]
+fn a_worker_that_parks_completes_a_deadlock() {
+    let (pool, reports) = pool_with_reports(2);
+    let pool = Arc::new(pool);
+    for _ in 0..ROUNDS.min(50) {
+        let gate = Arc::new(Gate::default());
+        let (waiting, inner) = (gate.clone(), pool.clone());
+        pool.spawn_broadcast(move |context| match context.index() {
+            0 => waiting.wait("a gate"),
+            _ => {
+                waiting.wait_for_blocked(1);
+                inner.set_active_workers(1).unwrap();
+            }
+        });
+        assert_eq!(reports.next_labels(), ["a gate"]);
+        gate.open();
+        pool.set_active_workers(2).unwrap();
+    }
+    reports.expect_none();
+}
+
+// The job of a broadcast opens the gate. It is queued for a worker that is parked, or about to park.
+#[test]
+fn a_parked_worker_with_a_job_counts() {
+    let (pool, reports) = pool_with_reports(2);
+    for _ in 0..ROUNDS {
+        pool.set_active_workers(1).unwrap();
+        let gate = Arc::new(Gate::default());
+        pool.install(|| {
+            let opening = gate.clone();
+            spawn_broadcast(move |context| {
+                if context.index() == 1 {
+                    opening.open();
+                }
+            });
+            gate.wait("a gate");
+        });
+        pool.set_active_workers(2).unwrap();
+    }
+    reports.expect_no_more(pool);
+}
+
+#[test]
+fn a_handler_cannot_change_the_number_of_active_workers() {
+    let pool: Arc<Mutex<Option<ThreadPool>>> = Arc::default();
+    let (sender, receiver) = mpsc::channel();
+    let (inner, sender) = (pool.clone(), Mutex::new(sender));
+    let built = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .deadlock_handler(move |_| {
+            let pool = inner.lock().unwrap();
+            let result = pool.as_ref().unwrap().set_active_workers(1);
+            sender.lock().unwrap().send(result).unwrap();
+        })
+        .build()
+        .unwrap();
+    let gate = Arc::new(Gate::default());
+    let waiting = gate.clone();
+    let mut guard = pool.lock().unwrap();
+    built.spawn(move || waiting.wait("a gate"));
+    *guard = Some(built);
+    drop(guard);
+    assert_eq!(receiver.recv(), Ok(Err(ActiveWorkersError::InHandler)));
+    gate.open();
+    let built = pool.lock().unwrap().take().unwrap();
+    assert_eq!(built.set_active_workers(1), Ok(2));
+}
+
+// The closure opens the gate for which a job waits that a spare runs: no worker runs meanwhile, but the
+// closure does.
+#[test]
+fn a_closure_that_blocks_in_place_counts() {
+    let (pool, reports) = builder_with_reports(1, |builder| {
+        builder.max_blocking_threads(1).build().unwrap()
+    });
+    for _ in 0..ROUNDS.min(50) {
+        let gate = Arc::new(Gate::default());
+        pool.install(|| {
+            let waiting = gate.clone();
+            spawn(move || waiting.wait("a gate"));
+            block_in_place(|| {
+                gate.wait_for_blocked(1);
+                reports.expect_none();
+                gate.open();
+            });
+        });
+    }
+    reports.expect_no_more(pool);
+}
+
+// The spare is blocked in a job, and the lender waits for it.
+#[test]
+fn a_closure_that_has_ended_does_not_count() {
+    let (pool, reports) = builder_with_reports(1, |builder| {
+        builder.max_blocking_threads(1).build().unwrap()
+    });
+    let gate = Arc::new(Gate::default());
+    let (waiting, seen) = (gate.clone(), gate.clone());
+    pool.spawn(move || {
+        spawn(move || waiting.wait("a gate"));
+        block_in_place(|| seen.wait_for_blocked(1));
+    });
+    assert_eq!(reports.next_labels(), ["a gate"]);
+    gate.open();
+    reports.expect_no_more(pool);
+}
+
+// The closure waits for the outside while everything else is blocked or asleep.
+#[test]
+fn a_lent_worker_stays_active() {
+    let (pool, reports) = builder_with_reports(2, |builder| {
+        builder.max_blocking_threads(1).build().unwrap()
+    });
+    let gate = Arc::new(Gate::default());
+    let may_end = Arc::new(AtomicBool::new(false));
+    let (ends, waiting) = (may_end.clone(), gate.clone());
+    pool.spawn(move || block_in_place(|| wait_for(|| ends.load(SeqCst))));
+    pool.spawn(move || waiting.wait("a gate"));
+    gate.wait_for_blocked(1);
+    reports.expect_none();
+    may_end.store(true, SeqCst);
+    // Now the other worker falls asleep.
+    assert_eq!(reports.next_labels(), ["a gate"]);
+    wait_for_asleep(&pool, 1);
+    gate.open();
+    reports.expect_no_more(pool);
+}
