@@ -2,18 +2,23 @@
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 use std::{
+    backtrace::Backtrace,
+    process,
     sync::{
         Condvar, Mutex,
         mpsc::{self, Receiver},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use pool_std::{
     Blocked, DeadlockReport, IdlePolicy, ThreadPool, ThreadPoolBuilder, mark_all_unblocked,
     mark_blocked,
 };
+
+/// A multiple of what the slowest machine needs.
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// An event. A worker that waits for it marks itself, and the thread that opens the gate unmarks all that
 /// wait, as a query of a compiler does.
@@ -79,8 +84,7 @@ pub(crate) struct Reports(Mutex<Receiver<DeadlockReport>>);
 impl Reports {
     /// Waits for a report. The limit only ends a test that fails.
     pub(crate) fn next(&self) -> DeadlockReport {
-        let limit = Duration::from_secs(60);
-        let report = self.0.lock().unwrap().recv_timeout(limit);
+        let report = self.0.lock().unwrap().recv_timeout(LIMIT);
         report.expect("the deadlock is reported")
     }
 
@@ -109,8 +113,15 @@ impl Reports {
     }
 }
 
+/// Waits for a fact. The limit only ends a test that fails.
 pub(crate) fn wait_for(happened: impl Fn() -> bool) {
+    let begin = Instant::now();
     while !happened() {
+        if begin.elapsed() > LIMIT {
+            // A panic alone could leave the pool hanging.
+            eprintln!("waited in vain at\n{}", Backtrace::force_capture());
+            process::abort();
+        }
         thread::yield_now();
     }
 }
