@@ -246,7 +246,7 @@ fn spin_until(mut happened: impl FnMut() -> bool) {
     let mut looks = 0_u32;
     while !happened() {
         looks += 1;
-        if looks % 64 == 0 {
+        if looks.is_multiple_of(64) {
             thread::yield_now();
         }
         std::hint::spin_loop();

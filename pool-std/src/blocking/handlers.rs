@@ -28,7 +28,7 @@ impl ThreadHandlers {
     pub(crate) fn acquire(&self) {
         if let Some(handler) = self.acquire.as_ref().filter(|_| !IS_ADOPTION.get()) {
             let message = "pool-std: the acquire handler panicked; aborting";
-            call_handler(message, || handler());
+            call_handler(message, handler);
         }
     }
 
@@ -36,7 +36,7 @@ impl ThreadHandlers {
     pub(crate) fn release(&self) {
         if let Some(handler) = self.release.as_ref().filter(|_| !IS_ADOPTION.get()) {
             let message = "pool-std: the release handler panicked; aborting";
-            call_handler(message, || handler());
+            call_handler(message, handler);
         }
     }
 
