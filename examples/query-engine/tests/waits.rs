@@ -175,6 +175,47 @@ fn a_query_below_on_the_own_stack_is_computed_again() {
     assert_eq!(engine.statistics(), expected);
 }
 
+// A second computation that joins could run unrelated jobs too, above what waits for it already.
+#[test]
+fn a_second_computation_does_not_share_its_joins() {
+    let is_second = AtomicBool::new(false);
+    let engine = engine(2, move |key, events, context| match key {
+        "a" if is_second.swap(true, Ordering::Relaxed) => {
+            let begun = AtomicBool::new(false);
+            let left = |_: &mut Context<'_, _>| {
+                // Time enough for the other worker, which is idle.
+                let mut looks = 0..10_000;
+                looks.any(|_| {
+                    thread::yield_now();
+                    begun.load(Ordering::Relaxed)
+                })
+            };
+            let right = |_: &mut Context<'_, _>| begun.store(true, Ordering::Relaxed);
+            assert!(!context.join(left, right).0, "both sides at once");
+            Ok(1)
+        }
+        "a" => {
+            let left = |_: &mut Context<'_, _>| events.wait("right");
+            let right = |_: &mut Context<'_, _>| {
+                events.tell("right");
+                events.wait("b");
+            };
+            context.join(left, right);
+            Ok(1)
+        }
+        _ => {
+            events.tell("b");
+            context.get(&"a")
+        }
+    });
+    thread::scope(|threads| {
+        threads.spawn(|| assert_eq!(engine.get(&"a"), Ok(1)));
+        engine.rules().events.wait("right");
+        assert_eq!(engine.get(&"b"), Ok(1));
+    });
+    assert_eq!(engine.statistics().duplicated, 1);
+}
+
 // Two workers wait in the joins of `a` and `b`. The one below which `a` is takes `c` or `d`, which needs
 // `b`; the other one takes the other, which needs `a`.
 #[test]
@@ -291,8 +332,10 @@ fn a_thread_that_is_no_worker_computes_instead_of_waiting() {
             answer
         }
         _ => {
+            // Before the other computation can begin.
+            let is_first = is_first.swap(false, Ordering::Relaxed);
             events.tell("b");
-            if is_first.swap(false, Ordering::Relaxed) {
+            if is_first {
                 events.wait("a has b");
             }
             Ok(3)
@@ -318,8 +361,10 @@ fn a_worker_that_is_marked_already_computes_instead_of_waiting() {
             answer
         }
         _ => {
+            // Before the other computation can begin.
+            let is_first = is_first.swap(false, Ordering::Relaxed);
             events.tell("b");
-            if is_first.swap(false, Ordering::Relaxed) {
+            if is_first {
                 events.wait("a has b");
             }
             Ok(3)
