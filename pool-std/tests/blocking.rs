@@ -1,5 +1,8 @@
 //! Marks, tickets, blocked sections and the state of a pool.
 
+// Without metrics, and without a deadlock handler, a pool's state does not tell which workers sleep.
+#![cfg(feature = "metrics")]
+
 mod support;
 
 use std::{
@@ -168,7 +171,6 @@ fn a_section_inside_another_one_is_part_of_it() {
 }
 
 #[test]
-#[cfg(feature = "metrics")]
 fn the_state_says_what_every_worker_does() {
     let pool = pool(3);
     wait_for_asleep(&pool, 3);
