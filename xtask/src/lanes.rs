@@ -112,9 +112,6 @@ const DENY_WARNINGS: &str = "-D warnings";
 const LOOM: &str = "--cfg loom";
 const LOOM_FEATURE: [&str; 2] = ["--features", "loom"];
 
-/// Builds tests in three quarters of the time. Backtraces keep their files and lines.
-pub(crate) const LINE_TABLES: (&str, &str) = ("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
-
 /// Runs each step; a step counts as one check.
 fn checks(steps: impl IntoIterator<Item = Step>) -> Result<u64> {
     let mut count = 0;
@@ -379,6 +376,5 @@ fn foreign_tests(target: &str) -> Step {
     let variable = target.to_uppercase().replace('-', "_");
     Step::cargo(&["test", "--lib", "--tests", "--target", target])
         .env(&format!("CARGO_TARGET_{variable}_LINKER"), "rust-lld")
-        .env(LINE_TABLES.0, LINE_TABLES.1)
         .env("CARGO_TARGET_DIR", target_directory("user"))
 }

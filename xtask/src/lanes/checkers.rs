@@ -3,8 +3,7 @@
 use anyhow::Result;
 
 use super::{
-    CORE_CRATES, LINE_TABLES, LOOM, LOOM_FEATURE, WITHOUT_WIDE_ATOMICS, need_x86_64_linux,
-    target_directory,
+    CORE_CRATES, LOOM, LOOM_FEATURE, WITHOUT_WIDE_ATOMICS, need_x86_64_linux, target_directory,
 };
 use crate::{command::Step, rustup};
 
@@ -104,7 +103,6 @@ pub(super) fn thread_sanitizer(_quick: bool) -> Result<u64> {
             .env("TSAN_OPTIONS", "report_thread_leaks=0")
             // Each step of a stampede takes fifty times as long.
             .env("DEQUE_CORE_ELEMENTS", "few")
-            .env(LINE_TABLES.0, LINE_TABLES.1)
             .env("CARGO_TARGET_DIR", target_directory("tsan"))
     };
     sanitized("run", &["-p", "progress-core", "--example", "hash_map"]).run()?;
