@@ -18,6 +18,9 @@ mod machine;
 #[cfg(not(loom))]
 mod pool;
 
+/// The crate whose mutexes an [`InterruptLock`] makes.
+#[cfg(feature = "deadlock")]
+pub use lock_api;
 #[cfg(any(feature = "deadlock", loom))]
 pub use machine::InterruptLock;
 #[cfg(all(not(loom), target_arch = "aarch64"))]

@@ -27,6 +27,8 @@ unsafe impl Machine for Virt {
 }
 
 impl Board for Virt {
+    type Interrupts = pool_spin::arch::Aarch64;
+
     const NAME: &'static str = "aarch64-virt";
 
     fn print(text: &str) {

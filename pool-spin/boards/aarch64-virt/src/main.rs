@@ -19,12 +19,15 @@ use core::panic::PanicInfo;
 
 use aarch64_rt::entry;
 
-use program::Pool;
+use program::{Blocking, DetectingPool, Pool};
 
 use board::Virt;
 use cores::CORES;
 
 static POOL: Pool<Virt, CORES> = Pool::new();
+/// The pool that detects deadlocks, and its tests.
+static DETECTING: DetectingPool<Virt, CORES> = program::detecting_pool();
+static BLOCKING: Blocking<Virt, CORES> = Blocking::new(&DETECTING);
 
 entry!(boot, { cores::STACK_PAGES });
 
@@ -34,14 +37,14 @@ fn boot(_: u64, _: u64, _: u64, _: u64) -> ! {
     gic::set_up();
     gic::unmask();
     cores::start_others(other);
-    program::boot_core(&POOL)
+    program::boot_core(&POOL, &BLOCKING)
 }
 
 /// Runs on each other core, with interrupts masked: they end a halt nevertheless.
 fn other(core: usize) -> ! {
     board::clear_worker();
     gic::set_up();
-    program::other_core(&POOL, core)
+    program::other_core(&POOL, &BLOCKING, core)
 }
 
 /// Handles an interrupt of the first core.

@@ -21,6 +21,8 @@ unsafe impl Machine for Microbit {
 }
 
 impl Board for Microbit {
+    type Interrupts = pool_spin::arch::CortexM;
+
     const NAME: &'static str = "microbit";
 
     fn print(text: &str) {

@@ -10,7 +10,7 @@ mod timer;
 use core::panic::PanicInfo;
 
 use cortex_m_rt::entry;
-use program::Pool;
+use program::{Blocking, DetectingPool, Pool};
 
 use crate::board::Microbit;
 
@@ -18,12 +18,15 @@ use crate::board::Microbit;
 const CORES: usize = 1;
 
 static POOL: Pool<Microbit, CORES> = Pool::new();
+/// The pool that detects deadlocks, and its tests.
+static DETECTING: DetectingPool<Microbit, CORES> = program::detecting_pool();
+static BLOCKING: Blocking<Microbit, CORES> = Blocking::new(&DETECTING);
 
 #[entry]
 fn main() -> ! {
     timer::start();
     interrupts::enable();
-    program::boot_core(&POOL)
+    program::boot_core(&POOL, &BLOCKING)
 }
 
 #[panic_handler]

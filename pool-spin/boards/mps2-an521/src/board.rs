@@ -22,6 +22,8 @@ unsafe impl Machine for Mps2An521 {
 }
 
 impl Board for Mps2An521 {
+    type Interrupts = pool_spin::arch::CortexM;
+
     const NAME: &'static str = "mps2-an521";
 
     fn print(text: &str) {

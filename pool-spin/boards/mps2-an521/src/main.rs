@@ -14,7 +14,7 @@ mod timer;
 use core::panic::PanicInfo;
 
 use cortex_m_rt::entry;
-use program::Pool;
+use program::{Blocking, DetectingPool, Pool};
 
 use crate::board::Mps2An521;
 
@@ -22,6 +22,9 @@ use crate::board::Mps2An521;
 const CORES: usize = 2;
 
 static POOL: Pool<Mps2An521, CORES> = Pool::new();
+/// The pool that detects deadlocks, and its tests.
+static DETECTING: DetectingPool<Mps2An521, CORES> = program::detecting_pool();
+static BLOCKING: Blocking<Mps2An521, CORES> = Blocking::new(&DETECTING);
 
 /// Runs on the core that boots.
 #[entry]
@@ -30,7 +33,7 @@ fn main() -> ! {
     board::prepare_core();
     interrupts::enable();
     second_core::start();
-    program::boot_core(&POOL)
+    program::boot_core(&POOL, &BLOCKING)
 }
 
 /// Runs on the second core. Must not be inlined into code that runs before its floating-point unit
@@ -38,7 +41,7 @@ fn main() -> ! {
 #[inline(never)]
 fn second_main() -> ! {
     board::prepare_core();
-    program::other_core(&POOL, 1)
+    program::other_core(&POOL, &BLOCKING, 1)
 }
 
 #[panic_handler]

@@ -2,12 +2,15 @@
 
 use core::time::Duration;
 
-use pool_spin::Machine;
+use pool_spin::{Interrupts, Machine};
 
 use crate::mode::Mode;
 
 /// A board that runs the program.
 pub trait Board: Machine {
+    /// The interrupts of a core, for locks that handlers take.
+    type Interrupts: Interrupts;
+
     /// The name of the board.
     const NAME: &'static str;
 

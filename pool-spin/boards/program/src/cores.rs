@@ -5,15 +5,25 @@ use core::time::Duration;
 use pool_spin::{CoreParker, ExitReason, Parker};
 
 use crate::{
-    Pool, board::Board, console::Console, mode::Mode, restart::Generation, tests,
+    Pool,
+    blocking::Blocking,
+    board::Board,
+    console::Console,
+    mode::Mode,
+    restart::{Generation, finish},
+    tests,
     timer::sleep_until_timer,
 };
 
 /// The number of trees that are timed.
 const TREES: usize = 20;
 
-/// Runs the program on the core that boots, as worker 0. The other workers may arrive late.
-pub fn boot_core<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) -> ! {
+/// Runs the program on the core that boots, as worker 0 of both pools. The other workers may arrive
+/// late.
+pub fn boot_core<B: Board, const CORES: usize>(
+    pool: &'static Pool<B, CORES>,
+    blocking: &'static Blocking<B, CORES>,
+) -> ! {
     Console::<B>::line(format_args!("{}: {CORES} cores", B::NAME));
     match B::mode() {
         Mode::Test => tests::run(pool),
@@ -21,12 +31,20 @@ pub fn boot_core<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) ->
         Mode::Tree { cores } => tree(pool, cores),
     }
     Console::<B>::line(format_args!("{}", pool.metrics()));
+    if B::mode() == Mode::Test {
+        finish(pool);
+        blocking.run();
+    }
     Console::<B>::line(format_args!("{}: passed", B::NAME));
     B::exit(true)
 }
 
-/// Runs a worker on another core, as long as there is a pool.
-pub fn other_core<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, worker: usize) -> ! {
+/// Runs a worker on another core, of one pool and then of the other.
+pub fn other_core<B: Board, const CORES: usize>(
+    pool: &'static Pool<B, CORES>,
+    blocking: &'static Blocking<B, CORES>,
+    worker: usize,
+) -> ! {
     if let Mode::Tree { cores } = B::mode()
         && worker >= cores
     {
@@ -35,14 +53,18 @@ pub fn other_core<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, w
     loop {
         let generation = Generation::current();
         match pool.run_worker(worker) {
-            Ok(ExitReason::Ended) => generation.wait_for_next(),
+            Ok(ExitReason::Ended) => {
+                if !generation.wait_for_next() {
+                    blocking.run_worker(worker);
+                }
+            }
             reason => assert_eq!(reason, Ok(ExitReason::Released)),
         }
     }
 }
 
 /// Halts a core that takes no part.
-fn sleep_forever<B: Board>() -> ! {
+pub(crate) fn sleep_forever<B: Board>() -> ! {
     let parker = B::Parker::NEW;
     loop {
         parker.park();

@@ -4,6 +4,7 @@
 //! [`other_core`] on each other one, and [`timer_interrupt`] in its timer's handler.
 #![no_std]
 
+mod blocking;
 mod board;
 mod console;
 mod cores;
@@ -13,6 +14,7 @@ mod restart;
 mod tests;
 mod timer;
 
+pub use blocking::{Blocking, DetectingPool, detecting_pool};
 pub use board::Board;
 pub use console::Console;
 pub use cores::{boot_core, other_core};
@@ -25,7 +27,7 @@ use pool_spin::{Cores, SpinPool};
 /// The number of jobs that each worker's deque has room for.
 pub const JOBS: usize = 64;
 
-/// The pool of a board.
+/// The pool of most tests.
 pub type Pool<B, const CORES: usize> = SpinPool<Cores<B, CORES, JOBS>>;
 /// A worker of a board's pool.
 type Worker<'w, B, const CORES: usize> = pool_spin::Worker<'w, Cores<B, CORES, JOBS>>;

@@ -2,12 +2,15 @@
 
 use core::hint::spin_loop;
 
-use portable_atomic::{AtomicUsize, Ordering};
+use portable_atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::{Pool, board::Board};
 
 /// The number of times that the pool has been restarted.
 static RESTARTS: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether the pool has ended for good.
+static IS_FINISHED: AtomicBool = AtomicBool::new(false);
 
 /// The life of the pool between two restarts.
 pub(crate) struct Generation(usize);
@@ -19,12 +22,18 @@ impl Generation {
         Self(RESTARTS.load(Ordering::Acquire))
     }
 
-    /// Waits until the pool has been restarted.
-    pub(crate) fn wait_for_next(self) {
+    /// Waits until the pool has been restarted, or has ended for good. Returns whether there is a
+    /// next generation.
+    pub(crate) fn wait_for_next(self) -> bool {
         // Ordering: as above.
         while RESTARTS.load(Ordering::Acquire) == self.0 {
+            // Ordering: Acquire pairs with `finish`.
+            if IS_FINISHED.load(Ordering::Acquire) {
+                return false;
+            }
             spin_loop();
         }
+        true
     }
 }
 
@@ -37,4 +46,11 @@ pub(crate) fn restart<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES
     // Ordering: Release pairs with `Generation`: a core that sees the count finds the pool
     // restarted.
     RESTARTS.fetch_add(1, Ordering::Release);
+}
+
+/// Ends the pool for good.
+pub(crate) fn finish<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
+    pool.end();
+    // Ordering: Release pairs with `Generation`.
+    IS_FINISHED.store(true, Ordering::Release);
 }

@@ -18,12 +18,7 @@ const ROUNDS: u64 = 1000;
 
 /// Runs all tests. A failure panics.
 pub(crate) fn run<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
-    let test = |name: &str, test: fn(&'static Pool<B, CORES>)| {
-        let start = B::now();
-        test(pool);
-        let time = B::now() - start;
-        Console::<B>::line(format_args!("test {name}: ok ({} us)", time.as_micros()));
-    };
+    let test = |name: &str, test: fn(&'static Pool<B, CORES>)| timed::<B>(name, || test(pool));
     test("smoke", smoke);
     if CORES > 1 {
         test("from_outside", from_outside);
@@ -42,6 +37,14 @@ pub(crate) fn run<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     test("overflow", |pool| on_boot_core(pool, overflow));
     test("leave_and_come_back", leave_and_come_back);
     test("end_and_restart", end_and_restart);
+}
+
+/// Runs one test, and prints that it has passed.
+pub(crate) fn timed<B: Board>(name: &str, test: impl FnOnce()) {
+    let start = B::now();
+    test();
+    let time = B::now() - start;
+    Console::<B>::line(format_args!("test {name}: ok ({} us)", time.as_micros()));
 }
 
 /// Runs a closure on the core that boots, as worker 0.

@@ -7,9 +7,9 @@ use portable_atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use crate::{Pool, board::Board};
 
-/// The action of the handler, and the pool that it is for.
+/// The action of the handler, and the subject that it is for.
 static ACTION: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
-static POOL: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+static SUBJECT: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 /// The number of closures that the handler has spawned, and of those that have run.
 static SPAWNED: AtomicUsize = AtomicUsize::new(0);
 static RUN: AtomicUsize = AtomicUsize::new(0);
@@ -17,12 +17,12 @@ static RUN: AtomicUsize = AtomicUsize::new(0);
 /// Whether the closure that the timer spawned has run, or the timer's last interrupt has come.
 static HAS_COME: AtomicBool = AtomicBool::new(false);
 
-/// An action of the handler. Its argument is a pool.
-type Action = fn(*const ());
+/// An action of the handler. Its argument is the subject.
+pub(crate) type Action = fn(*const ());
 
 /// The time between two interrupts of a core that works. An emulated core needs some time for a
 /// handler.
-const INTERVAL: Duration = Duration::from_micros(200);
+pub(crate) const INTERVAL: Duration = Duration::from_micros(200);
 
 /// Handles an interrupt of the timer of the core that boots. The board's handler calls this once
 /// the timer is silent.
@@ -33,12 +33,13 @@ pub fn timer_interrupt() {
     if !action.is_null() {
         // SAFETY: only `set_action` writes the word, from an `Action`.
         let action = unsafe { core::mem::transmute::<*mut (), Action>(action) };
-        action(POOL.load(Ordering::Relaxed));
+        action(SUBJECT.load(Ordering::Relaxed));
     }
 }
 
-fn set_action<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, action: Option<Action>) {
-    POOL.store(ptr::from_ref(pool).cast_mut().cast(), Ordering::Relaxed);
+/// Sets the action of the handler, and what it is for.
+pub(crate) fn set_action<T: Sync>(subject: &'static T, action: Option<Action>) {
+    SUBJECT.store(ptr::from_ref(subject).cast_mut().cast(), Ordering::Relaxed);
     let action = action.map_or(ptr::null_mut(), |action| action as *mut ());
     // Ordering: Release pairs with `timer_interrupt`.
     ACTION.store(action, Ordering::Release);

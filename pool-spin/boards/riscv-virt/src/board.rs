@@ -23,6 +23,8 @@ unsafe impl Machine for Virt {
 }
 
 impl Board for Virt {
+    type Interrupts = pool_spin::arch::MachineMode;
+
     const NAME: &'static str = if cfg!(target_pointer_width = "64") {
         "riscv64-virt"
     } else {

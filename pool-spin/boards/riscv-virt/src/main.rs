@@ -11,7 +11,7 @@ mod ipi;
 mod panic;
 mod timer;
 
-use program::Pool;
+use program::{Blocking, DetectingPool, Pool};
 
 use crate::board::Virt;
 
@@ -19,6 +19,9 @@ use crate::board::Virt;
 const HARTS: usize = 4;
 
 static POOL: Pool<Virt, HARTS> = Pool::new();
+/// The pool that detects deadlocks, and its tests.
+static DETECTING: DetectingPool<Virt, HARTS> = program::detecting_pool();
+static BLOCKING: Blocking<Virt, HARTS> = Blocking::new(&DETECTING);
 
 /// Runs on every hart, called by `riscv-rt`: on hart 0 at once, on the others when
 /// [`harts::start_others`] lets them.
@@ -28,8 +31,8 @@ fn main(hart: usize) -> ! {
     if hart == 0 {
         harts::start_others();
         interrupts::enable();
-        program::boot_core(&POOL)
+        program::boot_core(&POOL, &BLOCKING)
     } else {
-        program::other_core(&POOL, hart)
+        program::other_core(&POOL, &BLOCKING, hart)
     }
 }

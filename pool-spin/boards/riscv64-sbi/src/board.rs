@@ -23,6 +23,8 @@ unsafe impl Machine for Sbi {
 }
 
 impl Board for Sbi {
+    type Interrupts = pool_spin::arch::SupervisorMode;
+
     const NAME: &'static str = "riscv64-sbi";
 
     fn print(text: &str) {

@@ -11,11 +11,14 @@ mod ipi;
 mod panic;
 mod timer;
 
-use program::Pool;
+use program::{Blocking, DetectingPool, Pool};
 
 use crate::{board::Sbi, harts::WORKERS};
 
 static POOL: Pool<Sbi, WORKERS> = Pool::new();
+/// The pool that detects deadlocks, and its tests.
+static DETECTING: DetectingPool<Sbi, WORKERS> = program::detecting_pool();
+static BLOCKING: Blocking<Sbi, WORKERS> = Blocking::new(&DETECTING);
 
 /// Runs on every hart, called by `riscv-rt`: on the one that boots, and on those that it starts.
 #[riscv_rt::entry]
@@ -25,8 +28,8 @@ fn main(_hart: usize, argument: usize) -> ! {
         None => {
             harts::start_others();
             interrupts::enable();
-            program::boot_core(&POOL)
+            program::boot_core(&POOL, &BLOCKING)
         }
-        Some(worker) => program::other_core(&POOL, worker),
+        Some(worker) => program::other_core(&POOL, &BLOCKING, worker),
     }
 }

@@ -44,6 +44,8 @@ impl Q35 {
 }
 
 impl Board for Q35 {
+    type Interrupts = pool_spin::arch::X86_64;
+
     const NAME: &'static str = "x86_64-pvh";
 
     fn print(text: &str) {

@@ -17,12 +17,15 @@ use core::{fmt::Write as _, panic::PanicInfo};
 use board::Q35;
 use console::Console;
 
-use program::{Board as _, Pool};
+use program::{Blocking, Board as _, DetectingPool, Pool};
 
 /// The number of cores that take part.
 const CORES: usize = 4;
 
 static POOL: Pool<Q35, CORES> = Pool::new();
+/// The pool that detects deadlocks, and its tests.
+static DETECTING: DetectingPool<Q35, CORES> = program::detecting_pool();
+static BLOCKING: Blocking<Q35, CORES> = Blocking::new(&DETECTING);
 
 /// Runs on every core, once, called by the assembly. The core has a stack of its own, interrupts
 /// masked, memory at its physical addresses, and a number below [`CORES`].
@@ -45,9 +48,9 @@ extern "sysv64" fn core_main(start_info: u32, number: u32) -> ! {
         // left the cores halted.
         unsafe { boot::start_others() };
         x86_64::instructions::interrupts::enable();
-        program::boot_core(&POOL)
+        program::boot_core(&POOL, &BLOCKING)
     } else {
-        program::other_core(&POOL, number as usize)
+        program::other_core(&POOL, &BLOCKING, number as usize)
     }
 }
 
