@@ -54,8 +54,9 @@ use platform::{PoolData, WorkerObserver};
 /// Interrupt handlers may call [`spawn`](Self::spawn), [`spawn_task`](Self::spawn_task),
 /// [`wake_worker`](Self::wake_worker), [`release_worker`](Self::release_worker),
 /// [`end`](Self::end), [`delay`](Self::delay), [`metrics`](Self::metrics) and
-/// [`num_sleeping`](Self::num_sleeping): none of these waits for anything. Handlers must call
-/// nothing else: they may have interrupted this core's worker in the middle of an operation.
+/// [`num_sleeping`](Self::num_sleeping): none of these waits for anything. With an
+/// `InterruptLock`, they may also call the functions of the module `deadlock` that unblock a worker.
+/// Handlers must call nothing else: they may have interrupted this core's worker in the middle of an operation.
 ///
 /// # Examples
 /// ```

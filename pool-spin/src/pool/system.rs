@@ -16,8 +16,8 @@ use crate::machine::{CoreParker, Machine};
 /// The type parameter of [`SpinPool`](crate::SpinPool), [`Worker`](crate::Worker),
 /// [`Scope`](crate::Scope) and [`Task`](crate::Task): a machine and the size of a pool.
 ///
-/// [`Cores`] is the only implementation (and
-/// [`DetectingCores`](crate::deadlock::DetectingCores), which is another name of it). A program names it once, with a type alias. Functions that
+/// [`Cores`] is the only implementation; `DetectingCores`, of the feature `deadlock`, is a name for
+/// some of its types. A program names it once, with a type alias. Functions that
 /// work for pools of any size take `S: System`.
 ///
 /// # Examples
