@@ -9,7 +9,7 @@
 //! unblocked.
 //!
 //! Needs the feature `deadlock`. A pool detects deadlocks if its type is [`DetectingCores`]. A pool
-//! of another type has the same machine code with the feature as without it.
+//! of another type contains nothing of the accounting, also with the feature.
 //!
 //! # What a report means
 //! The pool cannot know whether a device will interrupt. If all cores wait and one of them waits for
