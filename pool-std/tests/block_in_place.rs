@@ -204,7 +204,9 @@ fn one_spare_serves_many_calls() {
     assert_eq!(threads.len(), 1);
 }
 
+// Under Miri every stack is granted.
 #[test]
+#[cfg_attr(miri, ignore)]
 fn a_spare_that_cannot_be_started_is_none() {
     let on_new_thread = thread::spawn(|| {
         let pool = ThreadPoolBuilder::new()

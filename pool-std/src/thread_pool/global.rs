@@ -138,7 +138,8 @@ pub(super) fn with_outside_registry<R>(closure: impl FnOnce(&Arc<Registry>) -> R
 }
 
 /// Returns the number of workers in the current pool: the one that this thread is a worker of, or the
-/// global one.
+/// global one. [Parked](crate::ThreadPool::set_active_workers) workers count, so each worker's number is
+/// below it.
 pub fn current_num_threads() -> usize {
     with_current_registry(Registry::num_workers)
 }
