@@ -10,6 +10,7 @@ use std::{
     thread,
 };
 
+use pool_std::ThreadPoolBuilder;
 use query_engine::{Answer, Context, Engine, Rules, Statistics};
 
 type Key = &'static str;
@@ -348,6 +349,58 @@ fn a_thread_that_is_no_worker_computes_instead_of_waiting() {
         ..Statistics::default()
     };
     assert_eq!(engine.statistics(), expected);
+}
+
+// That pool has no deadlock handler, and no part in the joins of the engine.
+#[test]
+fn a_worker_of_another_pool_computes_instead_of_waiting() {
+    let other = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let is_first = AtomicBool::new(true);
+    let engine = engine(2, move |key, events, context| match key {
+        "a" => {
+            events.wait("b");
+            let here = || thread::current().id();
+            let answer = other.install(|| {
+                let begun = AtomicBool::new(false);
+                let left = |context: &mut Context<'_, _>| {
+                    (0..10_000).for_each(|_| thread::yield_now());
+                    assert!(!begun.load(Ordering::Relaxed), "both sides at once");
+                    (here(), context.get(&"b"))
+                };
+                let right = |_: &mut Context<'_, _>| {
+                    begun.store(true, Ordering::Relaxed);
+                    here()
+                };
+                let ((left, answer), right) = context.join(left, right);
+                assert_eq!(left, right);
+                answer
+            });
+            events.tell("a has b");
+            answer
+        }
+        _ => {
+            let is_first = is_first.swap(false, Ordering::Relaxed);
+            events.tell("b");
+            if is_first {
+                events.wait("a has b");
+            }
+            Ok(3)
+        }
+    });
+    assert_eq!(engine.get_all(&["a", "b"]), [Ok(3), Ok(3)]);
+    assert_eq!(engine.statistics().waited, 0);
+}
+
+#[test]
+fn a_query_on_a_cycle_of_waits_has_an_error_whatever_it_returns() {
+    let engine = engine(2, |key, events, context| {
+        let other = if key == "a" { "b" } else { "a" };
+        events.tell(key);
+        events.wait(other);
+        context.get(&other).or(Ok(1))
+    });
+    assert!(engine.get_all(&["a", "b"]).iter().all(Result::is_err));
+    assert_eq!(engine.statistics().deadlocks, 1);
 }
 
 #[test]
