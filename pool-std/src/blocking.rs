@@ -23,14 +23,14 @@ pub(crate) mod sections;
 pub(crate) mod state;
 mod table;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use crate::{
     blocking::{
         blocked::{Blocked, Mark},
         error::MarkError,
     },
-    platform::WorkerThread,
+    platform::{Registry, WorkerThread},
 };
 
 /// Marks the calling worker as blocked: it is about to wait for something that other jobs of its pool do, such
@@ -130,7 +130,7 @@ pub fn mark_all_unblocked(tickets: impl IntoIterator<Item = Blocked>) -> Result<
     let mut all_were_blocked = marks.len() == num_tickets;
     marks.sort_by_key(Mark::pool);
     for of_one_pool in marks.chunk_by(|a, b| a.pool() == b.pool()) {
-        all_were_blocked &= Mark::end_all(of_one_pool).is_ok();
+        all_were_blocked &= Mark::end_all(of_one_pool);
     }
     if all_were_blocked {
         Ok(())
@@ -201,28 +201,26 @@ pub fn blocking<R>(label: impl Into<Cow<'static, str>>, closure: impl FnOnce(&Bl
 
 /// A section that ends when this is dropped, also by a panic.
 struct Section<'b> {
-    blocked: &'b Blocked,
+    mark: &'b Mark,
+    registry: Arc<Registry>,
 }
 
 impl<'b> Section<'b> {
-    fn begin(blocked: &'b Blocked) -> Self {
+    /// Takes over a section that has just begun. Returns None if the ticket names none.
+    fn begin(blocked: &'b Blocked) -> Option<Self> {
+        let mark = blocked.mark()?;
+        let registry = mark.registry()?;
         // The section is ours from here on.
-        let section = Self { blocked };
-        if let Some(mark) = blocked.mark() {
-            mark.thread_handlers().release();
-        }
-        section
+        let section = Self { mark, registry };
+        section.registry.data().thread_handlers.release();
+        Some(section)
     }
 }
 
 impl Drop for Section<'_> {
     fn drop(&mut self) {
-        if let Some(mark) = self.blocked.mark() {
-            // First the mark: while the handler waits for a token, this worker counts as active.
-            //
-            // Another thread may have ended the section, as it should.
-            let _ = mark.end_own();
-            mark.thread_handlers().acquire();
-        }
+        // First the mark: while the handler waits for a token, this worker counts as active.
+        self.mark.end_own(&self.registry);
+        self.registry.data().thread_handlers.acquire();
     }
 }

@@ -17,7 +17,7 @@ use std::{
 
 use pool_std::{
     Activity, Blocked, MarkError, ThreadPool, ThreadPoolBuilder, blocking, current_state,
-    mark_all_unblocked, mark_blocked,
+    current_thread_index, mark_all_unblocked, mark_blocked,
 };
 use support::{Gate, wait_for, wait_for_asleep};
 
@@ -257,16 +257,19 @@ fn workers_that_sleep_or_block_are_not_runnable() {
 
 #[test]
 fn handlers_run_when_the_marks_say_so() {
-    let seen = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::new(Mutex::new(None));
     let (acquired, released) = (seen.clone(), seen.clone());
-    let note = |seen: &Mutex<Vec<_>>, what: &'static str| {
+    let note = |seen: &Mutex<Option<Vec<_>>>, what: &'static str| {
         // In a handler, a worker cannot be marked.
         assert_eq!(
             mark_blocked("in a handler").map(drop),
             Err(MarkError::InHandler)
         );
-        let blocked = pool_std::current_thread_index().and_then(|_| own_label());
-        seen.lock().unwrap().push((what, blocked));
+        // What the worker calls when it starts, sleeps and ends does not belong to the test.
+        if let Some(seen) = &mut *seen.lock().unwrap() {
+            let label = current_state().workers()[0].label().map(str::to_owned);
+            seen.push((what, label));
+        }
     };
     let pool = ThreadPoolBuilder::new()
         .num_threads(1)
@@ -275,13 +278,12 @@ fn handlers_run_when_the_marks_say_so() {
         .build()
         .unwrap();
     pool.install(|| {
-        seen.lock().unwrap().clear();
+        *seen.lock().unwrap() = Some(Vec::new());
         blocking("a section", |_| ());
-        let expected = [("release", Some("a section".to_owned())), ("acquire", None)];
-        assert_eq!(*seen.lock().unwrap(), expected);
         // A mark alone calls no handler.
         mark_blocked("a mark").unwrap().mark_unblocked().unwrap();
-        assert_eq!(seen.lock().unwrap().len(), 2);
+        let expected = vec![("release", Some("a section".to_owned())), ("acquire", None)];
+        assert_eq!(seen.lock().unwrap().take(), Some(expected));
     });
 }
 
@@ -328,4 +330,48 @@ fn an_adopted_thread_is_runnable_before_it_is_adopted() {
     .unwrap();
     // The thread has ended, and its token is its own affair.
     runnable.wait_for(1);
+}
+
+/// A handler that uses a pool would otherwise run jobs, and those could mark no worker.
+#[test]
+fn acquire_and_release_handlers_are_called_by_no_worker() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let calls_as_worker = Arc::new(AtomicUsize::new(0));
+    let handler = || {
+        let (calls, calls_as_worker) = (calls.clone(), calls_as_worker.clone());
+        move || {
+            calls.fetch_add(1, SeqCst);
+            calls_as_worker.fetch_add(usize::from(current_thread_index().is_some()), SeqCst);
+        }
+    };
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .acquire_thread_handler(handler())
+        .release_thread_handler(handler())
+        .build()
+        .unwrap();
+    let index = pool.install(|| {
+        blocking("nothing", |_| ());
+        current_thread_index()
+    });
+    assert!(index.is_some(), "the thread is the worker again");
+    pool.shutdown().unwrap();
+    // Two workers start and end, and a section begins and ends.
+    assert!(calls.load(SeqCst) >= 6);
+    assert_eq!(calls_as_worker.load(SeqCst), 0);
+}
+
+#[test]
+fn a_ticket_keeps_nothing_of_its_pool() {
+    let captured = Arc::new(());
+    let remains = Arc::downgrade(&captured);
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .deadlock_handler(move |_| _ = &captured)
+        .build()
+        .unwrap();
+    let ticket = pool.install(|| blocking("nothing", Blocked::clone));
+    pool.shutdown().unwrap();
+    assert!(remains.upgrade().is_none());
+    assert_eq!(ticket.mark_unblocked(), Err(MarkError::NotBlocked));
 }

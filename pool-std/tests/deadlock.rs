@@ -204,6 +204,27 @@ fn workers_whose_threads_have_not_started_are_active() {
     }
 }
 
+/// A handler that starts threads may drop one. The pool has counted that worker as there.
+#[test]
+fn a_worker_whose_thread_is_never_started_is_absent() {
+    let gate = Arc::new(Gate::default());
+    let (pool, reports) = builder_with_reports(2, |builder| {
+        let start = |thread: pool_std::ThreadBuilder| {
+            if thread.index() == 0 {
+                thread::spawn(|| thread.run());
+            }
+            Ok(())
+        };
+        builder.spawn_handler(start).build().unwrap()
+    });
+    let waiting = gate.clone();
+    pool.spawn(move || waiting.wait("a gate"));
+    let report = reports.next();
+    assert_eq!(report.workers()[1].activity, Activity::Absent);
+    gate.open();
+    reports.expect_no_more(pool);
+}
+
 /// The known hole of rustc's accounting: a job arrives between the sleeper's last look at the queue and
 /// the moment when it counts as asleep.
 ///

@@ -146,9 +146,7 @@ impl<S: DetectsDeadlocks> SpinPool<S> {
     }
 
     /// Returns whether a worker is active, asleep, blocked or absent. The answer may be out of date
-    /// on return.
-    ///
-    /// Unlike [`metrics`](Self::metrics), this takes the lock of the accounting.
+    /// on return. Takes no lock.
     ///
     /// # Errors
     /// [`UnknownWorker`] if there is no such worker.

@@ -1,20 +1,24 @@
 //! The ticket of a blocked section.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{
+    borrow::Cow,
+    fmt,
+    sync::{Arc, Weak},
+};
 
 use pool_core::Platform as _;
-use pool_core::accounting::{NotActive, NotBlocked, State, Ticket};
+use pool_core::accounting::{NotActive, State, Ticket};
 
 use crate::{
-    blocking::{error::MarkError, handlers, handlers::ThreadHandlers},
+    blocking::{error::MarkError, handlers},
     platform::{Registry, Std, WorkerThread},
 };
 
 /// The ticket of one blocked section of a worker, with which another thread ends the section.
 ///
 /// From [`mark_blocked`](crate::mark_blocked()) and [`blocking`](crate::blocking()). It names this
-/// section and no later one. A ticket that outlives its pool does no harm, and keeps a little of the pool's
-/// memory.
+/// section and no later one. A ticket that outlives its pool does no harm, and keeps nothing of the
+/// pool alive.
 ///
 /// # Examples
 /// See [`blocking`](crate::blocking()).
@@ -53,7 +57,11 @@ impl Blocked {
             return Err(MarkError::InHandler);
         }
         let mark = self.mark.as_ref().ok_or(MarkError::NotBlocked)?;
-        Mark::end_all(std::slice::from_ref(mark)).map_err(|_| MarkError::NotBlocked)
+        if Mark::end_all(std::slice::from_ref(mark)) {
+            Ok(())
+        } else {
+            Err(MarkError::NotBlocked)
+        }
     }
 }
 
@@ -76,7 +84,9 @@ impl fmt::Debug for Blocked {
 /// A section of a worker that was marked as blocked.
 #[derive(Clone)]
 pub(crate) struct Mark {
-    registry: Arc<Registry>,
+    /// Weak, because the last owner of a registry runs what the pool has put off, and threads drop tickets
+    /// under locks of their own. A worker that is in a section keeps its registry.
+    registry: Weak<Registry>,
     ticket: Ticket,
 }
 
@@ -101,30 +111,38 @@ impl Mark {
     fn of(worker: &WorkerThread, ticket: Ticket) -> Self {
         // SAFETY: 1. the worker keeps its registry alive; 2. the worker was made with this pointer.
         let registry = unsafe { Std::keep_alive(worker.registry_pointer()) };
-        Self { registry, ticket }
+        Self {
+            registry: Arc::downgrade(&registry),
+            ticket,
+        }
     }
 
     /// Returns what tells this pool from others.
     pub(crate) fn pool(&self) -> usize {
-        Arc::as_ptr(&self.registry).addr()
+        self.registry.as_ptr().addr()
     }
 
-    pub(crate) fn thread_handlers(&self) -> &ThreadHandlers {
-        &self.registry.data().thread_handlers
+    /// Returns the pool, if it is still there.
+    pub(crate) fn registry(&self) -> Option<Arc<Registry>> {
+        self.registry.upgrade()
     }
 
-    /// Ends the section, for the worker itself.
-    pub(crate) fn end_own(&self) -> Result<(), NotBlocked> {
-        self.registry.deadlock().mark_self_unblocked(self.ticket)
+    /// Ends the section, for the worker itself, unless another thread has ended it, as it should.
+    pub(crate) fn end_own(&self, registry: &Registry) {
+        let _ = registry.deadlock().mark_self_unblocked(self.ticket);
     }
 
-    /// Ends several sections of one pool, for the thread that resumes the workers.
-    pub(crate) fn end_all(of_one_pool: &[Self]) -> Result<(), NotBlocked> {
+    /// Ends several sections of one pool, for the thread that resumes the workers. Returns false if some
+    /// section had ended, as all have when the pool is gone.
+    pub(crate) fn end_all(of_one_pool: &[Self]) -> bool {
         let Some(first) = of_one_pool.first() else {
-            return Ok(());
+            return true;
+        };
+        let Some(registry) = first.registry() else {
+            return false;
         };
         let tickets = of_one_pool.iter().map(|mark| mark.ticket);
-        first.registry.deadlock().mark_all_unblocked(tickets)
+        registry.deadlock().mark_all_unblocked(tickets).is_ok()
     }
 }
 

@@ -1,10 +1,13 @@
 //! The handlers that a pool calls when threads stop and start being runnable, and when it has come to a
 //! deadlock.
 
-use std::cell::Cell;
+use std::{cell::Cell, ptr};
+
+use pool_core::Platform as _;
 
 use crate::{
     blocking::report::DeadlockReport,
+    platform::{Std, WorkerThread},
     thread_pool::data::{AbortOnUnwind, drop_quietly},
     worker::lender,
 };
@@ -28,7 +31,7 @@ impl ThreadHandlers {
     pub(crate) fn acquire(&self) {
         if let Some(handler) = self.acquire.as_ref().filter(|_| !IS_ADOPTION.get()) {
             let message = "pool-std: the acquire handler panicked; aborting";
-            call_handler(message, handler);
+            as_no_worker(|| call_handler(message, handler));
         }
     }
 
@@ -36,7 +39,7 @@ impl ThreadHandlers {
     pub(crate) fn release(&self) {
         if let Some(handler) = self.release.as_ref().filter(|_| !IS_ADOPTION.get()) {
             let message = "pool-std: the release handler panicked; aborting";
-            call_handler(message, handler);
+            as_no_worker(|| call_handler(message, handler));
         }
     }
 
@@ -76,6 +79,21 @@ pub(crate) fn during_adoption<R>(closure: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Runs a closure while this thread is known as no worker, as if it lent its worker and no thread took it.
+/// If the closure uses a pool, it waits like a thread outside and runs no jobs: they would run in the
+/// handler, and in the middle of falling asleep. The closure does not unwind.
+fn as_no_worker(closure: impl FnOnce()) {
+    // SAFETY: 1. a worker does not leave while its thread is in this call.
+    let Some(worker) = (unsafe { WorkerThread::current() }) else {
+        return closure();
+    };
+    // SAFETY: 1. the pointer is null.
+    unsafe { Std::set_current(ptr::null()) };
+    lender::while_lending(worker, closure);
+    // SAFETY: 1. it was the current worker, which stays in place until it leaves.
+    unsafe { Std::set_current(worker) };
+}
+
 /// Whether this thread is in a handler, where it must not mark workers.
 pub(crate) fn is_in_handler() -> bool {
     IN_HANDLER.get()
@@ -85,7 +103,7 @@ pub(crate) fn is_in_handler() -> bool {
 /// must not unwind.
 pub(crate) fn call_handler(message: &'static str, handler: impl FnOnce()) {
     let no_way_out = AbortOnUnwind(message);
-    // An outer handler that waits for another pool can come to sleep, which calls an inner one.
+    // An outer handler that waits for another pool may call the inner one of its callers.
     let outer = IN_HANDLER.replace(true);
     handler();
     IN_HANDLER.set(outer);

@@ -128,9 +128,9 @@ fn printable(character: char) -> char {
 /// ```
 /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
 /// pool.install(|| {
-///     pool_std::blocking("a file", |_| {
+///     pool_std::blocking("a message", |_| {
 ///         let state = pool.state();
-///         assert_eq!(state.workers()[0].label(), Some("a file"));
+///         assert_eq!(state.workers()[0].label(), Some("a message"));
 ///         println!("{state}");
 ///     });
 /// });

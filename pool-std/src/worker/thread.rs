@@ -185,6 +185,10 @@ impl ThreadBuilder {
 
 impl Drop for ThreadBuilder {
     fn drop(&mut self) {
+        // The pool has counted the worker as there; it may have been dropped without a run.
+        if let Role::Worker(index) = self.role {
+            self.registry.mark_absent(index);
+        }
         self.registry.data().thread_has_stopped();
     }
 }

@@ -9,13 +9,18 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// Workers say that they are blocked by [`blocking`](crate::blocking()) or
     /// [`mark_blocked`](crate::mark_blocked()). The pool checks whenever a worker says so, falls asleep or
-    /// leaves. A report is never wrong, and none is missed: the closure is called once, and once more only
-    /// after some worker was unmarked. If the closure and all others leave the blocked workers alone, they
-    /// stay blocked. The pool still takes jobs, which sleeping workers run.
+    /// leaves. If each wait for another job is marked, and is unmarked by the thread that ends it before it does
+    /// so, then no report is wrong and none is missed. The closure is called once, and once more only
+    /// after some worker was unmarked, so not when further workers block. If the closure and all others
+    /// leave the blocked workers alone, they stay blocked. The pool still takes jobs, which sleeping workers run.
     ///
-    /// The closure runs on a worker, while the pool's accounting is locked. It should only pass the report
-    /// on to a thread that is not a worker of the pool, which breaks the deadlock. It must not wait for the pool:
-    /// then the process aborts with a message. A mark there fails with
+    /// A worker counts as active in [`block_in_place`](crate::block_in_place()), in
+    /// [`install`](crate::ThreadPool::install) of another pool, and while it waits for thread progress. An
+    /// [adopted](Self::use_current_thread) thread counts as active outside the waits of its pool.
+    ///
+    /// The closure runs on a thread of the pool, while the pool's accounting is locked. It should only pass the
+    /// report on to a thread that is not a worker of the pool, which breaks the deadlock. It must not wait for
+    /// the pool: then the process aborts with a message. A mark there fails with
     /// [`MarkError::InHandler`](crate::MarkError::InHandler). A panic of the closure aborts the process with a
     /// message.
     ///
@@ -39,7 +44,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// A worker calls it when it starts, before the start handler; when it was woken; and at the end of a
     /// [blocked section](crate::blocking()), when the worker no longer counts as blocked. It may wait for as
     /// long as it likes, because the worker counts as active meanwhile, but not for another worker of the
-    /// pool. An [adopted](Self::use_current_thread) thread was runnable before, so it does not call it when
+    /// pool. In the closure the thread is known as no worker. An
+    /// [adopted](Self::use_current_thread) thread was runnable before, so it does not call it when
     /// it is adopted.
     ///
     /// A worker that begins to wait in a `join` or a scope searches for other jobs first, and stays runnable
@@ -79,7 +85,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// A worker calls it just before it falls asleep, when no lock of the pool is held; at the beginning of a
     /// [blocked section](crate::blocking()), when the worker counts as blocked; and when it ends, after the
     /// exit handler. [`mark_blocked`](crate::mark_blocked()) alone does not call it. The closure should not
-    /// wait.
+    /// wait. In it the thread is known as no worker.
     ///
     /// A panic of the closure aborts the process with a message. A mark there fails with
     /// [`MarkError::InHandler`](crate::MarkError::InHandler).

@@ -158,18 +158,6 @@ fn a_worker_that_is_going_to_be_woken_prevents_a_report() {
 }
 
 #[test]
-fn a_thread_outside_that_works_for_the_pool_prevents_a_report() {
-    let pool = pool();
-    pool.accounting.begin_outside();
-    pool.sleep(1);
-    pool.sleep(2);
-    pool.block(0);
-    assert_eq!(pool.reports.get(), 0);
-    pool.accounting.end_outside(|_| false);
-    assert_eq!(pool.reports.get(), 1);
-}
-
-#[test]
 fn only_active_workers_can_block() {
     let pool = pool();
     pool.block(0);
