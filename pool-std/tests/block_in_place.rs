@@ -1,5 +1,7 @@
 //! Workers that lend their place while they block.
 
+mod support;
+
 use std::{
     cell::Cell,
     collections::HashSet,
@@ -18,6 +20,7 @@ use pool_std::{
     BuildError, IdlePolicy, ShutdownError, ThreadPool, ThreadPoolBuilder, block_in_place,
     current_num_threads, current_thread_index, join, scope, spawn,
 };
+use support::wait_for;
 
 fn pool(threads: usize, spares: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
@@ -272,6 +275,66 @@ fn names_and_handlers_of_spares() {
             "the other spare was not needed"
         );
     }
+}
+
+/// Runs a closure on a new thread, and waits for its end. The limit only ends a test that fails.
+fn with_limit(body: impl FnOnce() + Send + 'static) {
+    let test = thread::spawn(body);
+    wait_for(|| test.is_finished());
+    test.join().unwrap();
+}
+
+// The spare that the first worker has taken finds that the pool could not be built, or runs.
+#[test]
+fn a_build_that_fails_while_a_worker_lends_returns_the_worker() {
+    with_limit(|| {
+        for round in 0..if cfg!(miri) { 3 } else { 500 } {
+            let (returns, returned) = mpsc::channel();
+            let lends = Arc::new(AtomicBool::new(false));
+            let begins = lends.clone();
+            let builder = ThreadPoolBuilder::new()
+                .num_threads(2)
+                .max_blocking_threads(1)
+                .start_handler(move |index| {
+                    if index == 0 {
+                        begins.store(true, SeqCst);
+                        block_in_place(|| ());
+                        returns.send(()).unwrap();
+                    }
+                })
+                .thread_name(move |index| {
+                    if index == 1 {
+                        wait_for(|| lends.load(SeqCst));
+                        (0..round % 50).for_each(|_| std::hint::spin_loop());
+                        panic!("by design");
+                    }
+                    index.to_string()
+                });
+            assert!(catch_unwind(AssertUnwindSafe(|| builder.build())).is_err());
+            assert_eq!(returned.recv(), Ok(()));
+        }
+    });
+}
+
+#[test]
+fn a_spare_whose_thread_is_adopted_returns_its_worker() {
+    with_limit(|| {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .max_blocking_threads(1)
+            .start_handler(|index| {
+                if index == 1 {
+                    let other = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+                    std::mem::forget(other.build());
+                }
+            })
+            .build()
+            .unwrap();
+        for _ in 0..3 {
+            pool.install(|| block_in_place(|| ()));
+        }
+        pool.shutdown().unwrap();
+    });
 }
 
 #[test]

@@ -63,13 +63,15 @@ impl Spares {
         if state.has_ended {
             return None;
         }
-        if let Some(spare) = state.free.pop() {
-            return Some(spare);
+        while let Some(spare) = state.free.pop() {
+            if !spare.is_gone() {
+                return Some(spare);
+            }
         }
         let number = state.unstarted.pop()?;
         drop(state);
         let spare = Arc::new(Spare::default());
-        let thread = self.thread(&registry(), number, SpareStart::Taken(spare.clone()));
+        let thread = self.thread(&registry(), number, spare.clone(), SpareStart::Taken);
         match thread.start() {
             Ok(()) => Some(spare),
             Err(_) => {
@@ -105,10 +107,15 @@ impl Spares {
         &self,
         registry: &Arc<Registry>,
         number: usize,
+        spare: Arc<Spare>,
         start: SpareStart,
     ) -> ThreadBuilder {
         let name = self.settings.names.get(number).cloned();
-        let role = Role::Spare(number, start);
+        let role = Role::Spare {
+            number,
+            spare,
+            start,
+        };
         ThreadBuilder::new(registry, role, name, self.settings.stack_size)
     }
 }
@@ -116,8 +123,18 @@ impl Spares {
 /// Where a spare thread waits for what it is to do.
 #[derive(Default)]
 pub(crate) struct Spare {
-    order: Mutex<Option<Order>>,
+    inbox: Mutex<Inbox>,
     is_ordered: Condvar,
+}
+
+/// What the thread of a spare has been told.
+#[derive(Default)]
+enum Inbox {
+    #[default]
+    Empty,
+    Ordered(Order),
+    /// The thread takes no order any more, or never will.
+    Gone,
 }
 
 enum Order {
@@ -126,15 +143,35 @@ enum Order {
 }
 
 impl Spare {
-    /// Makes the spare a worker until the worker is to be returned. Only for the thread that has taken the
-    /// spare.
+    /// Makes the spare a worker until the worker is to be returned. If the thread of the spare is gone, the
+    /// worker is returned at once. Only for the thread that has taken the spare.
     pub(crate) fn give(&self, worker: LentWorker) {
         self.order(Order::Run(worker));
     }
 
     fn order(&self, order: Order) {
-        *lock(&self.order) = Some(order);
+        let mut inbox = lock(&self.inbox);
+        if matches!(*inbox, Inbox::Gone) {
+            drop(inbox);
+            // Not under the lock, because this returns the worker.
+            drop(order);
+            return;
+        }
+        *inbox = Inbox::Ordered(order);
+        drop(inbox);
         self.is_ordered.notify_one();
+    }
+
+    /// Notes that the thread of the spare takes no order any more. Returns the worker of an order that it has
+    /// not taken.
+    pub(crate) fn go(&self) {
+        let pending = std::mem::replace(&mut *lock(&self.inbox), Inbox::Gone);
+        // The lock has been released.
+        drop(pending);
+    }
+
+    fn is_gone(&self) -> bool {
+        matches!(*lock(&self.inbox), Inbox::Gone)
     }
 
     /// Is one worker after the other, until the pool has ended.
@@ -148,14 +185,21 @@ impl Spare {
         // Liveness: an order is stored under the lock before the notification. A spare that is taken
         // gets a worker, or is put back; and one that is in the list gets its last order when the pool
         // ends. Only one order is ever outstanding, because a spare is put back when it has returned
-        // its worker.
-        let order = self
+        // its worker. The lender in turn waits for a thread that takes the order, or calls `go`: its
+        // `ThreadBuilder` does when it is dropped.
+        let inbox = self
             .is_ordered
-            .wait_while(lock(&self.order), |order| order.is_none());
-        let order = order.unwrap_or_else(PoisonError::into_inner).take();
-        match order.expect("waited for it") {
-            Order::Run(worker) => Some(worker),
-            Order::End => None,
+            .wait_while(lock(&self.inbox), |inbox| matches!(inbox, Inbox::Empty));
+        let mut inbox = inbox.unwrap_or_else(PoisonError::into_inner);
+        match std::mem::take(&mut *inbox) {
+            Inbox::Ordered(Order::Run(worker)) => Some(worker),
+            Inbox::Ordered(Order::End) => None,
+            Inbox::Empty | Inbox::Gone => {
+                unreachable!("waited for an order, before its thread goes")
+            }
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,16 +30,22 @@ pub struct ThreadBuilder {
 pub(crate) enum Role {
     /// It is a worker.
     Worker(WorkerIndex),
-    /// It is a spare, with its number among the spares.
-    Spare(usize, SpareStart),
+    /// It is a spare.
+    Spare {
+        /// Its number among the spares.
+        number: usize,
+        spare: Arc<Spare>,
+        start: SpareStart,
+    },
 }
 
 /// Where a spare thread begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SpareStart {
     /// It is put into the list of free spares.
     Free,
     /// It is in use by the worker that has started it.
-    Taken(Arc<Spare>),
+    Taken,
 }
 
 impl ThreadBuilder {
@@ -63,14 +69,14 @@ impl ThreadBuilder {
     pub fn index(&self) -> usize {
         match self.role {
             Role::Worker(index) => index.get(),
-            Role::Spare(number, _) => self.registry.num_workers() + number,
+            Role::Spare { number, .. } => self.registry.num_workers() + number,
         }
     }
 
     /// Whether this is a spare thread, which is a worker only while the thread of a worker
     /// [blocks](crate::block_in_place()).
     pub fn is_spare(&self) -> bool {
-        matches!(self.role, Role::Spare(..))
+        matches!(self.role, Role::Spare { .. })
     }
 
     /// Returns the name that the pool's builder gave the thread.
@@ -120,7 +126,7 @@ impl ThreadBuilder {
         }
         match &self.role {
             Role::Worker(index) => self.run_worker(*index),
-            Role::Spare(_, start) => self.run_spare(start),
+            Role::Spare { spare, start, .. } => self.run_spare(spare, *start),
         }
     }
 
@@ -132,19 +138,15 @@ impl ThreadBuilder {
         }
     }
 
-    fn run_spare(&self, start: &SpareStart) {
+    fn run_spare(&self, spare: &Arc<Spare>, start: SpareStart) {
         let data = self.registry.data();
         if let Some(handler) = &data.start_handler {
             data.run_and_handle_panic(|| handler(self.index()));
         }
-        match start {
-            SpareStart::Taken(spare) => spare.run(),
-            SpareStart::Free => {
-                let spare = Arc::new(Spare::default());
-                data.spares.put_back(spare.clone());
-                spare.run();
-            }
+        if start == SpareStart::Free {
+            data.spares.put_back(spare.clone());
         }
+        spare.run();
         if let Some(handler) = &data.exit_handler {
             data.run_and_handle_panic(|| handler(self.index()));
         }
@@ -185,9 +187,11 @@ impl ThreadBuilder {
 
 impl Drop for ThreadBuilder {
     fn drop(&mut self) {
-        // The pool has counted the worker as there; it may have been dropped without a run.
-        if let Role::Worker(index) = self.role {
-            self.registry.mark_absent(index);
+        match &self.role {
+            // The pool has counted the worker as there; it may have been dropped without a run.
+            Role::Worker(index) => self.registry.mark_absent(*index),
+            // A worker may have lent its place already, and waits.
+            Role::Spare { spare, .. } => spare.go(),
         }
         self.registry.data().thread_has_stopped();
     }

@@ -87,7 +87,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     pub(super) fn start_spares(&mut self, registry: &Arc<Registry>) -> Result<(), BuildError> {
         for number in (0..self.max_blocking_threads).filter(|_| !S::ON_DEMAND) {
             let spares = &registry.data().spares;
-            let thread = spares.thread(registry, number, SpareStart::Free);
+            let thread = spares.thread(registry, number, Arc::default(), SpareStart::Free);
             let index = thread.index();
             let result = self.spawn.spawn(thread);
             result.map_err(|source| BuildError::Spawn { index, source })?;
