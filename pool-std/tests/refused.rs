@@ -104,7 +104,11 @@ fn leave_jobs_on_a_biased_deque() -> impl FnOnce() -> mpsc::IntoIter<()> {
             pool.upgrade().unwrap().set_active_workers(1).unwrap();
         }
     });
-    while pool.metrics().workers()[1].state != WorkerState::Absent {
+    let has_parked = || {
+        // A worker whose thread has not started yet is absent, too.
+        pool.active_workers() == 1 && pool.metrics().workers()[1].state == WorkerState::Absent
+    };
+    while !has_parked() {
         thread::yield_now();
     }
     move || {
