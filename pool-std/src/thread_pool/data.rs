@@ -72,6 +72,13 @@ impl PoolData {
         std::mem::forget(no_way_out);
     }
 
+    /// Counts as a thread of the pool until the value is dropped. For one that starts another thread, so
+    /// that its handle is kept before those that wait for the pool ask for the handles.
+    pub(crate) fn count_starting(&self) -> Starting<'_> {
+        self.thread_will_run();
+        Starting(self)
+    }
+
     pub(crate) fn keep_thread(&self, thread: JoinHandle<()>) {
         lock(&self.threads).push(thread);
     }
@@ -152,6 +159,15 @@ impl PoolData {
     pub(crate) fn is_abandoned(&self) -> bool {
         // Ordering: Relaxed, see `abandon`.
         self.is_abandoned.load(Ordering::Relaxed)
+    }
+}
+
+/// A thread that starts another one, and counts as a thread of the pool meanwhile.
+pub(crate) struct Starting<'d>(&'d PoolData);
+
+impl Drop for Starting<'_> {
+    fn drop(&mut self) {
+        self.0.thread_has_stopped();
     }
 }
 

@@ -69,9 +69,10 @@ impl Spares {
             }
         }
         let number = state.unstarted.pop()?;
-        drop(state);
         let spare = Arc::new(Spare::default());
+        // Under the lock, so that the thread counts before the pool can end.
         let thread = self.thread(&registry(), number, spare.clone(), SpareStart::Taken);
+        drop(state);
         match thread.start() {
             Ok(()) => Some(spare),
             Err(_) => {

@@ -105,6 +105,7 @@ impl ThreadBuilder {
     pub(crate) fn start(self) -> io::Result<()> {
         let builder = self.standard();
         let registry = self.registry.clone();
+        let _starting = registry.data().count_starting();
         registry.data().keep_thread(builder.spawn(|| self.run())?);
         Ok(())
     }

@@ -1,4 +1,11 @@
-use std::{sync::mpsc, time::Duration};
+use std::{
+    sync::{
+        atomic::{AtomicBool, Ordering::SeqCst},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
 
 use super::*;
 use crate::{ThreadPoolBuilder, block_in_place};
@@ -44,4 +51,43 @@ fn a_spare_that_is_gone_is_not_taken() {
     assert!(!Arc::ptr_eq(&taken, &gone));
     spares.put_back(taken);
     pool.shutdown().unwrap();
+}
+
+// The pool ends while its adopted worker is about to start a spare.
+#[test]
+fn a_shutdown_waits_for_a_spare_that_is_being_started() {
+    let has_returned = Arc::new(AtomicBool::new(false));
+    let seen = has_returned.clone();
+    let (sender, is_late) = mpsc::channel();
+    let on_new_thread = thread::spawn(move || {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .use_current_thread()
+            .max_blocking_threads(1)
+            .exit_handler(move |_| sender.send(seen.load(SeqCst)).unwrap())
+            .build()
+            .unwrap();
+        let registry = pool.registry.clone();
+        let mut owner = None;
+        let spare = registry.data().spares.take(|| {
+            let returned = has_returned.clone();
+            owner = Some(thread::spawn(move || {
+                pool.shutdown().unwrap();
+                returned.store(true, SeqCst);
+            }));
+            // The call may return only when the spare has ended. The number of looks bounds the wait, since
+            // no fact says that the call waits.
+            for _ in 0..10_000 {
+                if has_returned.load(SeqCst) {
+                    break;
+                }
+                thread::yield_now();
+            }
+            registry.clone()
+        });
+        registry.data().spares.put_back(spare.unwrap());
+        owner.unwrap().join().unwrap();
+    });
+    on_new_thread.join().unwrap();
+    assert_eq!(is_late.recv_timeout(LIMIT), Ok(false));
 }
