@@ -3,7 +3,7 @@
 //! | step | the thread that lends | the thread that borrows |
 //! | --- | --- | --- |
 //! | 1 | is known as no worker any more, and gives the [`LentWorker`] away | |
-//! | 2 | runs a closure of the user, which blocks | is known as the worker, and [waits](WorkerThread::wait_for_outside) for the end of the closure: runs jobs, or sleeps |
+//! | 2 | runs a closure of the user, which blocks | is known as the worker, calls a closure for its own beginning, and [waits](WorkerThread::wait_for_outside) for the end of the closure: runs jobs, or sleeps |
 //! | 3 | the closure has ended: sets the latch of that wait, and blocks | ends the job that it is in, and with it every wait in that job |
 //! | 4 | | is known as no worker any more, and sets the latch of the lender |
 //! | 5 | is known as the worker again, and continues | |
@@ -148,17 +148,20 @@ impl<P: Platform> Drop for TakeBack<'_, P> {
 
 impl<P: Platform> LentWorker<P> {
     /// Makes the calling thread the worker until the lender's closure has ended: runs jobs, and sleeps
-    /// when there are none.
+    /// when there are none. First, `begin` is called on the worker, even if the closure has ended by then.
     ///
     /// # Panics
     /// If the calling thread is a worker. The lender gets its worker back.
-    pub fn run(self) {
+    ///
+    /// `begin` must not panic, or the process is aborted.
+    pub fn run(self, begin: impl FnOnce()) {
         assert!(P::current().is_null(), "a thread is one worker at a time");
         // SAFETY: the lender waits until `self` is dropped. `set_current`: 1. the worker stays in place, in a
         // frame below that of the loan, until it is reset here. Only this thread uses the worker, see above.
         unsafe {
             let loan = &*self.loan;
             P::set_current(loan.worker);
+            no_unwind(begin);
             (*loan.worker).wait_for_outside(&loan.closure_ended);
             P::set_current(ptr::null());
         }

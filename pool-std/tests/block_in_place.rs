@@ -9,7 +9,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     rc::Rc,
     sync::{
-        Arc, Barrier, Mutex,
+        Arc, Barrier, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
         mpsc::{self, TryRecvError},
     },
@@ -316,16 +316,71 @@ fn a_build_that_fails_while_a_worker_lends_returns_the_worker() {
     });
 }
 
+// The handler waits for the pool whose only worker is lent to its thread.
 #[test]
-fn a_spare_whose_thread_is_adopted_returns_its_worker() {
+fn a_start_handler_of_a_spare_uses_the_pool_as_its_worker() {
     with_limit(|| {
+        let own = Arc::new(OnceLock::<ThreadPool>::new());
+        let (handler_of, (sender, receiver)) = (own.clone(), mpsc::channel());
         let pool = ThreadPoolBuilder::new()
             .num_threads(1)
             .max_blocking_threads(1)
-            .start_handler(|index| {
+            .start_handler(move |index| {
+                if index == 1 {
+                    let indices = || (current_thread_index(), current_thread_index());
+                    let own = handler_of.get().unwrap();
+                    sender.send(own.install(indices)).unwrap();
+                    sender
+                        .send(join(current_thread_index, current_thread_index))
+                        .unwrap();
+                }
+            })
+            .build()
+            .unwrap();
+        own.set(pool).unwrap();
+        for _ in 0..2 {
+            own.get().unwrap().install(|| block_in_place(|| ()));
+        }
+        let seen: Vec<_> = receiver.try_iter().collect();
+        assert_eq!(seen, [(Some(0), Some(0)); 2]);
+    });
+}
+
+#[test]
+fn a_start_handler_of_a_spare_cannot_wait_for_the_end_of_its_pool() {
+    with_limit(|| {
+        let own = Arc::new(Mutex::new(None::<ThreadPool>));
+        let (handler_of, (sender, receiver)) = (own.clone(), mpsc::channel());
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .max_blocking_threads(1)
+            .start_handler(move |index| {
+                if index == 1 {
+                    let own = handler_of.lock().unwrap().take().unwrap();
+                    sender.send(own.shutdown()).unwrap();
+                }
+            })
+            .build()
+            .unwrap();
+        let mut guard = own.lock().unwrap();
+        pool.spawn(|| block_in_place(|| ()));
+        *guard = Some(pool);
+        drop(guard);
+        assert_eq!(receiver.recv(), Ok(Err(ShutdownError::FromWorker)));
+    });
+}
+
+#[test]
+fn a_start_handler_of_a_spare_cannot_give_its_thread_to_another_pool() {
+    with_limit(|| {
+        let (sender, receiver) = mpsc::channel();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .max_blocking_threads(1)
+            .start_handler(move |index| {
                 if index == 1 {
                     let other = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
-                    std::mem::forget(other.build());
+                    sender.send(other.build().err()).unwrap();
                 }
             })
             .build()
@@ -334,7 +389,37 @@ fn a_spare_whose_thread_is_adopted_returns_its_worker() {
             pool.install(|| block_in_place(|| ()));
         }
         pool.shutdown().unwrap();
+        let errors: Vec<_> = receiver.iter().collect();
+        assert!(matches!(
+            errors[..],
+            [Some(BuildError::CurrentThreadAlreadyInPool)]
+        ));
     });
+}
+
+#[test]
+fn handlers_are_called_for_the_spares_that_were_used() {
+    let (sender, receiver) = mpsc::channel();
+    let at_end = sender.clone();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .max_blocking_threads(2)
+        .start_handler(move |index| sender.send(("start", index > 0)).unwrap())
+        .exit_handler(move |index| at_end.send(("exit", index > 0)).unwrap())
+        .spawn_handler(|thread| thread::Builder::new().spawn(|| thread.run()).map(drop))
+        .build()
+        .unwrap();
+    while !pool.install(lends) {}
+    pool.shutdown().unwrap();
+    let mut calls: Vec<_> = receiver.iter().collect();
+    calls.sort_unstable();
+    let expected = [
+        ("exit", false),
+        ("exit", true),
+        ("start", false),
+        ("start", true),
+    ];
+    assert_eq!(calls, expected, "the other spare was not needed");
 }
 
 #[test]

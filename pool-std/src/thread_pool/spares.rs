@@ -175,10 +175,10 @@ impl Spare {
         matches!(*lock(&self.inbox), Inbox::Gone)
     }
 
-    /// Is one worker after the other, until the pool has ended.
-    pub(crate) fn run(&self) {
+    /// Is one worker after the other, until the pool has ended. Calls `begin` on each. It must not panic.
+    pub(crate) fn run(&self, mut begin: impl FnMut()) {
         while let Some(worker) = self.next_worker() {
-            worker.run();
+            worker.run(&mut begin);
         }
     }
 

@@ -141,14 +141,20 @@ impl ThreadBuilder {
 
     fn run_spare(&self, spare: &Arc<Spare>, start: SpareStart) {
         let data = self.registry.data();
-        if let Some(handler) = &data.start_handler {
-            data.run_and_handle_panic(|| handler(self.index()));
-        }
         if start == SpareStart::Free {
             data.spares.put_back(spare.clone());
         }
-        spare.run();
-        if let Some(handler) = &data.exit_handler {
+        // The start handler may wait for the pool. So the thread must be the worker by then, whose place
+        // would be empty meanwhile.
+        let mut has_started = false;
+        spare.run(|| {
+            let is_first = !std::mem::replace(&mut has_started, true);
+            if let Some(handler) = data.start_handler.as_ref().filter(|_| is_first) {
+                data.run_and_handle_panic(|| handler(self.index()));
+            }
+        });
+        // The pool has ended, so the handler cannot wait for it.
+        if let Some(handler) = data.exit_handler.as_ref().filter(|_| has_started) {
             data.run_and_handle_panic(|| handler(self.index()));
         }
     }
