@@ -50,6 +50,34 @@ fn a_worker_that_parks_completes_a_deadlock() {
     reports.expect_none();
 }
 
+// The handler runs while the pool's worker parks, and uses pools that are not concerned.
+#[test]
+fn a_handler_of_a_worker_that_parks_may_broadcast_to_another_pool_and_end_one() {
+    let build = || ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let (other, last) = (build(), Mutex::new(Some(build())));
+    let (sender, receiver) = mpsc::channel();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .deadlock_handler(move |_| {
+            let sender = sender.clone();
+            other.spawn_broadcast(move |_| sender.send(()).unwrap());
+            drop(last.lock().unwrap().take());
+        })
+        .build()
+        .unwrap();
+    let (pool, gate) = (Arc::new(pool), Arc::new(Gate::default()));
+    let (waiting, inner) = (gate.clone(), pool.clone());
+    pool.spawn_broadcast(move |context| match context.index() {
+        0 => waiting.wait("a gate"),
+        _ => {
+            waiting.wait_for_blocked(1);
+            inner.set_active_workers(1).unwrap();
+        }
+    });
+    receiver.recv().unwrap();
+    gate.open();
+}
+
 // The job of a broadcast opens the gate. It is queued for a worker that is parked, or about to park.
 #[test]
 fn a_parked_worker_with_a_job_counts() {

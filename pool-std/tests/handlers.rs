@@ -7,15 +7,18 @@ mod support;
 use std::{
     env,
     process::{self, Command},
-    sync::Arc,
+    sync::{Arc, Mutex},
 };
 
-use pool_std::{ThreadPoolBuilder, blocking, broadcast, mark_blocked};
+use pool_std::{ThreadPool, ThreadPoolBuilder, blocking, broadcast, mark_blocked, spawn_broadcast};
 use support::Gate;
 
 const CHILD: &str = "POOL_STD_HANDLERS_CHILD";
 /// Names the emulator that runs this program, where the system cannot start it by itself.
 const RUNNER: &str = "TEST_RUNNER";
+
+const BROADCAST: &str = "pool-std: a deadlock handler used a broadcast; aborting";
+const WAIT: &str = "pool-std: a deadlock handler waited for its own pool; aborting";
 
 /// In the child, runs `body`. Otherwise runs the test `name` as a child, which must abort and print the
 /// message.
@@ -74,11 +77,10 @@ fn a_release_handler_that_panics_aborts() {
 }
 
 #[test]
-fn a_deadlock_handler_that_waits_for_its_pool_aborts() {
-    let message = "pool-std: a deadlock handler waited for its own pool; aborting";
+fn a_deadlock_handler_that_waits_for_a_broadcast_aborts() {
     aborts(
-        "a_deadlock_handler_that_waits_for_its_pool_aborts",
-        message,
+        "a_deadlock_handler_that_waits_for_a_broadcast_aborts",
+        BROADCAST,
         || {
             let pool = ThreadPoolBuilder::new()
                 .num_threads(2)
@@ -94,4 +96,43 @@ fn a_deadlock_handler_that_waits_for_its_pool_aborts() {
             });
         },
     );
+}
+
+// The call itself does not wait. But it takes a lock whose holder may wait for the end of the handler.
+#[test]
+fn a_deadlock_handler_that_spawns_a_broadcast_aborts() {
+    let name = "a_deadlock_handler_that_spawns_a_broadcast_aborts";
+    aborts(name, BROADCAST, || {
+        block_the_only_worker(
+            ThreadPoolBuilder::new().deadlock_handler(|_| spawn_broadcast(|_| ())),
+        );
+    });
+}
+
+/// Drops the last reference to a pool in its deadlock handler.
+fn end_in_the_handler(num_threads: usize) {
+    let own = Arc::new(Mutex::new(None::<ThreadPool>));
+    let handler_of = own.clone();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(num_threads)
+        .use_current_thread()
+        .deadlock_handler(move |_| drop(handler_of.lock().unwrap().take()))
+        .build()
+        .unwrap();
+    support::wait_for_asleep(&pool, num_threads - 1);
+    *own.lock().unwrap() = Some(pool);
+    // No job has a reference. The handler is called within.
+    let _ = mark_blocked("nothing");
+}
+
+#[test]
+fn a_deadlock_handler_that_ends_its_pool_aborts() {
+    let name = "a_deadlock_handler_that_ends_its_pool_aborts";
+    aborts(name, WAIT, || end_in_the_handler(1));
+}
+
+#[test]
+fn a_deadlock_handler_that_ends_its_pool_of_sleeping_workers_aborts() {
+    let name = "a_deadlock_handler_that_ends_its_pool_of_sleeping_workers_aborts";
+    aborts(name, WAIT, || end_in_the_handler(2));
 }

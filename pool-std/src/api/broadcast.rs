@@ -9,7 +9,11 @@ use pool_core::{JobRef, ScopeCore};
 
 use crate::{
     platform::{Registry, Std, WorkerThread},
-    thread_pool::{data::lock, guard::PoolGuard, id::PoolId},
+    thread_pool::{
+        data::{abort_with, lock},
+        guard::PoolGuard,
+        id::PoolId,
+    },
     worker::job::{NO_NODE, counted_job, scope_job},
 };
 
@@ -139,6 +143,10 @@ pub(crate) fn inject_on_each(registry: &Registry, mut job: impl FnMut() -> JobRe
 
 /// Queues one job on each worker. The caller makes all of them before, because that may panic.
 fn inject(registry: &Registry, jobs: Vec<JobRef>) {
+    // The handler runs under a lock. A thread that holds one of those below may wait for that one.
+    if registry.data().reporting.is_here() {
+        abort_with("pool-std: a deadlock handler used a broadcast; aborting");
+    }
     let _broadcasting = lock(&registry.data().broadcasting);
     // SAFETY: 1. the queues need no node.
     unsafe { registry.inject_broadcast(jobs.into_iter().map(|job| (NO_NODE, job))) };

@@ -1,6 +1,9 @@
 //! From the report of the accounting to the handler of the user.
 
-use std::sync::Weak;
+use std::sync::{
+    Weak,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use pool_core::{
     WorkerIndex,
@@ -10,7 +13,7 @@ use pool_core::{
 use crate::{
     blocking::{
         handlers::{DeadlockHandler, call_handler},
-        mutex::OsMutex,
+        mutex::{OsMutex, this_thread},
         report::DeadlockReport,
         state::PoolState,
     },
@@ -68,7 +71,34 @@ impl pool_core::accounting::DeadlockHandler for Reporter {
         let state = PoolState::of(&registry, |index| (states[index].1, episode_of(index)));
         let report = DeadlockReport::new(state);
         let message = "pool-std: the deadlock handler panicked; aborting";
-        call_handler(message, || handler(&report));
+        let call = || call_handler(message, || handler(&report));
+        registry.data().reporting.here(call);
+    }
+}
+
+/// Which thread is in the deadlock handler of a pool.
+///
+/// Only one is, because the handler runs under the lock of the accounting.
+#[derive(Default)]
+pub(crate) struct Reporting {
+    /// As [`this_thread`] has it; 0 if none is.
+    thread: AtomicUsize,
+}
+
+impl Reporting {
+    /// Whether the calling thread is in the handler.
+    pub(crate) fn is_here(&self) -> bool {
+        // Ordering: Relaxed; only this thread writes its own number here, and takes it away again.
+        self.thread.load(Ordering::Relaxed) == this_thread()
+    }
+
+    /// Runs a closure that calls the handler, and does not panic.
+    fn here(&self, closure: impl FnOnce()) {
+        // Ordering: Relaxed, see `is_here`.
+        self.thread.store(this_thread(), Ordering::Relaxed);
+        closure();
+        // Ordering: Relaxed, see `is_here`.
+        self.thread.store(0, Ordering::Relaxed);
     }
 }
 

@@ -9,6 +9,10 @@ use pool_core::accounting::{GuardNoSend, RawMutex};
 
 use crate::thread_pool::data::{abort_with, lock};
 
+/// Why the process aborts.
+pub(crate) const WAITED_FOR_ITSELF: &str =
+    "pool-std: a deadlock handler waited for its own pool; aborting";
+
 /// A mutex of the standard library in the form that `sleep-core` takes.
 ///
 /// A thread that locks it twice aborts the process with a message: a deadlock handler runs under this
@@ -37,7 +41,7 @@ unsafe impl RawMutex for OsMutex {
         let this_thread = this_thread();
         // Ordering: Relaxed; only this thread writes its own number here, and takes it away again.
         if self.owner.load(Ordering::Relaxed) == this_thread {
-            abort_with("pool-std: a deadlock handler waited for its own pool; aborting");
+            abort_with(WAITED_FOR_ITSELF);
         }
         let is_locked = lock(&self.is_locked);
         // Liveness: the holder notifies when it unlocks, under the same lock as this wait.
@@ -67,7 +71,7 @@ unsafe impl RawMutex for OsMutex {
 }
 
 /// Returns a number that no other living thread has.
-fn this_thread() -> usize {
+pub(crate) fn this_thread() -> usize {
     thread_local!(static MARKER: u8 = const { 0 });
     MARKER.with(|marker| std::ptr::from_ref(marker).addr())
 }

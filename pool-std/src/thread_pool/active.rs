@@ -1,29 +1,20 @@
 //! Which workers of a pool are active, and where the others are parked.
 
-use std::{
-    cell::Cell,
-    sync::{
-        Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Condvar, Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use pool_core::WorkerIndex;
 
 use crate::{
-    blocking::handlers::is_in_handler,
+    blocking::{handlers::is_in_handler, mutex::WAITED_FOR_ITSELF},
     platform::{Registry, WorkerThread},
     thread_pool::{
         data::{abort_with, lock},
         error::ActiveWorkersError,
     },
 };
-
-thread_local! {
-    /// Whether this thread notes under the lock that its worker is absent. That can call a deadlock handler,
-    /// which would wait for itself if it took the lock.
-    static IS_PARKING: Cell<bool> = const { Cell::new(false) };
-}
 
 /// Which workers of a pool are active, and where the others are parked.
 ///
@@ -81,13 +72,6 @@ impl ActiveWorkers {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        if IS_PARKING.get() {
-            abort_with("pool-std: a deadlock handler used a broadcast; aborting");
-        }
-        lock(&self.state)
-    }
-
     /// Returns how many workers are wanted.
     pub(crate) fn count(&self) -> usize {
         // Ordering: Relaxed; the number is only shown.
@@ -107,7 +91,7 @@ impl ActiveWorkers {
         if is_in_handler() {
             return Err(ActiveWorkersError::InHandler);
         }
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let before = std::mem::replace(&mut state.count, count);
         // Ordering: Relaxed, see `count`.
         self.count.store(count, Ordering::Relaxed);
@@ -121,14 +105,20 @@ impl ActiveWorkers {
         Ok(before)
     }
 
-    /// Revives each parked worker after a job was queued in its inbox.
+    /// Revives each parked worker after a job was queued in its inbox. Not in a deadlock handler of the pool.
     pub(crate) fn revive_for_inboxes(&self, registry: &Registry) {
-        self.revive_all(registry, &mut self.lock());
+        self.revive_all(registry, &mut lock(&self.state));
     }
 
     /// Revives each parked worker because the pool has ended, and lets no worker park any more.
+    ///
+    /// In a deadlock handler of the pool it aborts the process. The handler runs under the lock of the
+    /// accounting, and perhaps under the one here, and another thread may hold one and wait for the other.
     pub(crate) fn end(&self, registry: &Registry) {
-        let mut state = self.lock();
+        if registry.data().reporting.is_here() {
+            abort_with(WAITED_FOR_ITSELF);
+        }
+        let mut state = lock(&self.state);
         state.has_ended = true;
         self.revive_all(registry, &mut state);
     }
@@ -155,7 +145,7 @@ impl ActiveWorkers {
     /// # Safety
     /// 1. The thread has [entered](WorkerThread::enter) the worker, which stays in place until it leaves.
     pub(crate) unsafe fn next_step(&self, worker: &WorkerThread) -> NextStep {
-        let step = self.lock().next_step(worker);
+        let step = lock(&self.state).next_step(worker);
         if step != NextStep::Park {
             return step;
         }
@@ -163,16 +153,17 @@ impl ActiveWorkers {
         // the user.
         worker.notify_leftovers();
         worker.leave_counted();
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let step = state.next_step(worker);
         if step == NextStep::Park {
             state.is_parked[worker.index().get()] = true;
             // Under the lock, so that a broadcast whose job the worker has not seen finds it absent, and
             // counts it again before the broadcast returns. Otherwise the worker could be missing when
             // the others block or sleep, and be reported with them.
-            IS_PARKING.set(true);
+            //
+            // This can call a deadlock handler, which must not take the lock: see `end`, `set` and the
+            // caller of `revive_for_inboxes`.
             worker.registry().mark_absent(worker.index());
-            IS_PARKING.set(false);
         } else {
             drop(state);
             // SAFETY: 1. forwarded to our caller, which has entered it before.
@@ -184,7 +175,7 @@ impl ActiveWorkers {
     /// Blocks until the worker is wanted, has a job in its inbox, or the pool has ended.
     pub(crate) fn wait_until_revived(&self, worker: WorkerIndex) {
         let index = worker.get();
-        let state = self.lock();
+        let state = lock(&self.state);
         // Liveness: the thread that revives the worker clears the flag under the lock and notifies
         // after that. It cannot have done so too early, since the worker has set the flag under the
         // lock when there was no reason to revive it; see above for each reason. A pool that ends

@@ -14,7 +14,7 @@ use std::{
 use pool_core::{Latch as _, SpinLatch};
 
 use crate::{
-    blocking::{handlers::ThreadHandlers, sections::Sections},
+    blocking::{deadlock::Reporting, handlers::ThreadHandlers, sections::Sections},
     platform::{Std, WorkerThread},
     thread_pool::{active::ActiveWorkers, spares::Spares},
 };
@@ -31,6 +31,7 @@ pub(crate) struct PoolData {
     pub(crate) thread_handlers: ThreadHandlers,
     /// What workers say about their blocked sections.
     pub(crate) sections: Sections,
+    pub(crate) reporting: Reporting,
     /// Held while a broadcast is queued, see `Registry::inject_broadcast`.
     pub(crate) broadcasting: Mutex<()>,
     pub(crate) active: ActiveWorkers,

@@ -20,7 +20,9 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// The closure runs on a thread of the pool, while the pool's accounting is locked. It should only pass the
     /// report on to a thread that is not a worker of the pool, which breaks the deadlock. It must not wait for
-    /// the pool: then the process aborts with a message. A mark there fails with
+    /// the pool, broadcast to it, or end it by dropping the last [`ThreadPool`](crate::ThreadPool): then the
+    /// process aborts with a message. It must not resize the pool either, and a
+    /// [call that would](crate::ThreadPool::set_active_workers) fails. A mark there fails with
     /// [`MarkError::InHandler`](crate::MarkError::InHandler). A panic of the closure aborts the process with a
     /// message.
     ///
