@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-use sleep_core::SleepProtocol;
+use sleep_core::{CoreLatch, SleepProtocol};
 
 use super::super::*;
 use crate::testing::{Test, TestOn, TestParker, TestPlatform, TestProtocol, with_pool_on};

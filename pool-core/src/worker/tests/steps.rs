@@ -8,6 +8,8 @@ use std::{
     },
 };
 
+use sleep_core::CoreLatch;
+
 use super::super::*;
 use crate::{
     job::{JobContext, StackJob},
