@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::*;
-use crate::{ThreadPoolBuilder, block_in_place};
+use crate::{ThreadPoolBuilder, block_in_place, platform::WorkerThread};
 
 /// A limit that only ends a test that fails.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -85,7 +85,12 @@ fn a_shutdown_waits_for_a_spare_that_is_being_started() {
             }
             registry.clone()
         });
-        registry.data().spares.put_back(spare.unwrap());
+        let spare = spare.unwrap();
+        // SAFETY: 1. the thread stays the worker until the calls below return.
+        let worker = unsafe { WorkerThread::current() }.unwrap();
+        // The exit handler is called for a spare that was used.
+        worker.lend(|lent| spare.give(lent), || ());
+        registry.data().spares.put_back(spare);
         owner.unwrap().join().unwrap();
     });
     on_new_thread.join().unwrap();
