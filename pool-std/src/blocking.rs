@@ -44,6 +44,7 @@ use crate::{
 /// A wait for something outside the pool, such as input, should not be marked in a pool with a deadlock
 /// handler: if all other workers are idle, it is reported. Neither should a wait in
 /// [`join`](crate::join()), a scope or [`install`](crate::ThreadPool::install), where the worker runs other jobs.
+/// Until the section ends, [`block_in_place`](crate::block_in_place()) lends no place.
 ///
 /// If this mark completes a deadlock, the
 /// [deadlock handler](crate::ThreadPoolBuilder::deadlock_handler) is called here, before the call returns.
@@ -149,7 +150,7 @@ pub fn mark_all_unblocked(tickets: impl IntoIterator<Item = Blocked>) -> Result<
 /// runs again, and be reported.
 ///
 /// For waits that end without the pool, such as input, [`block_in_place`](crate::block_in_place()) lets a
-/// spare thread run the pool's jobs meanwhile.
+/// spare thread run the pool's jobs meanwhile. But not inside a blocked section: there it lends no place.
 ///
 /// The worker calls the [release handler](crate::ThreadPoolBuilder::release_thread_handler) after it was
 /// marked, and the [acquire handler](crate::ThreadPoolBuilder::acquire_thread_handler) after it was unmarked.

@@ -17,8 +17,8 @@ use std::{
 };
 
 use pool_std::{
-    BuildError, IdlePolicy, ShutdownError, ThreadPool, ThreadPoolBuilder, block_in_place,
-    current_num_threads, current_thread_index, join, scope, spawn,
+    BuildError, IdlePolicy, ShutdownError, ThreadPool, ThreadPoolBuilder, block_in_place, blocking,
+    current_num_threads, current_thread_index, join, mark_blocked, scope, spawn,
 };
 use support::wait_for;
 
@@ -97,6 +97,33 @@ fn without_a_spare_others_take_the_jobs() {
         };
         pool.join(wait, || is_run.store(true, SeqCst));
     }
+}
+
+// Otherwise the spare's jobs would be part of the section, and could end it.
+#[test]
+fn in_a_blocked_section_the_closure_runs_on_the_worker() {
+    let pool = pool(1, 1);
+    pool.install(|| {
+        assert!(lends());
+        let is_lent = blocking("a section", |_| lends());
+        assert!(!is_lent);
+        assert!(lends(), "the section has ended");
+
+        let (sender, receiver) = mpsc::channel();
+        let blocked = mark_blocked("a mark").unwrap();
+        spawn(move || {
+            let result = blocking("a job", |blocked| blocked.mark_unblocked());
+            sender.send(result).unwrap();
+        });
+        let receiver = block_in_place(move || {
+            assert_eq!(current_thread_index(), Some(0));
+            assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+            receiver
+        });
+        blocked.mark_unblocked().unwrap();
+        // Now the job has a section of its own.
+        assert_eq!(block_in_place(move || receiver.recv()), Ok(Ok(())));
+    });
 }
 
 #[test]

@@ -32,6 +32,9 @@ use crate::{
 /// - All spares are in use, the system refuses a thread, or the pool has none, which is the default. The
 ///   closure runs as if it were called directly: on the worker, whose place is empty while it blocks. The
 ///   worker first wakes another one for the jobs that it has queued.
+/// - The worker is in a blocked section, by [`blocking`](crate::blocking()) or
+///   [`mark_blocked`](crate::mark_blocked()). The jobs that a spare runs would be part of that section. The
+///   closure runs as if all spares were in use.
 /// - The calling thread is no worker: outside every pool, or in the closure of another `block_in_place`.
 ///   The closure runs as if it were called directly.
 ///
@@ -94,7 +97,12 @@ where
     // SAFETY: 1. the worker keeps its registry alive; 2. it was made with this pointer.
     let registry = || unsafe { Std::keep_alive(worker.registry_pointer()) };
     let spares = &worker.registry().data().spares;
-    let Some(spare) = spares.take(registry) else {
+    let spare = if is_blocked(worker) {
+        None
+    } else {
+        spares.take(registry)
+    };
+    let Some(spare) = spare else {
         worker.notify_leftovers();
         return closure();
     };
@@ -102,6 +110,13 @@ where
     lender::while_lending(worker, || {
         worker.lend(|lent| taken.spare.give(lent), closure)
     })
+}
+
+/// Whether the worker is in a blocked section. The accounting knows workers, not threads, so what a spare
+/// marks in the worker's place would belong to that section.
+fn is_blocked(worker: &WorkerThread) -> bool {
+    let deadlock = worker.registry().deadlock();
+    deadlock.ticket(worker.index()).is_some()
 }
 
 /// A spare in use. The drop puts it back.
