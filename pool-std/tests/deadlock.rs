@@ -70,11 +70,15 @@ fn the_report_comes_when_the_last_worker_blocks() {
     let (pool, reports) = pool_with_reports(2);
     let (gate, may_block) = (Arc::new(Gate::default()), Arc::new(AtomicBool::new(false)));
     let (first, second, flag) = (gate.clone(), gate.clone(), may_block.clone());
-    pool.spawn(move || first.wait("first"));
+    let (sender, started) = mpsc::channel();
     pool.spawn(move || {
+        sender.send(()).unwrap();
         wait_for(|| flag.load(SeqCst));
         second.wait("second");
     });
+    // One worker is active before the other blocks. Otherwise the first block is a deadlock.
+    started.recv().unwrap();
+    pool.spawn(move || first.wait("first"));
     gate.wait_for_blocked(1);
     reports.expect_none();
     may_block.store(true, SeqCst);
@@ -436,11 +440,18 @@ fn jobs_that_only_blocked_workers_could_run_do_not_hide_a_deadlock() {
 #[test]
 fn a_handler_cannot_mark_and_can_look() {
     let (sender, answers) = mpsc::channel();
-    let (sender, ticket) = (Mutex::new(sender), Arc::new(Mutex::new(None::<Blocked>)));
+    let (sender, ticket) = (
+        Mutex::new(Some(sender)),
+        Arc::new(Mutex::new(None::<Blocked>)),
+    );
     let of_first = ticket.clone();
     let pool = ThreadPoolBuilder::new()
         .num_threads(2)
         .deadlock_handler(move |report| {
+            // While the test ends the two sections one after the other, there may be a second report.
+            let Some(sender) = sender.lock().unwrap().take() else {
+                return;
+            };
             let unmarked = of_first
                 .lock()
                 .unwrap()
@@ -457,11 +468,7 @@ fn a_handler_cannot_mark_and_can_look() {
                 activities.collect::<Vec<_>>()
             });
             let looks_the_same = now == reported;
-            sender
-                .lock()
-                .unwrap()
-                .send((answers, looks_the_same))
-                .unwrap();
+            sender.send((answers, looks_the_same)).unwrap();
         })
         .build()
         .unwrap();
