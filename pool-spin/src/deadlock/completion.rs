@@ -69,11 +69,14 @@ impl<S: DetectsDeadlocks> Completion<S> {
     /// [`InterruptLock`](crate::InterruptLock). The deadlock handler must not. The worker sees
     /// everything that was written before the call.
     pub fn complete(&self) {
-        let progress = mem::replace(&mut *self.progress.lock(), Progress::Complete);
-        if let Progress::Awaited(ticket) = progress {
-            // First, or the worker could go on and count as blocked. An error says that the
-            // section was ended with a ticket from a report.
+        let mut progress = self.progress.lock();
+        if let Progress::Awaited(ticket) = mem::replace(&mut *progress, Progress::Complete) {
+            // Under the lock: the worker may be looking at the progress, because its parker has
+            // returned without a token, and would otherwise go on while it counts as blocked. An
+            // error says that the section was ended with a ticket from a report.
             let _ = self.pool.mark_unblocked(ticket);
+            drop(progress);
+            // The worker may have gone on by now. Then the token is left over for the next wait.
             self.parker.unpark();
         }
     }
@@ -96,10 +99,23 @@ impl<S: DetectsDeadlocks> Completion<S> {
         let ticket = worker.mark_blocked().map_err(WaitError::NotActive)?;
         *progress = Progress::Awaited(ticket);
         drop(progress);
-        // Liveness: `complete` finds the ticket, and then gives the one token that there is.
-        self.parker.park();
-        *self.progress.lock() = Progress::Pending;
+        // A parker may return early, and one token may be left over from the wait before.
+        while !self.take_completion() {
+            // Liveness: after a look that found no completion, `complete` finds the ticket, and then
+            // gives a token. No call of an earlier wait takes it: that call has returned.
+            self.parker.park();
+        }
         Ok(())
+    }
+
+    /// Returns whether the event has come, and if it has, makes the next wait one for a new event.
+    fn take_completion(&self) -> bool {
+        let mut progress = self.progress.lock();
+        let is_complete = matches!(*progress, Progress::Complete);
+        if is_complete {
+            *progress = Progress::Pending;
+        }
+        is_complete
     }
 }
 

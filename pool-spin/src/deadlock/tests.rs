@@ -9,12 +9,12 @@ use std::{
     vec::Vec,
 };
 
-use pool_core::{IdlePolicy, UnknownWorker};
+use pool_core::{IdlePolicy, Parker, UnknownWorker};
 
 use super::*;
 use crate::{
     host::{Host, HostLock, wait_for_workers, with_workers},
-    machine::Machine,
+    machine::{CoreParker, Machine},
     pool::{ExitReason, SpinPool, Worker},
 };
 
@@ -34,8 +34,6 @@ type TestCores<const CORES: usize> = DetectingCores<Host, HostLock, CORES, 64, T
 
 /// Creates a pool under test, whose workers sleep as soon as they find nothing.
 const fn pool<const CORES: usize>(handler: fn(&Report<'_>)) -> SpinPool<TestCores<CORES>> {
-    use crate::machine::CoreParker;
-
     #[cfg(not(sleep_busy))]
     let protocol = pool_core::Jec::from_array(
         [const { pool_core::Slot::new(HostParker::NEW) }; CORES],

@@ -119,3 +119,89 @@ fn bad_waits_are_errors() {
         })
         .unwrap();
 }
+
+/// A machine whose parkers return early: always, so that each wait has to look for itself.
+struct Hasty;
+
+/// How often parkers of the machine have returned.
+static EARLY_RETURNS: AtomicUsize = AtomicUsize::new(0);
+
+struct HastyParker;
+
+impl Parker for HastyParker {
+    fn park(&self) {
+        EARLY_RETURNS.fetch_add(1, SeqCst);
+        thread::yield_now();
+    }
+
+    fn unpark(&self) {}
+}
+
+impl CoreParker for HastyParker {
+    const NEW: Self = Self;
+}
+
+// SAFETY: 1. and 2. as for `Host`, whose pointers it has.
+unsafe impl Machine for Hasty {
+    type Local = <Host as Machine>::Local;
+    type Parker = HastyParker;
+}
+
+/// A lock that lets other threads run first, so that they come in between two locks.
+struct LazyLock(HostLock);
+
+// SAFETY: the lock inside excludes.
+unsafe impl RawMutex for LazyLock {
+    #[expect(clippy::declare_interior_mutable_const, reason = "a lock")]
+    const INIT: Self = Self(HostLock::INIT);
+    type GuardMarker = <HostLock as RawMutex>::GuardMarker;
+
+    fn lock(&self) {
+        (0..10).for_each(|_| thread::yield_now());
+        self.0.lock();
+    }
+
+    fn try_lock(&self) -> bool {
+        self.0.try_lock()
+    }
+
+    unsafe fn unlock(&self) {
+        // SAFETY: 1. the caller holds the lock.
+        unsafe { self.0.unlock() }
+    }
+}
+
+#[test]
+fn a_parker_that_returns_early_ends_no_wait() {
+    type System = DetectingCores<Hasty, LazyLock, 1, 16>;
+    static POOL: SpinPool<System> = SpinPool::with_deadlock_handler(|_| ());
+    static EVENT: Completion<System> = Completion::new(&POOL);
+    static ROUNDS: AtomicUsize = AtomicUsize::new(0);
+    static RETURNED: AtomicUsize = AtomicUsize::new(0);
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            POOL.run_with(0, |core| {
+                for round in 1..=times(1000) {
+                    core.wait_for(&EVENT).unwrap();
+                    RETURNED.store(round, SeqCst);
+                    assert_eq!(ROUNDS.load(SeqCst), round, "returned before the event");
+                    // The wait has left its blocked section.
+                    assert_eq!(POOL.blocking_state(0), Ok(State::Active));
+                }
+            })
+            .unwrap();
+        });
+        for round in 1..=times(1000) {
+            let before = EARLY_RETURNS.load(SeqCst);
+            while EARLY_RETURNS.load(SeqCst) < before + 3 && RETURNED.load(SeqCst) < round {
+                thread::yield_now();
+            }
+            ROUNDS.store(round, SeqCst);
+            EVENT.complete();
+            // Or two events could count as one.
+            while RETURNED.load(SeqCst) < round {
+                thread::yield_now();
+            }
+        }
+    });
+}

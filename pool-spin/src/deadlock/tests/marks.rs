@@ -124,10 +124,12 @@ fn absent_workers_do_not_count() {
 fn a_worker_that_leaves_can_complete_a_deadlock() {
     static REPORTS: Reports = Reports::new();
     static POOL: SpinPool<TestCores<2>> = pool(|report| REPORTS.add(report));
-    let is_blocked = Barrier::new(2);
+    let [has_arrived, is_blocked] = [Barrier::new(2), Barrier::new(2)];
     thread::scope(|threads| {
         threads.spawn(|| {
             POOL.run_with(0, |core| {
+                // Or there is a report before the other worker comes.
+                has_arrived.wait();
                 core.blocking(|_| {
                     is_blocked.wait();
                     REPORTS.wait_for(1);
@@ -137,6 +139,7 @@ fn a_worker_that_leaves_can_complete_a_deadlock() {
             .unwrap();
         });
         POOL.run_with(1, |_| {
+            has_arrived.wait();
             is_blocked.wait();
             assert_eq!(REPORTS.count(), 0, "this worker runs");
         })
