@@ -8,6 +8,7 @@ use crate::{
 
 pub mod busy;
 pub mod jec;
+mod slot;
 
 #[cfg(all(test, not(loom)))]
 mod tests;

@@ -15,13 +15,12 @@ use crate::{
 
 mod counters;
 mod idle;
-mod slot;
 #[cfg(test)]
 mod tests;
 
+pub use super::slot::Slot;
 pub use counters::{AtomicCounters, Counters, DefaultWidths, JobsEventCounter, Widths, Word};
 pub use idle::IdleState;
-pub use slot::Slot;
 
 use idle::Step;
 

@@ -16,7 +16,8 @@ const ASLEEP: u8 = 1;
 /// One waker has claimed the worker and has not finished waking it.
 const WAKING: u8 = 2;
 
-/// The place of one worker in a [`Jec`](crate::Jec), on cache lines of its own.
+/// The place of one worker in a protocol that sleeps ([`Jec`](crate::Jec) and its siblings), on cache
+/// lines of its own.
 ///
 /// ```text
 ///          open                 claim                 release
@@ -26,9 +27,10 @@ const WAKING: u8 = 2;
 ///         close (the worker turns back)
 /// ```
 ///
-/// The waker lowers the sleeping count between `claim` and `release`, and the worker stays until
-/// `release`. So a worker that has left is no longer counted, and the counts are exact: a waker
-/// that is interrupted half-way can make them neither too large nor negative.
+/// The worker stays until `release`, so that a late `release` does not end its next sleep. A protocol
+/// that counts sleepers lowers the count between `claim` and `release`. Then a worker that has left is
+/// no longer counted, and the counts are exact: a waker that is interrupted half-way can make them
+/// neither too large nor negative.
 ///
 /// # Examples
 /// ```
@@ -97,7 +99,7 @@ impl<P> Slot<P> {
         // Ordering: Release pairs with the Acquire of `claim`: the waker lowers the count after the
         // worker has raised it. With Relaxed the count could pass below zero and borrow from the
         // inactive count. That wakers see the slot open in time is ensured by the latch's own
-        // ordering (`CoreLatch::advance`) and by the fences in `Jec`.
+        // ordering (`CoreLatch::advance`) and by the fences in the protocols.
         self.line.state.store(ASLEEP, Ordering::Release);
     }
 
@@ -118,7 +120,7 @@ impl<P> Slot<P> {
         // workers that are awake.
         //
         // Ordering: Acquire pairs with `open`, which says why. Relaxed on the load and on failure: a
-        // slot that is not open is passed over; the fences in `Jec` say why that is safe.
+        // slot that is not open is passed over; the fences in the protocols say why that is safe.
         self.line.state.load(Ordering::Relaxed) == ASLEEP
             && self
                 .line
