@@ -3,21 +3,24 @@
 //! One thread plays all workers and all threads outside, with the real protocol, the real latch and the real
 //! accounting. A worker that parks is put aside by unwinding out of the protocol, which leaves no trace of a
 //! call that has parked, and continues when it has been unparked. The steps of a setter and of a poster are
-//! separate, and others may act between any two of them, and within the last look of a worker.
+//! separate, and others may act between any two of them, and within the last look of a worker. Workers lend
+//! their places, and their number changes.
 
+mod elastic;
 mod single_thread;
 mod truth;
+mod worker;
 
 use std::{
     boxed::Box,
     cell::{Cell, RefCell},
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    panic::{catch_unwind, resume_unwind},
     rc::Rc,
     vec::Vec,
 };
 
 use self::{
-    single_thread::{Parked, Recorder, SingleThread},
+    single_thread::{Recorder, SingleThread},
     truth::{Oracle, Rest, Truth},
 };
 use super::super::*;
@@ -43,6 +46,8 @@ struct World {
     /// In the middle of falling asleep.
     is_busy: Vec<Cell<bool>>,
     tickets: Vec<Cell<Option<Ticket>>>,
+    /// The workers below this number are wanted.
+    wanted: Cell<usize>,
     /// Resumers name no workers in this history.
     is_nameless: bool,
     random: Cell<u64>,
@@ -63,6 +68,7 @@ impl World {
             deques: (0..workers).map(|_| Cell::new(0)).collect(),
             inboxes: (0..workers).map(|_| Cell::new(0)).collect(),
             rests: RefCell::new(Vec::new()),
+            loans: RefCell::new(Vec::new()),
             reports: Cell::new(0),
             all_reports: Cell::new(0),
         });
@@ -80,6 +86,7 @@ impl World {
             idle: (0..workers).map(|_| Cell::new(None)).collect(),
             is_busy: (0..workers).map(|_| Cell::new(false)).collect(),
             tickets: (0..workers).map(|_| Cell::new(None)).collect(),
+            wanted: Cell::new(workers),
             is_nameless: below(&random, 3) == 0,
             random,
             depth: Cell::new(0),
@@ -144,103 +151,20 @@ impl World {
                 self.oracle.rests.borrow_mut().push(next);
             }
             Rest::Wake(worker) => _ = self.sleep.wake_worker(self.index(worker)),
+            Rest::EndClosure(worker) => self.end_closure(worker),
+            Rest::EndOutside(worker) => self.end_outside(worker),
         }
-    }
-
-    /// Plays one step of a worker that runs, wakes up, comes, or is blocked.
-    fn act(&self, worker: usize) {
-        if self.is_busy[worker].get() {
-            return;
-        }
-        if let Some(rest) = self.rest_of(worker) {
-            return self.finish(rest);
-        }
-        match self.oracle.truths[worker].get() {
-            Truth::Absent => self.arrive(worker),
-            Truth::Asleep => _ = self.wake_up(worker),
-            Truth::Blocked { is_resumed: false } => self.stay_blocked(worker),
-            Truth::Active | Truth::Blocked { is_resumed: true } => match self.below(16) {
-                0..5 => self.search(worker),
-                5..8 => self.block(worker),
-                8 => self.spawn(worker),
-                9 => self.post(Some(worker)),
-                10..12 => self.set_latch(Some(worker)),
-                12..15 => self.unmark(),
-                _ => self.leave(worker),
-            },
-        }
-    }
-
-    fn rest_of(&self, worker: usize) -> Option<usize> {
-        let rests = self.oracle.rests.borrow();
-        rests.iter().position(|(by, _)| *by == Some(worker))
     }
 
     fn outside(&self) {
-        match self.below(4) {
+        match self.below(6) {
             0 => self.post(None),
-            1 => self.set_latch(None),
+            1 => self.set_latch(None, self.any_worker()),
             2 => self.unmark(),
+            3 => self.end_any_closure(),
+            4 => self.set_active_workers(None),
             _ => self.misuse(),
         }
-    }
-
-    fn arrive(&self, worker: usize) {
-        self.accounting.arrive(self.index(worker));
-        self.set_truth(worker, Truth::Active);
-    }
-
-    fn leave(&self, worker: usize) {
-        self.oracle.inboxes[worker].set(0);
-        self.announce_leftovers();
-        if self.oracle.truths[worker].get() != Truth::Active {
-            self.oracle.reports.set(0);
-        }
-        self.set_truth(worker, Truth::Absent);
-        let may_run = |worker: WorkerIndex| self.oracle.may_run(worker.get());
-        self.accounting.leave(self.index(worker), may_run);
-    }
-
-    fn announce_leftovers(&self) {
-        let work = self.oracle.common_work();
-        if work > 0 {
-            self.sleep.new_injected_jobs(work, false);
-        }
-    }
-
-    fn block(&self, worker: usize) {
-        self.announce_leftovers();
-        self.interleave_but(worker);
-        self.set_truth(worker, Truth::Blocked { is_resumed: false });
-        let may_run = |worker: WorkerIndex| self.oracle.may_run(worker.get());
-        let ticket = self.accounting.mark_blocked(self.index(worker), may_run);
-        self.tickets[worker].set(Some(ticket.unwrap()));
-    }
-
-    fn interleave_but(&self, worker: usize) {
-        self.is_busy[worker].set(true);
-        self.interleave();
-        self.is_busy[worker].set(false);
-    }
-
-    /// Checks that a second mark is refused, or ends the section by its own worker.
-    fn stay_blocked(&self, worker: usize) {
-        if self.is_nameless {
-            return;
-        }
-        if self.below(4) > 0 {
-            let state = State::Blocked;
-            assert_eq!(
-                self.accounting
-                    .mark_blocked(self.index(worker), |_| unreachable!()),
-                Err(NotActive { worker, state })
-            );
-            return;
-        }
-        self.oracle.reports.set(0);
-        self.set_truth(worker, Truth::Active);
-        let ticket = self.tickets[worker].get().unwrap();
-        self.accounting.mark_self_unblocked(ticket).unwrap();
     }
 
     fn spawn(&self, worker: usize) {
@@ -263,8 +187,7 @@ impl World {
         self.oracle.rests.borrow_mut().push((by, rest));
     }
 
-    fn set_latch(&self, by: Option<usize>) {
-        let worker = self.any_worker();
+    fn set_latch(&self, by: Option<usize>, worker: usize) {
         let latch = &self.oracle.latches[worker];
         // A latch is set once for each wait.
         if by == Some(worker) || latch.probe() {
@@ -334,95 +257,19 @@ impl World {
         );
     }
 
-    /// Takes a job for a worker, if there is one.
-    fn take(&self, worker: usize) -> bool {
-        let oracle = &self.oracle;
-        let queues = [&oracle.deques[worker], &oracle.inboxes[worker]];
-        let others = oracle.deques.iter().chain([&oracle.injector]);
-        let queue = queues
-            .into_iter()
-            .chain(others)
-            .find(|queue| queue.get() > 0);
-        if let Some(queue) = queue {
-            queue.set(queue.get() - 1);
-        }
-        queue.is_some()
-    }
-
-    /// Searches for a job until there is one, the latch is set, or the worker parks.
-    fn search(&self, worker: usize) {
-        let latch = &self.oracle.latches[worker];
-        self.is_busy[worker].set(true);
-        let mut idle = self.sleep.start_looking(self.index(worker));
-        loop {
-            if latch.probe() {
-                latch.reset();
-                break;
-            }
-            if self.take(worker) {
-                break;
-            }
-            let has_slept = Cell::new(false);
-            let call = || {
-                self.sleep
-                    .no_work_found(&mut idle, latch, || self.last_look(worker, &has_slept));
-            };
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(call)) {
-                if !panic.is::<Parked>() {
-                    resume_unwind(panic);
-                }
-                self.idle[worker].set(Some(idle));
-                self.is_busy[worker].set(false);
-                return;
-            }
-            if has_slept.get() {
-                self.accounting.wake_up(self.index(worker));
-                self.set_truth(worker, Truth::Active);
-            }
-        }
-        self.is_busy[worker].set(false);
-        self.sleep
-            .work_found(idle, || self.oracle.common_work() > 0);
-    }
-
-    /// Looks for work after the worker has registered as a sleeper.
-    fn last_look(&self, worker: usize, has_slept: &Cell<bool>) -> bool {
-        self.interleave();
-        if self.oracle.may_run(worker) {
-            return true;
-        }
-        self.interleave();
-        has_slept.set(true);
-        self.set_truth(worker, Truth::Asleep);
-        let (latch, index) = (&self.oracle.latches[worker], self.index(worker));
-        let may_run = |worker: WorkerIndex| self.oracle.may_run(worker.get());
-        self.accounting.fall_asleep(index, latch, may_run);
-        self.interleave();
-        false
-    }
-
-    /// Continues a worker that was parked, if it has been unparked. Returns whether it was.
-    fn wake_up(&self, worker: usize) -> bool {
-        // A token may be of an earlier sleep that was not needed.
-        if self.is_busy[worker].get() || !self.sleep.slots()[worker].is_awake() {
-            return false;
-        }
-        let Some(idle) = self.idle[worker].take() else {
-            return false;
-        };
-        self.sleep.slots()[worker].parker().has_token.set(false);
-        // What the protocol does after the park.
-        self.oracle.latches[worker].wake_up();
-        self.accounting.wake_up(self.index(worker));
-        self.set_truth(worker, Truth::Active);
-        self.sleep
-            .work_found(idle, || self.oracle.common_work() > 0);
-        true
+    /// Lets everything come to rest and checks what is known: first while closures of lent workers go on,
+    /// then after their end.
+    fn settle(&self) {
+        self.depth.set(2);
+        self.come_to_rest();
+        self.end_all_closures();
+        self.come_to_rest();
+        assert!(self.oracle.loans.borrow().is_empty());
+        self.depth.set(0);
     }
 
     /// Lets all threads end what they do, and all workers fall asleep that can. Then checks what is known.
-    fn settle(&self) {
-        self.depth.set(2);
+    fn come_to_rest(&self) {
         loop {
             while !self.oracle.rests.borrow().is_empty() {
                 self.finish(0);
@@ -447,8 +294,12 @@ impl World {
             assert!(!is_asleep || !oracle.may_run(worker), "a lost wake-up");
         }
         let expected = usize::from(oracle.is_stuck());
-        assert_eq!(oracle.reports.get(), expected, "a missed report");
-        self.depth.set(0);
+        let is_lent = !oracle.loans.borrow().is_empty();
+        // A report from before the loan is still the last one.
+        assert!(
+            is_lent || oracle.reports.get() == expected,
+            "a missed report"
+        );
     }
 }
 

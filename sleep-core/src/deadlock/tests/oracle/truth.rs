@@ -28,6 +28,10 @@ pub(super) enum Rest {
     AnnounceFor(usize),
     WillWake(usize),
     Wake(usize),
+    /// The closure has ended for which the worker was lent.
+    EndClosure(usize),
+    /// Then the pool is told.
+    EndOutside(usize),
 }
 
 /// The true state of a pool, and what has been reported.
@@ -39,6 +43,8 @@ pub(super) struct Oracle {
     pub(super) inboxes: Vec<Cell<usize>>,
     /// What threads have still to do, and the worker that does it, if one does.
     pub(super) rests: RefCell<Vec<(Option<usize>, Rest)>>,
+    /// The workers that are lent, and whether the closure of each has ended.
+    pub(super) loans: RefCell<Vec<(usize, bool)>>,
     /// Reports since a worker was last unmarked.
     pub(super) reports: Cell<usize>,
     pub(super) all_reports: Cell<usize>,
@@ -54,6 +60,11 @@ impl Oracle {
 
     pub(super) fn is_blocked(&self, worker: usize) -> bool {
         self.truths[worker].get() == Truth::Blocked { is_resumed: false }
+    }
+
+    /// Whether a thread is the worker in place of its own one.
+    pub(super) fn is_lent(&self, worker: usize) -> bool {
+        self.loans.borrow().iter().any(|(it, _)| *it == worker)
     }
 
     pub(super) fn common_work(&self) -> usize {
@@ -81,7 +92,8 @@ impl Oracle {
 
     pub(super) fn is_stuck(&self) -> bool {
         let all = 0..self.truths.len();
-        all.clone().any(|worker| self.is_blocked(worker))
+        self.loans.borrow().is_empty()
+            && all.clone().any(|worker| self.is_blocked(worker))
             && !all.clone().any(|worker| self.runs(worker))
             && !all
                 .filter(|&worker| self.truths[worker].get() == Truth::Asleep)
