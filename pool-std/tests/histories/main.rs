@@ -1,4 +1,5 @@
-//! Random histories of workers that block on events and resume each other. Each goes on to its end, or comes
+//! Random histories of workers that block on events and resume each other, lend their places, and park.
+//! Each goes on to its end, or comes
 //! to a deadlock that is reported and then broken. A history that does neither hangs: then a watchdog names
 //! its seed and prints what every worker does.
 //!
@@ -11,21 +12,25 @@ use std::{
     fmt::Write as _,
     process,
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, OnceLock, Weak,
         atomic::{
             AtomicBool, AtomicU64, AtomicUsize,
             Ordering::{Relaxed, SeqCst},
         },
-        mpsc::{self, Receiver, RecvTimeoutError, Sender},
+        mpsc::{self, Receiver, RecvTimeoutError},
     },
     thread,
     time::{Duration, Instant},
 };
 
-use pool_std::{
-    Blocked, DeadlockReport, IdlePolicy, Scope, ThreadPool, ThreadPoolBuilder, blocking, join,
-    mark_all_unblocked, mark_blocked,
-};
+use pool_std::{IdlePolicy, ThreadPool, ThreadPoolBuilder};
+
+mod author;
+mod event;
+mod world;
+
+use author::{Actors, Author, Random};
+use world::{Injection, Reported, World};
 
 /// The default number of histories for each number of workers.
 const HISTORIES: u64 = 60;
@@ -35,245 +40,6 @@ const STEPS: usize = 48;
 const MAX_WORKERS: usize = 8;
 /// A history takes less than a millisecond of work.
 const LIMIT: Duration = Duration::from_secs(120);
-
-/// Who may act on a pool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Actors {
-    /// Its own workers alone, but for the thread that breaks deadlocks. So nothing happens between a report
-    /// and the end of the deadlock, unless the report is false.
-    Own,
-    /// Also a thread outside that injects jobs, and a second pool.
-    All,
-}
-
-/// A random step. Lists of steps are run one after the other.
-#[derive(Debug)]
-enum Step {
-    /// Waits for an event, marked by a ticket or in a section.
-    Wait {
-        event: usize,
-        in_section: bool,
-    },
-    /// Brings about events, whose waiters are resumed at once.
-    Open(Vec<usize>),
-    Compute(u32),
-    Spawn(Vec<Step>),
-    Join(Vec<Step>, Vec<Step>),
-    /// Lets the thread outside inject a job, and does not wait for it.
-    Inject(Vec<Step>),
-    /// Waits for a job of the second pool.
-    Install(Vec<Step>),
-}
-
-/// XorShift64Star.
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let bits = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33;
-        usize::try_from(bits).expect("31 bits") % limit
-    }
-}
-
-/// Makes histories.
-struct Author {
-    random: Random,
-    actors: Actors,
-    steps_left: usize,
-}
-
-impl Author {
-    /// `may_wait` says whether the steps may wait for events. Those of the second pool do not: two
-    /// pools that wait for each other are outside the accounting, which is one pool's.
-    fn steps(&mut self, depth: usize, may_wait: bool) -> Vec<Step> {
-        let length = 1 + self.random.below(5);
-        let length = length.min(self.steps_left);
-        self.steps_left -= length;
-        (0..length).map(|_| self.step(depth, may_wait)).collect()
-    }
-
-    fn step(&mut self, depth: usize, may_wait: bool) -> Step {
-        let kinds = if depth == 0 { 6 } else { 12 };
-        match self.random.below(kinds) {
-            0..=1 if may_wait => Step::Wait {
-                event: self.random.below(EVENTS),
-                in_section: self.random.below(2) == 0,
-            },
-            0..=4 => {
-                let events = 1 + self.random.below(3);
-                Step::Open((0..events).map(|_| self.random.below(EVENTS)).collect())
-            }
-            5 => Step::Compute(1 << self.random.below(10)),
-            6..=7 => Step::Spawn(self.steps(depth - 1, may_wait)),
-            8..=9 => {
-                let first = self.steps(depth - 1, may_wait);
-                Step::Join(first, self.steps(depth - 1, may_wait))
-            }
-            _ if self.actors == Actors::Own => Step::Spawn(self.steps(depth - 1, may_wait)),
-            10 => Step::Inject(self.steps(depth - 1, may_wait)),
-            _ => Step::Install(self.steps(depth - 1, false)),
-        }
-    }
-}
-
-/// An event, and the workers that wait for it.
-#[derive(Default)]
-struct Event {
-    waiting: Mutex<Vec<Blocked>>,
-    opened: Condvar,
-    /// Changed under the lock; read without it by the handler.
-    is_open: AtomicBool,
-}
-
-impl Event {
-    fn lock(&self) -> MutexGuard<'_, Vec<Blocked>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait(&self, number: usize, in_section: bool) {
-        let label = number.to_string();
-        // Under the lock, so that the thread which brings about the event finds the ticket.
-        let mut waiting = self.lock();
-        if self.is_open.load(SeqCst) {
-            return;
-        }
-        if in_section {
-            blocking(label, |blocked| {
-                waiting.push(blocked.clone());
-                self.wait_until_open(waiting);
-            });
-        } else {
-            waiting.push(mark_blocked(label).unwrap());
-            self.wait_until_open(waiting);
-        }
-    }
-
-    fn wait_until_open(&self, waiting: MutexGuard<'_, Vec<Blocked>>) {
-        let is_closed = |_: &mut Vec<Blocked>| !self.is_open.load(SeqCst);
-        drop(self.opened.wait_while(waiting, is_closed).unwrap());
-    }
-}
-
-/// Everything of one history that several threads share.
-struct World {
-    seed: u64,
-    actors: Actors,
-    events: [Event; EVENTS],
-    /// How many steps have been begun.
-    progress: AtomicU64,
-    runnable: AtomicUsize,
-    other: Option<ThreadPool>,
-    /// To the thread outside.
-    injections: Mutex<Sender<Injection>>,
-    /// Jobs that were injected and have not ended.
-    injected: AtomicUsize,
-}
-
-type Injection = Arc<Vec<Step>>;
-
-impl World {
-    fn run<'scope>(self: &'scope Arc<Self>, steps: &'scope [Step], scope: Option<&Scope<'scope>>) {
-        for step in steps {
-            self.progress.fetch_add(1, SeqCst);
-            match step {
-                Step::Wait { event, in_section } => self.events[*event].wait(*event, *in_section),
-                Step::Open(events) => self.open(events),
-                Step::Compute(rounds) => (0..*rounds).for_each(|_| std::hint::spin_loop()),
-                Step::Spawn(steps) => match scope {
-                    Some(scope) => scope.spawn(move |scope| self.run(steps, Some(scope))),
-                    None => pool_std::scope(|scope| {
-                        scope.spawn(move |scope| self.run(steps, Some(scope)));
-                    }),
-                },
-                Step::Join(first, second) => {
-                    join(|| self.run(first, None), || self.run(second, None));
-                }
-                Step::Inject(steps) => {
-                    self.injected.fetch_add(1, SeqCst);
-                    let job = Arc::new(steps.iter().map(Step::copy).collect());
-                    self.injections.lock().unwrap().send(job).unwrap();
-                }
-                Step::Install(steps) => {
-                    let other = self.other.as_ref().expect("with all actors");
-                    other.install(|| self.run(steps, None));
-                }
-            }
-        }
-    }
-
-    /// Brings about events, as a query that ends does: unmarks all waiters, and then lets them go on.
-    fn open(&self, events: &[usize]) {
-        let mut events: Vec<_> = events.to_vec();
-        // In one order, because all are locked at once.
-        events.sort_unstable();
-        events.dedup();
-        let mut locked: Vec<_> = events
-            .iter()
-            .map(|&event| self.events[event].lock())
-            .collect();
-        let tickets: Vec<_> = locked
-            .iter_mut()
-            .flat_map(|tickets| tickets.drain(..))
-            .collect();
-        mark_all_unblocked(tickets).unwrap();
-        for &event in &events {
-            self.events[event].is_open.store(true, SeqCst);
-            self.events[event].opened.notify_all();
-        }
-    }
-
-    /// Ends a deadlock: opens one of the events, or all, for which workers wait.
-    fn break_deadlock(&self, reported: &Reported, random: &mut Random) {
-        let labels = reported
-            .report
-            .blocked()
-            .map(|worker| worker.label().unwrap());
-        let events: Vec<usize> = labels.map(|label| label.parse().unwrap()).collect();
-        assert!(
-            !events.is_empty(),
-            "seed {}: {}",
-            self.seed,
-            reported.report
-        );
-        if random.below(2) == 0 {
-            self.open(&events);
-        } else {
-            self.open(&[events[random.below(events.len())]]);
-        }
-    }
-}
-
-impl Step {
-    fn copy(&self) -> Self {
-        let copy = |steps: &Vec<Self>| steps.iter().map(Self::copy).collect();
-        match self {
-            Self::Wait { event, in_section } => Self::Wait {
-                event: *event,
-                in_section: *in_section,
-            },
-            Self::Open(events) => Self::Open(events.clone()),
-            Self::Compute(rounds) => Self::Compute(*rounds),
-            Self::Spawn(steps) => Self::Spawn(copy(steps)),
-            Self::Join(first, second) => Self::Join(copy(first), copy(second)),
-            Self::Inject(steps) => Self::Inject(copy(steps)),
-            Self::Install(steps) => Self::Install(copy(steps)),
-        }
-    }
-}
-
-/// What the handler saw.
-struct Reported {
-    report: DeadlockReport,
-    progress: u64,
-}
-
 /// Builds the pool of a history.
 fn build(
     world: &Arc<World>,
@@ -286,6 +52,8 @@ fn build(
     let [seen, acquired, released] = [(); 3].map(|()| world.clone());
     let pool = ThreadPoolBuilder::new()
         .num_threads(workers)
+        .max_blocking_threads(random.below(3))
+        .active_workers(1 + random.below(workers))
         .idle_policy(policies[random.below(2)])
         .acquire_thread_handler(move || _ = acquired.runnable.fetch_add(1, SeqCst))
         .release_thread_handler(move || {
@@ -345,12 +113,15 @@ fn run_history(seed: u64, workers: usize, watched: &Watched) -> u64 {
         events: Default::default(),
         progress: AtomicU64::new(0),
         runnable: AtomicUsize::new(0),
+        workers,
         other: (actors == Actors::All).then(other),
+        pool: OnceLock::new(),
         injections: Mutex::new(injections),
         injected: AtomicUsize::new(0),
     });
     let (pool, reports) = build(&world, workers, &mut random);
     let pool = Arc::new(pool);
+    world.pool.set(Arc::downgrade(&pool)).expect("set once");
     *watched.lock().unwrap() = (seed, Instant::now(), Arc::downgrade(&pool));
     let has_ended = AtomicBool::new(false);
     let mut num_reports = 0;
