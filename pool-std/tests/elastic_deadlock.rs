@@ -3,13 +3,14 @@
 mod support;
 
 use std::sync::{
-    Arc, Mutex,
+    Arc, Barrier, Mutex,
     atomic::{AtomicBool, Ordering::SeqCst},
     mpsc,
 };
 
 use pool_std::{
-    ActiveWorkersError, ThreadPool, ThreadPoolBuilder, block_in_place, spawn, spawn_broadcast,
+    ActiveWorkersError, ThreadPool, ThreadPoolBuilder, block_in_place, current_thread_index, spawn,
+    spawn_broadcast,
 };
 use support::{Gate, builder_with_reports, pool_with_reports, wait_for, wait_for_asleep};
 
@@ -28,6 +29,23 @@ fn parked_workers_do_not_hide_a_deadlock() {
     reports.expect_no_more(pool);
 }
 
+/// Lets worker 0 of two wait at the gate, and parks worker 1 when it does.
+fn block_one_and_park_the_other(pool: &Arc<ThreadPool>, gate: &Arc<Gate>) {
+    let (waiting, inner) = (gate.clone(), pool.clone());
+    let both_run = Barrier::new(2);
+    pool.spawn_broadcast(move |context| {
+        // A worker that blocks before the other one has its job, and while that one sleeps, is a deadlock.
+        both_run.wait();
+        match context.index() {
+            0 => waiting.wait("a gate"),
+            _ => {
+                waiting.wait_for_blocked(1);
+                inner.set_active_workers(1).unwrap();
+            }
+        }
+    });
+}
+
 // The worker that parks is the last one that was active.
 #[test]
 fn a_worker_that_parks_completes_a_deadlock() {
@@ -35,14 +53,7 @@ fn a_worker_that_parks_completes_a_deadlock() {
     let pool = Arc::new(pool);
     for _ in 0..ROUNDS.min(50) {
         let gate = Arc::new(Gate::default());
-        let (waiting, inner) = (gate.clone(), pool.clone());
-        pool.spawn_broadcast(move |context| match context.index() {
-            0 => waiting.wait("a gate"),
-            _ => {
-                waiting.wait_for_blocked(1);
-                inner.set_active_workers(1).unwrap();
-            }
-        });
+        block_one_and_park_the_other(&pool, &gate);
         assert_eq!(reports.next_labels(), ["a gate"]);
         gate.open();
         pool.set_active_workers(2).unwrap();
@@ -66,14 +77,7 @@ fn a_handler_of_a_worker_that_parks_may_broadcast_to_another_pool_and_end_one() 
         .build()
         .unwrap();
     let (pool, gate) = (Arc::new(pool), Arc::new(Gate::default()));
-    let (waiting, inner) = (gate.clone(), pool.clone());
-    pool.spawn_broadcast(move |context| match context.index() {
-        0 => waiting.wait("a gate"),
-        _ => {
-            waiting.wait_for_blocked(1);
-            inner.set_active_workers(1).unwrap();
-        }
-    });
+    block_one_and_park_the_other(&pool, &gate);
     receiver.recv().unwrap();
     gate.open();
 }
@@ -86,6 +90,10 @@ fn a_parked_worker_with_a_job_counts() {
         pool.set_active_workers(1).unwrap();
         let gate = Arc::new(Gate::default());
         pool.install(|| {
+            if current_thread_index() == Some(1) {
+                // It took this job before it saw that it shall park. It cannot open the gate while it waits.
+                return;
+            }
             let opening = gate.clone();
             spawn_broadcast(move |context| {
                 if context.index() == 1 {

@@ -40,8 +40,9 @@ impl<const IS_TAKEN: bool> Interrupts for HostInterrupts<IS_TAKEN> {
         let core = CORE.get();
         let mut pending = PENDING[core].lock().unwrap();
         while !*pending {
+            // The limit only ends a test that fails.
             let (guard, time) = CHANGED[core]
-                .wait_timeout(pending, Duration::from_secs(20))
+                .wait_timeout(pending, Duration::from_secs(120))
                 .unwrap();
             assert!(!time.timed_out(), "an interrupt is missing");
             pending = guard;
