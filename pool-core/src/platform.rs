@@ -127,6 +127,22 @@ pub unsafe trait Platform: Sized + 'static {
         let _ = registry;
     }
 
+    /// Executes a [process fence](deque_core::FencePrice) for a worker that is about to sleep. Returns
+    /// whether there was one: a fence for the worker, and at some moment of the call one for every other
+    /// thread of the pool.
+    ///
+    /// A worker calls this in its last look, when it has registered as a sleeper and disabled the fast push
+    /// of other workers. After `true`, no job that another worker has pushed is overlooked, not even the
+    /// second half of a join. By default there is no such fence: then the worker executes one of its own, pauses,
+    /// and may overlook such a job in a rare race, until the next one is announced.
+    ///
+    /// No memory safety rests on the answer.
+    #[inline]
+    fn fence_before_sleep(registry: &Registry<Self>) -> bool {
+        let _ = registry;
+        false
+    }
+
     /// Returns a number that differs from worker to worker, for the order in which it tries its
     /// victims.
     fn random_seed() -> u64;

@@ -68,6 +68,11 @@ impl<P: Platform> Registry<P> {
         &self.progress
     }
 
+    /// Returns the sleep protocol. For what a platform knows of it beyond [`SleepProtocol`](sleep_core::SleepProtocol).
+    pub fn sleep(&self) -> &P::Sleep {
+        &self.sleep
+    }
+
     /// Returns the workers' shared halves.
     #[inline]
     pub fn workers(&self) -> &[WorkerShared<P>] {

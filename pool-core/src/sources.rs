@@ -107,13 +107,18 @@ impl<P: Platform> WorkerThread<P> {
                 any_enabled |= worker.deque().disable_fast_push();
             }
         }
-        // Ordering: if an owner pushes meanwhile, either we see the job or the owner sees that fast
-        // push is disabled; see `Deque::disable_fast_push` for what is left open. No weaker fence
-        // orders our stores before our looks.
-        fence(Ordering::SeqCst);
-        if any_enabled {
-            // What is left open is a job whose publication waits in a store buffer.
-            (0..PAUSES_BEFORE_LOOK).for_each(|_| spin_loop());
+        // A fast push that was disabled already needs no process fence. An owner that finds it disabled
+        // takes a fence of its own. An owner that has missed it pushed before the process fence of the
+        // worker that has disabled it. That worker sees the job, and is awake, or passes it on.
+        if !(any_enabled && P::fence_before_sleep(self.registry())) {
+            // Ordering: if an owner pushes meanwhile, either we see the job or the owner sees that fast
+            // push is disabled; see `Deque::disable_fast_push` for what is left open. No weaker fence
+            // orders our stores before our looks.
+            fence(Ordering::SeqCst);
+            if any_enabled {
+                // What is left open is a job whose publication waits in a store buffer.
+                (0..PAUSES_BEFORE_LOOK).for_each(|_| spin_loop());
+            }
         }
         // In this order, because the operations that this worker leaves may be due.
         self.leave_operations() || !self.shared().inbox().is_empty() || self.has_work_for_others()

@@ -54,6 +54,8 @@ pub(crate) enum Event {
     Unpark,
     /// A queue is asked whether it is empty.
     Look,
+    /// A worker that is about to sleep asks for a process fence.
+    ProcessFence,
 }
 
 #[cfg(not(loom))]
@@ -77,6 +79,11 @@ fn observed(event: Event) {
             observer(event);
         }
     });
+}
+
+thread_local! {
+    /// What a process fence answers on this thread.
+    pub(crate) static HAS_PROCESS_FENCE: Cell<bool> = Cell::new(false);
 }
 
 #[cfg(not(loom))]
@@ -404,6 +411,12 @@ unsafe impl<S: TestStorage, K: TestProtocol, D: TestDetection> Platform for Test
 
     fn free_later(worker: &mut ManagedWorker<Self>, replaced: Replaced<Self>) {
         S::free_later::<K, D>(worker, replaced);
+    }
+
+    fn fence_before_sleep(_registry: &Registry<Self>) -> bool {
+        #[cfg(not(loom))]
+        observed(Event::ProcessFence);
+        HAS_PROCESS_FENCE.with(Cell::get)
     }
 
     fn random_seed() -> u64 {

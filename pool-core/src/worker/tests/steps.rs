@@ -1,7 +1,10 @@
 //! Steps of two workers one by one, in one thread.
 
 use std::{
+    boxed::Box,
+    cell::Cell,
     ptr::NonNull,
+    rc::Rc,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -14,7 +17,7 @@ use super::super::*;
 use crate::{
     job::{JobContext, StackJob},
     latch::BlockingLatch,
-    testing::{Test, registry},
+    testing::{Event, HAS_PROCESS_FENCE, Test, observe, registry},
 };
 
 type Queue = <Test as Platform>::Queue;
@@ -108,4 +111,40 @@ fn a_worker_that_finds_work_wakes_another_for_the_rest() {
         // SAFETY: 1. it has been run; 2. once.
         unsafe { job.into_result() };
     }
+}
+
+/// Checks that a worker that is about to sleep takes the process fence when it has disabled the fast push of
+/// others, and looks only after it: the fence makes a job visible whose publication was in a store buffer.
+#[test]
+fn a_process_fence_comes_between_disabling_and_looking() {
+    let registry = registry(2);
+    let [sleeper, owner] = workers(&registry);
+    let (owner, fences) = (Rc::new(owner), Rc::new(Cell::new(0)));
+    let job =
+        StackJob::<Test, _, _, _>::new(|_: JobContext<'_, _>| 7, BlockingLatch::<Test>::new());
+    // SAFETY: 1. it stays, and is run below.
+    let reference = unsafe { job.as_job_ref() };
+    HAS_PROCESS_FENCE.set(true);
+    assert!(owner.own().enable_fast_push(|| true));
+    observe(Some(Box::new({
+        let (owner, fences) = (owner.clone(), fences.clone());
+        move |event| {
+            if event == Event::ProcessFence {
+                fences.set(fences.get() + 1);
+                assert!(!owner.own().fast_push_enabled(), "disabled before");
+                assert!(owner.own().try_push(reference).is_ok());
+            }
+        }
+    })));
+    assert!(sleeper.check_sources_before_sleep(), "the job is visible");
+    assert_eq!(fences.get(), 1);
+    assert!(sleeper.yield_now(), "the job is run");
+
+    // The owner announces its jobs now, after a fence of its own.
+    assert!(!sleeper.check_sources_before_sleep());
+    assert_eq!(fences.get(), 1, "no fence is needed");
+    observe(None);
+    HAS_PROCESS_FENCE.set(false);
+    // SAFETY: 1. it has been run; 2. once.
+    assert_eq!(unsafe { job.into_result() }, 7);
 }
