@@ -145,6 +145,19 @@ impl ProcessBarrier {
         }
     }
 
+    /// Whether the system does the heavy half at this moment. False if it has not been asked yet.
+    pub(crate) fn is_at_hand() -> bool {
+        // Ordering: Relaxed, as in `is_by_system`.
+        KIND.load(Ordering::Relaxed) == BY_SYSTEM
+    }
+
+    /// Executes the heavy half if the system does it, so that a light half may be a fence for the compiler
+    /// alone. Returns whether it did. Never asks the system for the first time, which takes long.
+    pub(crate) fn heavy_by_system() -> bool {
+        // If the system refuses from now on, `heavy` returns false.
+        Self::is_at_hand() && Self::heavy()
+    }
+
     /// Whether the system has been asked.
     fn is_known() -> bool {
         // Ordering: Relaxed; the answer is the same for all threads.

@@ -17,6 +17,7 @@ mod metrics;
 mod parker;
 mod platform;
 pub mod progress;
+mod sleep;
 mod thread_pool;
 mod worker;
 
@@ -38,6 +39,7 @@ pub use fence::ProcessBarrier;
 pub use metrics::{PoolMetrics, current_metrics};
 pub use parker::ParkerKind;
 pub use pool_core::{Counts, IdlePolicy, Relax, WorkerMetrics, WorkerState, WorkerTimes};
+pub use sleep::{SleepKind, UnknownSleepKind};
 pub use thread_pool::{
     ThreadPool,
     builder::ThreadPoolBuilder,

@@ -12,8 +12,8 @@ use std::{
 
 use deque_core::{Growable, Injector};
 use pool_core::{
-    Jec, JobQueue, JobRef, ManagedWorker, Parker, Platform, Replaced, Slot, Steal, Waiter,
-    WorkerShared, progress::Participant,
+    JobQueue, JobRef, ManagedWorker, Parker, Platform, Replaced, Steal, Waiter, WorkerShared,
+    progress::Participant,
 };
 
 use crate::{
@@ -21,6 +21,7 @@ use crate::{
     clock,
     fence::ProcessBarrier,
     parker::{OsParker, ParkerKind},
+    sleep::PoolSleep,
     thread_pool::data::PoolData,
 };
 
@@ -60,7 +61,7 @@ pub(crate) enum Std {}
 // handlers have captured, and of what was deferred.
 unsafe impl Platform for Std {
     type Parker = OsParker;
-    type Sleep = Jec<OsParker, Box<[Slot<OsParker>]>>;
+    type Sleep = PoolSleep;
     type Workers = Box<[WorkerShared<Self>]>;
     type Storage = Growable<JobRef>;
     type Progress = (OsParker, Box<[Participant<OsParker>]>, ProcessBarrier);
@@ -133,6 +134,10 @@ unsafe impl Platform for Std {
 
     fn acquire_thread(registry: &Registry) {
         registry.data().thread_handlers.acquire();
+    }
+
+    fn fence_before_sleep(registry: &Registry) -> bool {
+        registry.data().overlooks_no_jobs && ProcessBarrier::heavy_by_system()
     }
 
     fn wait_outside(registry: &Registry, wait: impl FnOnce()) {

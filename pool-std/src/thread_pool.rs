@@ -23,6 +23,7 @@ use crate::{
     fence::ProcessBarrier,
     platform::{Registry, WorkerThread},
     progress::Progress,
+    sleep::SleepKind,
     thread_pool::{
         error::{ActiveWorkersError, ShutdownError},
         guard::{PoolGuard, keeps_own_pool},
@@ -321,6 +322,20 @@ impl ThreadPool {
         current_worker_of(&self.registry).map(|worker| worker.index().get())
     }
 
+    /// Returns the sleep protocol, as [chosen](crate::ThreadPoolBuilder::sleep) for this pool.
+    #[must_use]
+    pub fn sleep_kind(&self) -> SleepKind {
+        self.registry.sleep().kind()
+    }
+
+    /// Whether workers that fall asleep overlook no job: the pool was
+    /// [asked to](crate::ThreadPoolBuilder::overlook_no_jobs), and the system executes the fences for it at
+    /// this moment.
+    #[must_use]
+    pub fn overlooks_no_jobs(&self) -> bool {
+        self.registry.data().overlooks_no_jobs && ProcessBarrier::is_at_hand()
+    }
+
     /// Whether this thread's deque holds jobs that no worker has started. None if this thread is not one
     /// of the pool's workers.
     #[must_use]
@@ -414,6 +429,8 @@ impl fmt::Debug for OneLine<'_> {
         f.debug_struct("ThreadPool")
             .field("num_threads", &self.0.current_num_threads())
             .field("id", &self.0.id())
+            .field("sleep", &self.0.sleep_kind())
+            .field("overlooks_no_jobs", &self.0.overlooks_no_jobs())
             .field("fences", &ProcessBarrier::description())
             .finish()
     }

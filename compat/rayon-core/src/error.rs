@@ -29,7 +29,7 @@ impl ThreadPoolBuildError {
             BuildError::GlobalPoolAlreadyInitialized => ErrorKind::GlobalPoolAlreadyInitialized,
             BuildError::CurrentThreadAlreadyInPool => ErrorKind::CurrentThreadAlreadyInPool,
             BuildError::Spawn { source, .. } => ErrorKind::IOError(source),
-            // The builder here asks for nothing else that pool-std refuses.
+            // The builder here asks for nothing else that pool-std refuses, but the environment may.
             other => ErrorKind::IOError(io::Error::other(other)),
         };
         Self { kind }

@@ -3,12 +3,13 @@
 mod blocking;
 mod build;
 mod elastic;
+mod sleep;
 
 use std::{any::Any, fmt, io, sync::Arc};
 
 use deque_core::{Deque, Order};
 use pool_core::{
-    IdlePolicy, Jec, Slot, TooManyWorkers, WorkerShared,
+    IdlePolicy, WorkerShared,
     progress::{Participant, Progress},
 };
 
@@ -21,6 +22,7 @@ use crate::{
     fence::ProcessBarrier,
     parker::{OsParker, ParkerKind},
     platform::{Queue, Registry, WorkerObserver},
+    sleep::SleepKind,
     thread_pool::{
         active::ActiveWorkers, data::PoolData, environment::default_num_threads, error::BuildError,
     },
@@ -56,6 +58,8 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     stack_size: Option<usize>,
     use_current_thread: bool,
     order: Order,
+    sleep: Option<SleepKind>,
+    overlook_no_jobs: Option<bool>,
     idle_policy: IdlePolicy,
     parker: ParkerKind,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
@@ -75,6 +79,8 @@ impl ThreadPoolBuilder {
             stack_size: None,
             use_current_thread: false,
             order: Order::Lifo,
+            sleep: None,
+            overlook_no_jobs: None,
             idle_policy: IdlePolicy::DEFAULT,
             parker: ParkerKind::default(),
             thread_name: None,
@@ -292,6 +298,8 @@ impl<S> ThreadPoolBuilder<S> {
             stack_size: self.stack_size,
             use_current_thread: self.use_current_thread,
             order: self.order,
+            sleep: self.sleep,
+            overlook_no_jobs: self.overlook_no_jobs,
             idle_policy: self.idle_policy,
             parker: self.parker,
             thread_name: self.thread_name,
@@ -344,26 +352,19 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 
     fn registry(&mut self, num_threads: usize) -> Result<Arc<Registry>, BuildError> {
-        let slots: Box<[_]> = (0..num_threads)
-            .map(|_| Slot::new(OsParker::new(self.parker)))
-            .collect();
-        ProcessBarrier::prepare();
+        let sleep = self.sleep_protocol(num_threads)?;
+        let overlooks_no_jobs = self.prepare_fences()?;
         let deque = || Deque::growable(self.order).with_process_fence::<ProcessBarrier>();
         let workers: Box<[_]> = (0..num_threads)
             .map(|_| WorkerShared::new(deque(), Queue::new(), Queue::new(), WorkerObserver::new()))
             .collect();
-        let sleep = Jec::new(slots, self.idle_policy).map_err(
-            |TooManyWorkers { requested, maximum }| BuildError::TooManyThreads {
-                requested,
-                maximum,
-            },
-        )?;
         let participants = (0..num_threads).map(|_| Participant::new(OsParker::new(self.parker)));
         let progress = Progress::new(participants.collect());
         let mut data = std::mem::take(&mut self.data);
         let active = self.active_workers.unwrap_or(num_threads);
         data.active = ActiveWorkers::new(active, num_threads).map_err(BuildError::ActiveWorkers)?;
         data.spares = self.spares(num_threads);
+        data.overlooks_no_jobs = overlooks_no_jobs;
         data.sections = Sections::new(num_threads);
         let handler = self.deadlock_handler.take();
         Ok(Arc::new_cyclic(|registry| {
@@ -405,6 +406,8 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("stack_size", &self.stack_size)
             .field("use_current_thread", &self.use_current_thread)
             .field("order", &self.order)
+            .field("sleep", &self.sleep)
+            .field("overlook_no_jobs", &self.overlook_no_jobs)
             .field("idle_policy", &self.idle_policy)
             .field("parker", &self.parker)
             .finish_non_exhaustive()

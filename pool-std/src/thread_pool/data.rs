@@ -34,6 +34,8 @@ pub(crate) struct PoolData {
     pub(crate) reporting: Reporting,
     /// Held while a broadcast is queued, see `Registry::inject_broadcast`.
     pub(crate) broadcasting: Mutex<()>,
+    /// Workers that fall asleep are to execute a process fence.
+    pub(crate) overlooks_no_jobs: bool,
     pub(crate) active: ActiveWorkers,
     pub(crate) spares: Spares,
     running: Mutex<Running>,

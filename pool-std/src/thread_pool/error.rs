@@ -1,6 +1,6 @@
 //! The errors of building a pool and of waiting for its end.
 
-use std::{error::Error, fmt, io};
+use std::{error::Error, ffi::OsString, fmt, io};
 
 /// The error of a pool that could not be built. The threads that were started for it end.
 #[derive(Debug)]
@@ -28,6 +28,15 @@ pub enum BuildError {
         index: usize,
         /// The reason.
         source: io::Error,
+    },
+    /// An environment variable that chooses how workers sleep has a value that means nothing.
+    EnvironmentVariable {
+        /// The name of the variable.
+        variable: &'static str,
+        /// Its value.
+        value: OsString,
+        /// The values that it may have.
+        choices: Vec<&'static str>,
     },
     /// The global pool exists already.
     GlobalPoolAlreadyInitialized,
@@ -62,6 +71,16 @@ impl fmt::Display for BuildError {
                     "the thread of worker {index} could not be started: {source}"
                 )
             }
+            Self::EnvironmentVariable {
+                variable,
+                value,
+                choices,
+            } => write!(
+                f,
+                "the environment variable {variable} is `{}`, but must be {}",
+                value.display(),
+                choices.join(" or ")
+            ),
             Self::GlobalPoolAlreadyInitialized => {
                 f.write_str("the global thread pool has already been initialized")
             }

@@ -1,0 +1,107 @@
+//! The settings of how workers fall asleep, and how they are woken.
+
+use pool_core::TooManyWorkers;
+
+use super::ThreadPoolBuilder;
+use crate::{
+    fence::ProcessBarrier,
+    parker::OsParker,
+    sleep::{PoolSleep, SleepKind},
+    thread_pool::{environment, error::BuildError},
+};
+
+impl<S> ThreadPoolBuilder<S> {
+    /// Sets the sleep protocol, which decides when a worker sleeps and which worker is woken.
+    ///
+    /// Without this call, the environment variable `POOL_STD_SLEEP` counts, if it is set and not empty: the
+    /// [name](SleepKind::name) of a protocol. Otherwise it is the default, which suits most programs. A name
+    /// that no protocol has is an [error](BuildError::EnvironmentVariable) of the build.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_std::{SleepKind, ThreadPoolBuilder};
+    ///
+    /// let pool = ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .sleep(SleepKind::Jec)
+    ///     .build()?;
+    /// assert_eq!(pool.sleep_kind(), SleepKind::Jec);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn sleep(mut self, kind: SleepKind) -> Self {
+        self.sleep = Some(kind);
+        self
+    }
+
+    /// Sets whether each worker that falls asleep makes sure that it overlooks no job, also none that another
+    /// worker queues for a [`join`](crate::join()) at that very moment. The default is false.
+    ///
+    /// Spawned jobs and calls from outside are never overlooked, whatever this says. The second half of a
+    /// `join` is queued without a fence, so that a worker that is falling asleep may miss it in a rare race.
+    /// Then that job waits until the next job is announced, or until its own worker comes to it. With `true`,
+    /// the worker that falls asleep executes a fence for all threads of the process first, where the system
+    /// has one: [`ProcessBarrier`]. A `join` costs the same either way.
+    ///
+    /// Use it if a long first half must not be alone on a pool that has workers to spare. The fence takes
+    /// microseconds and interrupts every running thread of the process, each time that a worker falls
+    /// asleep while others have been at work. The decision page "No job is overlooked" has measurements.
+    ///
+    /// The build asks the system for such fences, which may take some ten milliseconds in a process of
+    /// several threads. If the system refuses them, then or later, the pool goes on as without this option.
+    /// [`ThreadPool::overlooks_no_jobs`](crate::ThreadPool::overlooks_no_jobs) says whether it has them.
+    ///
+    /// Without this call, the environment variable `POOL_STD_OVERLOOK_NO_JOBS` counts, if it is 0 or 1. Any
+    /// other value, unless it is empty, is an [error](BuildError::EnvironmentVariable) of the build.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .overlook_no_jobs(true)
+    ///     .build()?;
+    /// if !pool.overlooks_no_jobs() {
+    ///     println!("the system has no fence for all threads of a process");
+    /// }
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    #[doc(alias = "membarrier")]
+    #[doc(alias = "strong")]
+    #[must_use]
+    pub fn overlook_no_jobs(mut self, overlook_no_jobs: bool) -> Self {
+        self.overlook_no_jobs = Some(overlook_no_jobs);
+        self
+    }
+
+    /// Returns the protocol of a pool with so many workers.
+    pub(super) fn sleep_protocol(&self, num_threads: usize) -> Result<PoolSleep, BuildError> {
+        let kind = match self.sleep {
+            Some(kind) => kind,
+            None => environment::sleep_kind()?.unwrap_or_default(),
+        };
+        let parkers = (0..num_threads).map(|_| OsParker::new(self.parker));
+        PoolSleep::new(kind, parkers, self.idle_policy).map_err(
+            |TooManyWorkers { requested, maximum }| BuildError::TooManyThreads {
+                requested,
+                maximum,
+            },
+        )
+    }
+
+    /// Asks the system for process fences, or has a worker ask it later. Returns whether workers that fall
+    /// asleep are to execute them.
+    pub(super) fn prepare_fences(&self) -> Result<bool, BuildError> {
+        let overlooks_no_jobs = match self.overlook_no_jobs {
+            Some(overlook_no_jobs) => overlook_no_jobs,
+            None => environment::overlook_no_jobs()?.unwrap_or(false),
+        };
+        if overlooks_no_jobs {
+            // Now, however long it takes: the first worker that falls asleep must have the fence.
+            let _is_there = ProcessBarrier::is_by_system();
+        } else {
+            ProcessBarrier::prepare();
+        }
+        Ok(overlooks_no_jobs)
+    }
+}
