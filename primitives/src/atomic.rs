@@ -4,8 +4,8 @@
 pub use loom::{
     hint::spin_loop,
     sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64 as AtomicWord, AtomicUsize, Ordering,
-        fence,
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64 as AtomicWord,
+        AtomicUsize, Ordering, fence,
     },
 };
 
@@ -17,7 +17,7 @@ pub use portable_atomic::AtomicU32 as AtomicWord;
 pub use portable_atomic::AtomicU64 as AtomicWord;
 #[cfg(not(loom))]
 pub use portable_atomic::{
-    AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering, fence,
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicUsize, Ordering, fence,
 };
 
 /// The integer in an [`AtomicWord`].

@@ -15,8 +15,8 @@ mod cell;
 mod fence;
 
 pub use atomic::{
-    AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, AtomicWord, Ordering, RawWord, fence,
-    spin_loop,
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicUsize, AtomicWord, Ordering,
+    RawWord, fence, spin_loop,
 };
 pub use cell::{Custody, UnsafeCell};
 pub use fence::{AsymmetricFence, FullFences, full_fence};

@@ -25,6 +25,7 @@ pub use policy::{IdlePolicy, Relax};
 pub use protocol::{
     SleepProtocol,
     busy::Busy,
+    classic::Classic,
     jec::{Jec, Slot},
 };
 

@@ -7,6 +7,7 @@ use crate::{
 };
 
 pub mod busy;
+pub mod classic;
 pub mod jec;
 mod slot;
 
@@ -27,7 +28,8 @@ mod tests;
 /// | a job was queued that one worker alone may run | [`new_job_for`](Self::new_job_for) |
 /// | a latch was set whose waiter sleeps | [`wake_worker`](Self::wake_worker), or [`set_latch`](Self::set_latch) for both |
 ///
-/// [`Jec`](crate::Jec) is the one that pools use; [`Busy`](crate::Busy) never sleeps.
+/// [`Jec`](crate::Jec) is the one that pools use; [`Classic`](crate::Classic) is simpler and wakes all
+/// sleepers at once; [`Busy`](crate::Busy) never sleeps.
 ///
 /// # What a caller promises
 /// 1. Each worker has one thread, and that thread alone calls `start_looking`, then `no_work_found`

@@ -14,11 +14,17 @@ pub(crate) use std::{
 use std::{boxed::Box, vec::Vec};
 
 use crate::{
-    Busy, CoreLatch, IdlePolicy, Jec, Parker, SleepProtocol, Slot,
+    Busy, Classic, CoreLatch, IdlePolicy, Jec, Parker, SleepProtocol, Slot,
     deadlock::{GuardNoSend, RawMutex},
     primitive::Ordering::{Relaxed, SeqCst},
-    protocol::jec::{DefaultWidths, Widths},
+    protocol::{
+        classic::Word,
+        jec::{DefaultWidths, Widths},
+    },
 };
+
+#[cfg(not(loom))]
+pub(crate) mod scripted;
 
 pub(crate) struct TestParker {
     token: Mutex<bool>,
@@ -103,6 +109,15 @@ pub(crate) trait TestProtocol:
 pub(crate) type TestJec<W = DefaultWidths> = Jec<TestParker, Box<[Slot<TestParker>]>, W>;
 
 impl<W: Widths> TestProtocol for TestJec<W> {
+    fn new(workers: usize, policy: IdlePolicy) -> Self {
+        let slots = (0..workers).map(|_| Slot::new(TestParker::new())).collect();
+        Self::new(slots, policy).unwrap()
+    }
+}
+
+pub(crate) type TestClassic<W = usize> = Classic<TestParker, Box<[Slot<TestParker>]>, W>;
+
+impl<W: Word> TestProtocol for TestClassic<W> {
     fn new(workers: usize, policy: IdlePolicy) -> Self {
         let slots = (0..workers).map(|_| Slot::new(TestParker::new())).collect();
         Self::new(slots, policy).unwrap()

@@ -148,6 +148,11 @@ impl<P> Slot<P> {
         self.line.state.store(AWAKE, Ordering::Release);
     }
 
+    /// Whether the worker sleeps and no waker has claimed it. For debug output and statistics.
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.state() == ASLEEP
+    }
+
     /// Whether the worker has been released.
     pub(crate) fn is_awake(&self) -> bool {
         // Ordering: Acquire pairs with `release`, which says why.

@@ -167,4 +167,6 @@ macro_rules! suite {
 }
 
 suite!(jec, crate::testing::TestJec);
+suite!(classic, crate::testing::TestClassic);
+suite!(classic_of_16_bits, crate::testing::TestClassic<u16>);
 suite!(busy, crate::testing::TestBusy);

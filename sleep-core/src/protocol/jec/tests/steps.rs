@@ -1,27 +1,10 @@
 //! Steps of the protocol one by one, in one thread: what other threads do at a certain step is done
 //! in the look at the queues, or in `park`.
 
-use std::{boxed::Box, cell::RefCell, rc::Rc, thread_local};
+use std::rc::Rc;
 
 use super::*;
-
-type Step = Box<dyn FnOnce()>;
-
-thread_local! {
-    static IN_PARK: RefCell<Option<Step>> = const { RefCell::new(None) };
-}
-
-/// Parks by doing what a test prepared, which must end the wait.
-struct Scripted;
-
-impl Parker for Scripted {
-    fn park(&self) {
-        let step = IN_PARK.with(RefCell::take);
-        step.expect("this worker must not park now")();
-    }
-
-    fn unpark(&self) {}
-}
+use crate::testing::scripted::Scripted;
 
 type TwoWorkers = Jec<Scripted, [Slot<Scripted>; 2]>;
 
@@ -34,9 +17,7 @@ fn two_workers() -> Rc<TwoWorkers> {
 fn claim_and_be_interrupted(sleep: &Rc<TwoWorkers>) {
     assert!(sleep.slots()[1].claim());
     let waker = sleep.clone();
-    IN_PARK.set(Some(Box::new(move || {
-        waker.wake_claimed(&waker.slots()[1]);
-    })));
+    Scripted::prepare(move || waker.wake_claimed(&waker.slots()[1]));
 }
 
 /// Plays worker 1, which goes to sleep; its look at the queues is `has_work`.
@@ -84,7 +65,7 @@ fn a_worker_that_turns_back_waits_for_its_waker() {
         claim_and_be_interrupted(&sleep);
         true
     });
-    assert!(IN_PARK.take().is_none(), "the worker waited");
+    Scripted::assert_done();
 }
 
 /// Interrupts a waker likewise when the worker finds nothing: being claimed is not enough for it to
@@ -96,5 +77,5 @@ fn a_sleeper_waits_for_its_waker() {
         claim_and_be_interrupted(&sleep);
         false
     });
-    assert!(IN_PARK.take().is_none(), "the worker waited");
+    Scripted::assert_done();
 }

@@ -1,0 +1,412 @@
+#![doc = include_str!("classic/README.md")]
+
+use core::{fmt, marker::PhantomData};
+
+use crossbeam_utils::CachePadded;
+
+use crate::{
+    index::{TooManyWorkers, WorkerIndex},
+    latch::CoreLatch,
+    parker::Parker,
+    policy::{IdlePolicy, Relax},
+    primitive::{Ordering, fence, spin_loop},
+    protocol::{SleepProtocol, slot::Slot},
+};
+
+/// Creates an atomic zero: constant except in models.
+#[cfg(not(loom))]
+macro_rules! zero {
+    ($word:ty) => {
+        <$word as crate::protocol::classic::word::sealed::Word>::ZERO
+    };
+}
+#[cfg(loom)]
+macro_rules! zero {
+    ($word:ty) => {
+        <$word as crate::protocol::classic::word::sealed::Word>::zero()
+    };
+}
+
+mod idle;
+mod state;
+#[cfg(test)]
+mod tests;
+mod word;
+
+pub use idle::IdleState;
+pub use state::State;
+pub use word::Word;
+
+use idle::Step;
+use state::AtomicState;
+
+/// The sleep protocol with one sleepy worker at a time, which wakes all sleepers at once.
+///
+/// `P` is the [`Parker`]. `S` is where the workers' [`Slot`]s are stored: anything that is
+/// `AsRef<[Slot<P>]>` and always gives the same slice, such as an array, a borrowed slice or a box.
+/// If it gives different slices, or another instance uses the same slots, wake-ups are lost or calls
+/// panic, and nothing worse: no memory safety rests on it. `W` is the integer that holds the state:
+/// `u16`, `u32` or `usize`.
+///
+/// # Examples
+/// In a `static`, without an initializer, on a machine whose atomics have 16 bits:
+/// ```
+/// use sleep_core::{Classic, IdlePolicy, Parker, SleepProtocol, Slot};
+///
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) { /* WFE */ }
+///     fn unpark(&self) { /* SEV */ }
+/// }
+///
+/// static SLEEP: Classic<Core, [Slot<Core>; 4], u16> =
+///     Classic::from_array([const { Slot::new(Core) }; 4], IdlePolicy::IMMEDIATE);
+/// assert!(SLEEP.worker(3).is_ok());
+/// assert!(SLEEP.worker(4).is_err());
+/// ```
+///
+/// A worker's loop is the same with every protocol; the crate's front page has it. The proof that no
+/// wake-up is lost is on the front page of [this module](self).
+///
+/// Source: rayon's first sleep module, with a slot per worker in place of one mutex and one
+/// condition variable, a fence on both sides, and a last look at the queues.
+#[doc(alias = "Sleep")]
+#[doc(alias = "tickle")]
+pub struct Classic<P, S = &'static [Slot<P>], W: Word = usize> {
+    state: CachePadded<AtomicState<W>>,
+    /// The number of workers that search or sleep. Not on the state's cache line, which posters read.
+    inactive: CachePadded<W::Atomic>,
+    policy: IdlePolicy,
+    slots: S,
+    parker: PhantomData<fn() -> P>,
+}
+
+impl<P, const N: usize, W: Word> Classic<P, [Slot<P>; N], W> {
+    const_unless_loom! {
+        /// Creates the protocol for workers whose slots are stored in the value itself.
+        ///
+        /// That the word can name `N` workers is checked when the program is compiled.
+        ///
+        /// ```compile_fail
+        /// use sleep_core::{Classic, IdlePolicy, Slot};
+        ///
+        /// let slots = [const { Slot::new(()) }; 32_768];
+        /// let too_many: Classic<_, _, u16> = Classic::from_array(slots, IdlePolicy::DEFAULT);
+        /// ```
+        #[must_use]
+        pub fn from_array(slots: [Slot<P>; N], policy: IdlePolicy) -> Self {
+            const { assert!(N <= W::MAX_WORKERS, "too many workers") };
+            Self {
+                state: CachePadded::new(AtomicState::new()),
+                inactive: CachePadded::new(zero!(W)),
+                policy,
+                slots,
+                parker: PhantomData,
+            }
+        }
+    }
+}
+
+impl<'a, P, W: Word> Classic<P, &'a [Slot<P>], W> {
+    const_unless_loom! {
+        /// Creates the protocol for workers whose slots are stored elsewhere.
+        ///
+        /// # Errors
+        /// [`TooManyWorkers`] if the word cannot name them.
+        pub fn from_slice(
+            slots: &'a [Slot<P>],
+            policy: IdlePolicy,
+        ) -> Result<Self, TooManyWorkers> {
+            if slots.len() > W::MAX_WORKERS {
+                return Err(TooManyWorkers {
+                    requested: slots.len(),
+                    maximum: W::MAX_WORKERS,
+                });
+            }
+            Ok(Self {
+                state: CachePadded::new(AtomicState::new()),
+                inactive: CachePadded::new(zero!(W)),
+                policy,
+                slots,
+                parker: PhantomData,
+            })
+        }
+    }
+}
+
+impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
+    /// Creates the protocol for workers whose slots are stored wherever the pool puts them.
+    ///
+    /// # Examples
+    /// ```
+    /// use sleep_core::{Classic, IdlePolicy, Parker, SleepProtocol, Slot};
+    ///
+    /// struct Thread(std::thread::Thread);
+    /// impl Parker for Thread {
+    ///     fn park(&self) { std::thread::park() }
+    ///     fn unpark(&self) { self.0.unpark() }
+    /// }
+    ///
+    /// let slots: Box<[_]> = (0..3).map(|_| Slot::new(Thread(std::thread::current()))).collect();
+    /// let sleep: Classic<_, _> = Classic::new(slots, IdlePolicy::DEFAULT)?;
+    /// assert_eq!(sleep.num_workers(), 3);
+    /// # Ok::<(), sleep_core::TooManyWorkers>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TooManyWorkers`] if the word cannot name them.
+    pub fn new(slots: S, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {
+        let requested = slots.as_ref().len();
+        if requested > W::MAX_WORKERS {
+            return Err(TooManyWorkers {
+                requested,
+                maximum: W::MAX_WORKERS,
+            });
+        }
+        Ok(Self {
+            state: CachePadded::new(AtomicState::new()),
+            inactive: CachePadded::new(zero!(W)),
+            policy,
+            slots,
+            parker: PhantomData,
+        })
+    }
+
+    /// Returns the workers' slots, in their order.
+    #[must_use]
+    pub fn slots(&self) -> &[Slot<P>] {
+        self.slots.as_ref()
+    }
+
+    /// Reads the state at this instant. For debug output and statistics.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.state.load()
+    }
+
+    /// Returns how idle workers behave.
+    #[must_use]
+    pub fn policy(&self) -> IdlePolicy {
+        self.policy
+    }
+}
+
+impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W> {
+    type Parker = P;
+    type IdleState = IdleState;
+
+    fn num_workers(&self) -> usize {
+        self.slots().len()
+    }
+
+    #[inline]
+    fn parker(&self, worker: WorkerIndex) -> &P {
+        self.slots()[worker.get()].parker()
+    }
+
+    fn start_looking(&self, worker: WorkerIndex) -> IdleState {
+        // Ordering: Relaxed, a plain count; no decision rests on it.
+        W::fetch_add(&self.inactive, 1, Ordering::Relaxed);
+        IdleState::new(worker)
+    }
+
+    /// Relaxes, gets sleepy, or sleeps, as the policy says. While another worker is sleepy, this one
+    /// stays at the threshold and relaxes.
+    #[inline]
+    fn no_work_found(
+        &self,
+        idle: &mut IdleState,
+        latch: &CoreLatch,
+        has_work: impl FnOnce() -> bool,
+    ) {
+        match idle.next_step(self.policy) {
+            Step::Relax => self.relax(idle.worker),
+            Step::GetSleepy => self.get_sleepy(idle),
+            Step::StaySleepy => self.stay_sleepy(idle),
+            Step::Sleep => self.sleep(idle, latch, has_work),
+        }
+    }
+
+    /// Makes the worker awake if it is the sleepy one. Does not ask `more_work`: a poster wakes all
+    /// sleepers, so it leaves nothing to a worker that searches.
+    #[inline]
+    fn work_found(&self, idle: IdleState, _more_work: impl FnOnce() -> bool) {
+        if idle.has_got_sleepy() {
+            self.state.stop_being_sleepy(idle.worker);
+        }
+        // Ordering: Relaxed, as in `start_looking`.
+        W::fetch_sub(&self.inactive, 1, Ordering::Relaxed);
+    }
+
+    /// Makes the sleepy worker awake and wakes all sleepers, whatever the number of jobs.
+    #[doc(alias = "tickle")]
+    fn new_injected_jobs(&self, _count: usize, _queue_was_empty: bool) {
+        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`: orders the caller's
+        // write of its queue before our read of the state, which no acquire or release can.
+        fence(Ordering::SeqCst);
+        self.tickle();
+    }
+
+    /// Does what `new_injected_jobs` does, without the fence. While no worker is sleepy or asleep,
+    /// this is one load and one comparison, and `queue_was_empty` is never asked.
+    #[doc(alias = "tickle")]
+    #[inline]
+    fn new_internal_jobs(&self, _count: usize, _queue_was_empty: impl FnOnce() -> bool) {
+        self.tickle();
+    }
+
+    #[inline]
+    fn all_are_awake(&self) -> bool {
+        self.state.all_are_awake()
+    }
+
+    fn new_job_for(&self, worker: WorkerIndex) {
+        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`: either the slot is
+        // open for us, or its `has_work` sees the job. Nothing weaker orders the caller's write
+        // of its queue before our look at the slot.
+        fence(Ordering::SeqCst);
+        self.wake_worker(worker);
+    }
+
+    /// Wakes this worker alone. The state goes on to say that workers are asleep, until the next
+    /// tickle: only a thread that wakes all of them may deny it.
+    fn wake_worker(&self, worker: WorkerIndex) -> bool {
+        let slot = &self.slots()[worker.get()];
+        let claimed = slot.claim_known_sleeper();
+        if claimed {
+            Self::wake_claimed(slot);
+        }
+        claimed
+    }
+
+    fn num_inactive(&self) -> usize {
+        // Ordering: Relaxed; debug output only.
+        W::load(&self.inactive, Ordering::Relaxed)
+    }
+
+    /// Looks at every slot, so the cost is linear in the number of workers.
+    fn num_sleeping(&self) -> usize {
+        self.slots().iter().filter(|slot| slot.is_asleep()).count()
+    }
+}
+
+impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
+    /// Makes the sleepy worker awake and wakes all sleepers. The seed's `tickle`.
+    #[inline]
+    fn tickle(&self) {
+        if !self.state.all_are_awake() {
+            self.tickle_cold();
+        }
+    }
+
+    #[cold]
+    fn tickle_cold(&self) {
+        if !self.state.strip() {
+            return;
+        }
+        // Each worker that has registered as asleep before the exchange has opened its slot before:
+        // `strip` acquires that. The workers that register later say so in the state again.
+        for slot in self.slots() {
+            if slot.claim() {
+                Self::wake_claimed(slot);
+            }
+        }
+    }
+
+    fn relax(&self, worker: WorkerIndex) {
+        match self.policy.relax() {
+            Relax::Spin(times) => (0..times).for_each(|_| spin_loop()),
+            Relax::Yield => self.slots()[worker.get()].parker().relax(),
+        }
+    }
+
+    #[cold]
+    fn get_sleepy(&self, idle: &mut IdleState) {
+        if self.state.get_sleepy(idle.worker) {
+            idle.got_sleepy();
+        } else {
+            // Liveness: the sleepy worker finds work, falls asleep, or is stripped by a tickle. Until
+            // then this worker searches on, and sleeps through nothing.
+            self.relax(idle.worker);
+        }
+    }
+
+    #[cold]
+    fn stay_sleepy(&self, idle: &mut IdleState) {
+        if self.state.is_sleepy(idle.worker) {
+            self.relax(idle.worker);
+        } else {
+            idle.wake();
+        }
+    }
+
+    #[cold]
+    fn sleep(&self, idle: &mut IdleState, latch: &CoreLatch, has_work: impl FnOnce() -> bool) {
+        if !latch.get_sleepy() {
+            return;
+        }
+        let slot = &self.slots()[idle.worker.get()];
+        // The slot is open before the state says that workers are asleep, and before the latch says
+        // SLEEPING. So a thread that reads either finds the slot open.
+        slot.open();
+        let registered = self.state.fall_asleep(idle.worker);
+        idle.wake();
+        if !registered {
+            latch.wake_up();
+            Self::turn_back(slot);
+            return;
+        }
+        if !latch.fall_asleep() {
+            Self::turn_back(slot);
+            return;
+        }
+
+        // Ordering: the sleeper's fence. Pairs with the poster's (`new_injected_jobs`,
+        // `new_job_for`): of two fences one comes first. If it is the poster's, its job is visible to
+        // `has_work`. If it is this one, our registration and our open slot are visible to the
+        // poster. Nothing weaker orders our writes before our reads.
+        fence(Ordering::SeqCst);
+        if has_work() {
+            latch.wake_up();
+            Self::turn_back(slot);
+            return;
+        }
+
+        // Liveness: the slot is open and the state says that workers are asleep, so from here on the
+        // next poster of work or the setter of the latch claims and unparks us. The poster sees the
+        // state, or another tickle has seen it and wakes all; or it came before our fence, and then
+        // `has_work` said so. The setter sees SLEEPING. A wake-up is not too early either: the token
+        // outlasts the time until we park, and we leave only when the slot says awake.
+        while !slot.is_awake() {
+            slot.parker().park();
+        }
+        latch.wake_up();
+    }
+
+    /// Closes the slot of a worker that does not sleep after all. If a waker has already claimed the
+    /// worker, waits for that waker instead. The state goes on to say that workers are asleep.
+    fn turn_back(slot: &Slot<P>) {
+        if slot.close() {
+            return;
+        }
+        // Liveness: the waker that claimed the slot releases it and then unparks, without
+        // waiting for anything.
+        while !slot.is_awake() {
+            slot.parker().park();
+        }
+    }
+
+    fn wake_claimed(slot: &Slot<P>) {
+        slot.release();
+        slot.parker().unpark();
+    }
+}
+
+impl<P, S, W: Word> fmt::Debug for Classic<P, S, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Classic")
+            .field("state", &self.state.load())
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,4 @@
+#[cfg(not(loom))]
+mod examples;
+#[cfg(not(loom))]
+mod steps;
