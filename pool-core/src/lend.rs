@@ -181,3 +181,6 @@ impl<P: Platform> fmt::Debug for LentWorker<P> {
         f.debug_struct("LentWorker").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;
