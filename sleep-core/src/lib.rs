@@ -23,9 +23,10 @@ pub use latch::CoreLatch;
 pub use parker::Parker;
 pub use policy::{IdlePolicy, Relax};
 pub use protocol::{
-    SleepProtocol,
+    Hint, SleepProtocol,
     busy::Busy,
     classic::Classic,
+    hints::{ArrayChannel, ChannelFull, HintChannel, HintSlot, Hints},
     jec::{Jec, Slot},
 };
 

@@ -8,11 +8,15 @@ use crate::{
 
 pub mod busy;
 pub mod classic;
+mod hint;
+pub mod hints;
 pub mod jec;
 mod slot;
 
 #[cfg(all(test, not(loom)))]
 mod tests;
+
+pub use hint::Hint;
 
 /// A sleep protocol: decides when the workers of a pool sleep, and which of them are woken.
 ///
@@ -158,6 +162,40 @@ pub trait SleepProtocol {
     /// is for a worker that stays until they have been run, as in a join, or that has executed a
     /// sequentially consistent fence after it queued them.
     fn new_internal_jobs(&self, count: usize, queue_was_empty: impl FnOnce() -> bool);
+
+    /// Announces jobs as [`new_injected_jobs`](Self::new_injected_jobs) does, and says where they are.
+    ///
+    /// A protocol that carries hints gives this one to a worker that it wakes. By default the hint is
+    /// dropped.
+    #[inline]
+    fn new_injected_jobs_at(&self, hint: Hint, count: usize, queue_was_empty: bool) {
+        let _ = hint;
+        self.new_injected_jobs(count, queue_was_empty);
+    }
+
+    /// Announces jobs as [`new_internal_jobs`](Self::new_internal_jobs) does, and says where they are.
+    ///
+    /// By default the hint is dropped.
+    #[inline]
+    fn new_internal_jobs_at(
+        &self,
+        hint: Hint,
+        count: usize,
+        queue_was_empty: impl FnOnce() -> bool,
+    ) {
+        let _ = hint;
+        self.new_internal_jobs(count, queue_was_empty);
+    }
+
+    /// Takes the hint that the worker was woken with, if it was woken with one.
+    ///
+    /// The worker looks there once, after its own queue and before it searches everywhere. A hint may be
+    /// out of date. By default there is none, so that this costs nothing.
+    #[inline]
+    fn take_hint(&self, idle: &mut Self::IdleState) -> Option<Hint> {
+        let _ = idle;
+        None
+    }
 
     /// Whether no worker sleeps or is about to, so that jobs need not be announced by
     /// [`new_internal_jobs`](Self::new_internal_jobs). Should be one load: it is asked often.

@@ -14,7 +14,8 @@ pub(crate) use std::{
 use std::{boxed::Box, vec::Vec};
 
 use crate::{
-    Busy, Classic, CoreLatch, IdlePolicy, Jec, Parker, SleepProtocol, Slot,
+    ArrayChannel, Busy, Classic, CoreLatch, HintSlot, Hints, IdlePolicy, Jec, Parker,
+    SleepProtocol, Slot,
     deadlock::{GuardNoSend, RawMutex},
     primitive::Ordering::{Relaxed, SeqCst},
     protocol::{
@@ -100,9 +101,7 @@ unsafe impl RawMutex for TestRawMutex {
 }
 
 /// A protocol that tests run on.
-pub(crate) trait TestProtocol:
-    SleepProtocol<Parker = TestParker> + Send + Sync + Sized + 'static
-{
+pub(crate) trait TestProtocol: SleepProtocol + Send + Sync + Sized + 'static {
     fn new(workers: usize, policy: IdlePolicy) -> Self;
 }
 
@@ -129,6 +128,18 @@ pub(crate) type TestBusy = Busy<TestParker, Box<[TestParker]>>;
 impl TestProtocol for TestBusy {
     fn new(workers: usize, policy: IdlePolicy) -> Self {
         Self::new((0..workers).map(|_| TestParker::new()).collect(), policy)
+    }
+}
+
+/// A channel for one hint, so that tests jam it.
+pub(crate) type TestChannel = ArrayChannel<TestParker, 1>;
+
+pub(crate) type TestHints = Hints<TestChannel, Box<[HintSlot<TestChannel>]>>;
+
+impl TestProtocol for TestHints {
+    fn new(workers: usize, policy: IdlePolicy) -> Self {
+        let slot = || HintSlot::new(TestChannel::new(TestParker::new()));
+        Self::new((0..workers).map(|_| slot()).collect(), policy).unwrap()
     }
 }
 

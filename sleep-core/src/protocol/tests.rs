@@ -170,3 +170,4 @@ suite!(jec, crate::testing::TestJec);
 suite!(classic, crate::testing::TestClassic);
 suite!(classic_of_16_bits, crate::testing::TestClassic<u16>);
 suite!(busy, crate::testing::TestBusy);
+suite!(hints, crate::testing::TestHints);

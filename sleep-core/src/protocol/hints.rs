@@ -1,0 +1,478 @@
+#![doc = include_str!("hints/README.md")]
+
+use core::{fmt, marker::PhantomData};
+
+use crossbeam_utils::CachePadded;
+
+use crate::{
+    index::{TooManyWorkers, WorkerIndex},
+    latch::CoreLatch,
+    policy::{IdlePolicy, Relax},
+    primitive::{Ordering, fence, spin_loop},
+    protocol::{SleepProtocol, hint::Hint},
+};
+
+mod channel;
+mod count;
+mod idle;
+mod slot;
+#[cfg(test)]
+mod tests;
+
+pub use channel::{ArrayChannel, ChannelFull, HintChannel};
+pub use idle::IdleState;
+pub use slot::HintSlot;
+
+use count::SleeperCount;
+use slot::{Claim, Entry};
+
+/// The greatest number of workers: their numbers fit into a [`Hint`], and their count into a signed
+/// word.
+const MAX_WORKERS: usize = if usize::BITS < 32 {
+    isize::MAX.cast_unsigned()
+} else {
+    u16::MAX as usize
+};
+
+/// The sleep protocol whose count of sleepers may be negative, and whose wake-ups say where the work is.
+///
+/// `C` is the [`HintChannel`]: an [`ArrayChannel`] around any parker, or a parker that carries hints
+/// itself. `S` is where the workers' [`HintSlot`]s are stored: anything that is `AsRef<[HintSlot<C>]>`
+/// and always gives the same slice. If it gives different slices, or another instance uses the same
+/// slots, wake-ups are lost or calls do not return, and nothing worse: no memory safety rests on it.
+///
+/// # Examples
+/// In a `static`, without an initializer:
+/// ```
+/// use sleep_core::{ArrayChannel, HintSlot, Hints, IdlePolicy, Parker, SleepProtocol};
+///
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) { /* WFE */ }
+///     fn unpark(&self) { /* SEV */ }
+/// }
+///
+/// type Slot = HintSlot<ArrayChannel<Core>>;
+/// static SLEEP: Hints<ArrayChannel<Core>, [Slot; 4]> = Hints::from_array(
+///     [const { Slot::new(ArrayChannel::new(Core)) }; 4],
+///     IdlePolicy::IMMEDIATE,
+/// );
+/// assert!(SLEEP.worker(3).is_ok());
+/// assert!(SLEEP.worker(4).is_err());
+/// ```
+///
+/// The crate's front page has a worker's whole loop. The proof that no wake-up is lost is on the
+/// front page of [this module](self).
+///
+/// Source: the pipe sleep strategy of EMPER.
+pub struct Hints<C, S = &'static [HintSlot<C>]> {
+    sleepers: CachePadded<SleeperCount>,
+    policy: IdlePolicy,
+    slots: S,
+    channel: PhantomData<fn() -> C>,
+}
+
+impl<C, const N: usize> Hints<C, [HintSlot<C>; N]> {
+    const_unless_loom! {
+        /// Creates the protocol for workers whose slots are stored in the value itself.
+        ///
+        /// That there are not too many is checked when the program is compiled.
+        #[must_use]
+        pub fn from_array(slots: [HintSlot<C>; N], policy: IdlePolicy) -> Self {
+            const { assert!(N <= MAX_WORKERS, "too many workers") };
+            Self {
+                sleepers: CachePadded::new(SleeperCount::new()),
+                policy,
+                slots,
+                channel: PhantomData,
+            }
+        }
+    }
+}
+
+impl<'a, C> Hints<C, &'a [HintSlot<C>]> {
+    const_unless_loom! {
+        /// Creates the protocol for workers whose slots are stored elsewhere.
+        ///
+        /// # Errors
+        /// [`TooManyWorkers`] if there are more than 65,535; on targets with 16-bit addresses, 32,767.
+        pub fn from_slice(
+            slots: &'a [HintSlot<C>],
+            policy: IdlePolicy,
+        ) -> Result<Self, TooManyWorkers> {
+            if slots.len() > MAX_WORKERS {
+                return Err(TooManyWorkers { requested: slots.len(), maximum: MAX_WORKERS });
+            }
+            Ok(Self {
+                sleepers: CachePadded::new(SleeperCount::new()),
+                policy,
+                slots,
+                channel: PhantomData,
+            })
+        }
+    }
+}
+
+impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
+    /// Creates the protocol for workers whose slots are stored wherever the pool puts them.
+    ///
+    /// # Examples
+    /// ```
+    /// use sleep_core::{ArrayChannel, HintSlot, Hints, IdlePolicy, Parker, SleepProtocol};
+    ///
+    /// struct Thread(std::thread::Thread);
+    /// impl Parker for Thread {
+    ///     fn park(&self) { std::thread::park() }
+    ///     fn unpark(&self) { self.0.unpark() }
+    /// }
+    ///
+    /// let channel = || ArrayChannel::new(Thread(std::thread::current()));
+    /// let slots: Box<[_]> = (0..3).map(|_| HintSlot::new(channel())).collect();
+    /// let sleep: Hints<ArrayChannel<_>, _> = Hints::new(slots, IdlePolicy::DEFAULT)?;
+    /// assert_eq!(sleep.num_workers(), 3);
+    /// # Ok::<(), sleep_core::TooManyWorkers>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TooManyWorkers`] if there are more than 65,535; on targets with 16-bit addresses, 32,767.
+    pub fn new(slots: S, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {
+        let requested = slots.as_ref().len();
+        if requested > MAX_WORKERS {
+            return Err(TooManyWorkers {
+                requested,
+                maximum: MAX_WORKERS,
+            });
+        }
+        Ok(Self {
+            sleepers: CachePadded::new(SleeperCount::new()),
+            policy,
+            slots,
+            channel: PhantomData,
+        })
+    }
+
+    /// Returns the workers' slots, in their order.
+    #[must_use]
+    pub fn slots(&self) -> &[HintSlot<C>] {
+        self.slots.as_ref()
+    }
+
+    /// Returns how idle workers behave.
+    #[must_use]
+    pub fn policy(&self) -> IdlePolicy {
+        self.policy
+    }
+
+    /// Returns the count of sleepers at this instant: how many workers are registered and not yet
+    /// taken by a notifier. Negative: how many notifications wait for a sleeper. For debug output and
+    /// statistics.
+    #[must_use]
+    pub fn sleepers(&self) -> isize {
+        self.sleepers.get()
+    }
+
+    /// Wakes up to `count` sleepers and sends them a hint. Does nothing if no worker sleeps.
+    ///
+    /// The seed's `notifyEmper`. As for [`new_internal_jobs`](SleepProtocol::new_internal_jobs), a worker
+    /// that is falling asleep may overlook the work unless the caller has executed a sequentially
+    /// consistent fence since it queued the work.
+    #[inline]
+    pub fn notify(&self, count: usize, hint: Hint) {
+        if self.sleepers.any() {
+            self.notify_cold(count, hint);
+        }
+    }
+
+    /// Makes `count` notifications take effect: for workers that sleep now, and for those that sleep
+    /// next. These search once more instead. At most as many notifications wait as there are workers.
+    ///
+    /// The seed's `notifyAnywhere`.
+    pub fn notify_anywhere(&self, count: usize, hint: Hint) {
+        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`. While the exchange below
+        // changes the count, the order of all exchanges of the count would do. But it changes nothing when as
+        // many notifications wait as there are workers, and those may be out of date: of the two fences
+        // one comes first, so that the sleeper sees the job or we see the sleeper.
+        fence(Ordering::SeqCst);
+        let workers = self.slots().len();
+        let units = self.sleepers.take_or_leave(count, workers);
+        if units > 0 {
+            let stale = self.spend(units, hint);
+            self.notify(stale, hint);
+        }
+    }
+
+    #[cold]
+    fn notify_cold(&self, mut count: usize, hint: Hint) {
+        while count > 0 {
+            let units = self.sleepers.take(count);
+            if units == 0 {
+                return;
+            }
+            count = self.spend(units, hint);
+        }
+    }
+
+    /// Spends units that the caller has taken: on workers that sleep, which are woken, and on others that
+    /// are registered. Returns how many were spent on workers that run a job already.
+    fn spend(&self, mut units: usize, hint: Hint) -> usize {
+        let mut stale = 0;
+        // Liveness: at least as many workers are registered as units are held. So if a look at all slots
+        // finds too few, other notifiers have claimed some meanwhile and others have registered. The next
+        // look finds those, or again other notifiers have made progress.
+        loop {
+            for slot in self.slots() {
+                match slot.claim() {
+                    None => continue,
+                    Some(Claim::Sleeper) => wake(slot.channel(), hint),
+                    Some(Claim::Searcher) => {}
+                    Some(Claim::Stale) => stale += 1,
+                }
+                units -= 1;
+                if units == 0 {
+                    return stale;
+                }
+            }
+            spin_loop();
+        }
+    }
+}
+
+/// Unparks a worker with a hint. The worker wakes up even if the channel has no room.
+fn wake<C: HintChannel>(channel: &C, hint: Hint) {
+    if hint == Hint::Unknown || channel.send(hint).is_err() {
+        channel.unpark();
+    }
+}
+
+impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> SleepProtocol for Hints<C, S> {
+    type Parker = C;
+    type IdleState = IdleState;
+
+    fn num_workers(&self) -> usize {
+        self.slots().len()
+    }
+
+    #[inline]
+    fn parker(&self, worker: WorkerIndex) -> &C {
+        self.slots()[worker.get()].channel()
+    }
+
+    fn start_looking(&self, worker: WorkerIndex) -> IdleState {
+        self.slots()[worker.get()].set_inactive(true);
+        IdleState::new(worker)
+    }
+
+    /// Relaxes or sleeps, as the policy says.
+    #[inline]
+    fn no_work_found(
+        &self,
+        idle: &mut IdleState,
+        latch: &CoreLatch,
+        has_work: impl FnOnce() -> bool,
+    ) {
+        if idle.sleeps_now(self.policy) {
+            self.sleep(idle, latch, has_work);
+        } else {
+            self.relax(idle.worker);
+        }
+    }
+
+    /// Withdraws the worker's registration, if it has one. Then asks `more_work` if workers sleep, and
+    /// wakes one of them if there is more: so a notification that has reached this worker is passed on.
+    #[inline]
+    fn work_found(&self, idle: IdleState, more_work: impl FnOnce() -> bool) {
+        let slot = &self.slots()[idle.worker.get()];
+        slot.set_inactive(false);
+        if idle.may_be_registered {
+            self.withdraw(slot);
+        }
+        if self.sleepers.any() {
+            self.cascade(more_work);
+        }
+    }
+
+    /// Calls [`notify_anywhere`](Self::notify_anywhere).
+    fn new_injected_jobs(&self, count: usize, _queue_was_empty: bool) {
+        self.notify_anywhere(count, Hint::Unknown);
+    }
+
+    /// Calls [`notify`](Self::notify), which does not ask `queue_was_empty`. While no worker sleeps, this is
+    /// one load.
+    #[inline]
+    fn new_internal_jobs(&self, count: usize, _queue_was_empty: impl FnOnce() -> bool) {
+        self.notify(count, Hint::Unknown);
+    }
+
+    fn new_injected_jobs_at(&self, hint: Hint, count: usize, _queue_was_empty: bool) {
+        self.notify_anywhere(count, hint);
+    }
+
+    #[inline]
+    fn new_internal_jobs_at(
+        &self,
+        hint: Hint,
+        count: usize,
+        _queue_was_empty: impl FnOnce() -> bool,
+    ) {
+        self.notify(count, hint);
+    }
+
+    #[inline]
+    fn take_hint(&self, idle: &mut IdleState) -> Option<Hint> {
+        idle.hint.take()
+    }
+
+    #[inline]
+    fn all_are_awake(&self) -> bool {
+        !self.sleepers.any()
+    }
+
+    fn new_job_for(&self, worker: WorkerIndex) {
+        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`: either the slot says that the
+        // worker sleeps, or its `has_work` sees the job. Nothing weaker orders the caller's write of its
+        // queue before our look at the slot.
+        fence(Ordering::SeqCst);
+        self.wake_worker(worker);
+    }
+
+    /// Wakes a worker, which stays registered until it withdraws.
+    fn wake_worker(&self, worker: WorkerIndex) -> bool {
+        let slot = &self.slots()[worker.get()];
+        let slept = slot.poke();
+        if slept {
+            slot.channel().unpark();
+        }
+        slept
+    }
+
+    /// Counts the workers, so the cost is linear in their number.
+    fn num_inactive(&self) -> usize {
+        let inactive = |slot: &&HintSlot<C>| slot.is_inactive();
+        self.slots().iter().filter(inactive).count()
+    }
+
+    /// Counts the workers, so the cost is linear in their number.
+    fn num_sleeping(&self) -> usize {
+        let asleep = |slot: &&HintSlot<C>| slot.is_asleep();
+        self.slots().iter().filter(asleep).count()
+    }
+}
+
+impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
+    #[cold]
+    fn cascade(&self, more_work: impl FnOnce() -> bool) {
+        if more_work() {
+            self.notify(1, Hint::Unknown);
+        }
+    }
+
+    fn relax(&self, worker: WorkerIndex) {
+        match self.policy.relax() {
+            Relax::Spin(times) => (0..times).for_each(|_| spin_loop()),
+            Relax::Yield => self.slots()[worker.get()].channel().relax(),
+        }
+    }
+
+    #[cold]
+    fn sleep(&self, idle: &mut IdleState, latch: &CoreLatch, has_work: impl FnOnce() -> bool) {
+        let slot = &self.slots()[idle.worker.get()];
+        if !latch.get_sleepy() {
+            return;
+        }
+        if !self.register(slot) {
+            idle.may_be_registered = false;
+            latch.wake_up();
+            idle.wake_fully();
+            return;
+        }
+        idle.may_be_registered = true;
+
+        // Ordering: the sleeper's fence. Pairs with the poster's (`notify_anywhere`, `new_job_for`, and that
+        // of a caller of `notify`): of two fences one comes first. If it is the poster's, its job is visible
+        // to `has_work`. If it is this one, our registration is visible to the poster. Nothing weaker orders
+        // our writes before our reads.
+        fence(Ordering::SeqCst);
+        // The slot is open before the latch says SLEEPING, so a thread that sets the latch from then on
+        // finds the slot open.
+        if !latch.fall_asleep() || has_work() {
+            latch.wake_up();
+            slot.turn_back();
+            idle.wake_partly(self.policy);
+            return;
+        }
+
+        // Liveness: the slot is open, so the next poster of work that takes our unit claims us, and the
+        // setter of the latch pokes us; both unpark. The poster sees the count, or it came before our
+        // fence, and then `has_work` said so; the setter sees SLEEPING. A wake-up is not too early either:
+        // the token outlasts the time until we park, and we leave only when the slot says so.
+        while slot.is_asleep() {
+            slot.channel().park();
+        }
+        latch.wake_up();
+        if slot.receive_notification() {
+            idle.may_be_registered = false;
+            idle.hint = newest_hint(slot.channel());
+        }
+        idle.wake_fully();
+    }
+
+    /// Registers a worker as a sleeper, unless it is registered. Returns false if it was notified, so that
+    /// it must search again before it sleeps.
+    fn register(&self, slot: &HintSlot<C>) -> bool {
+        match slot.enter() {
+            Entry::InFlight => true,
+            Entry::Notified => false,
+            Entry::New => {
+                if self.sleepers.register() {
+                    return true;
+                }
+                if slot.retract() {
+                    return false;
+                }
+                // Two notifications have reached this worker: one by the count, and one of a notifier that
+                // has claimed the slot and paid for it with a unit of another worker, which sleeps. That
+                // worker must be counted again. Each further notification that this consumes finds us awake.
+                while !self.sleepers.register() {}
+                true
+            }
+        }
+    }
+
+    /// Withdraws the registration of a worker that has found work.
+    #[cold]
+    fn withdraw(&self, slot: &HintSlot<C>) {
+        if slot.receive_notification() {
+            return;
+        }
+        if self.sleepers.take(1) == 0 {
+            // A notifier holds the unit of this worker. It finds this worker or another one; or it
+            // discards this registration and goes on.
+            if !slot.abandon() {
+                slot.receive_notification();
+            }
+        } else if !slot.withdraw() {
+            // A notifier has claimed this worker, so the unit is another worker's, and that one is
+            // notified in place of this one.
+            slot.receive_notification();
+            self.spend(1, Hint::Unknown);
+        }
+    }
+}
+
+/// Takes all hints out of a channel and returns the last one: the others were sent for earlier sleeps.
+fn newest_hint<C: HintChannel>(channel: &C) -> Option<Hint> {
+    let mut newest = None;
+    while let Some(hint) = channel.receive() {
+        newest = Some(hint);
+    }
+    newest
+}
+
+impl<C, S> fmt::Debug for Hints<C, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hints")
+            .field("sleepers", &*self.sleepers)
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}

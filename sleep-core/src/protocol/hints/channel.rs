@@ -1,0 +1,202 @@
+//! How a hint reaches the worker that it is for.
+
+use core::fmt;
+
+use crate::{
+    parker::Parker,
+    primitive::{AtomicU32, Ordering},
+    protocol::hint::Hint,
+};
+
+/// A parker whose token carries hints: says not only that there is work, but also where.
+///
+/// # Implementing one
+/// 1. [`send`](Self::send) that succeeds makes the parker's token available too, as
+///    [`unpark`](Parker::unpark) does. The token must not become available before the hint, or the worker
+///    wakes up without it.
+/// 2. `send` is called by any thread, also by several at once and from interrupts; it neither blocks nor
+///    allocates, and a channel that has no room answers [`ChannelFull`].
+/// 3. [`receive`](Self::receive) is called by the worker alone. It takes no token.
+///
+/// [`ArrayChannel`] makes one of any parker.
+pub trait HintChannel: Parker {
+    /// Queues a hint and makes the token available.
+    ///
+    /// # Errors
+    /// [`ChannelFull`] if there is no room. The hint is dropped, and the token may not have been made
+    /// available: the caller unparks.
+    fn send(&self, hint: Hint) -> Result<(), ChannelFull>;
+
+    /// Takes the oldest hint out of the channel, if it holds one.
+    fn receive(&self) -> Option<Hint>;
+}
+
+/// A [`HintChannel`] has no room for one more hint.
+///
+/// # Examples
+/// ```
+/// assert_eq!(sleep_core::ChannelFull.to_string(), "the hint channel is full");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChannelFull;
+
+impl fmt::Display for ChannelFull {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the hint channel is full")
+    }
+}
+
+impl core::error::Error for ChannelFull {}
+
+/// The number in a cell that holds no hint.
+const EMPTY: u32 = 0;
+
+/// A parker with a queue of up to `N` hints beside it, in a value of fixed size.
+///
+/// For bare metal, and wherever a parker of its own kind cannot carry a hint. `N` must be a power of two.
+/// A worker is sent one hint for each time that a notifier claims it, so a few are enough.
+///
+/// # Examples
+/// ```
+/// use sleep_core::{ArrayChannel, ChannelFull, Hint, HintChannel, Parker};
+///
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) { /* WFE */ }
+///     fn unpark(&self) { /* SEV */ }
+/// }
+///
+/// static CHANNEL: ArrayChannel<Core, 2> = ArrayChannel::new(Core);
+/// CHANNEL.send(Hint::Injector)?;
+/// CHANNEL.send(Hint::Worker(3))?;
+/// assert_eq!(CHANNEL.send(Hint::Unknown), Err(ChannelFull));
+/// assert_eq!(CHANNEL.receive(), Some(Hint::Injector));
+/// # Ok::<(), ChannelFull>(())
+/// ```
+pub struct ArrayChannel<P, const N: usize = 4> {
+    /// The number of hints that were received. Changed by the worker alone. Like `reserved`, it wraps.
+    received: AtomicU32,
+    /// The number of cells that senders have reserved.
+    reserved: AtomicU32,
+    cells: [AtomicU32; N],
+    parker: P,
+}
+
+impl<P, const N: usize> ArrayChannel<P, N> {
+    /// `N` as a counter.
+    const CAPACITY: u32 = {
+        assert!(N.is_power_of_two(), "the capacity must be a power of two");
+        assert!(N <= 1 << 16, "the capacity must be at most 65,536");
+        // No bit is lost.
+        #[allow(clippy::cast_possible_truncation)]
+        let capacity = N as u32;
+        capacity
+    };
+
+    const_unless_loom! {
+        /// Creates an empty channel that unparks by this parker.
+        ///
+        /// That `N` is a power of two is checked when the program is compiled.
+        #[must_use]
+        pub fn new(parker: P) -> Self {
+            const { assert!(Self::CAPACITY > 0) };
+            Self {
+                received: AtomicU32::new(0),
+                reserved: AtomicU32::new(0),
+                cells: empty_cells(),
+                parker,
+            }
+        }
+    }
+
+    /// Returns the parker.
+    #[must_use]
+    pub fn parker(&self) -> &P {
+        &self.parker
+    }
+
+    fn cell(&self, count: u32) -> &AtomicU32 {
+        &self.cells[(count % Self::CAPACITY) as usize]
+    }
+
+    /// Queues a hint, without unparking.
+    fn push(&self, hint: Hint) -> Result<(), ChannelFull> {
+        // Ordering: Acquire on `received` pairs with the Release of `receive`: the cell that is reserved
+        // again has been emptied before, so our store below comes after that exchange. Relaxed on
+        // `reserved`: it only gives each sender a cell of its own.
+        let reserved =
+            self.reserved
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |reserved| {
+                    let received = self.received.load(Ordering::Acquire);
+                    let held = reserved.wrapping_sub(received);
+                    (held < Self::CAPACITY).then(|| reserved.wrapping_add(1))
+                });
+        match reserved {
+            // Ordering: Relaxed: the number is all that is sent; the token orders the rest.
+            Ok(count) => self.cell(count).store(hint.to_raw(), Ordering::Relaxed),
+            Err(_) => return Err(ChannelFull),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(not(loom))]
+const fn empty_cells<const N: usize>() -> [AtomicU32; N] {
+    [const { AtomicU32::new(EMPTY) }; N]
+}
+
+#[cfg(loom)]
+fn empty_cells<const N: usize>() -> [AtomicU32; N] {
+    core::array::from_fn(|_| AtomicU32::new(EMPTY))
+}
+
+impl<P: Parker, const N: usize> Parker for ArrayChannel<P, N> {
+    fn park(&self) {
+        self.parker.park();
+    }
+
+    fn unpark(&self) {
+        self.parker.unpark();
+    }
+
+    fn relax(&self) {
+        self.parker.relax();
+    }
+}
+
+impl<P: Parker, const N: usize> HintChannel for ArrayChannel<P, N> {
+    fn send(&self, hint: Hint) -> Result<(), ChannelFull> {
+        self.push(hint)?;
+        self.parker.unpark();
+        Ok(())
+    }
+
+    /// Takes the oldest hint. If its sender has reserved a cell and not filled it yet, returns `None`; a
+    /// later call returns the hint.
+    fn receive(&self) -> Option<Hint> {
+        // Ordering: Relaxed: only the worker changes it.
+        let received = self.received.load(Ordering::Relaxed);
+        // Ordering: Relaxed: the number is all that is received. An exchange, so that it acts on the newest
+        // number.
+        let raw = self.cell(received).swap(EMPTY, Ordering::Relaxed);
+        if raw == EMPTY {
+            return None;
+        }
+        // Ordering: Release pairs with the Acquire of `push`.
+        self.received
+            .store(received.wrapping_add(1), Ordering::Release);
+        Hint::from_raw(raw)
+    }
+}
+
+impl<P: fmt::Debug, const N: usize> fmt::Debug for ArrayChannel<P, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Ordering: Relaxed; debug output only.
+        let received = self.received.load(Ordering::Relaxed);
+        let reserved = self.reserved.load(Ordering::Relaxed);
+        f.debug_struct("ArrayChannel")
+            .field("held", &reserved.wrapping_sub(received))
+            .field("parker", &self.parker)
+            .finish()
+    }
+}

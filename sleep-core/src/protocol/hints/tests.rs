@@ -1,0 +1,5 @@
+#[cfg(not(loom))]
+use super::*;
+
+#[cfg(not(loom))]
+mod steps;
