@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-use pool_std::ThreadPoolBuilder;
+use pool_std::{Activity, ThreadPoolBuilder};
 use query_engine::{Answer, Context, Engine, Rules, Statistics};
 
 type Key = &'static str;
@@ -307,6 +307,27 @@ fn a_panic_reaches_the_queries_that_wait_and_the_engine_goes_on() {
     assert_eq!(engine.get_all(&["a", "b"]), [Ok(1), Ok(1)]);
 }
 
+// Otherwise the query would stay in progress, and its next computation would do without joins, as one for
+// which a worker must not wait.
+#[test]
+fn a_query_that_panicked_is_computed_anew_with_joins() {
+    let panics = AtomicBool::new(true);
+    let engine = engine(1, move |_, _, context| {
+        assert!(!panics.swap(false, Ordering::Relaxed), "by design");
+        let is_run = AtomicBool::new(false);
+        let left = |_: &mut Context<'_, _>| {
+            // The only worker takes the other side, if that is a job.
+            pool_std::yield_local();
+            is_run.load(Ordering::Relaxed)
+        };
+        let right = |_: &mut Context<'_, _>| is_run.store(true, Ordering::Relaxed);
+        Ok(u32::from(context.join(left, right).0))
+    });
+    let panic = catch_unwind(AssertUnwindSafe(|| engine.get(&"a"))).unwrap_err();
+    assert_eq!(panic.downcast_ref(), Some(&"by design"));
+    assert_eq!(engine.get(&"a"), Ok(1));
+}
+
 #[test]
 fn a_panic_in_one_side_of_a_join_leaves_no_query_in_progress() {
     let panics = AtomicBool::new(true);
@@ -398,6 +419,24 @@ fn a_query_on_a_cycle_of_waits_has_an_error_whatever_it_returns() {
         events.tell(key);
         events.wait(other);
         context.get(&other).or(Ok(1))
+    });
+    assert!(engine.get_all(&["a", "b"]).iter().all(Result::is_err));
+    assert_eq!(engine.statistics().deadlocks, 1);
+}
+
+// Otherwise it would count as blocked while it computes, and could neither wait again nor be reported.
+#[test]
+fn a_worker_whose_wait_closed_a_cycle_is_active_again() {
+    let engine = engine(2, |key, events, context| {
+        let other = if key == "a" { "b" } else { "a" };
+        events.tell(key);
+        events.wait(other);
+        let answer = context.get(&other);
+        let worker = pool_std::current_thread_index().unwrap();
+        let state = pool_std::current_state();
+        let activity = &state.workers()[worker].activity;
+        assert!(!matches!(activity, Activity::Blocked(_)), "{state}");
+        answer
     });
     assert!(engine.get_all(&["a", "b"]).iter().all(Result::is_err));
     assert_eq!(engine.statistics().deadlocks, 1);

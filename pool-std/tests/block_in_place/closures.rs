@@ -5,6 +5,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     rc::Rc,
     sync::{
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
         mpsc::{self, TryRecvError},
     },
@@ -70,6 +71,26 @@ fn without_a_spare_others_take_the_jobs() {
             });
         };
         pool.join(wait, || is_run.store(true, SeqCst));
+    }
+}
+
+// While it blocks, the worker cannot run what it has deferred.
+#[test]
+fn without_a_spare_others_run_what_the_worker_has_deferred() {
+    let pool = pool(2, 0);
+    let progress = pool.progress();
+    for _ in 0..if cfg!(miri) { 1 } else { 20 } {
+        let is_run = Arc::new(AtomicBool::new(false));
+        let operation = is_run.clone();
+        let deferring = progress.clone();
+        pool.install(move || {
+            deferring.defer(move || operation.store(true, SeqCst));
+            block_in_place(|| {
+                while !is_run.load(SeqCst) {
+                    thread::yield_now();
+                }
+            });
+        });
     }
 }
 
