@@ -56,7 +56,7 @@ pub use progress_core as progress;
 #[cfg(feature = "deadlock")]
 pub use sleep_core::deadlock as accounting;
 pub use sleep_core::{
-    Busy, CoreLatch, IdlePolicy, Jec, Parker, Relax, SleepProtocol, Slot, TooManyWorkers,
+    Busy, Classic, CoreLatch, IdlePolicy, Jec, Parker, Relax, SleepProtocol, Slot, TooManyWorkers,
     UnknownWorker, WorkerIndex,
 };
 

@@ -26,6 +26,14 @@ use crate::{
     worker::WorkerThread,
 };
 
+/// What a worker finds in its last look before it sleeps.
+pub(crate) struct LastLook {
+    /// A source holds work for the worker.
+    pub(crate) has_work: bool,
+    /// Other workers may have fallen asleep that rely on this one to see a job in another worker's deque.
+    pub(crate) is_relied_on: bool,
+}
+
 /// Takes half a microsecond to three, depending on the processor's pause. That is several times as long as
 /// a store needs to leave the store buffer when another processor has the cache line.
 const PAUSES_BEFORE_LOOK: usize = if cfg!(loom) { 0 } else { 64 };
@@ -100,7 +108,7 @@ impl<P: Platform> WorkerThread<P> {
     ///
     /// Called after the fence of
     /// [`SleepProtocol::no_work_found`](sleep_core::SleepProtocol::no_work_found).
-    pub(crate) fn check_sources_before_sleep(&self) -> bool {
+    pub(crate) fn check_sources_before_sleep(&self) -> LastLook {
         let mut any_enabled = false;
         for (index, worker) in self.registry().workers().iter().enumerate() {
             if index != self.index().get() {
@@ -109,8 +117,10 @@ impl<P: Platform> WorkerThread<P> {
         }
         // A fast push that was disabled already needs no process fence. An owner that finds it disabled
         // takes a fence of its own. An owner that has missed it pushed before the process fence of the
-        // worker that has disabled it. That worker sees the job, and is awake, or passes it on.
-        if !(any_enabled && P::fence_before_sleep(self.registry())) {
+        // worker that has disabled it. That worker sees the job, and passes it on to those that have not
+        // seen it and sleep.
+        let has_process_fence = any_enabled && P::fence_before_sleep(self.registry());
+        if !has_process_fence {
             // Ordering: if an owner pushes meanwhile, either we see the job or the owner sees that fast
             // push is disabled; see `Deque::disable_fast_push` for what is left open. No weaker fence
             // orders our stores before our looks.
@@ -121,7 +131,21 @@ impl<P: Platform> WorkerThread<P> {
             }
         }
         // In this order, because the operations that this worker leaves may be due.
-        self.leave_operations() || !self.shared().inbox().is_empty() || self.has_work_for_others()
+        let has_own_work = self.leave_operations() || !self.shared().inbox().is_empty();
+        let has_common_work = (!has_own_work || has_process_fence) && self.has_work_for_others();
+        LastLook {
+            has_work: has_own_work || has_common_work,
+            is_relied_on: has_process_fence && has_common_work,
+        }
+    }
+
+    /// Wakes the workers that sleep, for jobs that this worker has seen after its process fence. Each of them
+    /// may have looked before the fence, and may not have seen what was pushed before it.
+    #[cold]
+    pub(crate) fn pass_on_found_jobs(&self) {
+        // Each may have missed a job of another owner. A worker that registers later sees them all.
+        self.registry()
+            .announce_jobs(self.registry().num_workers(), false);
     }
 
     /// Whether any source holds work that every worker may take.

@@ -28,7 +28,7 @@ use ::loom::{
 use deque_core::{Deque, Fixed, Growable, IntrusiveInjector, Node, Order, Steal, Storage};
 use progress_core::{Participant, Progress};
 #[cfg(not(loom))]
-use sleep_core::Busy;
+use sleep_core::{Busy, Classic};
 use sleep_core::{IdlePolicy, Jec, Parker, SleepProtocol, Slot};
 
 use crate::{
@@ -113,6 +113,10 @@ pub(crate) type Test = TestOn<Fixed<JobRef, DEQUE_CAPACITY>>;
 pub(crate) type Accounted =
     TestOn<Fixed<JobRef, DEQUE_CAPACITY>, TestJec, accounting::TestAccounting>;
 
+/// With workers that all wake up together.
+#[cfg(not(loom))]
+pub(crate) type TestTogether = TestOn<Fixed<JobRef, DEQUE_CAPACITY>, TestClassic>;
+
 /// With workers that never sleep.
 #[cfg(not(loom))]
 pub(crate) type TestAwake = TestOn<Fixed<JobRef, DEQUE_CAPACITY>, TestBusy>;
@@ -168,6 +172,17 @@ pub(crate) trait TestProtocol:
 pub(crate) type TestJec = Jec<TestParker, Box<[Slot<TestParker>]>>;
 
 impl TestProtocol for TestJec {
+    fn new(parkers: impl Iterator<Item = TestParker>) -> Self {
+        Self::new(parkers.map(Slot::new).collect(), IdlePolicy::IMMEDIATE).unwrap()
+    }
+}
+
+/// Workers that all wake up together.
+#[cfg(not(loom))]
+pub(crate) type TestClassic = Classic<TestParker, Box<[Slot<TestParker>]>>;
+
+#[cfg(not(loom))]
+impl TestProtocol for TestClassic {
     fn new(parkers: impl Iterator<Item = TestParker>) -> Self {
         Self::new(parkers.map(Slot::new).collect(), IdlePolicy::IMMEDIATE).unwrap()
     }

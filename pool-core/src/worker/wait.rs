@@ -64,10 +64,11 @@ impl<P: Platform> WorkerThread<P> {
             match self.find_work() {
                 Some(job) => break Some(job),
                 None => {
-                    let mut has_slept = false;
+                    let (mut has_slept, mut is_relied_on) = (false, false);
                     idle.no_work_found(latch, || {
-                        let has_work = self.check_sources_before_sleep();
-                        if !has_work {
+                        let look = self.check_sources_before_sleep();
+                        is_relied_on = look.is_relied_on;
+                        if !look.has_work {
                             // The next thing that the worker does is to park.
                             if is_fruitless {
                                 observer.on_fruitless_wake();
@@ -79,8 +80,11 @@ impl<P: Platform> WorkerThread<P> {
                             }
                             P::release_thread(self.registry());
                         }
-                        has_work
+                        look.has_work
                     });
+                    if is_relied_on {
+                        self.pass_on_found_jobs();
+                    }
                     if has_slept {
                         self.registry().deadlock().wake_up(self.index());
                         P::acquire_thread(self.registry());

@@ -17,15 +17,15 @@ use super::super::*;
 use crate::{
     job::{JobContext, StackJob},
     latch::BlockingLatch,
-    testing::{Event, HAS_PROCESS_FENCE, Test, observe, registry},
+    testing::{Event, HAS_PROCESS_FENCE, Test, TestPlatform, TestTogether, observe, registry},
 };
 
 type Queue = <Test as Platform>::Queue;
 type TestNode = <Queue as JobQueue>::Node;
 
-/// Creates both workers of a pool, on this thread.
-fn workers(registry: &Arc<Registry<Test>>) -> [WorkerThread<Test>; 2] {
-    [0, 1].map(|index| {
+/// Creates the workers of a pool, on this thread.
+fn workers<P: TestPlatform, const N: usize>(registry: &Arc<Registry<P>>) -> [WorkerThread<P>; N] {
+    std::array::from_fn(|index| {
         let index = registry.worker(index).unwrap();
         // SAFETY: 1. the caller holds the registry; 2. it is the `Arc`'s pointer.
         unsafe { WorkerThread::new(Arc::as_ptr(registry), index) }.unwrap()
@@ -58,16 +58,19 @@ fn the_look_before_sleeping_sees_every_source() {
         }),
     ];
     for (source, put_there) in sources {
-        let registry = registry(2);
+        let registry = registry::<Test>(2);
         let workers = workers(&registry);
         let job =
             StackJob::<Test, _, _, _>::new(|_: JobContext<'_, _>| 7, BlockingLatch::<Test>::new());
         let mut node = Queue::node();
-        assert!(!workers[0].check_sources_before_sleep(), "there is nothing");
+        assert!(
+            !workers[0].check_sources_before_sleep().has_work,
+            "there is nothing"
+        );
         // SAFETY: 1. it stays, and is run below.
         let reference = unsafe { job.as_job_ref() };
         put_there(&workers, NonNull::from(&mut node), reference);
-        assert!(workers[0].check_sources_before_sleep(), "{source}");
+        assert!(workers[0].check_sources_before_sleep().has_work, "{source}");
         assert!(workers[0].yield_now(), "{source}");
         // SAFETY: 1. it has been run, just now; 2. once.
         assert_eq!(unsafe { job.into_result() }, 7);
@@ -78,7 +81,7 @@ fn the_look_before_sleeping_sees_every_source() {
 /// counted on the searcher, which takes one of them and must wake the sleeper for the other.
 #[test]
 fn a_worker_that_finds_work_wakes_another_for_the_rest() {
-    let registry = registry(2);
+    let registry = registry::<Test>(2);
     let [worker, other] = workers(&registry);
     let (latch, index) = (CoreLatch::new(), worker.index());
     let sleeping = AtomicUsize::new(usize::MAX);
@@ -117,7 +120,7 @@ fn a_worker_that_finds_work_wakes_another_for_the_rest() {
 /// others, and looks only after it: the fence makes a job visible whose publication was in a store buffer.
 #[test]
 fn a_process_fence_comes_between_disabling_and_looking() {
-    let registry = registry(2);
+    let registry = registry::<Test>(2);
     let [sleeper, owner] = workers(&registry);
     let (owner, fences) = (Rc::new(owner), Rc::new(Cell::new(0)));
     let job =
@@ -136,15 +139,67 @@ fn a_process_fence_comes_between_disabling_and_looking() {
             }
         }
     })));
-    assert!(sleeper.check_sources_before_sleep(), "the job is visible");
+    assert!(
+        sleeper.check_sources_before_sleep().has_work,
+        "the job is visible"
+    );
     assert_eq!(fences.get(), 1);
     assert!(sleeper.yield_now(), "the job is run");
 
     // The owner announces its jobs now, after a fence of its own.
-    assert!(!sleeper.check_sources_before_sleep());
+    assert!(!sleeper.check_sources_before_sleep().has_work);
     assert_eq!(fences.get(), 1, "no fence is needed");
     observe(None);
     HAS_PROCESS_FENCE.set(false);
     // SAFETY: 1. it has been run; 2. once.
     assert_eq!(unsafe { job.into_result() }, 7);
+}
+
+/// Checks that a worker that sees a job after its process fence wakes those that sleep. One of them looked
+/// before the fence, found the fast push disabled already, and took no process fence of its own.
+#[test]
+fn a_job_seen_after_the_process_fence_is_passed_on() {
+    let registry = registry::<TestTogether>(3);
+    let [first, second, owner] = workers(&registry);
+    let owner = Rc::new(owner);
+    let (latch, index) = (CoreLatch::new(), first.index());
+    let sleeping = AtomicUsize::new(usize::MAX);
+    let run = |_: JobContext<'_, _>| {
+        sleeping.store(registry.num_sleeping(), Relaxed);
+        // SAFETY: 1. and 3. both live in the frame of the test; 2. `first` waits; 4. for this.
+        unsafe { registry.set_latch(&latch, index) };
+    };
+    let job = StackJob::<TestTogether, _, _, _>::new(run, BlockingLatch::<TestTogether>::new());
+    // SAFETY: 1. it stays, and is run below, on this thread.
+    let reference = unsafe { job.as_job_ref() };
+    HAS_PROCESS_FENCE.set(true);
+    assert!(owner.own().enable_fast_push(|| true));
+    observe(Some(Box::new({
+        let owner = owner.clone();
+        let is_pushed = Cell::new(false);
+        move |event| {
+            if event == Event::ProcessFence && !is_pushed.replace(true) {
+                assert!(owner.own().try_push(reference).is_ok());
+            }
+        }
+    })));
+
+    let never = CoreLatch::new();
+    let mut idle = registry.begin_idle(second.index());
+    idle.no_work_found(&never, || unreachable!("only announces"));
+    idle.no_work_found(&never, || {
+        // In its last look, when it has seen nothing.
+        first.wait_until(&latch);
+        assert_eq!(
+            sleeping.load(Relaxed),
+            0,
+            "the second worker was woken before"
+        );
+        false
+    });
+    idle.end(|| false);
+    observe(None);
+    HAS_PROCESS_FENCE.set(false);
+    // SAFETY: 1. it has been run; 2. once.
+    unsafe { job.into_result() };
 }

@@ -12,7 +12,9 @@ use super::super::*;
 use crate::{
     job::{JobContext, StackJob},
     latch::BlockingLatch,
-    testing::{DEQUE_CAPACITY, Test, TestAwake, TestPlatform, on_platform, with_pool_on},
+    testing::{
+        DEQUE_CAPACITY, Test, TestAwake, TestPlatform, TestTogether, on_platform, with_pool_on,
+    },
 };
 
 /// The whole suite on one platform.
@@ -35,6 +37,7 @@ macro_rules! suite {
 }
 
 suite!(jec, super::Test);
+suite!(classic, super::TestTogether);
 suite!(busy, super::TestAwake);
 
 /// Returns the number of the worker that this thread is.
