@@ -2,7 +2,9 @@
 
 use std::{error::Error, fmt, str::FromStr};
 
-use pool_core::{CoreLatch, IdlePolicy, Jec, SleepProtocol, Slot, TooManyWorkers, WorkerIndex};
+use pool_core::{
+    Classic, CoreLatch, IdlePolicy, Jec, SleepProtocol, Slot, TooManyWorkers, WorkerIndex,
+};
 
 use crate::parker::OsParker;
 
@@ -32,17 +34,20 @@ pub enum SleepKind {
     /// The jobs event counter of `sleep-core`. A job wakes one worker at most. The default.
     #[default]
     Jec,
+    /// One atomic word. A job wakes all workers that sleep, and one worker falls asleep at a time.
+    Classic,
 }
 
 impl SleepKind {
     /// All kinds, the default first.
-    pub const ALL: &'static [Self] = &[Self::Jec];
+    pub const ALL: &'static [Self] = &[Self::Jec, Self::Classic];
 
     /// Returns the name: what the environment variable `POOL_STD_SLEEP` says.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Jec => "jec",
+            Self::Classic => "classic",
         }
     }
 }
@@ -105,9 +110,11 @@ fn names() -> Vec<&'static str> {
 /// does not come here while fast push is enabled.
 pub(crate) enum PoolSleep {
     Jec(PoolJec),
+    Classic(PoolClassic),
 }
 
 type PoolJec = Jec<OsParker, Box<[Slot<OsParker>]>>;
+type PoolClassic = Classic<OsParker, Box<[Slot<OsParker>]>>;
 
 impl PoolSleep {
     pub(crate) fn new(
@@ -117,12 +124,16 @@ impl PoolSleep {
     ) -> Result<Self, TooManyWorkers> {
         match kind {
             SleepKind::Jec => Jec::new(parkers.map(Slot::new).collect(), policy).map(Self::Jec),
+            SleepKind::Classic => {
+                Classic::new(parkers.map(Slot::new).collect(), policy).map(Self::Classic)
+            }
         }
     }
 
     pub(crate) fn kind(&self) -> SleepKind {
         match self {
             Self::Jec(_) => SleepKind::Jec,
+            Self::Classic(_) => SleepKind::Classic,
         }
     }
 }
@@ -130,6 +141,13 @@ impl PoolSleep {
 /// One worker's way from having no work to being asleep.
 pub(crate) enum PoolIdle {
     Jec(<PoolJec as SleepProtocol>::IdleState),
+    Classic(<PoolClassic as SleepProtocol>::IdleState),
+}
+
+/// Ends a call with the state of another pool, whose protocol is of another kind.
+#[cold]
+fn foreign_state() -> ! {
+    unreachable!("a worker gives back the state that its own pool gave it")
 }
 
 /// Calls a method of the protocol, whichever it is.
@@ -137,6 +155,7 @@ macro_rules! delegate {
     ($self:ident.$method:ident($($argument:expr),*)) => {
         match $self {
             PoolSleep::Jec(jec) => jec.$method($($argument),*),
+            PoolSleep::Classic(classic) => classic.$method($($argument),*),
         }
     };
 }
@@ -158,6 +177,7 @@ impl SleepProtocol for PoolSleep {
     fn start_looking(&self, worker: WorkerIndex) -> PoolIdle {
         match self {
             Self::Jec(jec) => PoolIdle::Jec(jec.start_looking(worker)),
+            Self::Classic(classic) => PoolIdle::Classic(classic.start_looking(worker)),
         }
     }
 
@@ -170,6 +190,10 @@ impl SleepProtocol for PoolSleep {
     ) {
         match (self, idle) {
             (Self::Jec(jec), PoolIdle::Jec(idle)) => jec.no_work_found(idle, latch, has_work),
+            (Self::Classic(classic), PoolIdle::Classic(idle)) => {
+                classic.no_work_found(idle, latch, has_work);
+            }
+            _ => foreign_state(),
         }
     }
 
@@ -177,6 +201,10 @@ impl SleepProtocol for PoolSleep {
     fn work_found(&self, idle: PoolIdle, more_work: impl FnOnce() -> bool) {
         match (self, idle) {
             (Self::Jec(jec), PoolIdle::Jec(idle)) => jec.work_found(idle, more_work),
+            (Self::Classic(classic), PoolIdle::Classic(idle)) => {
+                classic.work_found(idle, more_work);
+            }
+            _ => foreign_state(),
         }
     }
 
