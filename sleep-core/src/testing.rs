@@ -101,7 +101,9 @@ unsafe impl RawMutex for TestRawMutex {
 }
 
 /// A protocol that tests run on.
-pub(crate) trait TestProtocol: SleepProtocol + Send + Sync + Sized + 'static {
+pub(crate) trait TestProtocol:
+    SleepProtocol<Parker = TestParker> + Send + Sync + Sized + 'static
+{
     fn new(workers: usize, policy: IdlePolicy) -> Self;
 }
 

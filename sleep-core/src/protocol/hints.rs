@@ -7,6 +7,7 @@ use crossbeam_utils::CachePadded;
 use crate::{
     index::{TooManyWorkers, WorkerIndex},
     latch::CoreLatch,
+    parker::Parker as _,
     policy::{IdlePolicy, Relax},
     primitive::{Ordering, fence, spin_loop},
     protocol::{SleepProtocol, hint::Hint},
@@ -36,7 +37,7 @@ const MAX_WORKERS: usize = if usize::BITS < 32 {
 
 /// The sleep protocol whose count of sleepers may be negative, and whose wake-ups say where the work is.
 ///
-/// `C` is the [`HintChannel`]: an [`ArrayChannel`] around any parker, or a parker that carries hints
+/// `C` is the [`HintChannel`]: an [`ArrayChannel`] beside any parker, or a parker that carries hints
 /// itself. `S` is where the workers' [`HintSlot`]s are stored: anything that is `AsRef<[HintSlot<C>]>`
 /// and always gives the same slice. If it gives different slices, or another instance uses the same
 /// slots, wake-ups are lost or calls do not return, and nothing worse: no memory safety rests on it.
@@ -240,12 +241,12 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
 /// Unparks a worker with a hint. The worker wakes up even if the channel has no room.
 fn wake<C: HintChannel>(channel: &C, hint: Hint) {
     if hint == Hint::Unknown || channel.send(hint).is_err() {
-        channel.unpark();
+        channel.parker().unpark();
     }
 }
 
 impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> SleepProtocol for Hints<C, S> {
-    type Parker = C;
+    type Parker = C::Parker;
     type IdleState = IdleState;
 
     fn num_workers(&self) -> usize {
@@ -253,8 +254,8 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> SleepProtocol for Hints<C, S> {
     }
 
     #[inline]
-    fn parker(&self, worker: WorkerIndex) -> &C {
-        self.slots()[worker.get()].channel()
+    fn parker(&self, worker: WorkerIndex) -> &C::Parker {
+        self.slots()[worker.get()].channel().parker()
     }
 
     fn start_looking(&self, worker: WorkerIndex) -> IdleState {
@@ -340,7 +341,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> SleepProtocol for Hints<C, S> {
         let slot = &self.slots()[worker.get()];
         let slept = slot.poke();
         if slept {
-            slot.channel().unpark();
+            slot.channel().parker().unpark();
         }
         slept
     }
@@ -369,7 +370,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
     fn relax(&self, worker: WorkerIndex) {
         match self.policy.relax() {
             Relax::Spin(times) => (0..times).for_each(|_| spin_loop()),
-            Relax::Yield => self.slots()[worker.get()].channel().relax(),
+            Relax::Yield => self.parker(worker).relax(),
         }
     }
 
@@ -406,7 +407,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
         // fence, and then `has_work` said so; the setter sees SLEEPING. A wake-up is not too early either:
         // the token outlasts the time until we park, and we leave only when the slot says so.
         while slot.is_asleep() {
-            slot.channel().park();
+            slot.channel().parker().park();
         }
         latch.wake_up();
         if slot.receive_notification() {

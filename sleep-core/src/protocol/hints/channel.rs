@@ -8,18 +8,62 @@ use crate::{
     protocol::hint::Hint,
 };
 
-/// A parker whose token carries hints: says not only that there is work, but also where.
+/// A way to a sleeping worker that carries hints: says not only that there is work, but also where.
+///
+/// It is a [`Parker`] whose token carries a hint, or it belongs to one.
 ///
 /// # Implementing one
 /// 1. [`send`](Self::send) that succeeds makes the parker's token available too, as
 ///    [`unpark`](Parker::unpark) does. The token must not become available before the hint, or the worker
 ///    wakes up without it.
 /// 2. `send` is called by any thread, also by several at once and from interrupts; it neither blocks nor
-///    allocates, and a channel that has no room answers [`ChannelFull`].
+///    allocates nor panics, and a channel that has no room answers [`ChannelFull`].
 /// 3. [`receive`](Self::receive) is called by the worker alone. It takes no token.
 ///
-/// [`ArrayChannel`] makes one of any parker.
-pub trait HintChannel: Parker {
+/// [`ArrayChannel`] makes one for any parker. A parker that carries hints itself:
+/// ```
+/// use sleep_core::{ChannelFull, Hint, HintChannel, Parker};
+/// use std::{io::{PipeReader, PipeWriter, Read as _, Write as _}, sync::Mutex};
+///
+/// /// The token is a hint in a pipe.
+/// struct Pipe { reader: PipeReader, writer: PipeWriter, newest: Mutex<Option<Hint>> }
+///
+/// impl Parker for Pipe {
+///     fn park(&self) {
+///         let mut raw = [0; 4];
+///         (&self.reader).read_exact(&mut raw).expect("the writer is open");
+///         *self.newest.lock().unwrap() = Hint::from_raw(u32::from_ne_bytes(raw));
+///     }
+///     fn unpark(&self) {
+///         let _ = self.send(Hint::Unknown);
+///     }
+/// }
+///
+/// impl HintChannel for Pipe {
+///     type Parker = Self;
+///     fn parker(&self) -> &Self { self }
+///     fn send(&self, hint: Hint) -> Result<(), ChannelFull> {
+///         // A real one does not block: a pipe that is full holds a token already.
+///         let sent = (&self.writer).write_all(&hint.to_raw().to_ne_bytes());
+///         sent.map_err(|_| ChannelFull)
+///     }
+///     fn receive(&self) -> Option<Hint> { self.newest.lock().unwrap().take() }
+/// }
+///
+/// let (reader, writer) = std::io::pipe()?;
+/// let pipe = Pipe { reader, writer, newest: Mutex::new(None) };
+/// pipe.send(Hint::Injector)?;
+/// pipe.park();
+/// assert_eq!(pipe.receive(), Some(Hint::Injector));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait HintChannel {
+    /// Blocks the worker.
+    type Parker: Parker;
+
+    /// Returns the worker's parker.
+    fn parker(&self) -> &Self::Parker;
+
     /// Queues a hint and makes the token available.
     ///
     /// # Errors
@@ -109,10 +153,10 @@ impl<P, const N: usize> ArrayChannel<P, N> {
         }
     }
 
-    /// Returns the parker.
-    #[must_use]
-    pub fn parker(&self) -> &P {
-        &self.parker
+    /// Fills the channel, without unparking.
+    #[cfg(test)]
+    pub(crate) fn jam(&self) {
+        while self.push(Hint::Unknown).is_ok() {}
     }
 
     fn cell(&self, count: u32) -> &AtomicU32 {
@@ -150,21 +194,13 @@ fn empty_cells<const N: usize>() -> [AtomicU32; N] {
     core::array::from_fn(|_| AtomicU32::new(EMPTY))
 }
 
-impl<P: Parker, const N: usize> Parker for ArrayChannel<P, N> {
-    fn park(&self) {
-        self.parker.park();
-    }
-
-    fn unpark(&self) {
-        self.parker.unpark();
-    }
-
-    fn relax(&self) {
-        self.parker.relax();
-    }
-}
-
 impl<P: Parker, const N: usize> HintChannel for ArrayChannel<P, N> {
+    type Parker = P;
+
+    fn parker(&self) -> &P {
+        &self.parker
+    }
+
     fn send(&self, hint: Hint) -> Result<(), ChannelFull> {
         self.push(hint)?;
         self.parker.unpark();

@@ -21,7 +21,7 @@ const NOTIFIED: u8 = 4;
 ///
 /// # Examples
 /// ```
-/// use sleep_core::{ArrayChannel, HintSlot, Parker};
+/// use sleep_core::{ArrayChannel, HintChannel, HintSlot, Parker};
 ///
 /// struct Core(u32);
 /// impl Parker for Core {
@@ -109,8 +109,8 @@ impl<C> HintSlot<C> {
         // Ordering: Acquire pairs with the Release of `claim`, as in `is_asleep`.
         let mut now = state.load(Ordering::Acquire);
         if now == SEARCHING || now == BUSY {
-            // Ordering: Release pairs with `poke`, as below. Acquire on failure, as above.
-            match state.compare_exchange(now, ASLEEP, Ordering::Release, Ordering::Acquire) {
+            // Ordering: Relaxed, as below. Acquire on failure, as above.
+            match state.compare_exchange(now, ASLEEP, Ordering::Relaxed, Ordering::Acquire) {
                 Ok(_) => return Entry::InFlight,
                 Err(changed) => now = changed,
             }
@@ -120,10 +120,10 @@ impl<C> HintSlot<C> {
             return Entry::Notified;
         }
         debug_assert!(now == AWAKE, "a worker that is awake is not asleep");
-        // Ordering: Release pairs with the Acquire of `claim` and `poke`, which then find the channel as the
-        // worker left it. That notifiers see the slot open in time is ensured by the count
-        // (`SleeperCount::register`), and for the others by the latch and by fences.
-        state.store(ASLEEP, Ordering::Release);
+        // Ordering: Relaxed. That notifiers see the slot open in time is ensured by the count
+        // (`SleeperCount::register`), for the setter of the latch by the latch, and for the poster of a job for
+        // this worker by fences.
+        state.store(ASLEEP, Ordering::Relaxed);
         Entry::New
     }
 
@@ -144,13 +144,13 @@ impl<C> HintSlot<C> {
 
     /// Notes that the worker is awake and searches on, registered.
     pub(super) fn turn_back(&self) {
-        // Ordering: as in `leave`. A failure means that another thread has woken the worker: then it is
-        // SEARCHING or NOTIFIED already.
+        // Ordering: Relaxed, as in `enter`. A failure means that another thread has woken the worker: then it
+        // is SEARCHING or NOTIFIED already, which is looked at again.
         let _ = self.line.state.compare_exchange(
             ASLEEP,
             SEARCHING,
-            Ordering::Release,
-            Ordering::Acquire,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
         );
     }
 
@@ -214,11 +214,11 @@ impl<C> HintSlot<C> {
     /// Wakes the worker if it sleeps, and leaves it registered. Returns true if it slept; then the caller
     /// must unpark it.
     pub(super) fn poke(&self) -> bool {
-        // Ordering: AcqRel. Release: the worker sees what it is woken for (`is_asleep`). Acquire pairs with
-        // `enter`. No load before it: a compare-exchange acts on the newest state.
+        // Ordering: Release: the worker sees what it is woken for (`is_asleep`). No load before it: a
+        // compare-exchange acts on the newest state.
         self.line
             .state
-            .compare_exchange(ASLEEP, SEARCHING, Ordering::AcqRel, Ordering::Relaxed)
+            .compare_exchange(ASLEEP, SEARCHING, Ordering::Release, Ordering::Relaxed)
             .is_ok()
     }
 }

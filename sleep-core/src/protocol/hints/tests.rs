@@ -1,5 +1,6 @@
-#[cfg(not(loom))]
 use super::*;
 
+#[cfg(loom)]
+mod loom;
 #[cfg(not(loom))]
 mod steps;

@@ -1,0 +1,372 @@
+//! Workers that sleep as early as they may, and posters. A lost wake-up is a deadlock, which loom reports.
+
+use ::loom::{
+    model::Builder,
+    sync::{Arc, atomic::AtomicUsize},
+    thread,
+};
+
+use super::*;
+use crate::{
+    primitive::Ordering::Relaxed,
+    testing::{Pool, TestHints, TestProtocol},
+};
+
+fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 10_000;
+    builder.check(model);
+}
+
+fn pool(preemptions: usize, workers: usize, posts: &'static [usize]) {
+    check(preemptions, move || {
+        let pool = Pool::<TestHints>::new(workers, IdlePolicy::IMMEDIATE);
+        let threads = Pool::start(&pool);
+        let mut posted = 0;
+        for &jobs in posts {
+            pool.inject(jobs);
+            posted += jobs;
+            pool.wait_for(posted);
+        }
+        pool.terminate();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn one_worker_one_poster() {
+    pool(3, 1, &[1, 1]);
+}
+
+#[test]
+fn two_workers_one_poster() {
+    pool(2, 2, &[1]);
+}
+
+#[test]
+fn two_workers_two_jobs_at_once() {
+    pool(2, 2, &[2]);
+}
+
+/// A pool whose queues are two numbers, which order nothing, and whose workers are played by tests.
+struct Scene {
+    sleep: TestHints,
+    queues: [AtomicUsize; 2],
+}
+
+impl Scene {
+    fn new(workers: usize) -> Arc<Self> {
+        Arc::new(Self {
+            sleep: TestProtocol::new(workers, IdlePolicy::IMMEDIATE),
+            queues: std::array::from_fn(|_| AtomicUsize::new(0)),
+        })
+    }
+
+    fn has_work(&self) -> bool {
+        self.queues.iter().any(|queue| queue.load(Relaxed) > 0)
+    }
+
+    fn take(&self) -> bool {
+        let take = |queue: &AtomicUsize| {
+            let less = |jobs: usize| jobs.checked_sub(1);
+            queue.fetch_update(Relaxed, Relaxed, less).is_ok()
+        };
+        self.queues.iter().any(take)
+    }
+
+    fn start(&self, index: usize) -> IdleState {
+        self.sleep.start_looking(self.sleep.worker(index).unwrap())
+    }
+
+    /// Plays a worker that ends with the first job that it gets, and sleeps until then. Its last look
+    /// says what `look` says.
+    fn run_one(&self, index: usize, look: fn(&Self) -> bool) {
+        let latch = CoreLatch::new();
+        let mut idle = self.start(index);
+        while !self.take() {
+            self.sleep.no_work_found(&mut idle, &latch, || look(self));
+        }
+        self.sleep.work_found(idle, || self.has_work());
+    }
+
+    /// Plays a worker that sleeps while a test goes on, until it is sure to be awake.
+    fn sleep_while(&self, index: usize, test: impl FnOnce()) {
+        let latch = CoreLatch::new();
+        let mut idle = self.start(index);
+        self.sleep.no_work_found(&mut idle, &latch, || {
+            test();
+            true
+        });
+        self.sleep.work_found(idle, || false);
+    }
+
+    fn is_asleep(&self, index: usize) -> bool {
+        self.sleep.slots()[index].is_asleep()
+    }
+}
+
+/// Models one worker that falls asleep while a caller queues a job and announces it by `post`.
+fn check_one_sleeper(prepare: fn(&Scene), look: fn(&Scene) -> bool, post: fn(&Scene)) {
+    check(3, move || {
+        let scene = Scene::new(1);
+        prepare(&scene);
+        let worker = {
+            let scene = scene.clone();
+            thread::spawn(move || scene.run_one(0, look))
+        };
+        scene.queues[0].store(1, Relaxed);
+        post(&scene);
+        worker.join().unwrap();
+    });
+}
+
+/// The notification comes before the sleeper or after it. The worker's last look sees nothing, so only the
+/// negative count keeps it awake in the first case, and shows it the job.
+#[test]
+fn a_notification_that_comes_before_its_sleeper_is_not_lost() {
+    check_one_sleeper(
+        |_| (),
+        |_| false,
+        |scene| scene.sleep.notify_anywhere(1, Hint::Unknown),
+    );
+}
+
+#[test]
+fn a_notification_from_inside_after_a_fence_is_not_lost() {
+    check_one_sleeper(
+        |_| (),
+        Scene::has_work,
+        |scene| {
+            fence(Ordering::SeqCst);
+            scene.sleep.notify(1, Hint::Unknown);
+        },
+    );
+}
+
+#[test]
+fn a_job_for_one_worker_is_not_overlooked() {
+    check_one_sleeper(
+        |_| (),
+        Scene::has_work,
+        |scene| scene.sleep.new_job_for(scene.sleep.worker(0).unwrap()),
+    );
+}
+
+#[test]
+fn a_full_channel_loses_no_wake_up() {
+    check_one_sleeper(
+        |scene| scene.sleep.slots()[0].channel().jam(),
+        |_| false,
+        |scene| scene.sleep.notify_anywhere(1, Hint::Injector),
+    );
+}
+
+/// Begins with as many notifications as there are workers, so that the poster may change nothing.
+#[test]
+fn a_post_at_saturation_is_not_lost() {
+    check_one_sleeper(
+        |scene| scene.sleep.notify_anywhere(1, Hint::Unknown),
+        Scene::has_work,
+        |scene| scene.sleep.new_injected_jobs(1, true),
+    );
+}
+
+/// Each of two workers takes one job and ends, so that neither job may be left to the other worker.
+#[test]
+fn two_notifiers_reach_two_workers() {
+    check(2, || {
+        let scene = Scene::new(2);
+        let workers = [0, 1].map(|index| {
+            let scene = scene.clone();
+            thread::spawn(move || scene.run_one(index, Scene::has_work))
+        });
+        let notifier = {
+            let scene = scene.clone();
+            thread::spawn(move || {
+                scene.queues[1].store(1, Relaxed);
+                scene.sleep.new_injected_jobs(1, true);
+            })
+        };
+        scene.queues[0].store(1, Relaxed);
+        scene.sleep.new_injected_jobs(1, true);
+        notifier.join().unwrap();
+        for worker in workers {
+            worker.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn two_notifiers_wake_one_sleeper() {
+    check(3, || {
+        let scene = Scene::new(1);
+        let worker = {
+            let scene = scene.clone();
+            thread::spawn(move || (0..2).for_each(|_| scene.run_one(0, Scene::has_work)))
+        };
+        let notifier = {
+            let scene = scene.clone();
+            thread::spawn(move || {
+                scene.queues[1].store(1, Relaxed);
+                scene.sleep.new_injected_jobs(1, true);
+            })
+        };
+        scene.queues[0].store(1, Relaxed);
+        scene.sleep.new_injected_jobs(1, true);
+        notifier.join().unwrap();
+        worker.join().unwrap();
+    });
+}
+
+/// One worker sleeps. Another one is on its way to sleep when one notifier takes the unit of the first one and
+/// may claim the second one, which has not counted itself; and when a second notifier leaves a
+/// notification, which the second worker may consume too. The first one must stay counted.
+#[test]
+fn two_notifications_for_one_worker_leave_the_other_one_counted() {
+    check(3, || {
+        let scene = Scene::new(2);
+        scene.sleep_while(1, || {
+            let second = {
+                let scene = scene.clone();
+                thread::spawn(move || {
+                    let mut idle = scene.start(0);
+                    let latch = CoreLatch::new();
+                    scene.sleep.no_work_found(&mut idle, &latch, || true);
+                    scene.sleep.work_found(idle, || false);
+                })
+            };
+            let notifier = {
+                let scene = scene.clone();
+                thread::spawn(move || scene.sleep.notify(1, Hint::Unknown))
+            };
+            scene.sleep.notify_anywhere(1, Hint::Unknown);
+            notifier.join().unwrap();
+            second.join().unwrap();
+            let sleepers = scene.sleep.sleepers();
+            assert!(sleepers >= scene.is_asleep(1).into(), "{sleepers} sleepers");
+        });
+    });
+}
+
+/// One worker sleeps. Another one is registered and leaves with work, while a notifier may claim it. The
+/// notification must reach the sleeper, and the count must be exact afterwards.
+#[test]
+fn a_worker_that_withdraws_passes_its_notification_on() {
+    check(3, || {
+        let scene = Scene::new(2);
+        scene.sleep_while(1, || {
+            let mut idle = scene.start(0);
+            scene
+                .sleep
+                .no_work_found(&mut idle, &CoreLatch::new(), || true);
+            assert_eq!(scene.sleep.sleepers(), 2, "both are registered");
+            let leaver = {
+                let scene = scene.clone();
+                thread::spawn(move || scene.sleep.work_found(idle, || scene.has_work()))
+            };
+            scene.queues[0].store(1, Relaxed);
+            scene.sleep.new_injected_jobs(1, true);
+            leaver.join().unwrap();
+            assert!(!scene.is_asleep(1), "the sleeper was woken");
+            assert_eq!(scene.sleep.sleepers(), 0);
+        });
+    });
+}
+
+/// The only registered worker leaves with work while a notifier holds its unit: whichever of the two comes
+/// first, no registration is left and no unit.
+#[test]
+fn a_registration_that_is_left_to_a_notifier_is_discarded() {
+    check(3, || {
+        let scene = Scene::new(1);
+        let mut idle = scene.start(0);
+        scene
+            .sleep
+            .no_work_found(&mut idle, &CoreLatch::new(), || true);
+        let leaver = {
+            let scene = scene.clone();
+            thread::spawn(move || scene.sleep.work_found(idle, || false))
+        };
+        scene.sleep.notify(1, Hint::Unknown);
+        leaver.join().unwrap();
+        assert_eq!(scene.sleep.sleepers(), 0);
+        assert!(scene.sleep.slots()[0].claim().is_none());
+    });
+}
+
+/// Sets a latch while its waiter is anywhere on its way to sleep: in its first attempt, or registered since an
+/// earlier one.
+fn check_latch(attempts_before: usize) {
+    check(3, move || {
+        let scene = Scene::new(1);
+        let latch = Arc::new(CoreLatch::new());
+        let waiter = {
+            let (scene, latch) = (scene.clone(), latch.clone());
+            thread::spawn(move || {
+                let mut idle = scene.start(0);
+                for _ in 0..attempts_before {
+                    scene.sleep.no_work_found(&mut idle, &latch, || true);
+                }
+                while !latch.probe() {
+                    scene.sleep.no_work_found(&mut idle, &latch, || false);
+                }
+                scene.sleep.work_found(idle, || false);
+                assert_eq!(scene.sleep.sleepers(), 0);
+            })
+        };
+        let worker = scene.sleep.worker(0).unwrap();
+        // SAFETY: 1. and 3. the test holds both; 2. only that worker waits, 4. for this.
+        unsafe { scene.sleep.set_latch(&*latch, worker) };
+        waiter.join().unwrap();
+    });
+}
+
+#[test]
+fn a_latch_is_set_against_every_step() {
+    check_latch(0);
+}
+
+#[test]
+fn a_latch_is_set_against_every_step_of_a_registered_worker() {
+    check_latch(1);
+}
+
+/// A latch and a notification for one worker: it leaves, and the notification reaches the other one.
+#[test]
+fn a_notification_of_a_worker_whose_latch_is_set_reaches_another_one() {
+    check(2, || {
+        let scene = Scene::new(2);
+        scene.sleep_while(1, || {
+            let latch = Arc::new(CoreLatch::new());
+            let waiter = {
+                let (scene, latch) = (scene.clone(), latch.clone());
+                thread::spawn(move || {
+                    let mut idle = scene.start(0);
+                    while !latch.probe() {
+                        scene
+                            .sleep
+                            .no_work_found(&mut idle, &latch, || scene.has_work());
+                    }
+                    scene.sleep.work_found(idle, || scene.has_work());
+                })
+            };
+            let notifier = {
+                let scene = scene.clone();
+                thread::spawn(move || {
+                    scene.queues[0].store(1, Relaxed);
+                    scene.sleep.new_injected_jobs(1, true);
+                })
+            };
+            let worker = scene.sleep.worker(0).unwrap();
+            // SAFETY: 1. and 3. the test holds both; 2. only that worker waits, 4. for this.
+            unsafe { scene.sleep.set_latch(&*latch, worker) };
+            notifier.join().unwrap();
+            waiter.join().unwrap();
+            assert!(!scene.is_asleep(1), "the sleeper was woken");
+            assert_eq!(scene.sleep.sleepers(), 0);
+        });
+    });
+}
