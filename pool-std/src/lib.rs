@@ -11,6 +11,8 @@ mod api;
 mod blocking;
 mod clock;
 mod fence;
+#[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+pub mod io;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux;
 mod metrics;

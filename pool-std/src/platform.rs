@@ -108,6 +108,8 @@ unsafe impl Platform for Std {
     fn on_end(registry: &Registry) {
         registry.data().active.end(registry);
         registry.data().spares.end();
+        #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+        registry.data().io.end();
     }
 
     fn give_way(_worker: &WorkerThread, round: u32) {

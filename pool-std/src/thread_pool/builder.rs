@@ -3,6 +3,8 @@
 mod blocking;
 mod build;
 mod elastic;
+#[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+mod operations;
 mod sleep;
 
 use std::{any::Any, fmt, io, sync::Arc};
@@ -325,6 +327,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
                 .map_err(|source| BuildError::Spawn { index, source })?;
         }
         self.start_spares(&registry)?;
+        #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+        registry.data().io.start_chosen(&registry)?;
         std::mem::forget(unfinished);
         Ok(registry)
     }

@@ -38,6 +38,8 @@ pub(crate) struct PoolData {
     pub(crate) overlooks_no_jobs: bool,
     pub(crate) active: ActiveWorkers,
     pub(crate) spares: Spares,
+    #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+    pub(crate) io: crate::io::backend::PoolIo,
     running: Mutex<Running>,
     all_stopped: Condvar,
     /// Whether the build of the pool has failed.

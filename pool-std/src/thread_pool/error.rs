@@ -38,6 +38,12 @@ pub enum BuildError {
         /// The values that it may have.
         choices: Vec<&'static str>,
     },
+    /// The system refused what carries out the pool's [operations](crate::ThreadPoolBuilder#method.io): it has
+    /// no `io_uring`, a filter forbids it, or the process has too many open files or threads.
+    Io {
+        /// The reason.
+        source: io::Error,
+    },
     /// The global pool exists already.
     GlobalPoolAlreadyInitialized,
     /// The thread that was to become a worker is already one.
@@ -81,6 +87,12 @@ impl fmt::Display for BuildError {
                 value.display(),
                 choices.join(" or ")
             ),
+            Self::Io { source } => {
+                write!(
+                    f,
+                    "the system refused the pool's input and output: {source}"
+                )
+            }
             Self::GlobalPoolAlreadyInitialized => {
                 f.write_str("the global thread pool has already been initialized")
             }
@@ -94,7 +106,7 @@ impl fmt::Display for BuildError {
 impl Error for BuildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Spawn { source, .. } => Some(source),
+            Self::Spawn { source, .. } | Self::Io { source } => Some(source),
             _ => None,
         }
     }

@@ -1,0 +1,201 @@
+//! The backend of threads that make blocking system calls.
+//!
+//! | thread | what it does |
+//! | --- | --- |
+//! | helpers, a few | take operations from one queue, and make their calls, which may block for as long as a disk needs |
+//! | the poller | holds the transfers of streams, which may wait without limit, until `poll` says that they are ready; then it queues them |
+//!
+//! So a read of a silent pipe occupies no helper, and can be cancelled, as long as the system can refuse to
+//! wait (`RWF_NOWAIT`). On a kernel that cannot, a stream with two readers may make a helper wait: both see
+//! it ready, and one of them takes the bytes.
+
+use std::{
+    collections::VecDeque,
+    io, mem,
+    sync::{Arc, Condvar, Mutex, PoisonError},
+};
+
+use crate::{
+    io::{
+        operation::Operation,
+        system::{self, EventCounter},
+        thread,
+    },
+    platform::Registry,
+    thread_pool::data::lock,
+};
+
+/// How many calls may block at the same time.
+const HELPERS: usize = 4;
+
+/// Threads that make blocking system calls.
+pub(crate) struct Helpers {
+    state: Mutex<State>,
+    /// There is something in the queue, or the pool has ended.
+    is_queued: Condvar,
+    /// There is something for the poller.
+    poke: EventCounter,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Arc<Operation>>,
+    /// What the poller has not seen yet.
+    to_poll: Vec<Arc<Operation>>,
+    has_ended: bool,
+}
+
+impl Helpers {
+    /// # Errors
+    /// If the system refuses the descriptor that wakes the poller.
+    pub(super) fn new() -> io::Result<Arc<Self>> {
+        Ok(Arc::new(Self {
+            state: Mutex::default(),
+            is_queued: Condvar::new(),
+            poke: EventCounter::new()?,
+        }))
+    }
+
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// If the system refuses a thread. Those that run end.
+    pub(super) fn start(self: &Arc<Self>, registry: &Arc<Registry>) -> io::Result<()> {
+        let helpers = (0..HELPERS).try_for_each(|number| {
+            let this = self.clone();
+            let name = format!("pool-io-{number}");
+            thread::start(registry, &name, move |registry| this.help(registry))
+        });
+        let this = self.clone();
+        helpers
+            .and_then(|()| {
+                thread::start(registry, "pool-io-poll", move |registry| {
+                    this.poll(registry);
+                })
+            })
+            .inspect_err(|_| self.end())
+    }
+
+    /// Takes an operation that was not concluded yet.
+    pub(super) fn submit(&self, operation: Arc<Operation>) {
+        let mut state = lock(&self.state);
+        // After the end no thread may be left that takes it; but every one of them calls this only for an
+        // operation of its own, and then looks again.
+        if operation.is_polling() {
+            state.to_poll.push(operation);
+            drop(state);
+            self.poke.increase();
+        } else {
+            state.queue.push_back(operation);
+            drop(state);
+            self.is_queued.notify_one();
+        }
+    }
+
+    /// Makes an operation that was cancelled end early, if the poller has it. A helper that has it looks
+    /// before its call.
+    pub(super) fn cancel(&self) {
+        self.poke.increase();
+    }
+
+    /// Ends the threads. Operations that no thread has begun end with `ECANCELED`.
+    pub(super) fn end(&self) {
+        lock(&self.state).has_ended = true;
+        self.is_queued.notify_all();
+        self.poke.increase();
+    }
+
+    fn help(&self, registry: &Registry) {
+        while let Some(operation) = self.next() {
+            let result = match operation.call() {
+                // SAFETY: 1. the operation keeps what the call refers to until it is concluded below, and
+                // only the thread that took it from the queue has it.
+                Ok(call) => unsafe { call.execute() },
+                Err(error) => Err(error),
+            };
+            if thread::follow(registry, operation.conclude(result)) {
+                self.submit_again(registry, operation);
+            }
+        }
+        // The pool has ended.
+        loop {
+            let operation = lock(&self.state).queue.pop_front();
+            match operation {
+                Some(operation) => _ = thread::follow(registry, operation.abandon()),
+                None => break,
+            }
+        }
+    }
+
+    /// Submits an operation again from one of the threads, if any of them will look.
+    fn submit_again(&self, registry: &Registry, operation: Arc<Operation>) {
+        let state = lock(&self.state);
+        if state.has_ended {
+            drop(state);
+            thread::follow(registry, operation.abandon());
+        } else {
+            drop(state);
+            self.submit(operation);
+        }
+    }
+
+    /// Waits for an operation. Returns `None` if the pool has ended.
+    fn next(&self) -> Option<Arc<Operation>> {
+        // Liveness: an operation is queued under the lock before the notification, and so is the end.
+        let state = self.is_queued.wait_while(lock(&self.state), |state| {
+            state.queue.is_empty() && !state.has_ended
+        });
+        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        if state.has_ended {
+            return None;
+        }
+        state.queue.pop_front()
+    }
+
+    fn poll(&self, registry: &Registry) {
+        let mut waiting: Vec<Arc<Operation>> = Vec::new();
+        loop {
+            let mut state = lock(&self.state);
+            waiting.append(&mut state.to_poll);
+            let has_ended = state.has_ended;
+            drop(state);
+            // Calls of those that wait still; the others are concluded.
+            let mut descriptors = vec![libc::pollfd {
+                fd: self.poke.raw(),
+                events: libc::POLLIN,
+                revents: 0,
+            }];
+            for operation in mem::take(&mut waiting) {
+                let next = match operation.call() {
+                    Ok(call) if !has_ended => {
+                        descriptors.push(call.readiness());
+                        waiting.push(operation);
+                        continue;
+                    }
+                    Ok(_) => operation.abandon(),
+                    Err(error) => operation.conclude(Err(error)),
+                };
+                if thread::follow(registry, next) {
+                    self.submit_again(registry, operation);
+                }
+            }
+            if has_ended {
+                return;
+            }
+            // Liveness: whatever changes for this thread (a new operation, a cancelled one, the end) is
+            // stored before the counter is increased, and the counter stays above zero until we have
+            // reset it, after which we look.
+            system::poll(&mut descriptors);
+            if descriptors[0].revents != 0 {
+                self.poke.wait_and_reset();
+            }
+            let mut ready = descriptors[1..].iter().map(|polled| polled.revents != 0);
+            let is_ready = |_: &mut Arc<Operation>| ready.next().unwrap_or(false);
+            for operation in waiting.extract_if(.., is_ready).collect::<Vec<_>>() {
+                if thread::follow(registry, operation.conclude(Ok(0))) {
+                    self.submit_again(registry, operation);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The state of an operation, which outlives its handle until the system has finished.
+
+use std::{
+    mem,
+    sync::{Arc, Mutex},
+    task::Waker,
+};
+
+use pool_core::{BlockingLatch, Latch as _, SpinLatch};
+
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    io::{backend::Backend, call::Call, request::Request},
+    platform::{Std, WorkerThread},
+    thread_pool::data::lock,
+};
+
+/// The state of an operation.
+///
+/// In an [`Arc`], one reference of which the backend has from the start until the operation has finished. So
+/// the request, with its buffer, its path and its file, stays where it is while the system uses it, whatever
+/// happens to the handle.
+pub(crate) struct Operation {
+    /// `None` if there is no backend, so that the operation has failed from the start.
+    backend: Option<Backend>,
+    state: Mutex<State>,
+}
+
+struct State {
+    request: Request,
+    /// How many bytes have been transferred.
+    progress: usize,
+    /// Whether the next call waits until a transfer does not block.
+    is_polling: bool,
+    is_cancelled: bool,
+    /// Set once.
+    result: Option<Result<usize, i32>>,
+    waiter: Waiter,
+}
+
+/// What waits for an operation.
+enum Waiter {
+    None,
+    /// A worker, with a latch in its frame.
+    Worker(*const SpinLatch<'static, Std>),
+    /// A thread outside every pool, with a latch in its frame.
+    Thread(*const BlockingLatch<Std>),
+    /// A future.
+    Task(Waker),
+}
+
+// SAFETY: the latches are set by any thread, and the operation sets each once; the frame of each waits for
+// that. The addresses in a request belong to the request.
+unsafe impl Send for State {}
+
+/// What a backend has to do with an operation whose call has returned.
+#[must_use]
+pub(crate) enum Next {
+    /// Nothing: it has finished.
+    Finished,
+    /// To wake a task. That is code of the user, which may block.
+    Wake(Waker),
+    /// To submit the operation again.
+    Again,
+}
+
+impl Operation {
+    pub(super) fn new(backend: Option<Backend>, request: Request) -> Arc<Self> {
+        Arc::new(Self {
+            backend,
+            state: Mutex::new(State {
+                request,
+                progress: 0,
+                is_polling: false,
+                is_cancelled: false,
+                result: None,
+                waiter: Waiter::None,
+            }),
+        })
+    }
+
+    /// Finishes an operation that no backend has, because it could not be started.
+    pub(super) fn fail(&self, error: i32) {
+        lock(&self.state).result = Some(Err(error));
+    }
+
+    /// Reads what is in memory already. Returns whether that was all there is to do.
+    pub(super) fn try_at_once(&self) -> bool {
+        let mut state = lock(&self.state);
+        if !state.request.may_be_cached() {
+            return false;
+        }
+        loop {
+            let progress = state.progress;
+            let Ok(call) = state.request.call(progress) else {
+                return false;
+            };
+            // SAFETY: 1. the request is borrowed under the lock; no backend has the operation yet.
+            match unsafe { call.execute_at_once() } {
+                // The end of the file, or the rest is not in memory: then the next turn says so.
+                Ok(bytes) => {
+                    state.progress += bytes;
+                    if bytes == 0 || state.request.is_complete(state.progress) {
+                        state.result = Some(Ok(state.progress));
+                        return true;
+                    }
+                }
+                Err(libc::EINTR) => {}
+                // Whatever it is, the call that may wait will say so, too.
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// Notes whether the operation begins with a wait until the transfer would not block.
+    pub(super) fn poll_first(&self) {
+        let mut state = lock(&self.state);
+        state.is_polling = state.request.is_of_stream();
+    }
+
+    pub(super) fn is_polling(&self) -> bool {
+        lock(&self.state).is_polling
+    }
+
+    /// Returns the next call. The addresses in it are valid until the operation is
+    /// [concluded](Self::conclude).
+    ///
+    /// # Errors
+    /// The error number with which the operation is to be concluded.
+    pub(super) fn call(&self) -> Result<Call, i32> {
+        let mut state = lock(&self.state);
+        if state.is_cancelled {
+            return Err(libc::ECANCELED);
+        }
+        match state.request.poll().filter(|_| state.is_polling) {
+            Some(call) => Ok(call),
+            None => {
+                let progress = state.progress;
+                state.request.call(progress)
+            }
+        }
+    }
+
+    /// Reports what the call has returned, by the backend that has the operation.
+    pub(super) fn conclude(&self, result: Result<usize, i32>) -> Next {
+        let mut state = lock(&self.state);
+        match result {
+            Ok(_) if state.is_polling && !state.is_cancelled => {
+                state.is_polling = false;
+                return Next::Again;
+            }
+            Ok(_) if state.is_polling => return state.finish(Err(libc::ECANCELED)),
+            Ok(value) => {
+                state.request.keep(value);
+                let value = state.progress + value;
+                return state.finish(Ok(value));
+            }
+            Err(_) if state.is_cancelled => {}
+            // A signal, or the thread has ended that started the call. The caller has asked for neither.
+            Err(libc::EINTR | libc::ECANCELED) => return Next::Again,
+            // A descriptor that does not block by itself.
+            Err(libc::EAGAIN) => {
+                state.is_polling = state.request.poll().is_some();
+                return Next::Again;
+            }
+            Err(_) => {}
+        }
+        let error = match result {
+            Err(libc::EINTR | libc::EAGAIN) => Err(libc::ECANCELED),
+            result => result,
+        };
+        // What was transferred counts; the caller meets the error again if it goes on.
+        let result = match state.progress {
+            0 => error,
+            bytes => Ok(bytes),
+        };
+        state.finish(result)
+    }
+
+    /// Finishes an operation that the backend will not carry out any more.
+    pub(super) fn abandon(&self) -> Next {
+        lock(&self.state).is_cancelled = true;
+        self.conclude(Err(libc::ECANCELED))
+    }
+
+    pub(super) fn cancel(self: &Arc<Self>) {
+        let mut state = lock(&self.state);
+        if state.result.is_some() || mem::replace(&mut state.is_cancelled, true) {
+            return;
+        }
+        drop(state);
+        if let Some(backend) = &self.backend {
+            backend.cancel(self);
+        }
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        lock(&self.state).result.is_some()
+    }
+
+    /// Takes the request and its result, if the operation has finished.
+    pub(super) fn take(&self) -> Option<(Request, Result<usize, i32>)> {
+        let mut state = lock(&self.state);
+        let result = state.result?;
+        let nothing = Request::Invalid {
+            error: libc::EINVAL,
+            buffer: Vec::new(),
+        };
+        Some((mem::replace(&mut state.request, nothing), result))
+    }
+
+    /// Waits until the operation has finished: a worker runs other jobs meanwhile, or sleeps.
+    pub(super) fn wait(&self) {
+        // SAFETY: 1. the reference is used in this call, and the thread stays the worker.
+        match unsafe { WorkerThread::current() } {
+            Some(worker) => {
+                let latch = SpinLatch::cross(worker);
+                if self.set_waiter(Waiter::Worker((&raw const latch).cast())) {
+                    // Liveness: the backend concludes every operation, and that sets the latch. The
+                    // latch stays in this frame, which a panic cannot leave: the wait lets none through.
+                    worker.wait_for_outside(latch.core());
+                }
+            }
+            None => {
+                let latch = BlockingLatch::new();
+                if self.set_waiter(Waiter::Thread(&raw const latch)) {
+                    // Liveness: as above.
+                    latch.wait();
+                }
+            }
+        }
+    }
+
+    /// Notes which task is to be woken. Returns false if the operation has finished.
+    pub(super) fn set_task(&self, waker: &Waker) -> bool {
+        self.set_waiter(Waiter::Task(waker.clone()))
+    }
+
+    /// Forgets a task, whose handle is gone.
+    pub(super) fn clear_task(&self) {
+        self.set_waiter(Waiter::None);
+    }
+
+    fn set_waiter(&self, mut waiter: Waiter) -> bool {
+        let mut state = lock(&self.state);
+        if state.result.is_some() {
+            return false;
+        }
+        mem::swap(&mut state.waiter, &mut waiter);
+        drop(state);
+        // The drop of an earlier waker is code of the user: not under the lock.
+        drop(waiter);
+        true
+    }
+}
+
+impl State {
+    fn finish(&mut self, result: Result<usize, i32>) -> Next {
+        debug_assert!(self.result.is_none(), "an operation finishes once");
+        self.result = Some(result);
+        match mem::replace(&mut self.waiter, Waiter::None) {
+            Waiter::None => {}
+            // SAFETY: 1. its frame waits until it is set; 2. it was taken out, so this is the one call, and the
+            // operation has finished; 3. it is not a latch for jobs, and it keeps its pool alive.
+            Waiter::Worker(latch) => unsafe { SpinLatch::set(latch) },
+            // SAFETY: as above.
+            Waiter::Thread(latch) => unsafe { BlockingLatch::set(latch) },
+            Waiter::Task(waker) => return Next::Wake(waker),
+        }
+        Next::Finished
+    }
+}

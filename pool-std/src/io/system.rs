@@ -1,0 +1,75 @@
+//! The system calls that are no operations, as safe functions.
+
+use std::{
+    io, mem,
+    os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+};
+
+/// Returns the error number of the last system call of this thread.
+pub(super) fn last_error() -> i32 {
+    io::Error::last_os_error()
+        .raw_os_error()
+        .unwrap_or(libc::EIO)
+}
+
+/// Whether reads and writes of a descriptor may wait for another process or a device.
+pub(super) fn is_stream(descriptor: BorrowedFd<'_>) -> io::Result<bool> {
+    // SAFETY: zeros are a valid value of a structure of numbers, which the call overwrites.
+    let (result, status) = unsafe {
+        let mut status: libc::stat = mem::zeroed();
+        let result = libc::fstat(descriptor.as_raw_fd(), &raw mut status);
+        (result, status)
+    };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let kind = status.st_mode & libc::S_IFMT;
+    Ok(![libc::S_IFREG, libc::S_IFBLK, libc::S_IFDIR].contains(&kind))
+}
+
+/// A counter in the kernel that one thread waits for and others increase.
+pub(super) struct EventCounter(OwnedFd);
+
+impl EventCounter {
+    pub(super) fn new() -> io::Result<Self> {
+        // SAFETY: The call takes numbers only.
+        let descriptor = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the call has just made it for us.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+    }
+
+    /// Increases the counter. Does not block, for it does not come near its maximum.
+    pub(super) fn increase(&self) {
+        let one = 1_u64.to_ne_bytes();
+        // SAFETY: the buffer is borrowed for the whole call, and the length is its own.
+        unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+    }
+
+    pub(super) fn raw(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+
+    /// Waits until the counter is above zero, and resets it. May return early.
+    pub(super) fn wait_and_reset(&self) {
+        let mut count = [0; 8];
+        // SAFETY: as for `increase`.
+        unsafe { libc::read(self.0.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
+    }
+}
+
+/// Waits until at least one of the descriptors is ready. May return early.
+pub(super) fn poll(descriptors: &mut [libc::pollfd]) {
+    let count = descriptors.len() as libc::nfds_t;
+    // SAFETY: the slice is borrowed for the whole call, and the length is its own.
+    let result = unsafe { libc::poll(descriptors.as_mut_ptr(), count, -1) };
+    if result < 0 {
+        // Interrupted, or out of kernel memory: what is in the slice means nothing.
+        for descriptor in descriptors {
+            descriptor.revents = 0;
+        }
+        std::thread::yield_now();
+    }
+}

@@ -1,0 +1,49 @@
+//! The threads that carry operations out, beside the workers.
+
+use std::{io, sync::Arc, thread};
+
+use crate::{io::operation::Next, platform::Registry};
+
+/// Starts a thread that counts as one of the pool, so that those that wait for the pool wait for it.
+///
+/// # Errors
+/// If the system refuses the thread.
+pub(super) fn start(
+    registry: &Arc<Registry>,
+    name: &str,
+    body: impl FnOnce(&Registry) + Send + 'static,
+) -> io::Result<()> {
+    struct Running(Arc<Registry>);
+
+    impl Drop for Running {
+        fn drop(&mut self) {
+            self.0.data().thread_has_stopped();
+        }
+    }
+
+    let data = registry.data();
+    let _starting = data.count_starting();
+    data.thread_will_run();
+    // Dropped with the closure if the thread does not start.
+    let running = Running(registry.clone());
+    let builder = thread::Builder::new().name(name.to_owned());
+    data.keep_thread(builder.spawn(move || {
+        // All of it is captured, and so is dropped here.
+        let running = running;
+        body(&running.0);
+    })?);
+    Ok(())
+}
+
+/// Does what an operation that was concluded asks for, on a thread that is not a worker. Returns whether it is
+/// to be submitted again.
+pub(super) fn follow(registry: &Registry, next: Next) -> bool {
+    match next {
+        Next::Finished => false,
+        Next::Again => true,
+        Next::Wake(waker) => {
+            registry.data().run_and_handle_panic(|| waker.wake());
+            false
+        }
+    }
+}
