@@ -3,7 +3,8 @@
 use std::{error::Error, fmt, str::FromStr};
 
 use pool_core::{
-    Classic, CoreLatch, IdlePolicy, Jec, SleepProtocol, Slot, TooManyWorkers, WorkerIndex,
+    ArrayChannel, Classic, CoreLatch, Hint, HintSlot, Hints, IdlePolicy, Jec, SleepProtocol, Slot,
+    TooManyWorkers, WorkerIndex,
 };
 
 use crate::parker::OsParker;
@@ -36,11 +37,14 @@ pub enum SleepKind {
     Jec,
     /// One atomic word. A job wakes all workers that sleep, and one worker falls asleep at a time.
     Classic,
+    /// A count of sleepers that may be negative. A job wakes one worker at most, and tells it where the job
+    /// is.
+    Hints,
 }
 
 impl SleepKind {
     /// All kinds, the default first.
-    pub const ALL: &'static [Self] = &[Self::Jec, Self::Classic];
+    pub const ALL: &'static [Self] = &[Self::Jec, Self::Classic, Self::Hints];
 
     /// Returns the name: what the environment variable `POOL_STD_SLEEP` says.
     #[must_use]
@@ -48,6 +52,7 @@ impl SleepKind {
         match self {
             Self::Jec => "jec",
             Self::Classic => "classic",
+            Self::Hints => "hints",
         }
     }
 }
@@ -111,9 +116,13 @@ fn names() -> Vec<&'static str> {
 pub(crate) enum PoolSleep {
     Jec(PoolJec),
     Classic(PoolClassic),
+    Hints(PoolHints),
 }
 
 type PoolJec = Jec<OsParker, Box<[Slot<OsParker>]>>;
+type PoolHints = Hints<OsChannel, Box<[HintSlot<OsChannel>]>>;
+/// A parker of the system, with hints beside it.
+type OsChannel = ArrayChannel<OsParker>;
 type PoolClassic = Classic<OsParker, Box<[Slot<OsParker>]>>;
 
 impl PoolSleep {
@@ -127,6 +136,10 @@ impl PoolSleep {
             SleepKind::Classic => {
                 Classic::new(parkers.map(Slot::new).collect(), policy).map(Self::Classic)
             }
+            SleepKind::Hints => {
+                let slots = parkers.map(|parker| HintSlot::new(OsChannel::new(parker)));
+                Hints::new(slots.collect(), policy).map(Self::Hints)
+            }
         }
     }
 
@@ -134,6 +147,7 @@ impl PoolSleep {
         match self {
             Self::Jec(_) => SleepKind::Jec,
             Self::Classic(_) => SleepKind::Classic,
+            Self::Hints(_) => SleepKind::Hints,
         }
     }
 }
@@ -142,6 +156,7 @@ impl PoolSleep {
 pub(crate) enum PoolIdle {
     Jec(<PoolJec as SleepProtocol>::IdleState),
     Classic(<PoolClassic as SleepProtocol>::IdleState),
+    Hints(<PoolHints as SleepProtocol>::IdleState),
 }
 
 /// Ends a call with the state of another pool, whose protocol is of another kind.
@@ -156,6 +171,7 @@ macro_rules! delegate {
         match $self {
             PoolSleep::Jec(jec) => jec.$method($($argument),*),
             PoolSleep::Classic(classic) => classic.$method($($argument),*),
+            PoolSleep::Hints(hints) => hints.$method($($argument),*),
         }
     };
 }
@@ -178,6 +194,7 @@ impl SleepProtocol for PoolSleep {
         match self {
             Self::Jec(jec) => PoolIdle::Jec(jec.start_looking(worker)),
             Self::Classic(classic) => PoolIdle::Classic(classic.start_looking(worker)),
+            Self::Hints(hints) => PoolIdle::Hints(hints.start_looking(worker)),
         }
     }
 
@@ -193,6 +210,9 @@ impl SleepProtocol for PoolSleep {
             (Self::Classic(classic), PoolIdle::Classic(idle)) => {
                 classic.no_work_found(idle, latch, has_work);
             }
+            (Self::Hints(hints), PoolIdle::Hints(idle)) => {
+                hints.no_work_found(idle, latch, has_work);
+            }
             _ => foreign_state(),
         }
     }
@@ -204,6 +224,7 @@ impl SleepProtocol for PoolSleep {
             (Self::Classic(classic), PoolIdle::Classic(idle)) => {
                 classic.work_found(idle, more_work);
             }
+            (Self::Hints(hints), PoolIdle::Hints(idle)) => hints.work_found(idle, more_work),
             _ => foreign_state(),
         }
     }
@@ -216,6 +237,29 @@ impl SleepProtocol for PoolSleep {
     #[inline]
     fn new_internal_jobs(&self, count: usize, queue_was_empty: impl FnOnce() -> bool) {
         delegate!(self.new_internal_jobs(count, queue_was_empty));
+    }
+
+    #[inline]
+    fn new_injected_jobs_at(&self, hint: Hint, count: usize, queue_was_empty: bool) {
+        delegate!(self.new_injected_jobs_at(hint, count, queue_was_empty));
+    }
+
+    #[inline]
+    fn new_internal_jobs_at(
+        &self,
+        hint: Hint,
+        count: usize,
+        queue_was_empty: impl FnOnce() -> bool,
+    ) {
+        delegate!(self.new_internal_jobs_at(hint, count, queue_was_empty));
+    }
+
+    #[inline]
+    fn take_hint(&self, idle: &mut PoolIdle) -> Option<Hint> {
+        match (self, idle) {
+            (Self::Hints(hints), PoolIdle::Hints(idle)) => hints.take_hint(idle),
+            _ => None,
+        }
     }
 
     #[inline]

@@ -1,0 +1,230 @@
+//! One suite for every sleep protocol on every parker: workers fall asleep and are woken in each way that a
+//! pool knows. A lost wake-up makes a test hang, which the time limit turns into a failure that names it.
+//!
+//! `SLEEP_CYCLES` sets the number of cycles for each protocol, parker and idle policy; the default suits a
+//! quick run. In each cycle a pool whose workers all sleep is woken. As many more calls follow that do not
+//! wait until the workers sleep, so that they come in the middle.
+
+use std::{
+    collections::HashSet,
+    process,
+    sync::{
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+        mpsc,
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use pool_std::{IdlePolicy, ParkerKind, SleepKind, ThreadPool, ThreadPoolBuilder, join, spawn};
+
+macro_rules! suite {
+    ($($name:ident: $kind:ident, $parker:ident;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                conforms(stringify!($name), SleepKind::$kind, ParkerKind::$parker);
+            }
+        )*
+
+        #[test]
+        fn the_suite_has_every_protocol() {
+            let tested = HashSet::from([$(SleepKind::$kind),*]);
+            assert!(SleepKind::ALL.iter().all(|kind| tested.contains(kind)));
+        }
+    };
+}
+
+suite! {
+    jec_condvar: Jec, Condvar;
+    jec_futex: Jec, Futex;
+    classic_condvar: Classic, Condvar;
+    classic_futex: Classic, Futex;
+    hints_condvar: Hints, Condvar;
+    hints_futex: Hints, Futex;
+}
+
+fn cycles(policy: IdlePolicy) -> u64 {
+    let default = match policy {
+        _ if cfg!(miri) => 2,
+        IdlePolicy::IMMEDIATE => 160,
+        // Each takes longer, since workers yield many times before they sleep.
+        _ => 40,
+    };
+    std::env::var("SLEEP_CYCLES").map_or(default, |cycles| cycles.parse().expect("a number"))
+}
+
+fn conforms(name: &str, kind: SleepKind, parker: ParkerKind) {
+    for (policy, policy_name) in [
+        (IdlePolicy::IMMEDIATE, "no rounds"),
+        (IdlePolicy::DEFAULT, "default rounds"),
+    ] {
+        let name = format!("{name}, {policy_name}");
+        let cycles = cycles(policy);
+        with_time_limit(&name, cycles, || {
+            let start = Instant::now();
+            let per_pool = (cycles / 8).clamp(1, 64) as usize;
+            for (number, first) in (0..cycles).step_by(per_pool).enumerate() {
+                let pool = Pool::new(number, kind, parker, policy);
+                let cycles_of_pool = (first..cycles).take(per_pool);
+                cycles_of_pool.for_each(|cycle| pool.cycle(cycle));
+                pool.end(number);
+            }
+            println!("{name}: {cycles} cycles in {:?}", start.elapsed());
+        });
+    }
+}
+
+/// Runs `body` on a thread of its own; if it does not end in time, aborts with its name.
+fn with_time_limit(name: &str, cycles: u64, body: impl FnOnce() + Send) {
+    // A cycle takes some 50 microseconds; a slow machine that does other things may need a thousand times that.
+    let limit = Duration::from_secs(300) + Duration::from_millis(50 * cycles);
+    thread::scope(|threads| {
+        let (sender, receiver) = mpsc::channel::<()>();
+        let thread = threads.spawn(move || {
+            body();
+            drop(sender);
+        });
+        if receiver.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout) {
+            eprintln!("{name}: no end after {limit:?}, a wake-up must have been lost");
+            process::abort();
+        }
+        thread.join().unwrap();
+    });
+}
+
+/// A pool, and another one whose worker calls it.
+struct Pool {
+    pool: ThreadPool,
+    caller: ThreadPool,
+    workers: usize,
+}
+
+impl Pool {
+    /// Builds pools of each number of workers, with and without process fences.
+    fn new(number: usize, kind: SleepKind, parker: ParkerKind, policy: IdlePolicy) -> Self {
+        let build = |workers| {
+            ThreadPoolBuilder::new()
+                .num_threads(workers)
+                .sleep(kind)
+                .overlook_no_jobs(number % 8 >= 4)
+                .parker(parker)
+                .idle_policy(policy)
+                // The handler makes the pool keep an account of which workers sleep. No job blocks.
+                .deadlock_handler(|_| process::abort())
+                .build()
+                .unwrap()
+        };
+        let workers = number % 4 + 1;
+        Self {
+            pool: build(workers),
+            caller: build(1),
+            workers,
+        }
+    }
+
+    fn cycle(&self, cycle: u64) {
+        self.wait_for_asleep(self.workers);
+        self.wake(cycle, true);
+        // In another order, so that each comes after each.
+        self.wake(cycle * 3 + cycle / 7, self.pool.overlooks_no_jobs());
+    }
+
+    /// Ends the pool, every second time when its workers sleep.
+    fn end(self, number: usize) {
+        if number.is_multiple_of(2) {
+            self.wait_for_asleep(self.workers);
+        }
+        self.pool.shutdown().unwrap();
+        self.caller.shutdown().unwrap();
+    }
+
+    /// Waits until so many workers sleep. That they do is a fact that comes true: no other thread uses
+    /// the pool.
+    fn wait_for_asleep(&self, workers: usize) {
+        while self.pool.state().asleep().count() < workers {
+            thread::yield_now();
+        }
+    }
+
+    /// Wakes the pool in one of the ways. `is_seen` says whether a sleeping worker cannot overlook the second
+    /// half of a join.
+    fn wake(&self, way: u64, is_seen: bool) {
+        match way % 7 {
+            0 => assert_eq!(self.pool.install(|| way), way),
+            1 => self.spawn_from_outside((way / 7 % 5) as usize + 1),
+            2 => self.join(is_seen),
+            3 => self.set_latch_of_sleeper(),
+            4 => self.call_from_another_pool(),
+            5 => self.spawn_in_a_scope(),
+            _ => assert_eq!(
+                self.pool.broadcast(|context| context.index()).len(),
+                self.workers
+            ),
+        }
+    }
+
+    fn spawn_from_outside(&self, jobs: usize) {
+        let (sender, receiver) = mpsc::channel();
+        for job in 0..jobs {
+            let sender = sender.clone();
+            self.pool.spawn(move || {
+                // One more, by a worker that does not wait for it.
+                spawn(move || sender.send(job).unwrap());
+            });
+        }
+        drop(sender);
+        assert_eq!(receiver.iter().sum::<usize>(), jobs * (jobs - 1) / 2);
+    }
+
+    /// Joins. If the second half is seen, the first half waits until another worker has begun it.
+    fn join(&self, is_seen: bool) {
+        let has_begun = AtomicBool::new(false);
+        let waits = is_seen && self.workers > 1;
+        let first = || {
+            while waits && !has_begun.load(SeqCst) {
+                thread::yield_now();
+            }
+        };
+        self.pool
+            .install(|| join(first, || has_begun.store(true, SeqCst)));
+        assert!(has_begun.into_inner());
+    }
+
+    /// Makes a worker sleep until another one has run a job, and all others sleep as well.
+    fn set_latch_of_sleeper(&self) {
+        self.pool.install(|| {
+            let caller = self.pool.current_thread_index().unwrap();
+            let last = (caller + 1) % self.workers;
+            let done = AtomicUsize::new(0);
+            self.pool.broadcast(|context| {
+                if self.workers > 1 && context.index() == last {
+                    self.wait_for_asleep(self.workers - 1);
+                }
+                done.fetch_add(1, SeqCst);
+            });
+            assert_eq!(done.into_inner(), self.workers);
+        });
+    }
+
+    /// Makes a worker of another pool wait for a latch that a worker of this pool sets.
+    fn call_from_another_pool(&self) {
+        let sum = self
+            .caller
+            .install(|| self.pool.install(|| join(|| 1, || 2)));
+        assert_eq!(sum, (1, 2));
+    }
+
+    fn spawn_in_a_scope(&self) {
+        let done = AtomicUsize::new(0);
+        self.pool.scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|scope| {
+                    scope.spawn(|_| _ = done.fetch_add(1, SeqCst));
+                    done.fetch_add(1, SeqCst);
+                });
+            }
+        });
+        assert_eq!(done.into_inner(), 6);
+    }
+}
