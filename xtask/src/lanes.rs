@@ -112,6 +112,15 @@ const DENY_WARNINGS: &str = "-D warnings";
 const LOOM: &str = "--cfg loom";
 const LOOM_FEATURE: [&str; 2] = ["--features", "loom"];
 
+/// Options for tests that are optimized: of what they depend on, only this need be fast. To optimize the
+/// rest takes longer than all tests.
+const OPTIMIZE_OURS: [&str; 4] = [
+    "--config",
+    r#"profile.release.package."*".opt-level=0"#,
+    "--config",
+    "profile.release.package.blake3.opt-level=3",
+];
+
 /// Runs each step; a step counts as one check.
 fn checks(steps: impl IntoIterator<Item = Step>) -> Result<u64> {
     let mut count = 0;
@@ -226,6 +235,7 @@ fn host(quick: bool) -> Result<u64> {
         // workspace have none, and take long to optimise.
         tests += Step::cargo(&["test", "--workspace", "--release", "--lib", "--tests"])
             .args(["--exclude", "xtask"])
+            .args(OPTIMIZE_OURS)
             .env("STRESS_CYCLES", "200000")
             .run_tests()?;
     }
@@ -335,6 +345,9 @@ fn qemu_user(_quick: bool) -> Result<u64> {
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER", EMULATOR)
         // Tests that start processes of their own read it.
         .env("TEST_RUNNER", EMULATOR)
+        // Cycles and histories take several times as long there, and lane `host` has more of them.
+        .env("STRESS_CYCLES", "5000")
+        .env("STRESS_SECONDS", "20")
         // It counts memory, as on every system, and spawns a million jobs for it.
         .args(["--", "--skip", "a_burst_of_spawns"])
         .run_tests()

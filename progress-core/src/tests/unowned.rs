@@ -79,8 +79,9 @@ fn operations_that_schedule_others_are_not_nested() {
         }
         DEPTH.fetch_sub(1, SeqCst);
     }
-    PROGRESS.defer(|| again(100));
-    assert_eq!(RUNS.load(SeqCst), 101);
+    const TIMES: usize = if cfg!(miri) { 10 } else { 100 };
+    PROGRESS.defer(|| again(TIMES));
+    assert_eq!(RUNS.load(SeqCst), TIMES + 1);
 }
 
 #[test]

@@ -22,6 +22,9 @@ use crate::{
 const JOBS: usize = 16;
 /// How often each test does the same.
 const ROUNDS: usize = 50;
+/// How often all cores spin until they are resumed. Where QEMU runs them in turns, each spins through
+/// its whole turn, so a round takes a third of a second.
+const ALL_BLOCKED_ROUNDS: usize = 10;
 
 type Lock<B> = InterruptLock<<B as Board>::Interrupts>;
 type System<B, const CORES: usize> = DetectingCores<B, Lock<B>, CORES, JOBS>;
@@ -161,7 +164,7 @@ impl<B: Board, const CORES: usize> Blocking<B, CORES> {
     fn report_all_blocked(&'static self) {
         // Those of earlier reports.
         *self.tickets.lock() = [None; CORES];
-        for round in 1..=ROUNDS {
+        for round in 1..=ALL_BLOCKED_ROUNDS {
             let before = self.reports();
             set_action(self, Some(resume_if_reported::<B, CORES>));
             B::interrupt_after(INTERVAL);
