@@ -1,9 +1,13 @@
 //! The lane `rayon`, for each drop-in: the whole test suite of the published parallel iterators on our
 //! pool, and our own tests of the original's behaviour on the original.
 
-use std::{fmt::Write, fs, path::PathBuf};
+use std::{
+    fmt::Write,
+    fs,
+    path::{Path, PathBuf},
+};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::{DropIn, RAYON, RUSTC, surface, user};
 use crate::{command::Step, published, published::Published, root, speaker::say};
@@ -21,10 +25,11 @@ pub(crate) fn lane(quick: bool) -> Result<u64> {
     let mut tests = 0;
     for drop_in in [&RAYON, &RUSTC] {
         let suite = tests_of_iterators(drop_in, quick)?;
+        let suite = suite + tests_of_core(drop_in)?;
         let original = our_tests_on_the_original(drop_in)?;
         let declarations = surface::compare(drop_in)?;
         say!(
-            "{}'s own tests: {suite} passed on our pool{}; \
+            "{}'s own tests, and its core's: {suite} passed on our pool{}; \
              our tests of its behaviour: {original} passed on the original; \
              {declarations} public declarations are the same",
             drop_in.iterators.0,
@@ -65,14 +70,44 @@ fn tests_of_iterators(drop_in: &DropIn, quick: bool) -> Result<u64> {
     Ok(tests)
 }
 
-/// Runs our tests of what the original documents on the original: they would be worth nothing if they
-/// demanded something else.
-fn our_tests_on_the_original(drop_in: &DropIn) -> Result<u64> {
-    let mut lines = drop_in.dependency_on_original();
-    for entry in fs::read_dir(drop_in.directory().join("tests"))? {
+/// What the original's own tests need beside it.
+const FOR_TESTS: &str = "crossbeam-utils = \"0.8\"\nscoped-tls = \"1.0\"\nlibc = \"0.2\"\n";
+
+/// Runs the test programs of the original itself on ours: a pool that is built twice, panics, threads of a
+/// scope, overflows of the stack. Its unit tests see its inside; what they show of the pool's behavior is in
+/// our own tests.
+fn tests_of_core(drop_in: &DropIn) -> Result<u64> {
+    let published = Published::fetch(drop_in.package, drop_in.original)?;
+    let name = format!("{}-itself", drop_in.package);
+    let source = root().join("target/rayon/suite").join(&name);
+    published.copy_to(&source)?;
+    let mut lines = drop_in.dependency_on_original() + FOR_TESTS;
+    let programs = add_test_programs(&mut lines, &source.join("tests"), &[])?;
+    ensure!(programs > 0, "{} has no test programs", drop_in.package);
+    let directory = root().join("target/rayon").join(&name);
+    published::write_package(&directory, &lines)?;
+    let manifest = directory.join("Cargo.toml");
+    Step::cargo(&["update", "--manifest-path"])
+        .args([&manifest])
+        .args(drop_in.patch())
+        .run()?;
+    drop_in.assert_ours(&manifest)?;
+    Step::cargo(&["test", "--tests", "--manifest-path"])
+        .args([&manifest])
+        .args(drop_in.patch())
+        .env("CARGO_TARGET_DIR", build_directory())
+        .env("RUST_MIN_STACK", STACK_SIZE)
+        .env(LINE_TABLES.0, LINE_TABLES.1)
+        .run_tests()
+}
+
+/// Adds the programs of a directory to a manifest, but for some. Returns how many.
+fn add_test_programs(lines: &mut String, directory: &Path, but: &[&str]) -> Result<usize> {
+    let mut programs = 0;
+    for entry in fs::read_dir(directory)? {
         let path = entry?.path();
         let name = path.file_stem().expect("an entry").to_string_lossy();
-        if path.is_dir() || OURS_ALONE.contains(&&*name) {
+        if path.is_dir() || but.contains(&&*name) {
             continue;
         }
         write!(
@@ -80,7 +115,16 @@ fn our_tests_on_the_original(drop_in: &DropIn) -> Result<u64> {
             "\n[[test]]\nname = \"{name}\"\npath = '{}'\n",
             path.display()
         )?;
+        programs += 1;
     }
+    Ok(programs)
+}
+
+/// Runs our tests of what the original documents on the original: they would be worth nothing if they
+/// demanded something else.
+fn our_tests_on_the_original(drop_in: &DropIn) -> Result<u64> {
+    let mut lines = drop_in.dependency_on_original();
+    add_test_programs(&mut lines, &drop_in.directory().join("tests"), &OURS_ALONE)?;
     let directory = root().join("target/rayon/original").join(drop_in.package);
     published::write_package(&directory, &lines)?;
     Step::cargo(&["test", "--tests", "--manifest-path"])
