@@ -56,8 +56,9 @@ pub use progress_core as progress;
 #[cfg(feature = "deadlock")]
 pub use sleep_core::deadlock as accounting;
 pub use sleep_core::{
-    ArrayChannel, Busy, Classic, CoreLatch, Hint, HintChannel, HintSlot, Hints, IdlePolicy, Jec,
-    Parker, Relax, SleepProtocol, Slot, TooManyWorkers, UnknownWorker, WorkerIndex,
+    ArrayChannel, Busy, ChannelFull, Classic, CoreLatch, Hint, HintChannel, HintSlot, Hints,
+    IdlePolicy, Jec, Parker, Relax, SleepProtocol, Slot, TooManyWorkers, UnknownWorker,
+    WorkerIndex,
 };
 
 #[cfg(test)]

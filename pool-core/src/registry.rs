@@ -2,7 +2,7 @@
 
 use core::{fmt, ptr, ptr::NonNull};
 
-use sleep_core::{CoreLatch, SleepProtocol as _, UnknownWorker, WorkerIndex};
+use sleep_core::{CoreLatch, Hint, SleepProtocol as _, UnknownWorker, WorkerIndex};
 
 use crate::{
     deadlock::DeadlockDetection as _,
@@ -119,7 +119,7 @@ impl<P: Platform> Registry<P> {
         let queue_was_empty = self.injector.is_empty();
         // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { self.injector.push(node, job) };
-        self.announce_jobs(1, queue_was_empty);
+        self.announce_jobs_at(Hint::Injector, 1, queue_was_empty);
     }
 
     /// Runs a closure on a worker of this pool. If this thread is one, runs it here; otherwise injects

@@ -8,12 +8,15 @@
 //! | injector | front | every worker |
 //! | operations that are due | newest first | every worker |
 //!
+//! A protocol may wake a worker with a hint, which says in which of these the work is. The worker looks there once,
+//! after its own queues.
+//!
 //! A sleeping worker overlooks a queue that is not listed here (rayon#992). So
 //! [`find_work`](WorkerThread::find_work) and
 //! [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) must cover the same sources.
 
 use deque_core::{Steal, Storage};
-use sleep_core::WorkerIndex;
+use sleep_core::{Hint, WorkerIndex};
 
 use crate::{
     job::JobRef,
@@ -59,20 +62,56 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
+    /// Searches as [`find_work`](Self::find_work) does, but looks where the hint says right after this worker's
+    /// own queues.
+    #[cold]
+    pub(crate) fn find_work_at(&self, hint: Hint) -> Option<JobRef> {
+        let found = match self.take_local_job() {
+            Some(job) => Steal::Success(job),
+            None => self.look_at(hint),
+        };
+        if let Steal::Success(job) = found {
+            self.observer().on_search();
+            return Some(job);
+        }
+        // A hint that is out of date has cost this one look.
+        self.find_work()
+    }
+
+    /// Looks once where a hint says.
+    fn look_at(&self, hint: Hint) -> Steal<JobRef> {
+        match hint {
+            Hint::Unknown => Steal::Empty,
+            Hint::Injector => self.registry().injector().steal(),
+            Hint::Worker(number) => {
+                let victim = usize::from(number);
+                // A channel may give any number.
+                if victim >= self.registry().num_workers() {
+                    return Steal::Empty;
+                }
+                self.while_stealing(|| self.steal_from(victim))
+            }
+        }
+    }
+
     fn steal(&self) -> Steal<JobRef> {
         let mut workers = self.registry().workers().iter();
         // This includes our own deque, which costs at most one fruitless search.
         if workers.all(|worker| worker.deque().is_empty()) {
             return Steal::Empty;
         }
+        self.while_stealing(|| self.steal_from_any())
+    }
+
+    /// Calls a closure that steals. Meanwhile no buffer that a victim replaces is freed.
+    #[inline]
+    fn while_stealing(&self, steal: impl FnOnce() -> Steal<JobRef>) -> Steal<JobRef> {
         if !P::Storage::REPLACES {
-            return self.steal_from_any();
+            return steal();
         }
-        // Meanwhile no buffer that a victim replaces is freed. Only code of the platform can begin a
-        // search in the middle of progress; such a search finds nothing to steal.
-        self.managed()
-            .while_active(|| self.steal_from_any())
-            .unwrap_or(Steal::Empty)
+        // Only code of the platform can begin a search in the middle of progress; such a search finds
+        // nothing to steal.
+        self.managed().while_active(steal).unwrap_or(Steal::Empty)
     }
 
     /// Tries every other worker once, from a random one on, so that thieves spread.
@@ -80,25 +119,31 @@ impl<P: Platform> WorkerThread<P> {
         let workers = self.registry().workers();
         let count = workers.len();
         let first = self.random().below(count);
-        let observer = self.observer();
         let mut answer = Steal::Empty;
         for victim in (first..count).chain(0..first) {
-            if victim == self.index().get() || workers[victim].deque().is_empty() {
-                continue;
-            }
-            observer.on_steal_attempt();
-            let stealer = workers[victim].deque().stealer();
-            match stealer.steal_with(|| observer.on_revocation()) {
-                Steal::Success(job) => {
-                    observer.on_steal();
-                    return Steal::Success(job);
-                }
+            match self.steal_from(victim) {
+                Steal::Success(job) => return Steal::Success(job),
                 Steal::Empty => {}
-                Steal::Retry => {
-                    observer.on_steal_retry();
-                    answer = Steal::Retry;
-                }
+                Steal::Retry => answer = Steal::Retry,
             }
+        }
+        answer
+    }
+
+    /// Tries one worker, unless it is this one or has nothing.
+    #[inline]
+    fn steal_from(&self, victim: usize) -> Steal<JobRef> {
+        let deque = self.registry().workers()[victim].deque();
+        if victim == self.index().get() || deque.is_empty() {
+            return Steal::Empty;
+        }
+        let observer = self.observer();
+        observer.on_steal_attempt();
+        let answer = deque.stealer().steal_with(|| observer.on_revocation());
+        match answer {
+            Steal::Success(_) => observer.on_steal(),
+            Steal::Empty => {}
+            Steal::Retry => observer.on_steal_retry(),
         }
         answer
     }

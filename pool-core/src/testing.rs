@@ -28,7 +28,7 @@ use ::loom::{
 use deque_core::{Deque, Fixed, Growable, IntrusiveInjector, Node, Order, Steal, Storage};
 use progress_core::{Participant, Progress};
 #[cfg(not(loom))]
-use sleep_core::{Busy, Classic};
+use sleep_core::{ArrayChannel, Busy, Classic, HintSlot, Hints};
 use sleep_core::{IdlePolicy, Jec, Parker, SleepProtocol, Slot};
 
 use crate::{
@@ -56,6 +56,8 @@ pub(crate) enum Event {
     Look,
     /// A worker that is about to sleep asks for a process fence.
     ProcessFence,
+    /// A worker parks.
+    Park,
 }
 
 #[cfg(not(loom))]
@@ -110,12 +112,16 @@ pub(crate) type Test = TestOn<Fixed<JobRef, DEQUE_CAPACITY>>;
 
 /// With the accounting of blocked workers.
 #[cfg(feature = "deadlock")]
-pub(crate) type Accounted =
-    TestOn<Fixed<JobRef, DEQUE_CAPACITY>, TestJec, accounting::TestAccounting>;
+pub(crate) type Accounted<K = TestJec> =
+    TestOn<Fixed<JobRef, DEQUE_CAPACITY>, K, accounting::TestAccounting>;
 
 /// With workers that all wake up together.
 #[cfg(not(loom))]
 pub(crate) type TestTogether = TestOn<Fixed<JobRef, DEQUE_CAPACITY>, TestClassic>;
+
+/// With workers that wake up with hints.
+#[cfg(not(loom))]
+pub(crate) type TestHinted = TestOn<Fixed<JobRef, DEQUE_CAPACITY>, TestHints>;
 
 /// With workers that never sleep.
 #[cfg(not(loom))]
@@ -185,6 +191,21 @@ pub(crate) type TestClassic = Classic<TestParker, Box<[Slot<TestParker>]>>;
 impl TestProtocol for TestClassic {
     fn new(parkers: impl Iterator<Item = TestParker>) -> Self {
         Self::new(parkers.map(Slot::new).collect(), IdlePolicy::IMMEDIATE).unwrap()
+    }
+}
+
+#[cfg(not(loom))]
+type TestChannel = ArrayChannel<TestParker, 2>;
+
+/// Workers that wake up with hints.
+#[cfg(not(loom))]
+pub(crate) type TestHints = Hints<TestChannel, Box<[HintSlot<TestChannel>]>>;
+
+#[cfg(not(loom))]
+impl TestProtocol for TestHints {
+    fn new(parkers: impl Iterator<Item = TestParker>) -> Self {
+        let slots = parkers.map(|parker| HintSlot::new(TestChannel::new(parker)));
+        Self::new(slots.collect(), IdlePolicy::IMMEDIATE).unwrap()
     }
 }
 
@@ -285,6 +306,8 @@ impl TestParker {
 
 impl Parker for TestParker {
     fn park(&self) {
+        #[cfg(not(loom))]
+        observed(Event::Park);
         *self.is_parked.lock().unwrap() = true;
         let mut token = self.token.lock().unwrap();
         while !*token {

@@ -3,7 +3,7 @@
 use core::{any::TypeId, cell::Cell, fmt, marker::PhantomData, ptr};
 
 use deque_core::{Deque, Worker};
-use sleep_core::WorkerIndex;
+use sleep_core::{Hint, WorkerIndex};
 
 use crate::{
     fifo::JobFifo, job::JobRef, managed::Managed, metrics::Observer as _, platform::Platform,
@@ -187,7 +187,7 @@ impl<P: Platform> WorkerThread<P> {
         let registry = self.registry();
         if !self.own.enable_fast_push(|| registry.all_are_awake()) {
             // The fence that this needs for such a job is in `enable_fast_push`.
-            registry.announce_own_jobs(1, || self.own.len() <= 1);
+            registry.announce_own_jobs(self.index, 1, || self.own.len() <= 1);
         }
     }
 
@@ -200,7 +200,8 @@ impl<P: Platform> WorkerThread<P> {
         match self.own.try_push(job) {
             Ok(_) => {
                 self.observer().on_post();
-                self.registry().announce_jobs(1, self.own.len() <= 1);
+                let (hint, was_empty) = (Hint::worker(self.index), self.own.len() <= 1);
+                self.registry().announce_jobs_at(hint, 1, was_empty);
             }
             Err(full) => {
                 self.observer().on_deque_full();

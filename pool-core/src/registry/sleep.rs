@@ -5,7 +5,7 @@
 //! do is to unwind from a frame that other threads use: here its calls end the process if they
 //! panic. The rest is called from frames that see to that themselves (`wait_until`, `join_cold`).
 
-use sleep_core::{CoreLatch, SleepProtocol, WorkerIndex};
+use sleep_core::{CoreLatch, Hint, SleepProtocol, WorkerIndex};
 
 use super::Registry;
 use crate::{platform::Platform, unwind::no_unwind};
@@ -22,12 +22,29 @@ impl<P: Platform> Registry<P> {
         no_unwind(|| self.sleep.new_injected_jobs(count, queue_was_empty));
     }
 
-    /// Wakes workers, if need be, for `count` jobs that a worker queued on its own deque. A worker
+    /// Wakes workers as [`announce_jobs`](Self::announce_jobs) does, and tells them where the jobs are, if
+    /// the protocol can.
+    #[inline]
+    pub(crate) fn announce_jobs_at(&self, hint: Hint, count: usize, queue_was_empty: bool) {
+        no_unwind(|| {
+            self.sleep
+                .new_injected_jobs_at(hint, count, queue_was_empty);
+        });
+    }
+
+    /// Wakes workers, if need be, for `count` jobs that `owner` queued on its own deque. A worker
     /// that is falling asleep may overlook them: the worker that queued them must either run them
     /// itself or have executed a sequentially consistent fence since.
     #[inline]
-    pub(crate) fn announce_own_jobs(&self, count: usize, queue_was_empty: impl FnOnce() -> bool) {
-        self.sleep.new_internal_jobs(count, queue_was_empty);
+    pub(crate) fn announce_own_jobs(
+        &self,
+        owner: WorkerIndex,
+        count: usize,
+        queue_was_empty: impl FnOnce() -> bool,
+    ) {
+        let hint = Hint::worker(owner);
+        self.sleep
+            .new_internal_jobs_at(hint, count, queue_was_empty);
     }
 
     /// Wakes a worker, if it sleeps, for a job that it alone may run. It does not overlook the job.
@@ -111,6 +128,12 @@ impl<P: Platform> IdleSession<'_, P> {
     pub(crate) fn no_work_found(&mut self, latch: &CoreLatch, has_work: impl FnOnce() -> bool) {
         let sleep = &self.registry.sleep;
         sleep.no_work_found(&mut self.state, latch, has_work);
+    }
+
+    /// Takes the hint that the worker was woken with, if its protocol gives hints.
+    #[inline]
+    pub(crate) fn take_hint(&mut self) -> Option<Hint> {
+        self.registry.sleep.take_hint(&mut self.state)
     }
 
     /// Reports that the worker has found work, or that its latch is set. Wakes other workers if

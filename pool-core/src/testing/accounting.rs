@@ -15,7 +15,7 @@ use sleep_core::{
     deadlock::{Accounting, GuardNoSend, RawMutex, Report, WorkerEntry},
 };
 
-use super::{Accounted, TestDetection, TestStorage, registry_with};
+use super::{Accounted, TestDetection, TestProtocol, TestStorage, registry_with};
 use crate::Registry;
 
 pub(crate) type TestHandler = Box<dyn Fn(&Report<'_>) + Send + Sync>;
@@ -38,10 +38,10 @@ fn accounting(workers: usize, handler: Option<TestHandler>) -> TestAccounting {
 }
 
 /// Creates a pool without threads that reports deadlocks.
-pub(crate) fn accounted(
+pub(crate) fn accounted<K: TestProtocol>(
     workers: usize,
     handler: impl Fn(&Report<'_>) + Send + Sync + 'static,
-) -> Arc<Registry<Accounted>> {
+) -> Arc<Registry<Accounted<K>>> {
     let detection = accounting(workers, Some(Box::new(handler)));
     registry_with(workers, TestStorage::deque, detection)
 }

@@ -1,3 +1,5 @@
+#[cfg(not(loom))]
+mod hints;
 #[cfg(loom)]
 mod loom;
 #[cfg(not(loom))]

@@ -61,7 +61,11 @@ impl<P: Platform> WorkerThread<P> {
             if latch.probe() {
                 break None;
             }
-            match self.find_work() {
+            let found = match idle.take_hint() {
+                None => self.find_work(),
+                Some(hint) => self.find_work_at(hint),
+            };
+            match found {
                 Some(job) => break Some(job),
                 None => {
                     let (mut has_slept, mut is_relied_on) = (false, false);

@@ -11,10 +11,32 @@ use std::{
 use sleep_core::deadlock::{NotActive, State, Ticket};
 
 use super::super::*;
-use crate::testing::{Accounted, accounting::accounted, with_registry};
+use crate::testing::{
+    Accounted, TestClassic, TestHints, TestJec, TestProtocol, accounting::accounted, on_platform,
+    with_registry,
+};
+
+/// The whole suite with one sleep protocol.
+macro_rules! suite {
+    ($name:ident, $protocol:ty) => {
+        on_platform! { $name, $protocol:
+            a_pool_of_blocked_and_sleeping_workers_is_reported_once
+            a_pool_without_blocked_workers_is_not_reported
+            a_job_from_outside_unblocks_a_worker
+            a_worker_that_waits_for_another_pool_is_active
+            a_worker_blocks_once
+        }
+    };
+}
+
+suite!(jec, super::TestJec);
+suite!(classic, super::TestClassic);
+suite!(hints, super::TestHints);
+
+type Reports = Receiver<(usize, usize)>;
 
 /// A pool that tells its reports: the number of workers that are blocked, and that sleep.
-fn pool(workers: usize) -> (Arc<Registry<Accounted>>, Receiver<(usize, usize)>) {
+fn pool<K: TestProtocol>(workers: usize) -> (Arc<Registry<Accounted<K>>>, Reports) {
     let (sender, receiver) = channel();
     let sender = Mutex::new(sender);
     let registry = accounted(workers, move |report| {
@@ -26,9 +48,9 @@ fn pool(workers: usize) -> (Arc<Registry<Accounted>>, Receiver<(usize, usize)>) 
 }
 
 /// Runs a job on any worker that blocks until the returned sender is dropped.
-fn block<'s>(
+fn block<'s, K: TestProtocol>(
     threads: &'s thread::Scope<'s, '_>,
-    registry: &'s Registry<Accounted>,
+    registry: &'s Registry<Accounted<K>>,
 ) -> (Ticket, Sender<()>) {
     let (release, event) = channel::<()>();
     let (tell, told) = channel();
@@ -44,9 +66,8 @@ fn block<'s>(
     (told.recv().unwrap(), release)
 }
 
-#[test]
-fn a_pool_of_blocked_and_sleeping_workers_is_reported_once() {
-    let (registry, reports) = pool(3);
+fn a_pool_of_blocked_and_sleeping_workers_is_reported_once<K: TestProtocol>() {
+    let (registry, reports) = pool::<K>(3);
     with_registry(&registry, |registry| {
         thread::scope(|threads| {
             let (first, release) = block(threads, registry);
@@ -66,9 +87,8 @@ fn a_pool_of_blocked_and_sleeping_workers_is_reported_once() {
     assert!(reports.try_recv().is_err());
 }
 
-#[test]
-fn a_pool_without_blocked_workers_is_not_reported() {
-    let (registry, reports) = pool(2);
+fn a_pool_without_blocked_workers_is_not_reported<K: TestProtocol>() {
+    let (registry, reports) = pool::<K>(2);
     with_registry(&registry, |registry| {
         for _ in 0..if cfg!(miri) { 3 } else { 200 } {
             registry.in_worker(|worker, _| worker.join_context(|_| (), |_| (), false));
@@ -78,10 +98,9 @@ fn a_pool_without_blocked_workers_is_not_reported() {
 }
 
 /// Checks that jobs from outside run while a worker is blocked, and that one of them can end the section.
-#[test]
-fn a_job_from_outside_unblocks_a_worker() {
+fn a_job_from_outside_unblocks_a_worker<K: TestProtocol>() {
     for _ in 0..if cfg!(miri) { 3 } else { 300 } {
-        let (registry, _reports) = pool(2);
+        let (registry, _reports) = pool::<K>(2);
         with_registry(&registry, |registry| {
             thread::scope(|threads| {
                 let (ticket, release) = block(threads, registry);
@@ -96,10 +115,9 @@ fn a_job_from_outside_unblocks_a_worker() {
 }
 
 /// What a worker waits for in another pool comes from outside, so the worker stays active.
-#[test]
-fn a_worker_that_waits_for_another_pool_is_active() {
-    let (registry, reports) = pool(2);
-    let (other, _) = pool(1);
+fn a_worker_that_waits_for_another_pool_is_active<K: TestProtocol>() {
+    let (registry, reports) = pool::<K>(2);
+    let (other, _) = pool::<K>(1);
     with_registry(&other, |other| {
         with_registry(&registry, |registry| {
             let (again, event) = channel::<()>();
@@ -143,9 +161,8 @@ fn a_worker_that_waits_for_another_pool_is_active() {
     });
 }
 
-#[test]
-fn a_worker_blocks_once() {
-    let (registry, _reports) = pool(2);
+fn a_worker_blocks_once<K: TestProtocol>() {
+    let (registry, _reports) = pool::<K>(2);
     with_registry(&registry, |registry| {
         registry.in_worker(|worker, _| {
             let ticket = worker.mark_blocked().unwrap();

@@ -13,7 +13,8 @@ use crate::{
     job::{JobContext, StackJob},
     latch::BlockingLatch,
     testing::{
-        DEQUE_CAPACITY, Test, TestAwake, TestPlatform, TestTogether, on_platform, with_pool_on,
+        DEQUE_CAPACITY, Test, TestAwake, TestHinted, TestPlatform, TestTogether, on_platform,
+        with_pool_on,
     },
 };
 
@@ -38,6 +39,7 @@ macro_rules! suite {
 
 suite!(jec, super::Test);
 suite!(classic, super::TestTogether);
+suite!(hints, super::TestHinted);
 suite!(busy, super::TestAwake);
 
 /// Returns the number of the worker that this thread is.
