@@ -24,6 +24,8 @@ use crate::{
     },
 };
 
+#[cfg(loom)]
+pub(crate) mod model;
 #[cfg(not(loom))]
 pub(crate) mod scripted;
 

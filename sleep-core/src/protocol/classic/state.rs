@@ -13,6 +13,8 @@ use core::fmt;
 use super::word::Word;
 use crate::{index::WorkerIndex, primitive::Ordering};
 
+#[cfg(test)]
+mod tests;
 /// Some workers are asleep, or on their way there.
 const SOME_ASLEEP: usize = 1;
 
