@@ -26,41 +26,13 @@ use crate::{
 
 #[cfg(loom)]
 pub(crate) mod model;
+mod parker;
 #[cfg(not(loom))]
 pub(crate) mod scripted;
 
-pub(crate) struct TestParker {
-    token: Mutex<bool>,
-    available: Condvar,
-}
-
-impl TestParker {
-    pub(crate) fn new() -> Self {
-        Self {
-            token: Mutex::new(false),
-            available: Condvar::new(),
-        }
-    }
-}
-
-impl Parker for TestParker {
-    fn park(&self) {
-        let mut token = self.token.lock().unwrap();
-        while !*token {
-            token = self.available.wait(token).unwrap();
-        }
-        *token = false;
-    }
-
-    fn unpark(&self) {
-        *self.token.lock().unwrap() = true;
-        self.available.notify_one();
-    }
-
-    fn relax(&self) {
-        thread::yield_now();
-    }
-}
+#[cfg(not(loom))]
+pub(crate) use parker::{EarlyParker, SpinningParker};
+pub(crate) use parker::{NewParker, TestParker};
 
 /// The lock of the accounting: in a model, one that loom follows.
 pub(crate) struct TestRawMutex {
@@ -103,27 +75,27 @@ unsafe impl RawMutex for TestRawMutex {
 }
 
 /// A protocol that tests run on.
-pub(crate) trait TestProtocol:
-    SleepProtocol<Parker = TestParker> + Send + Sync + Sized + 'static
-{
+pub(crate) trait TestProtocol: SleepProtocol + Send + Sync + Sized + 'static {
     fn new(workers: usize, policy: IdlePolicy) -> Self;
 }
 
-pub(crate) type TestJec<W = DefaultWidths> = Jec<TestParker, Box<[Slot<TestParker>]>, W>;
+fn slots<P: NewParker>(workers: usize) -> Box<[Slot<P>]> {
+    (0..workers).map(|_| Slot::new(P::new())).collect()
+}
 
-impl<W: Widths> TestProtocol for TestJec<W> {
+pub(crate) type TestJec<W = DefaultWidths, P = TestParker> = Jec<P, Box<[Slot<P>]>, W>;
+
+impl<W: Widths, P: NewParker> TestProtocol for TestJec<W, P> {
     fn new(workers: usize, policy: IdlePolicy) -> Self {
-        let slots = (0..workers).map(|_| Slot::new(TestParker::new())).collect();
-        Self::new(slots, policy).unwrap()
+        Self::new(slots(workers), policy).unwrap()
     }
 }
 
-pub(crate) type TestClassic<W = usize> = Classic<TestParker, Box<[Slot<TestParker>]>, W>;
+pub(crate) type TestClassic<W = usize, P = TestParker> = Classic<P, Box<[Slot<P>]>, W>;
 
-impl<W: Word> TestProtocol for TestClassic<W> {
+impl<W: Word, P: NewParker> TestProtocol for TestClassic<W, P> {
     fn new(workers: usize, policy: IdlePolicy) -> Self {
-        let slots = (0..workers).map(|_| Slot::new(TestParker::new())).collect();
-        Self::new(slots, policy).unwrap()
+        Self::new(slots(workers), policy).unwrap()
     }
 }
 
@@ -136,13 +108,13 @@ impl TestProtocol for TestBusy {
 }
 
 /// A channel for one hint, so that tests jam it.
-pub(crate) type TestChannel = ArrayChannel<TestParker, 1>;
+pub(crate) type TestChannel<P = TestParker> = ArrayChannel<P, 1>;
 
-pub(crate) type TestHints = Hints<TestChannel, Box<[HintSlot<TestChannel>]>>;
+pub(crate) type TestHints<P = TestParker> = Hints<TestChannel<P>, Box<[HintSlot<TestChannel<P>>]>>;
 
-impl TestProtocol for TestHints {
+impl<P: NewParker> TestProtocol for TestHints<P> {
     fn new(workers: usize, policy: IdlePolicy) -> Self {
-        let slot = || HintSlot::new(TestChannel::new(TestParker::new()));
+        let slot = || HintSlot::new(TestChannel::new(P::new()));
         Self::new((0..workers).map(|_| slot()).collect(), policy).unwrap()
     }
 }

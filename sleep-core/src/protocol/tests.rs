@@ -8,7 +8,10 @@ use std::{
 use super::*;
 use crate::{
     IdlePolicy, Relax,
-    testing::{Pool, TestProtocol},
+    protocol::jec::DefaultWidths,
+    testing::{
+        EarlyParker, Pool, SpinningParker, TestBusy, TestClassic, TestHints, TestJec, TestProtocol,
+    },
 };
 
 const POLICIES: [IdlePolicy; 3] = [
@@ -142,10 +145,39 @@ fn a_worker_that_does_not_exist_is_a_typed_error<S: TestProtocol>() {
     );
 }
 
+/// Puts a pool to sleep and wakes it, as often as the environment variable `SLEEP_CYCLES` says. Every
+/// second time all workers sleep before the next burst; otherwise they are anywhere on their way.
+fn sleep_cycles<S: TestProtocol>(policy: IdlePolicy) {
+    const WORKERS: usize = 3;
+    let running = start::<S>(WORKERS, policy);
+    let mut jobs = 0;
+    for cycle in 0..num_cycles() {
+        // Liveness: no job is left, so all workers fall asleep.
+        while cycle % 2 == 0 && running.pool.sleep.num_sleeping() < WORKERS {
+            std::thread::yield_now();
+        }
+        let burst = cycle / 2 % (WORKERS + 1) + 1;
+        running.pool.inject(burst);
+        jobs += burst;
+        running.pool.wait_for(jobs);
+    }
+    assert_eq!(running.end().finished.load(Ordering::SeqCst), jobs);
+}
+
+fn num_cycles() -> usize {
+    match std::env::var("SLEEP_CYCLES") {
+        Ok(cycles) => cycles.parse().expect("SLEEP_CYCLES is a number"),
+        Err(_) if cfg!(miri) => 3,
+        Err(_) => 1_000,
+    }
+}
+
 /// The whole suite for one protocol.
 macro_rules! suite {
     ($name:ident, $protocol:ty: $($test:ident)*) => {
         mod $name {
+            use super::*;
+
             $(
                 #[test]
                 fn $test() {
@@ -166,8 +198,47 @@ macro_rules! suite {
     };
 }
 
-suite!(jec, crate::testing::TestJec);
-suite!(classic, crate::testing::TestClassic);
-suite!(classic_of_16_bits, crate::testing::TestClassic<u16>);
-suite!(busy, crate::testing::TestBusy);
-suite!(hints, crate::testing::TestHints);
+suite!(jec, TestJec);
+suite!(classic, TestClassic);
+suite!(classic_of_16_bits, TestClassic<u16>);
+suite!(busy, TestBusy);
+suite!(hints, TestHints);
+
+/// The [`sleep_cycles`] of a protocol with each parker, without rounds and with the default.
+macro_rules! cycles {
+    ($name:ident: $($parker:ident, $protocol:ty;)*) => {
+        mod $name {
+            $(
+                mod $parker {
+                    use super::super::*;
+
+                    #[test]
+                    fn immediate() {
+                        sleep_cycles::<$protocol>(IdlePolicy::IMMEDIATE);
+                    }
+
+                    #[test]
+                    fn default() {
+                        sleep_cycles::<$protocol>(IdlePolicy::DEFAULT);
+                    }
+                }
+            )*
+        }
+    };
+}
+
+cycles! { jec_cycles:
+    condvar, TestJec;
+    spinning, TestJec<DefaultWidths, SpinningParker>;
+    early, TestJec<DefaultWidths, EarlyParker>;
+}
+cycles! { classic_cycles:
+    condvar, TestClassic;
+    spinning, TestClassic<usize, SpinningParker>;
+    early, TestClassic<usize, EarlyParker>;
+}
+cycles! { hints_cycles:
+    condvar, TestHints;
+    spinning, TestHints<SpinningParker>;
+    early, TestHints<EarlyParker>;
+}

@@ -34,6 +34,11 @@ impl<W: Word> AtomicState<W> {
         }
     }
 
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn word(&self) -> &W::Atomic {
+        &self.word
+    }
+
     /// Reads the state at this instant, for debug output.
     pub(super) fn load(&self) -> State {
         // Ordering: Relaxed; debug output only.

@@ -1,0 +1,105 @@
+//! The parkers that tests run on.
+
+#[cfg(not(loom))]
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::{Condvar, Mutex, thread};
+use crate::Parker;
+
+/// A parker that tests make.
+pub(crate) trait NewParker: Parker + Send + Sync + 'static {
+    fn new() -> Self;
+}
+
+/// A mutex with a condition variable, real or loom's.
+pub(crate) struct TestParker {
+    token: Mutex<bool>,
+    available: Condvar,
+}
+
+impl TestParker {
+    pub(crate) fn new() -> Self {
+        Self {
+            token: Mutex::new(false),
+            available: Condvar::new(),
+        }
+    }
+}
+
+impl NewParker for TestParker {
+    fn new() -> Self {
+        Self::new()
+    }
+}
+
+impl Parker for TestParker {
+    fn park(&self) {
+        let mut token = self.token.lock().unwrap();
+        while !*token {
+            token = self.available.wait(token).unwrap();
+        }
+        *token = false;
+    }
+
+    fn unpark(&self) {
+        *self.token.lock().unwrap() = true;
+        self.available.notify_one();
+    }
+
+    fn relax(&self) {
+        thread::yield_now();
+    }
+}
+
+/// Spins until the token is there. It yields, because tests have more workers than processors.
+#[cfg(not(loom))]
+pub(crate) struct SpinningParker(AtomicBool);
+
+#[cfg(not(loom))]
+impl NewParker for SpinningParker {
+    fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+}
+
+#[cfg(not(loom))]
+impl Parker for SpinningParker {
+    fn park(&self) {
+        // Liveness: ends with the `unpark` that the protocol waits for.
+        while !self.0.swap(false, Ordering::Acquire) {
+            thread::yield_now();
+        }
+    }
+
+    fn unpark(&self) {
+        self.0.swap(true, Ordering::Release);
+    }
+
+    fn relax(&self) {
+        thread::yield_now();
+    }
+}
+
+/// Returns from each park at once, with or without the token, as `WFE` may.
+#[cfg(not(loom))]
+pub(crate) struct EarlyParker;
+
+#[cfg(not(loom))]
+impl NewParker for EarlyParker {
+    fn new() -> Self {
+        Self
+    }
+}
+
+#[cfg(not(loom))]
+impl Parker for EarlyParker {
+    fn park(&self) {
+        thread::yield_now();
+    }
+
+    fn unpark(&self) {}
+
+    fn relax(&self) {
+        thread::yield_now();
+    }
+}
