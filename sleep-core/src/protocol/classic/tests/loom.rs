@@ -19,11 +19,6 @@ fn two_workers_one_poster() {
     check_pool::<TestClassic<u16>>(2, 2, &[1]);
 }
 
-#[test]
-fn two_workers_two_jobs_at_once() {
-    check_pool::<TestClassic<u32>>(2, 2, &[2]);
-}
-
 /// Models one worker on its whole way from awake to asleep, and a tickle from outside.
 #[test]
 fn a_sleepy_worker_against_a_tickle() {
