@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Count the instructions of a join with valgrind, and nothing else
+    /// Count the instructions of a join and of a spawn with valgrind, and nothing else
     #[arg(long, conflicts_with_all = ["only", "quick", "json", "svg"])]
     callgrind: bool,
 

@@ -8,6 +8,7 @@ mod latch;
 mod overlooked;
 mod pools;
 mod progress;
+mod protocols;
 mod sparse;
 mod spawn;
 mod spawning;
@@ -28,6 +29,7 @@ fn main() -> std::io::Result<()> {
         sparse::cases(),
         progress::cases(&thread_counts()),
         overlooked::cases(&pools),
+        protocols::cases(&pools),
     ];
     serve(groups.into_iter().flatten().collect())
 }

@@ -38,8 +38,14 @@ fn on_all(pools: &Pools) -> Vec<Case> {
         with_policy(threads, IdlePolicy::IMMEDIATE)
     });
     let brief = Lazy::built_by(threads, |threads| with_policy(threads, BRIEF));
+    let none = Lazy::built_by(threads, |threads| {
+        overlooking_none(threads, IdlePolicy::DEFAULT)
+    });
+    let brief_none = Lazy::built_by(threads, |threads| overlooking_none(threads, BRIEF));
     let cases = [
         on_one(&pools.ours, ThreadPool::SYSTEM),
+        on_one(&none, "ours-overlook-none"),
+        on_one(&brief_none, "ours-brief-overlook-none"),
         on_one(&immediate, "ours-immediate"),
         on_one(&brief, "ours-brief"),
         on_one(&pools.rayon, rayon_core::ThreadPool::SYSTEM),
@@ -50,6 +56,13 @@ fn on_all(pools: &Pools) -> Vec<Case> {
 fn with_policy(threads: usize, policy: IdlePolicy) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(threads);
     builder.idle_policy(policy).build().expect("a small pool")
+}
+
+/// With a process fence before each sleep.
+fn overlooking_none(threads: usize, policy: IdlePolicy) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(threads);
+    let builder = builder.idle_policy(policy).overlook_no_jobs(true);
+    builder.build().expect("a small pool")
 }
 
 #[cfg(target_os = "linux")]

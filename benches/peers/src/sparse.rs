@@ -1,7 +1,7 @@
 //! The group `sparse`: what a pool costs that has little to do, or nothing.
 
 mod load;
-mod usage;
+pub(crate) mod usage;
 
 use std::{cell::RefCell, rc::Rc, thread, time::Duration};
 

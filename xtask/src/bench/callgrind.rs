@@ -1,5 +1,5 @@
-//! The number of instructions of a join, counted by valgrind: the same in every run, whatever else the
-//! machine does.
+//! The number of instructions of a join and of a spawn, counted by valgrind: the same in every run, whatever
+//! else the machine does.
 
 use anyhow::{Context, Result};
 
@@ -7,6 +7,8 @@ use super::program::{PROGRAMS, target_directory};
 use crate::{command::Step, debian};
 
 const SYSTEMS: [&str; 3] = ["ours", "rayon-core", "sequential"];
+/// The same program with spawned jobs.
+const SPAWNING: [&str; 2] = ["ours-spawn", "rayon-core-spawn"];
 /// The larger run less the smaller one is joins alone, without start and end.
 const SMALL: u32 = 10;
 const LARGE: u32 = 20;
@@ -16,15 +18,19 @@ pub(super) fn run() -> Result<()> {
     debian::need("valgrind", "valgrind")?;
     PROGRAMS[0].build()?;
     println!("\ninstructions for a join that no worker steals, and its share of the program");
-    for system in SYSTEMS {
-        let difference = count(system, LARGE)? - count(system, SMALL)?;
-        let joins = joins(LARGE) - joins(SMALL);
-        println!("{system:12} {:6.1}", difference as f64 / joins as f64);
-    }
+    SYSTEMS.into_iter().try_for_each(print)?;
+    println!("\nfor a job that is spawned in a scope and run by the same worker, likewise");
+    SPAWNING.into_iter().try_for_each(print)
+}
+
+fn print(system: &str) -> Result<()> {
+    let difference = count(system, LARGE)? - count(system, SMALL)?;
+    let joins = joins(LARGE) - joins(SMALL);
+    println!("{system:16} {:6.1}", difference as f64 / joins as f64);
     Ok(())
 }
 
-/// Returns the number of joins of `fib(n)`: `fib(n + 1) - 1`.
+/// Returns the number of joins, or spawns, of `fib(n)`: `fib(n + 1) - 1`.
 fn joins(n: u32) -> i64 {
     let (mut this, mut next) = (1, 1);
     for _ in 0..n {

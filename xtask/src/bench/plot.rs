@@ -24,18 +24,35 @@ struct Bar<'a> {
     ratio: f64,
 }
 
-/// Draws `GROUP.svg` for each group that we take part in.
+/// Draws `GROUP.svg` for each group that we take part in. Where all systems are ours, draws a chart for each
+/// workload: `GROUP-NAME.svg`.
 pub(crate) fn draw(comparisons: &[Comparison], directory: &Path) -> Result<()> {
     fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
     for group in comparisons.chunk_by(|one, next| one.group == next.group) {
-        let bars = bars(group);
         let name = &group[0].group;
-        if !bars.is_empty() {
-            let file = directory.join(format!("{name}.svg"));
-            chart(name, &bars, &file)
-                .with_context(|| format!("{} could not be drawn", file.display()))?;
-            println!("{}", file.display());
+        if group.iter().all(has_no_peer) {
+            for workload in group.chunk_by(|one, next| one.name == next.name) {
+                draw_one(&format!("{name}-{}", workload[0].name), workload, directory)?;
+            }
+        } else {
+            draw_one(name, group, directory)?;
         }
+    }
+    Ok(())
+}
+
+fn has_no_peer(comparison: &Comparison) -> bool {
+    let mut systems = comparison.systems.iter();
+    systems.all(|(system, _)| system.starts_with("ours"))
+}
+
+fn draw_one(name: &str, comparisons: &[Comparison], directory: &Path) -> Result<()> {
+    let bars = bars(comparisons);
+    if !bars.is_empty() {
+        let file = directory.join(format!("{name}.svg"));
+        chart(name, &bars, &file)
+            .with_context(|| format!("{} could not be drawn", file.display()))?;
+        println!("{}", file.display());
     }
     Ok(())
 }

@@ -31,6 +31,7 @@ pub(crate) const PROGRAMS: &[Source] = &[
             "sparse",
             "progress",
             "overlooked",
+            "protocols",
         ],
     },
     Source {

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 /// So far, or since a moment.
 #[derive(Clone, Copy)]
-pub(super) struct Usage {
+pub(crate) struct Usage {
     /// Processor time.
-    pub(super) cpu: Duration,
+    pub(crate) cpu: Duration,
     /// How often a thread gave its processor up, to sleep or to let others run.
-    pub(super) switches: u64,
+    pub(crate) switches: u64,
 }
 
 impl Usage {
-    pub(super) fn since(before: Self) -> Self {
+    pub(crate) fn since(before: Self) -> Self {
         let now = Self::now();
         Self {
             cpu: now.cpu - before.cpu,
@@ -21,7 +21,7 @@ impl Usage {
     }
 
     #[cfg(unix)]
-    pub(super) fn now() -> Self {
+    pub(crate) fn now() -> Self {
         use nix::sys::{
             resource::{UsageWho, getrusage},
             time::TimeVal,
@@ -38,7 +38,7 @@ impl Usage {
     }
 
     #[cfg(not(unix))]
-    pub(super) fn now() -> Self {
+    pub(crate) fn now() -> Self {
         unreachable!("nobody asks for what is missing")
     }
 }
