@@ -1,56 +1,45 @@
 //! Steps of the protocol one by one, in one thread: what other threads do at a certain step is done
 //! in the look at the queues, or in `park`.
 
-use std::{boxed::Box, cell::RefCell, rc::Rc, thread_local};
+use std::{boxed::Box, rc::Rc};
 
 use super::*;
-use crate::{index::UnknownWorker, parker::Parker};
-
-type Step = Box<dyn FnOnce()>;
-
-thread_local! {
-    static IN_PARK: RefCell<Option<Step>> = const { RefCell::new(None) };
-}
-
-/// Parks by doing what a test prepared, which must end the wait.
-struct Scripted;
-
-impl Parker for Scripted {
-    fn park(&self) {
-        let step = IN_PARK.with(RefCell::take);
-        step.expect("this worker must not park now")();
-    }
-
-    fn unpark(&self) {}
-}
+use crate::{index::UnknownWorker, testing::scripted::Scripted};
 
 type Channel = ArrayChannel<Scripted, 2>;
-type Workers<const N: usize> = Hints<Channel, [HintSlot<Channel>; N]>;
+pub(super) type Workers<const N: usize> = Hints<Channel, [HintSlot<Channel>; N]>;
 
-fn workers<const N: usize>() -> Rc<Workers<N>> {
+pub(super) fn workers<const N: usize>() -> Rc<Workers<N>> {
     let slots = [const { HintSlot::new(Channel::new(Scripted)) }; N];
     Rc::new(Hints::from_array(slots, IdlePolicy::IMMEDIATE))
 }
 
-fn start<const N: usize>(sleep: &Workers<N>, index: usize) -> IdleState {
+pub(super) fn start<const N: usize>(sleep: &Workers<N>, index: usize) -> IdleState {
     sleep.start_looking(sleep.worker(index).unwrap())
 }
 
-fn assert_at_rest<const N: usize>(sleep: &Workers<N>) {
-    assert_eq!(sleep.sleepers(), 0);
-    assert_eq!((sleep.num_inactive(), sleep.num_sleeping()), (0, 0));
+/// Lets a worker register and turn back because it sees work.
+pub(super) fn turn_back<const N: usize>(sleep: &Workers<N>, idle: &mut IdleState) {
+    sleep.no_work_found(idle, &CoreLatch::new(), || true);
 }
 
-/// Sleeps, and runs a closure as another thread while the worker is parked.
+/// Sleeps, and calls a closure as another thread while the worker is parked. It must wake the worker.
 fn sleep_while(
     sleep: &Rc<Workers<2>>,
     idle: &mut IdleState,
     other: impl FnOnce(&Workers<2>) + 'static,
 ) {
     let others = sleep.clone();
-    IN_PARK.set(Some(Box::new(move || other(&others))));
+    Scripted::prepare(move || other(&others));
     sleep.no_work_found(idle, &CoreLatch::new(), || false);
-    assert!(IN_PARK.take().is_none(), "the worker parked");
+    Scripted::assert_done();
+}
+
+fn assert_at_rest<const N: usize>(sleep: &Workers<N>, notifications: isize) {
+    assert_eq!(sleep.sleepers(), -notifications);
+    assert_eq!((sleep.num_inactive(), sleep.num_sleeping()), (0, 0));
+    let registered = |slot: &&HintSlot<Channel>| slot.claim().is_some();
+    assert_eq!(sleep.slots().iter().filter(registered).count(), 0);
 }
 
 #[test]
@@ -59,13 +48,271 @@ fn a_notification_wakes_a_sleeper_with_its_hint() {
     let mut idle = start(&sleep, 0);
     sleep_while(&sleep, &mut idle, |sleep| {
         assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (1, 1));
+        assert!(!sleep.all_are_awake());
         sleep.notify(3, Hint::Worker(1));
         assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (0, 0));
+        assert!(sleep.all_are_awake());
     });
     assert_eq!(sleep.take_hint(&mut idle), Some(Hint::Worker(1)));
     assert_eq!(sleep.take_hint(&mut idle), None);
     sleep.work_found(idle, || unreachable!("no worker sleeps"));
-    assert_at_rest(&sleep);
+    assert_at_rest(&sleep, 0);
+}
+
+#[test]
+fn both_kinds_of_jobs_carry_their_hints() {
+    let sleep = workers();
+    let mut idle = start(&sleep, 0);
+    sleep_while(&sleep, &mut idle, |sleep| {
+        sleep.new_injected_jobs_at(Hint::Injector, 1, true);
+    });
+    assert_eq!(sleep.take_hint(&mut idle), Some(Hint::Injector));
+    sleep_while(&sleep, &mut idle, |sleep| {
+        sleep.new_internal_jobs_at(Hint::Worker(1), 1, || true);
+    });
+    assert_eq!(sleep.take_hint(&mut idle), Some(Hint::Worker(1)));
+    sleep_while(&sleep, &mut idle, |sleep| {
+        sleep.new_internal_jobs(1, || true);
+    });
+    assert_eq!(sleep.take_hint(&mut idle), None);
+    sleep.work_found(idle, || false);
+    assert_at_rest(&sleep, 0);
+}
+
+/// A hint that an earlier notifier sent late is in the channel before the one that counts.
+#[test]
+fn the_newest_hint_counts() {
+    let sleep = workers();
+    let mut idle = start(&sleep, 0);
+    sleep.slots()[0].channel().send(Hint::Injector).unwrap();
+    sleep_while(&sleep, &mut idle, |sleep| sleep.notify(1, Hint::Worker(1)));
+    assert_eq!(sleep.take_hint(&mut idle), Some(Hint::Worker(1)));
+    sleep.work_found(idle, || false);
+    assert_eq!(sleep.slots()[0].channel().receive(), None);
+}
+
+#[test]
+fn a_jammed_channel_drops_the_hint_and_wakes_the_worker() {
+    let sleep = workers();
+    let mut idle = start(&sleep, 0);
+    sleep.slots()[0].channel().jam();
+    sleep_while(&sleep, &mut idle, |sleep| sleep.notify(1, Hint::Worker(1)));
+    assert_eq!(
+        sleep.take_hint(&mut idle),
+        Some(Hint::Unknown),
+        "of the jam"
+    );
+    sleep.work_found(idle, || false);
+    assert_at_rest(&sleep, 0);
+}
+
+#[test]
+fn a_notification_before_its_sleeper_keeps_it_awake_once() {
+    let sleep = workers::<2>();
+    sleep.notify_anywhere(1, Hint::Unknown);
+    assert_eq!(sleep.sleepers(), -1);
+    let mut idle = start(&sleep, 0);
+    let latch = CoreLatch::new();
+    sleep.no_work_found(&mut idle, &latch, || unreachable!("a notification waits"));
+    assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (0, 0));
+    let mut looks = 0;
+    sleep.no_work_found(&mut idle, &latch, || {
+        looks += 1;
+        true
+    });
+    assert_eq!(looks, 1, "it waits no longer");
+    sleep.work_found(idle, || false);
+    assert_at_rest(&sleep, 0);
+}
+
+#[test]
+fn no_more_notifications_wait_than_there_are_workers() {
+    let sleep = workers::<2>();
+    for count in [1, 5, usize::MAX] {
+        sleep.notify_anywhere(count, Hint::Unknown);
+    }
+    assert_at_rest(&sleep, 2);
+    sleep.notify(usize::MAX, Hint::Unknown);
+    assert_at_rest(&sleep, 2);
+}
+
+#[test]
+fn a_notification_from_inside_waits_for_no_sleeper() {
+    let sleep = workers::<2>();
+    sleep.notify(2, Hint::Unknown);
+    assert_at_rest(&sleep, 0);
+}
+
+/// A worker that sees work stays registered while it searches on, and does not count itself again.
+#[test]
+fn a_worker_in_flight_is_counted_once() {
+    let sleep = workers::<2>();
+    let mut idle = start(&sleep, 0);
+    for _ in 0..3 {
+        turn_back(&sleep, &mut idle);
+        assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (1, 0));
+    }
+    sleep.work_found(idle, || unreachable!("it withdraws, and no worker sleeps"));
+    assert_at_rest(&sleep, 0);
+}
+
+/// A worker that is woken by its latch stays registered too, and sleeps again without counting itself.
+#[test]
+fn a_worker_that_was_poked_is_counted_once() {
+    let sleep = workers();
+    let mut idle = start(&sleep, 0);
+    for _ in 0..3 {
+        sleep_while(&sleep, &mut idle, |sleep| {
+            assert!(sleep.wake_worker(sleep.worker(0).unwrap()));
+            assert!(!sleep.wake_worker(sleep.worker(0).unwrap()), "once");
+            assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (1, 0));
+        });
+        assert_eq!(sleep.take_hint(&mut idle), None);
+    }
+    sleep.work_found(idle, || false);
+    assert_at_rest(&sleep, 0);
+}
+
+#[test]
+fn a_notification_in_flight_makes_the_worker_search_again() {
+    let sleep = workers::<2>();
+    let mut idle = start(&sleep, 0);
+    turn_back(&sleep, &mut idle);
+    sleep.notify(1, Hint::Unknown);
+    assert_eq!(sleep.sleepers(), 0);
+    let latch = CoreLatch::new();
+    sleep.no_work_found(&mut idle, &latch, || unreachable!("it was notified"));
+    sleep.work_found(idle, || false);
+    assert_at_rest(&sleep, 0);
+}
+
+/// The worker that is notified is awake and leaves with another job. It asks whether there is more, and wakes the
+/// sleeper for it.
+#[test]
+fn a_worker_that_leaves_passes_its_notification_on() {
+    let sleep = workers();
+    let mut leaver = start(&sleep, 0);
+    turn_back(&sleep, &mut leaver);
+    let mut sleeper = start(&sleep, 1);
+    sleep_while(&sleep, &mut sleeper, move |sleep| {
+        sleep.notify(1, Hint::Unknown);
+        assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (1, 1));
+        sleep.work_found(leaver, || true);
+        assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (0, 0));
+    });
+    sleep.work_found(sleeper, || false);
+    assert_at_rest(&sleep, 0);
+}
+
+#[test]
+fn a_worker_that_finds_the_only_work_wakes_none() {
+    let sleep = workers();
+    let finder = start(&sleep, 0);
+    let mut sleeper = start(&sleep, 1);
+    sleep_while(&sleep, &mut sleeper, move |sleep| {
+        sleep.work_found(finder, || false);
+        assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (1, 1));
+        sleep.notify(1, Hint::Unknown);
+    });
+    sleep.work_found(sleeper, || false);
+    assert_at_rest(&sleep, 0);
+}
+
+/// A notifier has taken the worker's unit and is interrupted before it looks for a worker. The worker leaves
+/// with work; the notifier discards its registration, and wakes the sleeper in its place.
+#[test]
+fn a_registration_left_behind_is_discarded() {
+    let sleep = workers();
+    let mut leaver = start(&sleep, 0);
+    turn_back(&sleep, &mut leaver);
+    assert_eq!(sleep.sleepers.take(1), 1);
+    sleep.work_found(leaver, || unreachable!("no worker sleeps"));
+    let mut sleeper = start(&sleep, 1);
+    sleep_while(&sleep, &mut sleeper, |sleep| {
+        let stale = sleep.spend(1, Hint::Unknown);
+        assert_eq!((stale, sleep.num_sleeping()), (1, 1));
+        sleep.notify(stale, Hint::Unknown);
+        assert_eq!(sleep.num_sleeping(), 0);
+    });
+    sleep.work_found(sleeper, || false);
+    assert_at_rest(&sleep, 0);
+}
+
+/// As before, but the worker sleeps again before the notifier goes on: its registration is good again.
+#[test]
+fn a_registration_left_behind_serves_the_next_sleep() {
+    let sleep = workers();
+    let mut leaver = start(&sleep, 0);
+    turn_back(&sleep, &mut leaver);
+    assert_eq!(sleep.sleepers.take(1), 1);
+    sleep.work_found(leaver, || unreachable!("no worker sleeps"));
+    let mut sleeper = start(&sleep, 0);
+    sleep_while(&sleep, &mut sleeper, |sleep| {
+        assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (0, 1));
+        assert_eq!(sleep.spend(1, Hint::Injector), 0);
+    });
+    assert_eq!(sleep.take_hint(&mut sleeper), Some(Hint::Injector));
+    sleep.work_found(sleeper, || false);
+    assert_at_rest(&sleep, 0);
+}
+
+#[test]
+fn a_set_latch_keeps_the_worker_awake() {
+    let sleep = workers::<1>();
+    let latch = CoreLatch::new();
+    let worker = sleep.worker(0).unwrap();
+    let mut idle = sleep.start_looking(worker);
+    // SAFETY: 1. to 3. all of them live in this frame, and the only worker is this thread; 4. it waits
+    // for this.
+    unsafe { sleep.set_latch(&latch, worker) };
+    sleep.no_work_found(&mut idle, &latch, || unreachable!("the latch is set"));
+    assert_eq!(sleep.sleepers(), 0);
+    sleep.work_found(idle, || false);
+    assert_at_rest(&sleep, 0);
+}
+
+/// Sets the latch, or notifies the worker, just after it has registered.
+#[test]
+fn a_wake_before_the_park_is_not_lost() {
+    let sleep = workers::<2>();
+    let worker = sleep.worker(1).unwrap();
+    for by_latch in [true, false] {
+        let latch = CoreLatch::new();
+        let mut idle = sleep.start_looking(worker);
+        sleep.no_work_found(&mut idle, &latch, || {
+            if by_latch {
+                // SAFETY: 1. to 3. all of them live in this frame; 4. no frame ends with it.
+                unsafe { sleep.set_latch(&latch, worker) };
+            } else {
+                sleep.notify(2, Hint::Unknown);
+            }
+            false
+        });
+        assert_eq!(latch.probe(), by_latch);
+        sleep.work_found(idle, || false);
+        assert_at_rest(&sleep, 0);
+    }
+}
+
+#[test]
+fn a_worker_relaxes_as_often_as_the_policy_says() {
+    for (sleepy, sleeping) in [(0, 0), (3, 10), (4, 2)] {
+        let policy = IdlePolicy::new(sleepy, sleeping, Relax::Spin(1));
+        let slots = [HintSlot::new(Channel::new(Scripted))];
+        let sleep = Hints::from_slice(&slots, policy).unwrap();
+        let mut idle = sleep.start_looking(sleep.worker(0).unwrap());
+        let mut searches = 0;
+        let mut has_looked = false;
+        while !has_looked {
+            searches += 1;
+            sleep.no_work_found(&mut idle, &CoreLatch::new(), || {
+                has_looked = true;
+                true
+            });
+        }
+        assert_eq!(searches, sleepy.max(sleeping) + 1);
+        sleep.work_found(idle, || false);
+    }
 }
 
 #[test]
