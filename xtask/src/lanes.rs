@@ -112,6 +112,28 @@ const DENY_WARNINGS: &str = "-D warnings";
 const LOOM: &str = "--cfg loom";
 const LOOM_FEATURE: [&str; 2] = ["--features", "loom"];
 
+/// What the environment can choose in place of how pools sleep by default.
+const WAYS_TO_SLEEP: [(&str, &str); 3] = [
+    ("POOL_STD_SLEEP", "classic"),
+    ("POOL_STD_SLEEP", "hints"),
+    ("POOL_STD_OVERLOOK_NO_JOBS", "1"),
+];
+
+/// Tests in which workers sleep and are woken, of pool-std and of the drop-ins.
+const TESTS_OF_SLEEP: [&str; 11] = [
+    "adopted",
+    "block_in_place",
+    "blocking",
+    "deadlock",
+    "elastic",
+    "elastic_deadlock",
+    "io",
+    "join",
+    "pool",
+    "progress",
+    "scope",
+];
+
 /// Options for tests that are optimized: of what they depend on, only this need be fast. To optimize the
 /// rest takes longer than all tests.
 const OPTIMIZE_OURS: [&str; 4] = [
@@ -198,7 +220,15 @@ fn lint(_quick: bool) -> Result<u64> {
 
 fn host(quick: bool) -> Result<u64> {
     need_make()?;
-    let mut tests = Step::cargo(&["test", "--workspace"]).run_tests()?;
+    // With the module `io`. The optimized tests below, and other lanes, are without it.
+    let everything = || Step::cargo(&["test", "--workspace", "--features", "pool-std/io-uring"]);
+    let mut tests = everything().run_tests()?;
+    for (variable, value) in WAYS_TO_SLEEP {
+        tests += everything()
+            .args(TESTS_OF_SLEEP.map(|name| ["--test", name]).concat())
+            .env(variable, value)
+            .run_tests()?;
+    }
     // The examples of the documentation use an allocator.
     tests += Step::cargo(&["test", "--package", "deque-core", "--no-default-features"])
         .args(["--lib", "--tests"])
