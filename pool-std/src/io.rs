@@ -49,6 +49,7 @@ mod file;
 mod helpers;
 pub(crate) mod operation;
 mod request;
+pub(crate) mod ring;
 mod system;
 mod thread;
 

@@ -1,4 +1,4 @@
-//! The parkers in which workers sleep, of one of two kinds.
+//! The parkers in which workers sleep: of one of two kinds, or in the ring of a pool with one.
 
 use pool_core::Parker;
 
@@ -12,6 +12,9 @@ mod tests;
 use condvar::CondvarParker;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use futex::FutexParker;
+
+#[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+use crate::io::ring::parker::RingParker;
 
 /// How the workers of a pool sleep.
 ///
@@ -41,6 +44,9 @@ pub(crate) enum OsParker {
     Condvar(CondvarParker),
     #[cfg(any(target_os = "linux", target_os = "android"))]
     Futex(FutexParker),
+    /// Made by the pool's [`PoolIo`](crate::io::backend::PoolIo).
+    #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+    Ring(RingParker),
 }
 
 impl OsParker {
@@ -59,6 +65,8 @@ impl Parker for OsParker {
             Self::Condvar(parker) => parker.park(),
             #[cfg(any(target_os = "linux", target_os = "android"))]
             Self::Futex(parker) => parker.park(),
+            #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+            Self::Ring(parker) => parker.park(),
         }
     }
 
@@ -67,6 +75,8 @@ impl Parker for OsParker {
             Self::Condvar(parker) => parker.unpark(),
             #[cfg(any(target_os = "linux", target_os = "android"))]
             Self::Futex(parker) => parker.unpark(),
+            #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+            Self::Ring(parker) => parker.unpark(),
         }
     }
 

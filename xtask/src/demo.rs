@@ -8,6 +8,10 @@ use crate::command::Step;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
+    /// Read the files through `pool_std::io`, and say by what: rings of the kernel, or helper threads
+    #[arg(long)]
+    io: bool,
+
     /// The directory, and options of the program itself (`cargo xtask demo -- --help`)
     /// [default: the sources in the cargo registry, or else this repository]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -18,6 +22,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     // A path is meant relative to where the user is, not to the workspace.
     let here = std::env::current_dir()?;
+    let is_io = arguments.io;
     let arguments = arguments.arguments.iter().map(|argument| {
         let path = here.join(argument);
         let is_option = argument.to_string_lossy().starts_with('-');
@@ -27,7 +32,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             argument.clone()
         }
     });
-    let status = Step::cargo(&["run", "--quiet", "--release", "--package", "dedup", "--"])
+    let features: &[&str] = if is_io { &["--features", "io"] } else { &[] };
+    let status = Step::cargo(&["run", "--quiet", "--release", "--package", "dedup"])
+        .args(features)
+        .args(["--"])
+        .args(is_io.then_some("--io"))
         .args(arguments)
         .status()?;
     let code = status

@@ -1,6 +1,6 @@
 //! Hashing files: one by one, or as many at a time as there are workers.
 
-use std::{fs, io};
+use std::{fs, io, path::Path};
 
 use crate::scan::File;
 
@@ -14,13 +14,28 @@ pub type Hashed = io::Result<Digest>;
 ///
 /// Calls `on_file` on a worker whenever a file is done.
 pub fn hash_all(files: &[File], on_file: &(impl Fn(&File) + Sync)) -> Vec<Hashed> {
+    hash_all_by(files, hash_contents, on_file)
+}
+
+/// Hashes all files as [`hash_all`] does, each by `hash_file`.
+pub fn hash_all_by(
+    files: &[File],
+    hash_file: fn(&Path) -> Hashed,
+    on_file: &(impl Fn(&File) + Sync),
+) -> Vec<Hashed> {
     match files {
         [] => Vec::new(),
-        [file] => vec![hash(file, on_file)],
+        [file] => {
+            let hashed = hash_file(&file.path);
+            on_file(file);
+            vec![hashed]
+        }
         _ => {
             let (left, right) = files.split_at(files.len() / 2);
-            let (mut left, right) =
-                pool_std::join(|| hash_all(left, on_file), || hash_all(right, on_file));
+            let (mut left, right) = pool_std::join(
+                || hash_all_by(left, hash_file, on_file),
+                || hash_all_by(right, hash_file, on_file),
+            );
             left.extend(right);
             left
         }
@@ -33,13 +48,14 @@ pub fn hash_all_sequentially(files: &[File], on_file: &impl Fn(&File)) -> Vec<Ha
 }
 
 fn hash(file: &File, on_file: &impl Fn(&File)) -> Hashed {
-    let hashed = hash_contents(file);
+    let hashed = hash_contents(&file.path);
     on_file(file);
     hashed
 }
 
-fn hash_contents(file: &File) -> Hashed {
+/// Hashes one file with calls that block the worker.
+pub fn hash_contents(path: &Path) -> Hashed {
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(fs::File::open(&file.path)?)?;
+    hasher.update_reader(fs::File::open(path)?)?;
     Ok(hasher.finalize())
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use clap::Parser;
-use dedup::{Duplicates, File, Hashed, Tree, hash_all};
+use dedup::{Duplicates, File, Hashed, Tree, hash_all_by, hash_contents};
 use indicatif::{ProgressBar, ProgressStyle};
 use pool_std::{BuildError, ThreadPool, ThreadPoolBuilder, WorkerTimes};
 
@@ -28,6 +28,53 @@ struct Arguments {
     /// How many groups of duplicates to list
     #[arg(long, short, default_value_t = 5)]
     groups: usize,
+
+    /// Read through `pool_std::io`: by rings of the kernel, or by helper threads if it refuses them
+    #[cfg(all(feature = "io", target_os = "linux", target_pointer_width = "64"))]
+    #[arg(long)]
+    io: bool,
+}
+
+/// How files are read.
+struct Reading {
+    /// What is done to the builder of each pool.
+    set_up: fn(ThreadPoolBuilder) -> ThreadPoolBuilder,
+    hash_file: fn(&Path) -> Hashed,
+}
+
+impl Reading {
+    const BLOCKING: Self = Self {
+        set_up: |builder| builder,
+        hash_file: hash_contents,
+    };
+
+    #[cfg(all(feature = "io", target_os = "linux", target_pointer_width = "64"))]
+    fn choose(arguments: &Arguments) -> Result<Self, BuildError> {
+        use dedup::through_io;
+        use pool_std::io::IoBackend;
+
+        if !arguments.io {
+            return Ok(Self::BLOCKING);
+        }
+        let (backend, refused) = through_io::choose_backend()?;
+        let hash_file = through_io::hash_contents;
+        if backend == IoBackend::Ring {
+            println!("reading through io_uring, one ring per worker");
+            let set_up = |builder: ThreadPoolBuilder| builder.io(IoBackend::Ring);
+            return Ok(Self { set_up, hash_file });
+        }
+        if let Some(refused) = refused {
+            println!("{refused}");
+        }
+        println!("reading through helper threads");
+        let set_up = |builder: ThreadPoolBuilder| builder.io(IoBackend::HelperThreads);
+        Ok(Self { set_up, hash_file })
+    }
+
+    #[cfg(not(all(feature = "io", target_os = "linux", target_pointer_width = "64")))]
+    fn choose(_arguments: &Arguments) -> Result<Self, BuildError> {
+        Ok(Self::BLOCKING)
+    }
 }
 
 /// One pass over all files.
@@ -56,22 +103,31 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments, root: &Path, tree: &Tree) -> Result<(), BuildError> {
-    let build = |threads| ThreadPoolBuilder::new().num_threads(threads).build();
+    let reading = Reading::choose(arguments)?;
+    let build = |threads| {
+        let builder = ThreadPoolBuilder::new().num_threads(threads);
+        (reading.set_up)(builder).build()
+    };
     let all = build(arguments.threads)?;
     let one = build(1)?;
 
     // The first pass finds the duplicates, and brings the files into the system's cache; the
     // others are measured.
-    let (hashed, _) = pass(&all, tree, "finding duplicates");
+    let (hashed, _) = pass(&all, &reading, tree, "finding duplicates");
     let duplicates = Duplicates::find(&tree.files, hashed);
-    let (_, one) = pass(&one, tree, "measuring 1 worker");
-    let (_, all) = pass(&all, tree, "measuring all workers");
+    let (_, one) = pass(&one, &reading, tree, "measuring 1 worker");
+    let (_, all) = pass(&all, &reading, tree, "measuring all workers");
 
     report::print(root, tree, &duplicates, arguments.groups, &one, &all);
     Ok(())
 }
 
-fn pass(pool: &ThreadPool, tree: &Tree, what: &'static str) -> (Vec<Hashed>, Pass) {
+fn pass(
+    pool: &ThreadPool,
+    reading: &Reading,
+    tree: &Tree,
+    what: &'static str,
+) -> (Vec<Hashed>, Pass) {
     let bar = ProgressBar::new(tree.bytes())
         .with_message(what)
         .with_style(
@@ -80,7 +136,8 @@ fn pass(pool: &ThreadPool, tree: &Tree, what: &'static str) -> (Vec<Hashed>, Pas
         );
     let before = times(pool);
     let start = Instant::now();
-    let hashed = pool.install(|| hash_all(&tree.files, &|file: &File| bar.inc(file.size)));
+    let on_file = |file: &File| bar.inc(file.size);
+    let hashed = pool.install(|| hash_all_by(&tree.files, reading.hash_file, &on_file));
     let time = start.elapsed();
     let workers = std::iter::zip(times(pool), before)
         .map(|(now, before)| now.since(before))

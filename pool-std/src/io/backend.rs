@@ -6,15 +6,28 @@ use std::{
 };
 
 use crate::{
-    io::{helpers::Helpers, operation::Operation, request::Request},
+    io::{
+        helpers::Helpers,
+        operation::Operation,
+        request::Request,
+        ring::{parker::RingParker, rings::Rings},
+    },
+    parker::{OsParker, ParkerKind},
     platform::Registry,
     thread_pool::{data::lock, error::BuildError},
+    worker::job::current_worker_of,
 };
 
 /// What carries out the operations of a pool, see [`ThreadPoolBuilder::io`](crate::ThreadPoolBuilder::io).
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IoBackend {
+    /// Rings of the kernel (`io_uring`), one per worker, and a thread that looks after those whose workers are
+    /// busy. A worker sleeps in its ring, so it wakes for its own operations as well as for jobs;
+    /// [`parker`](crate::ThreadPoolBuilder::parker) has no effect on it.
+    ///
+    /// Needs Linux 5.19 with `io_uring` allowed, which it is not in many containers.
+    Ring,
     /// A few threads that make blocking system calls, and one that waits for pipes and sockets. On every
     /// kernel.
     #[default]
@@ -36,6 +49,7 @@ pub(crate) struct PoolIo {
 #[derive(Clone)]
 pub(crate) enum Backend {
     Helpers(Arc<Helpers>),
+    Ring(Arc<Rings>),
 }
 
 impl PoolIo {
@@ -48,16 +62,37 @@ impl PoolIo {
         self.kind
     }
 
+    /// Makes the rings, if they were chosen, before the pool is built.
+    ///
+    /// # Errors
+    /// If the system refuses them.
+    pub(crate) fn prepare(&self, workers: usize) -> Result<(), BuildError> {
+        if self.kind == IoBackend::Ring {
+            let rings = Rings::new(workers).map_err(|source| BuildError::Io { source })?;
+            self.backend.get_or_init(|| Backend::Ring(rings));
+        }
+        Ok(())
+    }
+
+    /// Returns the parker of a worker: in its ring, or else of this kind.
+    pub(crate) fn parker(&self, worker: usize, kind: ParkerKind) -> OsParker {
+        match self.backend.get() {
+            Some(Backend::Ring(rings)) => OsParker::Ring(RingParker::new(rings.clone(), worker)),
+            _ => OsParker::new(kind),
+        }
+    }
+
     /// Starts the backend, if one was chosen, when the pool is built.
     ///
     /// # Errors
     /// If the system refuses it.
     pub(crate) fn start_chosen(&self, registry: &Arc<Registry>) -> Result<(), BuildError> {
-        if self.is_chosen {
-            self.backend(registry)
-                .map_err(|source| BuildError::Io { source })?;
-        }
-        Ok(())
+        let result = match self.backend.get() {
+            Some(Backend::Ring(rings)) => rings.start(registry),
+            _ if self.is_chosen => self.backend(registry).map(drop),
+            _ => Ok(()),
+        };
+        result.map_err(|source| BuildError::Io { source })
     }
 
     /// Starts an operation. The caller keeps the pool from ending.
@@ -72,7 +107,7 @@ impl PoolIo {
         };
         let operation = Operation::new(Some(backend.clone()), request);
         if !operation.try_at_once() {
-            backend.submit(operation.clone());
+            backend.submit(registry, operation.clone());
         }
         operation
     }
@@ -99,24 +134,30 @@ impl PoolIo {
 }
 
 impl Backend {
-    fn submit(&self, operation: Arc<Operation>) {
+    fn submit(&self, registry: &Registry, operation: Arc<Operation>) {
         match self {
             Self::Helpers(helpers) => {
                 operation.poll_first();
                 helpers.submit(operation);
             }
+            Self::Ring(rings) => {
+                let worker = current_worker_of(registry).map(|worker| worker.index().get());
+                rings.submit(worker, operation);
+            }
         }
     }
 
-    pub(super) fn cancel(&self, _operation: &Arc<Operation>) {
+    pub(super) fn cancel(&self, operation: &Arc<Operation>) {
         match self {
             Self::Helpers(helpers) => helpers.cancel(),
+            Self::Ring(rings) => rings.cancel(operation),
         }
     }
 
     fn end(&self) {
         match self {
             Self::Helpers(helpers) => helpers.end(),
+            Self::Ring(rings) => rings.end(),
         }
     }
 }

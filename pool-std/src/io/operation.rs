@@ -2,7 +2,10 @@
 
 use std::{
     mem,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::Waker,
 };
 
@@ -25,6 +28,8 @@ use crate::{
 pub(crate) struct Operation {
     /// `None` if there is no backend, so that the operation has failed from the start.
     backend: Option<Backend>,
+    /// The number of the ring that has the operation, plus 1.
+    ring: AtomicUsize,
     state: Mutex<State>,
 }
 
@@ -70,6 +75,7 @@ impl Operation {
     pub(super) fn new(backend: Option<Backend>, request: Request) -> Arc<Self> {
         Arc::new(Self {
             backend,
+            ring: AtomicUsize::new(0),
             state: Mutex::new(State {
                 request,
                 progress: 0,
@@ -118,6 +124,18 @@ impl Operation {
     pub(super) fn poll_first(&self) {
         let mut state = lock(&self.state);
         state.is_polling = state.request.is_of_stream();
+    }
+
+    /// Notes which ring has the operation from now on.
+    pub(super) fn set_ring(&self, ring: usize) {
+        // Ordering: Relaxed. A cancel that does not see it has noted itself under the lock before that ring
+        // asks for the call.
+        self.ring.store(ring + 1, Ordering::Relaxed);
+    }
+
+    pub(super) fn ring(&self) -> Option<usize> {
+        // Ordering: Relaxed, see `set_ring`.
+        self.ring.load(Ordering::Relaxed).checked_sub(1)
     }
 
     pub(super) fn is_polling(&self) -> bool {

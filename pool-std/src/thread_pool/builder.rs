@@ -356,6 +356,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 
     fn registry(&mut self, num_threads: usize) -> Result<Arc<Registry>, BuildError> {
+        #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+        self.data.io.prepare(num_threads)?;
         let sleep = self.sleep_protocol(num_threads)?;
         let overlooks_no_jobs = self.prepare_fences()?;
         let deque = || Deque::growable(self.order).with_process_fence::<ProcessBarrier>();

@@ -60,3 +60,37 @@ pub(crate) fn interrupt_all_threads_until(stop: impl Fn() -> bool) {
         std::thread::yield_now();
     }
 }
+
+/// Makes a system call fail with an error number, in this process, for good.
+pub(crate) fn forbid_system_call(number: libc::c_long, error: i32) {
+    const LOAD_NUMBER: u16 = 0x20;
+    const SKIP_UNLESS_EQUAL: u16 = 0x15;
+    const RETURN: u16 = 0x06;
+    const ALLOW: u32 = 0x7fff_0000;
+    const FAIL: u32 = 0x0005_0000;
+
+    let step = |code, unless, k| libc::sock_filter {
+        code,
+        jt: 0,
+        jf: unless,
+        k,
+    };
+    let mut filter = [
+        step(LOAD_NUMBER, 0, 0),
+        step(SKIP_UNLESS_EQUAL, 1, number as u32),
+        step(RETURN, 0, FAIL | error as u32),
+        step(RETURN, 0, ALLOW),
+    ];
+    let program = libc::sock_fprog {
+        len: filter.len() as u16,
+        filter: filter.as_mut_ptr(),
+    };
+    // SAFETY: the filter and the structure live during the calls, which copy them. The filter reads the
+    // number of the call, the first field of what it is given.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        // All threads of the process, as the test harness has some.
+        let result = libc::syscall(libc::SYS_seccomp, 1, 1, &raw const program);
+        assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+    }
+}

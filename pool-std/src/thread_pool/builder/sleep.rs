@@ -80,13 +80,23 @@ impl<S> ThreadPoolBuilder<S> {
             Some(kind) => kind,
             None => environment::sleep_kind()?.unwrap_or_default(),
         };
-        let parkers = (0..num_threads).map(|_| OsParker::new(self.parker));
+        let parkers = (0..num_threads).map(|worker| self.worker_parker(worker));
         PoolSleep::new(kind, parkers, self.idle_policy).map_err(
             |TooManyWorkers { requested, maximum }| BuildError::TooManyThreads {
                 requested,
                 maximum,
             },
         )
+    }
+
+    #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+    fn worker_parker(&self, worker: usize) -> OsParker {
+        self.data.io.parker(worker, self.parker)
+    }
+
+    #[cfg(not(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64")))]
+    fn worker_parker(&self, _worker: usize) -> OsParker {
+        OsParker::new(self.parker)
     }
 
     /// Asks the system for process fences, or has a worker ask it later. Returns whether workers that fall

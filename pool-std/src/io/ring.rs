@@ -1,0 +1,389 @@
+//! One ring of the kernel: submissions, completions, and the hint pipe of the worker that sleeps in it.
+
+use std::{
+    collections::VecDeque,
+    io,
+    os::fd::AsRawFd,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering, fence},
+    },
+};
+
+use io_uring::{
+    IoUring, Probe, opcode,
+    squeue::{Entry, Flags},
+    types::{CancelBuilder, Fd},
+};
+use pool_core::ReapLock;
+
+use crate::{
+    io::{
+        call::{Call, Direction},
+        operation::Operation,
+        system::EventCounter,
+    },
+    thread_pool::data::lock,
+};
+
+pub(crate) mod hint;
+pub(crate) mod parker;
+pub(crate) mod rings;
+#[cfg(test)]
+mod tests;
+use hint::Hint;
+
+/// What an entry stands for that is not an operation. Operations have their addresses there.
+const HINT: u64 = 0;
+/// An entry whose completion means nothing.
+const IGNORED: u64 = 1;
+
+/// How many entries the completion queue holds before the kernel keeps further ones in a list.
+const COMPLETIONS: u32 = 1024;
+
+/// One ring of the kernel.
+///
+/// Completions are taken by the thread that holds [`reaping`](Self::reaping); submissions are made under a
+/// mutex, so that any thread may cancel.
+pub(crate) struct Ring {
+    ring: IoUring,
+    reaping: ReapLock,
+    /// Entries that have found no place in the kernel's queue yet, oldest first. Locked around each use of
+    /// that queue.
+    submission: Mutex<VecDeque<Entry>>,
+    /// Whether the kernel has refused a submission, which the completer is to repeat.
+    is_refused: AtomicBool,
+    /// How many operations were given to the ring and have not come back.
+    in_flight: AtomicUsize,
+    hint: Hint,
+    /// How many submissions are refused for a test.
+    #[cfg(test)]
+    refusals: AtomicUsize,
+}
+
+/// A completion that was taken from a ring.
+pub(crate) struct Completed {
+    pub(crate) operation: Arc<Operation>,
+    pub(crate) result: Result<usize, i32>,
+}
+
+impl Ring {
+    /// Creates a ring that increases `event` for completions.
+    ///
+    /// # Errors
+    /// If the kernel has no rings, is too old, or refuses one.
+    pub(super) fn new(entries: u32, event: &EventCounter) -> io::Result<Self> {
+        let ring = IoUring::builder()
+            .dontfork()
+            .setup_cqsize(COMPLETIONS.max(entries * 2))
+            .build(entries)?;
+        let parameters = ring.params();
+        if !(parameters.is_feature_nodrop()
+            && parameters.is_feature_rw_cur_pos()
+            && parameters.is_feature_fast_poll())
+        {
+            return Err(io::Error::from_raw_os_error(libc::ENOSYS));
+        }
+        ring.submitter().register_eventfd(event.raw())?;
+        Ok(Self {
+            ring,
+            reaping: ReapLock::new(),
+            submission: Mutex::default(),
+            is_refused: AtomicBool::new(false),
+            in_flight: AtomicUsize::new(0),
+            hint: Hint::new()?,
+            #[cfg(test)]
+            refusals: AtomicUsize::new(0),
+        })
+    }
+
+    /// Checks that the kernel can carry out everything that the module asks for.
+    ///
+    /// # Errors
+    /// If it cannot, or refuses to say so.
+    pub(super) fn check_operations(&self) -> io::Result<()> {
+        let mut probe = Probe::new();
+        self.ring.submitter().register_probe(&mut probe)?;
+        let needed = [
+            opcode::OpenAt::CODE,
+            opcode::Read::CODE,
+            opcode::Write::CODE,
+            opcode::Fsync::CODE,
+            opcode::PollAdd::CODE,
+            opcode::AsyncCancel::CODE,
+        ];
+        if needed.into_iter().all(|code| probe.is_supported(code)) {
+            Ok(())
+        } else {
+            Err(io::Error::from_raw_os_error(libc::ENOSYS))
+        }
+    }
+
+    /// Gives an operation to the kernel. If it cannot take it now, the ring keeps it until a
+    /// [repetition](Self::repeat). Returns an operation that is to be concluded at once, with its error.
+    pub(super) fn submit(&self, operation: Arc<Operation>) -> Option<Completed> {
+        let mut waiting = lock(&self.submission);
+        // Under the lock: a cancel comes before it, and is seen here, or finds the entry.
+        let call = match operation.call() {
+            Ok(call) => call,
+            Err(error) => {
+                return Some(Completed {
+                    operation,
+                    result: Err(error),
+                });
+            }
+        };
+        // Ordering: Relaxed, a plain count; the end of the pool comes after every submission.
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        let address = Arc::into_raw(operation).expose_provenance() as u64;
+        waiting.push_back(entry(call).user_data(address));
+        self.flush(&mut waiting);
+        None
+    }
+
+    /// Asks the kernel to end an operation early, or all of them.
+    pub(super) fn cancel(&self, operation: Option<&Arc<Operation>>) {
+        let which = match operation {
+            Some(operation) => CancelBuilder::user_data(Arc::as_ptr(operation).addr() as u64),
+            None => CancelBuilder::any(),
+        };
+        let entry = opcode::AsyncCancel2::new(which)
+            .build()
+            .flags(Flags::SKIP_SUCCESS)
+            .user_data(IGNORED);
+        let mut waiting = lock(&self.submission);
+        waiting.push_back(entry);
+        self.flush(&mut waiting);
+    }
+
+    /// Repeats a submission that the kernel has refused. Returns whether nothing is left of it.
+    pub(super) fn repeat(&self) -> bool {
+        // Ordering: Relaxed; what is waiting is read under the lock.
+        !self.is_refused.load(Ordering::Relaxed) || self.flush(&mut lock(&self.submission))
+    }
+
+    /// Whether the kernel has refused a submission, which is to be [repeated](Self::repeat).
+    pub(super) fn is_refused(&self) -> bool {
+        // Ordering: Relaxed, a hint for the thread that has just submitted.
+        self.is_refused.load(Ordering::Relaxed)
+    }
+
+    /// Gives the kernel what is waiting. Returns whether it has taken all of it.
+    fn flush(&self, waiting: &mut VecDeque<Entry>) -> bool {
+        loop {
+            // SAFETY: the caller has locked `submission`, so this is the only such value.
+            let mut queue = unsafe { self.ring.submission_shared() };
+            while let Some(entry) = waiting.front() {
+                // SAFETY: what the entry refers to lives until it is completed: an operation by its
+                // reference, which the address stands for, and the buffer of the hint with the ring.
+                if unsafe { queue.push(entry) }.is_err() {
+                    break;
+                }
+                waiting.pop_front();
+            }
+            if waiting.is_empty() && queue.is_empty() {
+                self.is_refused.store(false, Ordering::Relaxed);
+                return true;
+            }
+            drop(queue);
+            if !matches!(self.enter_to_submit(), Ok(1..)) {
+                self.is_refused.store(true, Ordering::Relaxed);
+                return false;
+            }
+        }
+    }
+
+    fn enter_to_submit(&self) -> io::Result<usize> {
+        #[cfg(test)]
+        if self
+            .refusals
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                left.checked_sub(1)
+            })
+            .is_ok()
+        {
+            return Err(io::Error::from_raw_os_error(libc::EAGAIN));
+        }
+        self.ring.submit()
+    }
+
+    /// Calls a closure, and takes the completions that there are then, unless another thread is taking
+    /// them, which then looks again. The kernel announces none of them to the completer.
+    pub(super) fn reap_after(&self, closure: impl FnOnce(&Self)) -> Vec<Completed> {
+        let mut completed = Vec::new();
+        if !self.reaping.try_acquire() {
+            closure(self);
+            return completed;
+        }
+        // SAFETY: this thread holds the lock, so this is the only such value.
+        unsafe { self.ring.completion_shared() }.disable_eventfd();
+        closure(self);
+        self.collect(&mut completed);
+        // SAFETY: as above.
+        unsafe { self.ring.completion_shared() }.enable_eventfd();
+        // Ordering: pairs with the barrier of the kernel between a completion and its look at the flag.
+        // Either it announces the completion, or we see it here. Nothing weaker orders our store of the
+        // flag before our loads of the queue.
+        fence(Ordering::SeqCst);
+        loop {
+            self.collect(&mut completed);
+            if self.reaping.release() {
+                return completed;
+            }
+        }
+    }
+
+    /// Takes the completions that there are. Only for the holder of the lock.
+    fn collect(&self, completed: &mut Vec<Completed>) {
+        let mut count = 0;
+        loop {
+            // SAFETY: the caller holds the lock, so this is the only such value.
+            for completion in unsafe { self.ring.completion_shared() } {
+                count += 1;
+                let result = completion.result();
+                match completion.user_data() {
+                    HINT => self.hint.has_come(),
+                    IGNORED => {}
+                    address => {
+                        let address = std::ptr::with_exposed_provenance(address as usize);
+                        completed.push(Completed {
+                            // SAFETY: the address stands for the reference that `submit` gave away, and
+                            // the kernel completes each entry once.
+                            operation: unsafe { Arc::from_raw(address) },
+                            result: usize::try_from(result).map_err(|_| -result),
+                        });
+                    }
+                }
+            }
+            if count < COMPLETIONS as usize {
+                return;
+            }
+            // The queue may have been full. A call lets the kernel put there what it has kept.
+            count = 0;
+            let _ = self.ring.submit();
+        }
+    }
+
+    /// Notes that an operation has been concluded, and returns how many are left.
+    pub(super) fn has_concluded(&self) -> usize {
+        // Ordering: AcqRel: the completer, which ends when none is left, is behind all of them.
+        self.in_flight.fetch_sub(1, Ordering::AcqRel) - 1
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        // Ordering: Acquire pairs with `has_concluded`.
+        self.in_flight.load(Ordering::Acquire)
+    }
+
+    /// Waits for any completion, if `may_wait` says so at the last moment, and takes those that there are.
+    ///
+    /// `may_wait` is called when a hint is sure to end the wait. Only for the worker whose ring it is.
+    pub(super) fn sleep(&self, may_wait: impl FnOnce() -> bool) -> Vec<Completed> {
+        let mut completed = Vec::new();
+        if !self.reaping.try_acquire() {
+            // The completer has it, for a moment; it calls no code of the user, and waits for nothing.
+            std::thread::yield_now();
+            return completed;
+        }
+        // SAFETY: this thread holds the lock, so this is the only such value.
+        unsafe { self.ring.completion_shared() }.disable_eventfd();
+        if !self.listen() {
+            // The kernel takes no entry now. The protocol looks again, and comes back.
+            std::thread::yield_now();
+        } else if may_wait() {
+            // Liveness: the read of the hint pipe is in flight, and completes when there is a hint. No
+            // other thread takes completions from here on, so the call returns for this one, and for
+            // that of any operation. Errors (a signal) mean that the protocol looks again.
+            const GETEVENTS: u32 = io_uring::EnterFlags::GETEVENTS.bits();
+            // SAFETY: the call takes numbers only, and no argument.
+            let _ = unsafe {
+                let submitter = self.ring.submitter();
+                submitter.enter::<libc::sigset_t>(0, 1, GETEVENTS, None)
+            };
+        }
+        self.collect(&mut completed);
+        // SAFETY: as above.
+        unsafe { self.ring.completion_shared() }.enable_eventfd();
+        // Ordering: as in `reap_after`.
+        fence(Ordering::SeqCst);
+        loop {
+            self.collect(&mut completed);
+            if self.reaping.release() {
+                return completed;
+            }
+        }
+    }
+
+    /// Sees to it that one read of the hint pipe is in flight. Only for the holder of the lock.
+    fn listen(&self) -> bool {
+        let mut waiting = lock(&self.submission);
+        if self.hint.begin() {
+            let (address, length) = self.hint.buffer();
+            let read = opcode::Read::new(Fd(self.hint.reader().as_raw_fd()), address, length);
+            waiting.push_back(read.build().user_data(HINT));
+        }
+        self.flush(&mut waiting)
+    }
+
+    /// Gives the worker that sleeps here a hint.
+    pub(super) fn send_hint(&self) {
+        self.hint.send();
+    }
+}
+
+/// What the kernel has in flight refers to the buffer of the hint, so the ring waits for it.
+impl Drop for Ring {
+    fn drop(&mut self) {
+        let mut completed = Vec::new();
+        self.collect(&mut completed);
+        while self.hint.is_in_flight() {
+            self.cancel(None);
+            if self
+                .ring
+                .submitter()
+                .submit_and_wait(1)
+                .is_err_and(|error| error.kind() != io::ErrorKind::Interrupted)
+            {
+                // The kernel may still write there.
+                self.hint.leak();
+                return;
+            }
+            self.collect(&mut completed);
+        }
+        debug_assert!(completed.is_empty(), "the completer waits for operations");
+    }
+}
+
+/// Returns the entry for a call.
+fn entry(call: Call) -> Entry {
+    match call {
+        Call::Open { path, flags, mode } => opcode::OpenAt::new(Fd(libc::AT_FDCWD), path)
+            .flags(flags)
+            .mode(mode)
+            .build(),
+        Call::Transfer {
+            direction,
+            descriptor,
+            memory,
+            position,
+            ..
+        } => {
+            // At most `MAX_TRANSFER`, which fits. The offset −1 is the current position.
+            let length = memory.length as u32;
+            let offset = position.unwrap_or(u64::MAX);
+            match direction {
+                Direction::Read => opcode::Read::new(Fd(descriptor), memory.address, length)
+                    .offset(offset)
+                    .build(),
+                Direction::Write => opcode::Write::new(Fd(descriptor), memory.address, length)
+                    .offset(offset)
+                    .build(),
+            }
+        }
+        Call::Sync { descriptor } => opcode::Fsync::new(Fd(descriptor)).build(),
+        Call::Poll {
+            descriptor,
+            direction,
+        } => opcode::PollAdd::new(Fd(descriptor), direction.events() as u32).build(),
+    }
+}

@@ -1,0 +1,71 @@
+//! A parker that sleeps in a ring, so that its worker wakes for its own operations, too.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU8, Ordering},
+};
+
+use pool_core::Parker;
+
+use crate::{fence::Watch, io::ring::rings::Rings};
+
+/// No thread waits, and there is no token.
+const EMPTY: u8 = 0;
+/// The token is there.
+const TOKEN: u8 = 1;
+/// The worker sleeps, or is about to.
+const WAITING: u8 = 2;
+
+/// A token, and the ring in which its worker waits for it.
+pub(crate) struct RingParker {
+    state: AtomicU8,
+    rings: Arc<Rings>,
+    worker: usize,
+}
+
+impl RingParker {
+    pub(crate) fn new(rings: Arc<Rings>, worker: usize) -> Self {
+        Self {
+            state: AtomicU8::new(EMPTY),
+            rings,
+            worker,
+        }
+    }
+}
+
+impl Parker for RingParker {
+    /// Returns for the token, and also for a completion of the ring, which it has concluded then.
+    fn park(&self) {
+        // Ordering: Acquire pairs with `unpark`: what its caller wrote is visible. The same holds for
+        // the exchange at the end.
+        let before =
+            self.state
+                .compare_exchange(EMPTY, WAITING, Ordering::Acquire, Ordering::Acquire);
+        if before.is_ok() {
+            // Liveness: an `unpark` that comes before the look at the state makes the worker return; one
+            // that comes later finds WAITING and writes a hint, for which a read is in flight by then.
+            // The look comes when no other thread can take the completion of that read any more.
+            //
+            // Ordering: Relaxed; it only decides whether to wait, and one word has one order.
+            let may_wait = || self.state.load(Ordering::Relaxed) == WAITING;
+            if let Some(watch) = Watch::begin() {
+                watch.register();
+            }
+            let completed = self.rings.sleep(self.worker, may_wait);
+            // Awake by now: what is concluded below may unpark this very worker, which needs no hint for
+            // that. A token that has come stays.
+            let _ =
+                self.state
+                    .compare_exchange(WAITING, EMPTY, Ordering::Relaxed, Ordering::Relaxed);
+            self.rings.conclude(self.worker, completed);
+        }
+        self.state.swap(EMPTY, Ordering::Acquire);
+    }
+
+    fn unpark(&self) {
+        // Ordering: Release pairs with `park`.
+        if self.state.swap(TOKEN, Ordering::Release) == WAITING {
+            self.rings.wake(self.worker);
+        }
+    }
+}

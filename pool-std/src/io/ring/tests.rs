@@ -1,0 +1,161 @@
+//! A ring alone: what the kernel refuses is repeated, and nothing is lost.
+
+use std::io::{PipeWriter, Write as _, pipe};
+
+use super::*;
+use crate::io::{file::File, operation::Next, request::Request};
+
+/// A ring, or none where the kernel has none.
+fn ring(entries: u32) -> Option<(Ring, EventCounter)> {
+    let event = EventCounter::new().unwrap();
+    match Ring::new(entries, &event) {
+        Ok(ring) => Some((ring, event)),
+        Err(error) if [Some(libc::ENOSYS), Some(libc::EPERM)].contains(&error.raw_os_error()) => {
+            eprintln!("io_uring is refused here: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn silent_read() -> (Arc<Operation>, PipeWriter) {
+    let (reader, writer) = pipe().unwrap();
+    let request = Request::read(&File::new(reader).unwrap(), vec![0; 8], None);
+    (Operation::new(None, request), writer)
+}
+
+/// Takes completions until so many operations have finished.
+fn reap(ring: &Ring, count: usize) {
+    let mut finished = 0;
+    while finished < count {
+        for Completed { operation, result } in ring.reap_after(|_| ()) {
+            assert!(matches!(operation.conclude(result), Next::Finished));
+            ring.has_concluded();
+            finished += 1;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[track_caller]
+fn expect(operation: &Operation, result: Result<usize, i32>) {
+    assert_eq!(operation.take().expect("finished").1, result);
+}
+
+#[test]
+fn a_full_queue_loses_no_submission() {
+    const READS: usize = 20;
+    let Some((ring, _event)) = ring(2) else {
+        return;
+    };
+    // Two entries fit into the queue, and the kernel takes none of them.
+    ring.refusals.store(READS, Ordering::Relaxed);
+    let (reads, mut writers): (Vec<_>, Vec<_>) = (0..READS).map(|_| silent_read()).unzip();
+    for read in &reads {
+        assert!(ring.submit(read.clone()).is_none());
+        assert!(ring.is_refused());
+    }
+    assert_eq!(ring.in_flight(), READS);
+    assert_eq!(lock(&ring.submission).len(), READS - 2);
+    assert!(ring.repeat());
+    assert!(!ring.is_refused());
+    for writer in &mut writers {
+        writer.write_all(b"abc").unwrap();
+    }
+    reap(&ring, READS);
+    assert_eq!(ring.in_flight(), 0);
+    for read in reads {
+        expect(&read, Ok(3));
+    }
+}
+
+#[test]
+fn a_cancel_reaches_what_still_waits_for_the_queue() {
+    let Some((ring, _event)) = ring(2) else {
+        return;
+    };
+    ring.refusals.store(4, Ordering::Relaxed);
+    let (reads, _writers): (Vec<_>, Vec<_>) = (0..3).map(|_| silent_read()).unzip();
+    for read in &reads {
+        assert!(ring.submit(read.clone()).is_none());
+    }
+    reads[2].cancel();
+    ring.cancel(Some(&reads[2]));
+    assert!(ring.repeat());
+    reap(&ring, 1);
+    expect(&reads[2], Err(libc::ECANCELED));
+    reads[0].cancel();
+    reads[1].cancel();
+    ring.cancel(None);
+    reap(&ring, 2);
+    expect(&reads[0], Err(libc::ECANCELED));
+    expect(&reads[1], Err(libc::ECANCELED));
+}
+
+#[test]
+fn a_cancelled_operation_is_not_submitted() {
+    let Some((ring, _event)) = ring(2) else {
+        return;
+    };
+    let (read, _writer) = silent_read();
+    read.cancel();
+    let failed = ring.submit(read).expect("not submitted");
+    assert_eq!(failed.result, Err(libc::ECANCELED));
+    assert_eq!(ring.in_flight(), 0);
+}
+
+// More completions than the queue holds: the kernel keeps the others until a call.
+#[test]
+fn more_completions_than_the_queue_holds_are_all_taken() {
+    let Some((ring, _event)) = ring(64) else {
+        return;
+    };
+    const READS: usize = COMPLETIONS as usize * 2 + 10;
+    let reads: Vec<_> = (0..READS)
+        .map(|_| {
+            let (reader, _) = pipe().unwrap();
+            let request = Request::read(&File::new(reader).unwrap(), vec![0; 8], None);
+            Operation::new(None, request)
+        })
+        .collect();
+    for read in &reads {
+        assert!(ring.submit(read.clone()).is_none());
+    }
+    while !ring.repeat() {
+        std::thread::yield_now();
+    }
+    reap(&ring, READS);
+    for read in reads {
+        expect(&read, Ok(0));
+    }
+}
+
+#[test]
+fn a_ring_whose_worker_has_listened_ends() {
+    let Some((ring, _event)) = ring(2) else {
+        return;
+    };
+    ring.send_hint();
+    assert!(ring.sleep(|| true).is_empty());
+    // The hint has come; this leaves another read in flight.
+    assert!(ring.sleep(|| false).is_empty());
+    assert!(ring.hint.is_in_flight());
+    drop(ring);
+}
+
+#[test]
+fn a_hint_that_comes_first_ends_the_sleep() {
+    let Some((ring, _event)) = ring(2) else {
+        return;
+    };
+    for _ in 0..100 {
+        ring.send_hint();
+        ring.send_hint();
+        assert!(ring.sleep(|| true).is_empty());
+    }
+    // A pipe that is full keeps its hints, and none of these waits.
+    for _ in 0..100_000 {
+        ring.send_hint();
+    }
+    assert!(ring.sleep(|| true).is_empty());
+}
