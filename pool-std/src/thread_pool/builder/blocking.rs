@@ -26,6 +26,11 @@ impl<S> ThreadPoolBuilder<S> {
     /// [`MarkError::InHandler`](crate::MarkError::InHandler). A panic of the closure aborts the process with a
     /// message.
     ///
+    /// The same holds for another pool whose own handler acts on this one: if both handlers broadcast to the
+    /// other pool, resize it or end it, each may wait for the lock under which the other one runs. The process
+    /// does not notice this. Let the handler [spawn](crate::ThreadPool::spawn) a job in the other pool that
+    /// does so, because a spawn takes none of these locks.
+    ///
     /// Without a handler, falling asleep costs nothing more. [`ThreadPool::state`](crate::ThreadPool::state)
     /// tells what every worker does, with and without one.
     ///
