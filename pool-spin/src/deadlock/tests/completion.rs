@@ -152,7 +152,6 @@ struct LazyLock(HostLock);
 
 // SAFETY: the lock inside excludes.
 unsafe impl RawMutex for LazyLock {
-    #[expect(clippy::declare_interior_mutable_const, reason = "a lock")]
     const INIT: Self = Self(HostLock::INIT);
     type GuardMarker = <HostLock as RawMutex>::GuardMarker;
 
