@@ -27,13 +27,15 @@ pub use hint::Hint;
 /// | a worker begins to search for work | [`start_looking`](Self::start_looking) |
 /// | a search was fruitless | [`no_work_found`](Self::no_work_found), which may sleep |
 /// | the worker stops searching: it has work, or its latch is set | [`work_found`](Self::work_found) |
+/// | the worker searches again after a sleep | [`take_hint`](Self::take_hint), if it uses hints |
 /// | jobs were queued from outside, or by a worker that may go away | [`new_injected_jobs`](Self::new_injected_jobs) |
 /// | jobs were queued by a worker that stays until they have been run | [`new_internal_jobs`](Self::new_internal_jobs) |
 /// | a job was queued that one worker alone may run | [`new_job_for`](Self::new_job_for) |
 /// | a latch was set whose waiter sleeps | [`wake_worker`](Self::wake_worker), or [`set_latch`](Self::set_latch) for both |
 ///
 /// [`Jec`](crate::Jec) is the one that pools use; [`Classic`](crate::Classic) is simpler and wakes all
-/// sleepers at once; [`Busy`](crate::Busy) never sleeps.
+/// sleepers at once; [`Hints`](crate::Hints) tells a worker that it wakes where the work is;
+/// [`Busy`](crate::Busy) never sleeps.
 ///
 /// # What a caller promises
 /// 1. Each worker has one thread, and that thread alone calls `start_looking`, then `no_work_found`
