@@ -1,6 +1,6 @@
 use std::{
     process,
-    sync::atomic::{AtomicBool, Ordering::SeqCst, fence},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst, fence},
     thread,
 };
 
@@ -60,27 +60,45 @@ fn overlooked(pool: &ThreadPool) -> usize {
     // Optimized, and with processors to spare, 2 of 1,000 are overlooked if no fence and no pause precedes
     // the last look.
     const JOINS: usize = if cfg!(debug_assertions) { 1_000 } else { 5_000 };
-    pool.install(|| {
-        let is_overlooked = |join_number: usize| {
-            // The first one enables fast push, if the other worker is still awake. An odd factor, so that
-            // the moments differ.
-            (0..join_number * 31 % 127).for_each(|_| _ = join(|| (), || ()));
-            let has_begun = AtomicBool::new(false);
-            let first = || loop {
-                // Liveness: either the other worker is awake, and takes the job, since there is no other;
-                // or it sleeps, and then it stays asleep, since this thread alone could wake it.
-                if has_begun.load(SeqCst) {
-                    return false;
-                }
-                if sleeps_for_good(pool) {
-                    return !has_begun.load(SeqCst);
-                }
+    let (has_woken, count) = (AtomicBool::new(false), AtomicUsize::new(0));
+    pool.in_place_scope(|scope| {
+        scope.spawn(|_| {
+            // A thread that wakes all workers may have woken this one, and be about to wake the other one.
+            // Until then that one sleeps on, although the protocol says that all are awake.
+            while !has_woken.load(SeqCst) {
                 thread::yield_now();
-            };
-            join(first, || has_begun.store(true, SeqCst)).0
-        };
-        (0..JOINS).filter(|&number| is_overlooked(number)).count()
-    })
+            }
+            count.store(
+                (0..JOINS)
+                    .filter(|&number| is_overlooked(pool, number))
+                    .count(),
+                SeqCst,
+            );
+        });
+        has_woken.store(true, SeqCst);
+    });
+    count.into_inner()
+}
+
+/// Joins once, on a worker. Returns whether the other worker slept while the second half was queued.
+#[cfg(not(miri))]
+fn is_overlooked(pool: &ThreadPool, join_number: usize) -> bool {
+    // The first one enables fast push, if the other worker is still awake. An odd factor, so that the
+    // moments differ.
+    (0..join_number * 31 % 127).for_each(|_| _ = join(|| (), || ()));
+    let has_begun = AtomicBool::new(false);
+    let first = || loop {
+        // Liveness: either the other worker is awake, and takes the job, since there is no other; or it
+        // sleeps, and then it stays asleep, since this thread alone could wake it.
+        if has_begun.load(SeqCst) {
+            return false;
+        }
+        if sleeps_for_good(pool) {
+            return !has_begun.load(SeqCst);
+        }
+        thread::yield_now();
+    };
+    join(first, || has_begun.store(true, SeqCst)).0
 }
 
 /// Whether the other worker has looked for jobs in vain and parked, and no thread is waking it.
