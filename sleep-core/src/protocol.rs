@@ -163,6 +163,12 @@ pub trait SleepProtocol {
     /// Then a worker that is falling asleep may overlook the jobs until the next wake-up. So this
     /// is for a worker that stays until they have been run, as in a join, or that has executed a
     /// sequentially consistent fence after it queued them.
+    ///
+    /// A caller whose system has a fence for all threads of a process (`membarrier` on Linux) can rule that
+    /// out without a fence in the poster. `has_work` executes the process fence first, and looks then. Each time,
+    /// or at least whenever a poster may count all workers as awake. The poster needs a compiler fence between its
+    /// write of the queue and this call. If the process fence takes effect after the write, `has_work`
+    /// sees the job. If it takes effect before, this call sees the worker, which has registered by then.
     fn new_internal_jobs(&self, count: usize, queue_was_empty: impl FnOnce() -> bool);
 
     /// Announces jobs as [`new_injected_jobs`](Self::new_injected_jobs) does, and says where they are.

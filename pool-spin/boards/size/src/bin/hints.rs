@@ -1,0 +1,14 @@
+//! sleep-core with the protocol hints.
+#![no_std]
+#![no_main]
+
+use size::{Halt, sleep_program};
+use sleep_core::{ArrayChannel, HintSlot, Hints, IdlePolicy};
+
+sleep_program! {
+    Hints<ArrayChannel<Halt>, [HintSlot<ArrayChannel<Halt>>; 2]>,
+    Hints::from_array(
+        [const { HintSlot::new(ArrayChannel::new(Halt)) }; 2],
+        IdlePolicy::IMMEDIATE
+    )
+}
