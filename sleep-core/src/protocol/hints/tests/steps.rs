@@ -1,10 +1,10 @@
 //! Steps of the protocol one by one, in one thread: what other threads do at a certain step is done
 //! in the look at the queues, or in `park`.
 
-use std::{boxed::Box, rc::Rc};
+use std::{boxed::Box, cell::Cell, rc::Rc};
 
 use super::*;
-use crate::{index::UnknownWorker, testing::scripted::Scripted};
+use crate::{index::UnknownWorker, parker::Parker, testing::scripted::Scripted};
 
 type Channel = ArrayChannel<Scripted, 2>;
 pub(super) type Workers<const N: usize> = Hints<Channel, [HintSlot<Channel>; N]>;
@@ -104,6 +104,38 @@ fn a_jammed_channel_drops_the_hint_and_wakes_the_worker() {
     );
     sleep.work_found(idle, || false);
     assert_at_rest(&sleep, 0);
+}
+
+/// Counts how often it is unparked.
+struct Counted(Cell<usize>);
+
+impl Parker for Counted {
+    fn park(&self) {
+        unreachable!("this worker must not park");
+    }
+
+    fn unpark(&self) {
+        self.0.set(self.0.get() + 1);
+    }
+}
+
+#[test]
+fn a_worker_is_unparked_once_whether_its_channel_has_room_or_not() {
+    for is_jammed in [false, true] {
+        let channel = ArrayChannel::<_, 1>::new(Counted(Cell::new(0)));
+        let sleep = Hints::from_array([HintSlot::new(channel)], IdlePolicy::IMMEDIATE);
+        let channel = sleep.slots()[0].channel();
+        if is_jammed {
+            channel.jam();
+        }
+        let mut idle = sleep.start_looking(sleep.worker(0).unwrap());
+        sleep.no_work_found(&mut idle, &CoreLatch::new(), || {
+            sleep.notify(1, Hint::Injector);
+            false
+        });
+        assert_eq!(channel.parker().0.get(), 1);
+        sleep.work_found(idle, || false);
+    }
 }
 
 #[test]
@@ -235,6 +267,34 @@ fn a_registration_left_behind_is_discarded() {
         assert_eq!(sleep.num_sleeping(), 0);
     });
     sleep.work_found(sleeper, || false);
+    assert_at_rest(&sleep, 0);
+}
+
+/// A notifier takes the unit of one of two sleepers and finds a registration that was left behind first. A second
+/// notifier, interrupted, still holds the unit of that one. The first one must wake a sleeper all the same.
+#[test]
+fn a_notification_is_not_spent_on_a_registration_left_behind() {
+    let sleep = workers::<3>();
+    let mut leaver = start(&sleep, 0);
+    turn_back(&sleep, &mut leaver);
+    assert_eq!(sleep.sleepers.take(1), 1);
+    sleep.work_found(leaver, || unreachable!("no worker sleeps"));
+    let mut first = start(&sleep, 1);
+    let others = sleep.clone();
+    Scripted::prepare(move || {
+        let mut second = start(&others, 2);
+        let notifiers = others.clone();
+        Scripted::prepare(move || {
+            notifiers.new_injected_jobs(1, true);
+            assert_eq!((notifiers.sleepers(), notifiers.num_sleeping()), (0, 1));
+            assert_eq!(notifiers.spend(1, Hint::Unknown), 0);
+        });
+        others.no_work_found(&mut second, &CoreLatch::new(), || false);
+        others.work_found(second, || false);
+    });
+    sleep.no_work_found(&mut first, &CoreLatch::new(), || false);
+    Scripted::assert_done();
+    sleep.work_found(first, || false);
     assert_at_rest(&sleep, 0);
 }
 
