@@ -207,7 +207,7 @@ mod detection {
             let reports = Arc::new(Tally::new(0));
             let has_ended = Arc::new(AtomicBool::new(false));
             let known = (reported.clone(), reports.clone(), has_ended.clone());
-            let registry = accounted(1, move |_| {
+            let registry: Arc<Registry<Accounted>> = accounted(1, move |_| {
                 assert!(known.2.load(SeqCst), "reported while the closure goes on");
                 known.1.fetch_add(1, SeqCst);
                 known.0.unpark();

@@ -138,7 +138,7 @@ fn a_posted_job_is_not_overlooked() {
     model(2, || {
         let registry = registry(2);
         // As after an earlier job: the counter is odd, so that a post writes nothing.
-        registry.announce_own_jobs(1, || true);
+        registry.announce_own_jobs(registry.worker(0).unwrap(), 1, || true);
         with_worker(&registry, 0, |worker| {
             let other = spawn_other(&registry, WorkerThread::run_until_terminated);
             let job = StackJob::<Test, _, _, _>::new(|_| 7, BlockingLatch::<Test>::new());
