@@ -10,40 +10,38 @@ use std::{
     cell::Cell,
     marker::PhantomData,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    ptr::{self, NonNull},
+    ptr,
     sync::Arc,
 };
 #[cfg(not(loom))]
-use std::{
-    sync::{Condvar, Mutex},
-    thread, thread_local,
-};
+use std::{thread, thread_local};
 
 #[cfg(loom)]
-use ::loom::{
-    sync::{Condvar, Mutex},
-    thread, thread_local,
-};
+use ::loom::{thread, thread_local};
 
-use deque_core::{Deque, Fixed, Growable, IntrusiveInjector, Node, Order, Steal, Storage};
+use deque_core::{Deque, Fixed, Growable, Order, Storage};
 use progress_core::{Participant, Progress};
 #[cfg(not(loom))]
 use sleep_core::{ArrayChannel, Busy, Classic, HintSlot, Hints};
-use sleep_core::{IdlePolicy, Jec, Parker, SleepProtocol, Slot};
+use sleep_core::{IdlePolicy, Jec, SleepProtocol, Slot};
 
 use crate::{
-    DeadlockDetection, JobQueue, JobRef, ManagedWorker, NoDeadlockDetection, Platform, Registry,
-    Replaced, Waiter, WorkerShared, WorkerThread,
+    DeadlockDetection, JobRef, ManagedWorker, NoDeadlockDetection, Platform, Registry, Replaced,
+    WorkerShared, WorkerThread,
 };
 
 #[cfg(feature = "deadlock")]
 pub(crate) mod accounting;
+mod parker;
+mod queue;
+
+#[cfg(not(loom))]
+pub(crate) use parker::PARK_PANICS;
+pub(crate) use parker::{TestParker, TestWaiter};
+pub(crate) use queue::{BUSY, TestQueue};
 
 thread_local! {
     static CURRENT: Cell<*const ()> = Cell::new(ptr::null());
-    static WAITER: Arc<TestParker> = Arc::new(TestParker::new());
-    /// This thread breaks a waiter's promise.
-    pub(crate) static PARK_PANICS: Cell<bool> = Cell::new(false);
 }
 
 /// What a test may observe of the calls that it makes on its own thread.
@@ -280,125 +278,6 @@ pub(crate) fn registry_with<S: TestStorage, K: TestProtocol, D: TestDetection>(
     ));
     assert!(registry.is_consistent());
     registry
-}
-
-pub(crate) struct TestParker {
-    token: Mutex<bool>,
-    available: Condvar,
-    is_parked: Mutex<bool>,
-}
-
-impl TestParker {
-    pub(crate) fn new() -> Self {
-        Self {
-            token: Mutex::new(false),
-            available: Condvar::new(),
-            is_parked: Mutex::new(false),
-        }
-    }
-
-    /// Whether a thread has parked and not returned. What it did before is visible.
-    #[cfg(loom)]
-    pub(crate) fn is_parked(&self) -> bool {
-        *self.is_parked.lock().unwrap()
-    }
-}
-
-impl Parker for TestParker {
-    fn park(&self) {
-        #[cfg(not(loom))]
-        observed(Event::Park);
-        *self.is_parked.lock().unwrap() = true;
-        let mut token = self.token.lock().unwrap();
-        while !*token {
-            token = self.available.wait(token).unwrap();
-        }
-        *token = false;
-        *self.is_parked.lock().unwrap() = false;
-    }
-
-    fn unpark(&self) {
-        #[cfg(not(loom))]
-        observed(Event::Unpark);
-        *self.token.lock().unwrap() = true;
-        self.available.notify_one();
-    }
-
-    fn relax(&self) {
-        BUSY.with(|busy| {
-            let (queue, times) = busy.get();
-            busy.set((queue, times.saturating_sub(1)));
-        });
-        thread::yield_now();
-    }
-}
-
-thread_local! {
-    /// A queue (null: each) that answers `Retry` until this thread has relaxed so often, as if another
-    /// thread were in the middle of an operation and needed the processor.
-    pub(crate) static BUSY: Cell<(*const TestQueue, u32)> = Cell::new((ptr::null(), 0));
-    static RETRIES: Cell<u32> = Cell::new(0);
-}
-
-/// The queue of pools without an allocator, which a test can make busy.
-pub(crate) struct TestQueue(IntrusiveInjector<'static, Option<JobRef>>);
-
-impl TestQueue {
-    fn new() -> Self {
-        Self(IntrusiveInjector::new())
-    }
-}
-
-// SAFETY: 1. to 4. as for the queue within. The assertion fails only on a worker without jobs.
-unsafe impl JobQueue for TestQueue {
-    type Node = Node<Option<JobRef>>;
-
-    fn node() -> Self::Node {
-        Node::new(None)
-    }
-
-    unsafe fn push(&self, node: NonNull<Self::Node>, job: JobRef) {
-        // SAFETY: 1. is forwarded to our caller.
-        unsafe { JobQueue::push(&self.0, node, job) };
-    }
-
-    fn steal(&self) -> Steal<JobRef> {
-        let (queue, times) = BUSY.with(Cell::get);
-        if times == 0 || !(queue.is_null() || ptr::eq(self, queue)) {
-            return JobQueue::steal(&self.0);
-        }
-        let retries = RETRIES.with(Cell::get) + 1;
-        RETRIES.with(|count| count.set(retries));
-        assert!(
-            retries < 100_000,
-            "a worker spins and lets no other thread run"
-        );
-        Steal::Retry
-    }
-
-    fn is_empty(&self) -> bool {
-        #[cfg(not(loom))]
-        observed(Event::Look);
-        JobQueue::is_empty(&self.0)
-    }
-}
-
-/// Not the thread's own park token: loom does not interleave anything with that.
-pub(crate) struct TestWaiter(Arc<TestParker>);
-
-impl Waiter for TestWaiter {
-    fn current() -> Self {
-        Self(WAITER.with(Arc::clone))
-    }
-
-    fn park() {
-        assert!(!PARK_PANICS.with(Cell::get), "a waiter that panics");
-        WAITER.with(|waiter| waiter.park());
-    }
-
-    fn unpark(self) {
-        self.0.unpark();
-    }
 }
 
 // SAFETY: 1. both use the same thread-local; 2. boxed slices give their own memory; 3. registries
