@@ -120,7 +120,7 @@ const WAYS_TO_SLEEP: [(&str, &str); 3] = [
 ];
 
 /// Tests in which workers sleep and are woken, of pool-std and of the drop-ins.
-const TESTS_OF_SLEEP: [&str; 11] = [
+const TESTS_OF_SLEEP: [&str; 12] = [
     "adopted",
     "block_in_place",
     "blocking",
@@ -129,6 +129,7 @@ const TESTS_OF_SLEEP: [&str; 11] = [
     "elastic_deadlock",
     "io",
     "join",
+    "join_many",
     "pool",
     "progress",
     "scope",
@@ -218,18 +219,6 @@ fn lint(_quick: bool) -> Result<u64> {
     checks(steps)
 }
 
-/// The tests of pool-std in which workers wait for each other.
-const SLEEPING_TESTS: [&str; 8] = [
-    "join",
-    "join_many",
-    "scope",
-    "pool",
-    "deadlock",
-    "elastic",
-    "elastic_deadlock",
-    "block_in_place",
-];
-
 fn host(quick: bool) -> Result<u64> {
     need_make()?;
     // With the module `io`. The optimized tests below, and other lanes, are without it.
@@ -249,14 +238,6 @@ fn host(quick: bool) -> Result<u64> {
     tests += Step::cargo(&["test", "--package", "pool-std", "--package", "pool-spin"])
         .args(["--no-default-features", "--lib"])
         .run_tests()?;
-    // What jobs and pools do, with the protocols that are not the default.
-    for protocol in ["classic", "hints"] {
-        let files = SLEEPING_TESTS.iter().flat_map(|file| ["--test", *file]);
-        tests += Step::cargo(&["test", "--package", "pool-std"])
-            .args(files)
-            .env("POOL_STD_SLEEP", protocol)
-            .run_tests()?;
-    }
     // The same pools with workers that never sleep.
     tests += Step::cargo(&["test", "--package", "pool-spin", "--lib"])
         .args(["--features", "host"])
