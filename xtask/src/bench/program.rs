@@ -35,6 +35,11 @@ pub(crate) const PROGRAMS: &[Source] = &[
         ],
     },
     Source {
+        directory: "benches/io",
+        binary: "io",
+        groups: &["io"],
+    },
+    Source {
         directory: "benches/apps",
         binary: "apps",
         groups: &["apps"],
