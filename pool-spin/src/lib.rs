@@ -46,6 +46,6 @@ pub use pool::{
 
 #[cfg(not(loom))]
 pub use pool_core::{
-    Busy, Counts, IdlePolicy, Jec, Parker, Relax, SleepProtocol, Slot, UnknownWorker,
+    Busy, Classic, Counts, IdlePolicy, Jec, Parker, Relax, SleepProtocol, Slot, UnknownWorker,
     WorkerMetrics, WorkerState, WorkerTimes, progress,
 };

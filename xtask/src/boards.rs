@@ -60,6 +60,11 @@ const BOARDS: &[Board] = &[
         ..AARCH64
     },
     Board {
+        name: "aarch64-virt-classic",
+        features: "classic",
+        ..AARCH64
+    },
+    Board {
         name: "aarch64-kernel",
         directory: "aarch64-kernel",
         has_modes: false,

@@ -23,7 +23,12 @@ const MOST_WHEN_IDLE: Duration = Duration::from_millis(1500);
 
 pub(crate) fn aarch64(quick: bool) -> Result<u64> {
     lane(
-        &["aarch64-virt", "aarch64-virt-wfe", "aarch64-kernel"],
+        &[
+            "aarch64-virt",
+            "aarch64-virt-wfe",
+            "aarch64-virt-classic",
+            "aarch64-kernel",
+        ],
         quick,
     )
 }

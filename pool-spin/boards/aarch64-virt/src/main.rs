@@ -24,7 +24,7 @@ use program::{Blocking, DetectingPool, Pool};
 use board::Virt;
 use cores::CORES;
 
-static POOL: Pool<Virt, CORES> = Pool::new();
+static POOL: Pool<Virt, CORES> = program::pool();
 /// The pool that detects deadlocks, and its tests.
 static DETECTING: DetectingPool<Virt, CORES> = program::detecting_pool();
 static BLOCKING: Blocking<Virt, CORES> = Blocking::new(&DETECTING);

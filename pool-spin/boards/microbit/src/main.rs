@@ -17,7 +17,7 @@ use crate::board::Microbit;
 /// The number of cores.
 const CORES: usize = 1;
 
-static POOL: Pool<Microbit, CORES> = Pool::new();
+static POOL: Pool<Microbit, CORES> = program::pool();
 /// The pool that detects deadlocks, and its tests.
 static DETECTING: DetectingPool<Microbit, CORES> = program::detecting_pool();
 static BLOCKING: Blocking<Microbit, CORES> = Blocking::new(&DETECTING);

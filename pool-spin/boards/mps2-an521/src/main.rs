@@ -21,7 +21,7 @@ use crate::board::Mps2An521;
 /// The number of cores.
 const CORES: usize = 2;
 
-static POOL: Pool<Mps2An521, CORES> = Pool::new();
+static POOL: Pool<Mps2An521, CORES> = program::pool();
 /// The pool that detects deadlocks, and its tests.
 static DETECTING: DetectingPool<Mps2An521, CORES> = program::detecting_pool();
 static BLOCKING: Blocking<Mps2An521, CORES> = Blocking::new(&DETECTING);

@@ -10,6 +10,7 @@ mod console;
 mod cores;
 mod lossy;
 mod mode;
+mod protocol;
 mod restart;
 mod tests;
 mod timer;
@@ -20,6 +21,7 @@ pub use console::Console;
 pub use cores::{boot_core, other_core};
 pub use lossy::Lossy;
 pub use mode::Mode;
+pub use protocol::pool;
 pub use timer::timer_interrupt;
 
 use pool_spin::{Cores, SpinPool};
@@ -27,7 +29,9 @@ use pool_spin::{Cores, SpinPool};
 /// The number of jobs that each worker's deque has room for.
 pub const JOBS: usize = 64;
 
+/// The type parameter of most pools.
+type System<B, const CORES: usize> = Cores<B, CORES, JOBS, protocol::Sleep<B, CORES>>;
 /// The pool of most tests.
-pub type Pool<B, const CORES: usize> = SpinPool<Cores<B, CORES, JOBS>>;
+pub type Pool<B, const CORES: usize> = SpinPool<System<B, CORES>>;
 /// A worker of a board's pool.
-type Worker<'w, B, const CORES: usize> = pool_spin::Worker<'w, Cores<B, CORES, JOBS>>;
+type Worker<'w, B, const CORES: usize> = pool_spin::Worker<'w, System<B, CORES>>;

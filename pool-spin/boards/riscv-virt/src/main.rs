@@ -18,7 +18,7 @@ use crate::board::Virt;
 /// The number of harts, which are numbered from 0. `memory.x` has stacks for as many.
 const HARTS: usize = 4;
 
-static POOL: Pool<Virt, HARTS> = Pool::new();
+static POOL: Pool<Virt, HARTS> = program::pool();
 /// The pool that detects deadlocks, and its tests.
 static DETECTING: DetectingPool<Virt, HARTS> = program::detecting_pool();
 static BLOCKING: Blocking<Virt, HARTS> = Blocking::new(&DETECTING);

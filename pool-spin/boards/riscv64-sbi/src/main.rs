@@ -15,7 +15,7 @@ use program::{Blocking, DetectingPool, Pool};
 
 use crate::{board::Sbi, harts::WORKERS};
 
-static POOL: Pool<Sbi, WORKERS> = Pool::new();
+static POOL: Pool<Sbi, WORKERS> = program::pool();
 /// The pool that detects deadlocks, and its tests.
 static DETECTING: DetectingPool<Sbi, WORKERS> = program::detecting_pool();
 static BLOCKING: Blocking<Sbi, WORKERS> = Blocking::new(&DETECTING);

@@ -22,7 +22,7 @@ use program::{Blocking, Board as _, DetectingPool, Pool};
 /// The number of cores that take part.
 const CORES: usize = 4;
 
-static POOL: Pool<Q35, CORES> = Pool::new();
+static POOL: Pool<Q35, CORES> = program::pool();
 /// The pool that detects deadlocks, and its tests.
 static DETECTING: DetectingPool<Q35, CORES> = program::detecting_pool();
 static BLOCKING: Blocking<Q35, CORES> = Blocking::new(&DETECTING);
