@@ -27,6 +27,8 @@ use crate::{
 #[cfg(loom)]
 pub(crate) mod model;
 mod parker;
+#[cfg(loom)]
+mod process_fence;
 #[cfg(not(loom))]
 pub(crate) mod scripted;
 

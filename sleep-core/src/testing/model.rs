@@ -6,7 +6,7 @@ use ::loom::{
     thread,
 };
 
-use super::{Pool, TestProtocol};
+use super::{Pool, TestProtocol, process_fence};
 use crate::{CoreLatch, IdlePolicy, primitive::Ordering::Relaxed};
 
 /// Models a pool whose workers sleep as early as they may, and a poster outside, which posts so many
@@ -97,5 +97,36 @@ pub(crate) fn check_sleepers<S: TestProtocol>(
         for thread in threads {
             thread.join().unwrap();
         }
+    });
+}
+
+/// Models a worker that falls asleep while a poster queues a job without a fence. The worker executes a process
+/// fence before its last look, so it sees the job, or the poster sees the worker.
+pub(crate) fn check_process_fence<S: TestProtocol>(preemptions: usize) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(|| {
+        let scene = Scene::<S>::new(1);
+        let sleeper = {
+            let scene = scene.clone();
+            thread::spawn(move || {
+                let latch = CoreLatch::new();
+                let worker = scene.sleep.worker(0).unwrap();
+                let mut idle = scene.sleep.start_looking(worker);
+                while !scene.has_work() {
+                    scene.sleep.no_work_found(&mut idle, &latch, || {
+                        process_fence::heavy();
+                        scene.has_work()
+                    });
+                }
+                scene.sleep.work_found(idle, || false);
+            })
+        };
+        process_fence::interruption_point();
+        scene.queue(0);
+        process_fence::interruption_point();
+        scene.sleep.new_internal_jobs(1, || true);
+        process_fence::retire();
+        sleeper.join().unwrap();
     });
 }

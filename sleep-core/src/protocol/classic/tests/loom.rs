@@ -139,3 +139,8 @@ fn a_worker_that_is_woken_alone_hides_no_other() {
         second.join().unwrap();
     });
 }
+
+#[test]
+fn a_process_fence_in_the_last_look_leaves_no_job_overlooked() {
+    crate::testing::model::check_process_fence::<crate::testing::TestClassic>(3);
+}

@@ -372,3 +372,8 @@ fn a_notification_of_a_worker_whose_latch_is_set_reaches_another_one() {
         });
     });
 }
+
+#[test]
+fn a_process_fence_in_the_last_look_leaves_no_job_overlooked() {
+    crate::testing::model::check_process_fence::<crate::testing::TestHints>(3);
+}

@@ -68,3 +68,8 @@ fn a_searcher_that_leaves_sees_the_job_that_a_poster_left_to_it() {
         scene.sleep.work_found(idle, || false);
     });
 }
+
+#[test]
+fn a_process_fence_in_the_last_look_leaves_no_job_overlooked() {
+    crate::testing::model::check_process_fence::<TestJec>(3);
+}
