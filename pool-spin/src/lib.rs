@@ -46,6 +46,7 @@ pub use pool::{
 
 #[cfg(not(loom))]
 pub use pool_core::{
-    Busy, Classic, Counts, IdlePolicy, Jec, Parker, Relax, SleepProtocol, Slot, UnknownWorker,
-    WorkerMetrics, WorkerState, WorkerTimes, progress,
+    ArrayChannel, Busy, ChannelFull, Classic, Counts, Hint, HintChannel, HintSlot, Hints,
+    IdlePolicy, Jec, Parker, Relax, SleepProtocol, Slot, UnknownWorker, WorkerMetrics, WorkerState,
+    WorkerTimes, progress,
 };

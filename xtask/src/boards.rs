@@ -89,6 +89,14 @@ const BOARDS: &[Board] = &[
         ..AARCH64
     },
     Board {
+        name: "mps2-an521-hints",
+        directory: "mps2-an521",
+        target: "thumbv8m.main-none-eabihf",
+        features: "hints",
+        cores: 2,
+        ..AARCH64
+    },
+    Board {
         name: "microbit",
         directory: "microbit",
         target: "thumbv6m-none-eabi",

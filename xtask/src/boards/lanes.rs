@@ -38,7 +38,7 @@ pub(crate) fn riscv(quick: bool) -> Result<u64> {
 }
 
 pub(crate) fn cortex_m(quick: bool) -> Result<u64> {
-    lane(&["mps2-an521", "microbit"], quick)
+    lane(&["mps2-an521", "mps2-an521-hints", "microbit"], quick)
 }
 
 pub(crate) fn x86_64(quick: bool) -> Result<u64> {
