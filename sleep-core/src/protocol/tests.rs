@@ -168,7 +168,7 @@ fn num_cycles() -> usize {
     match std::env::var("SLEEP_CYCLES") {
         Ok(cycles) => cycles.parse().expect("SLEEP_CYCLES is a number"),
         Err(_) if cfg!(miri) => 3,
-        Err(_) => 1_000,
+        Err(_) => 300,
     }
 }
 
