@@ -3,14 +3,14 @@
 //! A function of this module starts an operation on the current pool and returns a [`Completion`]. A job
 //! that [waits](Completion::wait) for it runs other jobs of its pool meanwhile, and its worker sleeps when
 //! there are none; a thread outside every pool blocks. A completion is also a
-//! [`Future`](std::future::Future), for any executor.
+//! [`Future`], for any executor.
 //!
 //! Use it where jobs both read and compute, or where many operations wait at the same time, such as reads
 //! of pipes and sockets. For one long wait without a file descriptor there is
 //! [`block_in_place`](crate::block_in_place()).
 //!
 //! # Who carries an operation out
-//! [`ThreadPoolBuilder::io`](crate::ThreadPoolBuilder::io) chooses; [`backend`] says what was chosen.
+//! [`ThreadPoolBuilder::io`](crate::ThreadPoolBuilder::io) chooses; [`backend()`] says what was chosen.
 //! - [`IoBackend::Ring`]: the kernel, through one `io_uring` per worker.
 //! - [`IoBackend::HelperThreads`]: a few threads that make blocking system calls. This is the default; the
 //!   threads are started by the first operation.
