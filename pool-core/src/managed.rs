@@ -98,11 +98,18 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Gives the buffers that this worker's deque has replaced to progress, and runs operations that
-    /// are due. Called between two searches, when there is time.
+    /// are due. Called when there is time.
     ///
     /// An operation may wait, as a job may: then this is called within it.
     pub(crate) fn run_maintenance(&self) {
-        for _ in 0..self.make_progress() {
+        self.run_operations(self.make_progress(), || {});
+    }
+
+    /// Runs operations that are due, up to a limit. Calls `before_first` before the first one, if there is
+    /// any: from then on this may take as long as a job.
+    pub(crate) fn run_operations(&self, limit: usize, before_first: impl FnOnce()) {
+        let mut before_first = Some(before_first);
+        for _ in 0..limit {
             let due = match self.managed().thread.try_borrow_mut() {
                 Ok(mut thread) => thread.take_due(),
                 Err(_) => None,
@@ -110,6 +117,9 @@ impl<P: Platform> WorkerThread<P> {
             let Some(operation) = due else {
                 return;
             };
+            if let Some(before_first) = before_first.take() {
+                before_first();
+            }
             let depth = &self.managed().depth;
             depth.set(depth.get() + 1);
             let result = P::catch_unwind(|| operation.run());
@@ -151,7 +161,7 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Returns how many operations may be run now, if they are due.
-    fn make_progress(&self) -> usize {
+    pub(crate) fn make_progress(&self) -> usize {
         let managed = self.managed();
         // Not while a frame further up reads, nor in the middle of this.
         let Ok(mut thread) = managed.thread.try_borrow_mut() else {

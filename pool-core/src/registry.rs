@@ -15,7 +15,7 @@ use crate::{
     worker::{WorkerShared, WorkerThread},
 };
 
-mod sleep;
+pub(crate) mod sleep;
 #[cfg(test)]
 mod tests;
 

@@ -42,8 +42,8 @@ pub(crate) struct LastLook {
 const PAUSES_BEFORE_LOOK: usize = if cfg!(loom) { 0 } else { 64 };
 
 impl<P: Platform> WorkerThread<P> {
-    /// Searches all sources once, in the order of the table. Returns `None` only if each of them was
-    /// empty at some moment during the search.
+    /// Searches all queues once, in the order of the table. Returns `None` only if each of them was
+    /// empty at some moment during the search. The caller then runs the operations that are due.
     pub(crate) fn find_work(&self) -> Option<JobRef> {
         self.observer().on_search();
         let mut retries = Retries::new();
@@ -53,10 +53,7 @@ impl<P: Platform> WorkerThread<P> {
             }
             match self.steal().or_else(|| self.registry().injector().steal()) {
                 Steal::Success(job) => return Some(job),
-                Steal::Empty => {
-                    self.run_maintenance();
-                    return None;
-                }
+                Steal::Empty => return None,
                 Steal::Retry => retries.wait(self),
             }
         }
@@ -188,9 +185,7 @@ impl<P: Platform> WorkerThread<P> {
     /// may have looked before the fence, and may not have seen what was pushed before it.
     #[cold]
     pub(crate) fn pass_on_found_jobs(&self) {
-        // Each may have missed a job of another owner. A worker that registers later sees them all.
-        self.registry()
-            .announce_jobs(self.registry().num_workers(), false);
+        self.registry().announce_seen_jobs();
     }
 
     /// Whether any source holds work that every worker may take.

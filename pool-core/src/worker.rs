@@ -341,7 +341,11 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Runs one job from anywhere in the pool, if there is one.
     pub fn yield_now(&self) -> bool {
-        self.run_one(self.find_work())
+        let job = self.find_work();
+        if job.is_none() {
+            self.run_maintenance();
+        }
+        self.run_one(job)
     }
 
     fn run_one(&self, job: Option<JobRef>) -> bool {

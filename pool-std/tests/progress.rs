@@ -1,15 +1,20 @@
 //! Thread progress of a pool.
 
+mod support;
+
 use std::{
+    process,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst},
         mpsc,
     },
     thread,
+    time::Duration,
 };
 
-use pool_std::{IdlePolicy, ThreadPool, ThreadPoolBuilder, progress::Reclaimable};
+use pool_std::{IdlePolicy, SleepKind, ThreadPool, ThreadPoolBuilder, progress::Reclaimable};
+use support::wait_for_asleep;
 
 fn pool(threads: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
@@ -175,4 +180,33 @@ fn stress() {
     drop(progress);
     // SAFETY: the last one, which no thread has retired.
     drop(unsafe { Box::from_raw(shared.into_inner()) });
+}
+
+/// Checks that no poster counts on a worker that runs what was deferred: that may take as long as a job, and
+/// may wait for one.
+#[test]
+fn a_job_wakes_a_worker_while_another_one_runs_what_was_deferred() {
+    /// A multiple of what the slowest machine needs.
+    const LIMIT: Duration = Duration::from_secs(20);
+    for &kind in SleepKind::ALL {
+        let builder = ThreadPoolBuilder::new().num_threads(2).sleep(kind);
+        let builder = builder.idle_policy(IdlePolicy::IMMEDIATE);
+        // The handler makes the pool keep an account of which workers sleep. No job blocks.
+        let pool = builder.deadlock_handler(|_| process::abort());
+        let pool = pool.build().unwrap();
+        let (sender, begun) = mpsc::channel();
+        let (job, posted) = mpsc::channel();
+        let (answer, has_run) = mpsc::channel();
+        let operation = move || {
+            sender.send(()).unwrap();
+            answer.send(posted.recv_timeout(LIMIT).is_ok()).unwrap();
+        };
+        // A worker runs what it has deferred itself.
+        pool.install(|| pool.progress().defer(operation));
+        begun.recv().unwrap();
+        wait_for_asleep(&pool, 1);
+        pool.spawn(move || job.send(()).unwrap());
+        assert!(has_run.recv().unwrap(), "{kind}: the job was run meanwhile");
+        pool.shutdown().unwrap();
+    }
 }

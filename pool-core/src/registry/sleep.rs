@@ -8,7 +8,11 @@
 use sleep_core::{CoreLatch, Hint, SleepProtocol, WorkerIndex};
 
 use super::Registry;
-use crate::{platform::Platform, unwind::no_unwind};
+use crate::{
+    platform::Platform,
+    primitive::{Ordering, fence},
+    unwind::no_unwind,
+};
 
 impl<P: Platform> Registry<P> {
     /// Wakes workers, if need be, for `count` jobs that any worker may run. No sleeping worker
@@ -45,6 +49,17 @@ impl<P: Platform> Registry<P> {
         let hint = Hint::worker(owner);
         self.sleep
             .new_internal_jobs_at(hint, count, queue_was_empty);
+    }
+
+    /// Wakes all workers that sleep, for jobs that the caller has seen in the queues of others. Each sleeper
+    /// may have missed another one of them. A worker that registers later sees them all, so nothing is left for
+    /// it.
+    pub(crate) fn announce_seen_jobs(&self) {
+        // Ordering: pairs with the fence of a worker that falls asleep, before its last look. If its fence
+        // comes first, we see that it is registered. If ours does, it sees the jobs that we have seen. Nothing
+        // weaker orders our looks at the queues before our look for sleepers.
+        fence(Ordering::SeqCst);
+        self.sleep.new_internal_jobs(self.num_workers(), || false);
     }
 
     /// Wakes a worker, if it sleeps, for a job that it alone may run. It does not overlook the job.

@@ -4,7 +4,7 @@ use sleep_core::CoreLatch;
 
 use crate::{
     deadlock::DeadlockDetection as _, job::JobRef, metrics::Observer as _, platform::Platform,
-    unwind::no_unwind, worker::WorkerThread,
+    registry::sleep::IdleSession, unwind::no_unwind, worker::WorkerThread,
 };
 
 /// The thread that sets a latch.
@@ -68,6 +68,13 @@ impl<P: Platform> WorkerThread<P> {
             match found {
                 Some(job) => break Some(job),
                 None => {
+                    if let Some(session) = self.run_due_operations(idle) {
+                        idle = session;
+                    } else {
+                        idle = self.registry().begin_idle(self.index());
+                        is_fruitless = false;
+                        continue;
+                    }
                     let (mut has_slept, mut is_relied_on) = (false, false);
                     idle.no_work_found(latch, || {
                         let look = self.check_sources_before_sleep();
@@ -98,8 +105,30 @@ impl<P: Platform> WorkerThread<P> {
                 }
             }
         };
-        idle.end(|| self.has_work_for_others());
-        observer.on_active(P::now);
+        self.end_search(idle);
         job
+    }
+
+    /// Makes progress, and runs operations that are due. Returns the session if there was none.
+    ///
+    /// An operation may take as long as a job, and may wait for one. So the worker ends its session before:
+    /// a poster must not count on a worker that runs an operation.
+    fn run_due_operations<'r>(&self, idle: IdleSession<'r, P>) -> Option<IdleSession<'r, P>> {
+        let mut idle = Some(idle);
+        self.run_operations(self.make_progress(), || {
+            if let Some(idle) = idle.take() {
+                self.end_search(idle);
+            }
+        });
+        if idle.is_none() {
+            self.observer().on_idle(P::now);
+        }
+        idle
+    }
+
+    /// Notes that the worker stops searching.
+    fn end_search(&self, idle: IdleSession<'_, P>) {
+        idle.end(|| self.has_work_for_others());
+        self.observer().on_active(P::now);
     }
 }

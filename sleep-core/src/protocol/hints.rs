@@ -195,10 +195,14 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
         // one comes first, so that the sleeper sees the job or we see the sleeper.
         fence(Ordering::SeqCst);
         let workers = self.slots().len();
-        let units = self.sleepers.take_or_leave(count, workers);
-        if units > 0 {
-            let stale = self.spend(units, hint);
-            self.notify(stale, hint);
+        let mut count = count;
+        while count > 0 {
+            let units = self.sleepers.take_or_leave(count, workers);
+            if units == 0 {
+                return;
+            }
+            // What was spent on workers that run a job has reached none, and takes effect anew.
+            count = self.spend(units, hint);
         }
     }
 
@@ -395,10 +399,17 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
         fence(Ordering::SeqCst);
         // The slot is open before the latch says SLEEPING, so a thread that sets the latch from then on
         // finds the slot open.
-        if !latch.fall_asleep() || has_work() {
+        let is_set = !latch.fall_asleep();
+        if is_set || has_work() {
             latch.wake_up();
             slot.turn_back();
             idle.wake_partly(self.policy);
+            if is_set && slot.is_notified() {
+                // A notifier may have claimed us before we counted ourselves. Then the unit that we have counted
+                // belongs to a worker that sleeps, and posters that read the count meanwhile took it for
+                // awake. `has_work` would make up for that, but is not called. So that worker is woken.
+                self.notify(1, Hint::Unknown);
+            }
             return;
         }
 
@@ -446,8 +457,9 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
             return;
         }
         if self.sleepers.take(1) == 0 {
-            // A notifier holds the unit of this worker. It finds this worker or another one; or it
-            // discards this registration and goes on.
+            // A notifier holds the unit of this worker: it finds this worker or another one, or discards
+            // this registration and goes on. Or the unit was spent on a worker that has not counted itself
+            // yet: then the count is one too high until the next notifier discards this registration.
             if !slot.abandon() {
                 slot.receive_notification();
             }

@@ -108,7 +108,8 @@ impl<C> HintSlot<C> {
         let state = &self.line.state;
         // Ordering: Acquire pairs with the Release of `claim`, as in `is_asleep`.
         let mut now = state.load(Ordering::Acquire);
-        if now == SEARCHING || now == BUSY {
+        // ASLEEP only if the caller has left an attempt half-way, by a panic; it is registered all the same.
+        if matches!(now, SEARCHING | BUSY | ASLEEP) {
             // Ordering: Relaxed, as below. Acquire on failure, as above.
             match state.compare_exchange(now, ASLEEP, Ordering::Relaxed, Ordering::Acquire) {
                 Ok(_) => return Entry::InFlight,
@@ -119,7 +120,6 @@ impl<C> HintSlot<C> {
             self.end_notification();
             return Entry::Notified;
         }
-        debug_assert!(now == AWAKE, "a worker that is awake is not asleep");
         // Ordering: Relaxed. That notifiers see the slot open in time is ensured by the count
         // (`SleeperCount::register`), for the setter of the latch by the latch, and for the poster of a job for
         // this worker by fences.
@@ -152,6 +152,12 @@ impl<C> HintSlot<C> {
             Ordering::Relaxed,
             Ordering::Relaxed,
         );
+    }
+
+    /// Whether a notifier has claimed the worker. Called by the worker.
+    pub(super) fn is_notified(&self) -> bool {
+        // Ordering: Relaxed; what the notifier has seen is received when the worker notes the notification.
+        self.line.state.load(Ordering::Relaxed) == NOTIFIED
     }
 
     /// Notes that a notification has been received, if there is one. Called by the worker.

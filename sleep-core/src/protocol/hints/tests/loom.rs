@@ -252,6 +252,39 @@ fn two_notifications_for_one_worker_leave_the_other_one_counted() {
     });
 }
 
+/// One worker sleeps, another one is about to, and its latch is set. A notifier that has taken the sleeper's unit
+/// for the other worker finds the count at zero, and takes all for awake. Then the sleeper must be woken, or the
+/// other worker must have its last look after that.
+#[test]
+fn a_set_latch_leaves_no_sleeper_that_was_missing_from_the_count() {
+    check(3, || {
+        let scene = Scene::new(2);
+        scene.sleep_while(1, || {
+            let latch = Arc::new(CoreLatch::new());
+            let second = {
+                let (scene, latch) = (scene.clone(), latch.clone());
+                thread::spawn(move || {
+                    let mut idle = scene.start(0);
+                    let mut has_looked = false;
+                    scene.sleep.no_work_found(&mut idle, &latch, || {
+                        has_looked = true;
+                        true
+                    });
+                    scene.sleep.work_found(idle, || false);
+                    has_looked
+                })
+            };
+            scene.sleep.notify(1, Hint::Unknown);
+            let all_seem_awake = scene.sleep.all_are_awake();
+            let worker = scene.sleep.worker(0).unwrap();
+            // SAFETY: 1. and 3. the model holds both; 2. only that worker waits; 4. for this.
+            unsafe { scene.sleep.set_latch(&raw const *latch, worker) };
+            let has_looked = second.join().unwrap();
+            assert!(!all_seem_awake || has_looked || !scene.is_asleep(1));
+        });
+    });
+}
+
 /// One worker sleeps. Another one is registered and leaves with work, while a notifier may claim it. The
 /// notification must reach the sleeper, and the count must be exact afterwards.
 #[test]

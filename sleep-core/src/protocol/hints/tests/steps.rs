@@ -398,3 +398,56 @@ fn bad_sizes_and_indices_are_typed_errors() {
         }
     );
 }
+
+#[test]
+fn a_notification_that_was_spent_in_vain_waits() {
+    let sleep = workers();
+    let mut leaver = start(&sleep, 0);
+    turn_back(&sleep, &mut leaver);
+    assert_eq!(sleep.sleepers.take(1), 1, "a slow notifier");
+    sleep.work_found(leaver, || false);
+    let mut idle = start(&sleep, 1);
+    sleep_while(&sleep, &mut idle, |sleep| {
+        sleep.notify_anywhere(1, Hint::Unknown);
+        assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (-1, 1));
+        assert_eq!(
+            sleep.spend(1, Hint::Unknown),
+            0,
+            "the slow notifier goes on"
+        );
+    });
+    sleep.work_found(idle, || false);
+    assert_at_rest(&sleep, 1);
+}
+
+#[test]
+fn a_count_without_a_sleeper_is_mended_by_the_next_notification() {
+    let sleep = workers::<2>();
+    let mut leaver = start(&sleep, 1);
+    turn_back(&sleep, &mut leaver);
+    // A worker that has opened its slot, is claimed, and counts itself when the other one has left.
+    let slot = &sleep.slots()[0];
+    assert_eq!(slot.enter(), Entry::New);
+    sleep.notify(1, Hint::Unknown);
+    sleep.work_found(leaver, || false);
+    assert!(sleep.sleepers.register());
+    assert!(slot.receive_notification());
+    assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (1, 0));
+    sleep.notify(1, Hint::Unknown);
+    assert_at_rest(&sleep, 0);
+}
+
+#[test]
+fn an_attempt_that_panicked_is_counted_once() {
+    let sleep = workers::<1>();
+    let mut idle = start(&sleep, 0);
+    let look = || panic!("the look at the queues panics");
+    let attempt = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        sleep.no_work_found(&mut idle, &CoreLatch::new(), look);
+    }));
+    assert!(attempt.is_err());
+    turn_back(&sleep, &mut idle);
+    assert_eq!(sleep.sleepers(), 1);
+    sleep.work_found(idle, || false);
+    assert_at_rest(&sleep, 0);
+}
