@@ -22,6 +22,9 @@ use crate::io::{
 /// [`wait`](Self::wait) returns the result; as a [`Future`], the handle returns it to any executor. A handle
 /// that is dropped leaves the operation alone: it goes on, and its buffer lives until the system has finished.
 ///
+/// A [`Waker`](std::task::Waker) is called on a thread of the pool that is not a worker and that other operations
+/// need. So it must not block, nor wait for an operation: it queues the task for an executor and returns.
+///
 /// # Examples
 /// As a future, with an executor of the user:
 /// ```

@@ -78,16 +78,16 @@ impl Helpers {
 
     /// Takes an operation that was not concluded yet.
     pub(super) fn submit(&self, operation: Arc<Operation>) {
-        let mut state = lock(&self.state);
-        // After the end no thread may be left that takes it; but every one of them calls this only for an
-        // operation of its own, and then looks again.
+        // The caller keeps the pool from ending.
+        self.enqueue(&mut lock(&self.state), operation);
+    }
+
+    fn enqueue(&self, state: &mut State, operation: Arc<Operation>) {
         if operation.is_polling() {
             state.to_poll.push(operation);
-            drop(state);
             self.poke.increase();
         } else {
             state.queue.push_back(operation);
-            drop(state);
             self.is_queued.notify_one();
         }
     }
@@ -129,13 +129,13 @@ impl Helpers {
 
     /// Submits an operation again from one of the threads, if any of them will look.
     fn submit_again(&self, registry: &Registry, operation: Arc<Operation>) {
-        let state = lock(&self.state);
+        let mut state = lock(&self.state);
         if state.has_ended {
             drop(state);
             thread::follow(registry, operation.abandon());
         } else {
-            drop(state);
-            self.submit(operation);
+            // Under the same lock as the look: every thread looks again after the end.
+            self.enqueue(&mut state, operation);
         }
     }
 

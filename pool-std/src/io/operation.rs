@@ -42,6 +42,8 @@ struct State {
     is_cancelled: bool,
     /// Set once.
     result: Option<Result<usize, i32>>,
+    /// The handle has returned the result.
+    is_taken: bool,
     waiter: Waiter,
 }
 
@@ -82,6 +84,7 @@ impl Operation {
                 is_polling: false,
                 is_cancelled: false,
                 result: None,
+                is_taken: false,
                 waiter: Waiter::None,
             }),
         })
@@ -178,15 +181,16 @@ impl Operation {
             Err(_) if state.is_cancelled => {}
             // A signal, or the thread has ended that started the call. The caller has asked for neither.
             Err(libc::EINTR | libc::ECANCELED) => return Next::Again,
-            // A descriptor that does not block by itself.
-            Err(libc::EAGAIN) => {
-                state.is_polling = state.request.poll().is_some();
+            // A descriptor that does not block by itself. What is no stream is always ready, so that a wait
+            // would not help.
+            Err(libc::EAGAIN) if state.request.is_of_stream() => {
+                state.is_polling = true;
                 return Next::Again;
             }
             Err(_) => {}
         }
         let error = match result {
-            Err(libc::EINTR | libc::EAGAIN) => Err(libc::ECANCELED),
+            Err(libc::EINTR | libc::EAGAIN) if state.is_cancelled => Err(libc::ECANCELED),
             result => result,
         };
         // What was transferred counts; the caller meets the error again if it goes on.
@@ -218,10 +222,13 @@ impl Operation {
         lock(&self.state).result.is_some()
     }
 
-    /// Takes the request and its result, if the operation has finished.
+    /// Takes the request and its result, if the operation has finished. Once.
     pub(super) fn take(&self) -> Option<(Request, Result<usize, i32>)> {
         let mut state = lock(&self.state);
         let result = state.result?;
+        if mem::replace(&mut state.is_taken, true) {
+            return None;
+        }
         let nothing = Request::Invalid {
             error: libc::EINVAL,
             buffer: Vec::new(),
@@ -230,14 +237,20 @@ impl Operation {
     }
 
     /// Waits until the operation has finished: a worker runs other jobs meanwhile, or sleeps.
+    ///
+    /// Only for the owner of the handle, which sets no task meanwhile.
     pub(super) fn wait(&self) {
+        // The drop of an earlier waker is code of the user and may unwind: not while this frame has a latch
+        // that the backend knows of.
+        self.clear_task();
         // SAFETY: 1. the reference is used in this call, and the thread stays the worker.
         match unsafe { WorkerThread::current() } {
             Some(worker) => {
                 let latch = SpinLatch::cross(worker);
                 if self.set_waiter(Waiter::Worker((&raw const latch).cast())) {
                     // Liveness: the backend concludes every operation, and that sets the latch. The
-                    // latch stays in this frame, which a panic cannot leave: the wait lets none through.
+                    // latch stays in this frame, which a panic cannot leave: there is no earlier waiter to
+                    // drop, and the wait lets no panic through.
                     worker.wait_for_outside(latch.core());
                 }
             }

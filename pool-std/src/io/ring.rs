@@ -31,15 +31,21 @@ pub(crate) mod parker;
 pub(crate) mod rings;
 #[cfg(test)]
 mod tests;
-use hint::Hint;
+use hint::{Hint, NewRead};
 
-/// What an entry stands for that is not an operation. Operations have their addresses there.
-const HINT: u64 = 0;
-/// An entry whose completion means nothing.
+/// What stands in the place of an operation's address, which is even, for an entry whose completion means nothing.
 const IGNORED: u64 = 1;
+
+/// What stands there for a read of the hint pipe. Numbers begin with 1.
+const fn hint_data(number: u64) -> u64 {
+    number * 2 + 1
+}
 
 /// How many entries the completion queue holds before the kernel keeps further ones in a list.
 const COMPLETIONS: u32 = 1024;
+
+/// Lets the kernel put completions into the queue, or wait for some.
+const GETEVENTS: u32 = io_uring::EnterFlags::GETEVENTS.bits();
 
 /// One ring of the kernel.
 ///
@@ -110,7 +116,9 @@ impl Ring {
             opcode::Write::CODE,
             opcode::Fsync::CODE,
             opcode::PollAdd::CODE,
-            opcode::AsyncCancel::CODE,
+            // Of Linux 5.19, as the cancelling of everything that is in flight. Before, a cancel that asks for
+            // that, or for no completion of its own, does nothing.
+            opcode::Socket::CODE,
         ];
         if needed.into_iter().all(|code| probe.is_supported(code)) {
             Ok(())
@@ -147,12 +155,8 @@ impl Ring {
             Some(operation) => CancelBuilder::user_data(Arc::as_ptr(operation).addr() as u64),
             None => CancelBuilder::any(),
         };
-        let entry = opcode::AsyncCancel2::new(which)
-            .build()
-            .flags(Flags::SKIP_SUCCESS)
-            .user_data(IGNORED);
         let mut waiting = lock(&self.submission);
-        waiting.push_back(entry);
+        waiting.push_back(cancel(which));
         self.flush(&mut waiting);
     }
 
@@ -235,15 +239,13 @@ impl Ring {
 
     /// Takes the completions that there are. Only for the holder of the lock.
     fn collect(&self, completed: &mut Vec<Completed>) {
-        let mut count = 0;
         loop {
             // SAFETY: the caller holds the lock, so this is the only such value.
             for completion in unsafe { self.ring.completion_shared() } {
-                count += 1;
                 let result = completion.result();
                 match completion.user_data() {
-                    HINT => self.hint.has_come(),
                     IGNORED => {}
+                    hint if hint % 2 == 1 => self.hint.has_come(hint / 2),
                     address => {
                         let address = std::ptr::with_exposed_provenance(address as usize);
                         completed.push(Completed {
@@ -255,13 +257,25 @@ impl Ring {
                     }
                 }
             }
-            if count < COMPLETIONS as usize {
+            if !self.has_overflowed() {
                 return;
             }
-            // The queue may have been full. A call lets the kernel put there what it has kept.
-            count = 0;
-            let _ = self.ring.submit();
+            // The queue was full. A call lets the kernel put there what it has kept, and an error comes from
+            // a signal.
+            //
+            // SAFETY: the call takes numbers only, and no argument.
+            let _ = unsafe {
+                let submitter = self.ring.submitter();
+                submitter.enter::<libc::sigset_t>(0, 0, GETEVENTS, None)
+            };
         }
+    }
+
+    /// Whether the kernel keeps completions for which the queue had no room.
+    fn has_overflowed(&self) -> bool {
+        let _waiting = lock(&self.submission);
+        // SAFETY: `submission` is locked, so this is the only such value.
+        unsafe { self.ring.submission_shared() }.cq_overflow()
     }
 
     /// Notes that an operation has been concluded, and returns how many are left.
@@ -294,7 +308,6 @@ impl Ring {
             // Liveness: the read of the hint pipe is in flight, and completes when there is a hint. No
             // other thread takes completions from here on, so the call returns for this one, and for
             // that of any operation. Errors (a signal) mean that the protocol looks again.
-            const GETEVENTS: u32 = io_uring::EnterFlags::GETEVENTS.bits();
             // SAFETY: the call takes numbers only, and no argument.
             let _ = unsafe {
                 let submitter = self.ring.submitter();
@@ -314,13 +327,16 @@ impl Ring {
         }
     }
 
-    /// Sees to it that one read of the hint pipe is in flight. Only for the holder of the lock.
+    /// Sees to it that a read of the hint pipe by this thread is in flight. Only for the holder of the lock.
     fn listen(&self) -> bool {
         let mut waiting = lock(&self.submission);
-        if self.hint.begin() {
+        if let Some(NewRead { number, replaces }) = self.hint.begin() {
+            if let Some(replaced) = replaces {
+                waiting.push_back(cancel(CancelBuilder::user_data(hint_data(replaced))));
+            }
             let (address, length) = self.hint.buffer();
             let read = opcode::Read::new(Fd(self.hint.reader().as_raw_fd()), address, length);
-            waiting.push_back(read.build().user_data(HINT));
+            waiting.push_back(read.build().user_data(hint_data(number)));
         }
         self.flush(&mut waiting)
     }
@@ -352,6 +368,14 @@ impl Drop for Ring {
         }
         debug_assert!(completed.is_empty(), "the completer waits for operations");
     }
+}
+
+/// Returns the entry that asks the kernel to end others early.
+fn cancel(which: CancelBuilder) -> Entry {
+    opcode::AsyncCancel2::new(which)
+        .build()
+        .flags(Flags::SKIP_SUCCESS)
+        .user_data(IGNORED)
 }
 
 /// Returns the entry for a call.

@@ -322,13 +322,14 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             adopted::adopt(&registry)?;
         }
         let unfinished = Unfinished(&registry);
+        // Before the workers, whose start handlers may begin operations already.
+        #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+        registry.data().io.start_chosen(&registry)?;
         for index in usize::from(self.use_current_thread)..num_threads {
             self.start_thread(&registry, index)
                 .map_err(|source| BuildError::Spawn { index, source })?;
         }
         self.start_spares(&registry)?;
-        #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-        registry.data().io.start_chosen(&registry)?;
         std::mem::forget(unfinished);
         Ok(registry)
     }

@@ -102,3 +102,37 @@ fn a_rest_is_read_behind_what_was_read() {
     assert_eq!(unsafe { call.execute() }, Ok(5));
     assert_eq!(request.into_buffer(), b"---45678");
 }
+
+#[test]
+fn a_waker_whose_drop_panics_leaves_no_latch_behind() {
+    struct Panics;
+    impl std::task::Wake for Panics {
+        fn wake(self: Arc<Self>) {}
+    }
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("the drop of a waker");
+        }
+    }
+    let read = read();
+    assert!(read.set_task(&Waker::from(Arc::new(Panics))));
+    let wait = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| read.wait()));
+    assert!(wait.is_err());
+    assert!(matches!(lock(&read.state).waiter, Waiter::None));
+    expect_result(&read, read.conclude(Ok(3)), Ok(3));
+}
+
+#[test]
+fn a_result_is_taken_once() {
+    let read = read();
+    expect_result(&read, read.conclude(Ok(3)), Ok(3));
+    assert!(read.take().is_none());
+}
+
+// Such a file is always ready, so that a wait until it is would not end this.
+#[test]
+fn a_file_that_would_block_fails() {
+    let file = File::new(std::fs::File::open("/dev/null").unwrap()).unwrap();
+    let sync = Operation::new(None, Request::sync(&file));
+    expect_result(&sync, sync.conclude(Err(libc::EAGAIN)), Err(libc::EAGAIN));
+}

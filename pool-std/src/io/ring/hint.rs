@@ -5,24 +5,45 @@ use std::{
     io::{self, PipeReader, PipeWriter, Write, pipe},
     mem::ManuallyDrop,
     os::fd::AsRawFd,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::Mutex,
+    thread::{self, ThreadId},
 };
+
+use crate::thread_pool::data::lock;
 
 /// How many bytes a hint has.
 const LENGTH: usize = 8;
 
 /// The pipe that wakes a worker which sleeps in its ring.
 ///
-/// One read of it is in flight at most. It stays in flight while the worker is awake, so a worker that sleeps
-/// often submits it only after a hint.
+/// A read of it stays in flight while the worker is awake, so a worker that sleeps often submits one only after a
+/// hint. The kernel completes a read on the thread that has submitted it, which may be busy in a system call
+/// that no signal ends. So a thread that takes the worker's place submits a read of its own.
 pub(super) struct Hint {
     reader: PipeReader,
     writer: PipeWriter,
-    /// Written by the kernel while a read is in flight, and otherwise not used.
+    /// Written by the kernel while reads are in flight, perhaps by two at a time, and otherwise not used.
     buffer: ManuallyDrop<Box<UnsafeCell<[u8; 64]>>>,
-    /// Whether a read is in flight. Changed only by the holder of the ring's lock.
-    is_in_flight: AtomicBool,
+    /// Locked by the holder of the ring's lock alone, so without a wait.
+    reads: Mutex<Reads>,
     is_leaked: bool,
+}
+
+/// The reads of the pipe that are in flight.
+#[derive(Default)]
+struct Reads {
+    in_flight: usize,
+    /// The number of the newest one; the first has the number 1.
+    newest: u64,
+    /// The thread that has submitted the newest one, if that is in flight.
+    thread: Option<ThreadId>,
+}
+
+/// A read that is to be submitted.
+pub(super) struct NewRead {
+    pub(super) number: u64,
+    /// The number of an earlier one, which is to be cancelled: another thread has submitted it.
+    pub(super) replaces: Option<u64>,
 }
 
 // SAFETY: no code of this process accesses the buffer.
@@ -45,7 +66,7 @@ impl Hint {
             reader,
             writer,
             buffer: ManuallyDrop::new(Box::new(UnsafeCell::new([0; 64]))),
-            is_in_flight: AtomicBool::new(false),
+            reads: Mutex::default(),
             is_leaked: false,
         })
     }
@@ -64,19 +85,34 @@ impl Hint {
         let _ = (&self.writer).write(&[0; LENGTH]);
     }
 
-    /// Notes that a read is in flight from now on. Returns false if one is.
-    pub(super) fn begin(&self) -> bool {
-        // Ordering: Relaxed, for this and all others: the lock of the ring orders them.
-        !self.is_in_flight.swap(true, Ordering::Relaxed)
+    /// Notes that a read of this thread is in flight from now on. Returns `None` if one is.
+    pub(super) fn begin(&self) -> Option<NewRead> {
+        let mut reads = lock(&self.reads);
+        let this_thread = thread::current().id();
+        if reads.thread == Some(this_thread) {
+            return None;
+        }
+        let replaces = reads.thread.map(|_| reads.newest);
+        reads.in_flight += 1;
+        reads.newest += 1;
+        reads.thread = Some(this_thread);
+        Some(NewRead {
+            number: reads.newest,
+            replaces,
+        })
     }
 
-    /// Notes that the read has completed, with a hint or without.
-    pub(super) fn has_come(&self) {
-        self.is_in_flight.store(false, Ordering::Relaxed);
+    /// Notes that a read has completed, with a hint or without.
+    pub(super) fn has_come(&self, number: u64) {
+        let mut reads = lock(&self.reads);
+        reads.in_flight -= 1;
+        if number == reads.newest {
+            reads.thread = None;
+        }
     }
 
     pub(super) fn is_in_flight(&self) -> bool {
-        self.is_in_flight.load(Ordering::Relaxed)
+        lock(&self.reads).in_flight > 0
     }
 
     /// Keeps the buffer for good.

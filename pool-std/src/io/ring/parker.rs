@@ -48,7 +48,8 @@ impl Parker for RingParker {
             //
             // Ordering: Relaxed; it only decides whether to wait, and one word has one order.
             let may_wait = || self.state.load(Ordering::Relaxed) == WAITING;
-            if let Some(watch) = Watch::begin() {
+            // Registering takes long, and a process that has just begun may end before it pays.
+            if let Some(watch) = Watch::begin().filter(|watch| watch.remaining().is_zero()) {
                 watch.register();
             }
             let completed = self.rings.sleep(self.worker, may_wait);

@@ -93,7 +93,14 @@ impl Rings {
 
     pub(crate) fn cancel(&self, operation: &Arc<Operation>) {
         match operation.ring() {
-            Some(ring) => self.rings[ring].cancel(Some(operation)),
+            Some(ring) => {
+                let ring = &self.rings[ring];
+                ring.cancel(Some(operation));
+                if ring.is_refused() {
+                    // The completer repeats it.
+                    self.event.increase();
+                }
+            }
             // The completer looks when it takes it.
             None => self.event.increase(),
         }
@@ -174,7 +181,6 @@ impl Rings {
                 if !is_flushed {
                     // The kernel is short of memory.
                     std::thread::yield_now();
-                    self.event.increase();
                 }
                 let completed = ring.reap_after(|ring| {
                     if has_ended && is_flushed && !mem::replace(is_cancelled, true) {
@@ -182,6 +188,9 @@ impl Rings {
                     }
                 });
                 self.conclude_all(ring, completed);
+                if ring.is_refused() {
+                    self.event.increase();
+                }
                 // Ordering: see `conclude_all`.
                 fence(Ordering::SeqCst);
                 is_done &= ring.in_flight() == 0;

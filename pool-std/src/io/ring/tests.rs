@@ -159,3 +159,29 @@ fn a_hint_that_comes_first_ends_the_sleep() {
     }
     assert!(ring.sleep(|| true).is_empty());
 }
+
+/// The kernel completes a read on the thread that has submitted it, which may be busy for long.
+#[test]
+fn each_thread_that_sleeps_in_a_ring_reads_itself() {
+    let Some((ring, _event)) = ring(2) else {
+        return;
+    };
+    assert!(ring.sleep(|| false).is_empty());
+    assert_eq!(ring.hint.begin().map(|read| read.number), None, "in flight");
+    std::thread::scope(|threads| {
+        let other = threads.spawn(|| {
+            // The cancelled read of the first thread may end a sleep early.
+            let mut sleeps = 0;
+            while sleeps < 2 {
+                ring.send_hint();
+                assert!(ring.sleep(|| true).is_empty());
+                sleeps += 1;
+            }
+            assert!(ring.sleep(|| false).is_empty());
+            ring.hint.begin().is_none()
+        });
+        assert!(other.join().unwrap());
+    });
+    assert!(ring.sleep(|| false).is_empty());
+    assert!(ring.hint.begin().is_none(), "this thread reads again");
+}
