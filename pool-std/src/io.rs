@@ -51,7 +51,7 @@ pub(crate) mod operation;
 mod request;
 pub(crate) mod ring;
 mod system;
-mod thread;
+pub(crate) mod thread;
 
 use std::path::Path;
 

@@ -389,6 +389,10 @@ impl ThreadPool {
     pub fn shutdown(self) -> Result<(), ShutdownError> {
         let registry = self.registry.clone();
         drop(self);
+        #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+        if crate::io::thread::serves(&registry) {
+            return Err(ShutdownError::FromWorker);
+        }
         if lender::is_lending_of(&registry) {
             return Err(ShutdownError::FromWorker);
         }

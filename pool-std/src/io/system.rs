@@ -52,6 +52,22 @@ impl EventCounter {
         self.0.as_raw_fd()
     }
 
+    /// Waits until the counter is above zero, for so many milliseconds at most, and resets it. Returns whether it
+    /// was above zero.
+    pub(super) fn wait_and_reset_within(&self, milliseconds: libc::c_int) -> bool {
+        let mut counter = [libc::pollfd {
+            fd: self.raw(),
+            events: libc::POLLIN,
+            revents: 0,
+        }];
+        poll_until(&mut counter, milliseconds);
+        let is_above_zero = counter[0].revents != 0;
+        if is_above_zero {
+            self.wait_and_reset();
+        }
+        is_above_zero
+    }
+
     /// Waits until the counter is above zero, and resets it. May return early.
     pub(super) fn wait_and_reset(&self) {
         let mut count = [0; 8];
@@ -62,9 +78,13 @@ impl EventCounter {
 
 /// Waits until at least one of the descriptors is ready. May return early.
 pub(super) fn poll(descriptors: &mut [libc::pollfd]) {
+    poll_until(descriptors, -1);
+}
+
+fn poll_until(descriptors: &mut [libc::pollfd], milliseconds: libc::c_int) {
     let count = descriptors.len() as libc::nfds_t;
     // SAFETY: the slice is borrowed for the whole call, and the length is its own.
-    let result = unsafe { libc::poll(descriptors.as_mut_ptr(), count, -1) };
+    let result = unsafe { libc::poll(descriptors.as_mut_ptr(), count, milliseconds) };
     if result < 0 {
         // Interrupted, or out of kernel memory: what is in the slice means nothing.
         for descriptor in descriptors {

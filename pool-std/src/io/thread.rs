@@ -1,8 +1,18 @@
 //! The threads that carry operations out, beside the workers.
 
-use std::{io, sync::Arc, thread};
+use std::{cell::Cell, io, ptr, sync::Arc, thread};
 
 use crate::{io::operation::Next, platform::Registry};
+
+thread_local! {
+    /// The pool whose operations this thread carries out, or null.
+    static SERVED: Cell<*const Registry> = const { Cell::new(ptr::null()) };
+}
+
+/// Whether this thread carries out the operations of a pool, so that the pool's end waits for it.
+pub(crate) fn serves(registry: &Registry) -> bool {
+    ptr::eq(SERVED.get(), registry)
+}
 
 /// Starts a thread that counts as one of the pool, so that those that wait for the pool wait for it.
 ///
@@ -30,6 +40,7 @@ pub(super) fn start(
     data.keep_thread(builder.spawn(move || {
         // All of it is captured, and so is dropped here.
         let running = running;
+        SERVED.set(Arc::as_ptr(&running.0));
         body(&running.0);
     })?);
     Ok(())

@@ -145,8 +145,8 @@ impl Error for ActiveWorkersError {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShutdownError {
-    /// One of the pool's own workers called, and would wait for itself. The pool still ends when its
-    /// work is done.
+    /// One of the pool's own workers called, or a thread that carries out its operations (in a waker), and would
+    /// wait for itself. The pool still ends when its work is done.
     FromWorker,
 }
 

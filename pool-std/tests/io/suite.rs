@@ -16,7 +16,7 @@ use std::{
 };
 
 use pool_std::{
-    BuildError, IdlePolicy, SleepKind, ThreadPool, ThreadPoolBuilder,
+    BuildError, IdlePolicy, ShutdownError, SleepKind, ThreadPool, ThreadPoolBuilder,
     io::{self, Completion, File, IoBackend, OpenOptions, Transfer},
 };
 
@@ -35,6 +35,7 @@ macro_rules! suite {
             a_waker_that_panics_is_handled a_dropped_handle_keeps_file_and_buffer
             a_silent_pipe_can_be_cancelled a_cancel_after_the_end_changes_nothing many_operations
             more_streams_than_threads shutdown_cancels_what_is_in_flight
+            a_waker_cannot_wait_for_the_end_of_its_pool
             descriptors_that_do_not_block_are_waited_for ping_pong_between_threads
             threads_that_lend_their_worker_wait threads_outside_may_end_before_their_operations
             workers_sleep_and_wake_with_each_protocol
@@ -492,6 +493,29 @@ pub(crate) fn shutdown_cancels_what_is_in_flight(backend: IoBackend, name: &str)
     if let Err(error) = at_once.wait() {
         assert_eq!(error.error.raw_os_error(), Some(libc::ECANCELED));
     }
+}
+
+pub(crate) fn a_waker_cannot_wait_for_the_end_of_its_pool(backend: IoBackend, _name: &str) {
+    struct Ends(
+        Mutex<Option<ThreadPool>>,
+        mpsc::Sender<Result<(), ShutdownError>>,
+    );
+    impl Wake for Ends {
+        fn wake(self: Arc<Self>) {
+            let pool = self.0.lock().unwrap().take().expect("woken once");
+            self.1.send(pool.shutdown()).unwrap();
+        }
+    }
+    let pool = pool(backend, 1);
+    let (reader, mut writer) = pipe_to_read();
+    let mut read = start_read(&pool, &reader);
+    let (sender, answer) = mpsc::channel();
+    let waker = Waker::from(Arc::new(Ends(Mutex::new(Some(pool)), sender)));
+    let poll = std::pin::Pin::new(&mut read).poll(&mut Context::from_waker(&waker));
+    assert!(poll.is_pending());
+    writer.write_all(b"abc").unwrap();
+    assert_eq!(answer.recv().unwrap(), Err(ShutdownError::FromWorker));
+    assert_eq!(read.wait().unwrap().bytes, 3);
 }
 
 pub(crate) fn descriptors_that_do_not_block_are_waited_for(backend: IoBackend, _name: &str) {

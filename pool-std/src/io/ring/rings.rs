@@ -23,6 +23,9 @@ use crate::{
 /// How many entries can be submitted by one call. More are submitted by several calls.
 const ENTRIES: u32 = 64;
 
+/// After how many milliseconds what is still in flight at the end of a pool is cancelled again.
+const CANCEL_AGAIN_AFTER: libc::c_int = 50;
+
 /// The rings of a pool: one per worker, and the completer's own.
 pub(crate) struct Rings {
     rings: Box<[Ring]>,
@@ -172,7 +175,14 @@ impl Rings {
             // Liveness: the kernel increases the counter for a completion that no thread waits for, and
             // threads after they have left something in the inbox. It stays above zero until we have
             // reset it, and after that we look at everything.
-            self.event.wait_and_reset();
+            //
+            // At the end, the kernel may be in the middle of beginning an operation anew when it is asked to cancel
+            // all of them, and not find it. So that is repeated.
+            if !self.has_ended() {
+                self.event.wait_and_reset();
+            } else if !self.event.wait_and_reset_within(CANCEL_AGAIN_AFTER) {
+                cancelled.fill(false);
+            }
             let has_ended = self.has_ended();
             self.empty_inbox(registry, has_ended);
             let mut is_done = true;
