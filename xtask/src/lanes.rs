@@ -207,7 +207,7 @@ fn lint(_quick: bool) -> Result<u64> {
         .env("CARGO_TARGET_DIR", target_directory("loom")),
     ];
     // What measures is in workspaces of its own.
-    for directory in ["benches", "benches/apps", "benches/apps-ours"] {
+    for directory in ["benches", "benches/apps", "benches/apps-ours", "benches/io"] {
         let manifest = ["--manifest-path", &format!("{directory}/Cargo.toml")];
         steps.push(Step::cargo(&["fmt", "--all", "--check"]).args(manifest));
         steps.push(

@@ -60,7 +60,7 @@ impl Input {
             .open(&path)
             .expect("a temporary file");
         fs::remove_file(path).expect("our own");
-        let block: Vec<u8> = (0..CHUNK).map(|byte| (byte * 31 >> 3) as u8).collect();
+        let block: Vec<u8> = (0..CHUNK).map(|byte| ((byte * 31) >> 3) as u8).collect();
         for _ in 0..SIZE / CHUNK {
             std.write_all(&block).expect("1 GiB is free");
         }
