@@ -83,6 +83,32 @@ fn an_asleep_worker_against_two_tickles() {
     });
 }
 
+/// Models a worker that is falling asleep while a tickle takes out that workers are asleep. If that passes the worker
+/// over, the next tickle must wake it.
+#[test]
+fn a_worker_that_a_tickle_passes_over_is_woken_by_the_next_one() {
+    check(3, || {
+        let sleep = Arc::new(new(1));
+        let latch = CoreLatch::new();
+        let mut idle = sleep.start_looking(sleep.worker(0).unwrap());
+        sleep.no_work_found(&mut idle, &latch, || unreachable!("only gets sleepy"));
+        let worker = {
+            let sleep = sleep.clone();
+            thread::spawn(move || {
+                // Another worker has taken the jobs: the last look finds none.
+                sleep.no_work_found(&mut idle, &latch, || false);
+                sleep.work_found(idle, || false);
+            })
+        };
+        sleep.new_injected_jobs(1, true);
+        while sleep.num_inactive() > 0 && sleep.num_sleeping() == 0 {
+            thread::yield_now();
+        }
+        sleep.new_injected_jobs(1, true);
+        worker.join().unwrap();
+    });
+}
+
 /// Models a worker that waits for a latch, on its whole way to sleep, and a thread that sets the latch
 /// after it has done something else.
 fn check_latch(preemptions: usize, before: fn(&TestClassic)) {
