@@ -1,6 +1,7 @@
 //! The state of an operation, which outlives its handle until the system has finished.
 
 use std::{
+    cell::Cell,
     mem,
     sync::{
         Arc, Mutex,
@@ -19,6 +20,15 @@ use crate::{
     platform::{Std, WorkerThread},
     thread_pool::data::lock,
 };
+
+/// How many waits of a worker may be nested: in each it may run a job that waits in turn, on the same stack. The
+/// worker of a deeper wait blocks, while others may run its jobs.
+const NESTED_WAITS: usize = 16;
+
+thread_local! {
+    /// The waits of this thread in which it runs other jobs.
+    static WAITS: Cell<usize> = const { Cell::new(0) };
+}
 
 /// The state of an operation.
 ///
@@ -244,8 +254,11 @@ impl Operation {
         // that the backend knows of.
         self.clear_task();
         // SAFETY: 1. the reference is used in this call, and the thread stays the worker.
-        match unsafe { WorkerThread::current() } {
-            Some(worker) => {
+        let worker = unsafe { WorkerThread::current() };
+        let depth = WAITS.get();
+        match worker {
+            Some(worker) if depth < NESTED_WAITS => {
+                WAITS.set(depth + 1);
                 let latch = SpinLatch::cross(worker);
                 if self.set_waiter(Waiter::Worker((&raw const latch).cast())) {
                     // Liveness: the backend concludes every operation, and that sets the latch. The
@@ -253,8 +266,13 @@ impl Operation {
                     // drop, and the wait lets no panic through.
                     worker.wait_for_outside(latch.core());
                 }
+                WAITS.set(depth);
             }
-            None => {
+            _ => {
+                if let Some(worker) = worker {
+                    // It runs no other job meanwhile, and answers no thief.
+                    worker.notify_leftovers();
+                }
                 let latch = BlockingLatch::new();
                 if self.set_waiter(Waiter::Thread(&raw const latch)) {
                     // Liveness: as above.

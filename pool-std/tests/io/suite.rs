@@ -35,7 +35,7 @@ macro_rules! suite {
             a_waker_that_panics_is_handled a_dropped_handle_keeps_file_and_buffer
             a_silent_pipe_can_be_cancelled a_cancel_after_the_end_changes_nothing many_operations
             more_streams_than_threads shutdown_cancels_what_is_in_flight
-            a_waker_cannot_wait_for_the_end_of_its_pool
+            a_waker_cannot_wait_for_the_end_of_its_pool waits_do_not_nest_without_limit
             descriptors_that_do_not_block_are_waited_for ping_pong_between_threads
             threads_that_lend_their_worker_wait threads_outside_may_end_before_their_operations
             workers_sleep_and_wake_with_each_protocol
@@ -516,6 +516,32 @@ pub(crate) fn a_waker_cannot_wait_for_the_end_of_its_pool(backend: IoBackend, _n
     writer.write_all(b"abc").unwrap();
     assert_eq!(answer.recv().unwrap(), Err(ShutdownError::FromWorker));
     assert_eq!(read.wait().unwrap().bytes, 3);
+}
+
+/// Each job that waits runs the next one in its wait, on the same stack, which would hold a few hundred of them.
+pub(crate) fn waits_do_not_nest_without_limit(backend: IoBackend, _name: &str) {
+    const JOBS: usize = 5_000;
+    let pool = builder(backend, 1).stack_size(1 << 20).build().unwrap();
+    let (reader, mut writer) = pipe_to_read();
+    let read = AtomicUsize::new(0);
+    thread::scope(|threads| {
+        let (pool, reader, read) = (&pool, &reader, &read);
+        threads.spawn(move || {
+            pool.scope(|scope| {
+                for _ in 0..JOBS {
+                    scope.spawn(|_| {
+                        let frame = std::hint::black_box([0_u8; 4096]);
+                        let bytes = io::read(reader, vec![0; 1]).wait().unwrap().bytes;
+                        read.fetch_add(bytes + usize::from(frame[0]), SeqCst);
+                    });
+                }
+            });
+        });
+        for _ in 0..JOBS {
+            writer.write_all(b"a").unwrap();
+        }
+    });
+    assert_eq!(read.load(SeqCst), JOBS);
 }
 
 pub(crate) fn descriptors_that_do_not_block_are_waited_for(backend: IoBackend, _name: &str) {
