@@ -9,7 +9,10 @@ use ::loom::{
 use super::*;
 use crate::{
     primitive::Ordering::Relaxed,
-    testing::{Pool, TestHints, TestProtocol},
+    testing::{
+        TestHints, TestProtocol,
+        model::{check_pool, check_process_fence},
+    },
 };
 
 fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
@@ -19,36 +22,19 @@ fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-fn pool(preemptions: usize, workers: usize, posts: &'static [usize]) {
-    check(preemptions, move || {
-        let pool = Pool::<TestHints>::new(workers, IdlePolicy::IMMEDIATE);
-        let threads = Pool::start(&pool);
-        let mut posted = 0;
-        for &jobs in posts {
-            pool.inject(jobs);
-            posted += jobs;
-            pool.wait_for(posted);
-        }
-        pool.terminate();
-        for thread in threads {
-            thread.join().unwrap();
-        }
-    });
-}
-
 #[test]
 fn one_worker_one_poster() {
-    pool(3, 1, &[1, 1]);
+    check_pool::<TestHints>(3, 1, &[1, 1]);
 }
 
 #[test]
 fn two_workers_one_poster() {
-    pool(2, 2, &[1]);
+    check_pool::<TestHints>(2, 2, &[1]);
 }
 
 #[test]
 fn two_workers_two_jobs_at_once() {
-    pool(2, 2, &[2]);
+    check_pool::<TestHints>(2, 2, &[2]);
 }
 
 /// A pool whose queues are two numbers, which order nothing, and whose workers are played by tests.
@@ -408,5 +394,5 @@ fn a_notification_of_a_worker_whose_latch_is_set_reaches_another_one() {
 
 #[test]
 fn a_process_fence_in_the_last_look_leaves_no_job_overlooked() {
-    crate::testing::model::check_process_fence::<crate::testing::TestHints>(3);
+    check_process_fence::<TestHints>(3);
 }
