@@ -3,7 +3,7 @@
 use core::{
     cell::UnsafeCell,
     fmt,
-    mem::{MaybeUninit, align_of, size_of},
+    mem::{ManuallyDrop, MaybeUninit, align_of, size_of},
     ptr::NonNull,
 };
 
@@ -84,7 +84,14 @@ impl<const SLOTS: usize> fmt::Debug for Arena<SLOTS> {
 /// What is spawned: a closure, and the pool or scope that counts it.
 pub(crate) trait Spawned: Send {
     /// Runs the closure on a worker, and reports that it has run. Must not unwind.
-    fn run(self);
+    ///
+    /// This takes a pointer: the references that a closure captures stay borrowed as long as a
+    /// function runs that has the closure as an argument, and what they refer to may end as soon as
+    /// the closure is reported.
+    ///
+    /// # Safety
+    /// 1. `this` is valid, and is moved out by this call; it is not used or dropped otherwise.
+    unsafe fn run(this: *const Self);
 }
 
 /// The queue of jobs from outside a pool.
@@ -197,9 +204,11 @@ unsafe impl<S: Spawned> Job for SlotJob<S> {
     unsafe fn execute(this: *const ()) {
         // SAFETY: by obligations 1 and 2, the job is valid and is moved out once.
         let Self { slot, spawned, .. } = unsafe { this.cast::<Self>().read() };
+        let spawned = ManuallyDrop::new(spawned);
         // The slot is given back first, so that the closure may spawn into it.
         // SAFETY: the slot stays in place until the job is done, which it is only after `run`.
         unsafe { (*slot).give_back() };
-        spawned.run();
+        // SAFETY: 1. It is in this frame, and only this call uses it.
+        unsafe { S::run(&raw const *spawned) };
     }
 }

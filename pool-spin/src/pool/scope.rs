@@ -1,6 +1,6 @@
 //! Scopes: closures that may borrow from the frame that waits for them.
 
-use core::{fmt, marker::PhantomData};
+use core::{fmt, marker::PhantomData, mem::ManuallyDrop};
 
 use pool_core::{Registry, ScopeCore, WorkerThread};
 
@@ -79,7 +79,11 @@ impl<'scope, S: System> Scope<'scope, S> {
         match unsafe { Slot::put(slots, spawned) } {
             // SAFETY: 1. The arena keeps the node until the job runs; the job is used only here.
             Ok((node, job)) => unsafe { queue(registry, node, job) },
-            Err(spawned) => registry.in_worker(|_, _| spawned.run()),
+            Err(spawned) => registry.in_worker(|_, _| {
+                let spawned = ManuallyDrop::new(spawned);
+                // SAFETY: 1. It is in this frame, and only this call uses it.
+                unsafe { Spawned::run(&raw const *spawned) }
+            }),
         }
     }
 }
@@ -184,8 +188,9 @@ where
     S: System,
     F: FnOnce(Worker<'_, S>, &Scope<'scope, S>) + Send,
 {
-    fn run(self) {
-        let Self { scope, closure } = self;
+    unsafe fn run(this: *const Self) {
+        // SAFETY: by obligation 1.
+        let Self { scope, closure } = unsafe { this.read() };
         // SAFETY: 1. The reference is used only in this call; jobs run on workers.
         let worker = unsafe { WorkerThread::current() }.expect("jobs run on workers");
         // SAFETY: the scope waits for us until `job_done`; the references end before. `job_done`:

@@ -250,8 +250,9 @@ where
     S: System,
     F: FnOnce(Worker<'_, S>) + Send,
 {
-    fn run(self) {
-        let Self { registry, closure } = self;
+    unsafe fn run(this: *const Self) {
+        // SAFETY: by obligation 1.
+        let Self { registry, closure } = unsafe { this.read() };
         // SAFETY: 1. The reference is used only in this call; jobs run on workers.
         let worker = unsafe { WorkerThread::current() }.expect("jobs run on workers");
         run(|| closure(Worker(worker)));

@@ -71,6 +71,24 @@ fn in_place_scope_from_outside() {
     });
 }
 
+/// Miri finds a worker that borrows from the frame of a scope after it has reported its last closure:
+/// run it with `-Zmiri-many-seeds`.
+#[test]
+fn closures_borrow_no_longer_than_their_scope() {
+    static POOL: SpinPool<TestCores<2, 64>> = pool(IdlePolicy::DEFAULT);
+    const SCOPES: u32 = if cfg!(miri) { 20 } else { 1_000 };
+    with_workers(&POOL, || {
+        let arena = Arena::<1>::new();
+        for number in 0..SCOPES {
+            let number = std::boxed::Box::new(number);
+            POOL.in_place_scope(&arena, |scope| {
+                scope.spawn(|_, _| assert!(*number < SCOPES));
+            });
+            drop(number);
+        }
+    });
+}
+
 #[test]
 fn destructors_of_captures_run() {
     static POOL: SpinPool<TestCores<1, 64>> = pool(IdlePolicy::DEFAULT);
