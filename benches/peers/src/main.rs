@@ -12,6 +12,7 @@ mod protocols;
 mod sparse;
 mod spawn;
 mod spawning;
+mod tick;
 mod wake;
 
 use pools::Pools;
@@ -27,6 +28,7 @@ fn main() -> std::io::Result<()> {
         spawn::cases(&pools),
         wake::cases(&pools),
         sparse::cases(),
+        tick::cases(),
         progress::cases(&thread_counts()),
         overlooked::cases(&pools),
         protocols::cases(&pools),

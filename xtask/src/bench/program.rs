@@ -29,6 +29,7 @@ pub(crate) const PROGRAMS: &[Source] = &[
             "spawn",
             "wake",
             "sparse",
+            "tick",
             "progress",
             "overlooked",
             "protocols",

@@ -1,0 +1,173 @@
+//! A control loop: regions, pauses between them, and a longer pause until the next tick.
+
+use std::{
+    hint::black_box,
+    rc::Rc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use protocol::{Unit, quantile};
+
+use crate::{
+    computation::spin, fork_join::ForkJoin, pools::Lazy, sparse::usage::Usage, spawning::Spawning,
+};
+
+const TICKS: usize = 200;
+const PERIOD: Duration = Duration::from_millis(5);
+const REGIONS: usize = 8;
+/// The jobs of a region, and how long each of them takes.
+const JOBS: usize = 16;
+const JOB: Duration = Duration::from_micros(1);
+/// Between two regions.
+const STRETCH: Duration = Duration::from_micros(150);
+
+/// Which thread runs what is between two regions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A thread outside the pool, which blocks there. Each region is a call of the pool, and after each region
+    /// there is a call that does next to nothing.
+    Regions,
+    /// A worker of the pool, which computes there. The whole tick is one call of the pool.
+    OneInstall,
+}
+
+impl Shape {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Regions => "regions",
+            Self::OneInstall => "one-install",
+        }
+    }
+}
+
+/// One of the things that a tick costs.
+#[derive(Clone, Copy)]
+pub(super) enum Cost {
+    /// Microseconds of processor time.
+    Cpu,
+    /// Microseconds from the beginning of a tick to its end, the pauses within included.
+    MedianTime,
+    /// Of a hundred ticks, the second slowest.
+    HighTime,
+    /// How often a worker looked at all sources of work in vain.
+    FruitlessSearches,
+}
+
+/// A pool that may count searches.
+pub(crate) trait Searches {
+    const COUNTS_SEARCHES: bool;
+
+    /// Returns how many searches of its workers found nothing, but for those that took jobs from outside.
+    fn fruitless_searches(&self) -> u64;
+}
+
+impl Searches for pool_std::ThreadPool {
+    const COUNTS_SEARCHES: bool = true;
+
+    fn fruitless_searches(&self) -> u64 {
+        let counts = self.metrics().sum();
+        counts.searches - counts.steals_succeeded
+    }
+}
+
+impl Searches for rayon_core::ThreadPool {
+    const COUNTS_SEARCHES: bool = false;
+
+    fn fruitless_searches(&self) -> u64 {
+        0
+    }
+}
+
+/// The load on one pool.
+pub(super) struct Load<P> {
+    pool: Rc<Lazy<P>>,
+    shape: Shape,
+    /// The costs of the last run that were not yet asked for.
+    costs: [Option<f64>; 4],
+}
+
+impl<P: ForkJoin + Spawning + Searches> Load<P> {
+    pub(super) fn new(pool: Rc<Lazy<P>>, shape: Shape) -> Self {
+        Self {
+            pool,
+            shape,
+            costs: [None; 4],
+        }
+    }
+
+    /// Takes one of the costs of the last run. If it has been taken, that of a new run.
+    pub(super) fn cost(&mut self, cost: Cost) -> f64 {
+        let known = self.costs[cost as usize].take();
+        known.unwrap_or_else(|| {
+            self.costs = run(self.pool.get(), self.shape).map(Some);
+            self.costs[cost as usize].take().expect("set just now")
+        })
+    }
+}
+
+/// Runs the load; returns the costs in the order of [`Cost`].
+fn run<P: ForkJoin + Spawning + Searches>(pool: &P, shape: Shape) -> [f64; 4] {
+    // The threads have been started, and sleep.
+    Spawning::broadcast(pool, || ());
+    thread::sleep(PERIOD);
+
+    let (before, searches_before) = (Usage::now(), pool.fruitless_searches());
+    let mut times = Vec::with_capacity(TICKS);
+    let mut next = Instant::now();
+    for _ in 0..TICKS {
+        next += PERIOD;
+        thread::sleep(next.saturating_duration_since(Instant::now()));
+        let start = Instant::now();
+        match shape {
+            Shape::Regions => tick_of_regions(pool),
+            Shape::OneInstall => tick_of_one_install(pool),
+        }
+        times.push(Unit::Microseconds.of(start.elapsed()));
+    }
+    let usage = Usage::since(before);
+    // Each call from outside was a search that found it.
+    let calls = TICKS
+        * match shape {
+            Shape::Regions => 2 * REGIONS,
+            Shape::OneInstall => 1,
+        };
+    let searches = pool.fruitless_searches() - searches_before;
+    [
+        Unit::Microseconds.of(usage.cpu) / TICKS as f64,
+        quantile(times.clone(), 0.5),
+        quantile(times, 0.99),
+        searches.saturating_sub(calls as u64) as f64 / TICKS as f64,
+    ]
+}
+
+fn tick_of_regions<P: ForkJoin + Spawning>(pool: &P) {
+    for _ in 0..REGIONS {
+        pool.run(|context| region::<P>(context, JOBS));
+        thread::sleep(STRETCH);
+        assert_eq!(pool.install(|| black_box(1)), 1);
+    }
+}
+
+fn tick_of_one_install<P: ForkJoin + Spawning>(pool: &P) {
+    pool.run(|context| {
+        for _ in 0..REGIONS {
+            region::<P>(context, JOBS);
+            spin(STRETCH);
+        }
+    });
+}
+
+/// So many jobs, split in halves.
+fn region<P: ForkJoin>(context: &mut P::Context<'_>, jobs: usize) {
+    if jobs == 1 {
+        spin(JOB);
+    } else {
+        let half = jobs / 2;
+        P::join(
+            context,
+            |context| region::<P>(context, half),
+            |context| region::<P>(context, jobs - half),
+        );
+    }
+}
