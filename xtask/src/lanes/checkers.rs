@@ -59,7 +59,7 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
         // Jobs that borrow from frames, on real threads. Dropping a pool does not wait for its
         // threads, which Miri would call a leak.
         steps.push(miri(
-            &["test", "-p", "pool-std", "--test", "scope"],
+            &["test", "-p", "pool-std", "--test", "suite", "scope::"],
             "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
         ));
         // Workers that pass from thread to thread.
@@ -69,8 +69,8 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
                 "-p",
                 "pool-std",
                 "--test",
-                "block_in_place",
-                "stress",
+                "suite",
+                "block_in_place::with_the_rest::stress",
             ],
             "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
         ));
@@ -114,22 +114,18 @@ pub(super) fn thread_sanitizer(_quick: bool) -> Result<u64> {
         .args(["-p", "progress-core", "-p", "deque-core", "-p", "pool-core"])
         .args(["--", "threads", "stampede", "metrics"])
         .run_tests()?;
-    let programs = [
-        "build",
-        "join",
-        "scope",
-        "pool",
-        "metrics",
-        "adopted",
-        "stress",
-        "elastic",
-        "block_in_place",
-    ]
-    .map(|name| ["--test", name]);
-    tests += sanitized("test", &["--lib", "-p", "pool-std"])
-        .args(programs.concat())
+    tests += sanitized("test", &["--lib", "--test", "stress", "-p", "pool-std"]).run_tests()?;
+    tests += sanitized("test", &["--test", "suite", "-p", "pool-std"])
+        .args([
+            "--",
+            "adopted::",
+            "block_in_place::",
+            "build::",
+            "elastic::",
+        ])
+        .args(["join::", "metrics::", "pool::", "scope::"])
         // The tool notes the frames of each thread in an array of 65,536, and writes beyond it.
-        .args(["--", "--skip", "depth_is_limited_by_the_stack_alone"])
+        .args(["--skip", "depth_is_limited_by_the_stack_alone"])
         .run_tests()?;
     Ok(tests)
 }

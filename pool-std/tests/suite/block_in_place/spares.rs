@@ -17,7 +17,8 @@ use pool_std::{
     join, spawn,
 };
 
-use crate::{lends, support::wait_for};
+use super::lends;
+use crate::support::wait_for;
 
 // Under Miri every stack is granted, and with 32 bits even the largest one that a builder takes.
 #[test]

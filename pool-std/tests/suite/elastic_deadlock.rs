@@ -1,18 +1,16 @@
 //! What the detection of deadlocks knows of workers that are parked, and of those whose places are lent.
 
-mod support;
-
 use std::sync::{
     Arc, Barrier, Mutex,
     atomic::{AtomicBool, Ordering::SeqCst},
     mpsc,
 };
 
+use crate::support::{Gate, builder_with_reports, pool_with_reports, wait_for, wait_for_asleep};
 use pool_std::{
     ActiveWorkersError, ThreadPool, ThreadPoolBuilder, block_in_place, current_thread_index, spawn,
     spawn_broadcast,
 };
-use support::{Gate, builder_with_reports, pool_with_reports, wait_for, wait_for_asleep};
 
 /// How often a test tries to hit the moment in which a mistake would show.
 const ROUNDS: usize = if cfg!(miri) { 3 } else { 500 };

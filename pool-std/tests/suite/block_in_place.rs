@@ -4,9 +4,6 @@ mod closures;
 mod spares;
 mod with_the_rest;
 
-#[path = "../support/mod.rs"]
-mod support;
-
 use std::thread::{self, ThreadId};
 
 use pool_std::{IdlePolicy, ThreadPool, ThreadPoolBuilder, block_in_place, current_thread_index};

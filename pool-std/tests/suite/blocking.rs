@@ -3,8 +3,6 @@
 // Without metrics, and without a deadlock handler, a pool's state does not tell which workers sleep.
 #![cfg(feature = "metrics")]
 
-mod support;
-
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
@@ -15,11 +13,11 @@ use std::{
     thread,
 };
 
+use crate::support::{Gate, wait_for, wait_for_asleep};
 use pool_std::{
     Activity, Blocked, MarkError, ThreadPool, ThreadPoolBuilder, blocking, current_state,
     current_thread_index, mark_all_unblocked, mark_blocked,
 };
-use support::{Gate, wait_for, wait_for_asleep};
 
 fn pool(num_threads: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(num_threads);

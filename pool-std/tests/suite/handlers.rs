@@ -2,16 +2,14 @@
 //! expected to abort with a message.
 #![cfg(not(miri))]
 
-mod support;
-
 use std::{
     env,
     process::{self, Command},
     sync::{Arc, Mutex},
 };
 
+use crate::support::{self, Gate};
 use pool_std::{ThreadPool, ThreadPoolBuilder, blocking, broadcast, mark_blocked, spawn_broadcast};
-use support::Gate;
 
 const CHILD: &str = "POOL_STD_HANDLERS_CHILD";
 /// Names the emulator that runs this program, where the system cannot start it by itself.
@@ -30,9 +28,10 @@ fn aborts(name: &str, message: &str, body: fn()) {
     }
     let words = env::var_os(RUNNER).into_iter();
     let mut words = words.chain([env::current_exe().unwrap().into_os_string()]);
+    let name = format!("handlers::{name}");
     let child = Command::new(words.next().unwrap())
         .args(words)
-        .args([name, "--exact", "--nocapture", "--test-threads=1"])
+        .args([&*name, "--exact", "--nocapture", "--test-threads=1"])
         .env(CHILD, "yes")
         .output()
         .unwrap();

@@ -14,7 +14,7 @@ use pool_std::{
     scope, spawn,
 };
 
-use crate::{here, lends, pool};
+use super::{here, lends, pool};
 
 #[test]
 fn an_adopted_thread_lends_its_place() {

@@ -3,8 +3,5 @@
 mod false_reports;
 mod reports;
 
-#[path = "../support/mod.rs"]
-mod support;
-
 /// How often a test tries to hit the moment in which a mistake would show.
 const ROUNDS: usize = if cfg!(miri) { 3 } else { 2_000 };

@@ -1,7 +1,5 @@
 //! Thread progress of a pool.
 
-mod support;
-
 use std::{
     process,
     sync::{
@@ -13,8 +11,8 @@ use std::{
     time::Duration,
 };
 
+use crate::support::wait_for_asleep;
 use pool_std::{IdlePolicy, SleepKind, ThreadPool, ThreadPoolBuilder, progress::Reclaimable};
-use support::wait_for_asleep;
 
 fn pool(threads: usize) -> ThreadPool {
     ThreadPoolBuilder::new()

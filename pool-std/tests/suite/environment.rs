@@ -28,7 +28,8 @@ fn with_variables(name: &str, variables: &[(&str, &str)], body: impl FnOnce()) {
     let mut words = words.chain([env::current_exe().unwrap().into_os_string()]);
     let mut child = Command::new(words.next().unwrap());
     child.args(words);
-    child.args([name, "--exact", "--nocapture", "--test-threads=1"]);
+    let name = format!("environment::{name}");
+    child.args([&*name, "--exact", "--nocapture", "--test-threads=1"]);
     child.env_remove(SLEEP).env_remove(OVERLOOK_NO_JOBS);
     child.env(CHILD, "yes").envs(variables.iter().copied());
     let Output {

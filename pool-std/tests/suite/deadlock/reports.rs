@@ -14,9 +14,9 @@ use pool_std::{
     mark_all_unblocked, mark_blocked, scope,
 };
 
-use crate::{
-    ROUNDS,
-    support::{Gate, Reports, builder_with_reports, pool_with_reports, wait_for, wait_for_asleep},
+use super::ROUNDS;
+use crate::support::{
+    Gate, Reports, builder_with_reports, pool_with_reports, wait_for, wait_for_asleep,
 };
 
 #[test]

@@ -21,14 +21,14 @@ use pool_std::{
 };
 
 use crate::{
-    child::{allow_no_more_files, in_child, interrupt_all_threads_until},
+    io::child::{allow_no_more_files, in_child, interrupt_all_threads_until},
     support::{wait_for, wait_for_asleep},
 };
 
 /// A module with all tests for one backend.
 macro_rules! suite {
     ($module:ident, $backend:expr) => {
-        crate::suite::suite! {
+        crate::io::suite::suite! {
             $module, $backend;
             round_trip short_reads_and_the_end full_device closed_pipe bad_input
             a_wait_runs_other_jobs a_wait_sleeps_without_jobs a_future_wakes_its_executor
@@ -49,9 +49,9 @@ macro_rules! suite {
             $(
                 #[test]
                 fn $test() {
-                    if crate::suite::is_available($backend) {
-                        let name = concat!(stringify!($module), "::", stringify!($test));
-                        crate::suite::$test($backend, name);
+                    if crate::io::suite::is_available($backend) {
+                        let name = concat!("io::", stringify!($module), "::", stringify!($test));
+                        crate::io::suite::$test($backend, name);
                     }
                 }
             )*

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-#[path = "../examples/make_jobserver.rs"]
+#[path = "../../examples/make_jobserver.rs"]
 #[allow(dead_code, reason = "this is not the main program")]
 mod make_jobserver;
 
@@ -48,7 +48,7 @@ fn under_make(name: &str, tokens: usize, programs: usize) {
     let targets = targets.join(" ");
     // The plus sign makes make pass on its jobserver.
     let makefile = format!(
-        "all: {targets}\n{targets}:\n\t+@{runner} '{}' {name} --exact --nocapture --test-threads=1\n",
+        "all: {targets}\n{targets}:\n\t+@{runner} '{}' jobserver::{name} --exact --nocapture --test-threads=1\n",
         this_program.display()
     );
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.mk"));

@@ -17,7 +17,7 @@ use pool_std::{
     spawn,
 };
 
-use crate::{here, lends, pool};
+use super::{here, lends, pool};
 
 // The only worker waits for a message that another job of the same pool sends.
 #[test]

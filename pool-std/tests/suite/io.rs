@@ -6,11 +6,7 @@
     not(miri)
 ))]
 
-mod support;
-
-#[path = "io/child.rs"]
 mod child;
-#[path = "io/suite.rs"]
 mod suite;
 
 use pool_std::io::IoBackend;
@@ -26,8 +22,8 @@ mod refusals {
     };
 
     use crate::{
-        child::{forbid_system_call, in_child},
-        suite::is_available,
+        io::child::{forbid_system_call, in_child},
+        io::suite::is_available,
     };
 
     fn expect_error(name: &str, call: libc::c_long, error: i32) {
@@ -51,7 +47,7 @@ mod refusals {
     #[test]
     fn a_kernel_without_rings() {
         expect_error(
-            "refusals::a_kernel_without_rings",
+            "io::refusals::a_kernel_without_rings",
             libc::SYS_io_uring_setup,
             libc::ENOSYS,
         );
@@ -60,7 +56,7 @@ mod refusals {
     #[test]
     fn a_filter_that_forbids_rings() {
         expect_error(
-            "refusals::a_filter_that_forbids_rings",
+            "io::refusals::a_filter_that_forbids_rings",
             libc::SYS_io_uring_setup,
             libc::EPERM,
         );
@@ -69,7 +65,7 @@ mod refusals {
     #[test]
     fn a_ring_that_refuses_a_registration() {
         expect_error(
-            "refusals::a_ring_that_refuses_a_registration",
+            "io::refusals::a_ring_that_refuses_a_registration",
             libc::SYS_io_uring_register,
             libc::EACCES,
         );

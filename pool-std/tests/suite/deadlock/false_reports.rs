@@ -11,10 +11,8 @@ use std::{
 
 use pool_std::{Activity, current_state, current_thread_index, join, spawn_broadcast};
 
-use crate::{
-    ROUNDS,
-    support::{Gate, builder_with_reports, pool_with_reports, wait_for_asleep},
-};
+use super::ROUNDS;
+use crate::support::{Gate, builder_with_reports, pool_with_reports, wait_for_asleep};
 
 #[test]
 fn no_report_of_a_fresh_or_idle_pool() {
