@@ -263,7 +263,7 @@ mod alone {
         let progress = progress(1);
         let mut thread = progress.register().unwrap();
         let tally = StdArc::new(Tally::new(0));
-        let all = if cfg!(miri) { 200 } else { 600 };
+        let all = if cfg!(miri) { 120 } else { 600 };
         for _ in 0..all {
             thread.schedule(counting(&tally));
         }
@@ -287,7 +287,7 @@ mod alone {
     #[test]
     fn a_thread_keeps_up_with_what_it_schedules() {
         let (rounds, all): (_, &[usize]) = if cfg!(miri) {
-            (4, &[1, 60])
+            (3, &[1, 56])
         } else {
             (20, &[1, 49, 256, 3000])
         };

@@ -85,7 +85,7 @@ pub(crate) fn interrupt() {
 /// The number of elements that a test with threads moves. `DEQUE_CORE_ELEMENTS=few`, when the tests are
 /// built, makes it less, for tools that slow each step down.
 pub(crate) const MANY: usize = if cfg!(miri) {
-    40
+    24
 } else if option_env!("DEQUE_CORE_ELEMENTS").is_some() {
     10_000
 } else {

@@ -26,7 +26,7 @@ mod threads {
     use super::*;
     use crate::testing::{Event, observe, registry, with_pool};
 
-    const ROUNDS: usize = if cfg!(miri) { 5 } else { 500 };
+    const ROUNDS: usize = if cfg!(miri) { 3 } else { 500 };
 
     /// Frees the latch as soon as its waiter has seen it set (rayon#739, #929). Under Miri, a setter
     /// that reads it later is an error.

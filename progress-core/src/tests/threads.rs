@@ -49,7 +49,7 @@ impl Retired {
     }
 }
 
-const ROUNDS: usize = if cfg!(miri) { 10 } else { 5_000 };
+const ROUNDS: usize = if cfg!(miri) { 6 } else { 5_000 };
 
 /// Replaces a node while managed and unmanaged readers look at it.
 #[test]

@@ -79,7 +79,7 @@ fn operations_that_schedule_others_are_not_nested() {
         }
         DEPTH.fetch_sub(1, SeqCst);
     }
-    const TIMES: usize = if cfg!(miri) { 10 } else { 100 };
+    const TIMES: usize = if cfg!(miri) { 4 } else { 100 };
     PROGRESS.defer(|| again(TIMES));
     assert_eq!(RUNS.load(SeqCst), TIMES + 1);
 }

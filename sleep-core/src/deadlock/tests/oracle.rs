@@ -27,7 +27,7 @@ use super::super::*;
 use crate::{IdlePolicy, Jec, SleepProtocol, Slot, protocol::jec::IdleState};
 
 const HISTORIES: u64 = if cfg!(miri) {
-    4
+    1
 } else if cfg!(debug_assertions) {
     5_000
 } else {
