@@ -136,10 +136,11 @@ const NOT_OF_SLEEP: [&str; 5] = [
 const OPTIMIZE_OURS: [&str; 2] = ["--config", r#"profile.release.package."*".opt-level=0"#];
 
 /// Packages that are not tested optimized: programs, which take long to build, and thin layers over what is.
-const NOT_OPTIMIZED: [&str; 5] = [
+const NOT_OPTIMIZED: [&str; 6] = [
     "xtask",
     "dedup",
     "query-engine",
+    "rayon-core",
     "rustc-rayon-core",
     "crossbeam-deque-adapter",
 ];
