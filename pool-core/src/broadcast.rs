@@ -7,7 +7,8 @@ use sleep_core::WorkerIndex;
 use crate::{job::JobRef, platform::Platform, queue::JobQueue, registry::Registry};
 
 impl<P: Platform> Registry<P> {
-    /// Gives each worker a job that it alone may run, one from the iterator for each.
+    /// Gives each worker a job that it alone may run, one from the iterator for each. One fence is enough
+    /// for all.
     ///
     /// Two broadcasts at the same time could be queued in different orders on different workers,
     /// and would never end if their jobs meet at a barrier. So the caller must
@@ -23,9 +24,7 @@ impl<P: Platform> Registry<P> {
             // SAFETY: obligation 1 is forwarded to our caller.
             unsafe { worker.inbox().push(node, job) };
         }
-        for index in 0..self.num_workers() {
-            self.announce_job_for(self.worker(index).expect("counted"));
-        }
+        self.announce_job_for_each();
     }
 
     /// Gives one worker a job that it alone may run.

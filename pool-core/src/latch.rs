@@ -224,10 +224,10 @@ impl<'w, P: Platform> CountLatch<'w, P> {
         }
     }
 
-    /// Adds a pending job. Only while one is pending.
-    pub fn increment(&self) {
+    /// Adds pending jobs. Only while one is pending.
+    pub fn increment(&self, count: usize) {
         // Ordering: Relaxed, a plain count: the caller's own job keeps it from reaching zero.
-        self.pending.fetch_add(1, Ordering::Relaxed);
+        self.pending.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Returns how many jobs are pending. The number may be out of date on return.

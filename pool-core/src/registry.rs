@@ -122,6 +122,30 @@ impl<P: Platform> Registry<P> {
         self.announce_jobs_at(Hint::Injector, 1, queue_was_empty);
     }
 
+    /// Queues jobs from outside, in their order, with one fence and one decision which workers to wake for
+    /// all of them: as many as there are jobs, less those that search already.
+    ///
+    /// # Complexity
+    /// Linear in the number of jobs, plus one wake-up for each sleeping worker that is woken.
+    ///
+    /// # Safety
+    /// 1. As for [`JobQueue::push`], for each job.
+    pub unsafe fn inject_many(
+        &self,
+        jobs: impl IntoIterator<Item = (NonNull<<P::Queue as JobQueue>::Node>, JobRef)>,
+    ) {
+        let queue_was_empty = self.injector.is_empty();
+        let mut count = 0;
+        for (node, job) in jobs {
+            // SAFETY: obligation 1 is forwarded to our caller.
+            unsafe { self.injector.push(node, job) };
+            count += 1;
+        }
+        if count > 0 {
+            self.announce_jobs_at(Hint::Injector, count, queue_was_empty);
+        }
+    }
+
     /// Runs a closure on a worker of this pool. If this thread is one, runs it here; otherwise injects
     /// it and waits. The closure is told whether it migrated.
     ///
@@ -193,8 +217,13 @@ impl<P: Platform> Registry<P> {
 
     /// Adds a reference: of a user, or of a job that must be run before the workers stop.
     pub fn add_reference(&self) {
+        self.add_references(1);
+    }
+
+    /// Adds this many references, as [`add_reference`](Self::add_reference) does.
+    pub fn add_references(&self, count: usize) {
         // Ordering: Relaxed, a plain count: the caller's own reference keeps it above zero.
-        let before = self.references.fetch_add(1, Ordering::Relaxed);
+        let before = self.references.fetch_add(count, Ordering::Relaxed);
         debug_assert!(before > 0, "the workers have been requested to stop");
     }
 

@@ -70,7 +70,12 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
 
     /// Adds a job: [`job_done`](Self::job_done) must be called for it.
     pub fn add_job(&self) {
-        self.pending.increment();
+        self.pending.increment(1);
+    }
+
+    /// Adds this many jobs, as [`add_job`](Self::add_job) does one.
+    pub fn add_jobs(&self, count: usize) {
+        self.pending.increment(count);
     }
 
     /// Runs a closure, the body of the scope or of a job. Keeps its panic.

@@ -3,7 +3,7 @@
 use core::{any::TypeId, cell::Cell, fmt, marker::PhantomData, ptr};
 
 use deque_core::{Deque, Worker};
-use sleep_core::{Hint, WorkerIndex};
+use sleep_core::WorkerIndex;
 
 use crate::{
     fifo::JobFifo, job::JobRef, managed::Managed, metrics::Observer as _, platform::Platform,
@@ -11,6 +11,7 @@ use crate::{
     unwind::no_unwind,
 };
 
+mod post;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,8 @@ pub struct WorkerThread<P: Platform> {
     random: XorShift64Star,
     managed: Managed<P>,
     registry: *const Registry<P>,
+    /// In the registry. Kept here because it is used for each job.
+    shared: &'static WorkerShared<P>,
     /// How many jobs from queues are being run, one inside the other.
     depth: Cell<usize>,
     /// Neither `Send` nor `Sync`.
@@ -47,11 +50,12 @@ impl<P: Platform> WorkerThread<P> {
     /// 2. The pointer is one that [`Platform::keep_alive`] can use. One made from a reference to
     ///    the registry is not, if keeping alive needs memory beside the registry.
     pub unsafe fn new(registry: *const Registry<P>, index: WorkerIndex) -> Option<Self> {
-        // SAFETY: by obligation 1 the registry outlives the handle that we make from it; it is
-        // dropped with `self`, and never given away.
-        let shared: &'static Registry<P> = unsafe { &*registry };
-        let own = Worker::new(shared.workers().get(index.get())?.deque()).ok()?;
-        let managed = Managed::new(shared.progress().register().ok()?);
+        // SAFETY: by obligation 1 the registry outlives what we make from it: the handle, and the
+        // reference to the shared half. Both end with `self`, and are never given away.
+        let pool: &'static Registry<P> = unsafe { &*registry };
+        let shared = pool.workers().get(index.get())?;
+        let own = Worker::new(shared.deque()).ok()?;
+        let managed = Managed::new(pool.progress().register().ok()?);
         let random = XorShift64Star::new(P::random_seed());
         Some(Self {
             platform: TypeId::of::<P>(),
@@ -60,6 +64,7 @@ impl<P: Platform> WorkerThread<P> {
             random,
             managed,
             registry,
+            shared,
             depth: Cell::new(0),
             thread: PhantomData,
         })
@@ -152,7 +157,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Returns the half of this worker that it shares.
     #[inline]
     pub(crate) fn shared(&self) -> &WorkerShared<P> {
-        &self.registry().workers()[self.index.get()]
+        self.shared
     }
 
     /// Returns the observer of what this worker does.
@@ -177,38 +182,6 @@ impl<P: Platform> WorkerThread<P> {
     /// Returns the jobs that this worker spawned to be run in their order.
     pub fn fifo(&self) -> &JobFifo<P> {
         self.shared().fifo()
-    }
-
-    /// Wakes a thief, if need be, for a job that was put on this worker's deque; from now on joins need not
-    /// ask any more whether a worker sleeps, if none does. No sleeping worker overlooks the job: if a
-    /// worker that falls asleep does not see it, we see that worker, and it
-    /// [disables our fast push](deque_core::Deque::disable_fast_push), so that we announce the next one.
-    pub(crate) fn announce_job(&self) {
-        let registry = self.registry();
-        if !self.own.enable_fast_push(|| registry.all_are_awake()) {
-            // The fence that this needs for such a job is in `enable_fast_push`.
-            registry.announce_own_jobs(self.index, 1, || self.own.len() <= 1);
-        }
-    }
-
-    /// Queues a job on this worker's deque, or runs it at once if that is full. No sleeping worker
-    /// overlooks it, so this worker may go and do something else.
-    ///
-    /// # Safety
-    /// 1. As for [`JobRef::execute`].
-    pub unsafe fn post(&self, job: JobRef) {
-        match self.own.try_push(job) {
-            Ok(_) => {
-                self.observer().on_post();
-                let (hint, was_empty) = (Hint::worker(self.index), self.own.len() <= 1);
-                self.registry().announce_jobs_at(hint, 1, was_empty);
-            }
-            Err(full) => {
-                self.observer().on_deque_full();
-                // SAFETY: 1. the deque gave it back.
-                unsafe { self.run(full.0) }
-            }
-        }
     }
 
     /// Runs a job that a queue gave to this worker.

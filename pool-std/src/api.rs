@@ -13,5 +13,5 @@ pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use join::{FnContext, join, join_context};
 pub use join_many::join_n;
 pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
-pub use spawn::{spawn, spawn_fifo};
+pub use spawn::{spawn, spawn_fifo, spawn_many};
 pub use yielding::{Yield, yield_local, yield_now};

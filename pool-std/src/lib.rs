@@ -26,7 +26,7 @@ mod worker;
 pub use api::{
     BroadcastContext, FnContext, Scope, ScopeFifo, Yield, block_in_place, broadcast,
     in_place_scope, in_place_scope_fifo, join, join_context, join_n, scope, scope_fifo, spawn,
-    spawn_broadcast, spawn_fifo, yield_local, yield_now,
+    spawn_broadcast, spawn_fifo, spawn_many, yield_local, yield_now,
 };
 pub use blocking::{
     blocked::Blocked,

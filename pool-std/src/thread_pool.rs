@@ -26,7 +26,7 @@ use crate::{
     sleep::SleepKind,
     thread_pool::{
         error::{ActiveWorkersError, ShutdownError},
-        guard::{PoolGuard, keeps_own_pool},
+        guard::keeps_own_pool,
         handle::PoolHandle,
         id::PoolId,
     },
@@ -211,7 +211,32 @@ impl ThreadPool {
     where
         F: FnOnce() + Send + 'static,
     {
-        spawn::spawn_on(PoolGuard::of(&self.registry), job);
+        self.registry.add_reference();
+        spawn::spawn_on(&self.registry, job);
+    }
+
+    /// Spawns jobs as [`spawn_many`](crate::spawn_many) does, on this pool.
+    ///
+    /// # Panics
+    /// As [`spawn_many`](crate::spawn_many).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn_many((0..10).map(|number| {
+    ///     let sender = sender.clone();
+    ///     move || sender.send(number).unwrap()
+    /// }));
+    /// drop(sender);
+    /// assert_eq!(receiver.iter().sum::<u32>(), 45);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    pub fn spawn_many<I>(&self, jobs: I)
+    where
+        I: IntoIterator<Item: FnOnce() + Send + 'static>,
+    {
+        spawn::spawn_many_on(&self.registry, jobs);
     }
 
     /// Spawns a job as [`spawn_fifo`](crate::spawn_fifo) does, on this pool.
@@ -219,7 +244,8 @@ impl ThreadPool {
     where
         F: FnOnce() + Send + 'static,
     {
-        spawn::spawn_fifo_on(PoolGuard::of(&self.registry), job);
+        self.registry.add_reference();
+        spawn::spawn_fifo_on(&self.registry, job);
     }
 
     /// Runs a closure on each worker as [`broadcast`](crate::broadcast()) does, on this pool.

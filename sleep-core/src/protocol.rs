@@ -30,7 +30,7 @@ pub use hint::Hint;
 /// | the worker searches again after a sleep | [`take_hint`](Self::take_hint), if it uses hints |
 /// | jobs were queued from outside, or by a worker that may go away | [`new_injected_jobs`](Self::new_injected_jobs) |
 /// | jobs were queued by a worker that stays until they have been run | [`new_internal_jobs`](Self::new_internal_jobs) |
-/// | a job was queued that one worker alone may run | [`new_job_for`](Self::new_job_for) |
+/// | a job was queued that one worker alone may run | [`new_job_for`](Self::new_job_for), or [`new_jobs_for`](Self::new_jobs_for) for one each |
 /// | a latch was set whose waiter sleeps | [`wake_worker`](Self::wake_worker), or [`set_latch`](Self::set_latch) for both |
 ///
 /// [`Jec`](crate::Jec) is the one that pools use; [`Classic`](crate::Classic) is simpler and wakes all
@@ -213,6 +213,18 @@ pub trait SleepProtocol {
     ///
     /// Call it after queueing. `has_work` of that worker must look at that queue.
     fn new_job_for(&self, worker: WorkerIndex);
+
+    /// Announces a job for each of these workers, which it alone may run, as
+    /// [`new_job_for`](Self::new_job_for) does for one.
+    ///
+    /// By default `new_job_for` is called for each. A protocol may do with one fence for all, and with less
+    /// when no worker sleeps.
+    ///
+    /// Call it after all of the jobs were queued.
+    #[inline]
+    fn new_jobs_for(&self, workers: impl Iterator<Item = WorkerIndex>) {
+        workers.for_each(|worker| self.new_job_for(worker));
+    }
 
     /// Wakes a worker if it sleeps. Returns true if the worker slept and no other thread was
     /// waking it.

@@ -19,19 +19,32 @@ pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
     let on_both = |name, unit, ours, rayon| on_both("spawn", name, unit, pools, ours, rayon);
     let (per_job, each) = (Unit::Nanoseconds, Unit::Microseconds);
     let mut cases = on_both("external-spawn", per_job, spawn, spawn);
+    cases.extend(on_both("external-many", per_job, spawn_many, spawn_many));
     cases.extend(on_both("scope-spawn", per_job, scope, scope));
+    cases.extend(on_both("scope-many", per_job, scope_many, scope_many));
     cases.extend(on_both("spawn-fifo", per_job, fifo, fifo));
     cases.extend(on_both("broadcast", each, broadcast, broadcast));
     cases
 }
 
-/// From a thread that is no worker.
+/// Counts the jobs that are spawned from a thread that is no worker.
+static LATCH: Latch = Latch::new();
+
 fn spawn<P: Spawning>(pool: &P) -> f64 {
-    static LATCH: Latch = Latch::new();
+    from_outside(|| (0..JOBS).for_each(|_| pool.spawn(|| LATCH.count_down())))
+}
+
+/// All jobs in one call, by a system that can.
+fn spawn_many<P: Spawning>(pool: &P) -> f64 {
+    from_outside(|| pool.spawn_many(JOBS, || LATCH.count_down()))
+}
+
+/// Nanoseconds per job of rounds that each spawn [`JOBS`] jobs, which count down the latch.
+fn from_outside(round: impl Fn()) -> f64 {
     let time = time(|| {
         for _ in 0..ROUNDS {
             LATCH.expect(JOBS);
-            (0..JOBS).for_each(|_| pool.spawn(|| LATCH.count_down()));
+            round();
             LATCH.wait();
         }
     });
@@ -40,6 +53,10 @@ fn spawn<P: Spawning>(pool: &P) -> f64 {
 
 fn scope<P: Spawning>(pool: &P) -> f64 {
     nanoseconds_per_job(|done| pool.spawn_in_scope(JOBS, done))
+}
+
+fn scope_many<P: Spawning>(pool: &P) -> f64 {
+    nanoseconds_per_job(|done| pool.spawn_many_in_scope(JOBS, done))
 }
 
 fn fifo<P: Spawning>(pool: &P) -> f64 {

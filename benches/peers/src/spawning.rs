@@ -18,16 +18,28 @@ pub(crate) trait Spawning: Pool {
     /// Runs a closure on each worker; returns how many there are.
     fn broadcast(&self, job: impl Fn() + Sync) -> usize;
 
+    /// Spawns the same job so many times, at once if the system can.
+    fn spawn_many(&self, jobs: usize, job: impl Fn() + Copy + Send + 'static) {
+        (0..jobs).for_each(|_| self.spawn(job));
+    }
+
     /// Spawns so many jobs in a scope, from inside. Each counts itself.
     fn spawn_in_scope(&self, jobs: usize, done: &AtomicUsize);
+
+    /// The same, at once if the system can.
+    fn spawn_many_in_scope(&self, jobs: usize, done: &AtomicUsize) {
+        self.spawn_in_scope(jobs, done);
+    }
 
     /// The same in a scope that keeps their order.
     fn spawn_in_order(&self, jobs: usize, done: &AtomicUsize);
 }
 
 macro_rules! spawning {
-    ($pool:ty) => {
+    ($pool:ty, $($at_once:item)*) => {
         impl Spawning for $pool {
+            $($at_once)*
+
             fn spawn(&self, job: impl FnOnce() + Send + 'static) {
                 self.spawn(job);
             }
@@ -59,8 +71,20 @@ macro_rules! spawning {
     };
 }
 
-spawning!(pool_std::ThreadPool);
-spawning!(rayon_core::ThreadPool);
+spawning! {
+    pool_std::ThreadPool,
+    fn spawn_many(&self, jobs: usize, job: impl Fn() + Copy + Send + 'static) {
+        self.spawn_many((0..jobs).map(|_| job));
+    }
+
+    fn spawn_many_in_scope(&self, jobs: usize, done: &AtomicUsize) {
+        self.scope(|scope| {
+            let job = |_: &_| _ = done.fetch_add(1, Ordering::Relaxed);
+            scope.spawn_many((0..jobs).map(|_| job));
+        });
+    }
+}
+spawning!(rayon_core::ThreadPool,);
 
 /// The same measurement on the pools of both systems.
 pub(crate) fn on_both(

@@ -50,7 +50,7 @@ mod threads {
                 let latch = Box::new(CountLatch::new(None, registry));
                 let setters: std::vec::Vec<_> = (0..2)
                     .map(|_| {
-                        latch.increment();
+                        latch.increment(1);
                         let pointer = Sent(&raw const *latch);
                         // SAFETY: 1. it counts us, and lives until it is set.
                         thread::spawn(move || unsafe { pointer.set() })

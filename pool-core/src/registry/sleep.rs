@@ -70,6 +70,15 @@ impl<P: Platform> Registry<P> {
         no_unwind(|| self.sleep.new_job_for(worker));
     }
 
+    /// Wakes those of the workers that sleep, for a job for each of them that it alone may run. None of them
+    /// overlooks its job. One fence is enough for all.
+    ///
+    /// Call this after queueing all of them.
+    pub(crate) fn announce_job_for_each(&self) {
+        let workers = (0..self.num_workers()).filter_map(|index| self.worker(index).ok());
+        no_unwind(|| self.sleep.new_jobs_for(workers));
+    }
+
     /// Whether no worker sleeps or is about to, so that a worker need not announce its own jobs.
     #[inline]
     pub(crate) fn all_are_awake(&self) -> bool {

@@ -39,6 +39,7 @@ impl<P: Platform> WorkerShared<P> {
         }
     }
 
+    #[inline]
     pub(crate) fn deque(&self) -> &Deque<JobRef, P::Storage> {
         &self.deque
     }

@@ -67,7 +67,7 @@ fn send<S, F, R>(
         if !gate.enter() {
             continue;
         }
-        done.increment();
+        done.increment(1);
         let node = NonNull::new(job.node.get()).expect("the address of a field is not null");
         let worker = registry
             .worker(index)

@@ -129,9 +129,9 @@ pub(crate) fn spawn_broadcast_on(
     let job = Arc::new(job);
     inject_on_each(registry, || {
         let job = job.clone();
-        counted_job(PoolGuard::of(registry).into_registry(), move || {
-            BroadcastContext::with(&*job)
-        })
+        registry.add_reference();
+        // SAFETY: 1. it is queued at once.
+        unsafe { counted_job(registry, move || BroadcastContext::with(&*job)) }
     });
 }
 

@@ -5,10 +5,15 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 use pool_core::{JobFifo, ScopeCore};
 
 use crate::{
-    api::broadcast::{BroadcastContext, inject_on_each},
+    api::{
+        broadcast::{BroadcastContext, inject_on_each},
+        spawn::queue_many,
+    },
     platform::{Queue, Registry, Std, WorkerThread},
     thread_pool::{global::in_running_pool, guard::PoolGuard, id::PoolId},
-    worker::job::{AnyScope, NO_NODE, current_worker_of, post_or_inject, scope_job},
+    worker::job::{
+        AnyScope, NO_NODE, current_worker_of, post_or_inject, scope_job, uncounted_scope_job,
+    },
 };
 
 /// Makes a scope invariant in `'scope`, like the jobs that it may hold.
@@ -213,6 +218,33 @@ impl<'scope> Scope<'scope> {
         // SAFETY: `scope_job`: 1. the next call queues it; 2. `'scope` outlives the scope.
         // `post_or_inject`: 1. the reference is used for this alone.
         unsafe { post_or_inject(&self.base.registry, scope_job(self, body)) };
+    }
+
+    /// Spawns jobs as [`spawn`](Self::spawn) does.
+    ///
+    /// The jobs that the iterator gives are queued in batches: one fence and one decision which workers to
+    /// wake for up to 64 jobs, where a call of `spawn` for each takes one for each. As many sleeping workers
+    /// are woken as there are jobs.
+    ///
+    /// # Panics
+    /// Continues a panic of the iterator, when the jobs that it has given are spawned.
+    ///
+    /// # Examples
+    /// ```
+    /// let mut numbers = [1, 2, 3];
+    /// pool_std::scope(|scope| {
+    ///     scope.spawn_many(numbers.iter_mut().map(|number| move |_: &_| *number *= 10));
+    /// });
+    /// assert_eq!(numbers, [10, 20, 30]);
+    /// ```
+    pub fn spawn_many<I>(&self, bodies: I)
+    where
+        I: IntoIterator<Item: FnOnce(&Self) + Send + 'scope>,
+    {
+        // SAFETY: 1. `queue_many` queues it; 2. `'scope` outlives the scope; 3. by `add_jobs`.
+        let job = |body| unsafe { uncounted_scope_job(self, body) };
+        let add_jobs = |count| self.base.core.add_jobs(count);
+        queue_many(&self.base.registry, add_jobs, bodies.into_iter().map(job));
     }
 
     /// Spawns a job on each worker of the pool.

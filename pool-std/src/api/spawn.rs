@@ -1,8 +1,13 @@
 //! Jobs that no caller waits for.
 
+use std::mem::MaybeUninit;
+
+use pool_core::JobRef;
+
 use crate::{
-    thread_pool::guard::PoolGuard,
-    worker::job::{NO_NODE, counted_job, current_worker_of, post_or_inject},
+    platform::Registry,
+    thread_pool::guard::{PoolGuard, with_job_reference},
+    worker::job::{NO_NODE, counted_job, current_worker_of, post_or_inject, post_or_inject_many},
 };
 
 /// Spawns a job on the current pool, without waiting for it.
@@ -23,7 +28,33 @@ pub fn spawn<F>(job: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    spawn_on(PoolGuard::current(), job);
+    with_job_reference(|registry| spawn_on(registry, job));
+}
+
+/// Spawns jobs on the current pool as [`spawn`] does, without waiting for them.
+///
+/// The jobs that the iterator gives are queued in batches: one fence and one decision which workers to wake
+/// for up to 64 jobs, where a call of `spawn` for each takes one for each. As many sleeping workers are
+/// woken as there are jobs. A worker that spawns runs the newest job first.
+///
+/// # Panics
+/// Continues a panic of the iterator, when the jobs that it has given are spawned.
+///
+/// # Examples
+/// ```
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// pool_std::spawn_many((0..100).map(|number| {
+///     let sender = sender.clone();
+///     move || sender.send(number).unwrap()
+/// }));
+/// drop(sender);
+/// assert_eq!(receiver.iter().sum::<u32>(), 4950);
+/// ```
+pub fn spawn_many<I>(jobs: I)
+where
+    I: IntoIterator<Item: FnOnce() + Send + 'static>,
+{
+    spawn_many_on(PoolGuard::current().registry(), jobs);
 }
 
 /// Spawns a job as [`spawn`] does, but the jobs that one worker spawns this way start in that order.
@@ -46,23 +77,100 @@ pub fn spawn_fifo<F>(job: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    spawn_fifo_on(PoolGuard::current(), job);
+    with_job_reference(|registry| spawn_fifo_on(registry, job));
 }
 
-pub(crate) fn spawn_on(pool: PoolGuard, job: impl FnOnce() + Send + 'static) {
-    let job = counted_job(pool.registry().clone(), job);
-    // SAFETY: 1. the reference is used for this alone.
-    unsafe { post_or_inject(&pool.into_registry(), job) };
+/// Spawns a job on a pool to which the caller has added a reference for it. The registry must live until the
+/// call returns, also if the job ends before.
+pub(crate) fn spawn_on(registry: &Registry, job: impl FnOnce() + Send + 'static) {
+    // SAFETY: 1. the job is queued; the reference is used for this alone.
+    unsafe { post_or_inject(registry, counted_job(registry, job)) };
 }
 
-pub(crate) fn spawn_fifo_on(pool: PoolGuard, job: impl FnOnce() + Send + 'static) {
-    let job = counted_job(pool.registry().clone(), job);
-    let registry = pool.into_registry();
-    match current_worker_of(&registry) {
+/// Spawns a job as [`spawn_on`] does, but the jobs that one worker spawns this way start in that order.
+pub(crate) fn spawn_fifo_on(registry: &Registry, job: impl FnOnce() + Send + 'static) {
+    // SAFETY: 1. it is queued below.
+    let job = unsafe { counted_job(registry, job) };
+    match current_worker_of(registry) {
         // SAFETY: `push`: 1. the queue needs no node; 2. the FIFO is part of the registry, which
         // each job of it holds. `post`: 1. the stand-in is used for this alone.
         Some(worker) => unsafe { worker.post(worker.fifo().push(NO_NODE, job)) },
         // SAFETY: 1. the queue needs no node. The injector is in order by itself.
         None => unsafe { registry.inject(NO_NODE, job) },
     }
+}
+
+/// The most jobs that [`spawn_many_on`] announces together. So their references fit on the stack.
+const BATCH: usize = 64;
+
+/// Jobs that were created and are not yet queued. They are queued when the value is dropped, also by a panic
+/// of the iterator that gives the jobs.
+struct Batch<'r, C: Fn(usize)> {
+    registry: &'r Registry,
+    /// Told how many jobs are going to be queued.
+    count_in: C,
+    jobs: [MaybeUninit<JobRef>; BATCH],
+    count: usize,
+}
+
+impl<C: Fn(usize)> Batch<'_, C> {
+    /// Queues the jobs.
+    fn flush(&mut self) {
+        let count = std::mem::take(&mut self.count);
+        if count == 0 {
+            return;
+        }
+        (self.count_in)(count);
+        let jobs = &self.jobs[..count];
+        // SAFETY: the first `count` were written by `push`.
+        let jobs = unsafe { &*(std::ptr::from_ref(jobs) as *const [JobRef]) };
+        // SAFETY: 1. each was given to `push` for this alone, and `count` is zero by now.
+        unsafe { post_or_inject_many(self.registry, jobs) };
+    }
+
+    /// Adds a job. The caller uses it for nothing else.
+    fn push(&mut self, job: JobRef) {
+        self.jobs[self.count].write(job);
+        self.count += 1;
+        if self.count == BATCH {
+            self.flush();
+        }
+    }
+}
+
+impl<C: Fn(usize)> Drop for Batch<'_, C> {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+/// Queues the jobs that an iterator gives, with one fence and one decision which workers to wake for each
+/// [`BATCH`] of them. If the iterator panics, the jobs that it has given are queued all the same.
+///
+/// `count_in` is told how many jobs are queued next, so that they can be counted together. It must not panic.
+/// The registry must live until the call returns.
+pub(crate) fn queue_many(
+    registry: &Registry,
+    count_in: impl Fn(usize),
+    jobs: impl Iterator<Item = JobRef>,
+) {
+    let mut batch = Batch {
+        registry,
+        count_in,
+        jobs: [const { MaybeUninit::uninit() }; BATCH],
+        count: 0,
+    };
+    jobs.for_each(|job| batch.push(job));
+}
+
+/// Spawns jobs on a pool that the caller keeps from ending.
+pub(crate) fn spawn_many_on<I>(registry: &Registry, jobs: I)
+where
+    I: IntoIterator<Item: FnOnce() + Send + 'static>,
+{
+    // SAFETY: 1. `queue_many` queues it, after its reference was added.
+    let jobs = jobs
+        .into_iter()
+        .map(|job| unsafe { counted_job(registry, job) });
+    queue_many(registry, |count| registry.add_references(count), jobs);
 }

@@ -73,13 +73,6 @@ impl PoolGuard {
     pub(crate) fn registry(&self) -> &Arc<Registry> {
         &self.registry
     }
-
-    /// Returns the pool with a reference that the caller must remove, as a job does when it ends.
-    pub(crate) fn into_registry(self) -> Arc<Registry> {
-        let registry = self.registry.clone();
-        registry.add_reference();
-        registry
-    }
 }
 
 impl Drop for PoolGuard {
@@ -89,4 +82,24 @@ impl Drop for PoolGuard {
         }
         self.registry.remove_reference();
     }
+}
+
+/// Adds a reference for a job to the pool that [`PoolGuard::current`] would guard, and calls a closure with
+/// that pool. The registry lives until the call returns, also if the job ends before.
+///
+/// Cheaper than a guard: it writes one count, and not three.
+pub(crate) fn with_job_reference<R>(closure: impl FnOnce(&Registry) -> R) -> R {
+    // SAFETY: 1. the reference is used in this call alone, during which the thread stays the worker.
+    match unsafe { WorkerThread::current() } {
+        Some(worker) if worker.registry().try_add_reference() => return closure(worker.registry()),
+        None => {
+            if let Some(registry) = lender::pool().filter(|registry| registry.try_add_reference()) {
+                return closure(&registry);
+            }
+        }
+        Some(_) => {}
+    }
+    let registry = global();
+    registry.add_reference();
+    closure(registry)
 }

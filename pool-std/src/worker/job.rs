@@ -1,6 +1,6 @@
 //! Spawned jobs, which are on the heap.
 
-use std::{ptr::NonNull, sync::Arc};
+use std::ptr::NonNull;
 
 use pool_core::{Job, JobHeader, JobRef, ScopeCore};
 
@@ -31,13 +31,41 @@ impl<F: FnOnce() + Send + 'static> SpawnJob<F> {
     }
 }
 
-/// Creates a job of a spawned closure. The caller has taken a reference to the pool, which the job gives
-/// back. A panic goes to the pool's handler.
-pub(crate) fn counted_job(
-    registry: Arc<Registry>,
+/// A pool, as a job knows it whose reference keeps the pool from ending.
+struct PoolOfJob(*const Registry);
+
+// SAFETY: the registry is `Sync`; `counted_job` says how long it lives.
+unsafe impl Send for PoolOfJob {}
+
+impl PoolOfJob {
+    /// Returns the pool.
+    ///
+    /// # Safety
+    /// 1. The calling thread is running the job.
+    unsafe fn get(&self) -> &Registry {
+        // SAFETY: by obligation 1 the thread is a worker of the pool, since only those run its jobs. A worker
+        // outlives the job that it runs, and the registry outlives its workers.
+        unsafe { &*self.0 }
+    }
+}
+
+/// Creates a job of a spawned closure. It removes a reference to the pool when it ends. A panic goes to the pool's handler.
+///
+/// The job holds no `Arc` of the pool, which would be one more count that all threads write. Its reference
+/// keeps the workers from ending before it is run, and they hold the registry in place.
+///
+/// # Safety
+/// 1. The caller puts the job into a queue of this pool, and adds a reference for it before.
+pub(crate) unsafe fn counted_job(
+    registry: &Registry,
     closure: impl FnOnce() + Send + 'static,
 ) -> JobRef {
+    let pool = PoolOfJob(registry);
     let job = SpawnJob::new(move || {
+        // The whole value, not its field, moves into the job.
+        let pool = pool;
+        // SAFETY: 1. by obligation 1 of `counted_job`.
+        let registry = unsafe { pool.get() };
         registry.data().run_and_handle_panic(closure);
         registry.remove_reference();
     });
@@ -78,7 +106,7 @@ impl<S: AnyScope, F: FnOnce(&S) + Send> ScopeJob<S, F> {
 // SAFETY: 1. the header comes first; `new` makes it for this type.
 unsafe impl<S: AnyScope, F: FnOnce(&S) + Send> Job for ScopeJob<S, F> {
     unsafe fn execute(this: *const ()) {
-        // SAFETY: by obligations 1 and 2 this is the box of `scope_job`, and used once.
+        // SAFETY: by obligations 1 and 2 this is the box of `uncounted_scope_job`, and used once.
         let Self { scope, body, .. } = *unsafe { Box::from_raw(this.cast_mut().cast::<Self>()) };
         // SAFETY: the scope waits, and so lives, until `job_done`.
         let core: *const ScopeCore<'_, Std> = unsafe { &*scope }.core();
@@ -87,7 +115,7 @@ unsafe impl<S: AnyScope, F: FnOnce(&S) + Send> Job for ScopeJob<S, F> {
         //
         // SAFETY: as above.
         unsafe { (*core).catch(|| body(&*scope)) };
-        // SAFETY: 1. `scope_job` added it, and a job is run once; 2. only workers of the scope's pool
+        // SAFETY: 1. its maker added it, and a job is run once; 2. only workers of the scope's pool
         // run it.
         unsafe { ScopeCore::job_done(core) };
     }
@@ -100,6 +128,21 @@ unsafe impl<S: AnyScope, F: FnOnce(&S) + Send> Job for ScopeJob<S, F> {
 /// 2. What `body` borrows outlives the scope.
 pub(crate) unsafe fn scope_job<S: AnyScope>(scope: &S, body: impl FnOnce(&S) + Send) -> JobRef {
     scope.core().add_job();
+    // SAFETY: 1. and 2. are forwarded to our caller; 3. it was added just now.
+    unsafe { uncounted_scope_job(scope, body) }
+}
+
+/// Creates a job of a scope as [`scope_job`] does, but adds it not to the scope.
+///
+/// # Safety
+/// 1. The caller puts the reference where it will be executed.
+/// 2. What `body` borrows outlives the scope.
+/// 3. It is [added](ScopeCore::add_jobs) to the scope before it is put there.
+#[inline]
+pub(crate) unsafe fn uncounted_scope_job<S: AnyScope>(
+    scope: &S,
+    body: impl FnOnce(&S) + Send,
+) -> JobRef {
     // SAFETY: 1. the box lives until the job is run, and all else by obligations 1 and 2; 2. the
     // body is `Send` and the scope is `Sync`.
     unsafe { JobRef::new(Box::into_raw(Box::new(ScopeJob::new(scope, body)))) }
@@ -113,12 +156,26 @@ pub(crate) const NO_NODE: NonNull<()> = NonNull::dangling();
 ///
 /// # Safety
 /// 1. As for [`JobRef::execute`].
+#[inline]
 pub(crate) unsafe fn post_or_inject(registry: &Registry, job: JobRef) {
     match current_worker_of(registry) {
         // SAFETY: obligation 1 is forwarded to our caller.
         Some(worker) => unsafe { worker.post(job) },
         // SAFETY: 1. the queue needs no node.
         None => unsafe { registry.inject(NO_NODE, job) },
+    }
+}
+
+/// Queues jobs as [`post_or_inject`] does, with one fence and one decision which workers to wake for all.
+///
+/// # Safety
+/// 1. As for [`JobRef::execute`], for each job.
+pub(crate) unsafe fn post_or_inject_many(registry: &Registry, jobs: &[JobRef]) {
+    match current_worker_of(registry) {
+        // SAFETY: obligation 1 is forwarded to our caller.
+        Some(worker) => unsafe { worker.post_many(jobs) },
+        // SAFETY: 1. the queue needs no node.
+        None => unsafe { registry.inject_many(jobs.iter().map(|&job| (NO_NODE, job))) },
     }
 }
 

@@ -1,6 +1,7 @@
 //! Using and ending pools.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Barrier, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
@@ -89,6 +90,32 @@ fn dropping_a_pool_finishes_its_work() {
         }
         drop((pool, sender));
         assert_eq!(receiver.iter().sum::<i32>(), 100);
+    }
+}
+
+/// Jobs that are spawned together each hold the pool, from outside and from a job, and also those that the
+/// iterator has given before it panics.
+#[test]
+fn jobs_spawned_together_are_finished_too() {
+    for threads in 1..=3 {
+        let (sender, receiver) = mpsc::channel();
+        let send = |sender: &mpsc::Sender<i32>| {
+            let sender = sender.clone();
+            move || sender.send(1).unwrap()
+        };
+        let pool = pool(threads);
+        pool.spawn_many((0..150).map(|_| send(&sender)));
+        let inner = sender.clone();
+        pool.spawn(move || pool_std::spawn_many((0..150).map(|_| send(&inner))));
+        let panics = catch_unwind(AssertUnwindSafe(|| {
+            pool.spawn_many((0..).map(|number| {
+                assert!(number < 100, "no more");
+                send(&sender)
+            }));
+        }));
+        assert!(panics.is_err());
+        drop((pool, sender));
+        assert_eq!(receiver.iter().sum::<i32>(), 400);
     }
 }
 

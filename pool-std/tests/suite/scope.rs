@@ -50,6 +50,42 @@ fn jobs_spawn_jobs() {
     assert_eq!(counter.into_inner(), (1 << (DEPTH + 1)) - 1);
 }
 
+/// More jobs than one batch has, and fewer, also from outside and from a job.
+#[test]
+fn jobs_spawned_together_are_all_run() {
+    let pool = pool(2);
+    for count in [0, 1, 63, 64, 65, 200] {
+        let counter = AtomicUsize::new(0);
+        let add = |_: &Scope<'_>| _ = counter.fetch_add(1, SeqCst);
+        pool.scope(|scope| scope.spawn_many((0..count).map(|_| add)));
+        pool.in_place_scope(|scope| scope.spawn_many((0..count).map(|_| add)));
+        pool.scope(|scope| {
+            scope.spawn(|scope| scope.spawn_many((0..count).map(|_| add)));
+        });
+        assert_eq!(counter.into_inner(), 3 * count);
+    }
+}
+
+/// Checks that the jobs that an iterator has given before its panic are run, and the scope waits for them.
+#[test]
+fn an_iterator_that_panics_loses_no_job() {
+    for pool in [pool(1), pool(2)] {
+        for given in [0, 1, 70] {
+            let counter = AtomicUsize::new(0);
+            let add = |_: &Scope<'_>| _ = counter.fetch_add(1, SeqCst);
+            let jobs = (0..).map(|number| {
+                assert!(number < given, "no more");
+                add
+            });
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                pool.scope(|scope| scope.spawn_many(jobs));
+            }));
+            assert!(result.is_err());
+            assert_eq!(counter.load(SeqCst), given);
+        }
+    }
+}
+
 // One worker, so that no job is stolen: newest first, or in order.
 #[test]
 fn order() {

@@ -268,6 +268,15 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W>
         self.wake_worker(worker);
     }
 
+    /// Executes one fence for all.
+    fn new_jobs_for(&self, workers: impl Iterator<Item = WorkerIndex>) {
+        // Ordering: the poster's fence, as in `new_job_for`. All jobs were queued before it.
+        fence(Ordering::SeqCst);
+        workers.for_each(|worker| {
+            self.wake_worker(worker);
+        });
+    }
+
     /// Wakes this worker alone. The state goes on to say that workers are asleep, until the next
     /// tickle: only a thread that wakes all of them may deny it.
     fn wake_worker(&self, worker: WorkerIndex) -> bool {

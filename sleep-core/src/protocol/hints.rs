@@ -340,6 +340,15 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> SleepProtocol for Hints<C, S> {
         self.wake_worker(worker);
     }
 
+    /// Executes one fence for all.
+    fn new_jobs_for(&self, workers: impl Iterator<Item = WorkerIndex>) {
+        // Ordering: the poster's fence, as in `new_job_for`. All jobs were queued before it.
+        fence(Ordering::SeqCst);
+        workers.for_each(|worker| {
+            self.wake_worker(worker);
+        });
+    }
+
     /// Wakes a worker, which stays registered until it withdraws.
     fn wake_worker(&self, worker: WorkerIndex) -> bool {
         let slot = &self.slots()[worker.get()];

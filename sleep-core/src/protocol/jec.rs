@@ -261,6 +261,23 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
         self.wake_worker(worker);
     }
 
+    /// Executes one fence for all, and looks at no slot while no worker sleeps.
+    fn new_jobs_for(&self, workers: impl Iterator<Item = WorkerIndex>) {
+        // Ordering: the poster's fence, as in `new_job_for`. A worker counts itself as sleeping before it
+        // opens its slot and before its own fence, so the same holds for the count. A count of zero means that
+        // each worker that has slept was claimed, and looks at its queue when it is awake.
+        fence(Ordering::SeqCst);
+        if self.counters.load().sleeping() == 0 {
+            return;
+        }
+        for worker in workers {
+            let slot = &self.slots()[worker.get()];
+            if slot.claim() {
+                self.wake_claimed(slot);
+            }
+        }
+    }
+
     fn wake_worker(&self, worker: WorkerIndex) -> bool {
         let slot = &self.slots()[worker.get()];
         let claimed = slot.claim_known_sleeper();

@@ -36,7 +36,7 @@ fn a_count_latch_gathers_what_all_wrote() {
         let values: [_; 2] = std::array::from_fn(|_| Arc::new(UnsafeCell::new(0)));
         let latch = Box::new(CountLatch::<Test>::new(None, &registry));
         for value in &values {
-            latch.increment();
+            latch.increment(1);
             let (value, pointer) = (value.clone(), Sent(&raw const *latch));
             thread::spawn(move || {
                 // SAFETY: the waiter reads only after the latch is set.

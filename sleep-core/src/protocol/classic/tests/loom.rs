@@ -47,6 +47,13 @@ fn a_job_for_one_worker_is_not_overlooked() {
     });
 }
 
+#[test]
+fn jobs_for_several_workers_need_one_fence() {
+    check_sleepers::<TestClassic>(3, 1, |scene| {
+        scene.sleep.new_jobs_for(scene.sleep.worker(0).into_iter());
+    });
+}
+
 fn new(workers: usize) -> TestClassic {
     TestProtocol::new(workers, IdlePolicy::IMMEDIATE)
 }

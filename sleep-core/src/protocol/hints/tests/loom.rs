@@ -144,6 +144,17 @@ fn a_job_for_one_worker_is_not_overlooked() {
 }
 
 #[test]
+fn jobs_for_several_workers_need_one_fence() {
+    check_one_sleeper(
+        |_| (),
+        Scene::has_work,
+        |scene| {
+            scene.sleep.new_jobs_for(scene.sleep.worker(0).into_iter());
+        },
+    );
+}
+
+#[test]
 fn a_full_channel_loses_no_wake_up() {
     check_one_sleeper(
         |scene| scene.sleep.slots()[0].channel().jam(),

@@ -34,6 +34,15 @@ fn a_job_for_one_worker_is_not_overlooked() {
     });
 }
 
+/// Checks that one fence is enough for the jobs of two workers.
+#[test]
+fn jobs_for_two_workers_are_not_overlooked() {
+    check_sleepers::<TestJec>(2, 2, |scene| {
+        let worker = |index| scene.sleep.worker(index).unwrap();
+        scene.sleep.new_jobs_for([worker(0), worker(1)].into_iter());
+    });
+}
+
 /// Checks that `wake_any` has a fence of its own: callers need none after queueing.
 #[test]
 fn waking_any_worker_after_queueing_overlooks_none() {

@@ -1,0 +1,104 @@
+//! How a worker queues jobs on its own deque, and wakes thieves for them.
+
+use crate::{
+    job::JobRef,
+    metrics::Observer as _,
+    platform::Platform,
+    primitive::{Ordering, fence},
+    unwind::no_unwind,
+    worker::WorkerThread,
+};
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+impl<P: Platform> WorkerThread<P> {
+    /// Wakes a thief, if need be, for a job that was put on this worker's deque; from now on joins need not
+    /// ask any more whether a worker sleeps, if none does. No sleeping worker overlooks the job: if a
+    /// worker that falls asleep does not see it, we see that worker, and it
+    /// [disables our fast push](deque_core::Deque::disable_fast_push), so that we announce the next one.
+    pub(crate) fn announce_job(&self) {
+        let registry = self.registry();
+        if !self.own().enable_fast_push(|| registry.all_are_awake()) {
+            // The fence that this needs for such a job is in `enable_fast_push`.
+            registry.announce_own_jobs(self.index(), 1, || self.own().len() <= 1);
+        }
+    }
+
+    /// Queues a job on this worker's deque, or runs it at once if that is full. No sleeping worker
+    /// overlooks it, so this worker may go and do something else.
+    ///
+    /// # Safety
+    /// 1. As for [`JobRef::execute`].
+    #[inline]
+    pub unsafe fn post(&self, job: JobRef) {
+        match self.own().try_push(job) {
+            Ok(_) => {
+                self.observer().on_post();
+                self.announce_posted(1);
+            }
+            // SAFETY: 1. the deque gave it back.
+            Err(full) => unsafe { self.run_for_lack_of_room(full.0) },
+        }
+    }
+
+    /// Queues jobs as [`post`](Self::post) does, in their order, with one fence and one decision which
+    /// workers to wake for all of them. Jobs that the deque has no room for are run at once.
+    ///
+    /// # Complexity
+    /// Linear in the number of jobs, plus one wake-up for each sleeping worker that is woken.
+    ///
+    /// # Safety
+    /// 1. As for [`JobRef::execute`], for each job.
+    pub unsafe fn post_many(&self, jobs: &[JobRef]) {
+        let mut posted = 0;
+        for &job in jobs {
+            if self.own().try_push(job).is_err() {
+                break;
+            }
+            self.observer().on_post();
+            posted += 1;
+        }
+        if posted > 0 {
+            self.announce_posted(posted);
+        }
+        // After the announcement, because these may take long, and may wait for those.
+        for &job in &jobs[posted..] {
+            // SAFETY: 1. the deque has not taken it; the others are not used again.
+            unsafe { self.post(job) };
+        }
+    }
+
+    /// Wakes thieves, if need be, for `count` jobs that this worker has put on its deque and may leave.
+    #[inline]
+    fn announce_posted(&self, count: usize) {
+        // Ordering: the poster's fence. Pairs with the fence of a worker that falls asleep, before its
+        // last look: either the look sees the jobs, or we see the worker. Nothing weaker orders the
+        // pushes before the read in `all_are_awake`.
+        fence(Ordering::SeqCst);
+        if !self.registry().all_are_awake() {
+            self.announce_posted_cold(count);
+        }
+    }
+
+    #[cold]
+    fn announce_posted_cold(&self, count: usize) {
+        let was_empty = || self.own().len() <= count;
+        // A scope or a thread outside may wait for the jobs.
+        no_unwind(|| {
+            self.registry()
+                .announce_own_jobs(self.index(), count, was_empty);
+        });
+    }
+
+    /// Runs a job that the deque has no room for.
+    ///
+    /// # Safety
+    /// 1. As for [`JobRef::execute`].
+    #[cold]
+    unsafe fn run_for_lack_of_room(&self, job: JobRef) {
+        self.observer().on_deque_full();
+        // SAFETY: obligation 1 is forwarded to our caller.
+        unsafe { self.run(job) }
+    }
+}
