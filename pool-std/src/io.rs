@@ -50,6 +50,7 @@ mod helpers;
 pub(crate) mod operation;
 mod request;
 pub(crate) mod ring;
+mod stack;
 mod system;
 pub(crate) mod thread;
 

@@ -15,11 +15,14 @@ use protocol::{Case, Unit, quantile};
 
 use crate::way::Way;
 
-const PIPES: usize = 64;
-/// How long each pipe takes.
+/// How many pipes stay silent while the others deliver.
+const SILENT: usize = 64;
+/// How many pipes deliver, one after the other. With each of them another job is started.
+const SLOW: usize = 64;
+/// How long each of them takes.
 const SLOWNESS: Duration = Duration::from_millis(1);
-/// How often another job is started while the pipes are silent or slow.
-const SAMPLES: usize = 100;
+/// How often all of that is done.
+const ROUNDS: usize = 10;
 
 pub(crate) fn cases(threads: usize) -> Vec<Case> {
     let mut cases = Vec::new();
@@ -27,8 +30,9 @@ pub(crate) fn cases(threads: usize) -> Vec<Case> {
         for (name, level) in [("slow-pipes-p50", 0.5), ("slow-pipes-p99", 0.99)] {
             let run = move || {
                 let pool = way.pool(threads).expect("allowed");
-                let samples = (0..SAMPLES)
-                    .map(|_| Unit::Microseconds.of(sample(&pool, way)))
+                let samples = (0..ROUNDS)
+                    .flat_map(|_| round(&pool, way))
+                    .map(|sample| Unit::Microseconds.of(sample))
                     .collect();
                 pool.shutdown().expect("not a worker");
                 quantile(samples, level)
@@ -40,12 +44,12 @@ pub(crate) fn cases(threads: usize) -> Vec<Case> {
     cases
 }
 
-/// Until the job begins.
-fn sample(pool: &ThreadPool, way: Way) -> Duration {
+/// Returns how long each of the other jobs had to wait until it began.
+fn round(pool: &ThreadPool, way: Way) -> Vec<Duration> {
     let (done, dones) = mpsc::channel();
     let (begun, began) = mpsc::channel();
     let (begin, begins) = mpsc::channel();
-    let writers: Vec<PipeWriter> = (0..PIPES)
+    let mut writers: Vec<PipeWriter> = (0..SILENT + SLOW)
         .map(|_| {
             let (mut reader, writer) = pipe().expect("descriptors are left");
             let (done, begin) = (done.clone(), begin.clone());
@@ -65,21 +69,27 @@ fn sample(pool: &ThreadPool, way: Way) -> Duration {
         .collect();
     // As many as can.
     let beginners = if way == Way::Blocking {
-        pool.current_num_threads().min(PIPES)
+        pool.current_num_threads()
     } else {
-        PIPES
+        SILENT + SLOW
     };
     for _ in 0..beginners {
         begins.recv().expect("a job begins");
     }
-    let start = Instant::now();
-    pool.spawn(move || begun.send(Instant::now()).expect("received below"));
+    // The first ones, because blocked workers wait for them.
+    let silent = writers.split_off(SLOW);
     for mut writer in writers {
         thread::sleep(SLOWNESS);
+        let start = Instant::now();
+        let begun = begun.clone();
+        pool.spawn(move || begun.send(start.elapsed()).expect("received below"));
         writer.write_all(&[1]).expect("read above");
     }
-    for _ in 0..PIPES {
+    for mut writer in silent {
+        writer.write_all(&[1]).expect("read above");
+    }
+    for _ in 0..SILENT + SLOW {
         dones.recv().expect("each job ends");
     }
-    began.recv().expect("the job began") - start
+    began.iter().take(SLOW).collect()
 }

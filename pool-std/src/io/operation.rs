@@ -16,13 +16,13 @@ use pool_core::{BlockingLatch, Latch as _, SpinLatch};
 mod tests;
 
 use crate::{
-    io::{backend::Backend, call::Call, request::Request},
+    io::{backend::Backend, call::Call, request::Request, stack},
     platform::{Std, WorkerThread},
     thread_pool::data::lock,
 };
 
-/// How many waits of a worker may be nested: in each it may run a job that waits in turn, on the same stack. The
-/// worker of a deeper wait blocks, while others may run its jobs.
+/// How many waits of a worker may be nested if the size of its stack is unknown: in each it may run a job that
+/// waits in turn, on the same stack.
 const NESTED_WAITS: usize = 16;
 
 thread_local! {
@@ -257,7 +257,7 @@ impl Operation {
         let worker = unsafe { WorkerThread::current() };
         let depth = WAITS.get();
         match worker {
-            Some(worker) if depth < NESTED_WAITS => {
+            Some(worker) if may_nest(depth) => {
                 WAITS.set(depth + 1);
                 let latch = SpinLatch::cross(worker);
                 if self.set_waiter(Waiter::Worker((&raw const latch).cast())) {
@@ -303,6 +303,11 @@ impl Operation {
         drop(waiter);
         true
     }
+}
+
+/// Whether a worker may run other jobs in a wait. A worker that may not blocks, while others may run its jobs.
+fn may_nest(depth: usize) -> bool {
+    depth == 0 || stack::is_half_free().unwrap_or(depth < NESTED_WAITS)
 }
 
 impl State {

@@ -180,7 +180,7 @@ fn the_end_waits_for_installed_closures() {
 fn a_worker_runs_until_a_condition_is_true() {
     static POOL: SpinPool<TestCores<1, 64>> = pool(IdlePolicy::DEFAULT);
     static TURN: AtomicU32 = AtomicU32::new(0);
-    let rounds = times(5_000) as u32;
+    let rounds = times(1_000) as u32;
     thread::scope(|threads| {
         threads.spawn(|| {
             for round in 0..rounds {

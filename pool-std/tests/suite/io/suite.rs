@@ -36,6 +36,7 @@ macro_rules! suite {
             a_silent_pipe_can_be_cancelled a_cancel_after_the_end_changes_nothing many_operations
             more_streams_than_threads shutdown_cancels_what_is_in_flight
             a_waker_cannot_wait_for_the_end_of_its_pool waits_do_not_nest_without_limit
+            a_worker_runs_jobs_while_many_wait
             descriptors_that_do_not_block_are_waited_for ping_pong_between_threads
             threads_that_lend_their_worker_wait threads_outside_may_end_before_their_operations
             workers_sleep_and_wake_with_each_protocol
@@ -542,6 +543,33 @@ pub(crate) fn waits_do_not_nest_without_limit(backend: IoBackend, _name: &str) {
         }
     });
     assert_eq!(read.load(SeqCst), JOBS);
+}
+
+pub(crate) fn a_worker_runs_jobs_while_many_wait(backend: IoBackend, _name: &str) {
+    const PIPES: usize = 64;
+    // Instrumented frames are large.
+    let pool = builder(backend, 1).stack_size(1 << 23).build().unwrap();
+    let (begin, begins) = mpsc::channel();
+    let (done, dones) = mpsc::channel();
+    let writers: Vec<_> = (0..PIPES)
+        .map(|_| {
+            let (reader, writer) = pipe_to_read();
+            let (begin, done) = (begin.clone(), done.clone());
+            pool.spawn(move || {
+                begin.send(()).unwrap();
+                let read = io::read(&reader, vec![0; 1]);
+                done.send(read.wait().unwrap().bytes).unwrap();
+            });
+            writer
+        })
+        .collect();
+    // The one worker begins all of them before any can end, and another job after them.
+    (0..PIPES).for_each(|_| begins.recv().unwrap());
+    assert_eq!(pool.install(|| 7), 7);
+    for mut writer in writers {
+        writer.write_all(b"a").unwrap();
+    }
+    assert_eq!(dones.iter().take(PIPES).sum::<usize>(), PIPES);
 }
 
 pub(crate) fn descriptors_that_do_not_block_are_waited_for(backend: IoBackend, _name: &str) {

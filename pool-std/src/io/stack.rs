@@ -1,0 +1,75 @@
+//! How much of a thread's stack is left.
+
+use std::{cell::Cell, hint::black_box, mem, ops::Range, ptr};
+
+/// Whether less than half of the calling thread's stack is in use. `None` if that is unknown: the system does
+/// not say, or the thread runs on a stack that the program has made itself.
+pub(super) fn is_half_free() -> Option<bool> {
+    thread_local! {
+        /// The addresses of the stack. The inner option is `None` if the system does not say them.
+        static STACK: Cell<Option<Option<(usize, usize)>>> = const { Cell::new(None) };
+    }
+
+    let bounds = STACK.get().unwrap_or_else(|| {
+        let bounds = bounds().map(|stack| (stack.start, stack.end));
+        STACK.set(Some(bounds));
+        bounds
+    });
+    let (start, end) = bounds?;
+    let here = {
+        let local = 0_u8;
+        ptr::from_ref(black_box(&local)).addr()
+    };
+    // It grows downward on every target of this module.
+    (start..end)
+        .contains(&here)
+        .then(|| here - start > (end - start) / 2)
+}
+
+/// Returns the addresses of the calling thread's stack, without its guard.
+fn bounds() -> Option<Range<usize>> {
+    // SAFETY: zeros are a valid value of the opaque structure, which the first call initializes if it succeeds.
+    // It is destroyed once, and only then. The numbers are written by the second call.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = mem::zeroed();
+        if libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes) != 0 {
+            return None;
+        }
+        let (mut start, mut size) = (ptr::null_mut(), 0);
+        let result =
+            libc::pthread_attr_getstack(&raw const attributes, &raw mut start, &raw mut size);
+        libc::pthread_attr_destroy(&raw mut attributes);
+        let start = start.addr();
+        let end = start.checked_add(size)?;
+        (result == 0 && size > 0).then_some(start..end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    /// Calls itself until half of the stack is used, and returns how deep that is.
+    fn depth_of_half(depth: usize) -> usize {
+        let frame = black_box([0_u8; 1024]);
+        if is_half_free().expect("threads of the standard library have stacks of the system") {
+            depth_of_half(depth + 1) + usize::from(black_box(frame)[0])
+        } else {
+            depth
+        }
+    }
+
+    #[test]
+    fn half_of_the_stack_is_noticed() {
+        let depth_with = |size: usize| {
+            let builder = thread::Builder::new().stack_size(size);
+            builder.spawn(|| depth_of_half(0)).unwrap().join().unwrap()
+        };
+        let (less, more) = (depth_with(1 << 20), depth_with(1 << 22));
+        // Frames have at least a KiB, and more in a debug build.
+        assert!(0 < less && less <= 512, "{less}");
+        assert!(less < more && more <= 2048, "{less}, {more}");
+    }
+}
