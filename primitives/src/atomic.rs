@@ -1,5 +1,8 @@
 //! The one place where the crates choose their atomics.
 
+#[cfg(simulate)]
+mod simulated;
+
 #[cfg(loom)]
 pub use loom::{
     hint::spin_loop,
@@ -9,20 +12,26 @@ pub use loom::{
     },
 };
 
-#[cfg(not(loom))]
+#[cfg(all(simulate, not(loom)))]
+pub use simulated::{
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicUsize, AtomicWord, Ordering,
+    fence, spin_loop,
+};
+
+#[cfg(not(any(loom, simulate)))]
 pub use core::hint::spin_loop;
-#[cfg(all(not(loom), not(target_has_atomic = "64")))]
+#[cfg(all(not(any(loom, simulate)), not(target_has_atomic = "64")))]
 pub use portable_atomic::AtomicU32 as AtomicWord;
-#[cfg(all(not(loom), target_has_atomic = "64"))]
+#[cfg(all(not(any(loom, simulate)), target_has_atomic = "64"))]
 pub use portable_atomic::AtomicU64 as AtomicWord;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, simulate)))]
 pub use portable_atomic::{
     AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicUsize, Ordering, fence,
 };
 
 /// The integer in an [`AtomicWord`].
-#[cfg(any(loom, target_has_atomic = "64"))]
+#[cfg(any(loom, simulate, target_has_atomic = "64"))]
 pub type RawWord = u64;
 /// The integer in an [`AtomicWord`].
-#[cfg(not(any(loom, target_has_atomic = "64")))]
+#[cfg(not(any(loom, simulate, target_has_atomic = "64")))]
 pub type RawWord = u32;

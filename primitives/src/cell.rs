@@ -19,13 +19,19 @@ impl<T> UnsafeCell<T> {
 
     /// Calls a function with a pointer through which it may read the value.
     #[inline]
+    #[cfg_attr(simulate, track_caller)]
     pub fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
+        #[cfg(simulate)]
+        crate::simulate::announce(crate::simulate::Access::Load, self.0.get() as usize);
         read(self.0.get())
     }
 
     /// Calls a function with a pointer through which it may change the value.
     #[inline]
+    #[cfg_attr(simulate, track_caller)]
     pub fn with_mut<R>(&self, change: impl FnOnce(*mut T) -> R) -> R {
+        #[cfg(simulate)]
+        crate::simulate::announce(crate::simulate::Access::Store, self.0.get() as usize);
         change(self.0.get())
     }
 }

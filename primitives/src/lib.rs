@@ -13,6 +13,8 @@ mod constant;
 mod atomic;
 mod cell;
 mod fence;
+#[cfg(simulate)]
+pub mod simulate;
 
 pub use atomic::{
     AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicUsize, AtomicWord, Ordering,

@@ -4,7 +4,7 @@ mod checkers;
 
 use anyhow::{Result, ensure};
 
-use crate::{boards, command::Step, crossbeam, debian, links, rayon, root, rustup};
+use crate::{boards, command::Step, crossbeam, debian, links, rayon, root, rustup, simulate};
 
 /// One kind of check. Returns how many tests, or single checks, passed.
 pub(crate) struct Lane {
@@ -219,6 +219,10 @@ fn lint(_quick: bool) -> Result<u64> {
                 .env("CARGO_TARGET_DIR", target_directory("benches")),
         );
     }
+    // So is the simulator, whose flag changes the atomics of all crates below.
+    let simulator = ["--manifest-path", "simulator/Cargo.toml"];
+    steps.push(Step::cargo(&["fmt", "--all", "--check"]).args(simulator));
+    steps.push(simulate::step("clippy").args(["--all-targets", "--", "-D", "warnings"]));
     steps.extend(boards::lints()?);
     checks(steps)
 }
@@ -249,6 +253,10 @@ fn host(quick: bool) -> Result<u64> {
         .args(["--features", "host"])
         .env("RUSTFLAGS", "--cfg sleep_busy")
         .env("CARGO_TARGET_DIR", target_directory("busy"))
+        .run_tests()?;
+    // Pools of virtual workers: that runs can be repeated, and that a lost wake-up is found.
+    tests += simulate::step("test")
+        .args(["--lib", "--bins"])
         .run_tests()?;
     // Examples without any pool of ours; they check their own results.
     for (package, example) in [

@@ -11,6 +11,7 @@ mod links;
 mod published;
 mod rayon;
 mod rustup;
+mod simulate;
 mod speaker;
 mod test_all;
 
@@ -40,6 +41,8 @@ enum Command {
     Size,
     /// Run a published program that uses rayon, as published and on our pool, and compare.
     RayonRun(rayon::Arguments),
+    /// Run the pool on up to 4,096 virtual workers, and report what waking and searching cost.
+    Simulate(simulate::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Command::Board(arguments) => boards::run(&arguments),
         Command::Size => boards::size(),
         Command::RayonRun(arguments) => rayon::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

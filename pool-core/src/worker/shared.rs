@@ -53,8 +53,9 @@ impl<P: Platform> WorkerShared<P> {
         &self.terminate
     }
 
+    /// Returns the observer of what the worker does. Any thread may look at what it has counted.
     #[inline]
-    pub(crate) fn observer(&self) -> &P::Observer {
+    pub fn observer(&self) -> &P::Observer {
         &self.observer
     }
 

@@ -1,0 +1,103 @@
+//! The sleep protocols and idle policies that are compared.
+
+use pool_core::{
+    ArrayChannel, Classic, HintSlot, Hints, IdlePolicy, Jec, SleepProtocol, Slot, TooManyWorkers,
+};
+
+use crate::{machine::Region, platform::VirtualParker};
+
+/// A protocol that a simulation can create.
+pub trait Protocol: SleepProtocol<Parker = VirtualParker> + Send + Sync + Sized + 'static {
+    /// Creates the protocol for this many workers.
+    ///
+    /// # Errors
+    /// [`TooManyWorkers`] if it cannot count them.
+    fn create(workers: usize, policy: IdlePolicy) -> Result<Self, TooManyWorkers>;
+
+    /// Returns the memory of the protocol, with names.
+    fn regions(&self) -> Vec<Region>;
+}
+
+fn parkers(workers: usize) -> impl Iterator<Item = VirtualParker> {
+    (0..workers).map(VirtualParker::new)
+}
+
+/// The default protocol of pools.
+pub type VirtualJec = Jec<VirtualParker, Box<[Slot<VirtualParker>]>>;
+
+impl Protocol for VirtualJec {
+    fn create(workers: usize, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {
+        Self::new(parkers(workers).map(Slot::new).collect(), policy)
+    }
+
+    fn regions(&self) -> Vec<Region> {
+        vec![
+            Region::of("the protocol's counters", self),
+            Region::of_slice("slot", self.slots()),
+        ]
+    }
+}
+
+/// The protocol of one word.
+pub type VirtualClassic = Classic<VirtualParker, Box<[Slot<VirtualParker>]>>;
+
+impl Protocol for VirtualClassic {
+    fn create(workers: usize, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {
+        Self::new(parkers(workers).map(Slot::new).collect(), policy)
+    }
+
+    fn regions(&self) -> Vec<Region> {
+        vec![
+            Region::of("the protocol's word", self),
+            Region::of_slice("slot", self.slots()),
+        ]
+    }
+}
+
+type Channel = ArrayChannel<VirtualParker>;
+
+/// The protocol that tells a worker where the work is.
+pub type VirtualHints = Hints<Channel, Box<[HintSlot<Channel>]>>;
+
+impl Protocol for VirtualHints {
+    fn create(workers: usize, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {
+        let slots = parkers(workers).map(|parker| HintSlot::new(Channel::new(parker)));
+        Self::new(slots.collect(), policy)
+    }
+
+    fn regions(&self) -> Vec<Region> {
+        vec![
+            Region::of("the protocol's counters", self),
+            Region::of_slice("slot", self.slots()),
+        ]
+    }
+}
+
+/// A protocol by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Kind {
+    /// The jobs event counter, the default of pools.
+    Jec,
+    /// One atomic word.
+    Classic,
+    /// Wake-ups with hints.
+    Hints,
+}
+
+impl Kind {
+    /// Returns the name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Jec => "jec",
+            Self::Classic => "classic",
+            Self::Hints => "hints",
+        }
+    }
+}
+
+/// The idle policies that are compared, with their names, the default first.
+pub const POLICIES: &[(&str, IdlePolicy)] = &[
+    ("default", IdlePolicy::DEFAULT),
+    ("immediate", IdlePolicy::IMMEDIATE),
+];

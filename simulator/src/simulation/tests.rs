@@ -1,0 +1,236 @@
+//! Whole pools: that runs can be repeated, that all jobs are run, and that lost wake-ups are found.
+
+use pool_core::{CoreLatch, IdlePolicy, SleepProtocol, TooManyWorkers, WorkerIndex};
+
+use super::*;
+use crate::{
+    cost::CostModel,
+    platform::VirtualParker,
+    protocol::{VirtualClassic, VirtualHints, VirtualJec},
+};
+
+fn settings(seed: u64) -> Settings {
+    Settings {
+        limit: 2_000 * MS,
+        ..Settings::new(CostModel::SERVER, seed)
+    }
+}
+
+fn simulated<K: Protocol>(workers: usize, seed: u64, workloads: &[Workload]) -> Report {
+    simulate::<K>(settings(seed), workers, IdlePolicy::DEFAULT, workloads).unwrap()
+}
+
+#[test]
+fn a_seed_decides_the_run() {
+    let run = |seed| simulated::<VirtualJec>(6, seed, &[Workload::Tick, Workload::Split]);
+    let (first, again, other) = (run(1), run(1), run(2));
+    assert_eq!(first.finished, again.finished);
+    assert_eq!(first.outcomes[0].probe, again.outcomes[0].probe);
+    assert_ne!(first.finished.trace, other.finished.trace);
+}
+
+fn runs_all_workloads<K: Protocol>() {
+    for workers in [1, 2, 5] {
+        let report = simulated::<K>(workers, 3, Workload::ALL);
+        for (outcome, workload) in report.outcomes.iter().zip(Workload::ALL) {
+            assert_eq!(outcome.workload, workload.name());
+            assert!(outcome.probe.workers_used >= 1 && outcome.span > 0);
+            assert!(outcome.counts.jobs_run >= 1);
+        }
+        assert_eq!(report.outcomes.len(), Workload::ALL.len());
+    }
+}
+
+#[test]
+fn jec_runs_all_workloads() {
+    runs_all_workloads::<VirtualJec>();
+}
+
+#[test]
+fn classic_runs_all_workloads() {
+    runs_all_workloads::<VirtualClassic>();
+}
+
+#[test]
+fn hints_runs_all_workloads() {
+    runs_all_workloads::<VirtualHints>();
+}
+
+#[test]
+fn long_jobs_occupy_all_workers() {
+    let report =
+        simulated::<VirtualJec>(8, 1, &[Workload::Burst, Workload::Spread, Workload::Split]);
+    for outcome in report.outcomes {
+        assert_eq!(outcome.probe.workers_used, 8, "{}", outcome.workload);
+        let full = outcome.probe.full_occupancy.unwrap();
+        // No worker can run before it is woken.
+        assert!(full >= CostModel::SERVER.wake * 9 / 10, "{full}");
+    }
+}
+
+/// A step of a protocol that is left out.
+trait Fault: Send + Sync + 'static {
+    /// Whether sleepers are woken for jobs from outside.
+    const WAKES: bool;
+    /// Whether the last look before a worker sleeps counts.
+    const LOOKS: bool;
+}
+
+/// JEC without one of its steps.
+struct Faulty<F: Fault>(VirtualJec, std::marker::PhantomData<F>);
+
+impl<F: Fault> Protocol for Faulty<F> {
+    fn create(workers: usize, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {
+        Ok(Self(
+            VirtualJec::create(workers, policy)?,
+            std::marker::PhantomData,
+        ))
+    }
+
+    fn regions(&self) -> Vec<Region> {
+        self.0.regions()
+    }
+}
+
+impl<F: Fault> SleepProtocol for Faulty<F> {
+    type Parker = VirtualParker;
+    type IdleState = <VirtualJec as SleepProtocol>::IdleState;
+
+    fn num_workers(&self) -> usize {
+        self.0.num_workers()
+    }
+
+    fn parker(&self, worker: WorkerIndex) -> &VirtualParker {
+        self.0.parker(worker)
+    }
+
+    fn start_looking(&self, worker: WorkerIndex) -> Self::IdleState {
+        self.0.start_looking(worker)
+    }
+
+    fn no_work_found(
+        &self,
+        idle: &mut Self::IdleState,
+        latch: &CoreLatch,
+        has_work: impl FnOnce() -> bool,
+    ) {
+        // As if an interrupt came between the search and the registration.
+        machine::work(US / 2);
+        self.0.no_work_found(idle, latch, || has_work() && F::LOOKS);
+    }
+
+    fn work_found(&self, idle: Self::IdleState, more_work: impl FnOnce() -> bool) {
+        self.0.work_found(idle, more_work);
+    }
+
+    fn new_injected_jobs(&self, count: usize, queue_was_empty: bool) {
+        if F::WAKES {
+            self.0.new_injected_jobs(count, queue_was_empty);
+        }
+    }
+
+    fn new_internal_jobs(&self, count: usize, queue_was_empty: impl FnOnce() -> bool) {
+        self.0.new_internal_jobs(count, queue_was_empty);
+    }
+
+    fn all_are_awake(&self) -> bool {
+        self.0.all_are_awake()
+    }
+
+    fn new_job_for(&self, worker: WorkerIndex) {
+        self.0.new_job_for(worker);
+    }
+
+    fn wake_worker(&self, worker: WorkerIndex) -> bool {
+        self.0.wake_worker(worker)
+    }
+
+    fn num_inactive(&self) -> usize {
+        self.0.num_inactive()
+    }
+
+    fn num_sleeping(&self) -> usize {
+        self.0.num_sleeping()
+    }
+}
+
+struct WakesNone;
+
+impl Fault for WakesNone {
+    const WAKES: bool = false;
+    const LOOKS: bool = true;
+}
+
+struct LooksAway;
+
+impl Fault for LooksAway {
+    const WAKES: bool = true;
+    const LOOKS: bool = false;
+}
+
+struct Complete;
+
+impl Fault for Complete {
+    const WAKES: bool = true;
+    const LOOKS: bool = true;
+}
+
+#[test]
+fn a_protocol_that_wakes_no_worker_is_found() {
+    let run = |policy| simulate::<Faulty<WakesNone>>(settings(1), 3, policy, &[Workload::Trickle]);
+    let error = run(IdlePolicy::DEFAULT).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            SimulationError::Run(RunError::LostWakeUp { workers: 3, .. })
+        ),
+        "{error}"
+    );
+    assert!(
+        simulate::<Faulty<Complete>>(settings(1), 3, IdlePolicy::DEFAULT, &[Workload::Trickle])
+            .is_ok()
+    );
+}
+
+/// Posts a job that one worker alone may run, at each of many moments, at some of which that worker falls
+/// asleep. Returns the errors.
+fn race<F: Fault>() -> Vec<RunError> {
+    let mut errors = Vec::new();
+    for delay in 0..200 {
+        forget_waiters();
+        let pool = pool::<Faulty<F>>(1, IdlePolicy::IMMEDIATE).unwrap();
+        let poster = {
+            let pool = pool.clone();
+            Box::new(move || {
+                machine::sleep_until(delay * 50 * NS);
+                crate::job::inject_for(&pool, pool.worker(0).unwrap(), || {});
+                machine::sleep_until(MS);
+                pool.remove_reference();
+            })
+        };
+        let bodies = vec![worker_body(pool.clone(), 0)];
+        let settings = Settings {
+            quantum: 0,
+            ..settings(1)
+        };
+        let looked_at = pool.clone();
+        let result = machine::run(settings, regions(&pool), bodies, vec![poster], || {
+            looked_at.may_run(looked_at.worker(0).unwrap())
+        });
+        errors.extend(result.err());
+    }
+    errors
+}
+
+#[test]
+fn a_sleeper_that_looks_away_is_found() {
+    let errors = race::<LooksAway>();
+    assert!(
+        matches!(
+            errors.first(),
+            Some(RunError::LostWakeUp { workers: 1, .. })
+        ),
+        "{errors:?}"
+    );
+    assert_eq!(race::<Complete>(), []);
+}
