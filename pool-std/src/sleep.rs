@@ -3,12 +3,13 @@
 use std::{error::Error, fmt, str::FromStr};
 
 use pool_core::{
-    ArrayChannel, Classic, CoreLatch, Hint, HintSlot, Hints, IdlePolicy, Jec, SleepProtocol, Slot,
+    Classic, CoreLatch, Hint, HintSlot, Hints, IdlePolicy, Jec, SleepProtocol, Slot,
     TooManyWorkers, WorkerIndex,
 };
 
-use crate::parker::OsParker;
+use crate::{parker::OsParker, sleep::channel::OsChannel};
 
+mod channel;
 #[cfg(test)]
 mod tests;
 
@@ -123,8 +124,6 @@ pub(crate) enum PoolSleep {
 
 type PoolJec = Jec<OsParker, Box<[Slot<OsParker>]>>;
 type PoolHints = Hints<OsChannel, Box<[HintSlot<OsChannel>]>>;
-/// A parker of the system, with hints beside it.
-type OsChannel = ArrayChannel<OsParker>;
 type PoolClassic = Classic<OsParker, Box<[Slot<OsParker>]>>;
 
 impl PoolSleep {

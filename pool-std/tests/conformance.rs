@@ -18,12 +18,54 @@ use std::{
 
 use pool_std::{IdlePolicy, ParkerKind, SleepKind, ThreadPool, ThreadPoolBuilder, join, spawn};
 
+/// Where the workers sleep.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Condvar,
+    Futex,
+    /// Each in its ring of the kernel.
+    #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+    Ring,
+}
+
+impl Place {
+    fn choose(self, builder: ThreadPoolBuilder) -> ThreadPoolBuilder {
+        match self {
+            Self::Condvar => builder.parker(ParkerKind::Condvar),
+            Self::Futex => builder.parker(ParkerKind::Futex),
+            #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+            Self::Ring => builder.io(pool_std::io::IoBackend::Ring),
+        }
+    }
+
+    /// Whether the system has it. Asks the kernel itself, not the code under test.
+    fn is_available(self) -> bool {
+        #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+        if self == Self::Ring {
+            // Miri does not know the call.
+            let has_rings = !cfg!(miri) && {
+                // SAFETY: the kernel refuses a structure at address zero, or does not know the call.
+                unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, std::ptr::null_mut::<u8>()) };
+                std::io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT)
+            };
+            if !has_rings {
+                eprintln!("io_uring is refused here: rings are not tested");
+            }
+            return has_rings;
+        }
+        true
+    }
+}
+
 macro_rules! suite {
-    ($($name:ident: $kind:ident, $parker:ident;)*) => {
+    ($($(#[$attribute:meta])* $name:ident: $kind:ident, $place:ident;)*) => {
         $(
             #[test]
+            $(#[$attribute])*
             fn $name() {
-                conforms(stringify!($name), SleepKind::$kind, ParkerKind::$parker);
+                if Place::$place.is_available() {
+                    conforms(stringify!($name), SleepKind::$kind, Place::$place);
+                }
             }
         )*
 
@@ -42,6 +84,12 @@ suite! {
     classic_futex: Classic, Futex;
     hints_condvar: Hints, Condvar;
     hints_futex: Hints, Futex;
+    #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+    jec_ring: Jec, Ring;
+    #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+    classic_ring: Classic, Ring;
+    #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+    hints_ring: Hints, Ring;
 }
 
 fn cycles(policy: IdlePolicy) -> u64 {
@@ -54,7 +102,7 @@ fn cycles(policy: IdlePolicy) -> u64 {
     std::env::var("SLEEP_CYCLES").map_or(default, |cycles| cycles.parse().expect("a number"))
 }
 
-fn conforms(name: &str, kind: SleepKind, parker: ParkerKind) {
+fn conforms(name: &str, kind: SleepKind, place: Place) {
     for (policy, policy_name) in [
         (IdlePolicy::IMMEDIATE, "no rounds"),
         (IdlePolicy::DEFAULT, "default rounds"),
@@ -65,7 +113,7 @@ fn conforms(name: &str, kind: SleepKind, parker: ParkerKind) {
             let start = Instant::now();
             let per_pool = (cycles / 8).clamp(1, 64) as usize;
             for (number, first) in (0..cycles).step_by(per_pool).enumerate() {
-                let pool = Pool::new(number, kind, parker, policy);
+                let pool = Pool::new(number, kind, place, policy);
                 let cycles_of_pool = (first..cycles).take(per_pool);
                 cycles_of_pool.for_each(|cycle| pool.cycle(cycle));
                 pool.end(number);
@@ -102,13 +150,13 @@ struct Pool {
 
 impl Pool {
     /// Builds pools of each number of workers, with and without process fences.
-    fn new(number: usize, kind: SleepKind, parker: ParkerKind, policy: IdlePolicy) -> Self {
+    fn new(number: usize, kind: SleepKind, place: Place, policy: IdlePolicy) -> Self {
         let build = |workers| {
-            ThreadPoolBuilder::new()
+            place
+                .choose(ThreadPoolBuilder::new())
                 .num_threads(workers)
                 .sleep(kind)
                 .overlook_no_jobs(number % 8 >= 4)
-                .parker(parker)
                 .idle_policy(policy)
                 // The handler makes the pool keep an account of which workers sleep. No job blocks.
                 .deadlock_handler(|_| process::abort())

@@ -31,7 +31,7 @@ pub(crate) mod parker;
 pub(crate) mod rings;
 #[cfg(test)]
 mod tests;
-use hint::{Hint, NewRead};
+use hint::{HintPipe, NewRead};
 
 /// What stands in the place of an operation's address, which is even, for an entry whose completion means nothing.
 const IGNORED: u64 = 1;
@@ -61,7 +61,7 @@ pub(crate) struct Ring {
     is_refused: AtomicBool,
     /// How many operations were given to the ring and have not come back.
     in_flight: AtomicUsize,
-    hint: Hint,
+    hint: HintPipe,
     /// How many submissions are refused for a test.
     #[cfg(test)]
     refusals: AtomicUsize,
@@ -97,7 +97,7 @@ impl Ring {
             submission: Mutex::default(),
             is_refused: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
-            hint: Hint::new()?,
+            hint: HintPipe::new()?,
             #[cfg(test)]
             refusals: AtomicUsize::new(0),
         })
@@ -245,7 +245,7 @@ impl Ring {
                 let result = completion.result();
                 match completion.user_data() {
                     IGNORED => {}
-                    hint if hint % 2 == 1 => self.hint.has_come(hint / 2),
+                    hint if hint % 2 == 1 => self.hint.has_come(hint / 2, result),
                     address => {
                         let address = std::ptr::with_exposed_provenance(address as usize);
                         completed.push(Completed {
@@ -313,6 +313,14 @@ impl Ring {
                 let submitter = self.ring.submitter();
                 submitter.enter::<libc::sigset_t>(0, 1, GETEVENTS, None)
             };
+        } else if self.hint.is_unread() {
+            // The token has come before the wait, and a hint with it. The call lets the kernel complete the read.
+            //
+            // SAFETY: as above.
+            let _ = unsafe {
+                let submitter = self.ring.submitter();
+                submitter.enter::<libc::sigset_t>(0, 0, GETEVENTS, None)
+            };
         }
         self.collect(&mut completed);
         // SAFETY: as above.
@@ -341,9 +349,9 @@ impl Ring {
         self.flush(&mut waiting)
     }
 
-    /// Gives the worker that sleeps here a hint.
-    pub(super) fn send_hint(&self) {
-        self.hint.send();
+    /// Returns the pipe that wakes the worker which sleeps here.
+    pub(super) fn hint_pipe(&self) -> &HintPipe {
+        &self.hint
     }
 }
 

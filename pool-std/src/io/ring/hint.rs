@@ -1,29 +1,41 @@
-//! The pipe that wakes a worker which sleeps in its ring.
+//! The pipe that wakes a worker which sleeps in its ring, and says where the work is.
 
 use std::{
-    cell::UnsafeCell,
     io::{self, PipeReader, PipeWriter, Write, pipe},
     mem::ManuallyDrop,
     os::fd::AsRawFd,
-    sync::Mutex,
+    sync::{
+        Mutex,
+        atomic::{AtomicU32, AtomicUsize, Ordering},
+    },
     thread::{self, ThreadId},
 };
+
+use pool_core::{ChannelFull, Hint};
 
 use crate::thread_pool::data::lock;
 
 /// How many bytes a hint has.
-const LENGTH: usize = 8;
+const LENGTH: usize = size_of::<u32>();
 
-/// The pipe that wakes a worker which sleeps in its ring.
+/// How many hints one read takes.
+const HINTS: usize = 16;
+
+/// The pipe that wakes a worker which sleeps in its ring, and carries a [`Hint`].
 ///
 /// A read of it stays in flight while the worker is awake, so a worker that sleeps often submits one only after a
 /// hint. The kernel completes a read on the thread that has submitted it, which may be busy in a system call
 /// that no signal ends. So a thread that takes the worker's place submits a read of its own.
-pub(super) struct Hint {
+pub(crate) struct HintPipe {
     reader: PipeReader,
     writer: PipeWriter,
-    /// Written by the kernel while reads are in flight, perhaps by two at a time, and otherwise not used.
-    buffer: ManuallyDrop<Box<UnsafeCell<[u8; 64]>>>,
+    /// Written by the kernel while reads are in flight, perhaps by two at a time. A hint that is out of date or
+    /// overwritten costs one look in vain.
+    buffer: ManuallyDrop<Box<[AtomicU32; HINTS]>>,
+    /// The newest hint that was read and says something, or 0.
+    newest: AtomicU32,
+    /// How many hints were sent and not read yet, or are being sent.
+    unread: AtomicUsize,
     /// Locked by the holder of the ring's lock alone, so without a wait.
     reads: Mutex<Reads>,
     is_leaked: bool,
@@ -46,12 +58,7 @@ pub(super) struct NewRead {
     pub(super) replaces: Option<u64>,
 }
 
-// SAFETY: no code of this process accesses the buffer.
-unsafe impl Sync for Hint {}
-// SAFETY: as above.
-unsafe impl Send for Hint {}
-
-impl Hint {
+impl HintPipe {
     /// # Errors
     /// If the system refuses the pipe.
     pub(super) fn new() -> io::Result<Self> {
@@ -65,7 +72,9 @@ impl Hint {
         Ok(Self {
             reader,
             writer,
-            buffer: ManuallyDrop::new(Box::new(UnsafeCell::new([0; 64]))),
+            buffer: ManuallyDrop::new(Box::default()),
+            newest: AtomicU32::new(0),
+            unread: AtomicUsize::new(0),
             reads: Mutex::default(),
             is_leaked: false,
         })
@@ -77,12 +86,39 @@ impl Hint {
 
     /// Returns where a read puts what it finds: several hints at once, if there are several.
     pub(super) fn buffer(&self) -> (*mut u8, u32) {
-        (self.buffer.get().cast(), 64)
+        // `HINTS` words, which fits. The cells allow writes through a shared reference.
+        (
+            self.buffer.as_ptr().cast_mut().cast(),
+            (HINTS * LENGTH) as u32,
+        )
     }
 
-    /// Writes a hint. A pipe that is full holds one already.
-    pub(super) fn send(&self) {
-        let _ = (&self.writer).write(&[0; LENGTH]);
+    /// Writes a hint. Never blocks.
+    ///
+    /// # Errors
+    /// If the pipe is full. Then it holds hints that end the read.
+    pub(super) fn send(&self, hint: Hint) -> Result<(), ChannelFull> {
+        // Ordering: Relaxed; a count that is too low or too high costs a hint or a look.
+        self.unread.fetch_add(1, Ordering::Relaxed);
+        // The system writes so few bytes whole or not at all.
+        let written = (&self.writer).write(&hint.to_raw().to_ne_bytes());
+        if written.is_err() {
+            // Ordering: Relaxed, as above.
+            self.unread.fetch_sub(1, Ordering::Relaxed);
+        }
+        written.map(drop).map_err(|_| ChannelFull)
+    }
+
+    /// Takes the newest hint that was read.
+    pub(super) fn take(&self) -> Option<Hint> {
+        // Ordering: Relaxed: the number is all that is received.
+        Hint::from_raw(self.newest.swap(0, Ordering::Relaxed))
+    }
+
+    /// Whether the pipe holds hints.
+    pub(super) fn is_unread(&self) -> bool {
+        // Ordering: Relaxed, see `send`.
+        self.unread.load(Ordering::Relaxed) > 0
     }
 
     /// Notes that a read of this thread is in flight from now on. Returns `None` if one is.
@@ -102,8 +138,17 @@ impl Hint {
         })
     }
 
-    /// Notes that a read has completed, with a hint or without.
-    pub(super) fn has_come(&self, number: u64) {
+    /// Notes that a read has completed: with so many bytes of hints, or with an error.
+    pub(super) fn has_come(&self, number: u64, bytes: i32) {
+        let hints = usize::try_from(bytes).map_or(0, |bytes| bytes / LENGTH);
+        // Ordering: Relaxed, see `send`. The kernel has written the hints before the completion.
+        self.unread.fetch_sub(hints, Ordering::Relaxed);
+        let hints = self.buffer[..hints.min(HINTS)].iter();
+        let mut hints = hints.filter_map(|hint| Hint::from_raw(hint.load(Ordering::Relaxed)));
+        if let Some(hint) = hints.rfind(|&hint| hint != Hint::Unknown) {
+            // Ordering: Relaxed, see `take`.
+            self.newest.store(hint.to_raw(), Ordering::Relaxed);
+        }
         let mut reads = lock(&self.reads);
         reads.in_flight -= 1;
         if number == reads.newest {
@@ -121,7 +166,7 @@ impl Hint {
     }
 }
 
-impl Drop for Hint {
+impl Drop for HintPipe {
     fn drop(&mut self) {
         if !self.is_leaked {
             // SAFETY: this is the only drop of it, and no read is in flight.

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU8, Ordering},
 };
 
-use pool_core::Parker;
+use pool_core::{ChannelFull, Hint, Parker};
 
 use crate::{fence::Watch, io::ring::rings::Rings};
 
@@ -30,6 +30,32 @@ impl RingParker {
             rings,
             worker,
         }
+    }
+
+    /// Makes the token available, with a hint that goes through the worker's pipe. A worker that is about to
+    /// wait and finds the token first gets the hint when it next looks.
+    ///
+    /// # Errors
+    /// If the pipe is full: see [`HintChannel::send`](pool_core::HintChannel::send).
+    pub(crate) fn send(&self, hint: Hint) -> Result<(), ChannelFull> {
+        let pipe = self.rings.hint_pipe(self.worker);
+        // Ordering: Release, as in `unpark`.
+        let waits =
+            self.state
+                .compare_exchange(WAITING, TOKEN, Ordering::Release, Ordering::Relaxed);
+        if waits.is_ok() {
+            // As in `unpark`: what ends the wait is written after the state has changed.
+            return pipe.send(hint);
+        }
+        pipe.send(hint)?;
+        // The worker may wait by now, and an earlier wait may have taken the hint. So this writes once more then.
+        self.unpark();
+        Ok(())
+    }
+
+    /// Takes the newest hint that has come.
+    pub(crate) fn receive(&self) -> Option<Hint> {
+        self.rings.hint_pipe(self.worker).take()
     }
 }
 
@@ -59,6 +85,10 @@ impl Parker for RingParker {
                 self.state
                     .compare_exchange(WAITING, EMPTY, Ordering::Relaxed, Ordering::Relaxed);
             self.rings.conclude(self.worker, completed);
+        } else if self.rings.hint_pipe(self.worker).is_unread() {
+            // The token is there already. Its hint is taken out now, because it would end the next sleep.
+            let completed = self.rings.sleep(self.worker, || false);
+            self.rings.conclude(self.worker, completed);
         }
         self.state.swap(EMPTY, Ordering::Acquire);
     }
@@ -66,7 +96,8 @@ impl Parker for RingParker {
     fn unpark(&self) {
         // Ordering: Release pairs with `park`.
         if self.state.swap(TOKEN, Ordering::Release) == WAITING {
-            self.rings.wake(self.worker);
+            // A pipe that is full holds hints, which end the wait as well.
+            let _ = self.rings.hint_pipe(self.worker).send(Hint::Unknown);
         }
     }
 }

@@ -12,7 +12,7 @@ use std::{
 use crate::{
     io::{
         operation::{Next, Operation},
-        ring::{Completed, Ring},
+        ring::{Completed, Ring, hint::HintPipe},
         system::EventCounter,
         thread,
     },
@@ -126,8 +126,8 @@ impl Rings {
         self.conclude_all(&self.rings[worker], completed);
     }
 
-    pub(super) fn wake(&self, worker: usize) {
-        self.rings[worker].send_hint();
+    pub(super) fn hint_pipe(&self, worker: usize) -> &HintPipe {
+        self.rings[worker].hint_pipe()
     }
 
     fn hand_over(&self, operation: Arc<Operation>) {

@@ -2,7 +2,10 @@
 
 use std::io::{PipeWriter, Write as _, pipe};
 
+use pool_core::{ChannelFull, Hint, Parker as _};
+
 use super::*;
+use crate::io::ring::{parker::RingParker, rings::Rings};
 use crate::io::{file::File, operation::Next, request::Request};
 
 /// A ring, or none where the kernel has none.
@@ -135,7 +138,7 @@ fn a_ring_whose_worker_has_listened_ends() {
     let Some((ring, _event)) = ring(2) else {
         return;
     };
-    ring.send_hint();
+    let _ = ring.hint.send(Hint::Unknown);
     assert!(ring.sleep(|| true).is_empty());
     // The hint has come; this leaves another read in flight.
     assert!(ring.sleep(|| false).is_empty());
@@ -149,13 +152,13 @@ fn a_hint_that_comes_first_ends_the_sleep() {
         return;
     };
     for _ in 0..100 {
-        ring.send_hint();
-        ring.send_hint();
+        let _ = ring.hint.send(Hint::Unknown);
+        let _ = ring.hint.send(Hint::Unknown);
         assert!(ring.sleep(|| true).is_empty());
     }
     // A pipe that is full keeps its hints, and none of these waits.
     for _ in 0..100_000 {
-        ring.send_hint();
+        let _ = ring.hint.send(Hint::Unknown);
     }
     assert!(ring.sleep(|| true).is_empty());
 }
@@ -173,7 +176,7 @@ fn each_thread_that_sleeps_in_a_ring_reads_itself() {
             // The cancelled read of the first thread may end a sleep early.
             let mut sleeps = 0;
             while sleeps < 2 {
-                ring.send_hint();
+                let _ = ring.hint.send(Hint::Unknown);
                 assert!(ring.sleep(|| true).is_empty());
                 sleeps += 1;
             }
@@ -184,4 +187,71 @@ fn each_thread_that_sleeps_in_a_ring_reads_itself() {
     });
     assert!(ring.sleep(|| false).is_empty());
     assert!(ring.hint.begin().is_none(), "this thread reads again");
+}
+
+/// A parker whose ring is the only one, or none where the kernel has none.
+fn parker() -> Option<RingParker> {
+    ring(2)?;
+    Some(RingParker::new(Rings::new(1).unwrap(), 0))
+}
+
+#[test]
+fn the_pipe_says_where_the_work_is() {
+    let Some(parker) = parker() else { return };
+    for number in 0..100 {
+        // Before the worker waits: with no read in flight at first, and with one later.
+        parker.send(Hint::Worker(number)).unwrap();
+        assert_eq!(parker.receive(), None, "not read yet");
+        parker.park();
+        assert_eq!(parker.receive(), Some(Hint::Worker(number)));
+        assert_eq!(parker.receive(), None);
+        // A token without a hint does not cover one up.
+        parker.send(Hint::Injector).unwrap();
+        parker.unpark();
+        parker.park();
+        assert_eq!(parker.receive(), Some(Hint::Injector));
+    }
+    std::thread::scope(|threads| {
+        for number in 0..100 {
+            // Whether the worker waits yet or not.
+            let sender = threads.spawn({
+                let parker = &parker;
+                move || parker.send(Hint::Worker(number)).unwrap()
+            });
+            let hint = std::iter::repeat_with(|| {
+                parker.park();
+                parker.receive()
+            });
+            assert_eq!(hint.flatten().next(), Some(Hint::Worker(number)));
+            sender.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_jammed_pipe_loses_no_wake_up() {
+    let Some(parker) = parker() else { return };
+    let jam = || {
+        while parker.send(Hint::Injector).is_ok() {}
+        assert_eq!(parker.send(Hint::Worker(1)), Err(ChannelFull));
+    };
+    for _ in 0..3 {
+        jam();
+        // What a notifier does whose hint has found no room.
+        parker.unpark();
+        parker.park();
+        assert_eq!(parker.receive(), Some(Hint::Injector));
+    }
+    // It is jammed still, and wakes a worker that waits without a token, too.
+    jam();
+    parker.park();
+    parker.park();
+    // Emptied, it carries hints again.
+    while parker.receive().is_some() {
+        parker.unpark();
+        parker.park();
+    }
+    parker.send(Hint::Worker(2)).unwrap();
+    parker.park();
+    assert_eq!(parker.receive(), Some(Hint::Worker(2)));
 }
