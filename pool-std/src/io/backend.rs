@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, Mutex, OnceLock, Weak},
 };
 
 use crate::{
@@ -50,6 +50,13 @@ pub(crate) struct PoolIo {
 pub(crate) enum Backend {
     Helpers(Arc<Helpers>),
     Ring(Arc<Rings>),
+}
+
+/// What carries out an operation, as the operation knows it: a handle that outlives the pool keeps no
+/// descriptor of it open.
+pub(super) enum WeakBackend {
+    Helpers(Weak<Helpers>),
+    Ring(Weak<Rings>),
 }
 
 impl PoolIo {
@@ -105,7 +112,7 @@ impl PoolIo {
                 return operation;
             }
         };
-        let operation = Operation::new(Some(backend.clone()), request);
+        let operation = Operation::new(Some(backend.downgrade()), request);
         if !operation.try_at_once() {
             backend.submit(registry, operation.clone());
         }
@@ -147,10 +154,10 @@ impl Backend {
         }
     }
 
-    pub(super) fn cancel(&self, operation: &Arc<Operation>) {
+    fn downgrade(&self) -> WeakBackend {
         match self {
-            Self::Helpers(helpers) => helpers.cancel(),
-            Self::Ring(rings) => rings.cancel(operation),
+            Self::Helpers(helpers) => WeakBackend::Helpers(Arc::downgrade(helpers)),
+            Self::Ring(rings) => WeakBackend::Ring(Arc::downgrade(rings)),
         }
     }
 
@@ -158,6 +165,24 @@ impl Backend {
         match self {
             Self::Helpers(helpers) => helpers.end(),
             Self::Ring(rings) => rings.end(),
+        }
+    }
+}
+
+impl WeakBackend {
+    /// Asks the backend to end an operation early. A backend that is gone has concluded all of them.
+    pub(super) fn cancel(&self, operation: &Arc<Operation>) {
+        match self {
+            Self::Helpers(helpers) => {
+                if let Some(helpers) = helpers.upgrade() {
+                    helpers.cancel();
+                }
+            }
+            Self::Ring(rings) => {
+                if let Some(rings) = rings.upgrade() {
+                    rings.cancel(operation);
+                }
+            }
         }
     }
 }

@@ -187,7 +187,8 @@ impl Helpers {
             // reset it, after which we look.
             system::poll(&mut descriptors);
             if descriptors[0].revents != 0 {
-                self.poke.wait_and_reset();
+                // Without a wait: it is not known to be above zero if nothing could be polled.
+                self.poke.wait_and_reset_within(0);
             }
             let mut ready = descriptors[1..].iter().map(|polled| polled.revents != 0);
             let is_ready = |_: &mut Arc<Operation>| ready.next().unwrap_or(false);

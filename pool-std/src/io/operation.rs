@@ -16,7 +16,7 @@ use pool_core::{BlockingLatch, Latch as _, SpinLatch};
 mod tests;
 
 use crate::{
-    io::{backend::Backend, call::Call, request::Request, stack},
+    io::{backend::WeakBackend, call::Call, request::Request, stack},
     platform::{Std, WorkerThread},
     thread_pool::data::lock,
 };
@@ -37,7 +37,7 @@ thread_local! {
 /// happens to the handle.
 pub(crate) struct Operation {
     /// `None` if there is no backend, so that the operation has failed from the start.
-    backend: Option<Backend>,
+    backend: Option<WeakBackend>,
     /// The number of the ring that has the operation, plus 1.
     ring: AtomicUsize,
     state: Mutex<State>,
@@ -84,7 +84,7 @@ pub(crate) enum Next {
 }
 
 impl Operation {
-    pub(super) fn new(backend: Option<Backend>, request: Request) -> Arc<Self> {
+    pub(super) fn new(backend: Option<WeakBackend>, request: Request) -> Arc<Self> {
         Arc::new(Self {
             backend,
             ring: AtomicUsize::new(0),

@@ -3,6 +3,7 @@
 use std::{
     io, mem,
     os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+    time::Duration,
 };
 
 /// Returns the error number of the last system call of this thread.
@@ -60,7 +61,8 @@ impl EventCounter {
             events: libc::POLLIN,
             revents: 0,
         }];
-        poll_until(&mut counter, milliseconds);
+        // An error is an early return.
+        let _ = poll_until(&mut counter, milliseconds);
         let is_above_zero = counter[0].revents != 0;
         if is_above_zero {
             self.wait_and_reset();
@@ -76,20 +78,59 @@ impl EventCounter {
     }
 }
 
+/// For how many milliseconds each part of the descriptors is polled if they are too many for one call.
+const POLL_PART: libc::c_int = 1;
+
 /// Waits until at least one of the descriptors is ready. May return early.
+///
+/// The system polls at most as many at once as the process may open (`RLIMIT_NOFILE`). If there are more, they
+/// are polled in parts, each for a moment.
 pub(super) fn poll(descriptors: &mut [libc::pollfd]) {
-    poll_until(descriptors, -1);
+    if poll_until(descriptors, -1) != Err(libc::EINVAL) {
+        return;
+    }
+    let limit = open_files_limit();
+    if limit == 0 {
+        // None can be polled: each is tried.
+        std::thread::sleep(Duration::from_millis(1));
+        for descriptor in descriptors {
+            descriptor.revents = descriptor.events;
+        }
+        return;
+    }
+    for part in descriptors.chunks_mut(limit) {
+        // The limit may be lowered meanwhile; then the next call sees the new one.
+        let _ = poll_until(part, POLL_PART);
+    }
 }
 
-fn poll_until(descriptors: &mut [libc::pollfd], milliseconds: libc::c_int) {
+/// Returns how many files the process may open, or 0 if the system does not say.
+fn open_files_limit() -> usize {
+    // SAFETY: zeros are a valid value of a structure of numbers, which the call overwrites.
+    let (result, limit) = unsafe {
+        let mut limit: libc::rlimit = mem::zeroed();
+        let result = libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
+        (result, limit)
+    };
+    if result == 0 {
+        usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX)
+    } else {
+        0
+    }
+}
+
+fn poll_until(descriptors: &mut [libc::pollfd], milliseconds: libc::c_int) -> Result<(), i32> {
     let count = descriptors.len() as libc::nfds_t;
     // SAFETY: the slice is borrowed for the whole call, and the length is its own.
     let result = unsafe { libc::poll(descriptors.as_mut_ptr(), count, milliseconds) };
-    if result < 0 {
-        // Interrupted, or out of kernel memory: what is in the slice means nothing.
-        for descriptor in descriptors {
-            descriptor.revents = 0;
-        }
-        std::thread::yield_now();
+    if result >= 0 {
+        return Ok(());
     }
+    let error = last_error();
+    // Interrupted, out of kernel memory, or too many: what is in the slice means nothing.
+    for descriptor in descriptors {
+        descriptor.revents = 0;
+    }
+    std::thread::yield_now();
+    Err(error)
 }

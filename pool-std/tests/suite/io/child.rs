@@ -27,9 +27,14 @@ pub(crate) fn in_child(name: &str, test: impl FnOnce()) {
 
 /// Allows the process no more open files than it has.
 pub(crate) fn allow_no_more_files() {
+    allow_files(0);
+}
+
+/// Allows the process so many open files. Those that are open already stay open.
+pub(crate) fn allow_files(count: libc::rlim_t) {
     let limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
+        rlim_cur: count,
+        rlim_max: count,
     };
     // SAFETY: the structure lives during the call.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) }, 0);
