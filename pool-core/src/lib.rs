@@ -59,7 +59,7 @@ pub use progress_core as progress;
 pub use sleep_core::deadlock as accounting;
 pub use sleep_core::{
     ArrayChannel, Busy, ChannelFull, Classic, CoreLatch, Hint, HintChannel, HintSlot, Hints,
-    IdlePolicy, Jec, Parker, Relax, SleepProtocol, Slot, TooManyWorkers, UnknownWorker,
+    IdlePolicy, Jec, Parker, Relax, Searchers, SleepProtocol, Slot, TooManyWorkers, UnknownWorker,
     WorkerIndex,
 };
 

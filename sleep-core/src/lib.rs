@@ -21,7 +21,7 @@ pub mod protocol;
 pub use index::{TooManyWorkers, UnknownWorker, WorkerIndex};
 pub use latch::CoreLatch;
 pub use parker::Parker;
-pub use policy::{IdlePolicy, Relax};
+pub use policy::{IdlePolicy, Relax, Searchers};
 pub use protocol::{
     Hint, SleepProtocol,
     busy::Busy,

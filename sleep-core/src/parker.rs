@@ -53,4 +53,13 @@ pub trait Parker {
     fn relax(&self) {
         spin_loop();
     }
+
+    /// Returns the time in nanoseconds since some moment, or `None` if there is no clock, as by default.
+    ///
+    /// An [`IdlePolicy`](crate::IdlePolicy) with a time limit or with adaptive rounds needs it: a worker calls
+    /// this between two searches, and after each sleep. So it should take some ten nanoseconds at most. The
+    /// values of one worker must not decrease.
+    fn now(&self) -> Option<u64> {
+        None
+    }
 }

@@ -1,4 +1,16 @@
-//! How long an idle worker searches before it sleeps.
+//! How long an idle worker searches before it sleeps, and how many workers do so at a time.
+
+use core::time::Duration;
+
+mod history;
+mod search;
+mod searchers;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+pub(crate) use history::History;
+pub(crate) use search::Search;
+pub use searchers::Searchers;
 
 /// How an idle worker goes to sleep: how many fruitless searches until it gets sleepy, how many
 /// until it sleeps, and what it does between two of them.
@@ -7,31 +19,77 @@
 /// rounds a worker sleeps after the second fruitless search. It always searches a second time, since
 /// only a search after getting sleepy makes sleeping safe.
 ///
+/// Start from a preset, and change it by the `with_` methods:
+///
+/// | preset | rounds | at most | adaptive | searchers |
+/// | --- | --- | --- | --- | --- |
+/// | [`LATENCY`](Self::LATENCY) | 512 | 200 us | yes | all |
+/// | [`BALANCED`](Self::BALANCED), the default | 32 | 25 us | yes | half |
+/// | [`POWER`](Self::POWER) | 2 | 5 us | yes | 1 |
+/// | [`IMMEDIATE`](Self::IMMEDIATE) | 0 | | | all |
+///
+/// Whatever the policy, a worker that was woken and finds nothing searches half as many rounds as before,
+/// until it has found work.
+///
+/// No liveness rests on a policy: each worker looks at every queue when it has registered as a sleeper,
+/// however little it has searched before.
+///
 /// # Examples
 /// ```
-/// use sleep_core::{IdlePolicy, Relax};
+/// use core::time::Duration;
+/// use sleep_core::{IdlePolicy, Relax, Searchers};
 ///
 /// // For workers that have a core each: search a hundred times, then sleep.
 /// const POLICY: IdlePolicy = IdlePolicy::new(100, 101, Relax::Spin(20));
 /// assert_eq!(POLICY.rounds_until_sleepy(), 100);
-/// assert_eq!(IdlePolicy::default(), IdlePolicy::DEFAULT);
+///
+/// // The same, but not where searching has not paid off lately, and never for longer than 50 us.
+/// const ADAPTIVE: IdlePolicy = POLICY
+///     .with_adaptive_rounds(true)
+///     .with_time_limit(Some(Duration::from_micros(50)))
+///     .with_max_searchers(Searchers::Half);
+/// assert!(ADAPTIVE.has_adaptive_rounds());
+/// assert_eq!(IdlePolicy::default(), IdlePolicy::BALANCED);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdlePolicy {
     rounds_until_sleepy: u32,
     rounds_until_sleeping: u32,
     relax: Relax,
+    max_searchers: Searchers,
+    is_adaptive: bool,
+    /// In nanoseconds.
+    time_limit: Option<u32>,
 }
 
 impl IdlePolicy {
-    /// 32 rounds until sleepy, one more until sleeping, yielding in between: the figures that
-    /// rayon and Blitz settled on.
-    pub const DEFAULT: Self = Self::new(32, 33, Relax::Yield);
+    /// Finds new work within microseconds, for programs that have the processors for themselves: 512 rounds at
+    /// most, 200 us at most, and every worker may search. Uses the most processor time.
+    pub const LATENCY: Self = Self::new(512, 513, Relax::Yield)
+        .with_adaptive_rounds(true)
+        .with_time_limit(Some(Duration::from_micros(200)));
+
+    /// The default: 32 rounds at most, 25 us at most, and half of the workers may search at a time.
+    pub const BALANCED: Self = Self::new(32, 33, Relax::Yield)
+        .with_adaptive_rounds(true)
+        .with_time_limit(Some(Duration::from_micros(25)))
+        .with_max_searchers(Searchers::Half);
+
+    /// Next to no searching: two rounds at most, and one worker at a time. For programs that share the machine,
+    /// or a battery.
+    pub const POWER: Self = Self::new(2, 3, Relax::Yield)
+        .with_adaptive_rounds(true)
+        .with_time_limit(Some(Duration::from_micros(5)))
+        .with_max_searchers(Searchers::ONE);
+
+    /// The default policy: [`BALANCED`](Self::BALANCED).
+    pub const DEFAULT: Self = Self::BALANCED;
 
     /// No rounds: sleeps as soon as it is safe. Least processor time, slowest reaction.
     pub const IMMEDIATE: Self = Self::new(0, 0, Relax::Yield);
 
-    /// Creates a policy with these numbers of rounds.
+    /// Creates a policy with these numbers of rounds, which do not adapt, for any number of searchers and without
+    /// a time limit.
     ///
     /// `rounds_until_sleeping` counts from the same start as `rounds_until_sleepy`; if it is the
     /// smaller one, the worker sleeps right after its sleepy search.
@@ -41,10 +99,80 @@ impl IdlePolicy {
             rounds_until_sleepy,
             rounds_until_sleeping,
             relax,
+            max_searchers: Searchers::All,
+            is_adaptive: false,
+            time_limit: None,
         }
     }
 
-    /// Returns the number of fruitless searches before a worker gets sleepy.
+    /// Sets how many workers search at a time. A worker beyond that goes to sleep without rounds.
+    ///
+    /// [`Jec`](crate::Jec) obeys it. [`Classic`](crate::Classic) and [`Hints`](crate::Hints) do not count the
+    /// workers that search, and let all of them do so.
+    #[must_use]
+    pub const fn with_max_searchers(mut self, max_searchers: Searchers) -> Self {
+        self.max_searchers = max_searchers;
+        self
+    }
+
+    /// Sets whether each worker adapts its rounds: half as many after a sleep that was longer than the time
+    /// limit, twice as many after a shorter one, and after rounds that found work. `rounds_until_sleepy` is the
+    /// greatest number, from which each worker starts; an eighth of it is the least.
+    ///
+    /// Where the parker has no [clock](crate::Parker::now), each sleep counts as long. Then there is always one
+    /// round at least, unless there are none at all: by it the worker finds out that rounds pay off again.
+    ///
+    /// Source: the `halt_poll_ns` of Linux' virtual machines, which grows and shrinks likewise.
+    #[doc(alias = "halt_poll")]
+    #[must_use]
+    pub const fn with_adaptive_rounds(mut self, is_adaptive: bool) -> Self {
+        self.is_adaptive = is_adaptive;
+        self
+    }
+
+    /// Sets for how long a worker does its rounds at most, however many are left. At most some four seconds.
+    ///
+    /// Without effect where the parker has no [clock](crate::Parker::now): there the number of rounds is the
+    /// only limit.
+    #[must_use]
+    pub const fn with_time_limit(mut self, limit: Option<Duration>) -> Self {
+        self.time_limit = match limit {
+            None => None,
+            Some(limit) if limit.as_nanos() >= u32::MAX as u128 => Some(u32::MAX),
+            #[allow(
+                clippy::cast_possible_truncation,
+                reason = "the arm above has the rest"
+            )]
+            Some(limit) => Some(limit.as_nanos() as u32),
+        };
+        self
+    }
+
+    /// Returns the policy for a machine with so many processors: with one, without rounds, because no other
+    /// worker can make work while one searches. With several, at most half as many workers search as there are
+    /// processors, if [half](Searchers::Half) of the workers may.
+    ///
+    /// # Examples
+    /// ```
+    /// use sleep_core::{IdlePolicy, Searchers};
+    ///
+    /// let policy = IdlePolicy::BALANCED.for_processors(64, 8);
+    /// assert_eq!(policy.max_searchers().among(64), 4);
+    /// assert_eq!(IdlePolicy::LATENCY.for_processors(2, 1).rounds_until_sleepy(), 0);
+    /// ```
+    #[must_use]
+    pub const fn for_processors(mut self, workers: usize, processors: usize) -> Self {
+        if processors <= 1 {
+            self.rounds_until_sleepy = 0;
+            self.rounds_until_sleeping = 0;
+        } else if matches!(self.max_searchers, Searchers::Half) && processors < workers {
+            self.max_searchers = Searchers::at_most(Searchers::Half.among(processors));
+        }
+        self
+    }
+
+    /// Returns the number of fruitless searches before a worker gets sleepy; the greatest number, if it
+    /// adapts.
     #[must_use]
     pub const fn rounds_until_sleepy(self) -> u32 {
         self.rounds_until_sleepy
@@ -60,6 +188,27 @@ impl IdlePolicy {
     #[must_use]
     pub const fn relax(self) -> Relax {
         self.relax
+    }
+
+    /// Returns how many workers search at a time.
+    #[must_use]
+    pub const fn max_searchers(self) -> Searchers {
+        self.max_searchers
+    }
+
+    /// Whether each worker adapts its rounds.
+    #[must_use]
+    pub const fn has_adaptive_rounds(self) -> bool {
+        self.is_adaptive
+    }
+
+    /// Returns for how long a worker does its rounds at most, if there is a limit.
+    #[must_use]
+    pub const fn time_limit(self) -> Option<Duration> {
+        match self.time_limit {
+            None => None,
+            Some(limit) => Some(Duration::from_nanos(limit as u64)),
+        }
     }
 }
 

@@ -275,7 +275,9 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> SleepProtocol for Hints<C, S> {
         latch: &CoreLatch,
         has_work: impl FnOnce() -> bool,
     ) {
-        if idle.sleeps_now(self.policy) {
+        let slot = &self.slots()[idle.worker.get()];
+        let parker = slot.channel().parker();
+        if idle.sleeps_now(&self.policy, slot.history(), parker) {
             self.sleep(idle, latch, has_work);
         } else {
             self.relax(idle.worker);
@@ -288,6 +290,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> SleepProtocol for Hints<C, S> {
     fn work_found(&self, idle: IdleState, more_work: impl FnOnce() -> bool) {
         let slot = &self.slots()[idle.worker.get()];
         slot.set_inactive(false);
+        idle.end(&self.policy, slot.history());
         if idle.may_be_registered {
             self.withdraw(slot);
         }
@@ -396,7 +399,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
         if !self.register(slot) {
             idle.may_be_registered = false;
             latch.wake_up();
-            idle.wake_fully();
+            idle.wake_partly();
             return;
         }
         idle.may_be_registered = true;
@@ -412,7 +415,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
         if is_set || has_work() {
             latch.wake_up();
             slot.turn_back();
-            idle.wake_partly(self.policy);
+            idle.wake_partly();
             if is_set && slot.is_notified() {
                 // A notifier may have claimed us before we counted ourselves. Then the unit that we have counted
                 // belongs to a worker that sleeps, and posters that read the count meanwhile took it for
@@ -434,7 +437,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
             idle.may_be_registered = false;
             idle.hint = newest_hint(slot.channel());
         }
-        idle.wake_fully();
+        idle.wake_fully(&self.policy, slot.history(), slot.channel().parker());
     }
 
     /// Registers a worker as a sleeper, unless it is registered. Returns false if it was notified, so that

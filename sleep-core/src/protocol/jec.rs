@@ -200,8 +200,9 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
     }
 
     fn start_looking(&self, worker: WorkerIndex) -> IdleState {
-        self.counters.add_inactive_thread();
-        IdleState::new(worker)
+        let searchers = self.counters.add_inactive_thread();
+        let admitted = self.policy.max_searchers().among(self.num_workers());
+        IdleState::new(worker, searchers <= admitted)
     }
 
     /// Relaxes, gets sleepy, or sleeps, as the policy says.
@@ -212,9 +213,10 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
         latch: &CoreLatch,
         has_work: impl FnOnce() -> bool,
     ) {
-        match idle.next_step(self.policy) {
+        let slot = &self.slots()[idle.worker.get()];
+        match idle.next_step(&self.policy, slot.history(), slot.parker()) {
             Step::Relax => self.relax(idle.worker),
-            Step::GetSleepy => idle.got_sleepy(self.counters.make_jec_sleepy()),
+            Step::GetSleepy => idle.got_sleepy(self.counters.make_jec_sleepy(), &self.policy),
             Step::Sleep(jec) => self.sleep(idle, jec, latch, has_work),
         }
     }
@@ -222,7 +224,8 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
     /// Asks `more_work` only if workers sleep, and then wakes up to two of them: a poster that came
     /// while this worker was searching may have counted on it and woken none (the cascade).
     #[inline]
-    fn work_found(&self, _idle: IdleState, more_work: impl FnOnce() -> bool) {
+    fn work_found(&self, idle: IdleState, more_work: impl FnOnce() -> bool) {
+        idle.end(&self.policy, self.slots()[idle.worker.get()].history());
         let sleepers_to_wake = self.counters.sub_inactive_thread();
         if sleepers_to_wake > 0 {
             self.cascade(sleepers_to_wake, more_work);
@@ -334,7 +337,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
         loop {
             if counters.jec() != sleepy_jec {
                 latch.wake_up();
-                idle.wake_partly(self.policy);
+                idle.wake_partly();
                 return;
             }
             match self.counters.try_add_sleeping_thread(counters) {
@@ -348,7 +351,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
         // then on finds the slot open.
         if !latch.fall_asleep() {
             self.turn_back(slot);
-            idle.wake_fully();
+            idle.wake_partly();
             return;
         }
 
@@ -360,7 +363,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
         if has_work() {
             latch.wake_up();
             self.turn_back(slot);
-            idle.wake_partly(self.policy);
+            idle.wake_partly();
             return;
         }
 
@@ -373,7 +376,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
             slot.parker().park();
         }
         latch.wake_up();
-        idle.wake_fully();
+        idle.wake_fully(&self.policy, slot.history(), slot.parker());
     }
 
     /// Undoes a registration. If a waker has already claimed the worker, waits for that waker

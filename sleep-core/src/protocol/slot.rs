@@ -4,7 +4,10 @@ use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
-use crate::primitive::{AtomicU8, Custody, Ordering};
+use crate::{
+    policy::History,
+    primitive::{AtomicU8, Custody, Ordering},
+};
 
 #[cfg(test)]
 mod tests;
@@ -52,6 +55,8 @@ pub struct Slot<P> {
 struct Line<P> {
     state: AtomicU8,
     parker: P,
+    /// The worker's own.
+    history: History,
     /// The right to change the sleeping count for this worker. It is the worker's while the slot is
     /// `AWAKE`, and the waker's while the slot is `WAKING`.
     count: Custody,
@@ -65,6 +70,7 @@ impl<P> Slot<P> {
             Self { line: CachePadded::new(Line {
                 state: AtomicU8::new(AWAKE),
                 parker,
+                history: History::new(),
                 count: Custody::new(),
             }) }
         }
@@ -74,6 +80,11 @@ impl<P> Slot<P> {
     #[must_use]
     pub fn parker(&self) -> &P {
         &self.line.parker
+    }
+
+    /// Returns what the worker has learned about its rounds. For the worker alone.
+    pub(crate) fn history(&self) -> &History {
+        &self.line.history
     }
 
     fn state(&self) -> u8 {

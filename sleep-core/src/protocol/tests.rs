@@ -14,9 +14,11 @@ use crate::{
     },
 };
 
-const POLICIES: [IdlePolicy; 3] = [
+const POLICIES: [IdlePolicy; 4] = [
     IdlePolicy::IMMEDIATE,
     IdlePolicy::DEFAULT,
+    // One searcher at a time.
+    IdlePolicy::POWER,
     IdlePolicy::new(3, 10, Relax::Spin(5)),
 ];
 

@@ -4,7 +4,10 @@ use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
-use crate::primitive::{AtomicU8, Ordering};
+use crate::{
+    policy::History,
+    primitive::{AtomicU8, Ordering},
+};
 
 /// Not registered.
 const AWAKE: u8 = 0;
@@ -41,6 +44,8 @@ struct Line<C> {
     state: AtomicU8,
     /// Not 0 while the worker searches or sleeps. Changed by the worker alone.
     inactive: AtomicU8,
+    /// The worker's own.
+    history: History,
     channel: C,
 }
 
@@ -74,6 +79,7 @@ impl<C> HintSlot<C> {
             Self { line: CachePadded::new(Line {
                 state: AtomicU8::new(AWAKE),
                 inactive: AtomicU8::new(0),
+                history: History::new(),
                 channel,
             }) }
         }
@@ -83,6 +89,11 @@ impl<C> HintSlot<C> {
     #[must_use]
     pub fn channel(&self) -> &C {
         &self.line.channel
+    }
+
+    /// Returns what the worker has learned about its rounds. For the worker alone.
+    pub(super) fn history(&self) -> &History {
+        &self.line.history
     }
 
     /// Notes whether the worker searches or sleeps.

@@ -225,17 +225,20 @@ impl<W: Widths> AtomicCounters<W> {
         );
     }
 
-    /// Adds one inactive thread: it has begun to look for work.
-    pub fn add_inactive_thread(&self) {
+    /// Adds one inactive thread: it has begun to look for work. Returns how many threads look for work
+    /// now, this one included.
+    pub fn add_inactive_thread(&self) -> usize {
         // Ordering: Relaxed, a plain count. A poster that counts on this thread wakes none for its
         // job. The thread sees that job at the latest after the fence that ends its search: the
         // sleeper's, or that of the cascade (`Jec`). For an internal job, which is posted without
         // a fence, that is likely and not certain.
         let old = self.word.fetch_add(Self::ONE_INACTIVE, Ordering::Relaxed);
+        let old = Counters::<W>::from_word(old);
         debug_assert!(
-            Counters::<W>::from_word(old).inactive() < Self::MAX_THREADS,
+            old.inactive() < Self::MAX_THREADS,
             "the inactive count would overflow"
         );
+        old.awake_but_idle() + 1
     }
 
     /// Removes one inactive thread: it has found work.

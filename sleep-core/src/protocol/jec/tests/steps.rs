@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use super::*;
-use crate::testing::scripted::Scripted;
+use crate::{Searchers, testing::scripted::Scripted};
 
 type TwoWorkers = Jec<Scripted, [Slot<Scripted>; 2]>;
 
@@ -29,6 +29,86 @@ fn fall_asleep(sleep: &TwoWorkers, has_work: impl FnOnce() -> bool) {
     sleep.work_found(idle, || false);
     let counters = sleep.counters();
     assert_eq!((counters.inactive(), counters.sleeping()), (0, 0));
+}
+
+/// Counts the searches of a worker until its last look, which sees work.
+fn searches_until_last_look(sleep: &TwoWorkers, idle: &mut IdleState) -> u32 {
+    let mut searches = 0;
+    let mut has_looked = false;
+    while !has_looked {
+        searches += 1;
+        sleep.no_work_found(idle, &CoreLatch::new(), || {
+            has_looked = true;
+            true
+        });
+    }
+    searches
+}
+
+#[test]
+fn a_worker_beyond_the_limit_sleeps_without_rounds() {
+    let slots = [const { Slot::new(Scripted) }; 2];
+    let policy = IdlePolicy::new(4, 9, Relax::Spin(1)).with_max_searchers(Searchers::ONE);
+    let sleep: TwoWorkers = Jec::from_array(slots, policy);
+    let [first, second] = [0, 1].map(|index| sleep.worker(index).unwrap());
+    let mut searching = sleep.start_looking(first);
+    let mut idle = sleep.start_looking(second);
+    assert_eq!(searches_until_last_look(&sleep, &mut idle), 2);
+    sleep.work_found(idle, || false);
+    assert_eq!(searches_until_last_look(&sleep, &mut searching), 10);
+    sleep.work_found(searching, || false);
+    // Now there is room.
+    let mut idle = sleep.start_looking(second);
+    assert_eq!(searches_until_last_look(&sleep, &mut idle), 10);
+    sleep.work_found(idle, || false);
+}
+
+#[test]
+fn a_worker_that_sleeps_leaves_its_place_to_another_searcher() {
+    let slots = [const { Slot::new(Scripted) }; 2];
+    let policy = IdlePolicy::new(4, 5, Relax::Spin(1)).with_max_searchers(Searchers::ONE);
+    let sleep: Rc<TwoWorkers> = Rc::new(Jec::from_array(slots, policy));
+    let [first, second] = [0, 1].map(|index| sleep.worker(index).unwrap());
+    let mut sleeper = sleep.start_looking(first);
+    let other = sleep.clone();
+    Scripted::prepare(move || {
+        let mut idle = other.start_looking(second);
+        assert_eq!(searches_until_last_look(&other, &mut idle), 6);
+        other.work_found(idle, || false);
+        other.wake_worker(first);
+    });
+    let latch = CoreLatch::new();
+    for _ in 0..5 {
+        sleep.no_work_found(&mut sleeper, &latch, || unreachable!("not before the last"));
+    }
+    sleep.no_work_found(&mut sleeper, &latch, || false);
+    Scripted::assert_done();
+    sleep.work_found(sleeper, || false);
+}
+
+#[test]
+fn a_worker_woken_for_nothing_does_half_of_its_rounds() {
+    let slots = [const { Slot::new(Scripted) }; 2];
+    let policy = IdlePolicy::new(8, 9, Relax::Spin(1));
+    let sleep: Rc<TwoWorkers> = Rc::new(Jec::from_array(slots, policy));
+    let worker = sleep.worker(0).unwrap();
+    let mut idle = sleep.start_looking(worker);
+    for expected in [10, 6, 4, 3, 2, 2] {
+        let waker = sleep.clone();
+        Scripted::prepare(move || assert!(waker.wake_worker(worker)));
+        let mut searches = 0;
+        let mut has_slept = false;
+        while !has_slept {
+            searches += 1;
+            sleep.no_work_found(&mut idle, &CoreLatch::new(), || {
+                has_slept = true;
+                false
+            });
+        }
+        Scripted::assert_done();
+        assert_eq!(searches, expected);
+    }
+    sleep.work_found(idle, || false);
 }
 
 /// Posts two jobs while one worker searches. The poster counts on it for one of them; that a sleeper

@@ -1,0 +1,61 @@
+//! How many workers search at a time.
+
+use core::num::NonZero;
+
+/// How many workers of a pool search for work at a time, before they sleep.
+///
+/// Few searchers suffice: one that finds work wakes others if there is more. Many of them burn processor time,
+/// and take the cache lines of the queues from each other and from the workers that fill them.
+///
+/// Source: the spinning Ms of Go's scheduler and the searching workers of tokio, at most half of each.
+///
+/// # Examples
+/// ```
+/// use sleep_core::Searchers;
+///
+/// assert_eq!(Searchers::Half.among(9), 5);
+/// assert_eq!(Searchers::at_most(3).among(9), 3);
+/// assert_eq!(Searchers::All.among(9), 9);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Searchers {
+    /// Every worker may search.
+    All,
+    /// Half of the workers, rounded up.
+    Half,
+    /// At most so many.
+    AtMost(NonZero<u16>),
+}
+
+impl Searchers {
+    /// One worker at a time.
+    pub const ONE: Self = Self::AtMost(NonZero::<u16>::MIN);
+
+    /// Returns a limit of so many workers, at least one. A number that no pool can have counts as 65,535.
+    #[must_use]
+    pub const fn at_most(workers: usize) -> Self {
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "the smaller of it and the maximum"
+        )]
+        let workers = if workers > u16::MAX as usize {
+            u16::MAX
+        } else {
+            workers as u16
+        };
+        match NonZero::new(workers) {
+            Some(workers) => Self::AtMost(workers),
+            None => Self::ONE,
+        }
+    }
+
+    /// Returns how many of so many workers may search at a time.
+    #[must_use]
+    pub const fn among(self, workers: usize) -> usize {
+        match self {
+            Self::All => workers,
+            Self::Half => workers.div_ceil(2),
+            Self::AtMost(most) => most.get() as usize,
+        }
+    }
+}

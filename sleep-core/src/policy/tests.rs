@@ -1,0 +1,231 @@
+use core::{cell::Cell, time::Duration};
+
+use super::*;
+use crate::Parker;
+
+/// A parker whose clock stands still unless a test moves it.
+struct Clock(Option<Cell<u64>>);
+
+impl Clock {
+    fn new() -> Self {
+        Self(Some(Cell::new(1_000)))
+    }
+
+    fn advance(&self, microseconds: u64) {
+        let now = self.0.as_ref().unwrap();
+        now.set(now.get() + microseconds * 1_000);
+    }
+}
+
+impl Parker for Clock {
+    fn park(&self) {
+        unreachable!("no test parks");
+    }
+
+    fn unpark(&self) {}
+
+    fn now(&self) -> Option<u64> {
+        self.0.as_ref().map(Cell::get)
+    }
+}
+
+const ADAPTIVE: IdlePolicy = IdlePolicy::new(8, 9, Relax::Spin(1))
+    .with_adaptive_rounds(true)
+    .with_time_limit(Some(Duration::from_micros(20)));
+
+/// Does the rounds before a worker gets sleepy; returns how many.
+fn rounds(search: &mut Search, policy: &IdlePolicy, history: &History, clock: &Clock) -> u32 {
+    let mut rounds = 0;
+    while search.goes_on(policy, history, clock) {
+        rounds += 1;
+    }
+    rounds
+}
+
+/// Plays a worker that does all its rounds, sleeps for so long, and finds work at once. Returns how many rounds
+/// it did.
+fn sleep(policy: &IdlePolicy, history: &History, clock: &Clock, microseconds: u64) -> u32 {
+    let mut search = Search::new(true);
+    let rounds = rounds(&mut search, policy, history, clock);
+    clock.advance(microseconds);
+    search.has_slept(policy, history, clock);
+    search.end(policy, history);
+    rounds
+}
+
+#[test]
+fn presets_are_what_their_table_says() {
+    let table = [
+        (IdlePolicy::LATENCY, 512, Some(200), true, 9),
+        (IdlePolicy::BALANCED, 32, Some(25), true, 5),
+        (IdlePolicy::POWER, 2, Some(5), true, 1),
+        (IdlePolicy::IMMEDIATE, 0, None, false, 9),
+    ];
+    for (policy, rounds, limit, is_adaptive, searchers) in table {
+        assert_eq!(policy.rounds_until_sleepy(), rounds);
+        assert_eq!(policy.time_limit(), limit.map(Duration::from_micros));
+        assert_eq!(policy.has_adaptive_rounds(), is_adaptive);
+        assert_eq!(policy.max_searchers().among(9), searchers);
+    }
+    assert_eq!(IdlePolicy::default(), IdlePolicy::BALANCED);
+}
+
+#[test]
+fn one_processor_leaves_no_rounds() {
+    for policy in [IdlePolicy::LATENCY, IdlePolicy::new(7, 70, Relax::Spin(1))] {
+        for processors in [0, 1] {
+            let policy = policy.for_processors(4, processors);
+            assert_eq!(policy.rounds_until_sleepy(), 0);
+            assert_eq!(policy.rounds_until_sleeping(), 0);
+        }
+        assert_eq!(policy.for_processors(4, 2), policy);
+    }
+}
+
+#[test]
+fn half_of_the_searchers_have_a_processor_each() {
+    let searchers = |workers, processors| {
+        let policy = IdlePolicy::BALANCED.for_processors(workers, processors);
+        policy.max_searchers().among(workers)
+    };
+    assert_eq!(searchers(64, 2), 1);
+    assert_eq!(searchers(64, 8), 4);
+    assert_eq!(searchers(3, 8), 2);
+    assert_eq!(searchers(1, 8), 1);
+    let all = IdlePolicy::LATENCY.for_processors(64, 2);
+    assert_eq!(all.max_searchers().among(64), 64);
+}
+
+#[test]
+fn a_limit_on_searchers_is_positive() {
+    assert_eq!(Searchers::at_most(0), Searchers::ONE);
+    assert_eq!(Searchers::at_most(usize::MAX).among(1), 65_535);
+    assert_eq!(Searchers::Half.among(1), 1);
+}
+
+#[test]
+fn a_time_limit_fits_into_four_seconds() {
+    let limit = |duration| IdlePolicy::DEFAULT.with_time_limit(duration).time_limit();
+    assert_eq!(limit(None), None);
+    let most = Some(Duration::from_nanos(u32::MAX.into()));
+    assert_eq!(limit(Some(Duration::MAX)), most);
+    assert_eq!(limit(most), most);
+    assert_eq!(limit(Some(Duration::ZERO)), Some(Duration::ZERO));
+}
+
+#[test]
+fn sleeps_decide_how_many_rounds_follow() {
+    let (history, clock) = (History::new(), Clock::new());
+    // Longer than the rounds may last.
+    let shrinking: [u32; 6] = core::array::from_fn(|_| sleep(&ADAPTIVE, &history, &clock, 21));
+    assert_eq!(shrinking, [8, 4, 2, 1, 1, 1]);
+    // Just as long, so that rounds would have found the work.
+    let growing: [u32; 6] = core::array::from_fn(|_| sleep(&ADAPTIVE, &history, &clock, 20));
+    assert_eq!(growing, [1, 2, 4, 8, 8, 8]);
+}
+
+#[test]
+fn rounds_that_find_work_become_more() {
+    let (history, clock) = (History::new(), Clock::new());
+    for _ in 0..3 {
+        sleep(&ADAPTIVE, &history, &clock, 21);
+    }
+    let mut search = Search::new(true);
+    assert!(search.goes_on(&ADAPTIVE, &history, &clock));
+    search.end(&ADAPTIVE, &history);
+    assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 2);
+}
+
+#[test]
+fn a_search_that_finds_work_at_once_teaches_nothing() {
+    let (history, clock) = (History::new(), Clock::new());
+    sleep(&ADAPTIVE, &history, &clock, 21);
+    for _ in 0..5 {
+        Search::new(true).end(&ADAPTIVE, &history);
+    }
+    assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 4);
+}
+
+#[test]
+fn a_worker_woken_for_nothing_does_half_of_the_rounds() {
+    for policy in [ADAPTIVE, IdlePolicy::new(8, 9, Relax::Yield)] {
+        let (history, clock) = (History::new(), Clock::new());
+        let mut search = Search::new(true);
+        let mut done = [0; 6];
+        for done in &mut done {
+            *done = rounds(&mut search, &policy, &history, &clock);
+            search.has_slept(&policy, &history, &clock);
+        }
+        assert_eq!(done, [8, 4, 2, 1, 0, 0]);
+    }
+}
+
+#[test]
+fn rounds_end_when_their_time_is_over() {
+    let (history, clock) = (History::new(), Clock::new());
+    for policy in [ADAPTIVE, ADAPTIVE.with_adaptive_rounds(false)] {
+        let mut search = Search::new(true);
+        for _ in 0..3 {
+            assert!(search.goes_on(&policy, &history, &clock));
+            clock.advance(10);
+        }
+        assert!(!search.goes_on(&policy, &history, &clock));
+        assert!(!search.goes_on(&policy, &history, &clock), "for good");
+    }
+    let without_limit = ADAPTIVE.with_time_limit(None);
+    let mut search = Search::new(true);
+    assert!(search.goes_on(&without_limit, &history, &clock));
+    clock.advance(1_000_000);
+    assert!(search.goes_on(&without_limit, &history, &clock));
+}
+
+#[test]
+fn a_worker_that_is_not_admitted_does_no_rounds() {
+    let (history, clock) = (History::new(), Clock::new());
+    let mut search = Search::new(false);
+    assert!(!search.goes_on(&ADAPTIVE, &history, &clock));
+    search.got_sleepy(&ADAPTIVE);
+    assert!(!search.stays_sleepy());
+}
+
+#[test]
+fn without_a_clock_one_round_is_left() {
+    let (history, clock) = (History::new(), Clock(None));
+    let policy = IdlePolicy::new(4, 5, Relax::Spin(1)).with_adaptive_rounds(true);
+    let asleep = || {
+        let mut search = Search::new(true);
+        let rounds = rounds(&mut search, &policy, &history, &clock);
+        search.has_slept(&policy, &history, &clock);
+        search.end(&policy, &history);
+        rounds
+    };
+    let shrinking: [u32; 6] = core::array::from_fn(|_| asleep());
+    assert_eq!(shrinking, [4, 2, 1, 1, 1, 1]);
+    // That round finds work, again and again.
+    for _ in 0..9 {
+        let mut search = Search::new(true);
+        assert!(search.goes_on(&policy, &history, &clock));
+        search.end(&policy, &history);
+    }
+    assert_eq!(asleep(), 4);
+    let none = IdlePolicy::IMMEDIATE.with_adaptive_rounds(true);
+    assert_eq!(
+        rounds(&mut Search::new(true), &none, &History::new(), &clock),
+        0
+    );
+}
+
+#[test]
+fn a_history_stays_within_its_bounds() {
+    let history = History::new();
+    let most = IdlePolicy::new(u32::MAX, u32::MAX, Relax::Yield);
+    for _ in 0..300 {
+        history.record_failure();
+    }
+    assert_eq!(history.rounds(&most), u32::MAX / 8);
+    assert_eq!(history.rounds(&IdlePolicy::POWER), 0);
+    for _ in 0..300 {
+        history.record_success();
+    }
+    assert_eq!(history.rounds(&most), u32::MAX);
+}
