@@ -40,7 +40,9 @@ pub use blocking::{
 pub use fence::ProcessBarrier;
 pub use metrics::{PoolMetrics, current_metrics};
 pub use parker::ParkerKind;
-pub use pool_core::{Counts, IdlePolicy, Relax, WorkerMetrics, WorkerState, WorkerTimes};
+pub use pool_core::{
+    Counts, IdlePolicy, Relax, Searchers, WorkerMetrics, WorkerState, WorkerTimes,
+};
 pub use sleep::{SleepKind, UnknownSleepKind};
 pub use thread_pool::{
     ThreadPool,

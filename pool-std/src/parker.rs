@@ -2,6 +2,8 @@
 
 use pool_core::Parker;
 
+use crate::clock;
+
 mod condvar;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod futex;
@@ -82,5 +84,10 @@ impl Parker for OsParker {
 
     fn relax(&self) {
         std::thread::yield_now();
+    }
+
+    #[inline]
+    fn now(&self) -> Option<u64> {
+        clock::now()
     }
 }

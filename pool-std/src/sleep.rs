@@ -144,6 +144,14 @@ impl PoolSleep {
         }
     }
 
+    pub(crate) fn policy(&self) -> IdlePolicy {
+        match self {
+            Self::Jec(jec) => jec.policy(),
+            Self::Classic(classic) => classic.policy(),
+            Self::Hints(hints) => hints.policy(),
+        }
+    }
+
     pub(crate) fn kind(&self) -> SleepKind {
         match self {
             Self::Jec(_) => SleepKind::Jec,

@@ -13,6 +13,8 @@ pub(crate) mod spares;
 
 use std::{fmt, sync::Arc};
 
+use pool_core::IdlePolicy;
+
 use crate::{
     api::{
         broadcast::{self, BroadcastContext},
@@ -352,6 +354,23 @@ impl ThreadPool {
     #[must_use]
     pub fn sleep_kind(&self) -> SleepKind {
         self.registry.sleep().kind()
+    }
+
+    /// Returns how idle workers search before they sleep, as [chosen](crate::ThreadPoolBuilder::idle_policy)
+    /// for this pool and applied to the processors that its process may use.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_std::{IdlePolicy, ThreadPoolBuilder};
+    ///
+    /// let builder = ThreadPoolBuilder::new().num_threads(2);
+    /// let pool = builder.idle_policy(IdlePolicy::IMMEDIATE).build()?;
+    /// assert_eq!(pool.idle_policy(), IdlePolicy::IMMEDIATE);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn idle_policy(&self) -> IdlePolicy {
+        self.registry.sleep().policy()
     }
 
     /// Whether workers that fall asleep overlook no job: the pool was

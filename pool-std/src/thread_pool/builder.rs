@@ -62,7 +62,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     order: Order,
     sleep: Option<SleepKind>,
     overlook_no_jobs: Option<bool>,
-    idle_policy: IdlePolicy,
+    idle_policy: Option<IdlePolicy>,
     parker: ParkerKind,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     deadlock_handler: Option<Box<DeadlockHandler>>,
@@ -83,7 +83,7 @@ impl ThreadPoolBuilder {
             order: Order::Lifo,
             sleep: None,
             overlook_no_jobs: None,
-            idle_policy: IdlePolicy::DEFAULT,
+            idle_policy: None,
             parker: ParkerKind::default(),
             thread_name: None,
             deadlock_handler: None,
@@ -243,7 +243,15 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets how long idle workers search before they sleep.
+    /// Sets how long idle workers search before they sleep, and how many of them do so at a time.
+    ///
+    /// Without this call, the environment variable `POOL_STD_IDLE` counts, if it is set and not empty:
+    /// `balanced`, `latency`, `power` or `immediate`, the presets of [`IdlePolicy`]. Otherwise it is
+    /// [`BALANCED`](IdlePolicy::BALANCED). Any other value is an [error](BuildError::EnvironmentVariable) of the
+    /// build.
+    ///
+    /// Whatever the policy, it is applied [for the processors](IdlePolicy::for_processors) that this process may
+    /// use: no worker spins if there is one only.
     ///
     /// # Examples
     /// ```
@@ -255,7 +263,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// ```
     #[must_use]
     pub fn idle_policy(mut self, policy: IdlePolicy) -> Self {
-        self.idle_policy = policy;
+        self.idle_policy = Some(policy);
         self
     }
 

@@ -6,12 +6,24 @@ use std::{
     thread,
 };
 
+use pool_core::IdlePolicy;
+
 use crate::{sleep::SleepKind, thread_pool::error::BuildError};
 
 /// The variable that names the sleep protocol.
 const SLEEP: &str = "POOL_STD_SLEEP";
 /// The variable that says whether workers that fall asleep may overlook jobs.
 const OVERLOOK_NO_JOBS: &str = "POOL_STD_OVERLOOK_NO_JOBS";
+/// The variable that names a preset of idle policies.
+const IDLE: &str = "POOL_STD_IDLE";
+
+/// The presets by their names, the default first.
+const IDLE_POLICIES: [(&str, IdlePolicy); 4] = [
+    ("balanced", IdlePolicy::BALANCED),
+    ("latency", IdlePolicy::LATENCY),
+    ("power", IdlePolicy::POWER),
+    ("immediate", IdlePolicy::IMMEDIATE),
+];
 
 /// The variables that set the number, the first one first. The last two are rayon's.
 const VARIABLES: [&str; 3] = [
@@ -24,7 +36,7 @@ const VARIABLES: [&str; 3] = [
 /// use; at most `maximum`.
 pub(crate) fn default_num_threads(maximum: usize) -> usize {
     requested(|variable| env::var(variable).ok())
-        .or_else(|| thread::available_parallelism().ok().map(usize::from))
+        .or_else(num_processors)
         .unwrap_or(1)
         .min(maximum)
 }
@@ -55,6 +67,19 @@ pub(crate) fn sleep_kind() -> Result<Option<SleepKind>, BuildError> {
 pub(crate) fn overlook_no_jobs() -> Result<Option<bool>, BuildError> {
     let values = [("0", false), ("1", true)];
     choice(OVERLOOK_NO_JOBS, env::var_os(OVERLOOK_NO_JOBS), &values)
+}
+
+/// Returns the idle policy that the environment asks for, if it asks for one.
+///
+/// # Errors
+/// [`BuildError::EnvironmentVariable`] if no preset has that name.
+pub(crate) fn idle_policy() -> Result<Option<IdlePolicy>, BuildError> {
+    choice(IDLE, env::var_os(IDLE), &IDLE_POLICIES)
+}
+
+/// Returns the number of processors that this process may use, or None if the system does not say.
+pub(crate) fn num_processors() -> Option<usize> {
+    thread::available_parallelism().ok().map(usize::from)
 }
 
 /// Returns what a value of a variable stands for. An empty value asks for nothing.

@@ -7,12 +7,14 @@ use std::{
     ffi::OsString,
     panic::catch_unwind,
     process::{Command, Output},
+    thread::available_parallelism,
 };
 
-use pool_std::{BuildError, ProcessBarrier, SleepKind, ThreadPoolBuilder, join};
+use pool_std::{BuildError, IdlePolicy, ProcessBarrier, SleepKind, ThreadPoolBuilder, join};
 
 const SLEEP: &str = "POOL_STD_SLEEP";
 const OVERLOOK_NO_JOBS: &str = "POOL_STD_OVERLOOK_NO_JOBS";
+const IDLE: &str = "POOL_STD_IDLE";
 const CHILD: &str = "POOL_STD_ENVIRONMENT_CHILD";
 /// Names the emulator that runs this program, where the system cannot start it by itself.
 const RUNNER: &str = "TEST_RUNNER";
@@ -30,7 +32,9 @@ fn with_variables(name: &str, variables: &[(&str, &str)], body: impl FnOnce()) {
     child.args(words);
     let name = format!("environment::{name}");
     child.args([&*name, "--exact", "--nocapture", "--test-threads=1"]);
-    child.env_remove(SLEEP).env_remove(OVERLOOK_NO_JOBS);
+    for variable in [SLEEP, OVERLOOK_NO_JOBS, IDLE] {
+        child.env_remove(variable);
+    }
     child.env(CHILD, "yes").envs(variables.iter().copied());
     let Output {
         status,
@@ -47,12 +51,54 @@ fn with_variables(name: &str, variables: &[(&str, &str)], body: impl FnOnce()) {
 
 #[test]
 fn without_variables_the_defaults_count() {
-    let variables = [(SLEEP, ""), (OVERLOOK_NO_JOBS, "")];
+    let variables = [(SLEEP, ""), (OVERLOOK_NO_JOBS, ""), (IDLE, "")];
     with_variables("without_variables_the_defaults_count", &variables, || {
         let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         assert_eq!(pool.sleep_kind(), SleepKind::Jec);
         assert!(!pool.overlooks_no_jobs());
+        assert_eq!(pool.idle_policy(), here(IdlePolicy::BALANCED));
     });
+}
+
+/// What becomes of the policy of a pool with one worker on this machine.
+fn here(policy: IdlePolicy) -> IdlePolicy {
+    match available_parallelism() {
+        Ok(processors) => policy.for_processors(1, processors.get()),
+        Err(_) => policy,
+    }
+}
+
+#[test]
+fn the_variable_chooses_an_idle_policy() {
+    // Of them all, this one is the same on any number of processors.
+    let variables = [(IDLE, "immediate")];
+    with_variables("the_variable_chooses_an_idle_policy", &variables, || {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        assert_eq!(pool.idle_policy(), IdlePolicy::IMMEDIATE);
+        assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    });
+}
+
+#[test]
+fn the_variable_knows_presets_that_search() {
+    let variables = [(IDLE, "latency")];
+    with_variables("the_variable_knows_presets_that_search", &variables, || {
+        for &kind in SleepKind::ALL {
+            let builder = ThreadPoolBuilder::new().num_threads(1).sleep(kind);
+            let pool = builder.build().unwrap();
+            assert_eq!(pool.idle_policy(), here(IdlePolicy::LATENCY));
+        }
+    });
+}
+
+#[test]
+fn an_idle_policy_that_does_not_exist_is_refused() {
+    let variables = [(IDLE, "lazy")];
+    with_variables(
+        "an_idle_policy_that_does_not_exist_is_refused",
+        &variables,
+        || expect_refusal(IDLE, "lazy"),
+    );
 }
 
 /// The last kind, so that it is not the default.
@@ -73,11 +119,13 @@ fn the_variables_choose() {
 
 #[test]
 fn the_builder_overrides_the_variables() {
-    let variables = [(SLEEP, "nonsense"), (OVERLOOK_NO_JOBS, "nonsense")];
+    let variables = [SLEEP, OVERLOOK_NO_JOBS, IDLE].map(|variable| (variable, "nonsense"));
     with_variables("the_builder_overrides_the_variables", &variables, || {
         for &kind in SleepKind::ALL {
             let builder = ThreadPoolBuilder::new().num_threads(1).sleep(kind);
+            let builder = builder.idle_policy(IdlePolicy::POWER);
             let pool = builder.overlook_no_jobs(false).build().unwrap();
+            assert_eq!(pool.idle_policy(), here(IdlePolicy::POWER));
             assert_eq!(pool.sleep_kind(), kind);
             assert!(!pool.overlooks_no_jobs());
         }

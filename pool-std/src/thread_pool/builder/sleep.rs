@@ -80,13 +80,18 @@ impl<S> ThreadPoolBuilder<S> {
             Some(kind) => kind,
             None => environment::sleep_kind()?.unwrap_or_default(),
         };
+        let policy = match self.idle_policy {
+            Some(policy) => policy,
+            None => environment::idle_policy()?.unwrap_or_default(),
+        };
+        let policy = match environment::num_processors() {
+            Some(processors) => policy.for_processors(num_threads, processors),
+            None => policy,
+        };
         let parkers = (0..num_threads).map(|worker| self.worker_parker(worker));
-        PoolSleep::new(kind, parkers, self.idle_policy).map_err(
-            |TooManyWorkers { requested, maximum }| BuildError::TooManyThreads {
-                requested,
-                maximum,
-            },
-        )
+        PoolSleep::new(kind, parkers, policy).map_err(|TooManyWorkers { requested, maximum }| {
+            BuildError::TooManyThreads { requested, maximum }
+        })
     }
 
     #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
