@@ -88,7 +88,8 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<Cores<M, CORES,
         Self::with_idle_policy(IdlePolicy::DEFAULT)
     }
 
-    /// Creates a pool whose idle workers follow the given policy.
+    /// Creates a pool whose idle workers follow the given policy, without rounds if there is one core only
+    /// ([`IdlePolicy::for_processors`]).
     ///
     /// # Examples
     /// ```
@@ -101,6 +102,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<Cores<M, CORES,
     #[must_use]
     pub const fn with_idle_policy(policy: IdlePolicy) -> Self {
         let slots = [const { Slot::new(M::Parker::NEW) }; CORES];
+        let policy = policy.for_processors(CORES, CORES);
         Self::with_protocol(Jec::from_array(slots, policy))
     }
 }

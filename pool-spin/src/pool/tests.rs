@@ -45,3 +45,12 @@ const fn pool<const CORES: usize, const JOBS: usize>(
         policy,
     ));
 }
+
+#[test]
+fn one_core_does_not_spin() {
+    static ONE: SpinPool<Cores<Host, 1, 2>> = SpinPool::new();
+    static TWO: SpinPool<Cores<Host, 2, 2>> = SpinPool::new();
+    let policies = [ONE.registry.sleep().policy(), TWO.registry.sleep().policy()];
+    assert_eq!(policies[0].rounds_until_sleepy(), 0);
+    assert_eq!(policies[1], IdlePolicy::DEFAULT);
+}
