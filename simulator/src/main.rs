@@ -20,11 +20,11 @@ use simulator::{
 #[command(name = "cargo xtask simulate", bin_name = "cargo xtask simulate")]
 struct Arguments {
     /// The numbers of workers, up to 4,096
-    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [2, 8, 64, 256])]
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [2, 8, 64])]
     workers: Vec<usize>,
 
     /// The number of workers for which the goals are looked at; 0 for none
-    #[arg(long, value_name = "N", default_value_t = 512)]
+    #[arg(long, value_name = "N", default_value_t = 256)]
     large: usize,
 
     /// The sleep protocols
