@@ -24,7 +24,7 @@ fn under_make(name: &str, tokens: usize, programs: usize) {
     if let Ok(alone) = env::var(CHILD) {
         thread::spawn(|| {
             // Only ends a test that fails: long after the program has lost its patience.
-            thread::sleep(Duration::from_secs(120));
+            thread::sleep(Duration::from_secs(600));
             eprintln!("a worker has waited for a token in vain");
             process::abort();
         });
