@@ -75,8 +75,9 @@ impl SleeperCount {
                 return 0;
             }
             // Ordering: AcqRel. Acquire pairs with `register`: the slot of each worker that is counted is
-            // open for us. Release pairs with `register` too: a worker that finds a notification sees the
-            // job. Relaxed on failure: the number is tried again.
+            // open for us, at the first look. Release pairs with `register` too: a worker that finds a
+            // notification sees the job; the fence of `notify_anywhere` alone would do. Relaxed on failure: the
+            // number is tried again.
             let exchanged = self.units.compare_exchange_weak(
                 units.cast_unsigned(),
                 lowered.cast_unsigned(),
