@@ -155,6 +155,53 @@ fn a_posted_job_is_not_overlooked() {
     });
 }
 
+/// Models a worker that posts two jobs at once, as the model above does one. The other one runs both: one fence
+/// and one wake-up are enough.
+#[test]
+fn jobs_posted_together_are_not_overlooked() {
+    model(2, || {
+        let registry = registry(2);
+        // As after an earlier job: the counter is odd, so that a post writes nothing.
+        registry.announce_own_jobs(registry.worker(0).unwrap(), 1, || true);
+        with_worker(&registry, 0, |worker| {
+            let other = spawn_other(&registry, WorkerThread::run_until_terminated);
+            let new = || StackJob::<Test, _, _, _>::new(|_| 7, BlockingLatch::<Test>::new());
+            let jobs = [new(), new()];
+            // SAFETY: `as_job_ref`: 1. they stay until the latches are set; `post_many`: 1. once;
+            // `into_result`: 1. the latch is set; 2. once.
+            unsafe {
+                worker.post_many(&[jobs[0].as_job_ref(), jobs[1].as_job_ref()]);
+                // All of them before one of them moves.
+                jobs.each_ref().map(|job| job.latch().wait());
+                assert_eq!(jobs.map(|job| job.into_result()), [7, 7]);
+            }
+            registry.remove_reference();
+            other.join().unwrap();
+        });
+    });
+}
+
+/// Models two jobs that a thread outside queues at once, for a worker that falls asleep.
+#[test]
+fn jobs_injected_together_are_not_overlooked() {
+    model(2, || {
+        with_pool(1, |registry| {
+            let new = || StackJob::<Test, _, _, _>::new(|_| 7, BlockingLatch::<Test>::new());
+            let jobs = [new(), new()];
+            let mut nodes = [(); 2].map(|()| <Test as Platform>::Queue::node());
+            // SAFETY: as above, and `inject_many`: 1. the nodes stay as well.
+            unsafe {
+                let references = [0, 1].map(|index: usize| jobs[index].as_job_ref());
+                let nodes = nodes.iter_mut().map(NonNull::from);
+                registry.inject_many(nodes.zip(references));
+                // All of them before one of them moves.
+                jobs.each_ref().map(|job| job.latch().wait());
+                assert_eq!(jobs.map(|job| job.into_result()), [7, 7]);
+            }
+        });
+    });
+}
+
 /// Models the only worker that may run a job, which falls asleep while the job is posted (rayon#992).
 #[test]
 fn a_job_for_one_worker_is_not_overlooked() {
