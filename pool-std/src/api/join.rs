@@ -1,8 +1,13 @@
 //! Fork and join on the current pool.
 
-use std::marker::PhantomData;
+use std::{marker::PhantomData, mem::MaybeUninit};
 
-use crate::thread_pool::global::in_worker;
+use pool_core::{ColdArg, JobContext};
+
+use crate::{
+    platform::{Std, WorkerThread},
+    thread_pool::global::in_global_pool,
+};
 
 /// Runs two closures, potentially in parallel, and returns both results.
 ///
@@ -37,7 +42,7 @@ where
     RA: Send,
     RB: Send,
 {
-    in_worker(|worker, migrated| worker.join_context(|_| a(), |_| b(), migrated))
+    join_anywhere(|_| a(), |_| b())
 }
 
 /// Runs two closures as [`join`] does, and tells each whether it has migrated to another thread.
@@ -72,13 +77,30 @@ where
     RA: Send,
     RB: Send,
 {
-    in_worker(|worker, migrated| {
-        worker.join_context(
-            |by| a(FnContext::new(by.migrated())),
-            |by| b(FnContext::new(by.migrated())),
-            migrated,
-        )
-    })
+    join_anywhere(
+        |by| a(FnContext::new(by.migrated())),
+        |by| b(FnContext::new(by.migrated())),
+    )
+}
+
+/// Joins on this thread if it is a worker, or else on a worker of the global pool.
+#[inline(always)]
+fn join_anywhere<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(JobContext<'_, Std>) -> RA + Send,
+    B: FnOnce(JobContext<'_, Std>) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    // SAFETY: 1. the thread stays the worker at least until the join returns.
+    match unsafe { WorkerThread::current() } {
+        Some(worker) => worker.join_context(a, b, false),
+        // In a closure of its own: if both arms called one, the compiler would not always inline it here.
+        None => in_global_pool(ColdArg::new(
+            |worker: &WorkerThread, migrated| worker.join_context(a, b, migrated),
+            &mut MaybeUninit::uninit(),
+        )),
+    }
 }
 
 /// Tells a closure of [`join_context`] whether it has migrated to another thread.

@@ -99,9 +99,10 @@ where
     }
 }
 
+/// Runs a closure on a worker of the global pool, or of the pool whose worker this thread lends.
 #[cold]
 #[inline(never)]
-fn in_global_pool<R, F>(closure: ColdArg<'_, F>) -> R
+pub(crate) fn in_global_pool<R, F>(closure: ColdArg<'_, F>) -> R
 where
     R: Send,
     F: FnOnce(&WorkerThread, bool) -> R + Send,
