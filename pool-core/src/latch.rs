@@ -225,9 +225,35 @@ impl<'w, P: Platform> CountLatch<'w, P> {
     }
 
     /// Adds pending jobs. Only while one is pending.
+    ///
+    /// # Panics
+    /// If more than `isize::MAX` jobs would be pending. The process ends then if `count` is 1.
     pub fn increment(&self, count: usize) {
+        // A count that begins again at zero would end the wait while jobs are pending.
+        const LIMIT: usize = isize::MAX.cast_unsigned();
         // Ordering: Relaxed, a plain count: the caller's own job keeps it from reaching zero.
-        self.pending.fetch_add(count, Ordering::Relaxed);
+        if count == 1 {
+            if self.pending.fetch_add(1, Ordering::Relaxed) >= LIMIT {
+                no_unwind(|| panic!("too many jobs"));
+            }
+            return;
+        }
+        let mut pending = self.pending();
+        loop {
+            let sum = pending.checked_add(count).filter(|&sum| sum <= LIMIT);
+            let sum = sum.expect("too many jobs");
+            // Ordering: Relaxed, as above.
+            let exchanged = self.pending.compare_exchange_weak(
+                pending,
+                sum,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+            match exchanged {
+                Ok(_) => return,
+                Err(now) => pending = now,
+            }
+        }
     }
 
     /// Returns how many jobs are pending. The number may be out of date on return.

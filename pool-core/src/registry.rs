@@ -125,6 +125,9 @@ impl<P: Platform> Registry<P> {
     /// Queues jobs from outside, in their order, with one fence and one decision which workers to wake for
     /// all of them: as many as there are jobs, less those that search already.
     ///
+    /// The jobs are announced when the iterator has ended, also by a panic. So it must not wait for a job that it
+    /// has given.
+    ///
     /// # Complexity
     /// Linear in the number of jobs, plus one wake-up for each sleeping worker that is woken.
     ///
@@ -134,15 +137,15 @@ impl<P: Platform> Registry<P> {
         &self,
         jobs: impl IntoIterator<Item = (NonNull<<P::Queue as JobQueue>::Node>, JobRef)>,
     ) {
-        let queue_was_empty = self.injector.is_empty();
-        let mut count = 0;
+        let mut queued = Queued {
+            registry: self,
+            queue_was_empty: self.injector.is_empty(),
+            count: 0,
+        };
         for (node, job) in jobs {
             // SAFETY: obligation 1 is forwarded to our caller.
             unsafe { self.injector.push(node, job) };
-            count += 1;
-        }
-        if count > 0 {
-            self.announce_jobs_at(Hint::Injector, count, queue_was_empty);
+            queued.count += 1;
         }
     }
 
@@ -282,6 +285,26 @@ impl<P: Platform> Registry<P> {
             self.request_stop(self.worker(index).expect("counted"));
         }
         P::on_end(self);
+    }
+}
+
+/// Jobs in the injector, which are announced when the value is dropped.
+struct Queued<'r, P: Platform> {
+    registry: &'r Registry<P>,
+    queue_was_empty: bool,
+    count: usize,
+}
+
+impl<P: Platform> Drop for Queued<'_, P> {
+    fn drop(&mut self) {
+        if self.count > 0 {
+            let Self {
+                registry,
+                queue_was_empty,
+                count,
+            } = *self;
+            registry.announce_jobs_at(Hint::Injector, count, queue_was_empty);
+        }
     }
 }
 

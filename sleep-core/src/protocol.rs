@@ -29,7 +29,7 @@ pub use hint::Hint;
 /// | the worker stops searching: it has work, or its latch is set | [`work_found`](Self::work_found) |
 /// | the worker searches again after a sleep | [`take_hint`](Self::take_hint), if it uses hints |
 /// | jobs were queued from outside, or by a worker that may go away | [`new_injected_jobs`](Self::new_injected_jobs) |
-/// | jobs were queued by a worker that stays until they have been run | [`new_internal_jobs`](Self::new_internal_jobs) |
+/// | jobs were queued by a worker that stays until they have been run, or has executed a fence since | [`new_internal_jobs`](Self::new_internal_jobs) |
 /// | a job was queued that one worker alone may run | [`new_job_for`](Self::new_job_for), or [`new_jobs_for`](Self::new_jobs_for) for one each |
 /// | a latch was set whose waiter sleeps | [`wake_worker`](Self::wake_worker), or [`set_latch`](Self::set_latch) for both |
 ///
@@ -48,7 +48,9 @@ pub use hint::Hint;
 /// # What a protocol promises
 /// 1. Let a job be announced by `new_injected_jobs`, or for one worker by `new_job_for`. Each worker
 ///    that may run it and is in `no_work_found` sees it in its last `has_work`, or another such
-///    worker is awake and will search again, or one of them is woken.
+///    worker is awake and will search again, or one of them is woken. The same holds for
+///    `new_internal_jobs` if the caller has executed a sequentially consistent fence since it queued the
+///    jobs. `all_are_awake` after such a fence is false if a worker has registered as a sleeper before.
 /// 2. A worker that leaves by `work_found` passes on what posters left to it: it wakes other
 ///    workers if they sleep and `more_work` says that there is work for them.
 /// 3. `no_work_found` returns soon after its latch is set. A protocol that parks moves the latch by

@@ -28,6 +28,20 @@ mod threads {
 
     const ROUNDS: usize = if cfg!(miri) { 3 } else { 500 };
 
+    #[test]
+    fn a_count_that_would_begin_again_at_zero_is_refused() {
+        with_pool(1, |registry| {
+            let latch = CountLatch::<Test>::new(None, registry);
+            latch.increment(2);
+            let add = |count| {
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| latch.increment(count)))
+            };
+            assert!(add(usize::MAX).is_err());
+            assert!(add(isize::MAX.cast_unsigned() - 2).is_err());
+            assert_eq!(latch.pending(), 3);
+        });
+    }
+
     /// Frees the latch as soon as its waiter has seen it set (rayon#739, #929). Under Miri, a setter
     /// that reads it later is an error.
     #[test]

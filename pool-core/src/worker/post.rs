@@ -76,7 +76,8 @@ impl<P: Platform> WorkerThread<P> {
         // last look: either the look sees the jobs, or we see the worker. Nothing weaker orders the
         // pushes before the read in `all_are_awake`.
         fence(Ordering::SeqCst);
-        if !self.registry().all_are_awake() {
+        // The frame of a caller may hold the jobs, so that it must not be left.
+        if !no_unwind(|| self.registry().all_are_awake()) {
             self.announce_posted_cold(count);
         }
     }

@@ -224,7 +224,8 @@ impl<'scope> Scope<'scope> {
     ///
     /// The jobs that the iterator gives are queued in batches: one fence and one decision which workers to
     /// wake for up to 64 jobs, where a call of `spawn` for each takes one for each. As many sleeping workers
-    /// are woken as there are jobs.
+    /// are woken as there are jobs. A job may not start before 64 were given or the iterator has ended. So the
+    /// iterator must not wait for one.
     ///
     /// # Panics
     /// Continues a panic of the iterator, when the jobs that it has given are spawned.

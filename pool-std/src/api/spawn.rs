@@ -37,6 +37,8 @@ where
 /// for up to 64 jobs, where a call of `spawn` for each takes one for each. As many sleeping workers are
 /// woken as there are jobs. A worker that spawns runs the newest job first.
 ///
+/// A job may not start before 64 were given or the iterator has ended. So the iterator must not wait for one.
+///
 /// # Panics
 /// Continues a panic of the iterator, when the jobs that it has given are spawned.
 ///
@@ -92,8 +94,9 @@ pub(crate) fn spawn_fifo_on(registry: &Registry, job: impl FnOnce() + Send + 'st
     // SAFETY: 1. it is queued below.
     let job = unsafe { counted_job(registry, job) };
     match current_worker_of(registry) {
-        // SAFETY: `push`: 1. the queue needs no node; 2. the FIFO is part of the registry, which
-        // each job of it holds. `post`: 1. the stand-in is used for this alone.
+        // SAFETY: `push`: 1. the queue needs no node; 2. the FIFO is part of the registry, as is the deque
+        // with the stand-in, and only workers run it, which hold the registry. `post`: 1. the stand-in is
+        // used for this alone.
         Some(worker) => unsafe { worker.post(worker.fifo().push(NO_NODE, job)) },
         // SAFETY: 1. the queue needs no node. The injector is in order by itself.
         None => unsafe { registry.inject(NO_NODE, job) },

@@ -31,6 +31,7 @@ macro_rules! suite {
             panics_in_join
             calls_across_pools
             a_broadcast_reaches_sleeping_workers
+            jobs_injected_before_a_panic_of_their_iterator_are_run
             stampede_of_calls_from_outside
             there_is_one_of_each_worker
         }
@@ -300,5 +301,26 @@ fn there_is_one_of_each_worker<P: TestPlatform>() {
             assert!(unsafe { WorkerThread::new(Arc::as_ptr(registry), worker.index()) }.is_none());
         });
         assert!(registry.worker(1).is_err());
+    });
+}
+
+fn jobs_injected_before_a_panic_of_their_iterator_are_run<P: TestPlatform>() {
+    with_pool_on::<P, _>(1, |registry| {
+        let job = StackJob::<P, _, _, _>::new(|_: JobContext<'_, P>| 7, BlockingLatch::<P>::new());
+        let mut node = P::Queue::node();
+        let node = core::ptr::NonNull::from(&mut node);
+        let panic = catch_unwind(AssertUnwindSafe(|| {
+            let jobs = core::iter::once(()).map(|()| {
+                // SAFETY: 1. it stays until its latch is set; 2. this is the only use, and any thread may set it.
+                (node, unsafe { job.as_job_ref() })
+            });
+            let jobs = jobs.chain(core::iter::once_with(|| panic!("after one job")));
+            // SAFETY: 1. the node stays until the job has been run.
+            unsafe { registry.inject_many(jobs) };
+        }));
+        assert!(panic.is_err());
+        job.latch().wait();
+        // SAFETY: 1. the latch is set; 2. once.
+        assert_eq!(unsafe { job.into_result() }, 7);
     });
 }
