@@ -29,7 +29,7 @@ pub use searchers::Searchers;
 /// | [`IMMEDIATE`](Self::IMMEDIATE) | 0 | | | all |
 ///
 /// Whatever the policy, a worker that was woken and finds nothing searches half as many rounds as before,
-/// until it has found work.
+/// until it has found work. [`Classic`](crate::Classic) obeys the two numbers of rounds and nothing else.
 ///
 /// No liveness rests on a policy: each worker looks at every queue when it has registered as a sleeper,
 /// however little it has searched before.
@@ -115,9 +115,10 @@ impl IdlePolicy {
         self
     }
 
-    /// Sets whether each worker adapts its rounds: half as many after a sleep that was longer than the time
-    /// limit, twice as many after a shorter one, and after rounds that found work. `rounds_until_sleepy` is the
-    /// greatest number, from which each worker starts; an eighth of it is the least.
+    /// Sets whether each worker adapts its rounds. It does half as many after it was without work for longer than the
+    /// time limit, rounds and sleep together. It does twice as many after a shorter sleep, and after rounds that
+    /// found work. `rounds_until_sleepy` is the greatest number, from which each worker starts; an eighth of it,
+    /// rounded down, is the least.
     ///
     /// Where the parker has no [clock](crate::Parker::now), each sleep counts as long. Then there is always one
     /// round at least, unless there are none at all: by it the worker finds out that rounds pay off again.
@@ -130,7 +131,9 @@ impl IdlePolicy {
         self
     }
 
-    /// Sets for how long a worker does its rounds at most, however many are left. At most some four seconds.
+    /// Sets for how long a worker does its rounds at most before it gets sleepy, however many are left. At most
+    /// some four seconds. This neither limits nor adapts the rounds of a sleepy worker,
+    /// `rounds_until_sleeping - rounds_until_sleepy`.
     ///
     /// Without effect where the parker has no [clock](crate::Parker::now): there the number of rounds is the
     /// only limit.

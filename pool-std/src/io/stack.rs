@@ -26,8 +26,14 @@ pub(super) fn is_half_free() -> Option<bool> {
         .then(|| here - start > (end - start) / 2)
 }
 
-/// Returns the addresses of the calling thread's stack, without its guard.
+/// Returns the addresses of the calling thread's stack, up to a page or so.
 fn bounds() -> Option<Range<usize>> {
+    // musl says how much of the main thread's stack is mapped at the moment, and that grows.
+    //
+    // SAFETY: the calls take nothing.
+    if cfg!(target_env = "musl") && unsafe { libc::gettid() == libc::getpid() } {
+        return None;
+    }
     // SAFETY: zeros are a valid value of the opaque structure, which the first call initializes if it succeeds.
     // It is destroyed once, and only then. The numbers are written by the second call.
     unsafe {
@@ -63,13 +69,16 @@ mod tests {
 
     #[test]
     fn half_of_the_stack_is_noticed() {
-        let depth_with = |size: usize| {
+        // The system may give a thread a larger stack than it asks for: that of a thread that has ended.
+        for size in [1 << 20, 1 << 22] {
             let builder = thread::Builder::new().stack_size(size);
-            builder.spawn(|| depth_of_half(0)).unwrap().join().unwrap()
-        };
-        let (less, more) = (depth_with(1 << 20), depth_with(1 << 22));
-        // Frames have at least a KiB, and more in a debug build.
-        assert!(0 < less && less <= 512, "{less}");
-        assert!(less < more && more <= 2048, "{less}, {more}");
+            let thread = builder.spawn(|| (depth_of_half(0), bounds().unwrap().len()));
+            let (depth, size) = thread.unwrap().join().unwrap();
+            // Frames have at least a KiB, and less than 32 in any build.
+            assert!(
+                (size >> 16..=size >> 11).contains(&depth),
+                "{depth}, {size}"
+            );
+        }
     }
 }

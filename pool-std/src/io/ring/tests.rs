@@ -199,7 +199,7 @@ fn parker() -> Option<RingParker> {
 fn the_pipe_says_where_the_work_is() {
     let Some(parker) = parker() else { return };
     for number in 0..100 {
-        // Before the worker waits: with no read in flight at first, and with one later.
+        // Before the worker waits, with no read in flight.
         parker.send(Hint::Worker(number)).unwrap();
         assert_eq!(parker.receive(), None, "not read yet");
         parker.park();
