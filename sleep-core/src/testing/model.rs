@@ -44,8 +44,12 @@ pub(crate) struct Scene<S> {
 
 impl<S: TestProtocol> Scene<S> {
     pub(crate) fn new(workers: usize) -> Arc<Self> {
+        Self::with_policy(workers, IdlePolicy::IMMEDIATE)
+    }
+
+    pub(crate) fn with_policy(workers: usize, policy: IdlePolicy) -> Arc<Self> {
         Arc::new(Self {
-            sleep: TestProtocol::new(workers, IdlePolicy::IMMEDIATE),
+            sleep: TestProtocol::new(workers, policy),
             queues: std::array::from_fn(|_| AtomicUsize::new(0)),
         })
     }

@@ -3,7 +3,10 @@
 use ::loom::{model::Builder, thread};
 
 use super::*;
-use crate::testing::model::{Scene, check_pool, check_sleepers};
+use crate::{
+    Searchers,
+    testing::model::{Scene, check_pool, check_sleepers},
+};
 
 #[test]
 fn one_worker_one_poster() {
@@ -25,6 +28,38 @@ fn two_workers_one_poster_jec_of_two_bits() {
 #[test]
 fn two_workers_two_jobs_at_once() {
     check_pool::<TestJec<JecOfOneBit>>(1, 2, &[2]);
+}
+
+/// Models two workers of which one at a time may search. Both run out of work while a job is posted, so the one
+/// that comes second sleeps at once. The poster may have counted on it, and the first one may have left.
+#[test]
+fn one_searcher_at_a_time_and_two_workers_without_work() {
+    let policy = IdlePolicy::new(1, 1, Relax::Spin(0)).with_max_searchers(Searchers::ONE);
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(2);
+    builder.check(move || {
+        let scene = Scene::<TestJec>::with_policy(2, policy);
+        let workers = [0, 1].map(|index| {
+            let scene = scene.clone();
+            thread::spawn(move || {
+                let latch = CoreLatch::new();
+                let mut idle = scene
+                    .sleep
+                    .start_looking(scene.sleep.worker(index).unwrap());
+                while !scene.has_work() {
+                    scene
+                        .sleep
+                        .no_work_found(&mut idle, &latch, || scene.has_work());
+                }
+                scene.sleep.work_found(idle, || scene.has_work());
+            })
+        });
+        scene.queue(0);
+        scene.sleep.new_injected_jobs(1, true);
+        for worker in workers {
+            worker.join().unwrap();
+        }
+    });
 }
 
 #[test]
