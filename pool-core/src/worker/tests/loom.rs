@@ -172,7 +172,7 @@ fn jobs_posted_together_are_not_overlooked() {
             unsafe {
                 worker.post_many(&[jobs[0].as_job_ref(), jobs[1].as_job_ref()]);
                 // All of them before one of them moves.
-                jobs.each_ref().map(|job| job.latch().wait());
+                jobs.iter().for_each(|job| job.latch().wait());
                 assert_eq!(jobs.map(|job| job.into_result()), [7, 7]);
             }
             registry.remove_reference();
@@ -195,7 +195,7 @@ fn jobs_injected_together_are_not_overlooked() {
                 let nodes = nodes.iter_mut().map(NonNull::from);
                 registry.inject_many(nodes.zip(references));
                 // All of them before one of them moves.
-                jobs.each_ref().map(|job| job.latch().wait());
+                jobs.iter().for_each(|job| job.latch().wait());
                 assert_eq!(jobs.map(|job| job.into_result()), [7, 7]);
             }
         });
