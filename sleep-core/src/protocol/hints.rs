@@ -16,6 +16,7 @@ use crate::{
 mod channel;
 mod count;
 mod idle;
+mod sleeper;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,7 @@ pub use idle::IdleState;
 pub use slot::HintSlot;
 
 use count::SleeperCount;
-use slot::{Claim, Entry};
+use slot::Claim;
 
 /// The greatest number of workers: their numbers fit into a [`Hint`], and their count into a signed
 /// word.
@@ -389,108 +390,6 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
             Relax::Yield => self.parker(worker).relax(),
         }
     }
-
-    #[cold]
-    fn sleep(&self, idle: &mut IdleState, latch: &CoreLatch, has_work: impl FnOnce() -> bool) {
-        let slot = &self.slots()[idle.worker.get()];
-        if !latch.get_sleepy() {
-            return;
-        }
-        if !self.register(slot) {
-            idle.may_be_registered = false;
-            latch.wake_up();
-            idle.wake_partly();
-            return;
-        }
-        idle.may_be_registered = true;
-
-        // Ordering: the sleeper's fence. Pairs with the poster's (`notify_anywhere`, `new_job_for`, and that
-        // of a caller of `notify`): of two fences one comes first. If it is the poster's, its job is visible
-        // to `has_work`. If it is this one, our registration is visible to the poster. Nothing weaker orders
-        // our writes before our reads.
-        fence(Ordering::SeqCst);
-        // The slot is open before the latch says SLEEPING, so a thread that sets the latch from then on
-        // finds the slot open.
-        let is_set = !latch.fall_asleep();
-        if is_set || has_work() {
-            latch.wake_up();
-            slot.turn_back();
-            idle.wake_partly();
-            if is_set && slot.is_notified() {
-                // A notifier may have claimed us before we counted ourselves. Then the unit that we have counted
-                // belongs to a worker that sleeps, and posters that read the count meanwhile took it for
-                // awake. `has_work` would make up for that, but is not called. So that worker is woken.
-                self.notify(1, Hint::Unknown);
-            }
-            return;
-        }
-
-        // Liveness: the slot is open, so the next poster of work that takes our unit claims us, and the
-        // setter of the latch pokes us; both unpark. The poster sees the count, or it came before our
-        // fence, and then `has_work` said so; the setter sees SLEEPING. A wake-up is not too early either:
-        // the token outlasts the time until we park, and we leave only when the slot says so.
-        while slot.is_asleep() {
-            slot.channel().parker().park();
-        }
-        latch.wake_up();
-        if slot.receive_notification() {
-            idle.may_be_registered = false;
-            idle.hint = newest_hint(slot.channel());
-        }
-        idle.wake_fully(&self.policy, slot.history(), slot.channel().parker());
-    }
-
-    /// Registers a worker as a sleeper, unless it is registered. Returns false if it was notified, so that
-    /// it must search again before it sleeps.
-    fn register(&self, slot: &HintSlot<C>) -> bool {
-        match slot.enter() {
-            Entry::InFlight => true,
-            Entry::Notified => false,
-            Entry::New => {
-                if self.sleepers.register() {
-                    return true;
-                }
-                if slot.retract() {
-                    return false;
-                }
-                // Two notifications have reached this worker: one by the count, and one of a notifier that
-                // has claimed the slot and paid for it with a unit of another worker, which sleeps. That
-                // worker must be counted again. Each further notification that this consumes finds us awake.
-                while !self.sleepers.register() {}
-                true
-            }
-        }
-    }
-
-    /// Withdraws the registration of a worker that has found work.
-    #[cold]
-    fn withdraw(&self, slot: &HintSlot<C>) {
-        if slot.receive_notification() {
-            return;
-        }
-        if self.sleepers.take(1) == 0 {
-            // A notifier holds the unit of this worker: it finds this worker or another one, or discards
-            // this registration and goes on. Or the unit was spent on a worker that has not counted itself
-            // yet: then the count is one too high until the next notifier discards this registration.
-            if !slot.abandon() {
-                slot.receive_notification();
-            }
-        } else if !slot.withdraw() {
-            // A notifier has claimed this worker, so the unit is another worker's, and that one is
-            // notified in place of this one.
-            slot.receive_notification();
-            self.spend(1, Hint::Unknown);
-        }
-    }
-}
-
-/// Takes all hints out of a channel and returns the last one: the others were sent for earlier sleeps.
-fn newest_hint<C: HintChannel>(channel: &C) -> Option<Hint> {
-    let mut newest = None;
-    while let Some(hint) = channel.receive() {
-        newest = Some(hint);
-    }
-    newest
 }
 
 impl<C, S> fmt::Debug for Hints<C, S> {
