@@ -1,81 +1,16 @@
 //! Waits among workers, forced step by step: cycles, false dependencies, panics.
 
+mod scripted;
+
 use std::{
-    collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Condvar, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
 };
 
 use pool_std::{Activity, ThreadPoolBuilder};
-use query_engine::{Answer, Context, Engine, Rules, Statistics};
-
-type Key = &'static str;
-type Script = dyn Fn(Key, &Events, &mut Context<'_, Scripted>) -> Answer<Scripted> + Send + Sync;
-
-/// Queries that do what a test says.
-struct Scripted {
-    events: Events,
-    script: Box<Script>,
-}
-
-impl Rules for Scripted {
-    type Input = Key;
-    type InputValue = ();
-    type Key = Key;
-    type Value = u32;
-
-    fn compute(&self, key: &Key, context: &mut Context<'_, Self>) -> Answer<Self> {
-        (self.script)(key, &self.events, context)
-    }
-}
-
-/// What has happened so far. A worker that waits here counts as active.
-#[derive(Default)]
-struct Events {
-    happened: Mutex<BTreeSet<String>>,
-    changed: Condvar,
-}
-
-impl Events {
-    fn tell(&self, event: impl Into<String>) {
-        let mut happened = self.happened.lock().unwrap_or_else(PoisonError::into_inner);
-        happened.insert(event.into());
-        self.changed.notify_all();
-    }
-
-    fn wait(&self, event: impl AsRef<str>) {
-        let happened = self.happened.lock().unwrap_or_else(PoisonError::into_inner);
-        let wait = self
-            .changed
-            .wait_while(happened, |happened| !happened.contains(event.as_ref()));
-        drop(wait.unwrap_or_else(PoisonError::into_inner));
-    }
-}
-
-fn engine(
-    workers: usize,
-    script: impl Fn(Key, &Events, &mut Context<'_, Scripted>) -> Answer<Scripted>
-    + Send
-    + Sync
-    + 'static,
-) -> Engine<Scripted> {
-    let rules = Scripted {
-        events: Events::default(),
-        script: Box::new(script),
-    };
-    Engine::new(rules, workers).unwrap()
-}
-
-/// Waits until so many workers have waited for queries.
-fn wait_for_waits(engine: &Engine<Scripted>, waits: u64) {
-    while engine.statistics().waited < waits {
-        thread::yield_now();
-    }
-}
+use query_engine::{Context, Engine, Statistics};
+use scripted::{Key, Scripted, engine, wait_for_waits};
 
 const RING: [Key; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 

@@ -1,5 +1,7 @@
 use super::*;
 
+#[cfg(not(loom))]
+mod left_behind;
 #[cfg(loom)]
 mod loom;
 #[cfg(not(loom))]

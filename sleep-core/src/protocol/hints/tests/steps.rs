@@ -4,9 +4,7 @@
 use std::{boxed::Box, cell::Cell, rc::Rc};
 
 use super::*;
-use crate::{
-    index::UnknownWorker, parker::Parker, protocol::hints::slot::Entry, testing::scripted::Scripted,
-};
+use crate::{index::UnknownWorker, parker::Parker, testing::scripted::Scripted};
 
 type Channel = ArrayChannel<Scripted, 2>;
 pub(super) type Workers<const N: usize> = Hints<Channel, [HintSlot<Channel>; N]>;
@@ -26,7 +24,7 @@ pub(super) fn turn_back<const N: usize>(sleep: &Workers<N>, idle: &mut IdleState
 }
 
 /// Sleeps, and calls a closure as another thread while the worker is parked. It must wake the worker.
-fn sleep_while(
+pub(super) fn sleep_while(
     sleep: &Rc<Workers<2>>,
     idle: &mut IdleState,
     other: impl FnOnce(&Workers<2>) + 'static,
@@ -37,7 +35,7 @@ fn sleep_while(
     Scripted::assert_done();
 }
 
-fn assert_at_rest<const N: usize>(sleep: &Workers<N>, notifications: isize) {
+pub(super) fn assert_at_rest<const N: usize>(sleep: &Workers<N>, notifications: isize) {
     assert_eq!(sleep.sleepers(), -notifications);
     assert_eq!((sleep.num_inactive(), sleep.num_sleeping()), (0, 0));
     let registered = |slot: &&HintSlot<Channel>| slot.claim().is_some();
@@ -252,72 +250,6 @@ fn a_worker_that_finds_the_only_work_wakes_none() {
     assert_at_rest(&sleep, 0);
 }
 
-/// A notifier has taken the worker's unit and is interrupted before it looks for a worker. The worker leaves
-/// with work; the notifier discards its registration, and wakes the sleeper in its place.
-#[test]
-fn a_registration_left_behind_is_discarded() {
-    let sleep = workers();
-    let mut leaver = start(&sleep, 0);
-    turn_back(&sleep, &mut leaver);
-    assert_eq!(sleep.sleepers.take(1), 1);
-    sleep.work_found(leaver, || unreachable!("no worker sleeps"));
-    let mut sleeper = start(&sleep, 1);
-    sleep_while(&sleep, &mut sleeper, |sleep| {
-        let stale = sleep.spend(1, Hint::Unknown);
-        assert_eq!((stale, sleep.num_sleeping()), (1, 1));
-        sleep.notify(stale, Hint::Unknown);
-        assert_eq!(sleep.num_sleeping(), 0);
-    });
-    sleep.work_found(sleeper, || false);
-    assert_at_rest(&sleep, 0);
-}
-
-/// A notifier takes the unit of one of two sleepers and finds a registration that was left behind first. A second
-/// notifier, interrupted, still holds the unit of that one. The first one must wake a sleeper all the same.
-#[test]
-fn a_notification_is_not_spent_on_a_registration_left_behind() {
-    let sleep = workers::<3>();
-    let mut leaver = start(&sleep, 0);
-    turn_back(&sleep, &mut leaver);
-    assert_eq!(sleep.sleepers.take(1), 1);
-    sleep.work_found(leaver, || unreachable!("no worker sleeps"));
-    let mut first = start(&sleep, 1);
-    let others = sleep.clone();
-    Scripted::prepare(move || {
-        let mut second = start(&others, 2);
-        let notifiers = others.clone();
-        Scripted::prepare(move || {
-            notifiers.new_injected_jobs(1, true);
-            assert_eq!((notifiers.sleepers(), notifiers.num_sleeping()), (0, 1));
-            assert_eq!(notifiers.spend(1, Hint::Unknown), 0);
-        });
-        others.no_work_found(&mut second, &CoreLatch::new(), || false);
-        others.work_found(second, || false);
-    });
-    sleep.no_work_found(&mut first, &CoreLatch::new(), || false);
-    Scripted::assert_done();
-    sleep.work_found(first, || false);
-    assert_at_rest(&sleep, 0);
-}
-
-/// As before, but the worker sleeps again before the notifier goes on: its registration is good again.
-#[test]
-fn a_registration_left_behind_serves_the_next_sleep() {
-    let sleep = workers();
-    let mut leaver = start(&sleep, 0);
-    turn_back(&sleep, &mut leaver);
-    assert_eq!(sleep.sleepers.take(1), 1);
-    sleep.work_found(leaver, || unreachable!("no worker sleeps"));
-    let mut sleeper = start(&sleep, 0);
-    sleep_while(&sleep, &mut sleeper, |sleep| {
-        assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (0, 1));
-        assert_eq!(sleep.spend(1, Hint::Injector), 0);
-    });
-    assert_eq!(sleep.take_hint(&mut sleeper), Some(Hint::Injector));
-    sleep.work_found(sleeper, || false);
-    assert_at_rest(&sleep, 0);
-}
-
 #[test]
 fn a_set_latch_keeps_the_worker_awake() {
     let sleep = workers::<1>();
@@ -399,44 +331,6 @@ fn bad_sizes_and_indices_are_typed_errors() {
             workers: 2
         }
     );
-}
-
-#[test]
-fn a_notification_that_was_spent_in_vain_waits() {
-    let sleep = workers();
-    let mut leaver = start(&sleep, 0);
-    turn_back(&sleep, &mut leaver);
-    assert_eq!(sleep.sleepers.take(1), 1, "a slow notifier");
-    sleep.work_found(leaver, || false);
-    let mut idle = start(&sleep, 1);
-    sleep_while(&sleep, &mut idle, |sleep| {
-        sleep.notify_anywhere(1, Hint::Unknown);
-        assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (-1, 1));
-        assert_eq!(
-            sleep.spend(1, Hint::Unknown),
-            0,
-            "the slow notifier goes on"
-        );
-    });
-    sleep.work_found(idle, || false);
-    assert_at_rest(&sleep, 1);
-}
-
-#[test]
-fn a_count_without_a_sleeper_is_mended_by_the_next_notification() {
-    let sleep = workers::<2>();
-    let mut leaver = start(&sleep, 1);
-    turn_back(&sleep, &mut leaver);
-    // A worker that has opened its slot, is claimed, and counts itself when the other one has left.
-    let slot = &sleep.slots()[0];
-    assert_eq!(slot.enter(), Entry::New);
-    sleep.notify(1, Hint::Unknown);
-    sleep.work_found(leaver, || false);
-    assert!(sleep.sleepers.register());
-    assert!(slot.receive_notification());
-    assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (1, 0));
-    sleep.notify(1, Hint::Unknown);
-    assert_at_rest(&sleep, 0);
 }
 
 #[test]
