@@ -114,7 +114,7 @@ fn end_and_restart() {
 fn an_end_just_as_a_worker_comes() {
     static POOL: SpinPool<TestCores<1, 2>> = pool(IdlePolicy::DEFAULT);
     let round = Barrier::new(2);
-    let rounds = times(5_000);
+    let rounds = times(1_500);
     thread::scope(|threads| {
         threads.spawn(|| {
             for _ in 0..rounds {
@@ -180,7 +180,7 @@ fn the_end_waits_for_installed_closures() {
 fn a_worker_runs_until_a_condition_is_true() {
     static POOL: SpinPool<TestCores<1, 64>> = pool(IdlePolicy::DEFAULT);
     static TURN: AtomicU32 = AtomicU32::new(0);
-    let rounds = times(1_000) as u32;
+    let rounds = times(400) as u32;
     thread::scope(|threads| {
         threads.spawn(|| {
             for round in 0..rounds {

@@ -87,7 +87,7 @@ fn ping_pong<P: CoreParker>(first_core: usize) {
     let turn = std::sync::atomic::AtomicUsize::new(0);
     let play = |me: usize| {
         CORE.set(first_core + me);
-        for round in 0..if cfg!(miri) { 50 } else { 5_000 } {
+        for round in 0..if cfg!(miri) { 50 } else { 1_000 } {
             let mine = 2 * round + me;
             // What the other one wrote comes with the token.
             while turn.load(std::sync::atomic::Ordering::Relaxed) != mine {
