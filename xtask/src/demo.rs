@@ -8,22 +8,28 @@ use crate::command::Step;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
+    /// Start so many processes on this machine, which exchange digests; each hashes its share of the files on a
+    /// pool of its own
+    #[arg(long, short = 'n', value_name = "NUMBER", conflicts_with = "io")]
+    processes: Option<u16>,
+
     /// Read the files through `pool_std::io`, and say by what: rings of the kernel, or helper threads
     #[arg(long)]
     io: bool,
 
-    /// The directory, and options of the program itself (`cargo xtask demo -- --help`)
+    /// The directory, and options of the program itself (`cargo xtask demo -- --help`, or with several
+    /// processes `cargo xtask demo --processes 2 -- --help`)
     /// [default: the sources in the cargo registry, or else this repository]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }
 
 /// Builds and runs the program, and ends as it ends.
-pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+pub(crate) fn run(chosen: &Arguments) -> Result<ExitCode> {
     // A path is meant relative to where the user is, not to the workspace.
     let here = std::env::current_dir()?;
-    let is_io = arguments.io;
-    let arguments = arguments.arguments.iter().map(|argument| {
+    let is_io = chosen.io;
+    let arguments = chosen.arguments.iter().map(|argument| {
         let path = here.join(argument);
         let is_option = argument.to_string_lossy().starts_with('-');
         if !is_option && path.exists() {
@@ -33,10 +39,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
     });
     let features: &[&str] = if is_io { &["--features", "io"] } else { &[] };
-    let status = Step::cargo(&["run", "--quiet", "--release", "--package", "dedup"])
+    let package = match chosen.processes {
+        Some(_) => "dedup-cluster",
+        None => "dedup",
+    };
+    let processes = chosen.processes.map(|count| count.to_string());
+    let processes = processes.map(|count| ["--processes".to_owned(), count]);
+    let status = Step::cargo(&["run", "--quiet", "--release", "--package", package])
         .args(features)
         .args(["--"])
         .args(is_io.then_some("--io"))
+        .args(processes.into_iter().flatten())
         .args(arguments)
         .status()?;
     let code = status

@@ -143,9 +143,10 @@ const OPTIMIZE_OURS: [&str; 5] = [
 ];
 
 /// Packages that are not tested optimized: programs, which take long to build, and thin layers over what is.
-const NOT_OPTIMIZED: [&str; 6] = [
+const NOT_OPTIMIZED: [&str; 7] = [
     "xtask",
     "dedup",
+    "dedup-cluster",
     "query-engine",
     "rayon-core",
     "rustc-rayon-core",

@@ -55,19 +55,23 @@ impl Duplicates {
                 }),
             }
         }
-        let mut groups: Vec<_> = by_digest
+        let groups = by_digest
             .into_iter()
             .filter(|(_, files)| files.len() > 1)
-            .map(|(digest, files)| {
-                let mut paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
-                paths.sort_unstable();
-                Group {
-                    digest,
-                    size: files[0].size,
-                    paths,
-                }
-            })
-            .collect();
+            .map(|(digest, files)| Group {
+                digest,
+                size: files[0].size,
+                paths: files.iter().map(|file| file.path.clone()).collect(),
+            });
+        Self::new(groups.collect(), unreadable)
+    }
+
+    /// Sorts groups of duplicates that are known already, and the paths in each.
+    #[must_use]
+    pub fn new(mut groups: Vec<Group>, unreadable: Vec<Unreadable>) -> Self {
+        for group in &mut groups {
+            group.paths.sort_unstable();
+        }
         groups.sort_by(|a, b| {
             b.redundant_bytes()
                 .cmp(&a.redundant_bytes())

@@ -5,10 +5,12 @@
 
 mod duplicates;
 mod hash;
+mod report;
 mod scan;
 #[cfg(all(feature = "io", target_os = "linux", target_pointer_width = "64"))]
 pub mod through_io;
 
 pub use duplicates::{Duplicates, Group};
 pub use hash::{Digest, Hashed, hash_all, hash_all_by, hash_all_sequentially, hash_contents};
-pub use scan::{File, Tree, Unreadable};
+pub use report::{print_duplicates, print_table};
+pub use scan::{File, Tree, Unreadable, default_path};

@@ -1,6 +1,6 @@
 //! The command line of `dedup`.
 
-mod report;
+mod times;
 
 use std::{
     path::{Path, PathBuf},
@@ -9,7 +9,9 @@ use std::{
 };
 
 use clap::Parser;
-use dedup::{Duplicates, File, Hashed, Tree, hash_all_by, hash_contents};
+use dedup::{
+    Duplicates, File, Hashed, Tree, default_path, hash_all_by, hash_contents, print_duplicates,
+};
 use indicatif::{ProgressBar, ProgressStyle};
 use pool_std::{BuildError, ThreadPool, ThreadPoolBuilder, WorkerTimes};
 
@@ -114,11 +116,16 @@ fn run(arguments: &Arguments, root: &Path, tree: &Tree) -> Result<(), BuildError
     // The first pass finds the duplicates, and brings the files into the system's cache; the
     // others are measured.
     let (hashed, _) = pass(&all, &reading, tree, "finding duplicates");
-    let duplicates = Duplicates::find(&tree.files, hashed);
+    let mut duplicates = Duplicates::find(&tree.files, hashed);
     let (_, one) = pass(&one, &reading, tree, "measuring 1 worker");
     let (_, all) = pass(&all, &reading, tree, "measuring all workers");
 
-    report::print(root, tree, &duplicates, arguments.groups, &one, &all);
+    duplicates
+        .unreadable
+        .extend(tree.unreadable.iter().cloned());
+    let files = tree.files.len() as u64;
+    print_duplicates(root, files, tree.bytes(), &duplicates, arguments.groups);
+    times::print_times(&one, &all);
     Ok(())
 }
 
@@ -150,14 +157,4 @@ fn times(pool: &ThreadPool) -> Vec<WorkerTimes> {
     let metrics = pool.metrics();
     let times = metrics.workers().iter().map(|worker| worker.times);
     times.map(Option::unwrap_or_default).collect()
-}
-
-/// Returns the sources in the cargo registry: many files, in several versions, and every user of
-/// this program has some.
-fn default_path() -> PathBuf {
-    home::cargo_home()
-        .map(|home| home.join("registry").join("src"))
-        .ok()
-        .filter(|sources| sources.is_dir())
-        .unwrap_or_else(|| PathBuf::from("."))
 }

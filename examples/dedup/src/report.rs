@@ -1,34 +1,28 @@
-//! What the program prints.
+//! What both programs print: the one with a process, and that with several.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use comfy_table::{CellAlignment, Table, presets};
-use dedup::{Duplicates, Tree, Unreadable};
 use humansize::{BINARY, format_size};
 
-use crate::Pass;
+use crate::{Duplicates, Unreadable};
 
 /// The maximum number of unreadable files that the report names.
 const NAMED: usize = 10;
 
-pub(crate) fn print(
+/// Prints what was found below `root`: a summary, the unreadable files, and the first `groups` groups.
+pub fn print_duplicates(
     root: &Path,
-    tree: &Tree,
+    files: u64,
+    bytes: u64,
     duplicates: &Duplicates,
     groups: usize,
-    one: &Pass,
-    all: &Pass,
 ) {
-    let unreadable: Vec<_> = tree
-        .unreadable
-        .iter()
-        .chain(&duplicates.unreadable)
-        .collect();
     println!("{}", root.display());
     let mut summary = Table::new();
     summary
-        .add_row(["files", &tree.files.len().to_string()])
-        .add_row(["bytes", &format_size(tree.bytes(), BINARY)])
+        .add_row(["files", &files.to_string()])
+        .add_row(["bytes", &format_size(bytes, BINARY)])
         .add_row([
             "duplicates",
             &duplicates.redundant_files().to_string(),
@@ -38,7 +32,7 @@ pub(crate) fn print(
                 format_size(duplicates.redundant_bytes(), BINARY),
             ),
         ])
-        .add_row(["unreadable", &unreadable.len().to_string()]);
+        .add_row(["unreadable", &duplicates.unreadable.len().to_string()]);
     print_table(
         summary,
         [
@@ -47,12 +41,11 @@ pub(crate) fn print(
             CellAlignment::Left,
         ],
     );
-    print_unreadable(&unreadable);
+    print_unreadable(&duplicates.unreadable);
     print_groups(duplicates, groups);
-    print_times(one, all);
 }
 
-fn print_unreadable(unreadable: &[&Unreadable]) {
+fn print_unreadable(unreadable: &[Unreadable]) {
     for unreadable in unreadable.iter().take(NAMED) {
         println!("    {unreadable}");
     }
@@ -78,37 +71,8 @@ fn print_groups(duplicates: &Duplicates, groups: usize) {
     }
 }
 
-fn print_times(one: &Pass, all: &Pass) {
-    let workers = all.workers.len();
-    let speed_up = one.time.as_secs_f64() / all.time.as_secs_f64();
-    let mut times = Table::new();
-    times
-        .add_row(["time on 1 worker", &duration(one.time)])
-        .add_row([&format!("time on {workers} workers"), &duration(all.time)])
-        .add_row(["speed-up", &format!("{speed_up:.2}x")]);
-    println!();
-    print_table(times, [CellAlignment::Left, CellAlignment::Right]);
-
-    let mut times = Table::new();
-    times.set_header(["worker", "active", "idle", "asleep"]);
-    for (index, worker) in all.workers.iter().enumerate() {
-        times.add_row([
-            index.to_string(),
-            duration(worker.active),
-            duration(worker.idle),
-            duration(worker.asleep),
-        ]);
-    }
-    println!();
-    print_table(times, [CellAlignment::Right; 4]);
-}
-
-fn duration(duration: Duration) -> String {
-    format!("{duration:.1?}")
-}
-
 /// Prints a table without lines, whose columns are aligned like this.
-fn print_table<const COLUMNS: usize>(mut table: Table, alignments: [CellAlignment; COLUMNS]) {
+pub fn print_table<const COLUMNS: usize>(mut table: Table, alignments: [CellAlignment; COLUMNS]) {
     table.load_style(presets::NOTHING).discover_columns();
     for (column, alignment) in std::iter::zip(table.column_iter_mut(), alignments) {
         column.set_cell_alignment(alignment);

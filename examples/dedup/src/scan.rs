@@ -3,6 +3,7 @@
 use std::{
     fmt, io,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use walkdir::WalkDir;
@@ -14,10 +15,12 @@ pub struct File {
     pub path: PathBuf,
     /// Its size in bytes when the tree was read.
     pub size: u64,
+    /// When it was last changed, if the system tells.
+    pub modified: Option<SystemTime>,
 }
 
 /// A file or directory that could not be read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Unreadable {
     /// Where it is.
     pub path: PathBuf,
@@ -49,8 +52,12 @@ impl Tree {
         root.metadata()?;
         let mut tree = Self::default();
         for entry in WalkDir::new(root) {
-            let (path, size) = match entry.and_then(|entry| Ok((entry.metadata()?, entry))) {
-                Ok((metadata, entry)) if metadata.is_file() => (entry.into_path(), metadata.len()),
+            let file = match entry.and_then(|entry| Ok((entry.metadata()?, entry))) {
+                Ok((metadata, entry)) if metadata.is_file() => File {
+                    path: entry.into_path(),
+                    size: metadata.len(),
+                    modified: metadata.modified().ok(),
+                },
                 Ok(_) => continue,
                 Err(error) => {
                     tree.unreadable.push(Unreadable {
@@ -60,7 +67,7 @@ impl Tree {
                     continue;
                 }
             };
-            tree.files.push(File { path, size });
+            tree.files.push(file);
         }
         tree.files
             .sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.path.cmp(&b.path)));
@@ -72,4 +79,15 @@ impl Tree {
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.size).sum()
     }
+}
+
+/// Returns the sources in the cargo registry: many files, in several versions, and every user of
+/// this program has some. Without them, returns the current directory.
+#[must_use]
+pub fn default_path() -> PathBuf {
+    home::cargo_home()
+        .map(|home| home.join("registry").join("src"))
+        .ok()
+        .filter(|sources| sources.is_dir())
+        .unwrap_or_else(|| PathBuf::from("."))
 }

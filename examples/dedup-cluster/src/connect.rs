@@ -1,0 +1,409 @@
+//! The connections between processes, made here rather than by timely.
+//!
+//! A process listens before it says its address, so no other program can take the port between choice and use.
+//! A peer that does not answer, or belongs to another run, is an error, where timely tries for ever.
+
+use std::{
+    io::{self, Read, Write},
+    net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use timely::communication::allocator::zero_copy::stream;
+
+use crate::ClusterError;
+
+/// What both sides say first, so that a stranger is not taken for a process.
+const MAGIC: [u8; 8] = *b"dedup/1\n";
+
+/// How often a process looks for a peer that is not there yet.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// How long a connection may take to say what it is. A peer that is slower than this tries again.
+const TIME_FOR_HELLO: Duration = Duration::from_secs(5);
+
+/// The bytes that went over all connections of a process.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    pub(crate) sent: AtomicU64,
+    pub(crate) received: AtomicU64,
+}
+
+/// A connection to another process, which counts what goes over it.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    stream: TcpStream,
+    traffic: Arc<Traffic>,
+}
+
+impl Stream {
+    pub(crate) fn new(stream: TcpStream, traffic: &Arc<Traffic>) -> Self {
+        Self {
+            stream,
+            traffic: Arc::clone(traffic),
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.read(buffer)?;
+        // A plain counter.
+        self.traffic
+            .received
+            .fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let written = self.stream.write(buffer)?;
+        // A plain counter.
+        self.traffic
+            .sent
+            .fetch_add(written as u64, Ordering::Relaxed);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+impl stream::Stream for Stream {
+    fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self::new(self.stream.try_clone()?, &self.traffic))
+    }
+
+    fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+        self.stream.set_nonblocking(nonblocking)
+    }
+
+    fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        self.stream.shutdown(how)
+    }
+}
+
+/// Listens on an address. Port 0 is a free one, chosen by the system.
+pub(crate) fn listen(address: &str) -> Result<TcpListener, ClusterError> {
+    TcpListener::bind(address).map_err(|source| ClusterError::Address {
+        address: address.to_owned(),
+        source,
+    })
+}
+
+/// Connects a process with all others: calls those before it, and answers those after it. Returns a connection
+/// for each process, and None for this one.
+///
+/// All processes of a run give the same number `run`.
+///
+/// # Errors
+/// If a process does not answer or call within the time limit, or was started for another number of processes.
+pub(crate) fn connect(
+    listener: &TcpListener,
+    addresses: &[String],
+    process: usize,
+    run: u64,
+    limit: Duration,
+) -> Result<Vec<Option<TcpStream>>, ClusterError> {
+    let deadline = Instant::now() + limit;
+    let us = Hello {
+        run,
+        processes: addresses.len(),
+        process,
+    };
+    let mut streams: Vec<_> = addresses.iter().map(|_| None).collect();
+    for (peer, address) in addresses.iter().enumerate().take(process) {
+        streams[peer] = Some(call(&us, peer, address, deadline)?);
+    }
+    listener.set_nonblocking(true)?;
+    // Liveness: the processes after this one call it, or the deadline passes.
+    while let Some(missing) = (process + 1..addresses.len()).find(|&peer| streams[peer].is_none()) {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                // A connection that is no peer ends here. A peer whose connection broke calls again.
+                if let Ok(Some((peer, stream))) = answer(&us, stream) {
+                    streams[peer] = Some(stream);
+                }
+            }
+            Err(error) if Instant::now() >= deadline => {
+                return Err(ClusterError::NoConnection {
+                    process: missing,
+                    address: addresses[missing].clone(),
+                    reason: format!("it did not call within {limit:?}: {error}"),
+                });
+            }
+            Err(_) => thread::sleep(POLL_INTERVAL),
+        }
+    }
+    for stream in streams.iter().flatten() {
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(None)?;
+        stream.set_write_timeout(None)?;
+    }
+    Ok(streams)
+}
+
+/// What a process says to a peer.
+struct Hello {
+    run: u64,
+    processes: usize,
+    process: usize,
+}
+
+impl Hello {
+    const LENGTH: usize = 32;
+
+    fn to_bytes(&self) -> [u8; Self::LENGTH] {
+        let numbers = [self.run, self.processes as u64, self.process as u64];
+        let mut bytes = [0; Self::LENGTH];
+        bytes[..8].copy_from_slice(&MAGIC);
+        for (place, number) in bytes[8..].chunks_exact_mut(8).zip(numbers) {
+            place.copy_from_slice(&number.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Returns None for what no process of ours has said.
+    fn from_bytes(bytes: &[u8; Self::LENGTH]) -> Option<Self> {
+        let number = |index: usize| {
+            let place = bytes.get(8 * index..8 * index + 8)?;
+            Some(u64::from_le_bytes(place.try_into().ok()?))
+        };
+        bytes.starts_with(&MAGIC).then_some(())?;
+        Some(Self {
+            run: number(1)?,
+            processes: usize::try_from(number(2)?).ok()?,
+            process: usize::try_from(number(3)?).ok()?,
+        })
+    }
+
+    fn send(&self, mut stream: &TcpStream) -> io::Result<()> {
+        stream.write_all(&self.to_bytes())
+    }
+
+    fn receive(mut stream: &TcpStream) -> io::Result<Option<Self>> {
+        let mut bytes = [0; Self::LENGTH];
+        stream.read_exact(&mut bytes)?;
+        Ok(Self::from_bytes(&bytes))
+    }
+}
+
+/// Calls a process that may not listen yet, until it answers.
+fn call(
+    us: &Hello,
+    peer: usize,
+    address: &str,
+    deadline: Instant,
+) -> Result<TcpStream, ClusterError> {
+    loop {
+        let reason = match call_once(us, address, deadline) {
+            Ok((stream, Some(them))) if them.process == peer && them.run == us.run => {
+                if them.processes == us.processes {
+                    return Ok(stream);
+                }
+                return Err(ClusterError::Disagreement {
+                    process: peer,
+                    theirs: them.processes,
+                    ours: us.processes,
+                });
+            }
+            Ok(_) => "another program answers there".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        if Instant::now() >= deadline {
+            return Err(ClusterError::NoConnection {
+                process: peer,
+                address: address.to_owned(),
+                reason,
+            });
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+}
+
+fn call_once(
+    us: &Hello,
+    address: &str,
+    deadline: Instant,
+) -> io::Result<(TcpStream, Option<Hello>)> {
+    let remaining = || {
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        remaining.max(POLL_INTERVAL)
+    };
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    for address in address.to_socket_addrs()? {
+        let stream = match TcpStream::connect_timeout(&address, remaining()) {
+            Ok(stream) => stream,
+            Err(error) => {
+                last = error;
+                continue;
+            }
+        };
+        // The peer answers when it has called those before it.
+        stream.set_read_timeout(Some(remaining()))?;
+        stream.set_write_timeout(Some(remaining()))?;
+        us.send(&stream)?;
+        let them = Hello::receive(&stream)?;
+        return Ok((stream, them));
+    }
+    Err(last)
+}
+
+/// Answers a call. Returns None if it is from another run, or from a process that is not expected to call.
+fn answer(us: &Hello, stream: TcpStream) -> io::Result<Option<(usize, TcpStream)>> {
+    // On some systems it is as its listener is.
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(TIME_FOR_HELLO))?;
+    stream.set_write_timeout(Some(TIME_FOR_HELLO))?;
+    let Some(them) = Hello::receive(&stream)? else {
+        return Ok(None);
+    };
+    // The caller learns also from a refusal what we are.
+    us.send(&stream)?;
+    let is_peer = them.run == us.run
+        && them.processes == us.processes
+        && (us.process + 1..us.processes).contains(&them.process);
+    Ok(is_peer.then_some((them.process, stream)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(120);
+
+    fn listeners(count: usize) -> (Vec<TcpListener>, Vec<String>) {
+        let listeners: Vec<_> = (0..count).map(|_| listen("127.0.0.1:0").unwrap()).collect();
+        let address = |listener: &TcpListener| listener.local_addr().unwrap().to_string();
+        let addresses = listeners.iter().map(address).collect();
+        (listeners, addresses)
+    }
+
+    #[test]
+    fn all_processes_are_connected_with_all_others() {
+        let (listeners, addresses) = listeners(4);
+        let connected: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..4)
+                .map(|process| {
+                    let (listener, addresses) = (&listeners[process], &addresses);
+                    scope.spawn(move || connect(listener, addresses, process, 7, LIMIT).unwrap())
+                })
+                .collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        });
+        for (process, streams) in connected.iter().enumerate() {
+            for (peer, stream) in streams.iter().enumerate() {
+                assert_eq!(stream.is_none(), peer == process);
+                if let Some(mut stream) = stream.as_ref() {
+                    stream.write_all(&[process as u8]).unwrap();
+                }
+            }
+        }
+        for streams in &connected {
+            for (peer, stream) in streams.iter().enumerate() {
+                if let Some(mut stream) = stream.as_ref() {
+                    let mut byte = [0];
+                    stream.read_exact(&mut byte).unwrap();
+                    assert_eq!(usize::from(byte[0]), peer);
+                }
+            }
+        }
+    }
+
+    // Another program that calls the port, and a process of another run, are not taken for a peer.
+    #[test]
+    fn strangers_are_turned_away() {
+        let (listeners, addresses) = listeners(2);
+        let strange = |bytes: &[u8]| {
+            let mut stream = TcpStream::connect(&addresses[0]).unwrap();
+            stream.write_all(bytes).unwrap();
+        };
+        let hello = |run, processes, process| Hello {
+            run,
+            processes,
+            process,
+        };
+        strange(b"GET / HTTP/1.1\r\nHost: a-name-that-is-long\r\n");
+        strange(b"");
+        for other in [
+            hello(8, 2, 1),
+            hello(7, 3, 1),
+            hello(7, 2, 0),
+            hello(7, 2, 2),
+        ] {
+            strange(&other.to_bytes());
+        }
+        let [first, second] = thread::scope(|scope| {
+            let threads = [0, 1].map(|process| {
+                let (listener, addresses) = (&listeners[process], &addresses);
+                scope.spawn(move || connect(listener, addresses, process, 7, LIMIT).unwrap())
+            });
+            threads.map(|thread| thread.join().unwrap())
+        });
+        let ends = [first[1].as_ref().unwrap(), second[0].as_ref().unwrap()];
+        assert_eq!(ends[0].peer_addr().unwrap(), ends[1].local_addr().unwrap());
+    }
+
+    #[test]
+    fn a_process_of_another_number_of_processes_is_an_error() {
+        let (listeners, addresses) = listeners(2);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let first = Hello {
+                    run: 7,
+                    processes: 3,
+                    process: 0,
+                };
+                let (stream, _) = listeners[0].accept().unwrap();
+                assert!(answer(&first, stream).unwrap().is_none());
+            });
+            let error = connect(&listeners[1], &addresses, 1, 7, LIMIT).unwrap_err();
+            assert!(
+                matches!(
+                    error,
+                    ClusterError::Disagreement {
+                        process: 0,
+                        theirs: 3,
+                        ours: 2
+                    }
+                ),
+                "{error}"
+            );
+        });
+    }
+
+    #[test]
+    fn a_peer_that_is_not_there_is_named() {
+        let (mut listeners, addresses) = listeners(2);
+        drop(listeners.remove(0));
+        let limit = Duration::from_millis(50);
+        let error = connect(&listeners[0], &addresses, 1, 7, limit).unwrap_err();
+        let ClusterError::NoConnection {
+            process: 0,
+            address,
+            ..
+        } = error
+        else {
+            panic!("{error}");
+        };
+        assert_eq!(address, addresses[0]);
+    }
+
+    #[test]
+    fn a_taken_port_is_named() {
+        let taken = listen("127.0.0.1:0").unwrap();
+        let address = taken.local_addr().unwrap().to_string();
+        let error = listen(&address).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("cannot listen on {address}: ")),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,259 @@
+//! The operator that hashes.
+
+use std::{
+    cell::RefCell,
+    collections::VecDeque,
+    rc::Rc,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use dedup::{File, hash_all};
+use pool_std::ThreadPool;
+use timely::dataflow::{StreamVec, channels::pact::Exchange, operators::Operator};
+
+use crate::{
+    ClusterError, Statistics, WorkerUse,
+    connect::Traffic,
+    digest_list::DigestList,
+    records::{Hashed, Task},
+    unescape,
+    usage::processor_time,
+};
+
+/// A batch ends with the file that reaches either: large enough to keep all workers busy, small enough that
+/// the lists on disk and the other processes soon have its digests.
+const BATCH_BYTES: u64 = 32 << 20;
+const BATCH_FILES: usize = 1024;
+
+/// How often a process says how far it is.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How many files and bytes a process has hashed; called not too often, by any worker of its pool.
+pub(crate) type Report = dyn Fn(u64, u64) + Send + Sync;
+
+/// How far a process is.
+pub(crate) struct Progress {
+    files: AtomicU64,
+    bytes: AtomicU64,
+    last: Mutex<Instant>,
+    report: Box<Report>,
+}
+
+impl Progress {
+    /// Creates the progress of a process that has hashed nothing.
+    pub(crate) fn new(report: Box<Report>) -> Self {
+        Self {
+            files: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            last: Mutex::new(Instant::now()),
+            report,
+        }
+    }
+
+    fn add(&self, file: &File) {
+        // Plain counters.
+        self.files.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(file.size, Ordering::Relaxed);
+        if let Ok(mut last) = self.last.try_lock()
+            && last.elapsed() >= PROGRESS_INTERVAL
+        {
+            *last = Instant::now();
+            self.report();
+        }
+    }
+
+    fn report(&self) {
+        // Plain counters.
+        let files = self.files.load(Ordering::Relaxed);
+        (self.report)(files, self.bytes.load(Ordering::Relaxed));
+    }
+}
+
+/// Hashes batches of files on a pool, and remembers what that took.
+pub(crate) struct Hasher {
+    pub(crate) process: usize,
+    pub(crate) pool: ThreadPool,
+    pub(crate) list: Option<DigestList>,
+    pub(crate) progress: Progress,
+    pub(crate) traffic: Arc<Traffic>,
+    /// For tests of faults: wait forever when this many files are hashed.
+    pub(crate) hold_after: Option<u64>,
+    start: Instant,
+    /// When the last file was hashed, and the processor time until then.
+    done: Option<(Instant, Option<Duration>)>,
+    known: u64,
+    failure: Option<ClusterError>,
+}
+
+impl Hasher {
+    /// Creates a hasher that has done nothing.
+    pub(crate) fn new(
+        process: usize,
+        pool: ThreadPool,
+        list: Option<DigestList>,
+        progress: Progress,
+        traffic: Arc<Traffic>,
+    ) -> Self {
+        Self {
+            process,
+            pool,
+            list,
+            progress,
+            traffic,
+            hold_after: None,
+            start: Instant::now(),
+            done: None,
+            known: 0,
+            failure: None,
+        }
+    }
+
+    /// Returns the error because of which this process must end, once.
+    pub(crate) fn take_failure(&mut self) -> Result<(), ClusterError> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Takes the next batch from the front of the queue, and hashes it.
+    fn hash_batch(&mut self, queue: &mut VecDeque<Task>) -> Vec<Hashed> {
+        let mut hashed = Vec::new();
+        let (mut tasks, mut files) = (Vec::new(), Vec::new());
+        let mut bytes = 0;
+        while bytes < BATCH_BYTES
+            && tasks.len() < BATCH_FILES
+            && let Some(task) = queue.pop_front()
+        {
+            let result = match (task.known, unescape(&task.name)) {
+                (Some(digest), _) => {
+                    self.known += 1;
+                    Ok(digest)
+                }
+                (None, Err(error)) => Err(error.to_string()),
+                (None, Ok(path)) => {
+                    bytes += task.size;
+                    let size = task.size;
+                    files.push(File {
+                        path,
+                        size,
+                        modified: None,
+                    });
+                    tasks.push(task);
+                    continue;
+                }
+            };
+            hashed.push(Hashed {
+                name: task.name,
+                size: task.size,
+                result,
+            });
+        }
+        // This thread is no worker of the pool. It sleeps until the workers have hashed the batch.
+        let on_file = |file: &File| self.progress.add(file);
+        let digests = self.pool.install(|| hash_all(&files, &on_file));
+        for (task, digest) in tasks.into_iter().zip(digests) {
+            let result = digest.map(|digest| *digest.as_bytes());
+            if let (Some(list), Ok(digest)) = (&mut self.list, &result) {
+                list.add(&task, digest);
+            }
+            hashed.push(Hashed {
+                name: task.name,
+                size: task.size,
+                result: result.map_err(|error| error.to_string()),
+            });
+        }
+        if let Some(list) = &mut self.list {
+            self.failure = list.write().err();
+        }
+        self.hold();
+        hashed
+    }
+
+    fn hold(&self) {
+        // A plain counter.
+        let files = self.progress.files.load(Ordering::Relaxed);
+        if self.hold_after.is_some_and(|hold| files >= hold) {
+            self.progress.report();
+            // Liveness: none, until another process ends this one.
+            loop {
+                thread::park();
+            }
+        }
+    }
+
+    /// Remembers that this process has hashed its last file.
+    fn set_done(&mut self) {
+        if self.done.is_none() {
+            self.done = Some((Instant::now(), processor_time()));
+            self.progress.report();
+        }
+    }
+
+    /// Returns what this process did until now, when all processes have hashed their files.
+    pub(crate) fn statistics(&self, digests: u64) -> Statistics {
+        let (now, processor) = (Instant::now(), processor_time());
+        let (done, processor_done) = self.done.unwrap_or((now, processor));
+        let seconds = |duration: Duration| duration.as_secs_f64();
+        let workers = self.pool.metrics();
+        let workers = workers.workers().iter().map(|worker| {
+            let times = worker.times.unwrap_or_default();
+            WorkerUse {
+                active: seconds(times.active),
+                idle: seconds(times.idle),
+                asleep: seconds(times.asleep),
+            }
+        });
+        // Plain counters.
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Statistics {
+            process: self.process,
+            files: read(&self.progress.files),
+            bytes: read(&self.progress.bytes),
+            known: self.known,
+            digests,
+            sent: read(&self.traffic.sent),
+            received: read(&self.traffic.received),
+            workers: workers.collect(),
+            busy: seconds(done - self.start),
+            waited: seconds(now - done),
+            processor: processor.map(seconds),
+            processor_waiting: processor
+                .zip(processor_done)
+                .map(|(now, done)| seconds(now.saturating_sub(done))),
+        }
+    }
+}
+
+/// Adds the operator: each task goes to its process, which hashes a batch whenever the operator runs.
+pub(crate) fn operator<'scope>(
+    tasks: StreamVec<'scope, u64, Task>,
+    hasher: &Rc<RefCell<Hasher>>,
+) -> StreamVec<'scope, u64, Hashed> {
+    let scope = tasks.scope();
+    let hasher = Rc::clone(hasher);
+    let by_process = Exchange::new(|task: &Task| task.process);
+    tasks.unary_frontier(by_process, "hash", move |capability, info| {
+        let activator = scope.activator_for(info.address);
+        let mut queue = VecDeque::new();
+        // Held while there may be something to send.
+        let mut capability = Some(capability);
+        move |(input, frontier), output| {
+            input.for_each(|_, batch| queue.extend(batch.drain(..)));
+            if let Some(capability) = &capability
+                && !queue.is_empty()
+            {
+                let hashed = hasher.borrow_mut().hash_batch(&mut queue);
+                output.session(capability).give_iterator(hashed.into_iter());
+            }
+            if !queue.is_empty() {
+                // Not in a loop here: between two batches, the other operators run.
+                activator.activate();
+            } else if frontier.is_empty() && capability.take().is_some() {
+                hasher.borrow_mut().set_done();
+            }
+        }
+    })
+}
