@@ -3,7 +3,8 @@
 //!
 //! `SLEEP_CYCLES` sets the number of cycles for each protocol, parker and idle policy; the default suits a
 //! quick run. In each cycle a pool whose workers all sleep is woken. As many more calls follow that do not
-//! wait until the workers sleep, so that they come in the middle.
+//! wait until the workers sleep, so that they come in the middle. So a cycle wakes several workers; the suite
+//! prints how many were woken in all.
 
 use std::{
     collections::HashSet,
@@ -112,13 +113,15 @@ fn conforms(name: &str, kind: SleepKind, place: Place) {
         with_time_limit(&name, cycles, || {
             let start = Instant::now();
             let per_pool = (cycles / 8).clamp(1, 64) as usize;
+            let mut wakes = 0;
             for (number, first) in (0..cycles).step_by(per_pool).enumerate() {
                 let pool = Pool::new(number, kind, place, policy);
                 let cycles_of_pool = (first..cycles).take(per_pool);
                 cycles_of_pool.for_each(|cycle| pool.cycle(cycle));
-                pool.end(number);
+                wakes += pool.end(number);
             }
-            println!("{name}: {cycles} cycles in {:?}", start.elapsed());
+            let time = start.elapsed();
+            println!("{name}: {cycles} cycles, {wakes} wakes of workers, in {time:?}");
         });
     }
 }
@@ -178,13 +181,15 @@ impl Pool {
         self.wake(cycle * 3 + cycle / 7, self.pool.overlooks_no_jobs());
     }
 
-    /// Ends the pool, every second time when its workers sleep.
-    fn end(self, number: usize) {
+    /// Ends the pool, every second time when its workers sleep. Returns how often its workers were woken.
+    fn end(self, number: usize) -> u64 {
         if number.is_multiple_of(2) {
             self.wait_for_asleep(self.workers);
         }
+        let wakes = self.pool.metrics().sum().wakes + self.caller.metrics().sum().wakes;
         self.pool.shutdown().unwrap();
         self.caller.shutdown().unwrap();
+        wakes
     }
 
     /// Waits until so many workers sleep. That they do is a fact that comes true: no other thread uses
