@@ -121,13 +121,15 @@ fn blocking(file: &fs::File, range: std::ops::Range<u64>) -> blake3::Hash {
     hasher.finalize()
 }
 
-/// Reads the next block while one is hashed.
+/// Reads the next block while one is hashed. A wait begins no other chunk, as one of a blocking call does not:
+/// each worker reads one chunk at a time.
 fn through_io(file: &File, range: std::ops::Range<u64>) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     let mut spare = vec![0; BLOCK];
     let mut next = Some(io::read_at(file, vec![0; BLOCK], range.start));
     for offset in range.clone().step_by(BLOCK) {
-        let read = next.take().expect("begun").wait().expect("written before");
+        let read = next.take().expect("begun").wait_blocking();
+        let read = read.expect("written before");
         assert_eq!(read.bytes, BLOCK, "files give whole blocks");
         let following = offset + BLOCK as u64;
         if following < range.end {

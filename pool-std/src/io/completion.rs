@@ -77,6 +77,41 @@ impl<T: Output> Completion<T> {
         self.take().expect("the result has been taken")
     }
 
+    /// Waits until the operation has finished, and returns its result. Blocks the thread: a worker runs no other
+    /// jobs meanwhile.
+    ///
+    /// Use it for a wait that is short, in a job that reads a file from its beginning to its end with a read
+    /// ahead. If [`wait`](Self::wait) began another such job in each wait, there would be more files, or parts
+    /// of one, that are read at a time than workers. The system's own read-ahead would have to serve them all,
+    /// with smaller requests.
+    ///
+    /// # Panics
+    /// If the result was returned by the [`Future`] already.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_std::io::{self, OpenOptions};
+    ///
+    /// let file = io::open("Cargo.toml", &OpenOptions::new().read(true)).wait_blocking()?;
+    /// let mut length = 0;
+    /// let mut next = io::read_at(&file, vec![0; 512], 0);
+    /// loop {
+    ///     let read = next.wait_blocking()?;
+    ///     if read.bytes == 0 {
+    ///         break;
+    ///     }
+    ///     length += read.bytes as u64;
+    ///     next = io::read_at(&file, vec![0; 512], length);
+    ///     // Here the job computes with `read.data()`.
+    /// }
+    /// assert_eq!(length, std::fs::metadata("Cargo.toml")?.len());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn wait_blocking(self) -> T {
+        self.operation.wait_blocking();
+        self.take().expect("the result has been taken")
+    }
+
     /// Whether the operation has finished, so that [`wait`](Self::wait) returns at once.
     #[must_use]
     pub fn is_finished(&self) -> bool {

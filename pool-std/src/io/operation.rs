@@ -250,35 +250,42 @@ impl Operation {
     ///
     /// Only for the owner of the handle, which sets no task meanwhile.
     pub(super) fn wait(&self) {
+        let depth = WAITS.get();
+        // SAFETY: 1. the reference is used in this call, and the thread stays the worker.
+        let worker = unsafe { WorkerThread::current() }.filter(|_| may_nest(depth));
+        let Some(worker) = worker else {
+            return self.wait_blocking();
+        };
         // The drop of an earlier waker is code of the user and may unwind: not while this frame has a latch
         // that the backend knows of.
         self.clear_task();
+        WAITS.set(depth + 1);
+        let latch = SpinLatch::cross(worker);
+        if self.set_waiter(Waiter::Worker((&raw const latch).cast())) {
+            // Liveness: the backend concludes every operation, and that sets the latch. The latch stays in
+            // this frame, which a panic cannot leave: there is no earlier waiter to drop, and the wait lets
+            // no panic through.
+            worker.wait_for_outside(latch.core());
+        }
+        WAITS.set(depth);
+    }
+
+    /// Waits until the operation has finished, and blocks the thread.
+    ///
+    /// Only for the owner of the handle, which sets no task meanwhile.
+    pub(super) fn wait_blocking(&self) {
+        // As in `wait`.
+        self.clear_task();
         // SAFETY: 1. the reference is used in this call, and the thread stays the worker.
-        let worker = unsafe { WorkerThread::current() };
-        let depth = WAITS.get();
-        match worker {
-            Some(worker) if may_nest(depth) => {
-                WAITS.set(depth + 1);
-                let latch = SpinLatch::cross(worker);
-                if self.set_waiter(Waiter::Worker((&raw const latch).cast())) {
-                    // Liveness: the backend concludes every operation, and that sets the latch. The
-                    // latch stays in this frame, which a panic cannot leave: there is no earlier waiter to
-                    // drop, and the wait lets no panic through.
-                    worker.wait_for_outside(latch.core());
-                }
-                WAITS.set(depth);
-            }
-            _ => {
-                if let Some(worker) = worker {
-                    // It runs no other job meanwhile, and answers no thief.
-                    worker.notify_leftovers();
-                }
-                let latch = BlockingLatch::new();
-                if self.set_waiter(Waiter::Thread(&raw const latch)) {
-                    // Liveness: as above.
-                    latch.wait();
-                }
-            }
+        if let Some(worker) = unsafe { WorkerThread::current() } {
+            // It runs no other job meanwhile, and answers no thief.
+            worker.notify_leftovers();
+        }
+        let latch = BlockingLatch::new();
+        if self.set_waiter(Waiter::Thread(&raw const latch)) {
+            // Liveness: as in `wait`. The completer or a helper thread concludes the operation, and no worker
+            // has to.
+            latch.wait();
         }
     }
 

@@ -24,7 +24,7 @@ macro_rules! suite {
         crate::io::suite::suite! {
             $module, $backend;
             files: round_trip short_reads_and_the_end full_device closed_pipe bad_input;
-            waits: a_wait_runs_other_jobs a_wait_sleeps_without_jobs
+            waits: a_wait_runs_other_jobs a_blocking_wait_runs_none a_wait_sleeps_without_jobs
                 waits_do_not_nest_without_limit a_worker_runs_jobs_while_many_wait
                 threads_that_lend_their_worker_wait workers_sleep_and_wake_with_each_protocol;
             futures: a_future_wakes_its_executor a_waker_that_panics_is_handled

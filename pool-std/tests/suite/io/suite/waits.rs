@@ -3,7 +3,7 @@
 use std::{
     io::Write as _,
     sync::{
-        atomic::{AtomicUsize, Ordering::SeqCst},
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
         mpsc,
     },
     thread::{self},
@@ -27,6 +27,36 @@ pub(crate) fn a_wait_runs_other_jobs(backend: IoBackend, _name: &str) {
         pool_std::spawn(move || writer.write_all(b"from a job").unwrap());
         assert_eq!(read.wait().unwrap().data(), b"from a job");
     });
+}
+
+pub(crate) fn a_blocking_wait_runs_none(backend: IoBackend, _name: &str) {
+    const YIELDS: usize = 1000;
+    let pool = pool(backend, 1);
+    let has_run = AtomicBool::new(false);
+    for _ in 0..20 {
+        let (reader, mut writer) = pipe_to_read();
+        thread::scope(|threads| {
+            let (begin, begins) = mpsc::channel();
+            let has_run = &has_run;
+            threads.spawn(move || {
+                begins.recv().unwrap();
+                // Gives the worker time to run the job, which it must not.
+                for _ in 0..YIELDS {
+                    thread::yield_now();
+                }
+                writer.write_all(b"late").unwrap();
+            });
+            pool.scope(|scope| {
+                let read = io::read(&reader, vec![0; 16]);
+                // Only this worker can run it.
+                scope.spawn(|_| has_run.store(true, SeqCst));
+                begin.send(()).unwrap();
+                assert_eq!(read.wait_blocking().unwrap().data(), b"late");
+                assert!(!has_run.load(SeqCst));
+            });
+        });
+        assert!(has_run.swap(false, SeqCst));
+    }
 }
 
 pub(crate) fn a_wait_sleeps_without_jobs(backend: IoBackend, _name: &str) {
