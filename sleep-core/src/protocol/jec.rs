@@ -15,14 +15,17 @@ use crate::{
 
 mod counters;
 mod idle;
+mod sleepers;
 #[cfg(test)]
 mod tests;
+mod wake;
 
 pub use super::slot::Slot;
 pub use counters::{AtomicCounters, Counters, DefaultWidths, JobsEventCounter, Widths, Word};
 pub use idle::IdleState;
 
 use idle::Step;
+use sleepers::Sleepers;
 
 /// The sleep protocol with a jobs event counter.
 ///
@@ -54,10 +57,24 @@ use idle::Step;
 /// Source: rayon RFC 5 and Blitz, with a lock-free hand-over in place of a mutex per worker.
 #[doc(alias = "Sleep")]
 pub struct Jec<P, S = &'static [Slot<P>], W: Widths = DefaultWidths> {
-    counters: CachePadded<AtomicCounters<W>>,
+    shared: CachePadded<Shared<W>>,
     policy: IdlePolicy,
     slots: S,
     parker: PhantomData<fn() -> P>,
+}
+
+/// What all workers write when they fall asleep or wake up, on one line.
+struct Shared<W: Widths> {
+    counters: AtomicCounters<W>,
+    sleepers: Sleepers<W>,
+}
+
+impl<W: Widths> Shared<W> {
+    const_unless_loom! {
+        fn new() -> Self {
+            Self { counters: AtomicCounters::new(), sleepers: Sleepers::new() }
+        }
+    }
 }
 
 impl<P, const N: usize, W: Widths> Jec<P, [Slot<P>; N], W> {
@@ -69,7 +86,7 @@ impl<P, const N: usize, W: Widths> Jec<P, [Slot<P>; N], W> {
         pub fn from_array(slots: [Slot<P>; N], policy: IdlePolicy) -> Self {
             const { assert!(N <= AtomicCounters::<W>::MAX_THREADS, "too many workers") };
             Self {
-                counters: CachePadded::new(AtomicCounters::new()),
+                shared: CachePadded::new(Shared::new()),
                 policy,
                 slots,
                 parker: PhantomData,
@@ -95,7 +112,7 @@ impl<'a, P, W: Widths> Jec<P, &'a [Slot<P>], W> {
                 });
             }
             Ok(Self {
-                counters: CachePadded::new(AtomicCounters::new()),
+                shared: CachePadded::new(Shared::new()),
                 policy,
                 slots,
                 parker: PhantomData,
@@ -132,7 +149,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
             return Err(TooManyWorkers { requested, maximum });
         }
         Ok(Self {
-            counters: CachePadded::new(AtomicCounters::new()),
+            shared: CachePadded::new(Shared::new()),
             policy,
             slots,
             parker: PhantomData,
@@ -148,41 +165,13 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
     /// Reads the counters at this instant. For debug output and statistics.
     #[must_use]
     pub fn counters(&self) -> Counters<W> {
-        self.counters.load()
+        self.shared.counters.load()
     }
 
     /// Returns how idle workers behave.
     #[must_use]
     pub fn policy(&self) -> IdlePolicy {
         self.policy
-    }
-
-    /// Wakes up to `count` sleeping workers, in the order of their numbers. Returns how many.
-    ///
-    /// Work that the caller queued before is not overlooked: a worker that is on its way to sleep and
-    /// is not woken sees the work in its last look.
-    ///
-    /// Looks at every slot at most once, so the cost is linear in the number of workers.
-    pub fn wake_any(&self, count: usize) -> usize {
-        if count == 0 {
-            return 0;
-        }
-        // Ordering: pairs with the sleeper's fence in `sleep`. A worker that has counted itself
-        // but not opened its slot yet is passed over below; then its fence comes after this one
-        // and its `has_work` sees the work that the caller queued. No weaker fence orders that
-        // queueing before our reads of the slots.
-        fence(Ordering::SeqCst);
-        let mut woken = 0;
-        for slot in self.slots() {
-            if slot.claim() {
-                self.wake_claimed(slot);
-                woken += 1;
-                if woken == count {
-                    break;
-                }
-            }
-        }
-        woken
     }
 }
 
@@ -200,7 +189,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
     }
 
     fn start_looking(&self, worker: WorkerIndex) -> IdleState {
-        let searchers = self.counters.add_inactive_thread();
+        let searchers = self.shared.counters.add_inactive_thread();
         let admitted = self.policy.max_searchers().among(self.num_workers());
         IdleState::new(worker, searchers <= admitted)
     }
@@ -216,7 +205,9 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
         let slot = &self.slots()[idle.worker.get()];
         match idle.next_step(&self.policy, slot.history(), slot.parker()) {
             Step::Relax => self.relax(idle.worker),
-            Step::GetSleepy => idle.got_sleepy(self.counters.make_jec_sleepy(), &self.policy),
+            Step::GetSleepy => {
+                idle.got_sleepy(self.shared.counters.make_jec_sleepy(), &self.policy)
+            }
             Step::Sleep(jec) => self.sleep(idle, jec, latch, has_work),
         }
     }
@@ -226,7 +217,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
     #[inline]
     fn work_found(&self, idle: IdleState, more_work: impl FnOnce() -> bool) {
         idle.end(&self.policy, self.slots()[idle.worker.get()].history());
-        let sleepers_to_wake = self.counters.sub_inactive_thread();
+        let sleepers_to_wake = self.shared.counters.sub_inactive_thread();
         if sleepers_to_wake > 0 {
             self.cascade(sleepers_to_wake, more_work);
         }
@@ -253,7 +244,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
 
     #[inline]
     fn all_are_awake(&self) -> bool {
-        self.counters.all_are_awake()
+        self.shared.counters.all_are_awake()
     }
 
     fn new_job_for(&self, worker: WorkerIndex) {
@@ -270,22 +261,20 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
         // opens its slot and before its own fence, so the same holds for the count. A count of zero means that
         // each worker that has slept was claimed, and looks at its queue when it is awake.
         fence(Ordering::SeqCst);
-        if self.counters.load().sleeping() == 0 {
+        if self.shared.counters.load().sleeping() == 0 {
             return;
         }
         for worker in workers {
-            let slot = &self.slots()[worker.get()];
-            if slot.claim() {
-                self.wake_claimed(slot);
+            if self.slots()[worker.get()].claim() {
+                self.wake_claimed(worker.get());
             }
         }
     }
 
     fn wake_worker(&self, worker: WorkerIndex) -> bool {
-        let slot = &self.slots()[worker.get()];
-        let claimed = slot.claim_known_sleeper();
+        let claimed = self.slots()[worker.get()].claim_known_sleeper();
         if claimed {
-            self.wake_claimed(slot);
+            self.wake_claimed(worker.get());
         }
         claimed
     }
@@ -300,18 +289,6 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
 }
 
 impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
-    #[cold]
-    fn cascade(&self, sleepers_to_wake: usize, more_work: impl FnOnce() -> bool) {
-        // Ordering: pairs with the fence in `new_injected_jobs`. Either that poster reads the
-        // counters without this worker among the idle ones, and wakes a sleeper itself; or its
-        // job is visible to `more_work`. No weaker fence orders our write of the counters before
-        // our reads of the queues.
-        fence(Ordering::SeqCst);
-        if more_work() {
-            self.wake_any(sleepers_to_wake);
-        }
-    }
-
     fn relax(&self, worker: WorkerIndex) {
         match self.policy.relax() {
             Relax::Spin(times) => (0..times).for_each(|_| spin_loop()),
@@ -333,24 +310,20 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
         }
 
         // Register, unless work was posted since this worker got sleepy.
-        let mut counters = self.counters.load();
-        loop {
-            if counters.jec() != sleepy_jec {
-                latch.wake_up();
-                idle.wake_partly();
-                return;
-            }
-            match self.counters.try_add_sleeping_thread(counters) {
-                Ok(()) => break,
-                Err(now) => counters = now,
-            }
+        let registered = self.shared.counters.try_add_sleeping_thread(sleepy_jec);
+        if registered.is_err() {
+            latch.wake_up();
+            idle.wake_partly();
+            return;
         }
+        // Before the slot is open, so that the bit of an open slot is set.
+        self.shared.sleepers.add(self.slots(), idle.worker.get());
         slot.open();
 
         // The slot is open before the latch says SLEEPING, so a thread that sets the latch from
         // then on finds the slot open.
         if !latch.fall_asleep() {
-            self.turn_back(slot);
+            self.turn_back(idle.worker.get());
             idle.wake_partly();
             return;
         }
@@ -362,7 +335,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
         fence(Ordering::SeqCst);
         if has_work() {
             latch.wake_up();
-            self.turn_back(slot);
+            self.turn_back(idle.worker.get());
             idle.wake_partly();
             return;
         }
@@ -381,9 +354,11 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
 
     /// Undoes a registration. If a waker has already claimed the worker, waits for that waker
     /// instead.
-    fn turn_back(&self, slot: &Slot<P>) {
+    fn turn_back(&self, worker: usize) {
+        let slot = &self.slots()[worker];
         if slot.close() {
-            self.counters.sub_sleeping_thread();
+            self.shared.sleepers.remove(self.slots(), worker);
+            self.shared.counters.sub_sleeping_thread();
             return;
         }
         // Liveness: the waker that claimed the slot releases it and then unparks, without
@@ -392,35 +367,12 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
             slot.parker().park();
         }
     }
-
-    #[cold]
-    fn new_jobs_while_some_sleep(&self, count: usize, queue_was_empty: bool) {
-        let counters = self.counters.increment_jec_if_sleepy();
-        if counters.sleeping() > 0 {
-            self.wake_for_jobs(counters, count, queue_was_empty);
-        }
-    }
-
-    fn wake_for_jobs(&self, counters: Counters<W>, count: usize, queue_was_empty: bool) {
-        let helped = if queue_was_empty {
-            counters.awake_but_idle()
-        } else {
-            0
-        };
-        self.wake_any(count.saturating_sub(helped).min(counters.sleeping()));
-    }
-
-    fn wake_claimed(&self, slot: &Slot<P>) {
-        self.counters.sub_sleeping_thread();
-        slot.release();
-        slot.parker().unpark();
-    }
 }
 
 impl<P, S, W: Widths> fmt::Debug for Jec<P, S, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Jec")
-            .field("counters", &*self.counters)
+            .field("counters", &self.shared.counters)
             .field("policy", &self.policy)
             .finish_non_exhaustive()
     }

@@ -6,7 +6,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::{
     policy::History,
-    primitive::{AtomicU8, Custody, Ordering},
+    primitive::{AtomicU8, AtomicUsize, Custody, Ordering},
 };
 
 #[cfg(test)]
@@ -60,6 +60,8 @@ struct Line<P> {
     /// The right to change the sleeping count for this worker. It is the worker's while the slot is
     /// `AWAKE`, and the waker's while the slot is `WAKING`.
     count: Custody,
+    /// Which workers of one group may be asleep: `Jec` says what it means.
+    group: AtomicUsize,
 }
 
 impl<P> Slot<P> {
@@ -72,6 +74,7 @@ impl<P> Slot<P> {
                 parker,
                 history: History::new(),
                 count: Custody::new(),
+                group: AtomicUsize::new(0),
             }) }
         }
     }
@@ -85,6 +88,11 @@ impl<P> Slot<P> {
     /// Returns what the worker has learned about its rounds. For the worker alone.
     pub(crate) fn history(&self) -> &History {
         &self.line.history
+    }
+
+    /// Returns a word for a whole group of workers, which the slots of the first workers have.
+    pub(crate) fn group(&self) -> &AtomicUsize {
+        &self.line.group
     }
 
     fn state(&self) -> u8 {

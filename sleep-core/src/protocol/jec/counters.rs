@@ -62,7 +62,7 @@ impl Widths for DefaultWidths {
 
 /// The sleeping count, the inactive count and the jobs event counter, changed together.
 ///
-/// Every operation is one atomic operation on one word, or a loop of compare-exchanges in which a
+/// Every operation is one atomic operation on one word or two, or a loop of compare-exchanges in which a
 /// failure means that another thread succeeded: lock-free.
 ///
 /// The protocol that gives the counters their meaning is [`Jec`](crate::Jec); use this type
@@ -194,22 +194,34 @@ impl<W: Widths> AtomicCounters<W> {
         }
     }
 
-    /// Adds one sleeping thread if nothing has changed since `seen`.
+    /// Adds one sleeping thread, unless the jobs event counter differs from `jec`.
+    ///
+    /// Two operations at most, however many threads do the same: a thread that finds out too late that the jobs
+    /// event counter has changed takes itself back. Until then others may count a sleeper too many.
     ///
     /// # Errors
-    /// The counters as they are now, if they differ from `seen`.
-    pub fn try_add_sleeping_thread(&self, seen: Counters<W>) -> Result<(), Counters<W>> {
+    /// The counters as they were without this thread, if their jobs event counter differs.
+    pub fn try_add_sleeping_thread(&self, jec: JobsEventCounter) -> Result<(), Counters<W>> {
+        // Spares the others the line, and a wrong count, after a post that many threads have noticed.
+        //
+        // Ordering: Relaxed, as below.
+        let seen = Counters::<W>::from_word(self.word.load(Ordering::Relaxed));
+        if seen.jec() != jec {
+            return Err(seen);
+        }
+        // Ordering: Relaxed. That a poster sees the count or the sleeper sees the job is the work
+        // of the two fences in `Jec`, which no ordering of this operation could replace.
+        let old = self.word.fetch_add(Self::ONE_SLEEPING, Ordering::Relaxed);
+        let old = Counters::<W>::from_word(old);
         debug_assert!(
-            seen.sleeping() < seen.inactive(),
+            old.sleeping() < old.inactive(),
             "a thread sleeps that is not inactive"
         );
-        let next = seen.word + Self::ONE_SLEEPING;
-        // Ordering: Relaxed. That a poster sees the count or the sleeper sees the job is the work
-        // of the two fences in `Jec`, which no ordering of this exchange could replace.
-        self.word
-            .compare_exchange(seen.word, next, Ordering::Relaxed, Ordering::Relaxed)
-            .map(drop)
-            .map_err(Counters::from_word)
+        if old.jec() == jec {
+            return Ok(());
+        }
+        self.sub_sleeping_thread();
+        Err(old)
     }
 
     /// Removes one sleeping thread. The waker calls this, not the thread that slept, so that other

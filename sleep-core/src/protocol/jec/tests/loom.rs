@@ -86,6 +86,32 @@ fn waking_any_worker_after_queueing_overlooks_none() {
     });
 }
 
+/// Models a worker that is woken for a job of its own and falls asleep again, while another thread posts a job
+/// that any worker may run. The first waker must not take back what the worker says about its second sleep.
+#[test]
+fn a_waker_leaves_the_next_sleep_alone() {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(2);
+    builder.check(|| {
+        let scene = Scene::<TestJec>::new(1);
+        let sleeper = {
+            let scene = scene.clone();
+            thread::spawn(move || scene.run_until(0, |scene| scene.holds_job(1)))
+        };
+        let waker = {
+            let scene = scene.clone();
+            thread::spawn(move || {
+                scene.queue(0);
+                scene.sleep.new_job_for(scene.sleep.worker(0).unwrap());
+            })
+        };
+        scene.queue(1);
+        scene.sleep.wake_any(1);
+        sleeper.join().unwrap();
+        waker.join().unwrap();
+    });
+}
+
 /// Models a sleeper, a searcher and a poster. The searcher finds a job in the first queue and leaves,
 /// while the poster puts a job into the second queue and counts on the searcher if it reads the
 /// counters early enough. One of the two must wake the sleeper.

@@ -17,7 +17,7 @@ fn two_workers() -> Rc<TwoWorkers> {
 fn claim_and_be_interrupted(sleep: &Rc<TwoWorkers>) {
     assert!(sleep.slots()[1].claim());
     let waker = sleep.clone();
-    Scripted::prepare(move || waker.wake_claimed(&waker.slots()[1]));
+    Scripted::prepare(move || waker.wake_claimed(1));
 }
 
 /// Plays worker 1, which goes to sleep; its look at the queues is `has_work`.
@@ -133,6 +133,31 @@ fn a_worker_that_finds_the_only_work_wakes_none() {
         assert_eq!(sleep.counters().sleeping(), 1);
         true
     });
+}
+
+/// Checks that wakers look only at workers that sleep: a worker that turns back, is woken for a job of its own, or
+/// is woken for any job, says so.
+#[test]
+fn a_worker_that_does_not_sleep_is_not_looked_at() {
+    let sleep = two_workers();
+    let found = || {
+        let mut found = std::vec::Vec::new();
+        let sleepers = &sleep.shared.sleepers;
+        sleepers.find(sleep.slots(), |worker| {
+            found.push(worker);
+            false
+        });
+        found
+    };
+    fall_asleep(&sleep, || {
+        assert_eq!(found(), [1]);
+        true
+    });
+    assert_eq!(found(), []);
+    fall_asleep(&sleep, || !sleep.wake_worker(sleep.worker(1).unwrap()));
+    assert_eq!(found(), []);
+    fall_asleep(&sleep, || sleep.wake_any(2) == 0);
+    assert_eq!(found(), []);
 }
 
 /// Interrupts a waker that has claimed the worker. The worker finds work, and must stay until the

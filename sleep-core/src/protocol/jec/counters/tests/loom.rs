@@ -124,3 +124,32 @@ fn getting_sleepy_a_lap_later_shows_the_job_too() {
         }
     });
 }
+
+/// Models a worker that registers as a sleeper while a post changes the jobs event counter. Between its look at
+/// the counter and its count there may be the post; then the worker is not counted in the end.
+#[test]
+fn a_worker_that_registers_after_a_post_takes_itself_back() {
+    // How often the worker was counted, was not, and was seen by the poster but not counted in the end.
+    let tallies = std::sync::Arc::new([const { Tally::new(0) }; 3]);
+    let seen = tallies.clone();
+    model(move || {
+        let scene = Scene::<DefaultWidths>::new();
+        scene.counters.add_inactive_thread();
+        let sleepy = scene.get_sleepy();
+        let poster = {
+            let scene = scene.clone();
+            thread::spawn(move || {
+                scene.post();
+                scene.counters.load().sleeping()
+            })
+        };
+        let registered = scene.counters.try_add_sleeping_thread(sleepy).is_ok();
+        let seen_by_poster = poster.join().unwrap();
+        assert_eq!(scene.counters.load().sleeping(), usize::from(registered));
+        seen[usize::from(registered)].fetch_add(1, Relaxed);
+        if !registered && seen_by_poster == 1 {
+            seen[2].fetch_add(1, Relaxed);
+        }
+    });
+    assert!(tallies.iter().all(|tally| tally.load(Relaxed) > 0));
+}

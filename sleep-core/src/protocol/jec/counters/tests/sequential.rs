@@ -21,8 +21,8 @@ fn smoke() {
         (2, 0, 2)
     );
 
-    counters.try_add_sleeping_thread(seen).unwrap();
-    let now = counters.try_add_sleeping_thread(seen).unwrap_err();
+    counters.try_add_sleeping_thread(seen.jec()).unwrap();
+    let now = counters.load();
     assert_eq!(
         (now.inactive(), now.sleeping(), now.awake_but_idle()),
         (2, 1, 1)
@@ -32,6 +32,18 @@ fn smoke() {
     counters.sub_sleeping_thread();
     let now = counters.load();
     assert_eq!((now.inactive(), now.sleeping()), (1, 0));
+}
+
+#[test]
+fn a_thread_that_remembers_another_jec_is_not_counted_as_sleeping() {
+    let counters = AtomicCounters::<DefaultWidths>::new();
+    counters.add_inactive_thread();
+    let sleepy = counters.make_jec_sleepy();
+    counters.increment_jec_if_sleepy();
+    let now = counters.try_add_sleeping_thread(sleepy).unwrap_err();
+    assert_ne!(now.jec(), sleepy);
+    assert_eq!((now.inactive(), now.sleeping()), (1, 0));
+    assert_eq!(counters.load().sleeping(), 0);
 }
 
 #[test]
@@ -61,7 +73,9 @@ fn posting_makes_odd_and_getting_sleepy_makes_even() {
 fn rollover_of_the_jec_leaves_the_thread_counters_alone() {
     let counters = AtomicCounters::<OneBit>::new();
     counters.add_inactive_thread();
-    counters.try_add_sleeping_thread(counters.load()).unwrap();
+    counters
+        .try_add_sleeping_thread(counters.load().jec())
+        .unwrap();
     for _ in 0..5 {
         assert!(!counters.increment_jec_if_sleepy().jec().is_sleepy());
         assert!(counters.make_jec_sleepy().is_sleepy());
@@ -77,7 +91,9 @@ fn a_thread_counter_at_its_limit_does_not_spill() {
         counters.add_inactive_thread();
     }
     for _ in 0..AtomicCounters::<OneBit>::MAX_THREADS {
-        counters.try_add_sleeping_thread(counters.load()).unwrap();
+        counters
+            .try_add_sleeping_thread(counters.load().jec())
+            .unwrap();
     }
     let now = counters.load();
     assert_eq!((now.inactive(), now.sleeping()), (7, 7));
@@ -93,7 +109,9 @@ fn the_cascade_wakes_at_most_two() {
     for sleepers in [0, 1, 2, 2] {
         assert_eq!(counters.sub_inactive_thread(), sleepers);
         counters.add_inactive_thread();
-        counters.try_add_sleeping_thread(counters.load()).unwrap();
+        counters
+            .try_add_sleeping_thread(counters.load().jec())
+            .unwrap();
     }
 }
 
@@ -105,7 +123,9 @@ mod assertions {
     fn one_sleeper() -> AtomicCounters {
         let counters = AtomicCounters::new();
         counters.add_inactive_thread();
-        counters.try_add_sleeping_thread(counters.load()).unwrap();
+        counters
+            .try_add_sleeping_thread(counters.load().jec())
+            .unwrap();
         counters
     }
 
@@ -133,7 +153,7 @@ mod assertions {
     #[should_panic = "a thread sleeps that is not inactive"]
     fn an_active_thread_does_not_sleep() {
         let counters = one_sleeper();
-        let _ = counters.try_add_sleeping_thread(counters.load());
+        let _ = counters.try_add_sleeping_thread(counters.load().jec());
     }
 }
 
@@ -193,7 +213,9 @@ fn agrees_with_model<W: Widths>(operations: &[Operation]) {
             }
             Operation::AddSleeping if model.inactive > model.sleeping => {
                 model.sleeping += 1;
-                counters.try_add_sleeping_thread(counters.load()).unwrap();
+                counters
+                    .try_add_sleeping_thread(counters.load().jec())
+                    .unwrap();
             }
             Operation::SubSleeping if model.sleeping > 0 => {
                 model.sleeping -= 1;

@@ -1,0 +1,118 @@
+//! Which workers are asleep: a hint by which a waker finds one without a look at every slot.
+
+use core::marker::PhantomData;
+
+use super::counters::{AtomicCounters, Widths};
+use crate::{
+    primitive::{AtomicU16, Ordering},
+    protocol::slot::Slot,
+};
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+/// The number of workers that one word tells of.
+const GROUP: usize = usize::BITS as usize;
+
+/// The workers whose slots may be open, as one bit for each.
+///
+/// The words are in the slots of the first workers, so that they need no memory of their own, whatever the
+/// number of workers. This value is beside the counters, on a line that a worker has just written when it
+/// writes this.
+///
+/// The slot alone says whether a worker sleeps. What the bits promise is that the bit of an open slot is set:
+/// a worker sets its own before it opens the slot, and the thread that has closed or claimed the slot clears
+/// it before the worker can set it again.
+///
+/// No operation waits or fails, so an interrupt handler may call all of them.
+pub(super) struct Sleepers<W> {
+    /// Where wakers begin: the worker that fell asleep last, or one that was found after it.
+    first: AtomicU16,
+    widths: PhantomData<fn() -> W>,
+}
+
+impl<W: Widths> Sleepers<W> {
+    /// Whether the counters allow so few workers that wakers look at the slots instead. So it is on small
+    /// processors, where bits are more code than they are worth.
+    const ARE_FEW: bool = AtomicCounters::<W>::MAX_THREADS <= u8::MAX as usize;
+
+    const_unless_loom! {
+        pub(super) fn new() -> Self {
+            Self { first: AtomicU16::new(0), widths: PhantomData }
+        }
+    }
+
+    /// Sets the bit of a worker. The worker calls this before it opens its slot.
+    #[inline]
+    pub(super) fn add<P>(&self, slots: &[Slot<P>], worker: usize) {
+        if Self::ARE_FEW {
+            return;
+        }
+        // Ordering: Relaxed; the sleeper's fence comes after it, and pairs with the one in `Jec::wake_any`.
+        slots[worker / GROUP]
+            .group()
+            .fetch_or(bit(worker), Ordering::Relaxed);
+        self.begin_with(worker);
+    }
+
+    /// Clears the bit of a worker. Called by the thread that has claimed the slot, before it releases the slot,
+    /// or by the worker itself, which has closed it.
+    #[inline]
+    pub(super) fn remove<P>(&self, slots: &[Slot<P>], worker: usize) {
+        if Self::ARE_FEW {
+            return;
+        }
+        // Ordering: Relaxed. The release of the slot orders it before the worker's next `add`.
+        slots[worker / GROUP]
+            .group()
+            .fetch_and(!bit(worker), Ordering::Relaxed);
+    }
+
+    /// Offers the workers that may be asleep to `accepts`, each at most once, until it accepts one.
+    ///
+    /// The one that fell asleep last comes first, since its caches are the warmest; then the others of its word,
+    /// in the order of their numbers; then those of the next words.
+    pub(super) fn find<P>(&self, slots: &[Slot<P>], mut accepts: impl FnMut(usize) -> bool) {
+        if Self::ARE_FEW {
+            (0..slots.len()).any(accepts);
+            return;
+        }
+        // Ordering: Relaxed; it changes only the order in which workers are offered.
+        let first = usize::from(self.first.load(Ordering::Relaxed));
+        let groups = slots.len().div_ceil(GROUP);
+        for step in 0..groups {
+            let group = (first / GROUP + step) % groups;
+            // Ordering: Relaxed. The caller's fence pairs with the sleeper's: either this sees the bit of a
+            // worker that sleeps, or that worker sees the caller's job.
+            let mut asleep = slots[group].group().load(Ordering::Relaxed);
+            let mut next = first % GROUP;
+            if step > 0 || asleep & bit(next) == 0 {
+                next = asleep.trailing_zeros() as usize;
+            }
+            while asleep != 0 {
+                let worker = group * GROUP + next;
+                if accepts(worker) {
+                    if step > 0 {
+                        self.begin_with(worker);
+                    }
+                    return;
+                }
+                asleep &= !bit(next);
+                next = asleep.trailing_zeros() as usize;
+            }
+        }
+    }
+
+    /// Lets wakers begin with a worker.
+    fn begin_with(&self, worker: usize) {
+        // The counters have 16 bits for the number of workers at most; and it is a hint.
+        #[allow(clippy::cast_possible_truncation)]
+        let worker = worker as u16;
+        // Ordering: Relaxed, as in `find`.
+        self.first.store(worker, Ordering::Relaxed);
+    }
+}
+
+fn bit(worker: usize) -> usize {
+    1 << (worker % GROUP)
+}

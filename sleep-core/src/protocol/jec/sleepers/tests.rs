@@ -1,0 +1,138 @@
+use std::vec::Vec;
+
+use super::*;
+use crate::protocol::jec::{DefaultWidths, Word};
+
+/// More workers than three words have bits, so that the last word is used in part.
+const WORKERS: usize = 3 * GROUP + 5;
+
+/// Half of a word for each number of threads, less one bit: there are bits for sleepers on every target.
+struct Wide;
+
+impl Widths for Wide {
+    const THREAD_BITS: u32 = (Word::BITS - 1) / 2;
+    const JEC_BITS: u32 = 1;
+}
+
+struct Narrow;
+
+impl Widths for Narrow {
+    const THREAD_BITS: u32 = 8;
+    const JEC_BITS: u32 = 1;
+}
+
+struct Pool<W> {
+    slots: Vec<Slot<()>>,
+    sleepers: Sleepers<W>,
+}
+
+impl<W: Widths> Pool<W> {
+    fn with(workers: usize, asleep: &[usize]) -> Self {
+        let slots = (0..workers).map(|_| Slot::new(())).collect();
+        let pool = Self {
+            slots,
+            sleepers: Sleepers::new(),
+        };
+        asleep.iter().for_each(|&worker| pool.add(worker));
+        pool
+    }
+
+    fn add(&self, worker: usize) {
+        self.sleepers.add(&self.slots, worker);
+    }
+
+    fn remove(&self, worker: usize) {
+        self.sleepers.remove(&self.slots, worker);
+    }
+
+    /// Returns all workers that are offered.
+    fn offered(&self) -> Vec<usize> {
+        let mut offered = Vec::new();
+        self.sleepers.find(&self.slots, |worker| {
+            offered.push(worker);
+            false
+        });
+        offered
+    }
+
+    fn find(&self) -> Option<usize> {
+        let mut found = None;
+        self.sleepers.find(&self.slots, |worker| {
+            found = Some(worker);
+            true
+        });
+        found
+    }
+}
+
+#[test]
+fn no_sleeper_is_found_where_none_is() {
+    assert_eq!(Pool::<Wide>::with(WORKERS, &[]).offered(), []);
+    assert_eq!(Pool::<Wide>::with(0, &[]).offered(), []);
+}
+
+#[test]
+fn each_worker_is_found_alone() {
+    let pool = Pool::<Wide>::with(WORKERS, &[]);
+    for worker in 0..WORKERS {
+        pool.add(worker);
+        assert_eq!(pool.offered(), [worker]);
+        pool.remove(worker);
+        assert_eq!(pool.offered(), []);
+    }
+}
+
+#[test]
+fn the_latest_comes_first_and_the_others_of_its_word_next() {
+    let pool = Pool::<Wide>::with(WORKERS, &[GROUP + 4, WORKERS - 1, GROUP, 1, 7, 3]);
+    assert_eq!(pool.offered(), [3, 1, 7, GROUP, GROUP + 4, WORKERS - 1]);
+    // As words of which one waker after the other takes a worker.
+    pool.remove(3);
+    assert_eq!(pool.find(), Some(1));
+    pool.remove(1);
+    assert_eq!(pool.find(), Some(7));
+}
+
+#[test]
+fn the_words_after_the_one_of_the_latest_come_round() {
+    let pool = Pool::<Wide>::with(WORKERS, &[0, WORKERS - 1, GROUP + 4]);
+    assert_eq!(pool.offered(), [GROUP + 4, WORKERS - 1, 0]);
+}
+
+/// Checks that wakers do not read words again and again in which the last waker found no bit.
+#[test]
+fn wakers_begin_where_the_last_one_has_found_a_sleeper() {
+    let pool = Pool::<Wide>::with(WORKERS, &[2 * GROUP, 2 * GROUP + 1, 0]);
+    pool.remove(0);
+    assert_eq!(pool.find(), Some(2 * GROUP));
+    pool.remove(2 * GROUP);
+    pool.sleepers.first.load(Ordering::Relaxed);
+    assert_eq!(
+        usize::from(pool.sleepers.first.load(Ordering::Relaxed)) / GROUP,
+        2
+    );
+    assert_eq!(pool.find(), Some(2 * GROUP + 1));
+}
+
+#[test]
+fn a_worker_that_sleeps_again_is_found_once() {
+    let pool = Pool::<Wide>::with(WORKERS, &[5, 2, 5]);
+    assert_eq!(pool.offered(), [5, 2]);
+}
+
+#[test]
+fn few_workers_are_all_offered_until_one_is_accepted() {
+    let pool = Pool::<Narrow>::with(3, &[2]);
+    assert_eq!(pool.offered(), [0, 1, 2]);
+    assert_eq!(pool.find(), Some(0));
+}
+
+#[test]
+fn the_greatest_pool_has_a_bit_for_each_worker() {
+    let most = AtomicCounters::<DefaultWidths>::MAX_THREADS;
+    let pool = Pool::<DefaultWidths>::with(most, &[0, most - 1]);
+    if Sleepers::<DefaultWidths>::ARE_FEW {
+        return;
+    }
+    assert_eq!(pool.offered(), [most - 1, 0]);
+}

@@ -1,0 +1,75 @@
+//! How sleepers are woken: how many, and which.
+
+use super::{Counters, Jec, Slot, Widths};
+use crate::{
+    parker::Parker,
+    primitive::{Ordering, fence},
+};
+
+impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
+    /// Wakes up to `count` sleeping workers, and the one that fell asleep last first. Returns how many.
+    ///
+    /// Work that the caller queued before is not overlooked: a worker that is on its way to sleep and
+    /// is not woken sees the work in its last look.
+    ///
+    /// Reads at most one word for each 64 workers (32 on targets of 32 bits), and the slots of those that sleep.
+    /// If the counters can count at most 255 workers, as by default on processors without 64-bit atomics, it
+    /// reads the slots themselves, in their order.
+    pub fn wake_any(&self, count: usize) -> usize {
+        if count == 0 {
+            return 0;
+        }
+        // Ordering: pairs with the sleeper's fence in `sleep`. A worker that has counted itself
+        // but not opened its slot yet is passed over below; then its fence comes after this one
+        // and its `has_work` sees the work that the caller queued. No weaker fence orders that
+        // queueing before our reads of the bits and the slots.
+        fence(Ordering::SeqCst);
+        let mut woken = 0;
+        self.shared.sleepers.find(self.slots(), |worker| {
+            if self.slots()[worker].claim() {
+                self.wake_claimed(worker);
+                woken += 1;
+            }
+            woken == count
+        });
+        woken
+    }
+
+    #[cold]
+    pub(super) fn cascade(&self, sleepers_to_wake: usize, more_work: impl FnOnce() -> bool) {
+        // Ordering: pairs with the fence in `new_injected_jobs`. Either that poster reads the
+        // counters without this worker among the idle ones, and wakes a sleeper itself; or its
+        // job is visible to `more_work`. No weaker fence orders our write of the counters before
+        // our reads of the queues.
+        fence(Ordering::SeqCst);
+        if more_work() {
+            self.wake_any(sleepers_to_wake);
+        }
+    }
+
+    #[cold]
+    pub(super) fn new_jobs_while_some_sleep(&self, count: usize, queue_was_empty: bool) {
+        let counters = self.shared.counters.increment_jec_if_sleepy();
+        if counters.sleeping() > 0 {
+            self.wake_for_jobs(counters, count, queue_was_empty);
+        }
+    }
+
+    fn wake_for_jobs(&self, counters: Counters<W>, count: usize, queue_was_empty: bool) {
+        let helped = if queue_was_empty {
+            counters.awake_but_idle()
+        } else {
+            0
+        };
+        self.wake_any(count.saturating_sub(helped).min(counters.sleeping()));
+    }
+
+    pub(super) fn wake_claimed(&self, worker: usize) {
+        let slot = &self.slots()[worker];
+        self.shared.counters.sub_sleeping_thread();
+        // Before the release, after which the worker may fall asleep again, and set it.
+        self.shared.sleepers.remove(self.slots(), worker);
+        slot.release();
+        slot.parker().unpark();
+    }
+}
