@@ -7,6 +7,7 @@ mod transcript;
 
 use std::{
     borrow::Cow,
+    env,
     ffi::OsStr,
     io::{self, IsTerminal},
     num::NonZeroUsize,
@@ -31,6 +32,13 @@ use transcript::{Show, Transcript};
 /// No single command of a lane should take longer, even on a slow machine.
 const TIME_LIMIT: Duration = Duration::from_secs(25 * 60);
 
+/// What every run of cargo has in its environment, if the user has nothing else there. A lane builds most things
+/// once: what a second build could reuse, and tables of lines for backtraces, take nearly half of the time.
+const BUILT_ONCE: [(&str, &str); 2] = [
+    ("CARGO_INCREMENTAL", "0"),
+    ("CARGO_PROFILE_DEV_DEBUG", "false"),
+];
+
 /// A command in the workspace's directory.
 pub(crate) struct Step {
     command: Command,
@@ -53,7 +61,12 @@ impl Step {
 
     /// Creates a step that runs cargo, of the default toolchain.
     pub(crate) fn cargo(arguments: &[&str]) -> Self {
-        Self::new("cargo", arguments)
+        let absent = BUILT_ONCE
+            .iter()
+            .filter(|(name, _)| env::var_os(name).is_none());
+        absent.fold(Self::new("cargo", arguments), |step, (name, value)| {
+            step.env(name, value)
+        })
     }
 
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
@@ -230,6 +243,13 @@ fn sum(results: Vec<Result<u64>>) -> Result<u64> {
     }
 }
 
+/// Whether a variable is one that [every run of cargo](BUILT_ONCE) has, which says nothing of this one.
+fn is_in_every(name: &OsStr, value: Option<&OsStr>) -> bool {
+    BUILT_ONCE
+        .iter()
+        .any(|(of_all, its)| name == *of_all && value.is_some_and(|value| value == *its))
+}
+
 /// Returns a command with its variables as a user would type it into a shell.
 pub(crate) fn shown(command: &Command) -> String {
     let quoted = |word: &OsStr| {
@@ -239,6 +259,7 @@ pub(crate) fn shown(command: &Command) -> String {
     };
     let variables = command
         .get_envs()
+        .filter(|(name, value)| !is_in_every(name, *value))
         .filter_map(|(name, value)| Some(format!("{}={}", name.display(), quoted(value?))));
     let words = std::iter::once(command.get_program())
         .chain(command.get_args())
@@ -287,6 +308,26 @@ mod tests {
             step.shown(),
             r#"RUSTFLAGS='-D warnings' echo --cfg 'two words' "it's""#
         );
+    }
+
+    #[test]
+    fn cargo_builds_without_what_only_a_second_build_needs() {
+        let value_of = |step: &Step, variable: &str| {
+            let mut variables = step.command.get_envs();
+            let found = variables.find(|(name, _)| *name == variable);
+            // What it inherits, as from a lane that runs this test.
+            found.map_or_else(|| env::var_os(variable), |(_, value)| value.map(Into::into))
+        };
+        let step = Step::cargo(&["check"]);
+        for (name, _) in BUILT_ONCE {
+            assert!(value_of(&step, name).is_some(), "{name}");
+        }
+        assert_eq!(step.shown(), "cargo check");
+        // A lane has the last word.
+        let (name, value) = (BUILT_ONCE[1].0, "line-tables-only");
+        let step = step.env(name, value);
+        assert_eq!(value_of(&step, name), Some(value.into()));
+        assert_eq!(step.shown(), format!("{name}={value} cargo check"));
     }
 
     #[test]

@@ -98,6 +98,8 @@ pub(super) fn thread_sanitizer(_quick: bool) -> Result<u64> {
         Step::cargo(&["+nightly", command, "-Zbuild-std", "--target", TARGET])
             .args(arguments)
             .env("RUSTFLAGS", "-Zsanitizer=thread")
+            // Its reports name lines.
+            .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
             // A panic that a test expects would take a minute to tell where it comes from.
             .env("RUST_BACKTRACE", "0")
             // Dropping a pool does not wait for its threads. Races are reported all the same.
@@ -132,8 +134,10 @@ pub(super) fn thread_sanitizer(_quick: bool) -> Result<u64> {
 }
 
 /// Of what models depend on, only these need be fast. To optimize the others takes longer than the
-/// models take less.
-const FAST_DEPENDENCIES: [&str; 4] = [
+/// models take less, and so do tables of lines and a last pass over all parts of a program together.
+const FAST_DEPENDENCIES: [&str; 6] = [
+    r#"profile.release.lto="off""#,
+    "profile.release.debug=false",
     r#"profile.release.package."*".opt-level=0"#,
     "profile.release.package.loom.opt-level=3",
     "profile.release.package.generator.opt-level=3",

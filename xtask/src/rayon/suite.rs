@@ -15,9 +15,6 @@ use crate::{command::Step, published, published::Published, root, speaker::say};
 /// The tests of what differs from the original.
 const OURS_ALONE: [&str; 1] = ["differs"];
 
-/// As our own workspace has it: less to build and to link.
-const LINE_TABLES: (&str, &str) = ("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
-
 /// As rayon's own automatic tests have it: some of its tests need deep stacks.
 const STACK_SIZE: &str = "16777216";
 
@@ -64,7 +61,6 @@ fn tests_of_iterators(drop_in: &DropIn, quick: bool) -> Result<u64> {
             .args(arguments)
             .env("CARGO_TARGET_DIR", build_directory())
             .env("RUST_MIN_STACK", STACK_SIZE)
-            .env(LINE_TABLES.0, LINE_TABLES.1)
             .run_tests()
     };
     let mut tests = test(&["--lib", "--tests"])?;
@@ -128,7 +124,6 @@ fn tests_of_core(drop_in: &DropIn) -> Result<u64> {
         .args(drop_in.patch())
         .env("CARGO_TARGET_DIR", build_directory())
         .env("RUST_MIN_STACK", STACK_SIZE)
-        .env(LINE_TABLES.0, LINE_TABLES.1)
         .run_tests()
 }
 
@@ -161,7 +156,6 @@ fn our_tests_on_the_original(drop_in: &DropIn) -> Result<u64> {
     Step::cargo(&["test", "--tests", "--manifest-path"])
         .args([directory.join("Cargo.toml")])
         .env("CARGO_TARGET_DIR", build_directory())
-        .env(LINE_TABLES.0, LINE_TABLES.1)
         .run_tests()
 }
 
