@@ -76,7 +76,7 @@ fn in_place_scope_from_outside() {
 #[test]
 fn closures_borrow_no_longer_than_their_scope() {
     static POOL: SpinPool<TestCores<2, 64>> = pool(IdlePolicy::DEFAULT);
-    const SCOPES: u32 = if cfg!(miri) { 20 } else { 1_000 };
+    const SCOPES: u32 = if cfg!(miri) { 5 } else { 1_000 };
     with_workers(&POOL, || {
         let arena = Arena::<1>::new();
         for number in 0..SCOPES {
