@@ -10,11 +10,11 @@ pub type Digest = blake3::Hash;
 /// The result of one file.
 pub type Hashed = io::Result<Digest>;
 
-/// Hashes all files on the current pool, and returns the hashes in the files' order.
+/// Hashes all files on the current pool, large ones in parts, and returns the hashes in the files' order.
 ///
 /// Calls `on_file` on a worker whenever a file is done.
 pub fn hash_all(files: &[File], on_file: &(impl Fn(&File) + Sync)) -> Vec<Hashed> {
-    hash_all_by(files, hash_contents, on_file)
+    hash_all_by(files, crate::hash_in_parts, on_file)
 }
 
 /// Hashes all files as [`hash_all`] does, each by `hash_file`.
@@ -55,7 +55,12 @@ fn hash(file: &File, on_file: &impl Fn(&File)) -> Hashed {
 
 /// Hashes one file with calls that block the worker.
 pub fn hash_contents(path: &Path) -> Hashed {
+    hash_rest(&fs::File::open(path)?)
+}
+
+/// Hashes what follows in a file.
+pub(crate) fn hash_rest(file: &fs::File) -> Hashed {
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(fs::File::open(path)?)?;
+    hasher.update_reader(file)?;
     Ok(hasher.finalize())
 }

@@ -10,7 +10,7 @@ use std::{
 
 use clap::Parser;
 use dedup::{
-    Duplicates, File, Hashed, Tree, default_path, hash_all_by, hash_contents, print_duplicates,
+    Duplicates, File, Hashed, Tree, default_path, hash_all_by, hash_in_parts, print_duplicates,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use pool_std::{BuildError, ThreadPool, ThreadPoolBuilder, WorkerTimes};
@@ -47,7 +47,7 @@ struct Reading {
 impl Reading {
     const BLOCKING: Self = Self {
         set_up: |builder| builder,
-        hash_file: hash_contents,
+        hash_file: hash_in_parts,
     };
 
     #[cfg(all(feature = "io", target_os = "linux", target_pointer_width = "64"))]

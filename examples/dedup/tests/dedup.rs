@@ -57,6 +57,27 @@ fn agrees_with_a_sequential_run() {
     }
 }
 
+// Around the length of a part, at the ends of subtrees, and where the last part is short.
+#[test]
+#[cfg(unix)]
+fn a_large_file_has_the_same_digest_in_parts() {
+    const PART: usize = 1 << 20;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("large");
+    // No two blocks are the same.
+    let contents: Vec<_> = (0..3 * PART as u32 / 4)
+        .flat_map(u32::to_le_bytes)
+        .collect();
+    let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    for length in [0, PART, PART + 1, 2 * PART, 3 * PART - 1] {
+        fs::write(&path, &contents[..length]).unwrap();
+        let in_parts = pool.install(|| dedup::hash_in_parts(&path)).unwrap();
+        assert_eq!(in_parts, dedup::hash_contents(&path).unwrap(), "{length}");
+    }
+    fs::remove_file(&path).unwrap();
+    assert!(dedup::hash_in_parts(&path).is_err());
+}
+
 #[test]
 fn real_sources_agree_too() {
     let tree = Tree::read(Path::new(concat!(
