@@ -1,6 +1,8 @@
 //! `cargo xtask demo`: the main job on real input.
 
-use std::{ffi::OsString, process::ExitCode};
+mod plot;
+
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 
@@ -12,6 +14,10 @@ pub(crate) struct Arguments {
     /// pool of its own
     #[arg(long, short = 'n', value_name = "NUMBER", conflicts_with = "io")]
     processes: Option<u16>,
+
+    /// Draw as a chart what each process did
+    #[arg(long, value_name = "FILE", requires = "processes")]
+    svg: Option<PathBuf>,
 
     /// Read the files through `pool_std::io`, and say by what: rings of the kernel, or helper threads
     #[arg(long)]
@@ -45,13 +51,25 @@ pub(crate) fn run(chosen: &Arguments) -> Result<ExitCode> {
     };
     let processes = chosen.processes.map(|count| count.to_string());
     let processes = processes.map(|count| ["--processes".to_owned(), count]);
+    let report = chosen
+        .svg
+        .as_ref()
+        .map(|chart| here.join(chart).with_extension("json"));
     let status = Step::cargo(&["run", "--quiet", "--release", "--package", package])
         .args(features)
         .args(["--"])
         .args(is_io.then_some("--io"))
         .args(processes.into_iter().flatten())
+        .args(
+            report
+                .iter()
+                .flat_map(|report| ["--report".as_ref(), report.as_os_str()]),
+        )
         .args(arguments)
         .status()?;
+    if let (Some(report), Some(chart), true) = (report, &chosen.svg, status.success()) {
+        plot::draw(&report, &here.join(chart))?;
+    }
     let code = status
         .code()
         .and_then(|code| u8::try_from(code).ok())
