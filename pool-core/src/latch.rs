@@ -227,20 +227,27 @@ impl<'w, P: Platform> CountLatch<'w, P> {
     /// Adds pending jobs. Only while one is pending.
     ///
     /// # Panics
-    /// If more than `isize::MAX` jobs would be pending. The process ends then if `count` is 1.
+    /// If more than `isize::MAX` jobs would be pending. The process ends then if `count` is at most 128.
+    #[inline]
     pub fn increment(&self, count: usize) {
         // A count that begins again at zero would end the wait while jobs are pending.
         const LIMIT: usize = isize::MAX.cast_unsigned();
+        const SMALL: usize = 128;
         // Ordering: Relaxed, a plain count: the caller's own job keeps it from reaching zero.
-        if count == 1 {
-            if self.pending.fetch_add(1, Ordering::Relaxed) >= LIMIT {
+        if count <= SMALL {
+            if self.pending.fetch_add(count, Ordering::Relaxed) > LIMIT - SMALL {
                 no_unwind(|| panic!("too many jobs"));
             }
             return;
         }
+        self.increment_by_many(count, LIMIT - SMALL);
+    }
+
+    #[cold]
+    fn increment_by_many(&self, count: usize, limit: usize) {
         let mut pending = self.pending();
         loop {
-            let sum = pending.checked_add(count).filter(|&sum| sum <= LIMIT);
+            let sum = pending.checked_add(count).filter(|&sum| sum <= limit);
             let sum = sum.expect("too many jobs");
             // Ordering: Relaxed, as above.
             let exchanged = self.pending.compare_exchange_weak(
@@ -260,6 +267,17 @@ impl<'w, P: Platform> CountLatch<'w, P> {
     pub fn pending(&self) -> usize {
         // Ordering: Relaxed, a plain count.
         self.pending.load(Ordering::Relaxed)
+    }
+
+    /// Removes the waiter's own `count` jobs, which are done, and waits until all others are. `owner` is as for
+    /// [`wait`](Self::wait).
+    pub(crate) fn remove_and_wait(&self, count: usize, owner: Option<&WorkerThread<P>>) {
+        // Ordering: Acquire pairs with the Release of `set`: if all others are done, what they wrote is
+        // visible. If not, the latch that the last one sets makes it so. The waiter itself receives what was
+        // written here, so there is no Release.
+        if self.pending.fetch_sub(count, Ordering::Acquire) != count {
+            self.wait(owner);
+        }
     }
 
     /// Waits until all jobs are done. `owner` is the worker that `new` was called with; with another

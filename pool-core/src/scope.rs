@@ -2,17 +2,23 @@
 
 use core::{fmt, mem::MaybeUninit};
 
+use crossbeam_utils::CachePadded;
+
 use crate::{
     job::discard_panic,
     latch::{CountLatch, Latch},
     platform::Platform,
     primitive::{AtomicBool, AtomicU8, Ordering, UnsafeCell},
     registry::Registry,
+    unwind::no_unwind,
     worker::WorkerThread,
 };
 
+mod prepaid;
 #[cfg(test)]
 mod tests;
+
+use prepaid::Prepaid;
 
 /// The part of a scope that does not depend on where its jobs are kept: it counts them, keeps the
 /// first panic, and ends when all are done.
@@ -29,7 +35,9 @@ mod tests;
 /// }
 /// ```
 pub struct ScopeCore<'w, P: Platform> {
-    pending: CountLatch<'w, P>,
+    /// On cache lines of its own: the other workers write it.
+    pending: CachePadded<CountLatch<'w, P>>,
+    prepaid: Prepaid,
     panic: FirstPanic<P>,
     is_completed: AtomicBool,
 }
@@ -39,7 +47,8 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     /// any.
     pub fn new(owner: Option<&'w WorkerThread<P>>, registry: &Registry<P>) -> Self {
         Self {
-            pending: CountLatch::new(owner, registry),
+            pending: CachePadded::new(CountLatch::new(owner, registry)),
+            prepaid: Prepaid::new(owner, registry),
             panic: FirstPanic::new(),
             is_completed: AtomicBool::new(false),
         }
@@ -56,11 +65,10 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         let is_completed = self.is_completed.swap(true, Ordering::Relaxed);
         assert!(!is_completed, "a scope is completed once");
         let result = self.catch(body);
-        // SAFETY: 1. `self` is alive; only after `wait` may it end; 2. this is for the job that a
-        // new latch counts, and is done once, by the check above; 3. no thread waits yet, so the pool
-        // is not given up.
-        unsafe { Latch::set(&raw const self.pending) };
-        self.pending.wait(owner);
+        // The scope's frame must not be left while jobs are pending.
+        let left = no_unwind(|| owner.map_or(0, |owner| self.prepaid.close(owner, &self.pending)));
+        // The job that a new latch counts is the body, which has ended.
+        self.pending.remove_and_wait(left + 1, owner);
         if let Some(panic) = self.panic.take() {
             drop(result);
             P::resume_unwind(panic);
@@ -69,13 +77,18 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     }
 
     /// Adds a job: [`job_done`](Self::job_done) must be called for it.
-    pub fn add_job(&self) {
-        self.pending.increment(1);
+    ///
+    /// `worker` is the worker that this thread is, if the caller knows it. It makes this cheaper on the worker that
+    /// the scope belongs to.
+    #[inline]
+    pub fn add_job(&self, worker: Option<&WorkerThread<P>>) {
+        self.add_jobs(worker, 1);
     }
 
     /// Adds this many jobs, as [`add_job`](Self::add_job) does one.
-    pub fn add_jobs(&self, count: usize) {
-        self.pending.increment(count);
+    #[inline]
+    pub fn add_jobs(&self, worker: Option<&WorkerThread<P>>, count: usize) {
+        self.prepaid.add(worker, count, &self.pending);
     }
 
     /// Runs a closure, the body of the scope or of a job. Keeps its panic.
@@ -87,6 +100,11 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
                 None
             }
         }
+    }
+
+    /// Returns about how many jobs are pending, the body included.
+    fn pending_jobs(&self) -> usize {
+        self.pending.pending().saturating_sub(self.prepaid.left())
     }
 
     /// Whether the body or a job has panicked so far.
@@ -103,16 +121,23 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     ///    this is the only call for it.
     /// 2. A worker of the scope's pool calls it, or a thread that keeps that pool alive meanwhile.
     pub unsafe fn job_done(this: *const Self) {
-        // SAFETY: 1. the scope waits, and so lives, until its latch is set for us; 2. this is the
-        // only call for the job; 3. is obligation 2.
-        unsafe { Latch::set(&raw const (*this).pending) };
+        // SAFETY: 1. the scope waits, and so lives, until its latch is set for us, or if this thread is its
+        // worker until we return to its frame; 2. this is the only call for the job, whose count is still in the
+        // latch unless it was taken over; 3. is obligation 2.
+        unsafe {
+            if !(*this).prepaid.take_over::<P>() {
+                // The reference ends here: only the pointer goes on.
+                let pending: &CountLatch<'_, P> = &(*this).pending;
+                Latch::set(core::ptr::from_ref(pending));
+            }
+        }
     }
 }
 
 impl<P: Platform> fmt::Debug for ScopeCore<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScopeCore")
-            .field("pending_jobs", &self.pending.pending())
+            .field("pending_jobs", &self.pending_jobs())
             .finish_non_exhaustive()
     }
 }

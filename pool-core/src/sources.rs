@@ -26,7 +26,7 @@ use crate::{
     queue::JobQueue,
     registry::Registry,
     retries::Retries,
-    worker::WorkerThread,
+    worker::{Source, WorkerThread},
 };
 
 /// What a worker finds in its last look before it sleeps.
@@ -51,7 +51,7 @@ impl<P: Platform> WorkerThread<P> {
             if let Some(job) = self.take_local_job() {
                 return Some(job);
             }
-            match self.steal().or_else(|| self.registry().injector().steal()) {
+            match self.steal().or_else(|| self.take_injected()) {
                 Steal::Success(job) => return Some(job),
                 Steal::Empty => return None,
                 Steal::Retry => retries.wait(self),
@@ -73,6 +73,38 @@ impl<P: Platform> WorkerThread<P> {
         }
         // A hint that is out of date has cost this one look.
         self.find_work()
+    }
+
+    /// Takes the job at the front of the injector.
+    fn take_injected(&self) -> Steal<JobRef> {
+        let answer = self.registry().injector().steal();
+        if answer.is_success() {
+            self.trail().begin(Source::Injector);
+        }
+        answer
+    }
+
+    /// Takes another job from where the last search has found one. So a worker that has run a stolen job does
+    /// not count as idle if more are there.
+    ///
+    /// Only while all workers are awake: a search that finds a job also wakes other workers for what it leaves.
+    #[inline]
+    pub(crate) fn take_again(&self) -> Option<JobRef> {
+        let source = self.trail().next()?;
+        if !self.registry().all_are_awake() {
+            return None;
+        }
+        let answer = match source {
+            Source::Injector => self.registry().injector().steal(),
+            Source::Worker(victim) => self.while_stealing(|| self.steal_from(victim)),
+        };
+        match answer {
+            Steal::Success(job) => Some(job),
+            Steal::Empty | Steal::Retry => {
+                self.trail().end();
+                None
+            }
+        }
     }
 
     /// Looks once where a hint says.
@@ -119,7 +151,10 @@ impl<P: Platform> WorkerThread<P> {
         let mut answer = Steal::Empty;
         for victim in (first..count).chain(0..first) {
             match self.steal_from(victim) {
-                Steal::Success(job) => return Steal::Success(job),
+                Steal::Success(job) => {
+                    self.trail().begin(Source::Worker(victim));
+                    return Steal::Success(job);
+                }
                 Steal::Empty => {}
                 Steal::Retry => answer = Steal::Retry,
             }

@@ -15,9 +15,11 @@ mod post;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod trail;
 mod wait;
 
 pub use shared::WorkerShared;
+pub(crate) use trail::{Source, Trail};
 
 /// The half of a worker that is its thread's own.
 ///
@@ -29,6 +31,7 @@ pub struct WorkerThread<P: Platform> {
     own: Worker<&'static Deque<JobRef, P::Storage>>,
     index: WorkerIndex,
     random: XorShift64Star,
+    trail: Trail,
     managed: Managed<P>,
     registry: *const Registry<P>,
     /// In the registry. Kept here because it is used for each job.
@@ -62,6 +65,7 @@ impl<P: Platform> WorkerThread<P> {
             own,
             index,
             random,
+            trail: Trail::new(),
             managed,
             registry,
             shared,
@@ -168,6 +172,10 @@ impl<P: Platform> WorkerThread<P> {
 
     pub(crate) fn random(&self) -> &XorShift64Star {
         &self.random
+    }
+
+    pub(crate) fn trail(&self) -> &Trail {
+        &self.trail
     }
 
     pub(crate) fn managed(&self) -> &Managed<P> {

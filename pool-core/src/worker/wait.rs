@@ -41,7 +41,11 @@ impl<P: Platform> WorkerThread<P> {
         // The frame that waits holds jobs, or the latch.
         no_unwind(|| {
             while !latch.probe() {
-                match self.take_local_job().or_else(|| self.search(latch, setter)) {
+                let job = self
+                    .take_local_job()
+                    .or_else(|| self.take_again())
+                    .or_else(|| self.search(latch, setter));
+                match job {
                     // SAFETY: 1. the queue gave it to us alone.
                     Some(job) => unsafe { self.run(job) },
                     None => return,

@@ -69,7 +69,7 @@ impl<'scope, S: System> Scope<'scope, S> {
     {
         // SAFETY: registry and slots outlive the scope.
         let (registry, slots) = unsafe { (&*self.registry, &*self.slots) };
-        self.core.add_job();
+        self.core.add_job(None);
         let spawned = ScopeJob {
             scope: self,
             closure,

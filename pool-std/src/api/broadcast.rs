@@ -109,7 +109,7 @@ pub(crate) fn broadcast_on<R: Send>(
                 *lock(result) = Some(BroadcastContext::with(job));
             };
             // SAFETY: 1. it is queued below; 2. all that is borrowed is in this frame, which waits.
-            unsafe { scope_job(&scope, body) }
+            unsafe { scope_job(&scope, None, body) }
         });
         inject(registry, jobs.collect());
     });

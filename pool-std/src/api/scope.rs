@@ -12,7 +12,7 @@ use crate::{
     platform::{Queue, Registry, Std, WorkerThread},
     thread_pool::{global::in_running_pool, guard::PoolGuard, id::PoolId},
     worker::job::{
-        AnyScope, NO_NODE, current_worker_of, post_or_inject, scope_job, uncounted_scope_job,
+        AnyScope, NO_NODE, current_worker_of, post_or_inject_on, scope_job, uncounted_scope_job,
     },
 };
 
@@ -187,7 +187,7 @@ unsafe fn spawn_broadcast_in<S: AnyScope>(
         let body = body.clone();
         // SAFETY: 1. the job is queued at once; 2. obligation 1 is forwarded to our caller.
         unsafe {
-            scope_job(scope, move |scope| {
+            scope_job(scope, None, move |scope| {
                 BroadcastContext::with(|context| body(scope, context))
             })
         }
@@ -215,9 +215,11 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Self) + Send + 'scope,
     {
+        let registry = &*self.base.registry;
+        let worker = current_worker_of(registry);
         // SAFETY: `scope_job`: 1. the next call queues it; 2. `'scope` outlives the scope.
-        // `post_or_inject`: 1. the reference is used for this alone.
-        unsafe { post_or_inject(&self.base.registry, scope_job(self, body)) };
+        // `post_or_inject_on`: 1. the reference is used for this alone.
+        unsafe { post_or_inject_on(worker, registry, scope_job(self, worker, body)) };
     }
 
     /// Spawns jobs as [`spawn`](Self::spawn) does.
@@ -244,7 +246,10 @@ impl<'scope> Scope<'scope> {
     {
         // SAFETY: 1. `queue_many` queues it; 2. `'scope` outlives the scope; 3. by `add_jobs`.
         let job = |body| unsafe { uncounted_scope_job(self, body) };
-        let add_jobs = |count| self.base.core.add_jobs(count);
+        let add_jobs = |count| {
+            let worker = current_worker_of(&self.base.registry);
+            self.base.core.add_jobs(worker, count);
+        };
         queue_many(&self.base.registry, add_jobs, bodies.into_iter().map(job));
     }
 
@@ -286,9 +291,10 @@ impl<'scope> ScopeFifo<'scope> {
         F: FnOnce(&Self) + Send + 'scope,
     {
         let registry = &self.base.registry;
+        let worker = current_worker_of(registry);
         // SAFETY: 1. it is queued below; 2. `'scope` outlives the scope.
-        let job = unsafe { scope_job(self, body) };
-        match current_worker_of(registry) {
+        let job = unsafe { scope_job(self, worker, body) };
+        match worker {
             // SAFETY: `push`: 1. the queue needs no node; 2. the scope waits for the job, and a
             // stand-in has been run when its job begins. `post`: 1. the stand-in is
             // used for this alone.

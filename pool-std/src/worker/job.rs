@@ -121,13 +121,19 @@ unsafe impl<S: AnyScope, F: FnOnce(&S) + Send> Job for ScopeJob<S, F> {
     }
 }
 
-/// Creates a job of a scope, which waits for it from now on.
+/// Creates a job of a scope, which waits for it from now on. `worker` is the worker that this thread is, if it is
+/// known.
 ///
 /// # Safety
 /// 1. The caller puts the reference where it will be executed.
 /// 2. What `body` borrows outlives the scope.
-pub(crate) unsafe fn scope_job<S: AnyScope>(scope: &S, body: impl FnOnce(&S) + Send) -> JobRef {
-    scope.core().add_job();
+#[inline]
+pub(crate) unsafe fn scope_job<S: AnyScope>(
+    scope: &S,
+    worker: Option<&WorkerThread>,
+    body: impl FnOnce(&S) + Send,
+) -> JobRef {
+    scope.core().add_job(worker);
     // SAFETY: 1. and 2. are forwarded to our caller; 3. it was added just now.
     unsafe { uncounted_scope_job(scope, body) }
 }
@@ -158,7 +164,21 @@ pub(crate) const NO_NODE: NonNull<()> = NonNull::dangling();
 /// 1. As for [`JobRef::execute`].
 #[inline]
 pub(crate) unsafe fn post_or_inject(registry: &Registry, job: JobRef) {
-    match current_worker_of(registry) {
+    // SAFETY: obligation 1 is forwarded to our caller.
+    unsafe { post_or_inject_on(current_worker_of(registry), registry, job) };
+}
+
+/// Queues a job as [`post_or_inject`] does; `worker` is the worker of the pool that this thread is, if any.
+///
+/// # Safety
+/// 1. As for [`JobRef::execute`].
+#[inline]
+pub(crate) unsafe fn post_or_inject_on(
+    worker: Option<&WorkerThread>,
+    registry: &Registry,
+    job: JobRef,
+) {
+    match worker {
         // SAFETY: obligation 1 is forwarded to our caller.
         Some(worker) => unsafe { worker.post(job) },
         // SAFETY: 1. the queue needs no node.

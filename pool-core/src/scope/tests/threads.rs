@@ -1,10 +1,15 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
     thread,
+    vec::Vec,
 };
 
-use super::super::*;
-use crate::testing::{Test, with_pool};
+use super::{super::*, Sent};
+use crate::{
+    job::{Job, JobHeader, JobRef},
+    testing::{Test, TestPlatform as _, with_pool},
+};
 
 #[test]
 fn smoke() {
@@ -24,7 +29,7 @@ fn panics() {
             thread::scope(|threads| {
                 scope.complete(None, || {
                     for number in 0..3_u8 {
-                        scope.add_job();
+                        scope.add_job(None);
                         let (scope, ended) = (&scope, &ended);
                         threads.spawn(move || {
                             scope.catch(|| {
@@ -51,6 +56,140 @@ fn a_scope_is_completed_once() {
     with_pool(1, |registry| {
         let scope = ScopeCore::<Test>::new(None, registry);
         scope.complete(None, || ());
-        scope.complete(None, || scope.add_job());
+        scope.complete(None, || scope.add_job(None));
     });
+}
+
+/// Calls a closure with the only worker of a pool without threads, as that worker.
+fn with_worker(body: impl FnOnce(&WorkerThread<Test>)) {
+    let registry = Test::registry(1);
+    let first = registry.worker(0).unwrap();
+    // SAFETY: 1. this function holds the registry; 2. it is the `Arc`'s pointer.
+    let worker = unsafe { WorkerThread::new(Arc::as_ptr(&registry), first) }.unwrap();
+    // SAFETY: 1. it stays until it leaves.
+    unsafe { worker.enter() };
+    body(&worker);
+    worker.leave();
+}
+
+/// A job that counts itself, and may belong to a scope.
+#[repr(C)]
+struct Counting<'s> {
+    header: JobHeader,
+    runs: &'s AtomicU8,
+    scope: Option<&'s ScopeCore<'s, Test>>,
+}
+
+// SAFETY: 1. the header comes first; `new` makes it for this type.
+unsafe impl Job for Counting<'_> {
+    unsafe fn execute(this: *const ()) {
+        // SAFETY: by obligation 1.
+        let Self { runs, scope, .. } = unsafe { &*this.cast::<Self>() };
+        runs.fetch_add(1, Ordering::Relaxed);
+        if let Some(scope) = scope {
+            // SAFETY: 1. `post` has added it; 2. this is the scope's worker.
+            unsafe { ScopeCore::job_done(*scope) };
+        }
+    }
+}
+
+impl<'s> Counting<'s> {
+    fn new(runs: &'s AtomicU8, scope: Option<&'s ScopeCore<'s, Test>>) -> Self {
+        Self {
+            header: JobHeader::new::<Self>(),
+            runs,
+            scope,
+        }
+    }
+
+    /// Queues the job on a worker, which adds it to its scope. The test runs the job before it ends.
+    fn post(&self, worker: &WorkerThread<Test>) {
+        if let Some(scope) = self.scope {
+            scope.add_job(Some(worker));
+        }
+        // SAFETY: `new`: 1. it lives until it is run, see above; 2. it consists of references to shared values.
+        // `post`: 1. the reference is used for this alone.
+        unsafe { worker.post(JobRef::new(self)) };
+    }
+}
+
+#[test]
+fn the_worker_of_a_scope_leaves_the_latch_alone() {
+    with_worker(|worker| {
+        let (scope, runs) = (
+            ScopeCore::new(Some(worker), worker.registry()),
+            AtomicU8::new(0),
+        );
+        let jobs: Vec<_> = (0..4).map(|_| Counting::new(&runs, Some(&scope))).collect();
+        scope.complete(Some(worker), || {
+            jobs[0].post(worker);
+            let counted = scope.pending.pending();
+            assert!(counted > 2, "counts are prepaid");
+            assert_eq!(scope.pending_jobs(), 2, "a job and the body");
+            jobs[1].post(worker);
+            while worker.yield_local() {}
+            for job in &jobs[2..] {
+                job.post(worker);
+            }
+            assert_eq!(scope.pending.pending(), counted);
+            assert_eq!(scope.pending_jobs(), 3);
+        });
+        assert_eq!((scope.pending.pending(), runs.into_inner()), (0, 4));
+    });
+}
+
+/// Checks that the worker of a scope runs no job of its own that the scope does not wait for, when the scope's jobs are
+/// done. Such a job may wait for what comes after the scope.
+#[test]
+fn a_scope_ends_before_other_jobs() {
+    with_worker(|worker| {
+        let (older, other, runs) = (AtomicU8::new(0), AtomicU8::new(0), AtomicU8::new(0));
+        let older_job = Counting::new(&older, None);
+        older_job.post(worker);
+        let other_job = Counting::new(&other, None);
+        let scope = ScopeCore::new(Some(worker), worker.registry());
+        let jobs: Vec<_> = (0..3).map(|_| Counting::new(&runs, Some(&scope))).collect();
+        scope.complete(Some(worker), || {
+            other_job.post(worker);
+            jobs.iter().for_each(|job| job.post(worker));
+        });
+        let counts = [&runs, &other, &older].map(|count| count.load(Ordering::Relaxed));
+        assert_eq!(counts, [3, 0, 0]);
+        worker.run_local_jobs();
+        let counts = [&runs, &other, &older].map(|count| count.load(Ordering::Relaxed));
+        assert_eq!(counts, [3, 1, 1]);
+    });
+}
+
+/// Completes a scope while other threads end its jobs. Under Miri, a thread that uses the scope too late is an error.
+#[test]
+fn a_scope_waits_for_jobs_that_other_threads_end() {
+    const ROUNDS: usize = if cfg!(miri) { 3 } else { 200 };
+    for _ in 0..ROUNDS {
+        with_worker(|worker| {
+            let runs = Arc::new(AtomicU8::new(0));
+            let theirs = 3;
+            let scope = std::boxed::Box::new(ScopeCore::new(Some(worker), worker.registry()));
+            let mut threads = Vec::new();
+            scope.complete(Some(worker), || {
+                for _ in 0..theirs {
+                    scope.add_job(Some(worker));
+                    let (runs, scope) = (runs.clone(), Sent::new(&scope));
+                    threads.push(thread::spawn(move || {
+                        runs.fetch_add(1, Ordering::Relaxed);
+                        // SAFETY: 1. it was added above; 2. the test holds the pool until the thread has ended.
+                        unsafe { scope.job_done() };
+                    }));
+                }
+                scope.add_job(Some(worker));
+                // SAFETY: 1. it was added above; 2. this is the scope's worker.
+                unsafe { ScopeCore::job_done(&raw const *scope) };
+            });
+            assert_eq!(runs.load(Ordering::Relaxed), theirs);
+            drop(scope);
+            for thread in threads {
+                thread.join().unwrap();
+            }
+        });
+    }
 }
