@@ -1,6 +1,7 @@
 //! A handle to the worker that a closure runs on.
 
 pub(crate) mod adopted;
+mod block;
 pub(crate) mod job;
 pub(crate) mod lender;
 pub(crate) mod thread;

@@ -44,7 +44,8 @@ struct ScopeBase<'scope> {
 /// worker spawns start newest first, unless other workers steal them. On a thread that is not a
 /// worker, the body too runs on a worker of the global pool.
 ///
-/// Each job is one allocation. The stack does not grow with the number of jobs.
+/// Each job is one allocation at most; threads keep memory of small jobs for the next ones. The stack does not grow with
+/// the number of jobs.
 ///
 /// # Panics
 /// Continues the first panic of the body or a job, when all have ended.

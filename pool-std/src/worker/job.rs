@@ -1,12 +1,13 @@
-//! Spawned jobs, which are on the heap.
+//! Spawned jobs, which are in [blocks](super::block).
 
 use std::ptr::NonNull;
 
 use pool_core::{Job, JobHeader, JobRef, ScopeCore};
 
+use super::block;
 use crate::platform::{Registry, Std, WorkerThread};
 
-/// A closure that borrows nothing, in a box that the execution frees.
+/// A closure that borrows nothing, in memory that the execution frees.
 #[repr(C)]
 struct SpawnJob<F> {
     header: JobHeader,
@@ -16,9 +17,9 @@ struct SpawnJob<F> {
 // SAFETY: 1. the header comes first; `new` makes it for this type.
 unsafe impl<F: FnOnce() + Send + 'static> Job for SpawnJob<F> {
     unsafe fn execute(this: *const ()) {
-        // SAFETY: by obligations 1 and 2 this is the box of `counted_job`, and used once.
-        let this = unsafe { Box::from_raw(this.cast_mut().cast::<Self>()) };
-        (this.closure)();
+        // SAFETY: 1. by obligations 1 and 2 this is the pointer of `counted_job`, and used once.
+        let Self { closure, .. } = unsafe { block::take_out(this.cast_mut().cast::<Self>()) };
+        closure();
     }
 }
 
@@ -69,8 +70,8 @@ pub(crate) unsafe fn counted_job(
         registry.data().run_and_handle_panic(closure);
         registry.remove_reference();
     });
-    // SAFETY: 1. the box lives until the job is run; 2. the closure is `Send`.
-    unsafe { JobRef::new(Box::into_raw(Box::new(job))) }
+    // SAFETY: 1. the block lives until the job is run; 2. the closure is `Send`.
+    unsafe { JobRef::new(block::put(job)) }
 }
 
 /// A scope, which waits for its jobs.
@@ -85,7 +86,7 @@ impl AnyScope for ScopeCore<'_, Std> {
     }
 }
 
-/// A closure that borrows what outlives its scope, in a box that the execution frees.
+/// A closure that borrows what outlives its scope, in memory that the execution frees.
 #[repr(C)]
 struct ScopeJob<S, F> {
     header: JobHeader,
@@ -106,8 +107,8 @@ impl<S: AnyScope, F: FnOnce(&S) + Send> ScopeJob<S, F> {
 // SAFETY: 1. the header comes first; `new` makes it for this type.
 unsafe impl<S: AnyScope, F: FnOnce(&S) + Send> Job for ScopeJob<S, F> {
     unsafe fn execute(this: *const ()) {
-        // SAFETY: by obligations 1 and 2 this is the box of `uncounted_scope_job`, and used once.
-        let Self { scope, body, .. } = *unsafe { Box::from_raw(this.cast_mut().cast::<Self>()) };
+        // SAFETY: 1. by obligations 1 and 2 this is the pointer of `uncounted_scope_job`, and used once.
+        let Self { scope, body, .. } = unsafe { block::take_out(this.cast_mut().cast::<Self>()) };
         // SAFETY: the scope waits, and so lives, until `job_done`.
         let core: *const ScopeCore<'_, Std> = unsafe { &*scope }.core();
         // The body is consumed here. If it were still an argument of some function when the latch is
@@ -149,9 +150,9 @@ pub(crate) unsafe fn uncounted_scope_job<S: AnyScope>(
     scope: &S,
     body: impl FnOnce(&S) + Send,
 ) -> JobRef {
-    // SAFETY: 1. the box lives until the job is run, and all else by obligations 1 and 2; 2. the
+    // SAFETY: 1. the block lives until the job is run, and all else by obligations 1 and 2; 2. the
     // body is `Send` and the scope is `Sync`.
-    unsafe { JobRef::new(Box::into_raw(Box::new(ScopeJob::new(scope, body)))) }
+    unsafe { JobRef::new(block::put(ScopeJob::new(scope, body))) }
 }
 
 /// The node of a job in this platform's queues, which need none.
