@@ -395,8 +395,6 @@ fn qemu_user(_quick: bool) -> Result<u64> {
     foreign_tests(AARCH64)
         .args(["--package", "pool-std"])
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER", EMULATOR)
-        // The fewer instructions, the less to emulate: programs run in a fifth of the time.
-        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
         // Tests that start processes of their own read it.
         .env("TEST_RUNNER", EMULATOR)
         // Cycles and histories take several times as long there, and lane `host` has more of them.
