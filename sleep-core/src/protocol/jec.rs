@@ -216,10 +216,11 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
     /// while this worker was searching may have counted on it and woken none (the cascade).
     #[inline]
     fn work_found(&self, idle: IdleState, more_work: impl FnOnce() -> bool) {
-        idle.end(&self.policy, self.slots()[idle.worker.get()].history());
+        let worker = idle.worker.get();
+        idle.end(&self.policy, self.slots()[worker].history());
         let sleepers_to_wake = self.shared.counters.sub_inactive_thread();
         if sleepers_to_wake > 0 {
-            self.cascade(sleepers_to_wake, more_work);
+            self.cascade(worker, sleepers_to_wake, more_work);
         }
     }
 

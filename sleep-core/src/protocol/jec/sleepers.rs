@@ -70,37 +70,57 @@ impl<W: Widths> Sleepers<W> {
 
     /// Offers the workers that may be asleep to `accepts`, each at most once, until it accepts one.
     ///
-    /// The one that fell asleep last comes first, since its caches are the warmest; then the others of its word,
-    /// in the order of their numbers; then those of the next words.
-    pub(super) fn find<P>(&self, slots: &[Slot<P>], mut accepts: impl FnMut(usize) -> bool) {
-        if Self::ARE_FEW {
-            (0..slots.len()).any(accepts);
-            return;
-        }
+    /// The one that fell asleep last comes first, since its caches are the warmest.
+    pub(super) fn find<P>(&self, slots: &[Slot<P>], accepts: impl FnMut(usize) -> bool) {
         // Ordering: Relaxed; it changes only the order in which workers are offered.
         let first = usize::from(self.first.load(Ordering::Relaxed));
+        let found = Self::find_from(slots, first, accepts);
+        if let Some(worker) = found.filter(|worker| worker / GROUP != first / GROUP) {
+            self.begin_with(worker);
+        }
+    }
+
+    /// Does what [`find`](Self::find) does for a worker of the pool: each one begins somewhere else. Otherwise many
+    /// workers that wake others at the same time would all try the same ones.
+    pub(super) fn find_apart<P>(
+        slots: &[Slot<P>],
+        waker: usize,
+        accepts: impl FnMut(usize) -> bool,
+    ) {
+        // An odd number, so that all begin apart if the number of workers is a power of two; the golden ratio
+        // of 16 bits, so that neighbors begin far from each other.
+        let start = waker.wrapping_mul(40_503) % slots.len();
+        Self::find_from(slots, start, accepts);
+    }
+
+    /// Offers workers in the order of their numbers, from `start` on: first those of its word, in a circle, then
+    /// those of the next words. Returns the one that `accepts` has accepted.
+    fn find_from<P>(
+        slots: &[Slot<P>],
+        start: usize,
+        mut accepts: impl FnMut(usize) -> bool,
+    ) -> Option<usize> {
+        if Self::ARE_FEW {
+            return (0..slots.len()).find(|&worker| accepts(worker));
+        }
         let groups = slots.len().div_ceil(GROUP);
+        let first = start % GROUP;
         for step in 0..groups {
-            let group = (first / GROUP + step) % groups;
+            let group = (start / GROUP + step) % groups;
             // Ordering: Relaxed. The caller's fence pairs with the sleeper's: either this sees the bit of a
             // worker that sleeps, or that worker sees the caller's job.
             let mut asleep = slots[group].group().load(Ordering::Relaxed);
-            let mut next = first % GROUP;
-            if step > 0 || asleep & bit(next) == 0 {
-                next = asleep.trailing_zeros() as usize;
-            }
             while asleep != 0 {
-                let worker = group * GROUP + next;
+                let distance = asleep.rotate_right(first as u32).trailing_zeros() as usize;
+                let number = (first + distance) % GROUP;
+                let worker = group * GROUP + number;
                 if accepts(worker) {
-                    if step > 0 {
-                        self.begin_with(worker);
-                    }
-                    return;
+                    return Some(worker);
                 }
-                asleep &= !bit(next);
-                next = asleep.trailing_zeros() as usize;
+                asleep &= !bit(number);
             }
         }
+        None
     }
 
     /// Lets wakers begin with a worker.

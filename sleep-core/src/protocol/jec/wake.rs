@@ -1,6 +1,6 @@
 //! How sleepers are woken: how many, and which.
 
-use super::{Counters, Jec, Slot, Widths};
+use super::{Counters, Jec, Sleepers, Slot, Widths};
 use crate::{
     parker::Parker,
     primitive::{Ordering, fence},
@@ -19,13 +19,18 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
         if count == 0 {
             return 0;
         }
+        self.wake_found(count, |wake| self.shared.sleepers.find(self.slots(), wake))
+    }
+
+    /// Wakes up to `count` of the workers that `find` offers, until it is told to stop. Returns how many.
+    fn wake_found(&self, count: usize, find: impl FnOnce(&mut dyn FnMut(usize) -> bool)) -> usize {
         // Ordering: pairs with the sleeper's fence in `sleep`. A worker that has counted itself
         // but not opened its slot yet is passed over below; then its fence comes after this one
         // and its `has_work` sees the work that the caller queued. No weaker fence orders that
         // queueing before our reads of the bits and the slots.
         fence(Ordering::SeqCst);
         let mut woken = 0;
-        self.shared.sleepers.find(self.slots(), |worker| {
+        find(&mut |worker| {
             if self.slots()[worker].claim() {
                 self.wake_claimed(worker);
                 woken += 1;
@@ -36,14 +41,21 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
     }
 
     #[cold]
-    pub(super) fn cascade(&self, sleepers_to_wake: usize, more_work: impl FnOnce() -> bool) {
+    pub(super) fn cascade(
+        &self,
+        worker: usize,
+        sleepers_to_wake: usize,
+        more_work: impl FnOnce() -> bool,
+    ) {
         // Ordering: pairs with the fence in `new_injected_jobs`. Either that poster reads the
         // counters without this worker among the idle ones, and wakes a sleeper itself; or its
         // job is visible to `more_work`. No weaker fence orders our write of the counters before
         // our reads of the queues.
         fence(Ordering::SeqCst);
         if more_work() {
-            self.wake_any(sleepers_to_wake);
+            self.wake_found(sleepers_to_wake, |wake| {
+                Sleepers::<W>::find_apart(self.slots(), worker, wake);
+            });
         }
     }
 
