@@ -74,7 +74,7 @@ pub fn bars(
         });
     }
     let ideal = microseconds(ideal_wake_tree(workers, costs));
-    for workload in ["burst", "spread", "split"] {
+    for workload in ["burst", "batch", "spread", "split"] {
         if let Some(burst) = outcome(outcomes, workload) {
             bars.push(Bar {
                 about: format!(

@@ -40,6 +40,18 @@ pub fn inject<K: Protocol>(
     unsafe { registry.inject(NonNull::dangling(), job(closure)) };
 }
 
+/// Gives a pool jobs from outside, in one call.
+pub fn inject_many<K: Protocol, F: FnOnce() + Send + 'static>(
+    registry: &Registry<Virtual<K>>,
+    closures: impl IntoIterator<Item = F>,
+) {
+    let jobs = closures
+        .into_iter()
+        .map(|closure| (NonNull::dangling(), job(closure)));
+    // SAFETY: 1. the queue needs no nodes.
+    unsafe { registry.inject_many(jobs) };
+}
+
 /// Gives one worker a job that it alone may run.
 pub fn inject_for<K: Protocol>(
     registry: &Registry<Virtual<K>>,

@@ -32,7 +32,7 @@ struct Arguments {
     protocol: Vec<Kind>,
 
     /// The idle policies
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = PossibleValuesParser::new(policy_names()), default_values_t = policy_names().map(str::to_owned))]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = PossibleValuesParser::new(policy_names()), default_values_t = ["balanced", "immediate"].map(str::to_owned))]
     policy: Vec<String>,
 
     /// The workloads

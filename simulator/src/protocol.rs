@@ -1,7 +1,8 @@
 //! The sleep protocols and idle policies that are compared.
 
 use pool_core::{
-    ArrayChannel, Classic, HintSlot, Hints, IdlePolicy, Jec, SleepProtocol, Slot, TooManyWorkers,
+    ArrayChannel, Classic, HintSlot, Hints, IdlePolicy, Jec, Searchers, SleepProtocol, Slot,
+    TooManyWorkers,
 };
 
 use crate::{machine::Region, platform::VirtualParker};
@@ -96,8 +97,15 @@ impl Kind {
     }
 }
 
-/// The idle policies that are compared, with their names, the default first.
+/// The idle policies that are compared, with their names, the default first. The last one limits the searchers to
+/// a number that does not grow with the pool.
 pub const POLICIES: &[(&str, IdlePolicy)] = &[
-    ("default", IdlePolicy::DEFAULT),
+    ("balanced", IdlePolicy::BALANCED),
     ("immediate", IdlePolicy::IMMEDIATE),
+    ("power", IdlePolicy::POWER),
+    ("latency", IdlePolicy::LATENCY),
+    (
+        "balanced-8",
+        IdlePolicy::BALANCED.with_max_searchers(Searchers::at_most(8)),
+    ),
 ];

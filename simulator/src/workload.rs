@@ -9,7 +9,7 @@ use pool_core::WorkerThread;
 
 use crate::{
     cost::{MS, US},
-    job::{inject, post},
+    job::{inject, inject_many, post},
     machine,
     platform::Virtual,
     protocol::Protocol,
@@ -54,6 +54,8 @@ impl Probe {
 pub enum Workload {
     /// As many long jobs as there are workers, spawned from outside one after the other.
     Burst,
+    /// The same jobs, queued from outside in one call.
+    Batch,
     /// The same jobs, spawned by one job of the pool onto its own deque.
     Spread,
     /// The same jobs, as the leaves of a tree of joins.
@@ -85,6 +87,7 @@ impl Workload {
         Self::Tick,
         Self::Pipe,
         Self::Burst,
+        Self::Batch,
         Self::Spread,
         Self::Split,
         Self::Tree,
@@ -95,6 +98,7 @@ impl Workload {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Burst => "burst",
+            Self::Batch => "batch",
             Self::Spread => "spread",
             Self::Split => "split",
             Self::Trickle => "trickle",
@@ -108,7 +112,7 @@ impl Workload {
     #[must_use]
     pub const fn jobs(self, workers: usize) -> u64 {
         match self {
-            Self::Burst | Self::Spread | Self::Split => workers as u64,
+            Self::Burst | Self::Batch | Self::Spread | Self::Split => workers as u64,
             Self::Trickle => TRICKLE_JOBS,
             Self::Tick => TICKS * (TICK_LEAVES + CALLS),
             Self::Tree => TREE_LEAVES * workers as u64,
@@ -125,6 +129,15 @@ impl Workload {
                     let crowd = crowd.clone();
                     inject(pool, move || crowd.run(LONG));
                 }
+            }),
+            Self::Batch => occupy(pool, |crowd| {
+                inject_many(
+                    pool,
+                    (0..workers).map(|_| {
+                        let crowd = crowd.clone();
+                        move || crowd.run(LONG)
+                    }),
+                );
             }),
             Self::Spread => occupy(pool, |crowd| {
                 let crowd = crowd.clone();

@@ -59,7 +59,7 @@ fn hints_runs_all_workloads() {
 #[test]
 fn long_jobs_occupy_all_workers() {
     let report =
-        simulated::<VirtualJec>(8, 1, &[Workload::Burst, Workload::Spread, Workload::Split]);
+        simulated::<VirtualJec>(8, 1, &[Workload::Burst, Workload::Batch, Workload::Spread, Workload::Split]);
     for outcome in report.outcomes {
         assert_eq!(outcome.probe.workers_used, 8, "{}", outcome.workload);
         let full = outcome.probe.full_occupancy.unwrap();
