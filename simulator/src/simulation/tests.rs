@@ -58,8 +58,16 @@ fn hints_runs_all_workloads() {
 
 #[test]
 fn long_jobs_occupy_all_workers() {
-    let report =
-        simulated::<VirtualJec>(8, 1, &[Workload::Burst, Workload::Batch, Workload::Spread, Workload::Split]);
+    let report = simulated::<VirtualJec>(
+        8,
+        1,
+        &[
+            Workload::Burst,
+            Workload::Batch,
+            Workload::Spread,
+            Workload::Split,
+        ],
+    );
     for outcome in report.outcomes {
         assert_eq!(outcome.probe.workers_used, 8, "{}", outcome.workload);
         let full = outcome.probe.full_occupancy.unwrap();
