@@ -1,7 +1,6 @@
 //! One ring of the kernel: submissions, completions, and the hint pipe of the worker that sleeps in it.
 
 use std::{
-    collections::VecDeque,
     io,
     os::fd::AsRawFd,
     sync::{
@@ -12,26 +11,25 @@ use std::{
 
 use io_uring::{
     IoUring, Probe, opcode,
-    squeue::{Entry, Flags},
     types::{CancelBuilder, Fd},
 };
 use pool_core::ReapLock;
 
 use crate::{
-    io::{
-        call::{Call, Direction},
-        operation::Operation,
-        system::EventCounter,
-    },
+    io::{operation::Operation, system::EventCounter},
     thread_pool::data::lock,
 };
 
+mod entry;
 pub(crate) mod hint;
 pub(crate) mod parker;
 pub(crate) mod rings;
+mod submission;
 #[cfg(test)]
 mod tests;
+use entry::{cancel, entry};
 use hint::{HintPipe, NewRead};
+use submission::{Submission, is_for_good};
 
 /// What stands in the place of an operation's address, which is even, for an entry whose completion means nothing.
 const IGNORED: u64 = 1;
@@ -44,6 +42,9 @@ const fn hint_data(number: u64) -> u64 {
 /// How many entries the completion queue holds before the kernel keeps further ones in a list.
 const COMPLETIONS: u32 = 1024;
 
+/// For how many milliseconds a worker sleeps beside a ring that the kernel has closed to it.
+const SLEEP_BESIDE: libc::c_int = 10;
+
 /// Lets the kernel put completions into the queue, or wait for some.
 const GETEVENTS: u32 = io_uring::EnterFlags::GETEVENTS.bits();
 
@@ -54,9 +55,8 @@ const GETEVENTS: u32 = io_uring::EnterFlags::GETEVENTS.bits();
 pub(crate) struct Ring {
     ring: IoUring,
     reaping: ReapLock,
-    /// Entries that have found no place in the kernel's queue yet, oldest first. Locked around each use of
-    /// that queue.
-    submission: Mutex<VecDeque<Entry>>,
+    /// Entries that the kernel has not taken yet. Locked around each use of its queue.
+    submission: Mutex<Submission>,
     /// Whether the kernel has refused a submission, which the completer is to repeat.
     is_refused: AtomicBool,
     /// How many operations were given to the ring and have not come back.
@@ -65,6 +65,9 @@ pub(crate) struct Ring {
     /// How many submissions are refused for a test.
     #[cfg(test)]
     refusals: AtomicUsize,
+    /// With which error.
+    #[cfg(test)]
+    refusal: std::sync::atomic::AtomicI32,
 }
 
 /// A completion that was taken from a ring.
@@ -100,6 +103,8 @@ impl Ring {
             hint: HintPipe::new()?,
             #[cfg(test)]
             refusals: AtomicUsize::new(0),
+            #[cfg(test)]
+            refusal: libc::EAGAIN.into(),
         })
     }
 
@@ -130,9 +135,10 @@ impl Ring {
     /// Gives an operation to the kernel. If it cannot take it now, the ring keeps it until a
     /// [repetition](Self::repeat). Returns an operation that is to be concluded at once, with its error.
     pub(super) fn submit(&self, operation: Arc<Operation>) -> Option<Completed> {
-        let mut waiting = lock(&self.submission);
+        let mut submission = lock(&self.submission);
         // Under the lock: a cancel comes before it, and is seen here, or finds the entry.
-        let call = match operation.call() {
+        let call = submission.error().map_or_else(|| operation.call(), Err);
+        let call = match call {
             Ok(call) => call,
             Err(error) => {
                 return Some(Completed {
@@ -144,8 +150,8 @@ impl Ring {
         // Ordering: Relaxed, a plain count; the end of the pool comes after every submission.
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         let address = Arc::into_raw(operation).expose_provenance() as u64;
-        waiting.push_back(entry(call).user_data(address));
-        self.flush(&mut waiting);
+        submission.push(entry(call).user_data(address));
+        self.flush(&mut submission);
         None
     }
 
@@ -155,9 +161,9 @@ impl Ring {
             Some(operation) => CancelBuilder::user_data(Arc::as_ptr(operation).addr() as u64),
             None => CancelBuilder::any(),
         };
-        let mut waiting = lock(&self.submission);
-        waiting.push_back(cancel(which));
-        self.flush(&mut waiting);
+        let mut submission = lock(&self.submission);
+        submission.push(cancel(which));
+        self.flush(&mut submission);
     }
 
     /// Repeats a submission that the kernel has refused. Returns whether nothing is left of it.
@@ -172,29 +178,40 @@ impl Ring {
         self.is_refused.load(Ordering::Relaxed)
     }
 
-    /// Gives the kernel what is waiting. Returns whether it has taken all of it.
-    fn flush(&self, waiting: &mut VecDeque<Entry>) -> bool {
-        loop {
+    /// Gives the kernel what is waiting. Returns whether nothing is left of it: the kernel has taken all of it, or has
+    /// refused it for good. Then [`collect`](Self::collect) finds it.
+    fn flush(&self, submission: &mut Submission) -> bool {
+        while submission.error().is_none() {
             // SAFETY: the caller has locked `submission`, so this is the only such value.
             let mut queue = unsafe { self.ring.submission_shared() };
-            while let Some(entry) = waiting.front() {
-                // SAFETY: what the entry refers to lives until it is completed: an operation by its
-                // reference, which the address stands for, and the buffer of the hint with the ring.
-                if unsafe { queue.push(entry) }.is_err() {
-                    break;
-                }
-                waiting.pop_front();
-            }
-            if waiting.is_empty() && queue.is_empty() {
+            submission.set_queued(queue.len());
+            // SAFETY: what the entry refers to lives until it is completed: an operation by its reference, which
+            // the address stands for, and the buffer of the hint with the ring.
+            submission.queue(|entry| unsafe { queue.push(entry) }.is_ok());
+            if !submission.is_waiting() && queue.is_empty() {
                 self.is_refused.store(false, Ordering::Relaxed);
                 return true;
             }
             drop(queue);
-            if !matches!(self.enter_to_submit(), Ok(1..)) {
+            let error = match self.enter_to_submit() {
+                Ok(1..) => continue,
+                Ok(0) => libc::EAGAIN,
+                Err(error) => error.raw_os_error().unwrap_or(libc::EAGAIN),
+            };
+            if !is_for_good(error) {
                 self.is_refused.store(true, Ordering::Relaxed);
                 return false;
             }
+            submission.refuse_for_good(error);
         }
+        if let Some(error) = submission.error() {
+            // What has come since.
+            submission.refuse_for_good(error);
+        }
+        // Until it is collected. The thread that has submitted does that, or the completer.
+        self.is_refused
+            .store(submission.has_refused(), Ordering::Relaxed);
+        true
     }
 
     fn enter_to_submit(&self) -> io::Result<usize> {
@@ -206,7 +223,8 @@ impl Ring {
             })
             .is_ok()
         {
-            return Err(io::Error::from_raw_os_error(libc::EAGAIN));
+            let error = self.refusal.load(Ordering::Relaxed);
+            return Err(io::Error::from_raw_os_error(error));
         }
         self.ring.submit()
     }
@@ -242,24 +260,24 @@ impl Ring {
         loop {
             // SAFETY: the caller holds the lock, so this is the only such value.
             for completion in unsafe { self.ring.completion_shared() } {
-                let result = completion.result();
-                match completion.user_data() {
-                    IGNORED => {}
-                    hint if hint % 2 == 1 => self.hint.has_come(hint / 2, result),
-                    address => {
-                        let address = std::ptr::with_exposed_provenance(address as usize);
-                        completed.push(Completed {
-                            // SAFETY: the address stands for the reference that `submit` gave away, and
-                            // the kernel completes each entry once.
-                            operation: unsafe { Arc::from_raw(address) },
-                            result: usize::try_from(result).map_err(|_| -result),
-                        });
-                    }
+                // SAFETY: 1. the kernel completes each entry once, and what it has taken is not refused.
+                let operation =
+                    unsafe { self.take_back(completion.user_data(), completion.result()) };
+                completed.extend(operation);
+            }
+            let mut submission = lock(&self.submission);
+            if let Some(error) = submission.error() {
+                for data in submission.take_refused() {
+                    // SAFETY: 1. the kernel has not taken the entry and is not asked to any more, so this is its
+                    // only completion.
+                    completed.extend(unsafe { self.take_back(data, -error) });
                 }
             }
-            if !self.has_overflowed() {
+            // SAFETY: `submission` is locked, so this is the only such value.
+            if !unsafe { self.ring.submission_shared() }.cq_overflow() {
                 return;
             }
+            drop(submission);
             // The queue was full. A call lets the kernel put there what it has kept, and an error comes from
             // a signal.
             //
@@ -271,11 +289,27 @@ impl Ring {
         }
     }
 
-    /// Whether the kernel keeps completions for which the queue had no room.
-    fn has_overflowed(&self) -> bool {
-        let _waiting = lock(&self.submission);
-        // SAFETY: `submission` is locked, so this is the only such value.
-        unsafe { self.ring.submission_shared() }.cq_overflow()
+    /// Takes back what an entry stands for: an operation, or a read of hints, which is noted.
+    ///
+    /// # Safety
+    /// 1. The entry was pushed, and this is the only call for it.
+    unsafe fn take_back(&self, data: u64, result: i32) -> Option<Completed> {
+        match data {
+            IGNORED => None,
+            hint if hint % 2 == 1 => {
+                self.hint.has_come(hint / 2, result);
+                None
+            }
+            address => {
+                let address = std::ptr::with_exposed_provenance(address as usize);
+                Some(Completed {
+                    // SAFETY: the address stands for the reference that `submit` gave away; by obligation 1 it
+                    // is taken once.
+                    operation: unsafe { Arc::from_raw(address) },
+                    result: usize::try_from(result).map_err(|_| -result),
+                })
+            }
+        }
     }
 
     /// Notes that an operation has been concluded, and returns how many are left.
@@ -301,7 +335,13 @@ impl Ring {
         }
         // SAFETY: this thread holds the lock, so this is the only such value.
         unsafe { self.ring.completion_shared() }.disable_eventfd();
-        if !self.listen() {
+        let is_listening = self.listen();
+        if self.is_closed() {
+            // Liveness: what ends the wait is in the pipe, or comes there. A read of the pipe that the kernel has
+            // had since before may take it out, so the worker looks again from time to time.
+            let time = if may_wait() { SLEEP_BESIDE } else { 0 };
+            self.hint.wait_without_ring(time);
+        } else if !is_listening {
             // The kernel takes no entry now. The protocol looks again, and comes back.
             std::thread::yield_now();
         } else if may_wait() {
@@ -337,16 +377,24 @@ impl Ring {
 
     /// Sees to it that a read of the hint pipe by this thread is in flight. Only for the holder of the lock.
     fn listen(&self) -> bool {
-        let mut waiting = lock(&self.submission);
+        let mut submission = lock(&self.submission);
+        if submission.error().is_some() {
+            return false;
+        }
         if let Some(NewRead { number, replaces }) = self.hint.begin() {
             if let Some(replaced) = replaces {
-                waiting.push_back(cancel(CancelBuilder::user_data(hint_data(replaced))));
+                submission.push(cancel(CancelBuilder::user_data(hint_data(replaced))));
             }
             let (address, length) = self.hint.buffer();
             let read = opcode::Read::new(Fd(self.hint.reader().as_raw_fd()), address, length);
-            waiting.push_back(read.build().user_data(hint_data(number)));
+            submission.push(read.build().user_data(hint_data(number)));
         }
-        self.flush(&mut waiting)
+        self.flush(&mut submission)
+    }
+
+    /// Whether the kernel has refused a submission for good, so that it is given no further one.
+    fn is_closed(&self) -> bool {
+        lock(&self.submission).error().is_some()
     }
 
     /// Returns the pipe that wakes the worker which sleeps here.
@@ -362,11 +410,13 @@ impl Drop for Ring {
         self.collect(&mut completed);
         while self.hint.is_in_flight() {
             self.cancel(None);
-            if self
-                .ring
-                .submitter()
-                .submit_and_wait(1)
-                .is_err_and(|error| error.kind() != io::ErrorKind::Interrupted)
+            // A ring that is closed must not be given the entries in its queue, so this ends here.
+            if self.is_closed()
+                || self
+                    .ring
+                    .submitter()
+                    .submit_and_wait(1)
+                    .is_err_and(|error| error.kind() != io::ErrorKind::Interrupted)
             {
                 // The kernel may still write there.
                 self.hint.leak();
@@ -375,47 +425,5 @@ impl Drop for Ring {
             self.collect(&mut completed);
         }
         debug_assert!(completed.is_empty(), "the completer waits for operations");
-    }
-}
-
-/// Returns the entry that asks the kernel to end others early.
-fn cancel(which: CancelBuilder) -> Entry {
-    opcode::AsyncCancel2::new(which)
-        .build()
-        .flags(Flags::SKIP_SUCCESS)
-        .user_data(IGNORED)
-}
-
-/// Returns the entry for a call.
-fn entry(call: Call) -> Entry {
-    match call {
-        Call::Open { path, flags, mode } => opcode::OpenAt::new(Fd(libc::AT_FDCWD), path)
-            .flags(flags)
-            .mode(mode)
-            .build(),
-        Call::Transfer {
-            direction,
-            descriptor,
-            memory,
-            position,
-            ..
-        } => {
-            // At most `MAX_TRANSFER`, which fits. The offset −1 is the current position.
-            let length = memory.length as u32;
-            let offset = position.unwrap_or(u64::MAX);
-            match direction {
-                Direction::Read => opcode::Read::new(Fd(descriptor), memory.address, length)
-                    .offset(offset)
-                    .build(),
-                Direction::Write => opcode::Write::new(Fd(descriptor), memory.address, length)
-                    .offset(offset)
-                    .build(),
-            }
-        }
-        Call::Sync { descriptor } => opcode::Fsync::new(Fd(descriptor)).build(),
-        Call::Poll {
-            descriptor,
-            direction,
-        } => opcode::PollAdd::new(Fd(descriptor), direction.events() as u32).build(),
     }
 }

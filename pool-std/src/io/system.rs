@@ -119,7 +119,10 @@ fn open_files_limit() -> usize {
     }
 }
 
-fn poll_until(descriptors: &mut [libc::pollfd], milliseconds: libc::c_int) -> Result<(), i32> {
+pub(super) fn poll_until(
+    descriptors: &mut [libc::pollfd],
+    milliseconds: libc::c_int,
+) -> Result<(), i32> {
     let count = descriptors.len() as libc::nfds_t;
     // SAFETY: the slice is borrowed for the whole call, and the length is its own.
     let result = unsafe { libc::poll(descriptors.as_mut_ptr(), count, milliseconds) };

@@ -13,7 +13,13 @@ use std::{
 
 use pool_core::{ChannelFull, Hint};
 
-use crate::thread_pool::data::lock;
+use crate::{
+    io::{
+        call::{Call, Direction, Memory},
+        system::poll_until,
+    },
+    thread_pool::data::lock,
+};
 
 /// How many bytes a hint has.
 const LENGTH: usize = size_of::<u32>();
@@ -144,15 +150,56 @@ impl HintPipe {
         // Ordering: Relaxed, see `send`. The kernel has written the hints before the completion.
         self.unread.fetch_sub(hints, Ordering::Relaxed);
         let hints = self.buffer[..hints.min(HINTS)].iter();
-        let mut hints = hints.filter_map(|hint| Hint::from_raw(hint.load(Ordering::Relaxed)));
-        if let Some(hint) = hints.rfind(|&hint| hint != Hint::Unknown) {
-            // Ordering: Relaxed, see `take`.
-            self.newest.store(hint.to_raw(), Ordering::Relaxed);
-        }
+        // Ordering: Relaxed, as above.
+        self.keep_newest(hints.map(|hint| hint.load(Ordering::Relaxed)));
         let mut reads = lock(&self.reads);
         reads.in_flight -= 1;
         if number == reads.newest {
             reads.thread = None;
+        }
+    }
+
+    /// Waits until the pipe holds hints, for so many milliseconds at most, and takes them out, without a ring.
+    pub(super) fn wait_without_ring(&self, milliseconds: libc::c_int) {
+        let descriptor = self.reader.as_raw_fd();
+        let mut pipe = [libc::pollfd {
+            fd: descriptor,
+            events: libc::POLLIN,
+            revents: 0,
+        }];
+        // An error is an early return.
+        let _ = poll_until(&mut pipe, milliseconds);
+        let mut buffer = [[0; LENGTH]; HINTS];
+        let read = Call::Transfer {
+            direction: Direction::Read,
+            descriptor,
+            memory: Memory {
+                address: buffer.as_mut_ptr().cast(),
+                length: HINTS * LENGTH,
+            },
+            position: None,
+            is_stream: true,
+        };
+        // A read that the kernel has in flight may be faster, so this one must not wait.
+        //
+        // SAFETY: 1. the buffer lives in this frame and the descriptor is our own; no other code accesses it.
+        let Ok(bytes) = (unsafe { read.execute_at_once() }) else {
+            // Nothing has come, or a system that cannot refuse to wait: then the hints stay there.
+            std::thread::yield_now();
+            return;
+        };
+        let hints = &buffer[..bytes / LENGTH];
+        // Ordering: Relaxed, see `send`.
+        self.unread.fetch_sub(hints.len(), Ordering::Relaxed);
+        self.keep_newest(hints.iter().map(|&hint| u32::from_ne_bytes(hint)));
+    }
+
+    /// Keeps the newest of these hints that says something.
+    fn keep_newest(&self, hints: impl DoubleEndedIterator<Item = u32>) {
+        let mut hints = hints.filter_map(Hint::from_raw);
+        if let Some(hint) = hints.rfind(|&hint| hint != Hint::Unknown) {
+            // Ordering: Relaxed, see `take`.
+            self.newest.store(hint.to_raw(), Ordering::Relaxed);
         }
     }
 

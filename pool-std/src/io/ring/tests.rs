@@ -1,12 +1,17 @@
 //! A ring alone: what the kernel refuses is repeated, and nothing is lost.
 
-use std::io::{PipeWriter, Write as _, pipe};
+use std::io::{PipeReader, PipeWriter, Write as _, pipe};
 
 use pool_core::{ChannelFull, Hint, Parker as _};
 
 use super::*;
 use crate::io::ring::{parker::RingParker, rings::Rings};
-use crate::io::{file::File, operation::Next, request::Request};
+use crate::io::{
+    call::{Call, Direction, Memory},
+    file::File,
+    operation::Next,
+    request::Request,
+};
 
 /// A ring, or none where the kernel has none.
 fn ring(entries: u32) -> Option<(Ring, EventCounter)> {
@@ -59,7 +64,7 @@ fn a_full_queue_loses_no_submission() {
         assert!(ring.is_refused());
     }
     assert_eq!(ring.in_flight(), READS);
-    assert_eq!(lock(&ring.submission).len(), READS - 2);
+    assert_eq!(lock(&ring.submission).num_waiting(), READS - 2);
     assert!(ring.repeat());
     assert!(!ring.is_refused());
     for writer in &mut writers {
@@ -70,6 +75,99 @@ fn a_full_queue_loses_no_submission() {
     for read in reads {
         expect(&read, Ok(3));
     }
+}
+
+/// Some entries are in the kernel's queue by then, and the others in front of it.
+#[test]
+fn a_refusal_for_good_ends_what_was_submitted() {
+    const READS: usize = 5;
+    let Some((ring, _event)) = ring(2) else {
+        return;
+    };
+    ring.refusals.store(usize::MAX, Ordering::Relaxed);
+    let (reads, mut writers): (Vec<_>, Vec<_>) = (0..READS).map(|_| silent_read()).unzip();
+    for read in &reads {
+        assert!(ring.submit(read.clone()).is_none());
+    }
+    assert!(!ring.repeat(), "short of memory");
+    ring.refusal.store(libc::EPERM, Ordering::Relaxed);
+    assert!(ring.repeat());
+    assert!(ring.is_refused(), "until it is collected");
+    reap(&ring, READS);
+    assert_eq!(ring.in_flight(), 0);
+    assert!(ring.repeat());
+    assert!(!ring.is_refused());
+    for read in &reads {
+        expect(read, Err(libc::EPERM));
+    }
+    // The kernel is not asked again: what is in its queue belongs to nothing any more.
+    ring.refusals.store(0, Ordering::Relaxed);
+    ring.cancel(None);
+    let (late, _writer) = silent_read();
+    let failed = ring.submit(late.clone()).expect("not submitted");
+    assert!(Arc::ptr_eq(&failed.operation, &late));
+    assert_eq!(failed.result, Err(libc::EPERM));
+    for (read, writer) in reads.iter().zip(&mut writers) {
+        let error = writer.write_all(b"abc").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe, "no reader is left");
+        assert_eq!(Arc::strong_count(read), 1);
+    }
+    assert!(ring.reap_after(|_| ()).is_empty());
+    assert_eq!(ring.in_flight(), 0);
+}
+
+/// Before the ring listens to its pipe, and while it does.
+#[test]
+fn a_worker_sleeps_beside_a_ring_that_refuses_for_good() {
+    for has_listened in [false, true] {
+        let Some((ring, _event)) = ring(2) else {
+            return;
+        };
+        if has_listened {
+            assert!(ring.sleep(|| false).is_empty());
+            assert!(ring.hint.is_in_flight());
+        }
+        ring.refusal.store(libc::EPERM, Ordering::Relaxed);
+        ring.refusals.store(usize::MAX, Ordering::Relaxed);
+        let (read, _writer) = silent_read();
+        assert!(ring.submit(read.clone()).is_none());
+        reap(&ring, 1);
+        expect(&read, Err(libc::EPERM));
+        for number in 0..10 {
+            ring.hint.send(Hint::Worker(number)).unwrap();
+            assert!(ring.sleep(|| true).is_empty());
+            if !can_refuse_to_wait(ring.hint.reader()) {
+                eprintln!("this system leaves the hints in the pipe");
+                return;
+            }
+            // A read that the kernel has had since before may have taken the hint. The worker gets it, at the
+            // latest when that read completes.
+            while ring.hint.is_unread() {
+                assert!(ring.sleep(|| false).is_empty());
+            }
+            assert_eq!(ring.hint.take(), Some(Hint::Worker(number)));
+        }
+        // Nothing comes, and the worker looks again all the same.
+        assert!(ring.sleep(|| true).is_empty());
+    }
+}
+
+/// Whether the system can be asked not to wait for a pipe that is empty: Linux 6.4 can.
+fn can_refuse_to_wait(pipe: &PipeReader) -> bool {
+    let mut buffer = [0; 4];
+    let read = Call::Transfer {
+        direction: Direction::Read,
+        descriptor: pipe.as_raw_fd(),
+        memory: Memory {
+            address: buffer.as_mut_ptr(),
+            length: 0,
+        },
+        position: None,
+        is_stream: true,
+    };
+    // SAFETY: 1. nothing is written to the buffer, which lives in this frame.
+    let result = unsafe { read.execute_at_once() };
+    result != Err(libc::EOPNOTSUPP) && result != Err(libc::ENOSYS)
 }
 
 #[test]
