@@ -3,12 +3,14 @@
 use crate::{platform::Platform, primitive::spin_loop, worker::WorkerThread};
 
 /// After so many attempts it is likely that the other thread does not run.
-const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
+const SPINS: u32 = if cfg!(loom) { 0 } else { 10 };
+/// Each pause is twice as long as the one before it, so many times: up to 32 spin hints, about a microsecond.
+const MOST_DOUBLINGS: u32 = 5;
 
 /// Attempts that failed because another thread is in the middle of an operation.
 ///
-/// That thread may have lost its processor, perhaps to the worker that waits for it. So after a few
-/// attempts the worker gives way.
+/// The pauses grow, because many threads may be in the same place. The other thread may have lost its processor, perhaps
+/// to the worker that waits for it. So after a few attempts the worker gives way.
 #[derive(Debug)]
 pub(crate) struct Retries(u32);
 
@@ -21,7 +23,8 @@ impl Retries {
     #[inline]
     pub(crate) fn wait<P: Platform>(&mut self, worker: &WorkerThread<P>) {
         match self.0.checked_sub(SPINS) {
-            None => spin_loop(),
+            // The more threads there are in the same place, the longer each of them stays away.
+            None => (0..1 << self.0.min(MOST_DOUBLINGS)).for_each(|_| spin_loop()),
             // Liveness: the other thread needs nothing but a processor to come to its end.
             Some(round) => P::give_way(worker, round),
         }

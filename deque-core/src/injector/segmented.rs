@@ -243,6 +243,11 @@ impl<T: Element> Injector<T> {
             // The first producer is between its two stores.
             return Steal::Retry;
         }
+        // Ordering: Relaxed, for speed alone. Another consumer was faster, and an exchange that fails would take the
+        // cache line away from those that read it. Models do without: it adds nothing but a `Retry`.
+        if !cfg!(loom) && head.index.load(Ordering::Relaxed) != index {
+            return Steal::Retry;
+        }
         // Ordering: Release passes on the tail index that we have seen, see above.
         if head
             .index

@@ -56,6 +56,18 @@ fn hints_runs_all_workloads() {
     runs_all_workloads::<VirtualHints>();
 }
 
+/// Checks that workers that search leave the front of the injector to those that take jobs from it.
+#[test]
+fn searchers_do_not_fight_for_jobs_from_outside() {
+    for seed in 1..4 {
+        let report = simulated::<VirtualJec>(64, seed, &[Workload::Pipe]);
+        let outcome = &report.outcomes[0];
+        // It was more than 200 us when each failed attempt was an exchange.
+        let searching = outcome.per_job(outcome.idle_ns) / 1_000.0;
+        assert!(searching < 30.0, "{searching} us for each job");
+    }
+}
+
 #[test]
 fn long_jobs_occupy_all_workers() {
     let report = simulated::<VirtualJec>(
