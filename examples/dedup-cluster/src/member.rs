@@ -184,7 +184,9 @@ impl Member {
             return Ok((Vec::new(), Vec::new()));
         }
         let root = &self.trees[if is_shared { 0 } else { self.process }];
-        let tree = Tree::read(root).map_err(|source| ClusterError::Tree {
+        // A list must not take a file for one of the same name below another directory.
+        let tree = std::path::absolute(root).and_then(|root| Tree::read(&root));
+        let tree = tree.map_err(|source| ClusterError::Tree {
             path: root.clone(),
             source,
         })?;

@@ -120,6 +120,30 @@ fn the_program_reports_and_writes_the_same() {
     assert_eq!(report.duplicates().unwrap().groups, groups);
 }
 
+// The same relative path, size and time, but in another directory.
+#[test]
+fn lists_tell_files_of_the_same_name_from_each_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1);
+    for (name, contents) in [("here", "1"), ("there", "2")] {
+        fs::create_dir_all(path(name).join("tree")).unwrap();
+        let file = path(name).join("tree/file");
+        fs::write(&file, contents).unwrap();
+        let file = fs::File::options().write(true).open(file).unwrap();
+        file.set_modified(time).unwrap();
+    }
+    let lines = |name: &str| {
+        let mut command = Command::new(PROGRAM);
+        command.args(["-n", "1", "--lists"]).arg(path("lists"));
+        command.arg("tree").current_dir(path(name));
+        assert!(command.output().unwrap().status.success());
+        let list = fs::read_to_string(path("lists/0.digests")).unwrap();
+        list.lines().count()
+    };
+    assert_eq!(["here", "here", "there", "there"].map(lines), [1, 1, 2, 2]);
+}
+
 #[test]
 fn wrong_arguments_are_errors() {
     let directory = tempfile::tempdir().unwrap();

@@ -84,8 +84,8 @@ pub(crate) struct Hasher {
     /// For tests of faults: wait forever when this many files are hashed.
     pub(crate) hold_after: Option<u64>,
     start: Instant,
-    /// When the last file was hashed, and the processor time until then.
-    done: Option<(Instant, Option<Duration>)>,
+    /// When the last batch was hashed, and the processor time until then.
+    done: (Instant, Option<Duration>),
     known: u64,
     failure: Option<ClusterError>,
 }
@@ -107,7 +107,7 @@ impl Hasher {
             traffic,
             hold_after: None,
             start: Instant::now(),
-            done: None,
+            done: (Instant::now(), processor_time()),
             known: 0,
             failure: None,
         }
@@ -168,6 +168,8 @@ impl Hasher {
         if let Some(list) = &mut self.list {
             self.failure = list.write().err();
         }
+        // Perhaps the last one: that is known only when all processes have said what they have to hash.
+        self.done = (Instant::now(), processor_time());
         self.hold();
         hashed
     }
@@ -184,18 +186,10 @@ impl Hasher {
         }
     }
 
-    /// Remembers that this process has hashed its last file.
-    fn set_done(&mut self) {
-        if self.done.is_none() {
-            self.done = Some((Instant::now(), processor_time()));
-            self.progress.report();
-        }
-    }
-
     /// Returns what this process did until now, when all processes have hashed their files.
     pub(crate) fn statistics(&self, digests: u64) -> Statistics {
         let (now, processor) = (Instant::now(), processor_time());
-        let (done, processor_done) = self.done.unwrap_or((now, processor));
+        let (done, processor_done) = self.done;
         let seconds = |duration: Duration| duration.as_secs_f64();
         let workers = self.pool.metrics();
         let workers = workers.workers().iter().map(|worker| {
@@ -252,7 +246,7 @@ pub(crate) fn operator<'scope>(
                 // Not in a loop here: between two batches, the other operators run.
                 activator.activate();
             } else if frontier.is_empty() && capability.take().is_some() {
-                hasher.borrow_mut().set_done();
+                hasher.borrow().progress.report();
             }
         }
     })

@@ -109,3 +109,24 @@ fn progress_ends_with_everything() {
     });
     assert_eq!(*last.lock().unwrap(), Some((10, 40)));
 }
+
+// The disk is full.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_list_that_cannot_be_written_ends_the_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let lists = directory.path();
+    let path = lists.join("file");
+    fs::write(&path, "same").unwrap();
+    std::os::unix::fs::symlink("/dev/full", lists.join("0.digests")).unwrap();
+    let list = DigestList::open(lists, 0).unwrap();
+    let tasks = vec![task(&path, 4)];
+    let error = timely::execute_directly(move |worker| {
+        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let progress = Progress::new(Box::new(|_, _| {}));
+        let hasher = Hasher::new(0, pool, Some(list), progress, Arc::new(Traffic::default()));
+        run(worker, tasks, Vec::new(), hasher).unwrap_err()
+    });
+    let error = error.to_string();
+    assert!(error.contains("0.digests: No space left"), "{error}");
+}
