@@ -70,39 +70,27 @@ impl<W: Widths> Sleepers<W> {
 
     /// Offers the workers that may be asleep to `accepts`, each at most once, until it accepts one.
     ///
-    /// The one that fell asleep last comes first, since its caches are the warmest.
-    pub(super) fn find<P>(&self, slots: &[Slot<P>], accepts: impl FnMut(usize) -> bool) {
-        // Ordering: Relaxed; it changes only the order in which workers are offered.
-        let first = usize::from(self.first.load(Ordering::Relaxed));
-        let found = Self::find_from(slots, first, accepts);
-        if let Some(worker) = found.filter(|worker| worker / GROUP != first / GROUP) {
-            self.begin_with(worker);
-        }
-    }
-
-    /// Does what [`find`](Self::find) does for a worker of the pool: each one begins somewhere else. Otherwise many
-    /// workers that wake others at the same time would all try the same ones.
-    pub(super) fn find_apart<P>(
+    /// The one that fell asleep last comes first, since its caches are the warmest. If the `waker` is a worker that
+    /// runs out of a search, it begins at a place of its own: otherwise many that do so at the same time would
+    /// all try the same ones. Then come the others of the same word, in a circle, and those of the next words.
+    #[inline]
+    pub(super) fn find<P>(
+        &self,
         slots: &[Slot<P>],
-        waker: usize,
-        accepts: impl FnMut(usize) -> bool,
-    ) {
-        // An odd number, so that all begin apart if the number of workers is a power of two; the golden ratio
-        // of 16 bits, so that neighbors begin far from each other.
-        let start = waker.wrapping_mul(40_503) % slots.len();
-        Self::find_from(slots, start, accepts);
-    }
-
-    /// Offers workers in the order of their numbers, from `start` on: first those of its word, in a circle, then
-    /// those of the next words. Returns the one that `accepts` has accepted.
-    fn find_from<P>(
-        slots: &[Slot<P>],
-        start: usize,
+        waker: Option<usize>,
         mut accepts: impl FnMut(usize) -> bool,
-    ) -> Option<usize> {
+    ) {
         if Self::ARE_FEW {
-            return (0..slots.len()).find(|&worker| accepts(worker));
+            (0..slots.len()).any(accepts);
+            return;
         }
+        let start = match waker {
+            // An odd number, so that all begin apart if the number of workers is a power of two; the golden
+            // ratio of 16 bits, so that neighbors begin far from each other.
+            Some(worker) => worker.wrapping_mul(40_503) % slots.len(),
+            // Ordering: Relaxed; it changes only the order in which workers are offered.
+            None => usize::from(self.first.load(Ordering::Relaxed)),
+        };
         let groups = slots.len().div_ceil(GROUP);
         let first = start % GROUP;
         for step in 0..groups {
@@ -115,12 +103,14 @@ impl<W: Widths> Sleepers<W> {
                 let number = (first + distance) % GROUP;
                 let worker = group * GROUP + number;
                 if accepts(worker) {
-                    return Some(worker);
+                    if waker.is_none() && step > 0 {
+                        self.begin_with(worker);
+                    }
+                    return;
                 }
                 asleep &= !bit(number);
             }
         }
-        None
     }
 
     /// Lets wakers begin with a worker.

@@ -1,6 +1,6 @@
 //! How sleepers are woken: how many, and which.
 
-use super::{Counters, Jec, Sleepers, Slot, Widths};
+use super::{Counters, Jec, Slot, Widths};
 use crate::{
     parker::Parker,
     primitive::{Ordering, fence},
@@ -19,18 +19,18 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
         if count == 0 {
             return 0;
         }
-        self.wake_found(count, |wake| self.shared.sleepers.find(self.slots(), wake))
+        self.wake_some(count, None)
     }
 
-    /// Wakes up to `count` of the workers that `find` offers, until it is told to stop. Returns how many.
-    fn wake_found(&self, count: usize, find: impl FnOnce(&mut dyn FnMut(usize) -> bool)) -> usize {
+    /// Wakes up to `count` sleeping workers for a poster, or for a worker in the cascade. Returns how many.
+    fn wake_some(&self, count: usize, waker: Option<usize>) -> usize {
         // Ordering: pairs with the sleeper's fence in `sleep`. A worker that has counted itself
         // but not opened its slot yet is passed over below; then its fence comes after this one
         // and its `has_work` sees the work that the caller queued. No weaker fence orders that
         // queueing before our reads of the bits and the slots.
         fence(Ordering::SeqCst);
         let mut woken = 0;
-        find(&mut |worker| {
+        self.shared.sleepers.find(self.slots(), waker, |worker| {
             if self.slots()[worker].claim() {
                 self.wake_claimed(worker);
                 woken += 1;
@@ -53,9 +53,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
         // our reads of the queues.
         fence(Ordering::SeqCst);
         if more_work() {
-            self.wake_found(sleepers_to_wake, |wake| {
-                Sleepers::<W>::find_apart(self.slots(), worker, wake);
-            });
+            self.wake_some(sleepers_to_wake, Some(worker));
         }
     }
 

@@ -48,7 +48,7 @@ impl<W: Widths> Pool<W> {
     /// Returns all workers that are offered.
     fn offered(&self) -> Vec<usize> {
         let mut offered = Vec::new();
-        self.sleepers.find(&self.slots, |worker| {
+        self.sleepers.find(&self.slots, None, |worker| {
             offered.push(worker);
             false
         });
@@ -57,7 +57,7 @@ impl<W: Widths> Pool<W> {
 
     fn find(&self) -> Option<usize> {
         let mut found = None;
-        self.sleepers.find(&self.slots, |worker| {
+        self.sleepers.find(&self.slots, None, |worker| {
             found = Some(worker);
             true
         });
@@ -103,7 +103,7 @@ fn workers_begin_apart_and_are_offered_all() {
     let mut firsts = Vec::new();
     for waker in 0..2 * GROUP {
         let mut offered = Vec::new();
-        Sleepers::<Wide>::find_apart(&pool.slots, waker, |worker| {
+        pool.sleepers.find(&pool.slots, Some(waker), |worker| {
             offered.push(worker);
             false
         });

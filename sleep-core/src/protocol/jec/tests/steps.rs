@@ -143,7 +143,7 @@ fn a_worker_that_does_not_sleep_is_not_looked_at() {
     let found = || {
         let mut found = std::vec::Vec::new();
         let sleepers = &sleep.shared.sleepers;
-        sleepers.find(sleep.slots(), |worker| {
+        sleepers.find(sleep.slots(), None, |worker| {
             found.push(worker);
             false
         });
