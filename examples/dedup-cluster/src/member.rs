@@ -241,8 +241,8 @@ fn exit_with_parent() {
     });
 }
 
-/// Makes each panic end this process. A thread of timely panics when it loses the connection to another process,
-/// and the worker would wait forever for what that thread no longer receives.
+/// Makes each panic end this process. A thread of timely panics when it loses the connection to another process.
+/// The name of that thread says which process is lost; the worker would panic later without saying so.
 pub fn exit_on_panic() {
     panic::set_hook(Box::new(|panic| {
         let payload = panic.payload();
