@@ -91,7 +91,7 @@ fn waking_any_worker_after_queueing_overlooks_none() {
 #[test]
 fn a_waker_leaves_the_next_sleep_alone() {
     let mut builder = Builder::new();
-    builder.preemption_bound = Some(2);
+    builder.preemption_bound = Some(3);
     builder.check(|| {
         let scene = Scene::<TestJec>::new(1);
         let sleeper = {
