@@ -62,4 +62,21 @@ pub trait Parker {
     fn now(&self) -> Option<u64> {
         None
     }
+
+    /// Waits for the token of a guest, as [`park`](Self::park) does for the worker's own.
+    ///
+    /// A guest is a thread that has borrowed the place of this worker while the worker sleeps, see
+    /// [`SleepProtocol::borrow_sleeper`](crate::SleepProtocol::borrow_sleeper). At that moment the worker's
+    /// own thread waits in `park`. So a guest has a token of its own, and at most one thread is the guest.
+    ///
+    /// The default [relaxes](Self::relax) and returns without a token: a guest that sleeps keeps its processor
+    /// busy. A pool that has guests implements this and [`unpark_guest`](Self::unpark_guest).
+    fn park_guest(&self) {
+        self.relax();
+    }
+
+    /// Makes the token of a guest available, as [`unpark`](Self::unpark) does the worker's own.
+    ///
+    /// The default does nothing, which is right for the default of [`park_guest`](Self::park_guest).
+    fn unpark_guest(&self) {}
 }

@@ -17,6 +17,8 @@ mod slot;
 mod tests;
 
 pub use hint::Hint;
+#[cfg(all(test, not(loom)))]
+pub(crate) use slot::Tenant;
 
 /// A sleep protocol: decides when the workers of a pool sleep, and which of them are woken.
 ///
@@ -31,6 +33,7 @@ pub use hint::Hint;
 /// | jobs were queued from outside, or by a worker that may go away | [`new_injected_jobs`](Self::new_injected_jobs) |
 /// | jobs were queued by a worker that stays until they have been run, or has executed a fence since | [`new_internal_jobs`](Self::new_internal_jobs) |
 /// | a job was queued that one worker alone may run | [`new_job_for`](Self::new_job_for), or [`new_jobs_for`](Self::new_jobs_for) for one each |
+/// | a thread takes the place of a sleeping worker, and gives it back | [`borrow_sleeper`](Self::borrow_sleeper), [`give_back`](Self::give_back) |
 /// | a latch was set whose waiter sleeps | [`wake_worker`](Self::wake_worker), or [`set_latch`](Self::set_latch) for both |
 ///
 /// [`Jec`](crate::Jec) is the one that pools use; [`Classic`](crate::Classic) is simpler and wakes all
@@ -39,7 +42,8 @@ pub use hint::Hint;
 ///
 /// # What a caller promises
 /// 1. Each worker has one thread, and that thread alone calls `start_looking`, then `no_work_found`
-///    any number of times, then `work_found`, with the state that `start_looking` returned.
+///    any number of times, then `work_found`, with the state that `start_looking` returned. While the
+///    worker is borrowed, the guest is that thread.
 /// 2. A call that announces jobs comes after the jobs were queued.
 /// 3. A latch has one waiter.
 ///
@@ -56,7 +60,9 @@ pub use hint::Hint;
 /// 3. `no_work_found` returns soon after its latch is set. A protocol that parks moves the latch by
 ///    [`get_sleepy`](CoreLatch::get_sleepy) and [`fall_asleep`](CoreLatch::fall_asleep) before, and
 ///    by [`wake_up`](CoreLatch::wake_up) afterwards.
-/// 4. No call that announces jobs or wakes a worker blocks or allocates, so that interrupt handlers
+/// 4. `borrow_sleeper` returns a worker that sleeps, and each worker at most once until `give_back`. The
+///    worker's own thread does not return from `no_work_found` in between.
+/// 5. No call that announces jobs or wakes a worker blocks or allocates, so that interrupt handlers
 ///    may make them. No call panics.
 ///
 /// The trait is safe to implement because no memory safety may rest on these promises: a protocol
@@ -247,6 +253,38 @@ pub trait SleepProtocol {
         if unsafe { CoreLatch::set(latch) } {
             self.wake_worker(worker);
         }
+    }
+
+    /// Takes the place of a sleeping worker over for the calling thread, a *guest*, without waking the
+    /// worker. From now on the worker counts as awake and active, and the guest makes its calls in place of the
+    /// worker's thread, until [`give_back`](Self::give_back). The worker's own thread stays in
+    /// [`no_work_found`](Self::no_work_found) meanwhile.
+    ///
+    /// Offers each sleeping worker to `eligible`, at most once each, until it accepts one that still sleeps. The
+    /// answer may be out of date by the time the worker is taken over; then the caller gives the worker back at
+    /// once, and says that there is work.
+    ///
+    /// A guest that sleeps parks by [`Parker::park_guest`]. A thread that was about to wake the worker for a
+    /// job finds another sleeper, or leaves the job to the look in `give_back`.
+    ///
+    /// By default there is never a sleeper to borrow.
+    fn borrow_sleeper(&self, eligible: impl FnMut(WorkerIndex) -> bool) -> Option<WorkerIndex> {
+        let _ = eligible;
+        None
+    }
+
+    /// Gives the place of a worker back that [`borrow_sleeper`](Self::borrow_sleeper) has returned. The
+    /// worker's own thread counts as asleep again. Returns whether it was woken.
+    ///
+    /// `has_work` says whether the worker's own thread has a reason to wake up: its latch is set, or a source
+    /// holds work for it. It is called after the worker has registered as a sleeper, and must look at every
+    /// source, as in [`no_work_found`](Self::no_work_found). A thread that sets the latch while the place is
+    /// lent needs a sequentially consistent fence between that and [`wake_worker`](Self::wake_worker).
+    ///
+    /// By default this does nothing, which is right for the default of `borrow_sleeper`.
+    fn give_back(&self, worker: WorkerIndex, has_work: impl FnOnce() -> bool) -> bool {
+        let _ = (worker, has_work);
+        false
     }
 
     /// Returns how many workers are inactive at this moment: those that search and those that sleep.

@@ -33,6 +33,9 @@ pub(crate) struct TestParker {
     token: Mutex<bool>,
     available: Condvar,
     is_parked: Mutex<bool>,
+    /// The token of a guest, which sleeps while the worker's own thread does.
+    guest_token: Mutex<bool>,
+    guest_available: Condvar,
 }
 
 impl TestParker {
@@ -41,6 +44,8 @@ impl TestParker {
             token: Mutex::new(false),
             available: Condvar::new(),
             is_parked: Mutex::new(false),
+            guest_token: Mutex::new(false),
+            guest_available: Condvar::new(),
         }
     }
 
@@ -69,6 +74,19 @@ impl Parker for TestParker {
         observed(Event::Unpark);
         *self.token.lock().unwrap() = true;
         self.available.notify_one();
+    }
+
+    fn park_guest(&self) {
+        let mut token = self.guest_token.lock().unwrap();
+        while !*token {
+            token = self.guest_available.wait(token).unwrap();
+        }
+        *token = false;
+    }
+
+    fn unpark_guest(&self) {
+        *self.guest_token.lock().unwrap() = true;
+        self.guest_available.notify_one();
     }
 
     fn relax(&self) {

@@ -10,7 +10,10 @@ use crate::{
     parker::Parker,
     policy::{IdlePolicy, Relax},
     primitive::{Ordering, fence, spin_loop},
-    protocol::{SleepProtocol, slot::Slot},
+    protocol::{
+        SleepProtocol,
+        slot::{Slot, Tenant},
+    },
 };
 
 /// Creates an atomic zero: constant except in models.
@@ -283,7 +286,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W>
         let slot = &self.slots()[worker.get()];
         let claimed = slot.claim_known_sleeper();
         if claimed {
-            Self::wake_claimed(slot);
+            slot.wake_claimed();
         }
         claimed
     }
@@ -317,7 +320,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
         // `strip` acquires that. The workers that register later say so in the state again.
         for slot in self.slots() {
             if slot.claim() {
-                Self::wake_claimed(slot);
+                slot.wake_claimed();
             }
         }
     }
@@ -357,16 +360,16 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
         let slot = &self.slots()[idle.worker.get()];
         // The slot is open before the state says that workers are asleep, and before the latch says
         // SLEEPING. So a thread that reads either finds the slot open.
-        slot.open();
+        let tenant = slot.open();
         let registered = self.state.fall_asleep(idle.worker);
         idle.wake();
         if !registered {
             latch.wake_up();
-            Self::turn_back(slot);
+            Self::turn_back(slot, tenant);
             return;
         }
         if !latch.fall_asleep() {
-            Self::turn_back(slot);
+            Self::turn_back(slot, tenant);
             return;
         }
 
@@ -377,7 +380,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
         fence(Ordering::SeqCst);
         if has_work() {
             latch.wake_up();
-            Self::turn_back(slot);
+            Self::turn_back(slot, tenant);
             return;
         }
 
@@ -386,28 +389,19 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
         // state, or another tickle has seen it and wakes all; or it came before our fence, and then
         // `has_work` said so. The setter sees SLEEPING. A wake-up is not too early either: the token
         // outlasts the time until we park, and we leave only when the slot says awake.
-        while !slot.is_awake() {
-            slot.parker().park();
-        }
+        slot.park_until_awake(tenant);
         latch.wake_up();
     }
 
     /// Closes the slot of a worker that does not sleep after all. If a waker has already claimed the
     /// worker, waits for that waker instead. The state goes on to say that workers are asleep.
-    fn turn_back(slot: &Slot<P>) {
-        if slot.close() {
+    fn turn_back(slot: &Slot<P>, tenant: Tenant) {
+        if slot.close(tenant) {
             return;
         }
         // Liveness: the waker that claimed the slot releases it and then unparks, without
         // waiting for anything.
-        while !slot.is_awake() {
-            slot.parker().park();
-        }
-    }
-
-    fn wake_claimed(slot: &Slot<P>) {
-        slot.release();
-        slot.parker().unpark();
+        slot.park_until_awake(tenant);
     }
 }
 

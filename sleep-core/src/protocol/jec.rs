@@ -10,10 +10,11 @@ use crate::{
     parker::Parker,
     policy::{IdlePolicy, Relax},
     primitive::{Ordering, fence, spin_loop},
-    protocol::SleepProtocol,
+    protocol::{SleepProtocol, slot::Tenant},
 };
 
 mod counters;
+mod guests;
 mod idle;
 mod sleepers;
 #[cfg(test)]
@@ -280,6 +281,14 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
         claimed
     }
 
+    fn borrow_sleeper(&self, eligible: impl FnMut(WorkerIndex) -> bool) -> Option<WorkerIndex> {
+        self.lend(eligible)
+    }
+
+    fn give_back(&self, worker: WorkerIndex, has_work: impl FnOnce() -> bool) -> bool {
+        self.take_back(worker, has_work)
+    }
+
     fn num_inactive(&self) -> usize {
         self.counters().inactive()
     }
@@ -319,12 +328,12 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
         }
         // Before the slot is open, so that the bit of an open slot is set.
         self.shared.sleepers.add(self.slots(), idle.worker.get());
-        slot.open();
+        let tenant = slot.open();
 
         // The slot is open before the latch says SLEEPING, so a thread that sets the latch from
         // then on finds the slot open.
         if !latch.fall_asleep() {
-            self.turn_back(idle.worker.get());
+            self.turn_back(idle.worker.get(), tenant);
             idle.wake_partly();
             return;
         }
@@ -336,7 +345,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
         fence(Ordering::SeqCst);
         if has_work() {
             latch.wake_up();
-            self.turn_back(idle.worker.get());
+            self.turn_back(idle.worker.get(), tenant);
             idle.wake_partly();
             return;
         }
@@ -346,27 +355,24 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
         // fence, and then `has_work` said so; the setter sees SLEEPING. A wake-up is not too early
         // either: the token outlasts the time until we park, and we leave only when the slot says
         // awake.
-        while !slot.is_awake() {
-            slot.parker().park();
-        }
+        slot.park_until_awake(tenant);
         latch.wake_up();
         idle.wake_fully(&self.policy, slot.history(), slot.parker());
     }
 
     /// Undoes a registration. If a waker has already claimed the worker, waits for that waker
     /// instead.
-    fn turn_back(&self, worker: usize) {
+    fn turn_back(&self, worker: usize, tenant: Tenant) {
         let slot = &self.slots()[worker];
-        if slot.close() {
+        if slot.close(tenant) {
             self.shared.sleepers.remove(self.slots(), worker);
             self.shared.counters.sub_sleeping_thread();
             return;
         }
         // Liveness: the waker that claimed the slot releases it and then unparks, without
-        // waiting for anything.
-        while !slot.is_awake() {
-            slot.parker().park();
-        }
+        // waiting for anything. So does a guest that has taken the slot over: it gives the slot back, and
+        // wakes this worker, because the worker's owner finds that it was not ready to lend its place.
+        slot.park_until_awake(tenant);
     }
 }
 

@@ -5,6 +5,7 @@ use core::fmt;
 use crossbeam_utils::CachePadded;
 
 use crate::{
+    parker::Parker,
     policy::History,
     primitive::{AtomicU8, AtomicUsize, Custody, Ordering},
 };
@@ -18,6 +19,37 @@ const AWAKE: u8 = 0;
 const ASLEEP: u8 = 1;
 /// One waker has claimed the worker and has not finished waking it.
 const WAKING: u8 = 2;
+/// The bits that hold one of the above.
+const STATE: u8 = 3;
+/// A bit beside the state: the state is that of a guest, and the worker's own thread sleeps until the guest
+/// has given the slot back.
+const LENT: u8 = 4;
+
+/// The thread whose state a slot holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tenant {
+    /// The worker's own thread.
+    Host,
+    /// Another thread, which has borrowed the slot of a sleeping worker.
+    Guest,
+}
+
+impl Tenant {
+    const fn bit(self) -> u8 {
+        match self {
+            Self::Host => 0,
+            Self::Guest => LENT,
+        }
+    }
+
+    const fn of(state: u8) -> Self {
+        if state & LENT == 0 {
+            Self::Host
+        } else {
+            Self::Guest
+        }
+    }
+}
 
 /// The place of one worker in a protocol that sleeps ([`Jec`](crate::Jec) and its siblings), on cache
 /// lines of its own.
@@ -29,6 +61,19 @@ const WAKING: u8 = 2;
 ///    └───────────────┘
 ///         close (the worker turns back)
 /// ```
+///
+/// A guest takes the slot of a sleeping worker over, and gives it back:
+///
+/// ```text
+///           lend                         give_back
+///  ASLEEP ────────▶ LENT (and AWAKE) ──────────────▶ ASLEEP
+///  (host)    (guest)       │   ▲         (guest)     (host)
+///                     open ▼   │ release, close
+///                    LENT and ASLEEP, LENT and WAKING: as above
+/// ```
+///
+/// The worker's own thread, the host, sleeps all that time, because it waits for `AWAKE` without the bit
+/// `LENT`.
 ///
 /// The worker stays until `release`, so that a late `release` does not end its next sleep. A protocol
 /// that counts sleepers lowers the count between `claim` and `release`. Then a worker that has left is
@@ -111,24 +156,32 @@ impl<P> Slot<P> {
         );
     }
 
-    /// Lets wakers claim the worker from now on. The worker has counted itself as sleeping before.
-    pub(crate) fn open(&self) {
-        self.assert_state(AWAKE);
+    /// Lets wakers claim the worker from now on. The worker has counted itself as sleeping before. Returns
+    /// which thread the worker is.
+    pub(crate) fn open(&self) -> Tenant {
+        // Only this thread changes the state while it is awake.
+        let tenant = Tenant::of(self.state());
+        self.assert_state(tenant.bit() | AWAKE);
         self.line.count.hold();
         // Ordering: Release pairs with the Acquire of `claim`: the waker lowers the count after the
         // worker has raised it. With Relaxed the count could pass below zero and borrow from the
         // inactive count. That wakers see the slot open in time is ensured by the latch's own
         // ordering (`CoreLatch::advance`) and by the fences in the protocols.
-        self.line.state.store(ASLEEP, Ordering::Release);
+        self.line
+            .state
+            .store(tenant.bit() | ASLEEP, Ordering::Release);
+        tenant
     }
 
     /// Takes the worker back. Returns false if a waker has claimed it and will release it.
-    pub(crate) fn close(&self) -> bool {
-        // Ordering: Relaxed: after a success no waker has changed the count since `open`, so there is
-        // nothing to receive; after a failure the worker waits for `is_awake`, which acquires.
+    pub(crate) fn close(&self, tenant: Tenant) -> bool {
+        let (asleep, awake) = (tenant.bit() | ASLEEP, tenant.bit() | AWAKE);
+        // Ordering: Acquire on success pairs with `give_back`: a guest may have changed the count since
+        // `open`. A waker has not, because it leaves the worker awake. Relaxed on failure: then the worker
+        // waits for `is_awake`, which acquires.
         self.line
             .state
-            .compare_exchange(ASLEEP, AWAKE, Ordering::Relaxed, Ordering::Relaxed)
+            .compare_exchange(asleep, awake, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
     }
 
@@ -138,33 +191,75 @@ impl<P> Slot<P> {
         // The plain load keeps wakers that look for a sleeper from taking the line away from
         // workers that are awake.
         //
-        // Ordering: Acquire pairs with `open`, which says why. Relaxed on the load and on failure: a
-        // slot that is not open is passed over; the fences in the protocols say why that is safe.
-        self.line.state.load(Ordering::Relaxed) == ASLEEP
-            && self
-                .line
-                .state
-                .compare_exchange(ASLEEP, WAKING, Ordering::Acquire, Ordering::Relaxed)
-                .is_ok()
+        // Ordering: Relaxed: a slot that is not open is passed over; the fences in the protocols say why
+        // that is safe.
+        self.claim_from(self.line.state.load(Ordering::Relaxed))
     }
 
     /// Claims the worker as [`claim`](Self::claim) does, for a waker that knows that the slot was
     /// opened.
     pub(crate) fn claim_known_sleeper(&self) -> bool {
-        // Ordering: as in `claim`. No load before it: a compare-exchange acts on the newest state.
-        self.line
-            .state
-            .compare_exchange(ASLEEP, WAKING, Ordering::Acquire, Ordering::Relaxed)
-            .is_ok()
+        // No load before it: a compare-exchange acts on the newest state.
+        self.claim_from(ASLEEP)
     }
 
-    /// Releases the worker that the caller has claimed.
-    pub(crate) fn release(&self) {
-        self.assert_state(WAKING);
+    /// Claims the worker, which was perhaps seen in this state. Passes over a slot only if its newest state
+    /// is not open, for the worker or for a guest.
+    #[inline]
+    fn claim_from(&self, mut state: u8) -> bool {
+        while state & STATE == ASLEEP {
+            // Ordering: Acquire pairs with `open` and `give_back`, which say why. Relaxed on failure, as for
+            // the load in `claim`.
+            match self.line.state.compare_exchange(
+                state,
+                state & LENT | WAKING,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return true,
+                Err(now) => state = now,
+            }
+        }
+        false
+    }
+
+    /// Takes the slot of a sleeping worker over for a guest, which then counts as awake. At most one guest
+    /// succeeds, and no waker at the same time.
+    pub(crate) fn lend(&self) -> bool {
+        // Ordering: Acquire pairs with `open` and `give_back`, as in `claim_from`: the guest lowers the count
+        // after it was raised.
+        let is_lent = self
+            .line
+            .state
+            .compare_exchange(ASLEEP, LENT | AWAKE, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok();
+        if is_lent {
+            self.line.count.hold();
+        }
+        is_lent
+    }
+
+    /// Lets wakers claim the worker's own thread again. The guest has counted it as sleeping before.
+    pub(crate) fn give_back(&self) {
+        self.assert_state(LENT | AWAKE);
+        self.line.count.hold();
+        // Ordering: Release pairs with the Acquire of `claim_from`, `lend` and `close`, for the count as in
+        // `open`.
+        self.line.state.store(ASLEEP, Ordering::Release);
+    }
+
+    /// Releases the worker that the caller has claimed. Returns which thread is to be unparked.
+    pub(crate) fn release(&self) -> Tenant {
+        // Only this thread changes the state after its claim.
+        let tenant = Tenant::of(self.state());
+        self.assert_state(tenant.bit() | WAKING);
         self.line.count.hold();
         // Ordering: Release pairs with `is_awake`: the worker may count itself as active, or as
         // sleeping again, only after the waker has lowered the count.
-        self.line.state.store(AWAKE, Ordering::Release);
+        self.line
+            .state
+            .store(tenant.bit() | AWAKE, Ordering::Release);
+        tenant
     }
 
     /// Whether the worker sleeps and no waker has claimed it. For debug output and statistics.
@@ -172,10 +267,33 @@ impl<P> Slot<P> {
         self.state() == ASLEEP
     }
 
-    /// Whether the worker has been released.
-    pub(crate) fn is_awake(&self) -> bool {
+    /// Whether the worker has been released. The worker's own thread is not while a guest has the slot.
+    pub(crate) fn is_awake(&self, tenant: Tenant) -> bool {
         // Ordering: Acquire pairs with `release`, which says why.
-        self.line.state.load(Ordering::Acquire) == AWAKE
+        self.line.state.load(Ordering::Acquire) == tenant.bit() | AWAKE
+    }
+}
+
+impl<P: Parker> Slot<P> {
+    /// Parks the calling thread until a waker has released it.
+    pub(crate) fn park_until_awake(&self, tenant: Tenant) {
+        // Liveness: the waker that claims the slot releases it and unparks the tenant after that, without
+        // waiting for anything. While a guest has the slot, the host is claimed by no waker; it is when the
+        // guest has given the slot back.
+        while !self.is_awake(tenant) {
+            match tenant {
+                Tenant::Host => self.parker().park(),
+                Tenant::Guest => self.parker().park_guest(),
+            }
+        }
+    }
+
+    /// Releases the worker that the caller has claimed, and unparks it.
+    pub(crate) fn wake_claimed(&self) {
+        match self.release() {
+            Tenant::Host => self.parker().unpark(),
+            Tenant::Guest => self.parker().unpark_guest(),
+        }
     }
 }
 
@@ -184,7 +302,8 @@ impl<P: fmt::Debug> fmt::Debug for Slot<P> {
         let state = match self.state() {
             AWAKE => "AWAKE",
             ASLEEP => "ASLEEP",
-            _ => "WAKING",
+            WAKING => "WAKING",
+            _ => "LENT",
         };
         f.debug_struct("Slot")
             .field("state", &state)

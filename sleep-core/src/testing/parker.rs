@@ -13,15 +13,42 @@ pub(crate) trait NewParker: Parker + Send + Sync + 'static {
 
 /// A mutex with a condition variable, real or loom's.
 pub(crate) struct TestParker {
-    token: Mutex<bool>,
+    own: Token,
+    of_guest: Token,
+}
+
+struct Token {
+    is_there: Mutex<bool>,
     available: Condvar,
+}
+
+impl Token {
+    fn new() -> Self {
+        Self {
+            is_there: Mutex::new(false),
+            available: Condvar::new(),
+        }
+    }
+
+    fn take(&self) {
+        let mut is_there = self.is_there.lock().unwrap();
+        while !*is_there {
+            is_there = self.available.wait(is_there).unwrap();
+        }
+        *is_there = false;
+    }
+
+    fn give(&self) {
+        *self.is_there.lock().unwrap() = true;
+        self.available.notify_one();
+    }
 }
 
 impl TestParker {
     pub(crate) fn new() -> Self {
         Self {
-            token: Mutex::new(false),
-            available: Condvar::new(),
+            own: Token::new(),
+            of_guest: Token::new(),
         }
     }
 }
@@ -34,20 +61,23 @@ impl NewParker for TestParker {
 
 impl Parker for TestParker {
     fn park(&self) {
-        let mut token = self.token.lock().unwrap();
-        while !*token {
-            token = self.available.wait(token).unwrap();
-        }
-        *token = false;
+        self.own.take();
     }
 
     fn unpark(&self) {
-        *self.token.lock().unwrap() = true;
-        self.available.notify_one();
+        self.own.give();
     }
 
     fn relax(&self) {
         thread::yield_now();
+    }
+
+    fn park_guest(&self) {
+        self.of_guest.take();
+    }
+
+    fn unpark_guest(&self) {
+        self.of_guest.give();
     }
 }
 

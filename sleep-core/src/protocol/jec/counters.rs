@@ -253,6 +253,28 @@ impl<W: Widths> AtomicCounters<W> {
         old.awake_but_idle() + 1
     }
 
+    /// Uncounts a thread that sleeps, whose place an active thread has taken.
+    pub(super) fn sub_sleeping_and_inactive(&self) {
+        // Ordering: Relaxed, as in `sub_sleeping_thread`: the slot's state hands the right over.
+        let both = Self::ONE_SLEEPING + Self::ONE_INACTIVE;
+        let old = self.word.fetch_sub(both, Ordering::Relaxed);
+        debug_assert!(
+            Counters::<W>::from_word(old).sleeping() > 0,
+            "the sleeping count would underflow"
+        );
+    }
+
+    /// Counts a thread that sleeps, whose place an active thread has given back.
+    pub(super) fn add_sleeping_and_inactive(&self) {
+        // Ordering: Relaxed, as in `try_add_sleeping_thread`.
+        let both = Self::ONE_SLEEPING + Self::ONE_INACTIVE;
+        let old = self.word.fetch_add(both, Ordering::Relaxed);
+        debug_assert!(
+            Counters::<W>::from_word(old).inactive() < Self::MAX_THREADS,
+            "the inactive count would overflow"
+        );
+    }
+
     /// Removes one inactive thread: it has found work.
     ///
     /// Returns how many sleepers that thread should wake if there is more work: the cascade, at

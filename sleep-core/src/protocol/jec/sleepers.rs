@@ -55,6 +55,21 @@ impl<W: Widths> Sleepers<W> {
         self.begin_with(worker);
     }
 
+    /// Sets the bit of a worker whose place a guest gives back, before the slot is open. Unlike
+    /// [`add`](Self::add) this writes nothing if the bit is set, as it is unless the guest has slept.
+    #[inline]
+    pub(super) fn keep<P>(&self, slots: &[Slot<P>], worker: usize) {
+        if Self::ARE_FEW {
+            return;
+        }
+        // Ordering: Relaxed. The bit is changed by the threads that have the slot, one after the other, and
+        // the slot orders them. So this reads what the last of them wrote.
+        let asleep = slots[worker / GROUP].group().load(Ordering::Relaxed);
+        if asleep & bit(worker) == 0 {
+            self.add(slots, worker);
+        }
+    }
+
     /// Clears the bit of a worker. Called by the thread that has claimed the slot, before it releases the slot,
     /// or by the worker itself, which has closed it.
     #[inline]

@@ -1,6 +1,7 @@
 use super::*;
 use crate::testing::TestJec;
 
+mod guests;
 #[cfg(loom)]
 mod loom;
 #[cfg(not(loom))]

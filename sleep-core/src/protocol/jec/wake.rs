@@ -79,7 +79,6 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
         self.shared.counters.sub_sleeping_thread();
         // Before the release, after which the worker may fall asleep again, and set it.
         self.shared.sleepers.remove(self.slots(), worker);
-        slot.release();
-        slot.parker().unpark();
+        slot.wake_claimed();
     }
 }

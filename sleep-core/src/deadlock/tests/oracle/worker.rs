@@ -176,7 +176,9 @@ impl World {
     /// Continues a worker that was parked, if it has been unparked. Returns whether it was.
     pub(super) fn wake_up(&self, worker: usize) -> bool {
         // A token may be of an earlier sleep that was not needed.
-        if self.is_busy[worker].get() || !self.sleep.slots()[worker].is_awake() {
+        if self.is_busy[worker].get()
+            || !self.sleep.slots()[worker].is_awake(crate::protocol::Tenant::Host)
+        {
             return false;
         }
         let Some(idle) = self.idle[worker].take() else {

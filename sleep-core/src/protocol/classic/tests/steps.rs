@@ -269,7 +269,7 @@ fn a_tickle_while_none_is_asleep_looks_at_no_slot() {
     sleep.slots()[2].open();
     sleep.new_internal_jobs(1, || unreachable!("is never asked"));
     assert!(sleep.all_are_awake());
-    assert!(sleep.slots()[2].close(), "not claimed");
+    assert!(sleep.slots()[2].close(Tenant::Host), "not claimed");
     sleep.work_found(idle, || false);
 }
 
@@ -336,7 +336,7 @@ fn waking_one_worker_leaves_the_others_to_the_next_tickle() {
 fn claim_and_be_interrupted(sleep: &Rc<Sleep>) {
     assert!(sleep.slots()[1].claim());
     let waker = sleep.clone();
-    Scripted::prepare(move || Sleep::wake_claimed(&waker.slots()[1]));
+    Scripted::prepare(move || waker.slots()[1].wake_claimed());
 }
 
 /// Interrupts a waker that has claimed the worker. The worker finds work, and must stay until the

@@ -10,8 +10,8 @@ fn check(claim: fn(&Slot<()>) -> bool) {
         let worker = {
             let slot = slot.clone();
             thread::spawn(move || {
-                slot.open();
-                while !slot.is_awake() {
+                let tenant = slot.open();
+                while !slot.is_awake(tenant) {
                     thread::yield_now();
                 }
                 slot.open();

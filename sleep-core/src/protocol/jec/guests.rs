@@ -1,0 +1,60 @@
+//! Guests, which take the place of a sleeping worker over and give it back.
+
+use super::{Jec, Slot, Widths};
+use crate::{
+    index::WorkerIndex,
+    parker::Parker,
+    primitive::{Ordering, fence},
+    protocol::SleepProtocol as _,
+};
+
+impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
+    /// Lends an eligible sleeper, and the one that fell asleep last first. Costs one load while no worker
+    /// sleeps.
+    ///
+    /// The guest counts as active, so it needs no room among the searchers. If it searches in a join, it counts
+    /// as one then, by `start_looking` and `work_found` as any worker. The worker's bit among the sleepers stays
+    /// set, which costs a waker at most one look at the slot.
+    pub(super) fn lend(
+        &self,
+        mut eligible: impl FnMut(WorkerIndex) -> bool,
+    ) -> Option<WorkerIndex> {
+        if self.shared.counters.load().sleeping() == 0 {
+            return None;
+        }
+        let mut lent = None;
+        self.shared.sleepers.find(self.slots(), |index| {
+            let slot = &self.slots()[index];
+            if !slot.is_asleep() {
+                return false;
+            }
+            lent = WorkerIndex::new(index, self.num_workers())
+                .ok()
+                .filter(|&worker| eligible(worker) && slot.lend());
+            lent.is_some()
+        });
+        if lent.is_some() {
+            // One step: a poster that counts on idle workers that are awake never counts on this one.
+            self.shared.counters.sub_sleeping_and_inactive();
+        }
+        lent
+    }
+
+    /// Counts the host as asleep again, and wakes it if there is work.
+    pub(super) fn take_back(&self, worker: WorkerIndex, has_work: impl FnOnce() -> bool) -> bool {
+        let slot = &self.slots()[worker.get()];
+        self.shared.counters.add_sleeping_and_inactive();
+        // Before the slot is open, so that the bit of an open slot is set.
+        self.shared.sleepers.keep(self.slots(), worker.get());
+        slot.give_back();
+        // Ordering: the sleeper's fence, as in `sleep`, and for the same posters. A poster that has found the
+        // slot lent, and so has passed this worker over, executed its fence before this one. So its job
+        // is visible to `has_work`, and so is a latch that was set before a fence.
+        fence(Ordering::SeqCst);
+        let wakes = has_work() && slot.claim_known_sleeper();
+        if wakes {
+            self.wake_claimed(worker.get());
+        }
+        wakes
+    }
+}
