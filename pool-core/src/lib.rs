@@ -15,6 +15,7 @@ mod cold_arg;
 mod deadlock;
 mod fifo;
 mod guard;
+mod guest;
 mod job;
 mod join;
 mod latch;

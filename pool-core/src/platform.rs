@@ -143,6 +143,18 @@ pub unsafe trait Platform: Sized + 'static {
         false
     }
 
+    /// Whether threads outside the pool may run closures in the place of workers that sleep, see
+    /// [`Registry::try_call`]. A worker asks right before it sleeps at top level.
+    ///
+    /// On such a platform [`current`](Self::current) is a variable of this platform alone: a guest is no worker
+    /// of another one. The pool's parkers have [tokens for guests](Parker::park_guest), or a guest that sleeps
+    /// keeps its processor busy. [`acquire_thread`](Self::acquire_thread) is not called for a guest when it
+    /// comes, since its thread runs already; both are called in pairs when a guest sleeps in a join.
+    fn has_guests(registry: &Registry<Self>) -> bool {
+        let _ = registry;
+        false
+    }
+
     /// Returns a number that differs from worker to worker, for the order in which it tries its
     /// victims.
     fn random_seed() -> u64;

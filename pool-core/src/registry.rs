@@ -9,7 +9,7 @@ use crate::{
     job::{JobContext, JobRef, StackJob},
     latch::{BlockingLatch, SpinLatch},
     platform::{Platform, PoolProgress},
-    primitive::{AtomicUsize, Ordering},
+    primitive::{AtomicUsize, Ordering, fence},
     queue::JobQueue,
     unwind::no_unwind,
     worker::{WorkerShared, WorkerThread},
@@ -275,9 +275,14 @@ impl<P: Platform> Registry<P> {
     #[doc(alias = "release")]
     pub fn request_stop(&self, worker: WorkerIndex) {
         let latch: *const CoreLatch = self.workers()[worker.get()].terminate();
-        // SAFETY: 1. and 3. `self` is alive, and each worker's latch with it; 2. the worker waits
-        // on its own; 4. for this request.
-        unsafe { self.set_latch(latch, worker) };
+        // SAFETY: 1. `self` is alive, and each worker's latch with it; 4. the worker waits for this request.
+        if unsafe { CoreLatch::set(latch) } {
+            // Ordering: pairs with the fence of `SleepProtocol::give_back`. If that one comes first, we find
+            // the slot of the worker open; if ours does, a guest that gives the worker back sees the latch.
+            // Nothing weaker orders our write of the latch before our look at the slot.
+            fence(Ordering::SeqCst);
+            self.wake_waiter(worker);
+        }
     }
 
     fn terminate(&self) {

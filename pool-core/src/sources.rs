@@ -186,34 +186,11 @@ impl<P: Platform> WorkerThread<P> {
     /// Called after the fence of
     /// [`SleepProtocol::no_work_found`](sleep_core::SleepProtocol::no_work_found).
     pub(crate) fn check_sources_before_sleep(&self) -> LastLook {
-        let mut any_enabled = false;
-        for (index, worker) in self.registry().workers().iter().enumerate() {
-            if index != self.index().get() {
-                any_enabled |= worker.deque().disable_fast_push();
-            }
-        }
-        // A fast push that was disabled already needs no process fence. An owner that finds it disabled
-        // takes a fence of its own. An owner that has missed it pushed before the process fence of the
-        // worker that has disabled it. That worker sees the job, and passes it on to those that have not
-        // seen it and sleep.
-        let has_process_fence = any_enabled && P::fence_before_sleep(self.registry());
-        if !has_process_fence {
-            // Ordering: if an owner pushes meanwhile, either we see the job or the owner sees that fast
-            // push is disabled; see `Deque::disable_fast_push` for what is left open. No weaker fence
-            // orders our stores before our looks.
-            fence(Ordering::SeqCst);
-            if any_enabled {
-                // What is left open is a job whose publication waits in a store buffer.
-                (0..PAUSES_BEFORE_LOOK).for_each(|_| spin_loop());
-            }
-        }
+        let has_process_fence = self.registry().disable_other_fast_pushes(self.index());
         // In this order, because the operations that this worker leaves may be due.
         let has_own_work = self.leave_operations() || !self.shared().inbox().is_empty();
-        let has_common_work = (!has_own_work || has_process_fence) && self.has_work_for_others();
-        LastLook {
-            has_work: has_own_work || has_common_work,
-            is_relied_on: has_process_fence && has_common_work,
-        }
+        self.registry()
+            .look_at_sources(has_own_work, has_process_fence)
     }
 
     /// Wakes the workers that sleep, for jobs that this worker has seen after its process fence. Each of them
@@ -230,6 +207,55 @@ impl<P: Platform> WorkerThread<P> {
 }
 
 impl<P: Platform> Registry<P> {
+    /// Checks, for a worker whose own thread sleeps and whose seat a guest gives back, whether that thread must
+    /// wake up: a source holds work for it, or it was requested to stop. Disables fast push as
+    /// [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) does.
+    ///
+    /// Called after the fence of [`SleepProtocol::give_back`](sleep_core::SleepProtocol::give_back). The worker's
+    /// thread may run by then, so this does not touch its half. The guest has left its operations before.
+    pub(crate) fn check_sources_for_host(&self, worker: WorkerIndex) -> LastLook {
+        let has_process_fence = self.disable_other_fast_pushes(worker);
+        let shared = &self.workers()[worker.get()];
+        let has_own_work = !shared.inbox().is_empty() || shared.terminate().probe();
+        self.look_at_sources(has_own_work, has_process_fence)
+    }
+
+    /// Disables fast push in all deques but that of the worker, which sleeps from now on. Returns whether all
+    /// threads of the pool have executed a fence since.
+    fn disable_other_fast_pushes(&self, sleeper: WorkerIndex) -> bool {
+        let mut any_enabled = false;
+        for (index, worker) in self.workers().iter().enumerate() {
+            if index != sleeper.get() {
+                any_enabled |= worker.deque().disable_fast_push();
+            }
+        }
+        // A fast push that was disabled already needs no process fence. An owner that finds it disabled
+        // takes a fence of its own. An owner that has missed it pushed before the process fence of the
+        // worker that has disabled it. That worker sees the job, and passes it on to those that have not
+        // seen it and sleep.
+        let has_process_fence = any_enabled && P::fence_before_sleep(self);
+        if !has_process_fence {
+            // Ordering: if an owner pushes meanwhile, either we see the job or the owner sees that fast
+            // push is disabled; see `Deque::disable_fast_push` for what is left open. No weaker fence
+            // orders our stores before our looks.
+            fence(Ordering::SeqCst);
+            if any_enabled {
+                // What is left open is a job whose publication waits in a store buffer.
+                (0..PAUSES_BEFORE_LOOK).for_each(|_| spin_loop());
+            }
+        }
+        has_process_fence
+    }
+
+    /// Looks at the sources that all workers take from, unless the worker has work of its own anyway.
+    fn look_at_sources(&self, has_own_work: bool, has_process_fence: bool) -> LastLook {
+        let has_common_work = (!has_own_work || has_process_fence) && self.has_common_work();
+        LastLook {
+            has_work: has_own_work || has_common_work,
+            is_relied_on: has_process_fence && has_common_work,
+        }
+    }
+
     /// Whether there is work that a worker may run when it is awake: in a queue that all workers take
     /// from, or in its inbox.
     pub fn may_run(&self, worker: WorkerIndex) -> bool {

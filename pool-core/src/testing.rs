@@ -11,7 +11,10 @@ use std::{
     marker::PhantomData,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     ptr,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 #[cfg(not(loom))]
 use std::{thread, thread_local};
@@ -274,7 +277,7 @@ pub(crate) fn registry_with<S: TestStorage, K: TestProtocol, D: TestDetection>(
         progress,
         injector,
         detection,
-        (),
+        AtomicBool::new(false),
     ));
     assert!(registry.is_consistent());
     registry
@@ -294,7 +297,8 @@ unsafe impl<S: TestStorage, K: TestProtocol, D: TestDetection> Platform for Test
     type Observer = TestObserver;
     type Deadlock = D;
     type Panic = Box<dyn Any + Send>;
-    type Data = ();
+    /// Whether the pool has guests.
+    type Data = AtomicBool;
     type KeepAlive = Arc<Registry<Self>>;
 
     fn current() -> *const WorkerThread<Self> {
@@ -334,6 +338,10 @@ unsafe impl<S: TestStorage, K: TestProtocol, D: TestDetection> Platform for Test
         #[cfg(not(loom))]
         observed(Event::ProcessFence);
         HAS_PROCESS_FENCE.with(Cell::get)
+    }
+
+    fn has_guests(registry: &Registry<Self>) -> bool {
+        registry.data().load(Relaxed)
     }
 
     fn random_seed() -> u64 {

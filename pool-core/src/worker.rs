@@ -12,6 +12,7 @@ use crate::{
 };
 
 mod post;
+pub(crate) mod seat;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -247,7 +248,7 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Runs jobs until the pool ends, and then those that are still queued.
     pub fn run_until_terminated(&self) {
-        self.wait_until(self.shared().terminate());
+        self.wait_for_stop();
         while self.yield_now() {}
     }
 
@@ -255,7 +256,7 @@ impl<P: Platform> WorkerThread<P> {
     /// ends. Jobs that are queued on its deque stay there for others.
     #[doc(alias = "run_until_released")]
     pub fn run_until_stopped(&self) {
-        self.wait_until(self.shared().terminate());
+        self.wait_for_stop();
     }
 
     /// Wakes another worker for what this one leaves behind when it goes before the pool ends.

@@ -188,6 +188,14 @@ impl Observer for WorkerCounters {
         self.switch(WorkerState::Idle, clock);
     }
 
+    fn on_guest(&self, clock: Clock) {
+        self.switch(WorkerState::Active, clock);
+    }
+
+    fn on_guest_left(&self, clock: Clock) {
+        self.switch(WorkerState::Asleep, clock);
+    }
+
     fn on_fruitless_wake(&self) {
         self.counters().fruitless_wakes.add(1);
     }

@@ -60,6 +60,14 @@ pub trait Observer: Send + Sync + 'static {
     #[inline]
     fn on_wake(&self, _clock: Clock) {}
 
+    /// Observes that a guest is the worker from now on, whose own thread sleeps: it is active.
+    #[inline]
+    fn on_guest(&self, _clock: Clock) {}
+
+    /// Observes that the guest is the worker no more, whose own thread sleeps on: it is asleep.
+    #[inline]
+    fn on_guest_left(&self, _clock: Clock) {}
+
     /// Observes that the last wake-up was fruitless. The worker has not found a job since, what it waits for
     /// has not happened, and it is about to sleep again.
     #[inline]

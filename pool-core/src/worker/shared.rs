@@ -5,6 +5,7 @@ use core::fmt;
 use deque_core::Deque;
 use sleep_core::CoreLatch;
 
+use super::seat::Seat;
 use crate::{fifo::JobFifo, job::JobRef, platform::Platform};
 
 /// The half of a worker that it shares with the other workers of its pool.
@@ -15,6 +16,8 @@ pub struct WorkerShared<P: Platform> {
     /// Jobs that this worker spawned to be run in their order.
     fifo: JobFifo<P>,
     terminate: CoreLatch,
+    /// Which thread uses the other half.
+    seat: Seat<P>,
     observer: P::Observer,
 }
 
@@ -22,6 +25,7 @@ impl<P: Platform> fmt::Debug for WorkerShared<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WorkerShared")
             .field("jobs", &self.deque.len())
+            .field("seat", &self.seat)
             .finish_non_exhaustive()
     }
 }
@@ -35,7 +39,8 @@ impl<P: Platform> WorkerShared<P> {
             fifo: P::Queue,
             observer: P::Observer,
         ) -> Self {
-            Self { deque, inbox, fifo: JobFifo::new(fifo), terminate: CoreLatch::new(), observer }
+            let (terminate, seat) = (CoreLatch::new(), Seat::new());
+            Self { deque, inbox, fifo: JobFifo::new(fifo), terminate, seat, observer }
         }
     }
 
@@ -51,6 +56,11 @@ impl<P: Platform> WorkerShared<P> {
 
     pub(crate) fn terminate(&self) -> &CoreLatch {
         &self.terminate
+    }
+
+    /// Returns the word that says which thread uses the other half.
+    pub(crate) fn seat(&self) -> &Seat<P> {
+        &self.seat
     }
 
     /// Returns the observer of what the worker does. Any thread may look at what it has counted.

@@ -1,19 +1,23 @@
 //! How a worker waits: it runs other jobs, searches for some, and sleeps when there are none.
 
-use sleep_core::CoreLatch;
+use core::ptr;
+
+use sleep_core::{CoreLatch, Parker as _};
 
 use crate::{
     deadlock::DeadlockDetection as _, job::JobRef, metrics::Observer as _, platform::Platform,
     registry::sleep::IdleSession, unwind::no_unwind, worker::WorkerThread,
 };
 
-/// The thread that sets a latch.
+/// The thread that sets a latch, and where the worker waits for it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Setter {
     /// A worker of the same pool.
     Worker,
     /// Any other thread.
     Outside,
+    /// Any thread, which requests the worker to stop. The worker waits at top level, below no job.
+    Stop,
 }
 
 impl<P: Platform> WorkerThread<P> {
@@ -33,6 +37,14 @@ impl<P: Platform> WorkerThread<P> {
     pub fn wait_for_outside(&self, latch: &CoreLatch) {
         if !latch.probe() {
             self.wait_until_cold(latch, Setter::Outside);
+        }
+    }
+
+    /// Runs jobs until this worker is requested to stop. While it sleeps, a guest may take its seat.
+    pub(super) fn wait_for_stop(&self) {
+        let latch = self.shared().terminate();
+        if !latch.probe() {
+            self.wait_until_cold(latch, Setter::Stop);
         }
     }
 
@@ -80,6 +92,7 @@ impl<P: Platform> WorkerThread<P> {
                         continue;
                     }
                     let (mut has_slept, mut is_relied_on) = (false, false);
+                    let mut has_vacated = false;
                     idle.no_work_found(latch, || {
                         let look = self.check_sources_before_sleep();
                         is_relied_on = look.is_relied_on;
@@ -90,13 +103,18 @@ impl<P: Platform> WorkerThread<P> {
                             }
                             observer.on_sleep(P::now);
                             has_slept = true;
-                            if setter == Setter::Worker {
+                            if setter != Setter::Outside {
                                 self.note_sleep(latch);
                             }
                             P::release_thread(self.registry());
+                            // Last: from here on a guest may be the worker.
+                            has_vacated = setter == Setter::Stop && self.vacate_seat();
                         }
                         look.has_work
                     });
+                    if has_vacated {
+                        self.reclaim_seat();
+                    }
                     if is_relied_on {
                         self.pass_on_found_jobs();
                     }
@@ -111,6 +129,34 @@ impl<P: Platform> WorkerThread<P> {
         };
         self.end_search(idle);
         job
+    }
+
+    /// Leaves this worker to guests while its thread sleeps, if the pool has guests. Returns whether it does.
+    /// Then this thread must not use the worker until it has [reclaimed](Self::reclaim_seat) it.
+    fn vacate_seat(&self) -> bool {
+        let has_guests = P::has_guests(self.registry());
+        if has_guests {
+            // The parker, or the protocol, may call functions of the pool on this thread.
+            //
+            // SAFETY: 1. the pointer is null.
+            unsafe { P::set_current(ptr::null()) };
+            self.shared().seat().vacate(self);
+        }
+        has_guests
+    }
+
+    /// Waits until no guest is this worker, and makes this thread the worker again.
+    fn reclaim_seat(&self) {
+        // While a guest is the worker, we read only what never changes.
+        let seat = self.shared().seat();
+        // Liveness: a guest vacates the seat when its closure ends, without waiting for this thread. It does so
+        // before it lets the protocol wake this thread, so a protocol that keeps its promises makes this loop
+        // end at once. A guest that comes in between does the same.
+        while !seat.reclaim(self) {
+            self.parker().relax();
+        }
+        // SAFETY: 1. it was the thread's worker until `vacate_seat`, and stays in place until it leaves.
+        unsafe { P::set_current(self) };
     }
 
     /// Makes progress, and runs operations that are due. Returns the session if there was none.

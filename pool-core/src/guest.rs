@@ -1,0 +1,169 @@
+//! Guests: threads outside the pool that run a closure in the place of a worker that sleeps.
+//!
+//! A worker that sleeps at top level, between jobs, needs neither its deque nor its number. So a thread from
+//! outside takes its *seat*: the guest is that worker until its closure has ended, while the worker's own
+//! thread, the *host*, stays parked. No thread is woken for that, and never do more threads run than the pool
+//! has workers. If no seat is free, the closure is [injected](Registry::in_worker) as before.
+//!
+//! | step | host | guest |
+//! | --- | --- | --- |
+//! | 1 | has found nothing and registered as a sleeper. In its last look: is known as no worker any more, and **vacates the seat**. Parks | |
+//! | 2 | sleeps | asks the protocol for a sleeper ([`borrow_sleeper`](SleepProtocol::borrow_sleeper)), and **occupies the seat** |
+//! | 3 | sleeps | is known as the worker, and runs the closure. In its joins it runs other jobs, or sleeps as the worker |
+//! | 4 | sleeps | leaves what it has queued to others, is known as no worker any more, and **vacates the seat** |
+//! | 5 | sleeps, or is woken | gives the worker back to the protocol ([`give_back`](SleepProtocol::give_back)): fence, last look, and wakes the host if there is something to do for it |
+//! | 6 | wakes up, **reclaims the seat**, and is known as the worker again | |
+//!
+//! # What memory safety rests on
+//!
+//! The seat, a word in the worker's shared half, says which thread may use the `WorkerThread`; the hand-over is
+//! by that word (see [`Seat`](crate::worker::seat::Seat)). A [`SleepProtocol`] is safe to implement. One that
+//! lends a worker that is awake, or lends it twice, finds the seat not vacant. One that wakes a host beside a
+//! guest makes the host wait for the guest in step 6. Each costs time and nothing else.
+//!
+//! Between steps 1 and 6 the host runs code of the protocol and of its parker, which may call functions of the
+//! pool. So the host is known as no worker by then, and such calls come from outside. What the host does
+//! itself in between is in one function, `WorkerThread::search`.
+//!
+//! Why a worker may pass to another thread at all, [`lend`](WorkerThread::lend) says: the order of the deque,
+//! the parts that the owner alone uses, the process fences and the thread progress. A seat is vacated by the
+//! pool's own loop, below which no frame of the pool uses the worker; the frames of a thread that a pool has
+//! adopted are in the position of a lender's.
+//!
+//! # What is not overlooked
+//!
+//! While the seat is lent the worker counts as active. A poster that looks for sleepers passes it over; so
+//! does a thread that wakes this worker for a job in its inbox, or for its request to stop. All of them execute a
+//! fence between their write and that look. The guest's fence comes after it has opened the slot again, and
+//! its look after that. Of two fences one comes first: either the poster finds the slot open, or the look
+//! finds what the poster has written. The look does not use the `WorkerThread`, because the host may be awake by
+//! then.
+
+use core::ptr;
+
+use sleep_core::{SleepProtocol, WorkerIndex};
+
+use crate::{
+    deadlock::DeadlockDetection as _, metrics::Observer as _, platform::Platform,
+    registry::Registry, unwind::no_unwind, worker::WorkerThread,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// A thread that is a worker in place of the worker's own thread. Gives the seat back when it is dropped, by a
+/// panic too.
+struct Guest<'r, P: Platform> {
+    registry: &'r Registry<P>,
+    index: WorkerIndex,
+    worker: *const WorkerThread<P>,
+}
+
+impl<P: Platform> Registry<P> {
+    /// Runs a closure on the calling thread as a worker of this pool whose own thread sleeps. If there is no
+    /// such worker, or the calling thread is a worker already, the closure is returned.
+    ///
+    /// Only pools whose platform [has guests](Platform::has_guests), and whose protocol
+    /// [lends sleepers](SleepProtocol::borrow_sleeper), run it.
+    ///
+    /// # Errors
+    /// The closure, which was not called.
+    ///
+    /// # Panics
+    /// Continues the closure's panic, when the worker was given back.
+    ///
+    /// # Complexity
+    /// Calls the protocol twice, and looks at each worker's deque once. Wakes no thread by itself.
+    pub fn try_call<F, R>(&self, closure: F) -> Result<R, F>
+    where
+        F: FnOnce(&WorkerThread<P>) -> R,
+    {
+        if !P::current().is_null() {
+            return Err(closure);
+        }
+        let Some(guest) = Guest::begin(self) else {
+            return Err(closure);
+        };
+        // SAFETY: the guest has the seat until it is dropped, and the host, whose frame the worker is in, does
+        // not leave that frame before it has reclaimed the seat.
+        Ok(closure(unsafe { &*guest.worker }))
+    }
+
+    /// Runs a closure on a worker of this pool as [`in_worker`](Self::in_worker) does. A thread that is no
+    /// worker runs it as a [guest](Self::try_call) if it can.
+    ///
+    /// # Panics
+    /// Continues the closure's panic.
+    pub fn call<R: Send>(&self, closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send) -> R {
+        if !P::current().is_null() {
+            return self.in_worker(closure);
+        }
+        match Guest::begin(self) {
+            // SAFETY: as in `try_call`.
+            Some(guest) => closure(unsafe { &*guest.worker }, false),
+            None => self.in_worker_cold(closure),
+        }
+    }
+}
+
+impl<'r, P: Platform> Guest<'r, P> {
+    /// Makes the calling thread, which is no worker, a worker that sleeps, if there is one.
+    fn begin(registry: &'r Registry<P>) -> Option<Self> {
+        let seat = |worker: WorkerIndex| registry.workers().get(worker.get()).map(|it| it.seat());
+        let is_vacant = |worker| seat(worker).is_some_and(|seat| seat.is_vacant());
+        // If the protocol panics here, the seat is still vacant.
+        let index = registry.sleep().borrow_sleeper(is_vacant)?;
+        let Some(worker) = seat(index).and_then(|seat| seat.occupy()) else {
+            // The host has been woken since it was asked, and is about to sleep again; or the protocol lies.
+            no_unwind(|| registry.sleep().give_back(index, || true));
+            return None;
+        };
+        // From here on the drop gives the seat back.
+        let guest = Self {
+            registry,
+            index,
+            worker,
+        };
+        no_unwind(|| registry.deadlock().wake_up(index));
+        registry.workers()[index.get()].observer().on_guest(P::now);
+        // SAFETY: 1. it stays in place while the seat is ours, and this is called again before.
+        unsafe { P::set_current(worker) };
+        Some(guest)
+    }
+}
+
+impl<P: Platform> Drop for Guest<'_, P> {
+    fn drop(&mut self) {
+        let (registry, index) = (self.registry, self.index);
+        let shared = &registry.workers()[index.get()];
+        no_unwind(|| {
+            // SAFETY: as in `try_call`; the reference is not used after `vacate`.
+            let worker = unsafe { &*self.worker };
+            debug_assert!(
+                ptr::eq(P::current(), worker),
+                "this thread is another worker"
+            );
+            if worker.has_pending_jobs() {
+                // The host sleeps, and answers no thief until it runs.
+                worker.own().end_bias();
+            }
+            worker.leave_operations();
+            registry
+                .deadlock()
+                .fall_asleep(index, shared.terminate(), |worker| registry.may_run(worker));
+            shared.observer().on_guest_left(P::now);
+            // SAFETY: 1. the pointer is null.
+            unsafe { P::set_current(ptr::null()) };
+            shared.seat().vacate(worker);
+            let mut is_relied_on = false;
+            registry.sleep().give_back(index, || {
+                let look = registry.check_sources_for_host(index);
+                is_relied_on = look.is_relied_on;
+                look.has_work
+            });
+            if is_relied_on {
+                registry.announce_seen_jobs();
+            }
+        });
+    }
+}

@@ -1,0 +1,6 @@
+#[cfg(not(loom))]
+mod liar;
+#[cfg(loom)]
+mod loom;
+#[cfg(not(loom))]
+mod threads;

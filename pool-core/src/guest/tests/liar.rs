@@ -1,0 +1,132 @@
+//! A protocol that lends workers that are awake, and wakes hosts beside guests.
+
+use std::{
+    boxed::Box,
+    sync::atomic::{AtomicBool, AtomicUsize as Tally, Ordering::SeqCst},
+    thread,
+};
+
+use sleep_core::{CoreLatch, IdlePolicy};
+
+use super::super::*;
+use crate::testing::{
+    DEQUE_CAPACITY, TestBusy, TestOn, TestParker, TestPlatform, TestProtocol, with_registry,
+};
+
+/// Says of a worker that searches that it sleeps, and lends it to any thread that asks.
+struct Liar {
+    truth: TestBusy,
+    calls: Tally,
+}
+
+impl TestProtocol for Liar {
+    fn new(parkers: impl Iterator<Item = TestParker>) -> Self {
+        let parkers: Box<[_]> = parkers.collect();
+        Self {
+            truth: TestBusy::new(parkers, IdlePolicy::IMMEDIATE),
+            calls: Tally::new(0),
+        }
+    }
+}
+
+impl SleepProtocol for Liar {
+    type Parker = TestParker;
+    type IdleState = <TestBusy as SleepProtocol>::IdleState;
+
+    fn num_workers(&self) -> usize {
+        self.truth.num_workers()
+    }
+
+    fn parker(&self, worker: WorkerIndex) -> &TestParker {
+        self.truth.parker(worker)
+    }
+
+    fn start_looking(&self, worker: WorkerIndex) -> Self::IdleState {
+        self.truth.start_looking(worker)
+    }
+
+    /// Makes the worker take this for its last look before it parks, and does not park.
+    fn no_work_found(
+        &self,
+        idle: &mut Self::IdleState,
+        latch: &CoreLatch,
+        has_work: impl FnOnce() -> bool,
+    ) {
+        if !has_work() {
+            self.truth.no_work_found(idle, latch, || false);
+        }
+    }
+
+    fn work_found(&self, idle: Self::IdleState, more_work: impl FnOnce() -> bool) {
+        self.truth.work_found(idle, more_work);
+    }
+
+    fn new_injected_jobs(&self, _count: usize, _queue_was_empty: bool) {}
+
+    fn new_internal_jobs(&self, _count: usize, _queue_was_empty: impl FnOnce() -> bool) {}
+
+    fn all_are_awake(&self) -> bool {
+        true
+    }
+
+    fn new_job_for(&self, _worker: WorkerIndex) {}
+
+    fn wake_worker(&self, _worker: WorkerIndex) -> bool {
+        false
+    }
+
+    /// Returns the only worker, and at every second call one that the pool does not have.
+    fn borrow_sleeper(&self, _eligible: impl FnMut(WorkerIndex) -> bool) -> Option<WorkerIndex> {
+        WorkerIndex::new(self.calls.fetch_add(1, SeqCst) % 2, 2).ok()
+    }
+
+    fn num_inactive(&self) -> usize {
+        0
+    }
+
+    fn num_sleeping(&self) -> usize {
+        0
+    }
+}
+
+type Lied = TestOn<deque_core::Fixed<crate::JobRef, DEQUE_CAPACITY>, Liar>;
+
+/// Fails if two threads use the worker at the same time.
+struct InUse(AtomicBool);
+
+impl InUse {
+    fn use_worker(&self, worker: &WorkerThread<Lied>) {
+        assert!(!self.0.swap(true, SeqCst), "two threads use one worker");
+        for _ in 0..3 {
+            assert_eq!(worker.join_context(|_| 1, |_| 2, false), (1, 2));
+        }
+        thread::yield_now();
+        assert!(self.0.swap(false, SeqCst));
+    }
+}
+
+#[test]
+fn a_protocol_that_lies_does_not_make_two_threads_use_one_worker() {
+    let (guests, calls) = if cfg!(miri) { (2, 3) } else { (2, 30) };
+    let registry = Lied::registry(1);
+    registry.data().store(true, SeqCst);
+    let in_use = InUse(AtomicBool::new(false));
+    let came = Tally::new(0);
+    with_registry(&registry, |registry| {
+        thread::scope(|scope| {
+            for _ in 0..guests {
+                scope.spawn(|| {
+                    let mut count = 0;
+                    while count < calls {
+                        let result = registry.try_call(|worker| in_use.use_worker(worker));
+                        count += usize::from(result.is_ok());
+                        // On the worker's own thread, beside the guests.
+                        registry.in_worker(|worker, _| in_use.use_worker(worker));
+                    }
+                    came.fetch_add(count, SeqCst);
+                });
+            }
+        });
+    });
+    assert_eq!(came.into_inner(), guests * calls);
+}

@@ -1,0 +1,237 @@
+//! Guests of pools with real threads.
+
+use std::{
+    boxed::Box,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize as Tally, Ordering::SeqCst},
+    },
+    thread::{self, ThreadId},
+};
+
+use super::super::*;
+use crate::{
+    job::StackJob,
+    latch::BlockingLatch,
+    queue::JobQueue as _,
+    testing::{Test, TestPlatform, TestQueue, TestTogether, on_platform, with_registry},
+};
+
+/// Runs `body` with a pool that has guests.
+fn with_guests<P: TestPlatform<Data = AtomicBool>>(
+    workers: usize,
+    body: impl FnOnce(&Arc<Registry<P>>),
+) {
+    let registry = P::registry(workers);
+    registry.data().store(true, SeqCst);
+    with_registry(&registry, |registry| body(registry));
+}
+
+/// Calls as a guest as soon as a worker sleeps.
+fn call_as_guest<P: TestPlatform, R>(
+    registry: &Registry<P>,
+    closure: impl FnOnce(&WorkerThread<P>) -> R,
+) -> R {
+    let mut closure = Some(closure);
+    loop {
+        let take = |worker: &WorkerThread<P>| (closure.take().expect("called once"))(worker);
+        if let Ok(result) = registry.try_call(take) {
+            return result;
+        }
+        thread::yield_now();
+    }
+}
+
+fn this_thread() -> ThreadId {
+    thread::current().id()
+}
+
+on_platform!(fixed, crate::testing::Test: a_guest_stays_on_its_thread_and_is_the_worker
+    a_panic_gives_the_seat_back a_guest_is_no_guest_within_itself jobs_that_a_guest_leaves_are_run
+    a_job_for_the_seat_is_run joins_of_a_guest_are_stolen more_guests_than_seats);
+on_platform!(growing, crate::testing::Growing: a_guest_stays_on_its_thread_and_is_the_worker
+    a_panic_gives_the_seat_back a_guest_is_no_guest_within_itself jobs_that_a_guest_leaves_are_run
+    a_job_for_the_seat_is_run joins_of_a_guest_are_stolen more_guests_than_seats);
+
+fn a_guest_stays_on_its_thread_and_is_the_worker<P: TestPlatform<Data = AtomicBool>>() {
+    with_guests::<P>(2, |registry| {
+        for _ in 0..10 {
+            let caller = this_thread();
+            let index = call_as_guest(registry, |worker| {
+                assert_eq!(this_thread(), caller);
+                assert!(ptr::eq(P::current(), worker));
+                assert!(ptr::eq(worker.registry(), &raw const **registry));
+                worker.index().get()
+            });
+            assert!(index < 2);
+            assert!(P::current().is_null(), "the guest has left");
+        }
+    });
+}
+
+fn a_panic_gives_the_seat_back<P: TestPlatform<Data = AtomicBool>>() {
+    with_guests::<P>(1, |registry| {
+        for number in 0..3 {
+            let call = || call_as_guest(registry, |_| resume_unwind(Box::new(number)));
+            let panic = catch_unwind(AssertUnwindSafe(call)).map(|()| ());
+            assert_eq!(*panic.unwrap_err().downcast::<i32>().unwrap(), number);
+            assert!(P::current().is_null(), "the guest has left");
+        }
+        assert_eq!(registry.call(|_, _| 7), 7);
+    });
+}
+
+/// A guest that calls is a worker, so it runs the closure at once.
+fn a_guest_is_no_guest_within_itself<P: TestPlatform<Data = AtomicBool>>() {
+    with_guests::<P>(2, |registry| {
+        call_as_guest(registry, |_| {
+            assert!(registry.try_call(|_| ()).is_err(), "it is a worker already");
+            let outer = P::current() as usize;
+            registry.call(|inner, migrated| {
+                assert_eq!(outer, ptr::from_ref(inner) as usize);
+                assert!(!migrated);
+            });
+        });
+    });
+}
+
+/// The only worker sleeps when the guest has queued the job, and must be woken for it.
+fn jobs_that_a_guest_leaves_are_run<P: TestPlatform<Data = AtomicBool>>() {
+    with_guests::<P>(1, |registry| {
+        for _ in 0..10 {
+            let caller = this_thread();
+            let latch = BlockingLatch::<P>::new();
+            let job = StackJob::<P, _, _, _>::new(|_| assert_ne!(this_thread(), caller), latch);
+            // SAFETY: `as_job_ref`: 1. it stays until the latch is set, 2. which any thread may set; `post`: 1.
+            // once; `into_result`: 1. the latch is set; 2. once.
+            unsafe {
+                call_as_guest(registry, |worker| worker.post(job.as_job_ref()));
+                job.latch().wait();
+                job.into_result();
+            }
+        }
+    });
+}
+
+/// The job comes while a guest has the seat, so no thread is woken for it.
+fn a_job_for_the_seat_is_run<P: TestPlatform<Data = AtomicBool, Queue = TestQueue>>() {
+    with_guests::<P>(1, |registry| {
+        for _ in 0..10 {
+            let latch = BlockingLatch::<P>::new();
+            let job = StackJob::<P, _, _, _>::new(|_| (), latch);
+            let mut node = TestQueue::node();
+            let node = core::ptr::NonNull::from(&mut node);
+            // SAFETY: as in `jobs_that_a_guest_leaves_are_run`; `inject_broadcast`: 1. the node stays as long
+            // as the job.
+            unsafe {
+                call_as_guest(registry, |_| {
+                    registry.inject_broadcast([(node, job.as_job_ref())].into_iter());
+                });
+                job.latch().wait();
+                job.into_result();
+            }
+        }
+    });
+}
+
+/// The first half waits until another worker has the second one.
+fn joins_of_a_guest_are_stolen<P: TestPlatform<Data = AtomicBool>>() {
+    with_guests::<P>(2, |registry| {
+        for _ in 0..10 {
+            let has_begun = AtomicBool::new(false);
+            let (caller, thief) = call_as_guest(registry, |worker| {
+                worker.join_context(
+                    |_| {
+                        while !has_begun.load(SeqCst) {
+                            thread::yield_now();
+                        }
+                        this_thread()
+                    },
+                    |_| {
+                        has_begun.store(true, SeqCst);
+                        this_thread()
+                    },
+                    false,
+                )
+            });
+            assert_eq!(caller, this_thread());
+            assert_ne!(caller, thief);
+        }
+    });
+}
+
+/// Threads that find no seat free inject their closures; never more of them run than there are workers.
+fn more_guests_than_seats<P: TestPlatform<Data = AtomicBool>>() {
+    let calls = if cfg!(miri) { 3 } else { 500 };
+    let (running, run) = (Tally::new(0), Tally::new(0));
+    with_guests::<P>(2, |registry| {
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..calls {
+                        registry.call(|worker, _| {
+                            assert!(running.fetch_add(1, SeqCst) < 2, "more than workers");
+                            thread::yield_now();
+                            running.fetch_sub(1, SeqCst);
+                            let sum = worker.join_context(|_| 1, |_| 2, false);
+                            run.fetch_add(sum.0 + sum.1, SeqCst);
+                        });
+                    }
+                });
+            }
+        });
+    });
+    assert_eq!(run.into_inner(), 4 * calls * 3);
+}
+
+#[test]
+fn a_pool_without_guests_has_none() {
+    let registry = <Test as TestPlatform>::registry(1);
+    with_registry(&registry, |registry| {
+        while registry.num_sleeping() == 0 {
+            thread::yield_now();
+        }
+        assert!(registry.try_call(|_| ()).is_err());
+        let caller = this_thread();
+        assert_ne!(registry.call(|_, _| this_thread()), caller);
+    });
+}
+
+#[test]
+fn a_protocol_that_lends_nothing_has_none() {
+    with_guests::<TestTogether>(1, |registry| {
+        while registry.num_sleeping() == 0 {
+            thread::yield_now();
+        }
+        assert!(registry.try_call(|_| ()).is_err());
+        assert_eq!(registry.call(|_, _| 7), 7);
+    });
+}
+
+/// The request comes while the guest has the seat, so it wakes no thread. The look at the guest's end does.
+#[test]
+fn a_request_to_stop_waits_for_the_guest() {
+    let registry = <Test as TestPlatform>::registry(1);
+    registry.data().store(true, SeqCst);
+    let has_stopped = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let host = scope.spawn(|| {
+            let index = registry.worker(0).unwrap();
+            // SAFETY: 1. this frame holds the registry; 2. it is the `Arc`'s pointer.
+            let worker = unsafe { WorkerThread::new(Arc::as_ptr(&registry), index) }.unwrap();
+            // SAFETY: 1. it stays until it leaves.
+            unsafe { worker.enter() };
+            worker.run_until_stopped();
+            has_stopped.store(true, SeqCst);
+            worker.leave();
+        });
+        call_as_guest(&*registry, |worker| {
+            registry.request_stop(worker.index());
+            assert_eq!(worker.join_context(|_| 1, |_| 2, false), (1, 2));
+            assert!(!has_stopped.load(SeqCst), "the guest has the seat");
+        });
+        host.join().unwrap();
+        assert!(has_stopped.load(SeqCst));
+    });
+}
