@@ -77,7 +77,7 @@ fn a_call_against_the_end_of_the_pool() {
 /// Models two guests, and a worker that runs a job itself.
 #[test]
 fn two_guests_and_the_host_take_turns() {
-    model(2, || {
+    model(1, || {
         with_guests(|registry| {
             let owned = Owned::new();
             let other = {
@@ -94,7 +94,7 @@ fn two_guests_and_the_host_take_turns() {
 
 #[test]
 fn a_job_that_a_guest_leaves_is_run() {
-    model(3, || {
+    model(2, || {
         with_guests(|registry| {
             let job = StackJob::<Test, _, _, _>::new(|_| 7, BlockingLatch::<Test>::new());
             // SAFETY: `as_job_ref`: 1. it stays until the latch is set, 2. which any thread may set; `post`: 1.
