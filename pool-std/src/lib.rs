@@ -61,12 +61,14 @@ pub mod facade {
     pub use crate::thread_pool::handle::PoolHandle;
 }
 
-/// The functions that share their names with macros, without the macros. Exists for the facades in
-/// `compat` only, which must not re-export the macros of this crate.
+/// The functions that differ for the facades in `compat`: without the macros of the same names, which a facade
+/// must not re-export, and with guests only if the program has chosen them.
 #[doc(hidden)]
 pub mod functions {
     #[doc(inline)]
-    pub use crate::api::join::join;
+    pub use crate::api::join::facade::{join, join_context};
+    #[doc(inline)]
+    pub use crate::api::scope::facade::{scope, scope_fifo};
 }
 
 /// The examples of the book's page about blocking, compiled and run as tests.

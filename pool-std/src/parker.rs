@@ -41,11 +41,11 @@ impl Default for ParkerKind {
     }
 }
 
-/// A parker of either kind.
+/// A parker of either kind. The second token is that of a guest, which sleeps beside the worker.
 pub(crate) enum OsParker {
-    Condvar(CondvarParker),
+    Condvar([CondvarParker; 2]),
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    Futex(FutexParker),
+    Futex([FutexParker; 2]),
     /// Made by the pool's [`PoolIo`](crate::io::backend::PoolIo).
     #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
     Ring(RingParker),
@@ -55,8 +55,8 @@ impl OsParker {
     pub(crate) fn new(kind: ParkerKind) -> Self {
         match kind {
             #[cfg(any(target_os = "linux", target_os = "android"))]
-            ParkerKind::Futex => Self::Futex(FutexParker::new()),
-            _ => Self::Condvar(CondvarParker::new()),
+            ParkerKind::Futex => Self::Futex([const { FutexParker::new() }; 2]),
+            _ => Self::Condvar([const { CondvarParker::new() }; 2]),
         }
     }
 }
@@ -64,9 +64,9 @@ impl OsParker {
 impl Parker for OsParker {
     fn park(&self) {
         match self {
-            Self::Condvar(parker) => parker.park(),
+            Self::Condvar([own, _]) => own.park(),
             #[cfg(any(target_os = "linux", target_os = "android"))]
-            Self::Futex(parker) => parker.park(),
+            Self::Futex([own, _]) => own.park(),
             #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
             Self::Ring(parker) => parker.park(),
         }
@@ -74,9 +74,9 @@ impl Parker for OsParker {
 
     fn unpark(&self) {
         match self {
-            Self::Condvar(parker) => parker.unpark(),
+            Self::Condvar([own, _]) => own.unpark(),
             #[cfg(any(target_os = "linux", target_os = "android"))]
-            Self::Futex(parker) => parker.unpark(),
+            Self::Futex([own, _]) => own.unpark(),
             #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
             Self::Ring(parker) => parker.unpark(),
         }
@@ -89,5 +89,26 @@ impl Parker for OsParker {
     #[inline]
     fn now(&self) -> Option<u64> {
         clock::now()
+    }
+
+    fn park_guest(&self) {
+        match self {
+            Self::Condvar([_, guest]) => guest.park(),
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            Self::Futex([_, guest]) => guest.park(),
+            // A pool with rings has no guests.
+            #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+            Self::Ring(_) => self.relax(),
+        }
+    }
+
+    fn unpark_guest(&self) {
+        match self {
+            Self::Condvar([_, guest]) => guest.unpark(),
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            Self::Futex([_, guest]) => guest.unpark(),
+            #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+            Self::Ring(_) => {}
+        }
     }
 }

@@ -142,6 +142,11 @@ unsafe impl Platform for Std {
         registry.data().overlooks_no_jobs && ProcessBarrier::heavy_by_system()
     }
 
+    #[inline]
+    fn has_guests(registry: &Registry) -> bool {
+        registry.data().guests.are_possible
+    }
+
     fn wait_outside(registry: &Registry, wait: impl FnOnce()) {
         registry.data().thread_handlers.around_wait(wait);
     }

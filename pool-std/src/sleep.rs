@@ -290,6 +290,16 @@ impl SleepProtocol for PoolSleep {
         delegate!(self.wake_worker(worker))
     }
 
+    #[inline]
+    fn borrow_sleeper(&self, eligible: impl FnMut(WorkerIndex) -> bool) -> Option<WorkerIndex> {
+        delegate!(self.borrow_sleeper(eligible))
+    }
+
+    #[inline]
+    fn give_back(&self, worker: WorkerIndex, has_work: impl FnOnce() -> bool) -> bool {
+        delegate!(self.give_back(worker, has_work))
+    }
+
     fn num_inactive(&self) -> usize {
         delegate!(self.num_inactive())
     }

@@ -7,6 +7,7 @@ mod environment;
 pub(crate) mod error;
 pub(crate) mod global;
 pub(crate) mod guard;
+pub(crate) mod guests;
 pub(crate) mod handle;
 pub(crate) mod id;
 pub(crate) mod spares;
@@ -29,6 +30,7 @@ use crate::{
     thread_pool::{
         error::{ActiveWorkersError, ShutdownError},
         guard::keeps_own_pool,
+        guests::Caller,
         handle::PoolHandle,
         id::PoolId,
     },
@@ -79,6 +81,65 @@ impl ThreadPool {
         R: Send,
     {
         self.registry.in_worker(|_, _| closure())
+    }
+
+    /// Runs a closure on the calling thread, as a worker of this pool. `join`, `scope` and the other free
+    /// functions use this pool inside the closure, and other workers steal from it at once.
+    ///
+    /// Unlike [`install`](Self::install) this neither passes the closure to another thread nor wakes one: the
+    /// caller takes the place of a worker that sleeps between jobs, and that worker's thread sleeps on. So
+    /// never more threads run jobs than the pool has workers. If all workers are awake, the closure is installed.
+    /// It is too if the caller is a worker of another pool, and if the pool
+    /// [has no guests](crate::ThreadPoolBuilder::guests). On a worker of this pool the closure runs at once.
+    ///
+    /// # What the closure finds
+    ///
+    /// - It is on its caller's thread, with that thread's stack and thread-locals, or else on a thread of the
+    ///   pool. Do not rely on either.
+    /// - It is a worker: [`current_thread_index`](crate::current_thread_index) is the number of the worker whose
+    ///   place it has. A start handler was called for that worker, but on that worker's own thread.
+    /// - In its joins and scopes it runs other jobs of the pool, as every worker does. So do not hold a lock
+    ///   across the call which jobs of the pool take.
+    /// - While it runs, what only this worker may run waits: its job of a broadcast, unless the closure waits
+    ///   for other jobs and runs it, and the worker's [request to park](Self::set_active_workers). A
+    ///   closure that blocks for long delays them. It should call
+    ///   [`block_in_place`](crate::block_in_place()), or be [installed](Self::install) by a thread that can wait.
+    /// - The [metrics](Self::metrics) count its time for that worker, as active.
+    ///
+    /// Jobs that the closure has spawned are left to the pool when it ends. A process that calls
+    /// [`exit`](std::process::exit) in the closure ends, as it does in a job. In a process that forks in the
+    /// closure, the child has none of the pool's threads, so it must not use the pool.
+    ///
+    /// # Panics
+    /// Continues the closure's panic, when the worker has its place back.
+    ///
+    /// # Complexity
+    /// Without a thread that must be woken: two looks at each worker, and no system call. Some tens of
+    /// nanoseconds.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let numbers: Vec<u64> = (0..1000).collect();
+    /// let (left, right) = numbers.split_at(500);
+    /// let sums = pool.call(|| pool_std::join(|| left.iter().sum::<u64>(), || right.iter().sum::<u64>()));
+    /// assert_eq!(sums.0 + sums.1, 499_500);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    ///
+    /// Source: the "call" of the project's fourth draft; Chili and Cilk run a caller's thread as a worker too.
+    #[doc(alias = "install")]
+    #[doc(alias = "guest")]
+    pub fn call<F, R>(&self, closure: F) -> R
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
+        if self.registry.data().guests.are_for(Caller::Own) {
+            self.registry.call(|_, _| closure())
+        } else {
+            self.install(closure)
+        }
     }
 
     /// Returns the pool's thread progress: to read without locks, in jobs and outside the pool, what

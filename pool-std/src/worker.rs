@@ -10,7 +10,7 @@ use std::fmt;
 
 use crate::{
     platform::WorkerThread,
-    thread_pool::{ThreadPool, global::in_worker},
+    thread_pool::{ThreadPool, global::in_worker, guests::Caller},
 };
 
 /// The worker that a closure runs on.
@@ -101,7 +101,7 @@ impl Worker<'_> {
 /// Continues the closure's panic.
 #[inline(always)]
 pub fn with_worker<R: Send>(closure: impl FnOnce(Worker<'_>) -> R + Send) -> R {
-    in_worker(|thread, _| closure(Worker { thread }))
+    in_worker(Caller::Own, |thread, _| closure(Worker { thread }))
 }
 
 impl ThreadPool {

@@ -18,13 +18,13 @@ pub use thread_pool::ThreadPool;
 /// What [`ThreadPool`] forwards to.
 use pool_std::ThreadPool as Pool;
 
-/// The function without the macro of that name.
+/// The functions that differ for programs of rayon.
 #[doc(inline)]
-pub use pool_std::functions::join;
+pub use pool_std::functions::{join, join_context, scope, scope_fifo};
 #[doc(inline)]
 pub use pool_std::{
     BroadcastContext, FnContext, Scope, ScopeFifo, ThreadBuilder, Yield, broadcast,
     current_num_threads, current_thread_has_pending_tasks, current_thread_index, in_place_scope,
-    in_place_scope_fifo, join_context, max_num_threads, scope, scope_fifo, spawn, spawn_broadcast,
-    spawn_fifo, yield_local, yield_now,
+    in_place_scope_fifo, max_num_threads, spawn, spawn_broadcast, spawn_fifo, yield_local,
+    yield_now,
 };

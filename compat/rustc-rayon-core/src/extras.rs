@@ -17,7 +17,9 @@ impl Extras {
     /// Passes the settings on to the builder of a pool.
     pub(crate) fn apply(self, builder: pool_std::ThreadPoolBuilder) -> pool_std::ThreadPoolBuilder {
         // In a compiler, the thread that calls into the pool holds a token of the jobserver.
-        let mut builder = builder.thread_handlers_for_callers();
+        let builder = builder.thread_handlers_for_callers();
+        // A compiler's closures expect the thread-locals of the pool's threads.
+        let mut builder = builder.guests(false).facade_guests(Some(false));
         if let Some(handler) = self.deadlock_handler {
             builder = builder.deadlock_handler(move |_| handler());
         }

@@ -37,7 +37,7 @@ where
     RB: Send,
 {
     let value = Value::current();
-    pool_std::join_context(
+    pool_std::functions::join_context(
         move |context| value.with(|| oper_a(context)),
         move |context| value.with(|| oper_b(context)),
     )

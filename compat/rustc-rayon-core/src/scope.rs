@@ -65,7 +65,7 @@ where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    pool_std::scope(Scope::body(op))
+    pool_std::functions::scope(Scope::body(op))
 }
 
 /// Runs a scope as [`scope()`] does, but the jobs that one worker spawns start in that order:
@@ -78,7 +78,7 @@ where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    pool_std::scope_fifo(ScopeFifo::body(op))
+    pool_std::functions::scope_fifo(ScopeFifo::body(op))
 }
 
 /// Runs a scope as [`scope()`] does, with the body on this thread: [`pool_std::in_place_scope`].

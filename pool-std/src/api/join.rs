@@ -6,15 +6,16 @@ use pool_core::{ColdArg, JobContext};
 
 use crate::{
     platform::{Std, WorkerThread},
-    thread_pool::global::in_global_pool,
+    thread_pool::{global::in_global_pool, guests::Caller},
 };
 
 /// Runs two closures, potentially in parallel, and returns both results.
 ///
 /// A worker puts `b` where other workers may steal it, runs `a`, and then runs `b` too if no other
 /// worker has stolen it: about as cheap as two calls when all workers are busy. On any other thread,
-/// the closures run on the [global pool](crate::ThreadPoolBuilder::build_global), and the calling
-/// thread waits.
+/// the closures run in the [global pool](crate::ThreadPoolBuilder::build_global): on the calling
+/// thread, if it finds a worker that sleeps and [takes its place](crate::ThreadPool::call), or else on a
+/// worker, for which the calling thread waits.
 ///
 /// While a worker waits for a stolen `b`, it runs other jobs of the pool. So do not hold a lock
 /// across a `join` if another job may take the same lock.
@@ -42,7 +43,7 @@ where
     RA: Send,
     RB: Send,
 {
-    join_anywhere(|_| a(), |_| b())
+    join_anywhere(Caller::Own, |_| a(), |_| b())
 }
 
 /// Runs two closures as [`join`] does, and tells each whether it has migrated to another thread.
@@ -77,15 +78,27 @@ where
     RA: Send,
     RB: Send,
 {
+    join_context_from(Caller::Own, a, b)
+}
+
+#[inline(always)]
+fn join_context_from<A, B, RA, RB>(caller: Caller, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
     join_anywhere(
+        caller,
         |by| a(FnContext::new(by.migrated())),
         |by| b(FnContext::new(by.migrated())),
     )
 }
 
-/// Joins on this thread if it is a worker, or else on a worker of the global pool.
+/// Joins on this thread if it is a worker, or else in the global pool: as a guest, or on a worker.
 #[inline(always)]
-fn join_anywhere<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+fn join_anywhere<A, B, RA, RB>(caller: Caller, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(JobContext<'_, Std>) -> RA + Send,
     B: FnOnce(JobContext<'_, Std>) -> RB + Send,
@@ -96,10 +109,50 @@ where
     match unsafe { WorkerThread::current() } {
         Some(worker) => worker.join_context(a, b, false),
         // In a closure of its own: if both arms called one, the compiler would not always inline it here.
-        None => in_global_pool(ColdArg::new(
-            |worker: &WorkerThread, migrated| worker.join_context(a, b, migrated),
-            &mut MaybeUninit::uninit(),
-        )),
+        None => in_global_pool(
+            caller,
+            ColdArg::new(
+                |worker: &WorkerThread, migrated| worker.join_context(a, b, migrated),
+                &mut MaybeUninit::uninit(),
+            ),
+        ),
+    }
+}
+
+/// The functions for the facades in `compat`, whose programs choose guests by other means.
+pub(crate) mod facade {
+    use super::*;
+
+    /// Runs two closures, potentially in parallel, and returns both results. As [`join`](crate::join()), but
+    /// outside every pool the closures run on threads of the global pool, unless the program has chosen guests.
+    ///
+    /// # Panics
+    /// As there.
+    #[inline(always)]
+    pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        join_anywhere(Caller::Facade, |_| a(), |_| b())
+    }
+
+    /// Runs two closures as [`join_context`](crate::join_context()) does. Outside every pool they run on
+    /// threads of the global pool, unless the program has chosen guests.
+    ///
+    /// # Panics
+    /// As there.
+    #[inline(always)]
+    pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(FnContext) -> RA + Send,
+        B: FnOnce(FnContext) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        join_context_from(Caller::Facade, a, b)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
         spawn::queue_many,
     },
     platform::{Queue, Registry, Std, WorkerThread},
-    thread_pool::{global::in_running_pool, guard::PoolGuard, id::PoolId},
+    thread_pool::{global::in_running_pool, guard::PoolGuard, guests::Caller, id::PoolId},
     worker::job::{
         AnyScope, NO_NODE, current_worker_of, post_or_inject_on, scope_job, uncounted_scope_job,
     },
@@ -42,7 +42,8 @@ struct ScopeBase<'scope> {
 ///
 /// Jobs may borrow everything that outlives the call, and may spawn more jobs. The jobs that one
 /// worker spawns start newest first, unless other workers steal them. On a thread that is not a
-/// worker, the body too runs on a worker of the global pool.
+/// worker, the body too runs in the global pool: on this thread in the place of a worker that sleeps, or else
+/// on a worker.
 ///
 /// Each job is one allocation at most; threads keep memory of small jobs for the next ones. The stack does not grow with
 /// the number of jobs.
@@ -73,7 +74,7 @@ where
     F: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    in_running_pool(|_, pool| in_place_scope_on(pool, body))
+    in_running_pool(Caller::Own, |_, pool| in_place_scope_on(pool, body))
 }
 
 /// Runs a scope as [`scope()`] does, but the jobs that one worker spawns start in that order.
@@ -97,7 +98,38 @@ where
     F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    in_running_pool(|_, pool| in_place_scope_fifo_on(pool, body))
+    in_running_pool(Caller::Own, |_, pool| in_place_scope_fifo_on(pool, body))
+}
+
+/// The functions for the facades in `compat`, whose programs choose guests by other means.
+pub(crate) mod facade {
+    use super::*;
+
+    /// Runs a scope as [`scope`](crate::scope()) does. Outside every pool the body runs on a thread of the
+    /// global pool, unless the program has chosen guests.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn scope<'scope, F, R>(body: F) -> R
+    where
+        F: FnOnce(&Scope<'scope>) -> R + Send,
+        R: Send,
+    {
+        in_running_pool(Caller::Facade, |_, pool| in_place_scope_on(pool, body))
+    }
+
+    /// Runs a scope as [`scope_fifo`](crate::scope_fifo) does. Outside every pool the body runs on a thread of
+    /// the global pool, unless the program has chosen guests.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn scope_fifo<'scope, F, R>(body: F) -> R
+    where
+        F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+        R: Send,
+    {
+        in_running_pool(Caller::Facade, |_, pool| in_place_scope_fifo_on(pool, body))
+    }
 }
 
 /// Runs a scope as [`scope()`] does, but runs the body on this thread, so that it need not be `Send`.

@@ -27,6 +27,11 @@ pub(crate) struct ThreadHandlers {
 }
 
 impl ThreadHandlers {
+    /// Whether there are none.
+    pub(crate) fn are_none(&self) -> bool {
+        self.acquire.is_none() && self.release.is_none()
+    }
+
     /// Reports that this thread runs from now on.
     pub(crate) fn acquire(&self) {
         if let Some(handler) = self.acquire.as_ref().filter(|_| !IS_ADOPTION.get()) {

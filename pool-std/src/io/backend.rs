@@ -65,6 +65,11 @@ impl PoolIo {
         self.is_chosen = true;
     }
 
+    /// Whether the backend was chosen when the pool was built. Only then do workers sleep in rings.
+    pub(crate) fn is_chosen(&self) -> bool {
+        self.is_chosen
+    }
+
     pub(crate) fn kind(&self) -> IoBackend {
         self.kind
     }

@@ -36,6 +36,18 @@ macro_rules! suite {
             }
 
             #[test]
+            fn a_guest_has_a_token_of_its_own() {
+                let parker = parker();
+                parker.unpark_guest();
+                let other = parker.clone();
+                let host = thread::spawn(move || other.park());
+                // If it took the host's token, or woke the host, one of the two would wait in vain.
+                parker.park_guest();
+                parker.unpark();
+                host.join().unwrap();
+            }
+
+            #[test]
             fn two_unparks_are_one_token() {
                 let parker = parker();
                 parker.unpark();

@@ -3,6 +3,7 @@
 mod blocking;
 mod build;
 mod elastic;
+mod guests;
 #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
 mod operations;
 mod sleep;
@@ -62,6 +63,8 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     order: Order,
     sleep: Option<SleepKind>,
     overlook_no_jobs: Option<bool>,
+    guests: bool,
+    facade_guests: Option<bool>,
     idle_policy: Option<IdlePolicy>,
     parker: ParkerKind,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
@@ -83,6 +86,8 @@ impl ThreadPoolBuilder {
             order: Order::Lifo,
             sleep: None,
             overlook_no_jobs: None,
+            guests: true,
+            facade_guests: None,
             idle_policy: None,
             parker: ParkerKind::default(),
             thread_name: None,
@@ -310,6 +315,8 @@ impl<S> ThreadPoolBuilder<S> {
             order: self.order,
             sleep: self.sleep,
             overlook_no_jobs: self.overlook_no_jobs,
+            guests: self.guests,
+            facade_guests: self.facade_guests,
             idle_policy: self.idle_policy,
             parker: self.parker,
             thread_name: self.thread_name,
@@ -369,6 +376,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         self.data.io.prepare(num_threads)?;
         let sleep = self.sleep_protocol(num_threads)?;
         let overlooks_no_jobs = self.prepare_fences()?;
+        let guests = self.chosen_guests(sleep.kind())?;
         let deque = || Deque::growable(self.order).with_process_fence::<ProcessBarrier>();
         let workers: Box<[_]> = (0..num_threads)
             .map(|_| WorkerShared::new(deque(), Queue::new(), Queue::new(), WorkerObserver::new()))
@@ -380,6 +388,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         data.active = ActiveWorkers::new(active, num_threads).map_err(BuildError::ActiveWorkers)?;
         data.spares = self.spares(num_threads);
         data.overlooks_no_jobs = overlooks_no_jobs;
+        data.guests = guests;
         data.sections = Sections::new(num_threads);
         let handler = self.deadlock_handler.take();
         Ok(Arc::new_cyclic(|registry| {
@@ -423,6 +432,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("order", &self.order)
             .field("sleep", &self.sleep)
             .field("overlook_no_jobs", &self.overlook_no_jobs)
+            .field("guests", &self.guests)
             .field("idle_policy", &self.idle_policy)
             .field("parker", &self.parker)
             .finish_non_exhaustive()

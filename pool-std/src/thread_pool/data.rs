@@ -16,7 +16,7 @@ use pool_core::{Latch as _, SpinLatch};
 use crate::{
     blocking::{deadlock::Reporting, handlers::ThreadHandlers, sections::Sections},
     platform::{Std, WorkerThread},
-    thread_pool::{active::ActiveWorkers, spares::Spares},
+    thread_pool::{active::ActiveWorkers, guests::Guests, spares::Spares},
 };
 
 #[cfg(test)]
@@ -36,6 +36,7 @@ pub(crate) struct PoolData {
     pub(crate) broadcasting: Mutex<()>,
     /// Workers that fall asleep are to execute a process fence.
     pub(crate) overlooks_no_jobs: bool,
+    pub(crate) guests: Guests,
     pub(crate) active: ActiveWorkers,
     pub(crate) spares: Spares,
     #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]

@@ -25,6 +25,9 @@ const IDLE_POLICIES: [(&str, IdlePolicy); 4] = [
     ("immediate", IdlePolicy::IMMEDIATE),
 ];
 
+/// The variable that says whether threads outside the pool run a facade's closures themselves.
+const FACADE_GUESTS: &str = "RAYON_CORE_GUESTS";
+
 /// The variables that set the number, the first one first. The last two are rayon's.
 const VARIABLES: [&str; 3] = [
     "POOL_STD_NUM_THREADS",
@@ -80,6 +83,15 @@ pub(crate) fn idle_policy() -> Result<Option<IdlePolicy>, BuildError> {
 /// Returns the number of processors that this process may use, or None if the system does not say.
 pub(crate) fn num_processors() -> Option<usize> {
     thread::available_parallelism().ok().map(usize::from)
+}
+
+/// Returns whether the environment asks for guests in programs that use a facade, if it says anything.
+///
+/// # Errors
+/// [`BuildError::EnvironmentVariable`] if the value is neither 0 nor 1.
+pub(crate) fn facade_guests() -> Result<Option<bool>, BuildError> {
+    let values = [("0", false), ("1", true)];
+    choice(FACADE_GUESTS, env::var_os(FACADE_GUESTS), &values)
 }
 
 /// Returns what a value of a variable stands for. An empty value asks for nothing.

@@ -15,6 +15,7 @@ use crate::{
         data::lock,
         error::BuildError,
         guard::PoolGuard,
+        guests::Caller,
     },
     worker::lender,
 };
@@ -85,9 +86,9 @@ pub(super) fn global() -> &'static Arc<Registry> {
     GLOBAL.get().expect("built above")
 }
 
-/// Runs a closure on this thread if it is a worker, or else on a worker of the global pool.
+/// Runs a closure on this thread if it is a worker, or else in the global pool: as a guest, or on a worker.
 #[inline(always)]
-pub(crate) fn in_worker<R, F>(closure: F) -> R
+pub(crate) fn in_worker<R, F>(caller: Caller, closure: F) -> R
 where
     R: Send,
     F: FnOnce(&WorkerThread, bool) -> R + Send,
@@ -95,29 +96,48 @@ where
     // SAFETY: 1. the thread stays the worker at least until the closure returns.
     match unsafe { WorkerThread::current() } {
         Some(worker) => closure(worker, false),
-        None => in_global_pool(ColdArg::new(closure, &mut MaybeUninit::uninit())),
+        None => in_global_pool(caller, ColdArg::new(closure, &mut MaybeUninit::uninit())),
     }
 }
 
 /// Runs a closure on a worker of the global pool, or of the pool whose worker this thread lends.
 #[cold]
 #[inline(never)]
-pub(crate) fn in_global_pool<R, F>(closure: ColdArg<'_, F>) -> R
+pub(crate) fn in_global_pool<R, F>(caller: Caller, closure: ColdArg<'_, F>) -> R
 where
     R: Send,
     F: FnOnce(&WorkerThread, bool) -> R + Send,
 {
-    with_outside_registry(|registry| registry.in_worker_cold(closure.take()))
+    with_outside_registry(|registry| in_pool_from_outside(registry, caller, closure.take()))
+}
+
+/// Runs a closure in a pool, for a thread that is no worker.
+fn in_pool_from_outside<R: Send>(
+    registry: &Registry,
+    caller: Caller,
+    closure: impl FnOnce(&WorkerThread, bool) -> R + Send,
+) -> R {
+    if registry.data().guests.are_for(caller) {
+        registry.call(closure)
+    } else {
+        registry.in_worker_cold(closure)
+    }
 }
 
 /// Runs a closure as [`in_worker`] does, but not on a worker whose pool has ended, because the closure
 /// may need other workers. The pool does not end during the call.
 pub(crate) fn in_running_pool<R: Send>(
+    caller: Caller,
     closure: impl FnOnce(&WorkerThread, &Arc<Registry>) -> R + Send,
 ) -> R {
     let pool = PoolGuard::current();
     let registry = pool.registry();
-    registry.in_worker(|worker, _| closure(worker, registry))
+    // SAFETY: 1. the reference is only compared.
+    if unsafe { WorkerThread::current() }.is_some() {
+        registry.in_worker(|worker, _| closure(worker, registry))
+    } else {
+        in_pool_from_outside(registry, caller, |worker, _| closure(worker, registry))
+    }
 }
 
 /// Calls a closure with the current pool: the one that this thread is a worker of, or the global one.

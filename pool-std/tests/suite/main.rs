@@ -13,6 +13,7 @@ mod deadlock;
 mod elastic;
 mod elastic_deadlock;
 mod environment;
+mod guests;
 mod handlers;
 mod io;
 mod jobserver;

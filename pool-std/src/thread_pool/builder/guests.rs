@@ -1,0 +1,73 @@
+//! The settings of what threads outside the pool may do in it.
+
+use super::ThreadPoolBuilder;
+use crate::{
+    sleep::SleepKind,
+    thread_pool::{environment, error::BuildError, guests::Guests},
+};
+
+impl<S> ThreadPoolBuilder<S> {
+    /// Sets whether a thread outside every pool may run closures itself, in the place of a worker that sleeps:
+    /// in [`ThreadPool::call`](crate::ThreadPool::call), and if this is the global pool in
+    /// [`join`](crate::join()), [`join_context`](crate::join_context()), [`join_n`](crate::join_n),
+    /// [`join!`](crate::join!), [`scope`](crate::scope()), [`scope_fifo`](crate::scope_fifo) and
+    /// [`with_worker`](crate::with_worker). The default is true.
+    ///
+    /// With `false`, such closures run on the pool's own threads, as in
+    /// [`install`](crate::ThreadPool::install). Choose it if they rely on what those threads have: the size of
+    /// their stacks, or the thread-locals that a [start handler](Self::start_handler) sets.
+    ///
+    /// A pool has no guests, whatever this says, if it has another [sleep protocol](Self::sleep) than the
+    /// default one, a [deadlock handler](Self::deadlock_handler), handlers that are told when threads run
+    /// ([`acquire_thread_handler`](Self::acquire_thread_handler)), or operations of its own on
+    /// files.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .guests(false)
+    ///     .build()?;
+    /// let caller = std::thread::current().id();
+    /// assert_ne!(pool.call(|| std::thread::current().id()), caller);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn guests(mut self, guests: bool) -> Self {
+        self.guests = guests;
+        self
+    }
+
+    /// Sets the same for the free functions that a facade re-exports. For the facades in `compat` only. Without
+    /// this call, the environment variable `RAYON_CORE_GUESTS` counts; the default is false.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn facade_guests(mut self, guests: Option<bool>) -> Self {
+        self.facade_guests = guests;
+        self
+    }
+
+    /// Returns what was chosen, for a pool that sleeps so.
+    pub(super) fn chosen_guests(&self, kind: SleepKind) -> Result<Guests, BuildError> {
+        let for_facade = match self.facade_guests {
+            Some(guests) => guests,
+            None => environment::facade_guests()?.unwrap_or(false),
+        };
+        let are_possible = kind == SleepKind::Jec
+            && self.deadlock_handler.is_none()
+            && self.data.thread_handlers.are_none()
+            && !self.has_io();
+        Ok(Guests::new(are_possible, self.guests, for_facade))
+    }
+
+    /// Whether workers may sleep in rings, where they also end operations.
+    #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+    fn has_io(&self) -> bool {
+        self.data.io.is_chosen()
+    }
+
+    #[cfg(not(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64")))]
+    fn has_io(&self) -> bool {
+        false
+    }
+}

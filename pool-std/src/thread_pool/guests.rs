@@ -1,0 +1,41 @@
+//! Whether threads outside a pool run closures as its guests.
+
+/// Whether threads outside a pool run closures as its guests.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Guests {
+    /// Workers vacate their seats when they sleep.
+    pub(crate) are_possible: bool,
+    /// The free functions of this crate are guests, when they are called outside every pool.
+    for_own: bool,
+    /// So are those that a facade re-exports.
+    for_facade: bool,
+}
+
+/// From which crate a free function was called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Caller {
+    /// From this one.
+    Own,
+    /// From a facade in `compat`, whose programs expect closures on threads of the pool.
+    Facade,
+}
+
+impl Guests {
+    /// Returns the choice of a pool. Without `are_possible` there are no guests at all.
+    pub(crate) fn new(are_possible: bool, for_own: bool, for_facade: bool) -> Self {
+        Self {
+            are_possible: are_possible && (for_own || for_facade),
+            for_own,
+            for_facade,
+        }
+    }
+
+    /// Whether a free function that was called so is a guest.
+    pub(crate) fn are_for(self, caller: Caller) -> bool {
+        self.are_possible
+            && match caller {
+                Caller::Own => self.for_own,
+                Caller::Facade => self.for_facade,
+            }
+    }
+}
