@@ -44,7 +44,6 @@ impl<S> ThreadPoolBuilder<S> {
     /// rayon-core has no such setting, and always runs them on threads of the pool. So without this call they do
     /// too, unless the environment variable `RAYON_CORE_GUESTS` is 1. The page about rayon of the book says
     /// which programs see a difference.
-    #[must_use]
     pub fn guests(mut self, guests: bool) -> Self {
         self.extras.guests = Some(guests);
         self

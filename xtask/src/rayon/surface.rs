@@ -18,7 +18,7 @@ use crate::{command::Step, published, root};
 type Surface = BTreeMap<String, BTreeSet<String>>;
 
 /// More than the original has, each for a reason that no program can mind.
-const MORE: [&str; 10] = [
+const MORE: [&str; 11] = [
     // Can also be called where a constant is needed.
     "pub const fn max_num_threads()->usize",
     // A thread that was asked for and is never started still counts as stopped.
@@ -31,6 +31,8 @@ const MORE: [&str; 10] = [
     "pub fn is_spare(&self)->bool",
     // Jobs that are known together. Only a trait of the program's own with a method of this name would notice.
     "pub fn spawn_many<T0>(&self,_:T0)where T0:IntoIterator,<T0 as IntoIterator>::Item:FnOnce(&Scope<'scope>)+Send+'scope,",
+    // A setting that the original does not have.
+    "pub fn guests(self,_:bool)->Self",
     // Names of what changes, which is elsewhere.
     "impl Freeze for Registry",
     "impl Freeze for Scope<'_>",
