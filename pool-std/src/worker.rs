@@ -94,8 +94,9 @@ impl Worker<'_> {
 
 /// Runs a closure on a worker of the current pool and gives it that worker.
 ///
-/// On a worker, the closure runs at once. On any other thread, it runs on a worker of the
-/// [global pool](crate::ThreadPoolBuilder::build_global), and the calling thread waits.
+/// On a worker, the closure runs at once. On any other thread, it runs in the
+/// [global pool](crate::ThreadPoolBuilder::build_global): on this thread in the place of a worker that sleeps, or
+/// else on a worker, for which the calling thread waits.
 ///
 /// # Panics
 /// Continues the closure's panic.
