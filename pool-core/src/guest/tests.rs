@@ -1,7 +1,6 @@
-// Not under Miri: their threads wait for facts in loops of yields.
-#[cfg(not(any(loom, miri)))]
+#[cfg(not(loom))]
 mod liar;
 #[cfg(loom)]
 mod loom;
-#[cfg(not(any(loom, miri)))]
+#[cfg(not(loom))]
 mod threads;

@@ -121,6 +121,8 @@ fn a_guest_sleeps_in_a_join_beside_its_host() {
             pool_std::join(
                 move || {
                     while !has_begun.load(SeqCst) {
+                        // Without a process fence a worker that falls asleep may overlook one job.
+                        pool_std::join(|| (), || ());
                         thread::yield_now();
                     }
                     this_thread()
