@@ -9,13 +9,14 @@ use std::{
     thread::{self, ThreadId},
 };
 
-use pool_std::{SleepKind, ThreadPool, ThreadPoolBuilder};
+use pool_std::{IdlePolicy, SleepKind, ThreadPool, ThreadPoolBuilder, WorkerState};
 
 fn builder(workers: usize) -> ThreadPoolBuilder {
     // Whatever the environment of the test chooses.
     ThreadPoolBuilder::new()
         .num_threads(workers)
         .sleep(SleepKind::Jec)
+        .idle_policy(IdlePolicy::IMMEDIATE)
 }
 
 fn pool(workers: usize) -> ThreadPool {
@@ -26,11 +27,22 @@ fn this_thread() -> ThreadId {
     thread::current().id()
 }
 
+fn has_sleeper(pool: &ThreadPool) -> bool {
+    let workers = pool.metrics();
+    let mut states = workers.workers().iter().map(|worker| worker.state);
+    states.any(|state| state == WorkerState::Asleep)
+}
+
 /// Calls until the closure runs on this thread, which it does as soon as a worker sleeps.
 fn call_as_guest<R: Send>(pool: &ThreadPool, closure: impl FnOnce() -> R + Send) -> R {
     let caller = this_thread();
     let mut closure = Some(closure);
     loop {
+        // A call that is no guest wakes a worker, which then searches for a while. Calls without a pause could go
+        // on for ever.
+        while !has_sleeper(pool) {
+            thread::yield_now();
+        }
         let attempt = || (this_thread() == caller).then(|| closure.take().expect("called once")());
         if let Some(result) = pool.call(attempt) {
             return result;
@@ -129,7 +141,7 @@ fn a_guest_sleeps_in_a_join_beside_its_host() {
                 },
                 move || {
                     has_begun.store(true, SeqCst);
-                    while pool.metrics().workers()[place].state != pool_std::WorkerState::Asleep {
+                    while pool.metrics().workers()[place].state != WorkerState::Asleep {
                         thread::yield_now();
                     }
                     this_thread()
@@ -211,14 +223,8 @@ fn guests_and_calls_that_are_installed_take_turns() {
 /// Calls until a worker has certainly slept. All of the calls are run on threads of the pool.
 fn assert_has_no_guests(pool: &ThreadPool) {
     let caller = this_thread();
-    let asleep = |state| state == pool_std::WorkerState::Asleep;
     for _ in 0..5 {
-        while !pool
-            .metrics()
-            .workers()
-            .iter()
-            .any(|worker| asleep(worker.state))
-        {
+        while !has_sleeper(pool) {
             thread::yield_now();
         }
         assert_ne!(pool.call(this_thread), caller);
