@@ -78,9 +78,8 @@ fn a_panic_passes_through() {
     let pool = pool(1);
     for _ in 0..3 {
         let call = || call_as_guest(&pool, || resume_unwind(Box::new("oops")));
-        let panic = catch_unwind(AssertUnwindSafe(call))
-            .map(|()| ())
-            .unwrap_err();
+        let panic: Result<(), _> = catch_unwind(AssertUnwindSafe(call));
+        let panic = panic.unwrap_err();
         assert_eq!(*panic.downcast::<&str>().unwrap(), "oops");
         assert_eq!(pool.current_thread_index(), None);
     }
