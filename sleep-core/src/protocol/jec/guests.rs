@@ -23,16 +23,18 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
             return None;
         }
         let mut lent = None;
-        self.shared.sleepers.find(self.slots(), |index| {
-            let slot = &self.slots()[index];
-            if !slot.is_asleep() {
-                return false;
-            }
-            lent = WorkerIndex::new(index, self.num_workers())
-                .ok()
-                .filter(|&worker| eligible(worker) && slot.lend());
-            lent.is_some()
-        });
+        self.shared
+            .sleepers
+            .find(self.slots(), None, |index: usize| {
+                let slot = &self.slots()[index];
+                if !slot.is_asleep() {
+                    return false;
+                }
+                lent = WorkerIndex::new(index, self.num_workers())
+                    .ok()
+                    .filter(|&worker| eligible(worker) && slot.lend());
+                lent.is_some()
+            });
         if lent.is_some() {
             // One step: a poster that counts on idle workers that are awake never counts on this one.
             self.shared.counters.sub_sleeping_and_inactive();
