@@ -38,7 +38,7 @@ pub(crate) mod accounting;
 mod parker;
 mod queue;
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, miri)))]
 pub(crate) use parker::PARK_PANICS;
 pub(crate) use parker::{TestParker, TestWaiter};
 pub(crate) use queue::{BUSY, TestQueue};

@@ -3,8 +3,10 @@
 pub(crate) mod active;
 pub(crate) mod builder;
 pub(crate) mod data;
+mod end;
 mod environment;
 pub(crate) mod error;
+mod facts;
 pub(crate) mod global;
 pub(crate) mod guard;
 pub(crate) mod guests;
@@ -14,8 +16,6 @@ pub(crate) mod spares;
 
 use std::{fmt, sync::Arc};
 
-use pool_core::IdlePolicy;
-
 use crate::{
     api::{
         broadcast::{self, BroadcastContext},
@@ -23,18 +23,10 @@ use crate::{
         spawn,
         yielding::Yield,
     },
-    fence::ProcessBarrier,
     platform::{Registry, WorkerThread},
     progress::Progress,
-    sleep::SleepKind,
-    thread_pool::{
-        error::{ActiveWorkersError, ShutdownError},
-        guard::keeps_own_pool,
-        guests::Caller,
-        handle::PoolHandle,
-        id::PoolId,
-    },
-    worker::{adopted, job::current_worker_of, lender},
+    thread_pool::{error::ActiveWorkersError, guests::Caller, handle::PoolHandle, id::PoolId},
+    worker::job::current_worker_of,
 };
 
 /// A pool of worker threads.
@@ -391,57 +383,6 @@ impl ThreadPool {
         self.registry.data().active.count()
     }
 
-    /// Returns the number of workers, [parked](Self::set_active_workers) ones included.
-    #[must_use]
-    pub fn current_num_threads(&self) -> usize {
-        self.registry.num_workers()
-    }
-
-    /// Returns the number of this thread in the pool, or None if it is not one of the pool's workers.
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
-    /// assert_eq!(pool.current_thread_index(), None);
-    /// assert!(pool.install(|| pool.current_thread_index()).is_some());
-    /// # Ok::<(), pool_std::BuildError>(())
-    /// ```
-    #[must_use]
-    pub fn current_thread_index(&self) -> Option<usize> {
-        current_worker_of(&self.registry).map(|worker| worker.index().get())
-    }
-
-    /// Returns the sleep protocol, as [chosen](crate::ThreadPoolBuilder::sleep) for this pool.
-    #[must_use]
-    pub fn sleep_kind(&self) -> SleepKind {
-        self.registry.sleep().kind()
-    }
-
-    /// Returns how idle workers search before they sleep, as [chosen](crate::ThreadPoolBuilder::idle_policy)
-    /// for this pool and applied to the processors that its process may use.
-    ///
-    /// # Examples
-    /// ```
-    /// use pool_std::{IdlePolicy, ThreadPoolBuilder};
-    ///
-    /// let builder = ThreadPoolBuilder::new().num_threads(2);
-    /// let pool = builder.idle_policy(IdlePolicy::IMMEDIATE).build()?;
-    /// assert_eq!(pool.idle_policy(), IdlePolicy::IMMEDIATE);
-    /// # Ok::<(), pool_std::BuildError>(())
-    /// ```
-    #[must_use]
-    pub fn idle_policy(&self) -> IdlePolicy {
-        self.registry.sleep().policy()
-    }
-
-    /// Whether workers that fall asleep overlook no job: the pool was
-    /// [asked to](crate::ThreadPoolBuilder::overlook_no_jobs), and the system executes the fences for it at
-    /// this moment.
-    #[must_use]
-    pub fn overlooks_no_jobs(&self) -> bool {
-        self.registry.data().overlooks_no_jobs && ProcessBarrier::is_at_hand()
-    }
-
     /// Whether this thread's deque holds jobs that no worker has started. None if this thread is not one
     /// of the pool's workers.
     #[must_use]
@@ -461,87 +402,5 @@ impl ThreadPool {
     pub fn yield_local(&self) -> Option<Yield> {
         current_worker_of(&self.registry)?;
         crate::api::yielding::yield_local()
-    }
-
-    /// Finishes what was spawned, and waits until the workers' threads have ended.
-    ///
-    /// A thread that is a worker by
-    /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) runs jobs meanwhile, and so
-    /// does a worker of another pool.
-    ///
-    /// # Errors
-    /// [`ShutdownError::FromWorker`] on one of the pool's own threads, also in the closure of
-    /// [`block_in_place`](crate::block_in_place()), and on an adopted thread within a job or a scope of the
-    /// pool, because the thread would wait for itself. The pool still ends when
-    /// its work is done.
-    ///
-    /// # Examples
-    /// ```
-    /// use std::sync::{
-    ///     Arc,
-    ///     atomic::{AtomicUsize, Ordering},
-    /// };
-    ///
-    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
-    /// let jobs_run = Arc::new(AtomicUsize::new(0));
-    /// for _ in 0..10 {
-    ///     let jobs_run = jobs_run.clone();
-    ///     pool.spawn(move || _ = jobs_run.fetch_add(1, Ordering::Relaxed));
-    /// }
-    /// pool.shutdown()?;
-    /// assert_eq!(jobs_run.load(Ordering::Relaxed), 10);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn shutdown(self) -> Result<(), ShutdownError> {
-        let registry = self.registry.clone();
-        drop(self);
-        #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-        if crate::io::thread::serves(&registry) {
-            return Err(ShutdownError::FromWorker);
-        }
-        if lender::is_lending_of(&registry) {
-            return Err(ShutdownError::FromWorker);
-        }
-        if let Some(worker) = current_worker_of(&registry) {
-            let waits_for_itself = worker.is_running_job() || keeps_own_pool();
-            if waits_for_itself || !adopted::is_adopted_by(&registry) {
-                return Err(ShutdownError::FromWorker);
-            }
-            worker.run_until_terminated();
-        }
-        registry.data().wait_until_stopped();
-        Ok(())
-    }
-}
-
-impl Drop for ThreadPool {
-    fn drop(&mut self) {
-        self.registry.remove_reference();
-    }
-}
-
-/// Prints one line. The alternate form adds the table of the pool's [metrics](ThreadPool::metrics).
-impl fmt::Debug for ThreadPool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if f.alternate() {
-            write!(f, "{:?}\n{}", OneLine(self), self.metrics())
-        } else {
-            OneLine(self).fmt(f)
-        }
-    }
-}
-
-/// A pool as one line of debug output.
-struct OneLine<'p>(&'p ThreadPool);
-
-impl fmt::Debug for OneLine<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ThreadPool")
-            .field("num_threads", &self.0.current_num_threads())
-            .field("id", &self.0.id())
-            .field("sleep", &self.0.sleep_kind())
-            .field("overlooks_no_jobs", &self.0.overlooks_no_jobs())
-            .field("fences", &ProcessBarrier::description())
-            .finish()
     }
 }
