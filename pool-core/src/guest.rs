@@ -125,7 +125,6 @@ impl<'r, P: Platform> Guest<'r, P> {
             worker,
         };
         no_unwind(|| registry.deadlock().wake_up(index));
-        registry.workers()[index.get()].observer().on_guest(P::now);
         // SAFETY: 1. it stays in place while the seat is ours, and this is called again before.
         unsafe { P::set_current(worker) };
         Some(guest)

@@ -96,7 +96,8 @@ impl ThreadPool {
     ///   for other jobs and runs it, and the worker's [request to park](Self::set_active_workers). A
     ///   closure that blocks for long delays them. It should call
     ///   [`block_in_place`](crate::block_in_place()), or be [installed](Self::install) by a thread that can wait.
-    /// - The [metrics](Self::metrics) count its time for that worker, as active.
+    /// - The [metrics](Self::metrics) count for that worker what the closure does. Its time counts as asleep
+    ///   until it first searches for jobs, because a look at the clock costs as much as a short call.
     ///
     /// Jobs that the closure has spawned are left to the pool when it ends. A process that calls
     /// [`exit`](std::process::exit) in the closure ends, as it does in a job. In a process that forks in the

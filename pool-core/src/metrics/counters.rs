@@ -188,12 +188,10 @@ impl Observer for WorkerCounters {
         self.switch(WorkerState::Idle, clock);
     }
 
-    fn on_guest(&self, clock: Clock) {
-        self.switch(WorkerState::Active, clock);
-    }
-
     fn on_guest_left(&self, clock: Clock) {
-        self.switch(WorkerState::Asleep, clock);
+        if self.line.stopwatch.state() != WorkerState::Asleep {
+            self.switch(WorkerState::Asleep, clock);
+        }
     }
 
     fn on_fruitless_wake(&self) {

@@ -60,11 +60,9 @@ pub trait Observer: Send + Sync + 'static {
     #[inline]
     fn on_wake(&self, _clock: Clock) {}
 
-    /// Observes that a guest is the worker from now on, whose own thread sleeps: it is active.
-    #[inline]
-    fn on_guest(&self, _clock: Clock) {}
-
-    /// Observes that the guest is the worker no more, whose own thread sleeps on: it is asleep.
+    /// Observes that a guest is the worker no more, whose own thread sleeps on. That a guest has come is not
+    /// observed: to read a clock costs as much as the rest of a short call. So the worker counts as asleep
+    /// until the guest first searches for jobs.
     #[inline]
     fn on_guest_left(&self, _clock: Clock) {}
 

@@ -131,6 +131,12 @@ impl Stopwatch {
         }
     }
 
+    /// Returns the state that the worker has written. Only for the worker.
+    pub(super) fn state(&self) -> WorkerState {
+        // Ordering: Relaxed, as in `switch`.
+        WorkerState::from_byte(self.state.load(Ordering::Relaxed))
+    }
+
     /// Begins another state. Only for the worker.
     pub(super) fn switch(&self, to: WorkerState, clock: Clock) {
         let now = clock();
