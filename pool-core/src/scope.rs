@@ -55,7 +55,7 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     }
 
     /// Runs the scope's body and then waits for its jobs; `owner` as for [`new`](Self::new). If it
-    /// is another one, the process ends after the body.
+    /// is another one and jobs are pending after the body, the process ends.
     ///
     /// # Panics
     /// Continues the first panic of the body or of a job, when all jobs have ended. Panics if it is

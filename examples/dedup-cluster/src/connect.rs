@@ -126,20 +126,21 @@ pub(crate) fn connect(
     // Liveness: the processes after this one call it, or the deadline passes.
     while let Some(missing) = (process + 1..addresses.len()).find(|&peer| streams[peer].is_none()) {
         match listener.accept() {
-            Ok((stream, _)) => {
+            // Looked at here too: strangers that call again and again would keep it from being seen.
+            Ok((stream, _)) if Instant::now() < deadline => {
                 // A connection that is no peer ends here. A peer whose connection broke calls again.
                 if let Ok(Some((peer, stream))) = answer(&us, stream) {
                     streams[peer] = Some(stream);
                 }
             }
-            Err(error) if Instant::now() >= deadline => {
+            Err(_) if Instant::now() < deadline => thread::sleep(POLL_INTERVAL),
+            _ => {
                 return Err(ClusterError::NoConnection {
                     process: missing,
                     address: addresses[missing].clone(),
-                    reason: format!("it did not call within {limit:?}: {error}"),
+                    reason: format!("it did not call within {limit:?}"),
                 });
             }
-            Err(_) => thread::sleep(POLL_INTERVAL),
         }
     }
     for stream in streams.iter().flatten() {
@@ -188,9 +189,23 @@ impl Hello {
         stream.write_all(&self.to_bytes())
     }
 
-    fn receive(mut stream: &TcpStream) -> io::Result<Option<Self>> {
+    /// Reads until the deadline. A limit for each read alone would let a stranger send byte by byte.
+    fn receive(mut stream: &TcpStream, deadline: Instant) -> io::Result<Option<Self>> {
         let mut bytes = [0; Self::LENGTH];
-        stream.read_exact(&mut bytes)?;
+        let mut length = 0;
+        while length < bytes.len() {
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            if remaining.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            stream.set_read_timeout(Some(remaining))?;
+            match stream.read(&mut bytes[length..]) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(more) => length += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
         Ok(Self::from_bytes(&bytes))
     }
 }
@@ -247,10 +262,9 @@ fn call_once(
             }
         };
         // The peer answers when it has called those before it.
-        stream.set_read_timeout(Some(remaining()))?;
         stream.set_write_timeout(Some(remaining()))?;
         us.send(&stream)?;
-        let them = Hello::receive(&stream)?;
+        let them = Hello::receive(&stream, Instant::now() + remaining())?;
         return Ok((stream, them));
     }
     Err(last)
@@ -260,9 +274,8 @@ fn call_once(
 fn answer(us: &Hello, stream: TcpStream) -> io::Result<Option<(usize, TcpStream)>> {
     // On some systems it is as its listener is.
     stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(TIME_FOR_HELLO))?;
     stream.set_write_timeout(Some(TIME_FOR_HELLO))?;
-    let Some(them) = Hello::receive(&stream)? else {
+    let Some(them) = Hello::receive(&stream, Instant::now() + TIME_FOR_HELLO)? else {
         return Ok(None);
     };
     // The caller learns also from a refusal what we are.

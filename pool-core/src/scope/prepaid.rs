@@ -12,7 +12,11 @@ use crossbeam_utils::CachePadded;
 /// So many counts are added at a time.
 const BATCH: usize = if cfg!(any(loom, test)) { 2 } else { 64 };
 
-/// The value of `left` when the counts were given back.
+/// The most counts that the worker keeps when it takes over those of other workers' jobs. Otherwise they would
+/// grow with the number of such jobs, and overflow where a `usize` has 32 bits.
+const LIMIT: usize = 4 * BATCH;
+
+/// The value of `left` when the counts were given back. It is above the limit.
 const CLOSED: usize = usize::MAX;
 
 /// Counts that are pending in the latch of a scope, and belong to no job yet.
@@ -64,13 +68,14 @@ impl Prepaid {
         } else if let Some(rest) = left.checked_sub(count) {
             self.left.store(rest, Ordering::Relaxed);
         } else {
-            pending.increment(count + BATCH);
+            // A sum that overflows is refused by the latch, as too many jobs.
+            pending.increment(count.saturating_add(BATCH));
             self.left.store(left + BATCH, Ordering::Relaxed);
         }
     }
 
     /// Takes over the count of a job that has ended on this thread, if the thread is the scope's worker. Returns
-    /// false if the job must be counted in the latch.
+    /// false if the job must be counted in the latch: also if the worker has counts enough.
     #[inline]
     pub(super) fn take_over<P: Platform>(&self) -> bool {
         let worker = P::current();
@@ -78,7 +83,7 @@ impl Prepaid {
             return false;
         }
         let left = self.left.load(Ordering::Relaxed);
-        if left == CLOSED {
+        if left >= LIMIT {
             return false;
         }
         self.left.store(left + 1, Ordering::Relaxed);

@@ -5,8 +5,8 @@ use core::cell::Cell;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// So many jobs are taken from one source before the worker searches everywhere again. Then jobs elsewhere wait for a
-/// limited time, and the worker makes progress.
+/// So many jobs are taken from one source before the worker looks elsewhere again, in the order in which it
+/// always searches.
 const MOST_IN_A_ROW: u8 = 64;
 
 /// A source that workers take jobs of others from.

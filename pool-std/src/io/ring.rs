@@ -278,14 +278,17 @@ impl Ring {
                 return;
             }
             drop(submission);
-            // The queue was full. A call lets the kernel put there what it has kept, and an error comes from
-            // a signal.
+            // The queue was full. A call lets the kernel put there what it has kept. An error comes from a
+            // signal, or from a kernel that refuses such calls for good: then it keeps the rest.
             //
             // SAFETY: the call takes numbers only, and no argument.
-            let _ = unsafe {
+            let entered = unsafe {
                 let submitter = self.ring.submitter();
                 submitter.enter::<libc::sigset_t>(0, 0, GETEVENTS, None)
             };
+            if entered.is_err_and(|error| error.raw_os_error().is_some_and(is_for_good)) {
+                return;
+            }
         }
     }
 

@@ -107,26 +107,22 @@ impl InUse {
 
 #[test]
 fn a_protocol_that_lies_does_not_make_two_threads_use_one_worker() {
-    let (guests, calls) = (2, if cfg!(miri) { 3 } else { 30 });
+    // How many of them find the seat vacant is chance.
+    let (guests, attempts) = (2, if cfg!(miri) { 10 } else { 1_000 });
     let registry = Lied::registry(1);
     registry.data().store(true, SeqCst);
     let in_use = InUse(AtomicBool::new(false));
-    let came = Tally::new(0);
     with_registry(&registry, |registry| {
         thread::scope(|scope| {
             for _ in 0..guests {
                 scope.spawn(|| {
-                    let mut count = 0;
-                    while count < calls {
-                        let result = registry.try_call(|worker| in_use.use_worker(worker));
-                        count += usize::from(result.is_ok());
+                    for _ in 0..attempts {
+                        _ = registry.try_call(|worker| in_use.use_worker(worker));
                         // On the worker's own thread, beside the guests.
                         registry.in_worker(|worker, _| in_use.use_worker(worker));
                     }
-                    came.fetch_add(count, SeqCst);
                 });
             }
         });
     });
-    assert_eq!(came.into_inner(), guests * calls);
 }

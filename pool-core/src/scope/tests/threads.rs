@@ -138,6 +138,41 @@ fn the_worker_of_a_scope_leaves_the_latch_alone() {
     });
 }
 
+/// Checks that counts do not gather where other threads count jobs and the scope's worker runs them.
+#[test]
+fn counts_that_are_taken_over_are_limited() {
+    with_worker(|worker| {
+        let (scope, runs) = (
+            ScopeCore::new(Some(worker), worker.registry()),
+            AtomicU8::new(0),
+        );
+        scope.complete(Some(worker), || {
+            for _ in 0..100 {
+                scope.add_job(None);
+                let job = Counting::new(&runs, Some(&scope));
+                // SAFETY: as in `Counting::post`; the job is run before it is dropped.
+                unsafe { worker.post(JobRef::new(&job)) };
+                assert!(worker.yield_local());
+            }
+            assert_eq!(scope.pending_jobs(), 1, "the body");
+            assert!(scope.pending.pending() < 20);
+        });
+        assert_eq!((scope.pending.pending(), runs.into_inner()), (0, 100));
+    });
+}
+
+/// Counts jobs whose number overflows with the counts that would be prepaid beside them.
+#[test]
+fn too_many_jobs_at_once_are_refused() {
+    with_worker(|worker| {
+        let scope = ScopeCore::new(Some(worker), worker.registry());
+        let add = || scope.add_jobs(Some(worker), usize::MAX);
+        assert!(catch_unwind(AssertUnwindSafe(add)).is_err());
+        assert_eq!(scope.pending_jobs(), 1, "the body");
+        scope.complete(Some(worker), || ());
+    });
+}
+
 /// Checks that the worker of a scope runs no job of its own that the scope does not wait for, when the scope's jobs are
 /// done. Such a job may wait for what comes after the scope.
 #[test]

@@ -196,7 +196,7 @@ impl<W: Widths> AtomicCounters<W> {
 
     /// Adds one sleeping thread, unless the jobs event counter differs from `jec`.
     ///
-    /// Two operations at most, however many threads do the same: a thread that finds out too late that the jobs
+    /// Three operations at most, however many threads do the same: a thread that finds out too late that the jobs
     /// event counter has changed takes itself back. Until then others may count a sleeper too many.
     ///
     /// # Errors
