@@ -34,7 +34,7 @@ pub(super) struct Sleepers<W> {
 impl<W: Widths> Sleepers<W> {
     /// Whether the counters allow so few workers that wakers look at the slots instead. So it is on small
     /// processors, where bits are more code than they are worth.
-    const ARE_FEW: bool = AtomicCounters::<W>::MAX_THREADS <= u8::MAX as usize;
+    pub(super) const ARE_FEW: bool = AtomicCounters::<W>::MAX_THREADS <= u8::MAX as usize;
 
     const_unless_loom! {
         pub(super) fn new() -> Self {

@@ -139,6 +139,10 @@ fn a_worker_that_finds_the_only_work_wakes_none() {
 /// is woken for any job, says so.
 #[test]
 fn a_worker_that_does_not_sleep_is_not_looked_at() {
+    if Sleepers::<DefaultWidths>::ARE_FEW {
+        // Wakers look at all slots.
+        return;
+    }
     let sleep = two_workers();
     let found = || {
         let mut found = std::vec::Vec::new();
