@@ -113,11 +113,19 @@ impl<'r, P: Platform> Guest<'r, P> {
         let is_vacant = |worker| seat(worker).is_some_and(|seat| seat.is_vacant());
         // If the protocol panics here, the seat is still vacant.
         let index = registry.sleep().borrow_sleeper(is_vacant)?;
-        let Some(worker) = seat(index).and_then(|seat| seat.occupy()) else {
+        let seat = seat(index);
+        let Some(worker) = seat.and_then(|seat| seat.occupy()) else {
             // The host has been woken since it was asked, and is about to sleep again; or the protocol lies.
             no_unwind(|| registry.sleep().give_back(index, || true));
             return None;
         };
+        if registry.has_work_for_host(index) {
+            // Another guest has seen the work, and found the seat taken again before it could wake the host. Our
+            // closure may wait for that work.
+            seat.inspect(|seat| seat.vacate(worker));
+            no_unwind(|| registry.sleep().give_back(index, || true));
+            return None;
+        }
         // From here on the drop gives the seat back.
         let guest = Self {
             registry,
@@ -153,7 +161,7 @@ impl<P: Platform> Drop for Guest<'_, P> {
             shared.observer().on_guest_left(P::now);
             // SAFETY: 1. the pointer is null.
             unsafe { P::set_current(ptr::null()) };
-            shared.seat().vacate(worker);
+            shared.seat().vacate(self.worker);
             let mut is_relied_on = false;
             registry.sleep().give_back(index, || {
                 let look = registry.check_sources_for_host(index);

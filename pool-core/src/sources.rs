@@ -220,6 +220,12 @@ impl<P: Platform> Registry<P> {
         self.look_at_sources(has_own_work, has_process_fence)
     }
 
+    /// Whether a worker whose own thread sleeps must wake up for work that this thread has queued or knows of.
+    pub(crate) fn has_work_for_host(&self, worker: WorkerIndex) -> bool {
+        let shared = &self.workers()[worker.get()];
+        !shared.inbox().is_empty() || shared.terminate().probe() || self.has_common_work()
+    }
+
     /// Disables fast push in all deques but that of the worker, which sleeps from now on. Returns whether all
     /// threads of the pool have executed a fence since.
     fn disable_other_fast_pushes(&self, sleeper: WorkerIndex) -> bool {

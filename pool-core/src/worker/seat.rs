@@ -39,16 +39,22 @@ impl<P: Platform> Seat<P> {
         }
     }
 
-    /// Leaves the worker to the next thread that comes: its host or a guest. The caller has had it.
-    pub(crate) fn vacate(&self, worker: &WorkerThread<P>) {
+    /// Whether the host has the worker. Only for a thread that has it.
+    pub(crate) fn is_hosts(&self) -> bool {
+        // Ordering: Relaxed; this thread has written it itself.
+        self.worker.load(Ordering::Relaxed).is_null()
+    }
+
+    /// Leaves the worker to the next thread that comes: its host or a guest. The caller has had it. A pointer,
+    /// because the host may free the worker before this returns.
+    pub(crate) fn vacate(&self, worker: *const WorkerThread<P>) {
         debug_assert!(
             cfg!(loom) || !self.is_vacant(),
             "left by a thread that did not have it"
         );
         // Ordering: Release pairs with the Acquire of `occupy` and `reclaim`: what this thread did as the
         // worker lies before what the next one does.
-        self.worker
-            .store(ptr::from_ref(worker).cast_mut(), Ordering::Release);
+        self.worker.store(worker.cast_mut(), Ordering::Release);
     }
 
     /// Whether a guest may come at this moment.

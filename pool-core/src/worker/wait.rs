@@ -131,10 +131,11 @@ impl<P: Platform> WorkerThread<P> {
         job
     }
 
-    /// Leaves this worker to guests while its thread sleeps, if the pool has guests. Returns whether it does.
+    /// Leaves this worker to guests while its thread sleeps, if the pool has guests and this thread is the host: below
+    /// a guest are frames that use the worker. Returns whether it does.
     /// Then this thread must not use the worker until it has [reclaimed](Self::reclaim_seat) it.
     fn vacate_seat(&self) -> bool {
-        let has_guests = P::has_guests(self.registry());
+        let has_guests = P::has_guests(self.registry()) && self.shared().seat().is_hosts();
         if has_guests {
             // The parker, or the protocol, may call functions of the pool on this thread.
             //

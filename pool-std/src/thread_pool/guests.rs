@@ -1,5 +1,7 @@
 //! Whether threads outside a pool run closures as its guests.
 
+use crate::blocking::handlers::is_in_handler;
+
 /// Whether threads outside a pool run closures as its guests.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Guests {
@@ -30,9 +32,11 @@ impl Guests {
         }
     }
 
-    /// Whether a free function that was called so is a guest.
+    /// Whether a function that was called so makes the calling thread a guest. A handler is none: as a worker it
+    /// would run other jobs, which may wait for the thread that is in the handler.
     pub(crate) fn are_for(self, caller: Caller) -> bool {
         self.are_possible
+            && !is_in_handler()
             && match caller {
                 Caller::Own => self.for_own,
                 Caller::Facade => self.for_facade,

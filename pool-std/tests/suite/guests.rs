@@ -3,6 +3,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
         mpsc,
     },
@@ -217,6 +218,19 @@ fn guests_and_calls_that_are_installed_take_turns() {
     });
     assert_eq!(run.into_inner(), 4 * calls * 3);
     pool.shutdown().unwrap();
+}
+
+/// As a worker of the other pool it would run jobs of that, and they may wait for the worker that is in the handler.
+#[test]
+fn a_handler_is_no_guest() {
+    let other = Arc::new(builder(1).build().unwrap());
+    call_as_guest(&other, || ());
+    let (sender, is_guest) = mpsc::channel();
+    let used = other.clone();
+    let handler = move || _ = sender.send(used.call(this_thread) == this_thread());
+    let pool = builder(1).acquire_thread_handler(handler).build().unwrap();
+    pool.install(|| ());
+    assert_eq!(is_guest.recv(), Ok(false));
 }
 
 /// Calls until a worker has certainly slept. All of the calls are run on threads of the pool.

@@ -49,10 +49,12 @@ fn this_thread() -> ThreadId {
 
 on_platform!(fixed, crate::testing::Test: a_guest_stays_on_its_thread_and_is_the_worker
     a_panic_gives_the_seat_back a_guest_is_no_guest_within_itself jobs_that_a_guest_leaves_are_run
-    a_job_for_the_seat_is_run joins_of_a_guest_are_stolen more_guests_than_seats);
+    a_job_for_the_seat_is_run joins_of_a_guest_are_stolen more_guests_than_seats
+    work_that_waits_keeps_guests_out);
 on_platform!(growing, crate::testing::Growing: a_guest_stays_on_its_thread_and_is_the_worker
     a_panic_gives_the_seat_back a_guest_is_no_guest_within_itself jobs_that_a_guest_leaves_are_run
-    a_job_for_the_seat_is_run joins_of_a_guest_are_stolen more_guests_than_seats);
+    a_job_for_the_seat_is_run joins_of_a_guest_are_stolen more_guests_than_seats
+    work_that_waits_keeps_guests_out);
 
 fn a_guest_stays_on_its_thread_and_is_the_worker<P: TestPlatform<Data = AtomicBool>>() {
     with_guests::<P>(2, |registry| {
@@ -97,6 +99,29 @@ fn a_guest_is_no_guest_within_itself<P: TestPlatform<Data = AtomicBool>>() {
 }
 
 /// The only worker sleeps when the guest has queued the job, and must be woken for it.
+/// A guest has seen a job when it gave the seat back, and a second guest takes the seat before the first one can
+/// wake the host. The second one may wait for the job.
+fn work_that_waits_keeps_guests_out<P: TestPlatform<Data = AtomicBool, Queue = TestQueue>>() {
+    with_guests::<P>(1, |registry| {
+        for _ in 0..10 {
+            // The host sleeps on.
+            call_as_guest(registry, |_| ());
+            let latch = BlockingLatch::<P>::new();
+            let job = StackJob::<P, _, _, _>::new(|_| (), latch);
+            let mut node = TestQueue::node();
+            let node = core::ptr::NonNull::from(&mut node);
+            // SAFETY: as in `a_job_for_the_seat_is_run`.
+            unsafe {
+                // No thread is woken for it.
+                registry.injector().push(node, job.as_job_ref());
+                assert!(registry.try_call(|_| ()).is_err());
+                job.latch().wait();
+                job.into_result();
+            }
+        }
+    });
+}
+
 fn jobs_that_a_guest_leaves_are_run<P: TestPlatform<Data = AtomicBool>>() {
     with_guests::<P>(1, |registry| {
         for _ in 0..10 {
