@@ -12,6 +12,12 @@ pub(crate) trait ForkJoin: Pool {
     /// Runs a program on the pool.
     fn run<R: Send>(&self, program: impl FnOnce(&mut Self::Context<'_>) -> R + Send) -> R;
 
+    /// Runs a program in the pool as a thread outside does that wants the result soon: on that thread itself, if
+    /// the system can.
+    fn call<R: Send>(&self, program: impl FnOnce(&mut Self::Context<'_>) -> R + Send) -> R {
+        self.run(program)
+    }
+
     /// Runs `first`, and meanwhile queues `second` for a thread that has nothing to do.
     fn join<A: Send, B: Send>(
         context: &mut Self::Context<'_>,
@@ -25,6 +31,10 @@ impl ForkJoin for pool_std::ThreadPool {
 
     fn run<R: Send>(&self, program: impl FnOnce(&mut ()) -> R + Send) -> R {
         self.install(|| program(&mut ()))
+    }
+
+    fn call<R: Send>(&self, program: impl FnOnce(&mut ()) -> R + Send) -> R {
+        self.call(|| program(&mut ()))
     }
 
     #[inline]

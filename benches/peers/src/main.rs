@@ -1,5 +1,6 @@
 //! Measurements of our crates and their peers in one process.
 
+mod call;
 mod computation;
 mod deque;
 mod fork_join;
@@ -27,6 +28,7 @@ fn main() -> std::io::Result<()> {
         deque::cases(),
         spawn::cases(&pools),
         wake::cases(&pools),
+        call::cases(&pools),
         sparse::cases(),
         tick::cases(),
         progress::cases(&thread_counts()),

@@ -28,6 +28,7 @@ pub(crate) const PROGRAMS: &[Source] = &[
             "deque",
             "spawn",
             "wake",
+            "call",
             "sparse",
             "tick",
             "progress",
