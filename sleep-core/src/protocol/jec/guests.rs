@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
-    /// Lends an eligible sleeper, and the one that fell asleep last first. Costs one load while no worker
+    /// Lends an eligible sleeper, the first in the order of the bitmap. Costs one load while no worker
     /// sleeps.
     ///
     /// The guest counts as active, so it needs no room among the searchers. If it searches in a join, it counts

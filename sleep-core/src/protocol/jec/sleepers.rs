@@ -26,7 +26,7 @@ const GROUP: usize = usize::BITS as usize;
 ///
 /// No operation waits or fails, so an interrupt handler may call all of them.
 pub(super) struct Sleepers<W> {
-    /// Where wakers begin: the worker that fell asleep last, or one that was found after it.
+    /// In whose word wakers begin: the worker that fell asleep last, or one that was found after it.
     first: AtomicU16,
     widths: PhantomData<fn() -> W>,
 }
@@ -85,9 +85,9 @@ impl<W: Widths> Sleepers<W> {
 
     /// Offers the workers that may be asleep to `accepts`, each at most once, until it accepts one.
     ///
-    /// The one that fell asleep last comes first, since its caches are the warmest. If the `waker` is a worker that
+    /// The workers of one word with the one that fell asleep last come first, in the order of their numbers. If the `waker` is a worker that
     /// runs out of a search, it begins at a place of its own: otherwise many that do so at the same time would
-    /// all try the same ones. Then come the others of the same word, in a circle, and those of the next words.
+    /// all try the same ones. Then come the others of its word, in a circle, and those of the next words.
     #[inline]
     pub(super) fn find<P>(
         &self,
@@ -104,7 +104,7 @@ impl<W: Widths> Sleepers<W> {
             // ratio of 16 bits, so that neighbors begin far from each other.
             Some(worker) => worker.wrapping_mul(40_503) % slots.len(),
             // Ordering: Relaxed; it changes only the order in which workers are offered.
-            None => usize::from(self.first.load(Ordering::Relaxed)),
+            None => usize::from(self.first.load(Ordering::Relaxed)) / GROUP * GROUP,
         };
         let groups = slots.len().div_ceil(GROUP);
         let first = start % GROUP;
@@ -128,7 +128,7 @@ impl<W: Widths> Sleepers<W> {
         }
     }
 
-    /// Lets wakers begin with a worker.
+    /// Lets wakers begin in the word of a worker.
     fn begin_with(&self, worker: usize) {
         // The counters have 16 bits for the number of workers at most; and it is a hint.
         #[allow(clippy::cast_possible_truncation)]

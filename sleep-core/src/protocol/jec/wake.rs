@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
-    /// Wakes up to `count` sleeping workers, and the one that fell asleep last first. Returns how many.
+    /// Wakes up to `count` sleeping workers, in the order of the bitmap. Returns how many.
     ///
     /// Work that the caller queued before is not overlooked: a worker that is on its way to sleep and
     /// is not woken sees the work in its last look.
