@@ -62,9 +62,10 @@ fn searchers_do_not_fight_for_jobs_from_outside() {
     for seed in 1..4 {
         let report = simulated::<VirtualJec>(64, seed, &[Workload::Pipe]);
         let outcome = &report.outcomes[0];
-        // It was more than 200 us when each failed attempt was an exchange.
+        // It was more than 200 us when each failed attempt was an exchange. The order in which sleepers are woken
+        // moves it too: 2 us with the latest one first, 63 us with the lowest number first.
         let searching = outcome.per_job(outcome.idle_ns) / 1_000.0;
-        assert!(searching < 30.0, "{searching} us for each job");
+        assert!(searching < 120.0, "{searching} us for each job");
     }
 }
 
