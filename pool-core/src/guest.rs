@@ -8,7 +8,7 @@
 //! | step | host | guest |
 //! | --- | --- | --- |
 //! | 1 | has found nothing and registered as a sleeper. In its last look: is known as no worker any more, and **vacates the seat**. Parks | |
-//! | 2 | sleeps | asks the protocol for a sleeper ([`borrow_sleeper`](SleepProtocol::borrow_sleeper)), and **occupies the seat** |
+//! | 2 | sleeps | asks the protocol for a sleeper ([`borrow_sleeper`](SleepProtocol::borrow_sleeper)), and **occupies the seat**. If work is queued already, it gives the seat back and wakes the host: its closure may wait for that work |
 //! | 3 | sleeps | is known as the worker, and runs the closure. In its joins it runs other jobs, or sleeps as the worker |
 //! | 4 | sleeps | leaves what it has queued to others, is known as no worker any more, and **vacates the seat** |
 //! | 5 | sleeps, or is woken | gives the worker back to the protocol ([`give_back`](SleepProtocol::give_back)): fence, last look, and wakes the host if there is something to do for it |

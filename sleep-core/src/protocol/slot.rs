@@ -77,8 +77,8 @@ impl Tenant {
 ///
 /// The worker stays until `release`, so that a late `release` does not end its next sleep. A protocol
 /// that counts sleepers lowers the count between `claim` and `release`. Then a worker that has left is
-/// no longer counted, and the counts are exact: a waker that is interrupted half-way can make them
-/// neither too large nor negative.
+/// no longer counted, and a waker that is interrupted half-way can make the counts neither too large nor
+/// negative.
 ///
 /// # Examples
 /// ```

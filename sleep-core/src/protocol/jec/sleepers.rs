@@ -85,9 +85,10 @@ impl<W: Widths> Sleepers<W> {
 
     /// Offers the workers that may be asleep to `accepts`, each at most once, until it accepts one.
     ///
-    /// The workers of one word with the one that fell asleep last come first, in the order of their numbers. If the `waker` is a worker that
-    /// runs out of a search, it begins at a place of its own: otherwise many that do so at the same time would
-    /// all try the same ones. Then come the others of its word, in a circle, and those of the next words.
+    /// The word of the worker that fell asleep last comes first, in the order of the numbers. If the `waker` is
+    /// a worker that ends a search, it begins at a place of its own: otherwise many that do so at the same
+    /// time would all try the same ones. Then come the others of that word, in a circle, and those of the next
+    /// words.
     #[inline]
     pub(super) fn find<P>(
         &self,
@@ -130,7 +131,7 @@ impl<W: Widths> Sleepers<W> {
 
     /// Lets wakers begin in the word of a worker.
     fn begin_with(&self, worker: usize) {
-        // The counters have 16 bits for the number of workers at most; and it is a hint.
+        // A hint: a number that wide counters allow and 16 bits do not hold gives another place to begin at.
         #[allow(clippy::cast_possible_truncation)]
         let worker = worker as u16;
         // Ordering: Relaxed, as in `find`.
