@@ -18,6 +18,7 @@ mod bottom;
 mod handle;
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 mod heap;
+mod order;
 mod position;
 mod stealer;
 mod storage;
@@ -31,6 +32,7 @@ pub use bias::FencePrice;
 pub use handle::Handle;
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 pub use heap::{ArcStealer, ArcWorker};
+pub use order::Order;
 pub use position::Position;
 pub use stealer::Stealer;
 #[cfg(feature = "alloc")]
@@ -40,26 +42,6 @@ pub use worker::{FastPush, Full, TakeBack, Worker};
 
 use bottom::AtomicBottom;
 use top::AtomicTop;
-
-/// From which end the owner takes.
-///
-/// # Examples
-/// ```
-/// use deque_core::{Deque, Order};
-///
-/// let deque = Deque::growable(Order::Fifo);
-/// let worker = deque.worker()?;
-/// (1..=3).for_each(|job| worker.push(job));
-/// assert_eq!(worker.pop(), Some(1));
-/// # Ok::<(), deque_core::AlreadyOwned>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// The owner takes what it pushed last, and thieves what it pushed first: best for fork/join.
-    Lifo,
-    /// Owner and thieves both take what was pushed first: a queue with one producer.
-    Fifo,
-}
 
 /// A work-stealing deque: one owner pushes and pops, any number of thieves steal.
 ///

@@ -12,16 +12,18 @@ use crossbeam_utils::CachePadded;
 
 use crate::{
     element::{Element, drop_all},
-    primitive::{AtomicPtr, AtomicUsize, Backoff, Ordering},
+    primitive::{AtomicUsize, Backoff, Ordering},
     steal::Steal,
 };
 
 mod batch;
 mod block;
+mod end;
 #[cfg(test)]
 mod tests;
 
 use block::{BLOCK, Block, Entry, LAP};
+use end::End;
 
 /// A first-in first-out queue of unbounded length that any thread may push to and steal from.
 ///
@@ -57,12 +59,6 @@ struct Head<T: Element> {
     /// Where the tail was when a consumer last read it. As long as the head is before it, no consumer
     /// reads the tail again, whose cache line the producers write all the time.
     known_tail: AtomicUsize,
-}
-
-/// One end of the queue: an index, and the block that it points into.
-struct End<T: Element> {
-    index: AtomicUsize,
-    block: AtomicPtr<Block<T>>,
 }
 
 // SAFETY: elements move between threads, hence `T: Send`; none is shared.
@@ -344,24 +340,6 @@ impl<T: Element> Injector<T> {
         // Ordering: Relaxed. The indices differ as long as an element is there, whichever is read
         // first; a caller that must see a certain push fences before.
         self.head.end.index.load(Ordering::Relaxed) == self.tail.index.load(Ordering::Relaxed)
-    }
-}
-
-impl<T: Element> End<T> {
-    const_unless_loom! {
-        fn new() -> Self {
-            Self { index: AtomicUsize::new(0), block: AtomicPtr::new(ptr::null_mut()) }
-        }
-    }
-
-    /// Moves from the last slot of a lap, which the caller has claimed, to the next lap.
-    fn link(&self, last: usize, block: *mut Block<T>) {
-        // Ordering: Relaxed, the index publishes it. A thread that sees the block and an older index loses
-        // its exchange on the index, and does not use the block.
-        self.block.store(block, Ordering::Relaxed);
-        // Ordering: Release, after the block: a thread that sees an index of the new lap sees its block,
-        // and the block's memory.
-        self.index.store(last.wrapping_add(2), Ordering::Release);
     }
 }
 

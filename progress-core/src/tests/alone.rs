@@ -1,0 +1,389 @@
+//! What one thread sees of an instance.
+
+use std::string::ToString;
+
+use super::*;
+
+#[test]
+fn smoke() {
+    let progress = progress(2);
+    let mut thread = progress.register().unwrap();
+    let tally = StdArc::new(Tally::new(0));
+    let mut active = thread.activate();
+    let value = active.later();
+    active.schedule(counting(&tally));
+    assert_eq!(active.tick(), 0);
+    assert!(!progress.has_reached(value), "one more than is confirmed");
+    assert_eq!(active.tick() + active.tick(), 1);
+    assert!(progress.has_reached(value));
+    assert_eq!(tally.load(SeqCst), 1);
+    assert_eq!(active.tick(), 0, "it is run once");
+}
+
+#[test]
+fn more_threads_than_lines_are_refused() {
+    let progress = progress(1);
+    let first = progress.register().unwrap();
+    let error = progress.register().unwrap_err();
+    assert_eq!(error, TooManyParticipants { capacity: 1 });
+    assert_eq!(error.to_string(), "no free participant slot (capacity: 1)");
+    assert_eq!(progress.register_reader().unwrap_err(), error);
+    drop(first);
+    assert!(progress.register().is_ok(), "the line is free again");
+    assert!(super::progress(0).register().is_err());
+}
+
+#[test]
+#[should_panic(expected = "another instance")]
+fn a_value_of_another_instance_is_refused() {
+    let (one, other) = (progress(1), progress(1));
+    let value = one.later();
+    other.has_reached(value);
+}
+
+#[test]
+fn values_wrap_around() {
+    for start in (0..8).map(before_the_end) {
+        let progress = starting_at(start, 2);
+        let mut thread = progress.register().unwrap();
+        for _ in 0..6 {
+            let mut active = thread.activate();
+            let (own, any) = (active.later(), progress.later());
+            assert!(!progress.has_reached(own) && !progress.has_reached(any));
+            for _ in 0..4 {
+                assert_ne!(active.thread.confirmed(), moment::WAITING, "from {start}");
+                active.tick();
+            }
+            assert!(progress.has_reached(own) && progress.has_reached(any));
+        }
+    }
+}
+
+#[test]
+fn an_active_thread_stops_the_second_advance() {
+    let progress = progress(2);
+    let (mut reader, mut writer) = (progress.register().unwrap(), progress.register().unwrap());
+    let mut reading = reader.activate();
+    let mut writing = writer.activate();
+    let value = progress.later();
+    for _ in 0..5 {
+        writing.tick();
+    }
+    assert!(!progress.has_reached(value));
+    assert!(!reading.update(), "the other one leads");
+    for _ in 0..5 {
+        writing.tick();
+    }
+    assert!(progress.has_reached(value), "one update was enough");
+}
+
+#[test]
+fn a_delay_stops_the_second_advance() {
+    let progress = progress(1);
+    let mut thread = progress.register().unwrap();
+    let mut active = thread.activate();
+    let delay = progress.delay();
+    let value = progress.later();
+    let before = progress.current();
+    for _ in 0..5 {
+        active.tick();
+    }
+    assert_eq!(progress.current(), moment::next(before));
+    assert!(!progress.has_reached(value));
+    let later_delay = progress.delay();
+    drop(delay);
+    active.tick();
+    assert!(progress.has_reached(value), "a later delay does not count");
+    drop(later_delay);
+}
+
+/// Checks that an advance looks at all counters of delays.
+#[test]
+fn delays_on_many_stacks_stop_the_second_advance() {
+    const THREADS: usize = if cfg!(miri) { 4 } else { 40 };
+    let progress = progress(0);
+    let meeting = std::sync::Barrier::new(THREADS + 1);
+    std::thread::scope(|scope| {
+        let mut ends = std::vec::Vec::new();
+        for _ in 0..THREADS {
+            let (end, wait) = std::sync::mpsc::channel::<()>();
+            let (progress, meeting) = (&progress, &meeting);
+            scope.spawn(move || {
+                let delay = progress.delay();
+                meeting.wait();
+                wait.recv().unwrap();
+                drop(delay);
+                meeting.wait();
+                meeting.wait();
+            });
+            ends.push(end);
+        }
+        meeting.wait();
+        let value = progress.later();
+        for end in ends {
+            assert!(!progress.has_reached(value));
+            end.send(()).unwrap();
+        }
+        meeting.wait();
+        assert!(progress.has_reached(value), "{progress:?}");
+        meeting.wait();
+    });
+}
+
+#[test]
+fn a_reader_stops_the_second_advance() {
+    let progress = progress(2);
+    let mut thread = progress.register().unwrap();
+    let mut active = thread.activate();
+    let mut reader = progress.register_reader().unwrap();
+    let reading = reader.delay();
+    let value = progress.later();
+    for _ in 0..5 {
+        active.tick();
+    }
+    assert!(!progress.has_reached(value));
+    drop(reading);
+    active.tick();
+    assert!(progress.has_reached(value));
+    let reading = reader.delay();
+    let value = progress.later();
+    for _ in 0..5 {
+        active.tick();
+    }
+    assert!(!progress.has_reached(value), "again");
+    core::mem::forget(reading);
+    drop(reader);
+    active.tick();
+    assert!(progress.has_reached(value), "nothing outlives a reader");
+}
+
+#[test]
+fn blocking_passes_readers_by() {
+    let progress = progress(2);
+    let mut reader = progress.register_reader().unwrap();
+    let reading = reader.delay();
+    let mut thread = progress.register().unwrap();
+    let blocked = thread.block();
+    drop(reading);
+    drop(reader.delay());
+    drop(blocked);
+}
+
+#[test]
+fn the_end_of_a_delay_makes_progress_for_a_thread_that_waits() {
+    let progress = progress(1);
+    let thread = progress.register().unwrap();
+    let tally = StdArc::new(Tally::new(0));
+    let mut thread = thread;
+    let delay = progress.delay();
+    thread.schedule(counting(&tally));
+    assert_eq!(thread.run_reached(), 0, "this gives it its value");
+    thread.wakeup(progress.later());
+    assert_eq!(thread.run_reached(), 0, "{progress:?}");
+    drop(delay);
+    assert_eq!(thread.run_reached(), 1, "{progress:?}");
+    // The parker has its token: this does not block.
+    thread.participant().parker().park();
+}
+
+#[test]
+fn leadership_is_handed_back_by_one_who_waits() {
+    let progress = progress(2);
+    let (mut one, mut other) = (progress.register().unwrap(), progress.register().unwrap());
+    let mut first = one.activate();
+    assert!(!first.update(), "no thread has asked for progress");
+    let _value = progress.later();
+    assert!(first.update(), "it led already");
+    let mut second = other.activate();
+    assert!(!second.update(), "there is a leader");
+    assert!(!second.leader_update(), "only the leader can");
+    drop(first);
+    assert!(second.update());
+    assert!(second.leader_update());
+}
+
+#[test]
+fn a_backlog_is_run_in_growing_portions() {
+    let progress = progress(1);
+    let mut thread = progress.register().unwrap();
+    let tally = StdArc::new(Tally::new(0));
+    let all = if cfg!(miri) { 120 } else { 600 };
+    for _ in 0..all {
+        thread.schedule(counting(&tally));
+    }
+    assert_eq!(thread.pending(), all);
+    assert_eq!(
+        thread.run_reached(),
+        0,
+        "now the last ones have a value too"
+    );
+    let value = progress.later();
+    thread.wait_for(value);
+    assert_eq!(thread.run_reached(), 50 + all / 2);
+    let left = all - (50 + all / 2);
+    assert_eq!(thread.run_reached(), left.min(50 + left / 2));
+    while thread.run_reached() > 0 {}
+    assert_eq!(tally.load(SeqCst), all);
+}
+
+/// Checks that a thread keeps only what it has scheduled since the last call but one. With smaller
+/// portions it kept five times as much.
+#[test]
+fn a_thread_keeps_up_with_what_it_schedules() {
+    let (rounds, all): (_, &[usize]) = if cfg!(miri) {
+        (3, &[1, 56])
+    } else {
+        (20, &[1, 49, 256, 3000])
+    };
+    for &each in all {
+        let progress = progress(1);
+        let mut thread = progress.register().unwrap();
+        let tally = StdArc::new(Tally::new(0));
+        let mut active = thread.activate();
+        for _ in 0..rounds {
+            for _ in 0..each {
+                active.schedule(counting(&tally));
+            }
+            active.tick();
+            assert!(active.thread.pending() <= 2 * each, "{each}");
+        }
+    }
+}
+
+#[test]
+fn operations_in_a_static() {
+    static TALLY: Tally = Tally::new(0);
+    fn count() {
+        TALLY.fetch_add(1, SeqCst);
+    }
+    let operation: &'static mut Operation<fn()> = Box::leak(Box::new(Operation::new(count)));
+    let pointer: *mut Operation<fn()> = operation;
+    let progress = progress(1);
+    let mut thread = progress.register().unwrap();
+    // SAFETY: the only use of the pointer before it is freed below.
+    thread.schedule(unsafe { &mut *pointer });
+    assert_eq!(thread.wait(), 1);
+    assert_eq!(TALLY.load(SeqCst), 1);
+    // SAFETY: the operation has run, so the reference that was given away has ended.
+    drop(unsafe { Box::from_raw(pointer) });
+}
+
+#[test]
+fn operations_of_a_thread_that_has_gone_are_run_by_another() {
+    let progress = progress(2);
+    let tally = StdArc::new(Tally::new(0));
+    let mut gone = progress.register().unwrap();
+    let mut stays = progress.register().unwrap();
+    for _ in 0..3 {
+        gone.schedule(counting(&tally));
+    }
+    drop(gone);
+    assert_eq!(stays.wait(), 3);
+    assert_eq!(tally.load(SeqCst), 3);
+}
+
+/// A parker for scenes in which no thread may park.
+struct NeverParks;
+
+impl Parker for NeverParks {
+    fn park(&self) {
+        panic!("there is nothing to park for");
+    }
+
+    fn unpark(&self) {}
+}
+
+/// Reproduces a bug: the thread parked with nothing pending, and nothing would have unparked it.
+/// Another thread had adopted what was left behind, and `wait_for` had consumed the token.
+#[test]
+fn waiting_with_nothing_pending_returns() {
+    let progress: Progress<(NeverParks, _)> =
+        Progress::new([const { Participant::new(NeverParks) }; 3]);
+    let tally = StdArc::new(Tally::new(0));
+    let mut gone = progress.register().unwrap();
+    let mut adopts = progress.register().unwrap();
+    let mut waits = progress.register().unwrap();
+    gone.schedule(counting(&tally));
+    drop(gone);
+    assert_eq!(adopts.wait(), 1);
+    assert_eq!(waits.wait(), 0);
+    assert_eq!(tally.load(SeqCst), 1);
+}
+
+/// Checks that a thread that polls makes progress when no managed thread is active.
+#[test]
+fn a_value_that_any_thread_polls_is_reached_in_an_idle_instance() {
+    let progress = progress(2);
+    let _waits = progress.register().unwrap();
+    let value = progress.later();
+    assert!((0..3).any(|_| progress.has_reached(value)), "{progress:?}");
+    let delay = progress.delay();
+    let value = progress.later();
+    assert!(!(0..9).any(|_| progress.has_reached(value)));
+    drop(delay);
+    assert!((0..3).any(|_| progress.has_reached(value)));
+}
+
+#[test]
+fn operations_of_the_last_thread_are_run_by_the_drop() {
+    let progress = progress(2);
+    let tally = StdArc::new(Tally::new(0));
+    for _ in 0..2 {
+        let mut thread = progress.register().unwrap();
+        thread.schedule(counting(&tally));
+        thread.defer({
+            let tally = tally.clone();
+            move || {
+                tally.fetch_add(1, SeqCst);
+            }
+        });
+    }
+    drop(progress);
+    assert_eq!(tally.load(SeqCst), 4);
+}
+
+#[test]
+fn a_forgotten_guard_holds_up_until_its_thread_goes() {
+    let progress = progress(2);
+    let (mut one, mut other) = (progress.register().unwrap(), progress.register().unwrap());
+    core::mem::forget(one.activate());
+    core::mem::forget(one.block());
+    let value = progress.later();
+    drop(one);
+    other.wait_for(value);
+    drop(other.activate());
+}
+
+/// Reproduces a bug: the next guard of the same thread did not know that the thread led.
+#[test]
+fn a_forgotten_leader_leads_no_longer_than_its_next_guard() {
+    let progress = progress(2);
+    let (mut one, mut other) = (progress.register().unwrap(), progress.register().unwrap());
+    let value = progress.later();
+    let mut active = one.activate();
+    assert!(active.update(), "it leads");
+    core::mem::forget(active);
+    drop(one.activate());
+    other.wait_for(value);
+}
+
+#[test]
+fn a_dump_tells_everything() {
+    let progress = progress(3);
+    let mut one = progress.register().unwrap();
+    let _other = progress.register().unwrap();
+    let mut active = one.activate();
+    let _delay = progress.delay();
+    assert!(!active.update());
+    let text = std::format!("{progress:?} {active:?}");
+    for part in [
+        "current: 0",
+        "is_led: true",
+        "is_blocked: false",
+        "Counts { current: 1, awaited: 0 }",
+        "participants: [confirmed 1, waiting, free]",
+        "leads: true",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
