@@ -14,7 +14,7 @@ use pool_std::io::IoBackend;
 suite::suite!(helper_threads, IoBackend::HelperThreads);
 suite::suite!(ring, IoBackend::Ring);
 
-// A kernel without rings, a filter that forbids them, and one that forbids a registration.
+// A kernel without rings, a filter that forbids them, and filters that forbid a registration.
 mod refusals {
     use pool_std::{
         BuildError, ThreadPoolBuilder,
@@ -22,25 +22,49 @@ mod refusals {
     };
 
     use crate::{
-        io::child::{forbid_system_call, in_child},
+        io::child::{Forbidden, forbid_system_calls, in_child, open_files, threads},
         io::suite::is_available,
+        support::wait_for,
     };
 
-    fn expect_error(name: &str, call: libc::c_long, error: i32) {
+    /// Expects that a pool is refused with the error, leaves nothing behind, and that a program can choose the
+    /// other backend then.
+    fn expect_error(name: &str, calls: Forbidden) {
         if !is_available(IoBackend::Ring) {
             return;
         }
         in_child(name, || {
-            forbid_system_call(call, error);
-            match ThreadPoolBuilder::new().io(IoBackend::Ring).build() {
-                Err(BuildError::Io { source }) => assert_eq!(source.raw_os_error(), Some(error)),
-                other => panic!("{other:?}"),
+            forbid_system_calls(calls);
+            // What the first pool of a process makes for all of them.
+            ThreadPoolBuilder::new()
+                .build()
+                .unwrap()
+                .shutdown()
+                .unwrap();
+            let before = (open_files(), threads());
+            for _ in 0..3 {
+                let refused = ThreadPoolBuilder::new()
+                    .num_threads(2)
+                    .io(IoBackend::Ring)
+                    .build();
+                match refused {
+                    Err(BuildError::Io { source }) => {
+                        assert_eq!(source.raw_os_error(), Some(calls.error));
+                    }
+                    other => panic!("{other:?}"),
+                }
+                // Threads of the pool, if it had any, may end a moment later.
+                wait_for(|| (open_files(), threads()) == before);
             }
             // What a program does then.
             let helpers = ThreadPoolBuilder::new().io(IoBackend::HelperThreads);
+            let pool = helpers.build().unwrap();
             let options = OpenOptions::new().read(true);
-            let open = || io::open("/dev/null", &options).wait();
-            assert!(helpers.build().unwrap().install(open).is_ok());
+            assert!(
+                pool.install(|| io::open("/dev/null", &options).wait())
+                    .is_ok()
+            );
+            assert_eq!(pool.install(io::backend), IoBackend::HelperThreads);
         });
     }
 
@@ -48,8 +72,11 @@ mod refusals {
     fn a_kernel_without_rings() {
         expect_error(
             "io::refusals::a_kernel_without_rings",
-            libc::SYS_io_uring_setup,
-            libc::ENOSYS,
+            Forbidden {
+                call: libc::SYS_io_uring_setup,
+                second_argument: None,
+                error: libc::ENOSYS,
+            },
         );
     }
 
@@ -57,17 +84,47 @@ mod refusals {
     fn a_filter_that_forbids_rings() {
         expect_error(
             "io::refusals::a_filter_that_forbids_rings",
-            libc::SYS_io_uring_setup,
-            libc::EPERM,
+            Forbidden {
+                call: libc::SYS_io_uring_setup,
+                second_argument: None,
+                error: libc::EPERM,
+            },
+        );
+    }
+
+    fn expect_error_of_registration(name: &str, registration: Option<u32>) {
+        expect_error(
+            name,
+            Forbidden {
+                call: libc::SYS_io_uring_register,
+                second_argument: registration,
+                error: libc::EACCES,
+            },
         );
     }
 
     #[test]
-    fn a_ring_that_refuses_a_registration() {
-        expect_error(
-            "io::refusals::a_ring_that_refuses_a_registration",
-            libc::SYS_io_uring_register,
-            libc::EACCES,
+    fn a_ring_that_refuses_each_registration() {
+        expect_error_of_registration("io::refusals::a_ring_that_refuses_each_registration", None);
+    }
+
+    /// The counter that the completer waits for: without it, completions would be lost.
+    #[test]
+    fn a_ring_that_refuses_the_event_counter() {
+        const REGISTER_EVENTFD: u32 = 4;
+        expect_error_of_registration(
+            "io::refusals::a_ring_that_refuses_the_event_counter",
+            Some(REGISTER_EVENTFD),
+        );
+    }
+
+    /// All rings exist by then. Without the answer, operations that the kernel does not know would fail later.
+    #[test]
+    fn a_ring_that_refuses_to_say_what_it_can_do() {
+        const REGISTER_PROBE: u32 = 8;
+        expect_error_of_registration(
+            "io::refusals::a_ring_that_refuses_to_say_what_it_can_do",
+            Some(REGISTER_PROBE),
         );
     }
 }

@@ -29,6 +29,14 @@ fn an_error_finishes_a_read() {
     expect_result(&read, read.conclude(Err(libc::EIO)), Err(libc::EIO));
 }
 
+/// The caller meets the error again if it goes on.
+#[test]
+fn bytes_that_came_before_an_error_are_kept() {
+    let read = read();
+    lock(&read.state).progress = 4;
+    expect_result(&read, read.conclude(Err(libc::EIO)), Ok(4));
+}
+
 #[test]
 fn what_no_caller_asked_for_is_tried_again() {
     let read = read();
@@ -114,12 +122,18 @@ fn a_waker_whose_drop_panics_leaves_no_latch_behind() {
             panic!("the drop of a waker");
         }
     }
-    let read = read();
-    assert!(read.set_task(&Waker::from(Arc::new(Panics))));
-    let wait = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| read.wait()));
-    assert!(wait.is_err());
-    assert!(matches!(lock(&read.state).waiter, Waiter::None));
-    expect_result(&read, read.conclude(Ok(3)), Ok(3));
+    let wait_in_vain = || {
+        let read = read();
+        assert!(read.set_task(&Waker::from(Arc::new(Panics))));
+        let wait = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| read.wait()));
+        assert!(wait.is_err());
+        assert!(matches!(lock(&read.state).waiter, Waiter::None));
+        expect_result(&read, read.conclude(Ok(3)), Ok(3));
+    };
+    wait_in_vain();
+    // A worker has a latch of another kind.
+    let pool = crate::ThreadPoolBuilder::new().num_threads(1).build();
+    pool.unwrap().install(wait_in_vain);
 }
 
 #[test]

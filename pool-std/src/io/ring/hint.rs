@@ -207,6 +207,13 @@ impl HintPipe {
         lock(&self.reads).in_flight > 0
     }
 
+    /// Returns how many reads are in flight, and the thread that has submitted the newest one.
+    #[cfg(test)]
+    pub(super) fn reads(&self) -> (usize, Option<ThreadId>) {
+        let reads = lock(&self.reads);
+        (reads.in_flight, reads.thread)
+    }
+
     /// Keeps the buffer for good.
     pub(super) fn leak(&mut self) {
         self.is_leaked = true;

@@ -9,6 +9,9 @@ use pool_core::{ChannelFull, Hint, Parker};
 
 use crate::{fence::Watch, io::ring::rings::Rings};
 
+#[cfg(test)]
+mod tests;
+
 /// No thread waits, and there is no token.
 const EMPTY: u8 = 0;
 /// The token is there.
@@ -38,6 +41,11 @@ impl RingParker {
     /// # Errors
     /// If the pipe is full: see [`HintChannel::send`](pool_core::HintChannel::send).
     pub(crate) fn send(&self, hint: Hint) -> Result<(), ChannelFull> {
+        self.send_and_interrupt(hint, || ())
+    }
+
+    /// Sends a hint, and calls a closure in the middle, which is for tests.
+    fn send_and_interrupt(&self, hint: Hint, interrupt: impl FnOnce()) -> Result<(), ChannelFull> {
         let pipe = self.rings.hint_pipe(self.worker);
         // Ordering: Release, as in `unpark`.
         let waits =
@@ -48,6 +56,7 @@ impl RingParker {
             return pipe.send(hint);
         }
         pipe.send(hint)?;
+        interrupt();
         // The worker may wait by now, and an earlier wait may have taken the hint. So this writes once more then.
         self.unpark();
         Ok(())
@@ -56,6 +65,29 @@ impl RingParker {
     /// Takes the newest hint that has come.
     pub(crate) fn receive(&self) -> Option<Hint> {
         self.rings.hint_pipe(self.worker).take()
+    }
+}
+
+impl RingParker {
+    /// Waits for the token or a completion. The state was WAITING.
+    fn wait(&self) {
+        // Liveness: an `unpark` that comes before the look at the state makes the worker return; one
+        // that comes later finds WAITING and writes a hint, for which a read is in flight by then.
+        // The look comes when no other thread can take the completion of that read any more.
+        //
+        // Ordering: Relaxed; it only decides whether to wait, and one word has one order.
+        let may_wait = || self.state.load(Ordering::Relaxed) == WAITING;
+        // Registering takes long, and a process that has just begun may end before it pays.
+        if let Some(watch) = Watch::begin().filter(|watch| watch.remaining().is_zero()) {
+            watch.register();
+        }
+        let completed = self.rings.sleep(self.worker, may_wait);
+        // Awake by now: what is concluded below may unpark this very worker, which needs no hint for
+        // that. A token that has come stays.
+        let _ = self
+            .state
+            .compare_exchange(WAITING, EMPTY, Ordering::Relaxed, Ordering::Relaxed);
+        self.rings.conclude(self.worker, completed);
     }
 }
 
@@ -68,23 +100,7 @@ impl Parker for RingParker {
             self.state
                 .compare_exchange(EMPTY, WAITING, Ordering::Acquire, Ordering::Acquire);
         if before.is_ok() {
-            // Liveness: an `unpark` that comes before the look at the state makes the worker return; one
-            // that comes later finds WAITING and writes a hint, for which a read is in flight by then.
-            // The look comes when no other thread can take the completion of that read any more.
-            //
-            // Ordering: Relaxed; it only decides whether to wait, and one word has one order.
-            let may_wait = || self.state.load(Ordering::Relaxed) == WAITING;
-            // Registering takes long, and a process that has just begun may end before it pays.
-            if let Some(watch) = Watch::begin().filter(|watch| watch.remaining().is_zero()) {
-                watch.register();
-            }
-            let completed = self.rings.sleep(self.worker, may_wait);
-            // Awake by now: what is concluded below may unpark this very worker, which needs no hint for
-            // that. A token that has come stays.
-            let _ =
-                self.state
-                    .compare_exchange(WAITING, EMPTY, Ordering::Relaxed, Ordering::Relaxed);
-            self.rings.conclude(self.worker, completed);
+            self.wait();
         } else if self.rings.hint_pipe(self.worker).is_unread() {
             // The token is there already. Its hint is taken out now, because it would end the next sleep.
             let completed = self.rings.sleep(self.worker, || false);

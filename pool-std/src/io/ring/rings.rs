@@ -122,6 +122,12 @@ impl Rings {
         self.rings[worker].sleep(may_wait)
     }
 
+    /// Takes completions of a worker's ring, as the completer does.
+    #[cfg(test)]
+    pub(super) fn reap(&self, worker: usize) -> Vec<Completed> {
+        self.rings[worker].reap_after(|_| ())
+    }
+
     pub(super) fn conclude(&self, worker: usize, completed: Vec<Completed>) {
         self.conclude_all(&self.rings[worker], completed);
     }

@@ -40,6 +40,18 @@ pub(crate) fn allow_files(count: libc::rlim_t) {
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) }, 0);
 }
 
+/// Allows the process so many open files, which it may change again.
+pub(crate) fn set_open_files(count: libc::rlim_t) {
+    // SAFETY: zeros are a valid value of a structure of numbers, which the first call overwrites; it lives during
+    // the calls.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        assert_eq!(libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit), 0);
+        limit.rlim_cur = count.min(limit.rlim_max);
+        assert_eq!(libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit), 0);
+    }
+}
+
 /// Lets signals interrupt the system calls of all threads, and sends one to each until `stop` says so.
 pub(crate) fn interrupt_all_threads_until(stop: impl Fn() -> bool) {
     extern "C" fn ignore(_signal: libc::c_int) {}
@@ -66,13 +78,31 @@ pub(crate) fn interrupt_all_threads_until(stop: impl Fn() -> bool) {
     }
 }
 
-/// Makes a system call fail with an error number, in this process, for good.
-pub(crate) fn forbid_system_call(number: libc::c_long, error: i32) {
-    const LOAD_NUMBER: u16 = 0x20;
+/// The calls that a filter makes fail.
+#[derive(Clone, Copy)]
+pub(crate) struct Forbidden {
+    /// The number of the system call.
+    pub(crate) call: libc::c_long,
+    /// Its second argument, or `None` for all calls with that number.
+    pub(crate) second_argument: Option<u32>,
+    /// What they fail with.
+    pub(crate) error: i32,
+}
+
+/// Makes system calls fail, in this process, for good.
+pub(crate) fn forbid_system_calls(calls: Forbidden) {
+    const LOAD: u16 = 0x20;
     const SKIP_UNLESS_EQUAL: u16 = 0x15;
     const RETURN: u16 = 0x06;
     const ALLOW: u32 = 0x7fff_0000;
     const FAIL: u32 = 0x0005_0000;
+    /// Where a filter finds the number of the call, and the second argument's half that a small number is in.
+    const NUMBER: u32 = 0;
+    const SECOND_ARGUMENT: u32 = if cfg!(target_endian = "little") {
+        24
+    } else {
+        28
+    };
 
     let step = |code, unless, k| libc::sock_filter {
         code,
@@ -80,22 +110,42 @@ pub(crate) fn forbid_system_call(number: libc::c_long, error: i32) {
         jf: unless,
         k,
     };
-    let mut filter = [
-        step(LOAD_NUMBER, 0, 0),
-        step(SKIP_UNLESS_EQUAL, 1, number as u32),
-        step(RETURN, 0, FAIL | error as u32),
-        step(RETURN, 0, ALLOW),
-    ];
+    let Forbidden {
+        call,
+        second_argument,
+        error,
+    } = calls;
+    let mut filter = vec![step(LOAD, 0, NUMBER)];
+    match second_argument {
+        None => filter.push(step(SKIP_UNLESS_EQUAL, 1, call as u32)),
+        Some(argument) => filter.extend([
+            step(SKIP_UNLESS_EQUAL, 3, call as u32),
+            step(LOAD, 0, SECOND_ARGUMENT),
+            step(SKIP_UNLESS_EQUAL, 1, argument),
+        ]),
+    }
+    filter.push(step(RETURN, 0, FAIL | error as u32));
+    filter.push(step(RETURN, 0, ALLOW));
     let program = libc::sock_fprog {
         len: filter.len() as u16,
         filter: filter.as_mut_ptr(),
     };
-    // SAFETY: the filter and the structure live during the calls, which copy them. The filter reads the
-    // number of the call, the first field of what it is given.
+    // SAFETY: the filter and the structure live during the calls, which copy them. The filter reads fields of
+    // what it is given.
     unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
         // All threads of the process, as the test harness has some.
         let result = libc::syscall(libc::SYS_seccomp, 1, 1, &raw const program);
         assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
     }
+}
+
+/// Returns how many descriptors the process has open. Reading that takes one more, which counts each time.
+pub(crate) fn open_files() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// Returns how many threads the process has.
+pub(crate) fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").unwrap().count()
 }

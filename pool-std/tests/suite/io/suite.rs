@@ -36,6 +36,7 @@ macro_rules! suite {
             limits: many_operations more_streams_than_threads
                 descriptors_that_do_not_block_are_waited_for signals_are_no_errors
                 too_many_open_files_are_an_error_of_the_build
+                each_descriptor_that_is_refused_is_an_error_of_the_build
                 more_streams_than_the_process_may_open;
         }
     };

@@ -1,7 +1,6 @@
 //! Operations that are dropped, cancelled or outlived.
 
 use std::{
-    fs,
     io::Write as _,
     pin::pin,
     sync::{Arc, Mutex},
@@ -12,7 +11,7 @@ use std::{
 use pool_std::io::{self, IoBackend, OpenOptions};
 
 use crate::{
-    io::child::in_child,
+    io::child::{in_child, open_files},
     io::suite::{TempFile, builder, pipe_to_read, pool, raw_error, start_read},
     support::{wait_for, wait_for_asleep},
 };
@@ -119,10 +118,6 @@ pub(crate) fn threads_outside_may_end_before_their_operations(backend: IoBackend
 }
 
 pub(crate) fn a_handle_keeps_no_descriptor_of_its_pool(backend: IoBackend, name: &str) {
-    fn open_files() -> usize {
-        fs::read_dir("/proc/self/fd").unwrap().count()
-    }
-
     in_child(name, || {
         let (reader, mut writer) = pipe_to_read();
         let before = open_files();

@@ -13,7 +13,10 @@ use pool_std::{
 };
 
 use crate::{
-    io::child::{allow_files, allow_no_more_files, in_child, interrupt_all_threads_until},
+    io::child::{
+        allow_files, allow_no_more_files, in_child, interrupt_all_threads_until, open_files,
+        set_open_files, threads,
+    },
     io::suite::{TempFile, builder, pipe_to_read, pool, start_read},
     support::{wait_for, wait_for_asleep},
 };
@@ -69,10 +72,8 @@ pub(crate) fn more_streams_than_threads(backend: IoBackend, _name: &str) {
         .collect();
     // None of them keeps another one from its end, nor a job from running.
     assert_eq!(pool.join(|| 1, || 2), (1, 2));
-    for (index, writer) in writers.iter_mut().enumerate().rev() {
+    for (index, (writer, read)) in writers.iter_mut().zip(reads).enumerate().rev() {
         writer.write_all(&[index as u8]).unwrap();
-    }
-    for (index, read) in reads.into_iter().enumerate() {
         assert_eq!(read.wait().unwrap().data(), [index as u8]);
     }
 }
@@ -138,6 +139,41 @@ pub(crate) fn too_many_open_files_are_an_error_of_the_build(backend: IoBackend, 
             }
             other => panic!("{other:?}"),
         }
+    });
+}
+
+/// Refuses each descriptor of a pool in turn. What was made before is given back.
+pub(crate) fn each_descriptor_that_is_refused_is_an_error_of_the_build(
+    backend: IoBackend,
+    name: &str,
+) {
+    in_child(name, || {
+        // What the first pool of a process makes for all of them.
+        let first = builder(IoBackend::HelperThreads, 2).build().unwrap();
+        first.shutdown().unwrap();
+        let before = (open_files(), threads());
+        let mut limit = 0;
+        loop {
+            set_open_files(limit);
+            let built = builder(backend, 2).build();
+            set_open_files(1024);
+            match built {
+                Ok(pool) => {
+                    let (reader, writer) = pipe_to_read();
+                    drop(writer);
+                    assert_eq!(start_read(&pool, &reader).wait().unwrap().bytes, 0);
+                    break;
+                }
+                Err(BuildError::Io { source }) => {
+                    assert_eq!(source.raw_os_error(), Some(libc::EMFILE));
+                }
+                Err(error) => panic!("{error:?}"),
+            }
+            // Threads of the pool may end a moment later.
+            wait_for(|| (open_files(), threads()) == before);
+            limit += 1;
+        }
+        assert!(limit > 3, "some were refused");
     });
 }
 

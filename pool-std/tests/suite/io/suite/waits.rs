@@ -74,15 +74,17 @@ pub(crate) fn a_wait_sleeps_without_jobs(backend: IoBackend, _name: &str) {
 
 pub(crate) fn waits_do_not_nest_without_limit(backend: IoBackend, _name: &str) {
     const JOBS: usize = 5_000;
+    const YIELDS: usize = 2_000;
     let pool = builder(backend, 1).stack_size(1 << 20).build().unwrap();
     let (reader, mut writer) = pipe_to_read();
-    let read = AtomicUsize::new(0);
+    let (begun, read) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|threads| {
-        let (pool, reader, read) = (&pool, &reader, &read);
+        let (pool, reader, begun, read) = (&pool, &reader, &begun, &read);
         threads.spawn(move || {
             pool.scope(|scope| {
                 for _ in 0..JOBS {
                     scope.spawn(|_| {
+                        begun.fetch_add(1, SeqCst);
                         let frame = std::hint::black_box([0_u8; 4096]);
                         let bytes = io::read(reader, vec![0; 1]).wait().unwrap().bytes;
                         read.fetch_add(bytes + usize::from(frame[0]), SeqCst);
@@ -90,6 +92,12 @@ pub(crate) fn waits_do_not_nest_without_limit(backend: IoBackend, _name: &str) {
                 }
             });
         });
+        // Gives the worker time to begin as many as it may before any of them can end.
+        let mut before = 0;
+        while begun.load(SeqCst) != before || before == 0 {
+            before = begun.load(SeqCst);
+            (0..YIELDS).for_each(|_| thread::yield_now());
+        }
         for _ in 0..JOBS {
             writer.write_all(b"a").unwrap();
         }
