@@ -9,7 +9,11 @@
 
 mod hash;
 
-use std::{cell::RefCell, collections::HashMap, rc::Rc};
+use std::{
+    cell::RefCell,
+    collections::{HashMap, hash_map::Entry},
+    rc::Rc,
+};
 
 use timely::{
     dataflow::{
@@ -68,11 +72,14 @@ fn group<'scope>(
         // Held so that the first process waits for what this one will send, also if it sends no group.
         let mut capability = Some(capability);
         move |(input, frontier), output| {
-            input.for_each(|_, batch| groups.add(batch.drain(..)));
+            input.for_each(|_, batch| {
+                let digests = groups.add(batch.drain(..));
+                hasher.borrow_mut().grouped += digests;
+            });
             if frontier.is_empty()
                 && let Some(capability) = capability.take()
             {
-                let statistics = hasher.borrow().statistics(groups.digests);
+                let statistics = hasher.borrow().statistics();
                 let mut session = output.session(&capability);
                 session.give_iterator(groups.take_found());
                 session.give(Found::Statistics(statistics));
@@ -90,40 +97,62 @@ fn gather(found: StreamVec<'_, u64, Found>, gathered: &Rc<RefCell<Vec<Found>>>) 
     });
 }
 
+/// The files with a digest. They have the same size.
+struct Group {
+    size: u64,
+    first: String,
+    /// Most digests have no others, and need no memory for them.
+    others: Vec<String>,
+}
+
+impl Group {
+    /// Creates the group of one file.
+    fn new(size: u64, first: String) -> Self {
+        Self {
+            size,
+            first,
+            others: Vec::new(),
+        }
+    }
+}
+
 /// The files of this process's digests.
 #[derive(Default)]
 struct Groups {
-    /// The sizes and names of the files with a digest. Files with the same digest have the same size.
-    by_digest: HashMap<DigestBytes, (u64, Vec<String>)>,
+    by_digest: HashMap<DigestBytes, Group>,
     unreadable: Vec<Found>,
-    /// How many digests have come.
-    digests: u64,
 }
 
 impl Groups {
-    fn add(&mut self, batch: impl Iterator<Item = Hashed>) {
+    /// Adds files to their groups. Returns how many digests there were.
+    fn add(&mut self, batch: impl Iterator<Item = Hashed>) -> u64 {
+        let mut digests = 0;
         for Hashed { name, size, result } in batch {
             match result {
                 Ok(digest) => {
-                    self.digests += 1;
-                    let (_, names) = self.by_digest.entry(digest).or_insert((size, Vec::new()));
-                    names.push(name);
+                    digests += 1;
+                    match self.by_digest.entry(digest) {
+                        Entry::Occupied(group) => group.into_mut().others.push(name),
+                        Entry::Vacant(place) => _ = place.insert(Group::new(size, name)),
+                    }
                 }
                 Err(reason) => self.unreadable.push(Found::Unreadable { name, reason }),
             }
         }
+        digests
     }
 
     fn take_found(&mut self) -> impl Iterator<Item = Found> {
         let groups = std::mem::take(&mut self.by_digest).into_iter();
-        let groups =
-            groups
-                .filter(|(_, (_, names))| names.len() > 1)
-                .map(|(digest, (size, names))| Found::Group {
-                    digest,
-                    size,
-                    names,
-                });
+        let groups = groups.filter(|(_, group)| !group.others.is_empty());
+        let groups = groups.map(|(digest, mut group)| {
+            group.others.push(group.first);
+            Found::Group {
+                digest,
+                size: group.size,
+                names: group.others,
+            }
+        });
         std::mem::take(&mut self.unreadable)
             .into_iter()
             .chain(groups)

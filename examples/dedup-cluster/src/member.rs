@@ -125,7 +125,9 @@ impl Member {
             initialize_networking_from_sockets(local, streams.collect(), self.process, 1, hooks)?;
         let builder = builders.into_iter().next();
         let allocator = Allocator::Tcp(builder.expect("there is one worker").build());
-        let mut worker = Worker::new(WorkerConfig::default(), allocator, Some(Instant::now()));
+        // It sleeps as soon as it has nothing to do: a message that it waits for takes longer than a short spin.
+        let config = WorkerConfig::default().idle_spin(Duration::ZERO);
+        let mut worker = Worker::new(config, allocator, Some(Instant::now()));
         match dataflow::run(&mut worker, tasks, unreadable, hasher) {
             Ok(found) => {
                 drop(worker);

@@ -67,7 +67,38 @@ pub(crate) struct Hashed {
     pub(crate) name: String,
     pub(crate) size: u64,
     /// The digest, or the reason that the file is not readable.
+    #[serde(with = "by_words")]
     pub(crate) result: Result<DigestBytes, String>,
+}
+
+/// Digests travel as four numbers: of an array of bytes, each byte would be read and written by itself.
+mod by_words {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::DigestBytes;
+
+    const WORD: usize = size_of::<u64>();
+    type Words = [u64; size_of::<DigestBytes>() / WORD];
+
+    pub(super) fn serialize<S: Serializer>(
+        result: &Result<DigestBytes, String>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let to_words = |digest: &DigestBytes| -> Words {
+            let (words, _) = digest.as_chunks();
+            std::array::from_fn(|index| u64::from_le_bytes(words[index]))
+        };
+        result.as_ref().map(to_words).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Result<DigestBytes, String>, D::Error> {
+        let to_bytes = |words: Words| -> DigestBytes {
+            std::array::from_fn(|index| words[index / WORD].to_le_bytes()[index % WORD])
+        };
+        Result::<Words, String>::deserialize(deserializer).map(|result| result.map(to_bytes))
+    }
 }
 
 impl Hashed {
@@ -108,6 +139,21 @@ mod tests {
             size,
             modified: None,
             known: known.then_some([0; 32]),
+        }
+    }
+
+    #[test]
+    fn digests_and_reasons_come_back_from_words() {
+        let digest = std::array::from_fn(|index| index as u8 * 7);
+        for result in [Ok(digest), Err("reason".to_owned())] {
+            let hashed = Hashed {
+                name: "name".to_owned(),
+                size: 5,
+                result: result.clone(),
+            };
+            let text = serde_json::to_string(&hashed).unwrap();
+            let back: Hashed = serde_json::from_str(&text).unwrap();
+            assert_eq!(back.result, result);
         }
     }
 

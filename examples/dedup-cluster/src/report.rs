@@ -61,6 +61,12 @@ pub struct Statistics {
     pub processor: Option<f64>,
     /// The processor time while it waited.
     pub processor_waiting: Option<f64>,
+    /// How many of the digests came while it waited.
+    pub digests_waiting: u64,
+    /// How many of the bytes it received while it waited.
+    pub received_waiting: u64,
+    /// How often one of its threads went to sleep while it waited, if the system tells.
+    pub sleeps_waiting: Option<u64>,
 }
 
 /// How a worker of a pool spent its time, in seconds.

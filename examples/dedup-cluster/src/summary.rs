@@ -37,6 +37,7 @@ fn print_processes(processes: &[Statistics]) {
         "waited",
         "CPU",
         "CPU waiting",
+        "grouped waiting",
     ]);
     for process in processes {
         table.add_row([
@@ -50,11 +51,12 @@ fn print_processes(processes: &[Statistics]) {
             seconds(process.busy),
             seconds(process.waited),
             process.processor.map_or_else(unknown, seconds),
-            waiting(process).map_or_else(unknown, |share| format!("{:.1} %", 100.0 * share)),
+            waiting(process).map_or_else(unknown, |share| format!("{:.2} %", 100.0 * share)),
+            process.digests_waiting.to_string(),
         ]);
     }
     println!();
-    print_table(table, [CellAlignment::Right; 11]);
+    print_table(table, [CellAlignment::Right; 12]);
 
     let mut table = Table::new();
     table.set_header(["process", "worker", "active", "idle", "asleep"]);

@@ -2,22 +2,33 @@
 
 use std::time::Duration;
 
-/// Returns the processor time of this process, with all its threads, if the system tells.
-#[cfg(unix)]
-pub(crate) fn processor_time() -> Option<Duration> {
-    use nix::sys::{
-        resource::{UsageWho, getrusage},
-        time::TimeValLike,
-    };
-    let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
-    let time = usage.user_time() + usage.system_time();
-    Some(Duration::from_micros(
-        time.num_microseconds().unsigned_abs(),
-    ))
+/// What this process has used until a moment, with all its threads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Usage {
+    pub(crate) processor: Duration,
+    /// How often a thread went to sleep, each of which is a wake-up too.
+    pub(crate) sleeps: u64,
 }
 
-/// Returns None: the system does not tell.
-#[cfg(not(unix))]
-pub(crate) fn processor_time() -> Option<Duration> {
-    None
+impl Usage {
+    /// Returns what was used until now, if the system tells.
+    #[cfg(unix)]
+    pub(crate) fn now() -> Option<Self> {
+        use nix::sys::{
+            resource::{UsageWho, getrusage},
+            time::TimeValLike,
+        };
+        let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
+        let time = usage.user_time() + usage.system_time();
+        Some(Self {
+            processor: Duration::from_micros(time.num_microseconds().unsigned_abs()),
+            sleeps: u64::try_from(usage.voluntary_context_switches()).unwrap_or(0),
+        })
+    }
+
+    /// Returns None: the system does not tell.
+    #[cfg(not(unix))]
+    pub(crate) fn now() -> Option<Self> {
+        None
+    }
 }

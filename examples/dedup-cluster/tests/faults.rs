@@ -3,14 +3,10 @@
 #[allow(dead_code, reason = "each program of tests uses some of it")]
 mod support;
 
-use std::{fs, net::TcpListener, path::Path};
+use std::{fs, net::TcpListener};
 
 use dedup_cluster::{ClusterError, Event, run};
-use support::{assert_agrees, options, tree_of_files};
-
-fn is_written(list: &Path) -> bool {
-    list.metadata().is_ok_and(|metadata| metadata.len() > 0)
-}
+use support::{assert_agrees, is_written, options, tree_of_files};
 
 /// Runs three processes, of which one stops in the middle and one is then killed. Runs them again.
 fn kill_and_restart(held: usize, victim: usize) {
@@ -121,6 +117,9 @@ fn a_program_that_is_not_there_is_not_started() {
 
 /// Kills a random process at a random moment of a run, as often as `CLUSTER_KILLS` says.
 ///
+/// The moment is an event that the processes have said, and some processor time of the victim after that: none
+/// while it waits to be told the addresses.
+///
 /// A run that comes to its end before is no fault, and does not count.
 #[test]
 #[cfg(target_os = "linux")]
@@ -129,6 +128,8 @@ fn a_process_may_be_killed_at_any_moment() {
         thread,
         time::{Duration, Instant},
     };
+
+    use support::{has_ended, processor_time};
 
     let kills = std::env::var("CLUSTER_KILLS").map_or(4, |kills| kills.parse().unwrap());
     let directory = tempfile::tempdir().unwrap();
@@ -141,9 +142,13 @@ fn a_process_may_be_killed_at_any_moment() {
         random ^= random << 17;
         random % bound
     };
-    let start = Instant::now();
-    run(&options(3, &tree), |_, _, _| {}).unwrap();
-    let length = u64::try_from(start.elapsed().as_micros()).unwrap();
+    let report = run(&options(3, &tree), |_, _, _| {}).unwrap();
+    let used = report
+        .processes
+        .iter()
+        .map(|process| process.processor.unwrap());
+    let most = Duration::from_secs_f64(used.fold(0.0, f64::max));
+    let most = u64::try_from(most.as_nanos()).unwrap().max(1);
     let (mut killed, mut attempts, mut slowest) = (0, 0, Duration::ZERO);
     while killed < kills {
         attempts += 1;
@@ -155,17 +160,25 @@ fn a_process_may_be_killed_at_any_moment() {
         let mut options = options(3, &tree);
         options.lists = Some(lists);
         let victim = usize::try_from(next(3)).unwrap();
-        let delay = Duration::from_micros(next(length));
+        let more = Duration::from_nanos(next(most));
         // Each process says that it listens, and what it has to do; then they hash.
-        let mut events_before = next(6);
-        let mut kill = None;
+        let kill_at = next(6);
+        let (mut events, mut kill) = (0, None);
         let result = run(&options, |_, _, children| {
-            if kill.is_none() && events_before == 0 {
-                thread::sleep(delay);
+            if events == kill_at {
+                let ids = children.ids();
+                let id = ids[victim];
+                // Liveness: the victim, which needs its parent no more, goes on or ends.
+                if let (Some(start), 3..) = (processor_time(id), events) {
+                    while !has_ended(id) && processor_time(id).is_some_and(|now| now < start + more)
+                    {
+                        thread::yield_now();
+                    }
+                }
                 children.kill(victim).unwrap();
-                kill = Some((Instant::now(), children.ids()));
+                kill = Some((Instant::now(), ids));
             }
-            events_before = events_before.saturating_sub(1);
+            events += 1;
         });
         let end = Instant::now();
         if let Err(error) = result {
@@ -175,7 +188,7 @@ fn a_process_may_be_killed_at_any_moment() {
             );
             let (kill, ids) = kill.unwrap();
             for id in ids {
-                assert!(support::has_ended(id), "{id} is left");
+                assert!(has_ended(id), "{id} is left");
             }
             slowest = slowest.max(end - kill);
             killed += 1;
@@ -184,129 +197,4 @@ fn a_process_may_be_killed_at_any_moment() {
         assert_agrees(&report, std::slice::from_ref(&tree));
     }
     println!("{killed} of {attempts} runs were killed; the slowest ended {slowest:?} later");
-}
-
-/// Processes that other processes see from outside.
-#[cfg(target_os = "linux")]
-mod linux {
-    use std::{
-        path::PathBuf,
-        process::{Child, Command, Stdio},
-        sync::atomic::{AtomicUsize, Ordering},
-    };
-
-    use dedup_cluster::{LOST_PEER, Report};
-
-    use super::*;
-    use crate::support::{PROGRAM, children_of, has_ended, wait_until};
-
-    /// A process that is ended when the test fails.
-    struct Guard(Child);
-
-    impl Drop for Guard {
-        fn drop(&mut self) {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
-        }
-    }
-
-    fn start(arguments: &[&str], paths: &[&Path]) -> Guard {
-        let mut command = Command::new(PROGRAM);
-        command.args(arguments).args(paths);
-        command.stdin(Stdio::null()).stdout(Stdio::piped());
-        Guard(command.stderr(Stdio::piped()).spawn().unwrap())
-    }
-
-    // However a parent ends: here it has no chance to end its children.
-    #[test]
-    fn no_process_outlives_its_parent() {
-        let directory = tempfile::tempdir().unwrap();
-        let (tree, lists) = (
-            directory.path().join("tree"),
-            directory.path().join("lists"),
-        );
-        tree_of_files(&tree, 30);
-        let arguments = ["-n", "3", "--hold-after", "1", "--lists"];
-        let mut parent = start(&arguments, &[&lists, &tree]);
-        wait_until("all started", || {
-            (0..3).all(|process| is_written(&lists.join(format!("{process}.digests"))))
-        });
-        let children = children_of(parent.0.id());
-        assert_eq!(children.len(), 3);
-        parent.0.kill().unwrap();
-        wait_until("all ended", || {
-            children.iter().all(|child| has_ended(*child))
-        });
-    }
-
-    /// Returns a file with addresses on which no other program and no other test listens: each process and each
-    /// test has addresses of its own, of which the system gives none away.
-    fn hosts(directory: &Path) -> PathBuf {
-        static LAST: AtomicUsize = AtomicUsize::new(1);
-        let process = std::process::id();
-        let addresses = [(); 2].map(|()| {
-            // A plain counter.
-            let last = LAST.fetch_add(1, Ordering::Relaxed);
-            let host = format!("127.{}.{}.{last}", 1 + process / 256 % 250, process % 256);
-            let listener = TcpListener::bind(format!("{host}:0")).unwrap();
-            listener.local_addr().unwrap().to_string()
-        });
-        let hosts = directory.join("hosts");
-        fs::write(&hosts, addresses.join("\n")).unwrap();
-        hosts
-    }
-
-    // As on several machines: no parent starts them.
-    #[test]
-    fn processes_that_were_started_by_hand_find_each_other() {
-        let directory = tempfile::tempdir().unwrap();
-        let (tree, report) = (directory.path().join("tree"), directory.path().join("json"));
-        tree_of_files(&tree, 60);
-        let hosts = hosts(directory.path());
-        let arguments = |process| ["-n", "2", "--process", process, "--report"];
-        let mut processes = ["1", "0"].map(|process| {
-            let paths = [&report, Path::new("--hosts"), &hosts, &tree];
-            start(&arguments(process), &paths)
-        });
-        for process in &mut processes {
-            assert!(process.0.wait().unwrap().success());
-        }
-        let report: Report = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
-        assert_agrees(&report, &[tree]);
-    }
-
-    #[test]
-    fn a_process_without_a_parent_ends_when_another_one_does() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = |name: &str| directory.path().join(name);
-        let (tree, lists, report) = (path("tree"), path("lists"), path("json"));
-        tree_of_files(&tree, 60);
-        let hosts = hosts(directory.path());
-        let paths = [
-            &lists,
-            Path::new("--report"),
-            &report,
-            Path::new("--hosts"),
-            &hosts,
-            &tree,
-        ];
-        let first = start(&["-n", "2", "--process", "0", "--lists"], &paths);
-        let held = ["-n", "2", "--process", "1", "--hold-after", "1", "--lists"];
-        let second = start(&held, &paths);
-        wait_until("the second one holds", || {
-            is_written(&lists.join("1.digests"))
-        });
-        drop(second);
-        let mut first = first;
-        let status = first.0.wait().unwrap();
-        let mut said = String::new();
-        let mut errors = first.0.stderr.take().unwrap();
-        std::io::Read::read_to_string(&mut errors, &mut said).unwrap();
-        assert_eq!(status.code(), Some(LOST_PEER.into()), "{said}");
-        assert!(
-            said.contains("lost the connection to process 1: "),
-            "{said}"
-        );
-        assert!(!report.exists());
-    }
 }

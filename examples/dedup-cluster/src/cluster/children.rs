@@ -25,6 +25,7 @@ pub struct Children {
     events: mpsc::Receiver<(usize, Event)>,
 }
 
+/// A process that has been started. When the value is dropped, it has ended and is reaped.
 #[derive(Debug)]
 struct ChildProcess {
     child: Child,
@@ -39,7 +40,8 @@ impl Children {
     pub(super) fn start(options: &Options) -> Result<Self, ClusterError> {
         let (sender, events) = mpsc::channel();
         let mut this = Self {
-            children: Vec::new(),
+            // Adding a child never fails.
+            children: Vec::with_capacity(options.processes),
             events,
         };
         for process in 0..options.processes {
@@ -151,22 +153,13 @@ impl Children {
             // One that has ended needs no signal.
             let _ = child.child.kill();
         }
-        for child in &mut self.children {
-            // Liveness: it was killed, and the system ends it.
-            let _ = child.child.wait();
-        }
-        self.join_readers();
+        self.children.iter_mut().for_each(ChildProcess::end);
     }
 
     fn join_readers(&mut self) {
-        for reader in self
-            .children
+        self.children
             .iter_mut()
-            .flat_map(|child| child.readers.drain(..))
-        {
-            // Liveness: its process has ended, which closed the pipe. Such a process starts no other.
-            let _ = reader.join();
-        }
+            .for_each(ChildProcess::join_readers);
     }
 }
 
@@ -197,33 +190,78 @@ impl ChildProcess {
             command.args(["--hold-after", &files.to_string()]);
         }
         command.arg("--").args(&options.trees);
+        Self::start_command(&mut command, |child| {
+            child.read_outputs(process, events.clone())
+        })
+    }
+
+    /// Starts a process, and completes the value. If that fails or panics, the process has ended afterwards.
+    fn start_command(
+        command: &mut Command,
+        complete: impl FnOnce(&mut Self) -> io::Result<()>,
+    ) -> io::Result<Self> {
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = command.spawn()?;
-        let said = Arc::<Mutex<Vec<String>>>::default();
-        let mut readers = Vec::new();
-        if let Some(out) = child.stdout.take() {
-            let (events, said) = (events.clone(), Arc::clone(&said));
-            readers.push(read_lines(out, move |line| {
+        // From here on the drop ends the process.
+        let mut this = Self {
+            child: command.spawn()?,
+            status: None,
+            said: Arc::default(),
+            readers: Vec::new(),
+        };
+        complete(&mut this)?;
+        Ok(this)
+    }
+
+    /// Reads what the process says: events, and other lines, which are kept.
+    ///
+    /// # Errors
+    /// If the system refuses a thread.
+    fn read_outputs(
+        &mut self,
+        process: usize,
+        events: mpsc::Sender<(usize, Event)>,
+    ) -> io::Result<()> {
+        if let Some(out) = self.child.stdout.take() {
+            let said = Arc::clone(&self.said);
+            self.readers.push(read_lines(out, move |line| {
                 match serde_json::from_str(&line) {
                     // The parent may have stopped to listen, because another process has failed.
                     Ok(event) => _ = events.send((process, event)),
                     Err(_) => keep(&said, line),
                 }
-            }));
+            })?);
         }
-        if let Some(err) = child.stderr.take() {
-            let said = Arc::clone(&said);
-            readers.push(read_lines(err, move |line| keep(&said, line)));
+        if let Some(err) = self.child.stderr.take() {
+            let said = Arc::clone(&self.said);
+            self.readers
+                .push(read_lines(err, move |line| keep(&said, line))?);
         }
-        Ok(Self {
-            child,
-            status: None,
-            said,
-            readers,
-        })
+        Ok(())
+    }
+
+    /// Kills the process if it runs, and reaps it.
+    fn end(&mut self) {
+        // One that has ended needs no signal.
+        let _ = self.child.kill();
+        // Liveness: it was killed, and the system ends it.
+        let _ = self.child.wait();
+        self.join_readers();
+    }
+
+    fn join_readers(&mut self) {
+        for reader in self.readers.drain(..) {
+            // Liveness: its process has ended, which closed the pipe. Such a process starts no other.
+            let _ = reader.join();
+        }
+    }
+}
+
+impl Drop for ChildProcess {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
@@ -239,8 +277,8 @@ fn keep(said: &Mutex<Vec<String>>, line: String) {
 fn read_lines(
     output: impl Read + Send + 'static,
     mut on_line: impl FnMut(String) + Send + 'static,
-) -> JoinHandle<()> {
-    thread::spawn(move || {
+) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().spawn(move || {
         let lines = BufReader::new(output).split(b'\n').map_while(Result::ok);
         lines.for_each(|line| on_line(String::from_utf8_lossy(&line).into_owned()));
     })
@@ -254,4 +292,51 @@ fn has_lost_peer(status: ExitStatus) -> bool {
 /// Locks a mutex. That a thread has panicked while it held the mutex changes nothing.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use nix::{
+        errno::Errno,
+        sys::wait::{WaitPidFlag, waitpid},
+        unistd::Pid,
+    };
+
+    use super::*;
+
+    /// Starts a process that does not end by itself, with a step that fails after its start. Returns the
+    /// process.
+    fn fail_after_start(fail: impl FnOnce() -> io::Error) -> Pid {
+        let mut id = None;
+        // The end of its standard input is no reason for it to end.
+        let mut command = Command::new("sleep");
+        command.arg("600");
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            ChildProcess::start_command(&mut command, |child| {
+                id = Some(child.child.id());
+                Err(fail())
+            })
+        }));
+        assert!(!matches!(result, Ok(Ok(_))));
+        Pid::from_raw(id.expect("it was started").cast_signed())
+    }
+
+    /// Whether this process has no such child: it would be a child until it is reaped, ended or not.
+    fn is_reaped(child: Pid) -> bool {
+        waitpid(child, Some(WaitPidFlag::WNOHANG)) == Err(Errno::ECHILD)
+    }
+
+    #[test]
+    fn a_process_that_cannot_be_looked_after_has_ended() {
+        let child = fail_after_start(|| io::ErrorKind::WouldBlock.into());
+        assert!(is_reaped(child));
+    }
+
+    #[test]
+    fn a_panic_after_the_start_leaves_no_process() {
+        let child = fail_after_start(|| panic!("no thread"));
+        assert!(is_reaped(child));
+    }
 }

@@ -22,13 +22,13 @@ use crate::{
     digest_list::DigestList,
     records::{Hashed, Task},
     unescape,
-    usage::processor_time,
+    usage::Usage,
 };
 
 /// A batch ends with the file that reaches either: large enough to keep all workers busy, small enough that
-/// the lists on disk and the other processes soon have its digests.
+/// the lists on disk and the other processes soon have its digests. Each batch wakes all other processes.
 const BATCH_BYTES: u64 = 32 << 20;
-const BATCH_FILES: usize = 1024;
+const BATCH_FILES: usize = 4096;
 
 /// How often a process says how far it is.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
@@ -74,6 +74,14 @@ impl Progress {
     }
 }
 
+/// How far a process is with everything.
+struct Moment {
+    time: Instant,
+    usage: Option<Usage>,
+    received: u64,
+    grouped: u64,
+}
+
 /// Hashes batches of files on a pool, and remembers what that took.
 pub(crate) struct Hasher {
     pub(crate) process: usize,
@@ -83,9 +91,11 @@ pub(crate) struct Hasher {
     pub(crate) traffic: Arc<Traffic>,
     /// For tests of faults: wait forever when this many files are hashed.
     pub(crate) hold_after: Option<u64>,
+    /// How many digests have come for grouping.
+    pub(crate) grouped: u64,
     start: Instant,
-    /// When the last batch was hashed, and the processor time until then.
-    done: (Instant, Option<Duration>),
+    /// When the last batch was hashed.
+    done: Moment,
     known: u64,
     failure: Option<ClusterError>,
 }
@@ -106,8 +116,14 @@ impl Hasher {
             progress,
             traffic,
             hold_after: None,
+            grouped: 0,
             start: Instant::now(),
-            done: (Instant::now(), processor_time()),
+            done: Moment {
+                time: Instant::now(),
+                usage: Usage::now(),
+                received: 0,
+                grouped: 0,
+            },
             known: 0,
             failure: None,
         }
@@ -169,9 +185,19 @@ impl Hasher {
             self.failure = list.write().err();
         }
         // Perhaps the last one: that is known only when all processes have said what they have to hash.
-        self.done = (Instant::now(), processor_time());
+        self.done = self.now();
         self.hold();
         hashed
+    }
+
+    fn now(&self) -> Moment {
+        Moment {
+            time: Instant::now(),
+            usage: Usage::now(),
+            // A plain counter.
+            received: self.traffic.received.load(Ordering::Relaxed),
+            grouped: self.grouped,
+        }
     }
 
     fn hold(&self) {
@@ -187,9 +213,9 @@ impl Hasher {
     }
 
     /// Returns what this process did until now, when all processes have hashed their files.
-    pub(crate) fn statistics(&self, digests: u64) -> Statistics {
-        let (now, processor) = (Instant::now(), processor_time());
-        let (done, processor_done) = self.done;
+    pub(crate) fn statistics(&self) -> Statistics {
+        let (now, done) = (self.now(), &self.done);
+        let while_waiting = now.usage.zip(done.usage);
         let seconds = |duration: Duration| duration.as_secs_f64();
         let workers = self.pool.metrics();
         let workers = workers.workers().iter().map(|worker| {
@@ -207,16 +233,18 @@ impl Hasher {
             files: read(&self.progress.files),
             bytes: read(&self.progress.bytes),
             known: self.known,
-            digests,
+            digests: now.grouped,
             sent: read(&self.traffic.sent),
-            received: read(&self.traffic.received),
+            received: now.received,
             workers: workers.collect(),
-            busy: seconds(done - self.start),
-            waited: seconds(now - done),
-            processor: processor.map(seconds),
-            processor_waiting: processor
-                .zip(processor_done)
-                .map(|(now, done)| seconds(now.saturating_sub(done))),
+            busy: seconds(done.time - self.start),
+            waited: seconds(now.time - done.time),
+            processor: now.usage.map(|usage| seconds(usage.processor)),
+            processor_waiting: while_waiting
+                .map(|(now, done)| seconds(now.processor.saturating_sub(done.processor))),
+            digests_waiting: now.grouped - done.grouped,
+            received_waiting: now.received - done.received,
+            sleeps_waiting: while_waiting.map(|(now, done)| now.sleeps.saturating_sub(done.sleeps)),
         }
     }
 }

@@ -76,7 +76,7 @@ fn every_file_of_many_batches_is_hashed_once() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     fs::write(&path, "same").unwrap();
-    let count = 3000;
+    let count = 10_000;
     let tasks = (0..count).map(|_| task(&path, 4)).collect();
     let report = run_here(tasks, directory.path());
     let [group] = &report.groups[..] else {
@@ -87,7 +87,7 @@ fn every_file_of_many_batches_is_hashed_once() {
         panic!("{report:?}")
     };
     let counts = (process.files, process.bytes, process.digests);
-    assert_eq!(counts, (3000, 12_000, 3000));
+    assert_eq!(counts, (10_000, 40_000, 10_000));
     assert_eq!((process.sent, process.workers.len()), (0, 2));
 }
 

@@ -51,17 +51,30 @@ pub(crate) fn assert_agrees(report: &Report, trees: &[PathBuf]) {
     assert!(report.unreadable.is_empty(), "{:?}", report.unreadable);
 }
 
-/// Waits until something has happened, which takes some milliseconds.
+/// Whether a process has written digests to its list.
+pub(crate) fn is_written(list: &Path) -> bool {
+    list.metadata().is_ok_and(|metadata| metadata.len() > 0)
+}
+
+/// Waits until something has happened, of which no system call tells: looks again and again.
 ///
 /// # Panics
-/// If it has not happened after a minute.
+/// If it has not happened after some minutes, so that a test fails rather than hangs.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, mut has_happened: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(300);
     while !has_happened() {
-        assert!(Instant::now() < deadline, "{what}: not within a minute");
-        thread::sleep(Duration::from_millis(2));
+        assert!(Instant::now() < deadline, "{what}: not within minutes");
+        thread::yield_now();
     }
+}
+
+/// Returns the processor time of a process with all its threads, or None if it is no more.
+#[cfg(target_os = "linux")]
+pub(crate) fn processor_time(process: u32) -> Option<Duration> {
+    let process = nix::unistd::Pid::from_raw(process.cast_signed());
+    let clock = nix::time::clock_getcpuclockid(process).ok()?;
+    clock.now().ok().map(Duration::from)
 }
 
 /// Whether a process has ended, reaped or not.
