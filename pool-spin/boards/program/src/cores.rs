@@ -28,6 +28,7 @@ pub fn boot_core<B: Board, const CORES: usize>(
     match B::mode() {
         Mode::Test => tests::run(pool),
         Mode::Idle => idle(pool),
+        Mode::Cycles { rounds } => cycles(pool, rounds),
         Mode::Tree { cores } => tree(pool, cores),
     }
     Console::<B>::line(format_args!("{}", pool.metrics()));
@@ -77,6 +78,14 @@ fn idle<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     sleep_until_timer(pool, Duration::from_secs(3));
     let time = B::now() - start;
     Console::<B>::line(format_args!("idle: {} ms", time.as_millis()));
+}
+
+/// Lets every core sleep and be woken so many times, and prints how long that took.
+fn cycles<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, rounds: u64) {
+    let start = B::now();
+    tests::park_and_unpark(pool, rounds);
+    let time = B::now() - start;
+    Console::<B>::line(format_args!("cycles: {rounds} in {} ms", time.as_millis()));
 }
 
 /// Runs the fork-join tree and prints its time.

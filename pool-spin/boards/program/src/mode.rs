@@ -1,5 +1,7 @@
 //! The modes of the program.
 
+use core::str::FromStr;
+
 /// What the program shall do: an argument of the machine, so that one image does everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -7,6 +9,11 @@ pub enum Mode {
     Test,
     /// Nothing for three seconds: every core sleeps.
     Idle,
+    /// All cores sleep and are woken, again and again.
+    Cycles {
+        /// How often.
+        rounds: u64,
+    },
     /// The fork-join tree on some of the cores, timed.
     Tree {
         /// The number of cores.
@@ -15,7 +22,8 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Parses an argument: empty or `test`, `idle`, or `tree` followed by a number (`tree4`).
+    /// Parses an argument: empty or `test`, `idle`, or `cycles` or `tree` followed by a number
+    /// (`tree4`).
     ///
     /// # Errors
     /// Returns the argument if it is none of these.
@@ -23,11 +31,15 @@ impl Mode {
         match argument.trim() {
             "" | "test" => Ok(Self::Test),
             "idle" => Ok(Self::Idle),
-            other => other
-                .strip_prefix("tree")
-                .and_then(|cores| cores.parse().ok())
-                .map(|cores| Self::Tree { cores })
-                .ok_or(argument),
+            other => {
+                let tree = number_after("tree", other).map(|cores| Self::Tree { cores });
+                let cycles = number_after("cycles", other).map(|rounds| Self::Cycles { rounds });
+                tree.or(cycles).ok_or(argument)
+            }
         }
     }
+}
+
+fn number_after<N: FromStr>(word: &str, argument: &str) -> Option<N> {
+    argument.strip_prefix(word)?.parse().ok()
 }

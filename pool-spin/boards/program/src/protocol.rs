@@ -23,6 +23,13 @@ pub type Sleep<B, const CORES: usize> = Protocol<Channel<B>, [HintSlot<Channel<B
 #[cfg(feature = "hints")]
 type Channel<B> = ArrayChannel<Parker<B>>;
 
+/// How idle workers behave. With the feature `no-rounds` they sleep after their first fruitless search.
+const POLICY: IdlePolicy = if cfg!(feature = "no-rounds") {
+    IdlePolicy::IMMEDIATE
+} else {
+    IdlePolicy::DEFAULT
+};
+
 /// Creates a board's pool.
 #[must_use]
 pub const fn pool<B: Machine, const CORES: usize>() -> Pool<B, CORES> {
@@ -30,5 +37,5 @@ pub const fn pool<B: Machine, const CORES: usize>() -> Pool<B, CORES> {
     let slots = [const { Slot::new(<Parker<B> as CoreParker>::NEW) }; CORES];
     #[cfg(feature = "hints")]
     let slots = [const { HintSlot::new(Channel::<B>::new(<Parker<B> as CoreParker>::NEW)) }; CORES];
-    SpinPool::with_protocol(Protocol::from_array(slots, IdlePolicy::DEFAULT))
+    SpinPool::with_protocol(Protocol::from_array(slots, POLICY))
 }

@@ -13,7 +13,7 @@ use crate::{
     timer::{sleep_until_timer, while_interrupted},
 };
 
-/// The number of times that all cores sleep and are woken.
+/// The number of times that all cores sleep and are woken, as one of the tests.
 const ROUNDS: u64 = 1000;
 
 /// Runs all tests. A failure panics.
@@ -32,7 +32,7 @@ pub(crate) fn run<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     });
     test("spawn_from_an_interrupt", spawn_from_an_interrupt);
     test("interrupts_while_working", interrupts_while_working);
-    test("park_and_unpark", park_and_unpark);
+    test("park_and_unpark", |pool| park_and_unpark(pool, ROUNDS));
     test("stampede", stampede);
     test("overflow", |pool| on_boot_core(pool, overflow));
     test("leave_and_come_back", leave_and_come_back);
@@ -206,14 +206,17 @@ fn interrupts_while_working<B: Board, const CORES: usize>(pool: &'static Pool<B,
     }
 }
 
-/// Lets all cores sleep and wake each other, again and again.
-fn park_and_unpark<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
+/// Lets all cores sleep and wake each other, as many times as `rounds` says.
+pub(crate) fn park_and_unpark<B: Board, const CORES: usize>(
+    pool: &'static Pool<B, CORES>,
+    rounds: u64,
+) {
     if CORES == 1 {
         // Only the timer can wake the core. An emulated core may need longer than the delay to
         // fall asleep; then the next delay is longer.
         let sleeps = || metrics(pool, 0).counts.sleeps;
         let mut delay = Duration::from_micros(50);
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds {
             let before = sleeps();
             sleep_until_timer(pool, delay);
             while sleeps() == before {
@@ -226,7 +229,7 @@ fn park_and_unpark<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) 
     let sleeps =
         || core::array::from_fn::<u64, CORES, _>(|index| metrics(pool, index).counts.sleeps);
     on_boot_core(pool, |_| {
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds {
             let before = sleeps();
             pool.broadcast(|worker| {
                 // The core that boots runs its closure and then waits for the others, which let it
@@ -243,7 +246,10 @@ fn park_and_unpark<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) 
     });
     for index in 0..CORES {
         let worker = metrics(pool, index);
-        assert!(worker.counts.sleeps >= ROUNDS && worker.counts.wakes >= ROUNDS);
+        let counts = worker.counts;
+        assert!(counts.sleeps >= rounds, "{} sleeps", counts.sleeps);
+        // Nobody has woken this worker from its last sleep yet.
+        assert!(counts.wakes + 1 >= counts.sleeps, "{} wakes", counts.wakes);
         // There are times exactly where the board has a clock for them.
         assert_eq!(worker.times.is_some(), B::nanoseconds().is_some());
         assert!(worker.times.is_none_or(|times| !times.asleep.is_zero()));
