@@ -123,7 +123,8 @@ impl<P: Platform> Registry<P> {
     }
 
     /// Queues jobs from outside, in their order, with one fence and one decision which workers to wake for
-    /// all of them: as many as there are jobs, less those that search already.
+    /// all of them: as many as there are jobs, less those that search already. The protocol may wake fewer, and leave
+    /// the others to the workers that find a job.
     ///
     /// The jobs are announced when the iterator has ended, also by a panic. So it must not wait for a job that it
     /// has given.

@@ -4,8 +4,11 @@ use crate::{platform::Platform, primitive::spin_loop, worker::WorkerThread};
 
 /// After so many attempts it is likely that the other thread does not run.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 10 };
-/// Each pause is twice as long as the one before it, so many times: up to 32 spin hints, about a microsecond.
-const MOST_DOUBLINGS: u32 = 5;
+/// Until then each pause is twice as long as the one before it, so many times: up to 32 spin hints, about a
+/// microsecond.
+const DOUBLINGS: u32 = 5;
+/// After that the pauses are doubled further: up to 512 spin hints, about twenty microseconds.
+const MOST_DOUBLINGS: u32 = 9;
 
 /// Attempts that failed because another thread is in the middle of an operation.
 ///
@@ -22,12 +25,18 @@ impl Retries {
     /// Waits for a moment before the next attempt.
     #[inline]
     pub(crate) fn wait<P: Platform>(&mut self, worker: &WorkerThread<P>) {
-        match self.0.checked_sub(SPINS) {
-            // The more threads there are in the same place, the longer each of them stays away.
-            None => (0..1 << self.0.min(MOST_DOUBLINGS)).for_each(|_| spin_loop()),
-            // Liveness: the other thread needs nothing but a processor to come to its end.
-            Some(round) => P::give_way(worker, round),
-        }
+        // The more threads there are in the same place, the longer each of them stays away.
+        let doublings = match self.0.checked_sub(SPINS) {
+            None => self.0.min(DOUBLINGS),
+            Some(round) => {
+                // Liveness: the other thread needs nothing but a processor to come to its end.
+                P::give_way(worker, round);
+                // Where the system has nothing else to run, giving way is shorter than the pauses before.
+                round.saturating_add(DOUBLINGS).min(MOST_DOUBLINGS)
+            }
+        };
+        let pauses = if cfg!(loom) { 0 } else { 1 << doublings };
+        (0..pauses).for_each(|_| spin_loop());
         self.0 = self.0.saturating_add(1);
     }
 }

@@ -22,26 +22,30 @@ use std::{thread, thread_local};
 #[cfg(loom)]
 use ::loom::{thread, thread_local};
 
-use deque_core::{Deque, Fixed, Growable, Order, Storage};
-use progress_core::{Participant, Progress};
-#[cfg(not(loom))]
-use sleep_core::{ArrayChannel, Busy, Classic, HintSlot, Hints};
-use sleep_core::{IdlePolicy, Jec, SleepProtocol, Slot};
-
 use crate::{
     DeadlockDetection, JobRef, ManagedWorker, NoDeadlockDetection, Platform, Registry, Replaced,
     WorkerShared, WorkerThread,
 };
+use deque_core::{Deque, Fixed, Growable, Order, Storage};
+use progress_core::{Participant, Progress};
 
 #[cfg(feature = "deadlock")]
 pub(crate) mod accounting;
 mod parker;
+mod protocol;
 mod queue;
+mod worker;
 
 #[cfg(not(any(loom, miri)))]
 pub(crate) use parker::PARK_PANICS;
 pub(crate) use parker::{TestParker, TestWaiter};
+#[cfg(not(loom))]
+pub(crate) use protocol::{TestBusy, TestClassic, TestHints};
+pub(crate) use protocol::{TestJec, TestProtocol};
 pub(crate) use queue::{BUSY, TestQueue};
+pub(crate) use worker::with_worker;
+#[cfg(loom)]
+pub(crate) use worker::{model, spawn_other};
 
 thread_local! {
     static CURRENT: Cell<*const ()> = Cell::new(ptr::null());
@@ -75,8 +79,9 @@ pub(crate) fn observe(observer: Option<Observer>) {
     OBSERVER.with(|place| place.replace(observer));
 }
 
+/// Tells the observer of this thread. For doubles of what the pool calls.
 #[cfg(not(loom))]
-fn observed(event: Event) {
+pub(crate) fn observed(event: Event) {
     OBSERVER.with(|observer| {
         if let Some(observer) = &*observer.borrow() {
             observer(event);
@@ -165,59 +170,6 @@ impl TestStorage for Growable<JobRef> {
         replaced: Self::Replaced,
     ) {
         worker.defer(move || drop(replaced));
-    }
-}
-
-/// A sleep protocol that tests run on.
-pub(crate) trait TestProtocol:
-    SleepProtocol<Parker = TestParker> + Send + Sync + Sized + 'static
-{
-    fn new(parkers: impl Iterator<Item = TestParker>) -> Self;
-}
-
-/// Workers sleep as early as they may.
-pub(crate) type TestJec = Jec<TestParker, Box<[Slot<TestParker>]>>;
-
-impl TestProtocol for TestJec {
-    fn new(parkers: impl Iterator<Item = TestParker>) -> Self {
-        Self::new(parkers.map(Slot::new).collect(), IdlePolicy::IMMEDIATE).unwrap()
-    }
-}
-
-/// Workers that all wake up together.
-#[cfg(not(loom))]
-pub(crate) type TestClassic = Classic<TestParker, Box<[Slot<TestParker>]>>;
-
-#[cfg(not(loom))]
-impl TestProtocol for TestClassic {
-    fn new(parkers: impl Iterator<Item = TestParker>) -> Self {
-        Self::new(parkers.map(Slot::new).collect(), IdlePolicy::IMMEDIATE).unwrap()
-    }
-}
-
-#[cfg(not(loom))]
-type TestChannel = ArrayChannel<TestParker, 2>;
-
-/// Workers that wake up with hints.
-#[cfg(not(loom))]
-pub(crate) type TestHints = Hints<TestChannel, Box<[HintSlot<TestChannel>]>>;
-
-#[cfg(not(loom))]
-impl TestProtocol for TestHints {
-    fn new(parkers: impl Iterator<Item = TestParker>) -> Self {
-        let slots = parkers.map(|parker| HintSlot::new(TestChannel::new(parker)));
-        Self::new(slots.collect(), IdlePolicy::IMMEDIATE).unwrap()
-    }
-}
-
-/// Workers never sleep; no model has them, since loom would follow their searches without end.
-#[cfg(not(loom))]
-pub(crate) type TestBusy = Busy<TestParker, Box<[TestParker]>>;
-
-#[cfg(not(loom))]
-impl TestProtocol for TestBusy {
-    fn new(parkers: impl Iterator<Item = TestParker>) -> Self {
-        Self::new(parkers.collect(), IdlePolicy::IMMEDIATE)
     }
 }
 

@@ -124,6 +124,25 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>>
     /// static POOL: SpinPool<Cores<Host, 2, 64, Busy<Parker, [Parker; 2]>>> =
     ///     SpinPool::with_protocol(Busy::from_array([Parker::NEW; 2], IdlePolicy::DEFAULT));
     /// ```
+    ///
+    /// A policy that is [fixed](IdlePolicy#fixed-when-the-program-is-compiled) makes the program smaller:
+    /// ```
+    /// use pool_spin::{CoreParker, Cores, IdlePolicy, Jec, Machine, Slot, SpinPool, host::Host};
+    ///
+    /// type Parker = <Host as Machine>::Parker;
+    ///
+    /// struct Immediate;
+    /// impl AsRef<IdlePolicy> for Immediate {
+    ///     fn as_ref(&self) -> &IdlePolicy {
+    ///         const { &IdlePolicy::IMMEDIATE }
+    ///     }
+    /// }
+    ///
+    /// type Sleep = Jec<Parker, [Slot<Parker>; 2], Immediate>;
+    /// static POOL: SpinPool<Cores<Host, 2, 64, Sleep>> =
+    ///     SpinPool::with_protocol(Jec::from_array([const { Slot::new(Parker::NEW) }; 2], Immediate));
+    /// assert_eq!(POOL.num_workers(), 2);
+    /// ```
     #[must_use]
     pub const fn with_protocol(sleep: K) -> Self {
         Self::with_parts(sleep, NoDeadlockDetection)

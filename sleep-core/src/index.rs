@@ -53,6 +53,16 @@ pub struct TooManyWorkers {
     pub maximum: usize,
 }
 
+impl TooManyWorkers {
+    /// Returns the error if more than `maximum` workers are requested.
+    pub(crate) const fn unless_at_most(maximum: usize, requested: usize) -> Result<(), Self> {
+        if requested > maximum {
+            return Err(Self { requested, maximum });
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Display for TooManyWorkers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

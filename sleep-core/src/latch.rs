@@ -13,8 +13,8 @@ const UNSET: u8 = 0;
 const SLEEPY: u8 = 1;
 /// The waiter sleeps, or is so close to it that it must be woken.
 const SLEEPING: u8 = 2;
-/// Final until the latch is reset.
-const SET: u8 = 3;
+/// Final until the latch is reset. A bit of its own, which [`CoreLatch::wake_up`] keeps.
+const SET: u8 = 4;
 
 /// One event that one worker waits for, without a missed wake-up.
 ///
@@ -72,6 +72,17 @@ impl CoreLatch {
     ///
     /// Only the waiter may call this, and only when the latch is awake: new, or after
     /// [`wake_up`](Self::wake_up).
+    ///
+    /// # Examples
+    /// ```
+    /// use sleep_core::CoreLatch;
+    ///
+    /// let latch = CoreLatch::new();
+    /// assert!(latch.get_sleepy() && latch.fall_asleep());
+    /// // The waiter is woken for another reason, and goes on waiting.
+    /// latch.wake_up();
+    /// assert!(!latch.probe() && latch.get_sleepy());
+    /// ```
     pub fn get_sleepy(&self) -> bool {
         self.advance(UNSET, SLEEPY)
     }
@@ -84,12 +95,9 @@ impl CoreLatch {
 
     /// Notes that the waiter is awake again, for any reason. A latch that is set stays set.
     pub fn wake_up(&self) {
-        // Ordering: Relaxed: only the waiter makes any of these states, so it reads its own or
-        // SET, and SET it looks at again through `probe`.
-        let state = self.state.load(Ordering::Relaxed);
-        if state != SET {
-            self.advance(state, UNSET);
-        }
+        // Ordering: Relaxed: it publishes nothing, and SET is looked at again through `probe`. That reads
+        // what this wrote and still receives what the setter published, because this is an exchange.
+        self.state.fetch_and(SET, Ordering::Relaxed);
     }
 
     fn advance(&self, from: u8, to: u8) -> bool {

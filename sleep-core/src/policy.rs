@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use crate::{parker::Parker, primitive::spin_loop};
+
 mod history;
 mod search;
 mod searchers;
@@ -9,7 +11,7 @@ mod searchers;
 mod tests;
 
 pub(crate) use history::History;
-pub(crate) use search::Search;
+pub(crate) use search::{Search, Step};
 pub use searchers::Searchers;
 
 /// How an idle worker goes to sleep: how many fruitless searches until it gets sleepy, how many
@@ -33,6 +35,36 @@ pub use searchers::Searchers;
 ///
 /// No liveness rests on a policy: each worker looks at every queue when it has registered as a sleeper,
 /// however little it has searched before.
+///
+/// # Fixed when the program is compiled
+/// [`Jec`](crate::Jec) and [`Hints`](crate::Hints) take any type that is `AsRef<IdlePolicy>` in place of a policy,
+/// and read it by that. A type of your own that gives a constant takes no memory, and the code for what its policy
+/// does not choose is compiled away. It pays on small processors:
+///
+/// ```
+/// use sleep_core::{IdlePolicy, Jec, Parker, Relax, Slot};
+///
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) { /* WFI */ }
+///     fn unpark(&self) { /* an interrupt */ }
+/// }
+///
+/// /// Searches four times, then sleeps.
+/// struct Calm;
+/// impl AsRef<IdlePolicy> for Calm {
+///     fn as_ref(&self) -> &IdlePolicy {
+///         const { &IdlePolicy::new(4, 5, Relax::Spin(10)) }
+///     }
+/// }
+///
+/// static SLEEP: Jec<Core, [Slot<Core>; 2], Calm> =
+///     Jec::from_array([const { Slot::new(Core) }; 2], Calm);
+/// assert_eq!(SLEEP.policy().rounds_until_sleepy(), 4);
+/// ```
+///
+/// A type that does not always give the same policy changes how long workers search, and nothing else. If it panics, its
+/// worker may stay counted among those that search, on which posters count.
 ///
 /// # Examples
 /// ```
@@ -69,7 +101,7 @@ impl IdlePolicy {
         .with_adaptive_rounds(true)
         .with_time_limit(Some(Duration::from_micros(200)));
 
-    /// The default: 32 rounds at most, 25 us at most, and half of the workers may search at a time.
+    /// The default: 32 rounds at most, 25 us at most, and half of the workers that are awake may search at a time.
     pub const BALANCED: Self = Self::new(32, 33, Relax::Yield)
         .with_adaptive_rounds(true)
         .with_time_limit(Some(Duration::from_micros(25)))
@@ -109,6 +141,14 @@ impl IdlePolicy {
     ///
     /// [`Jec`](crate::Jec) obeys it. [`Classic`](crate::Classic) and [`Hints`](crate::Hints) do not count the
     /// workers that search, and let all of them do so.
+    ///
+    /// # Examples
+    /// ```
+    /// use sleep_core::{IdlePolicy, Searchers};
+    ///
+    /// let policy = IdlePolicy::LATENCY.with_max_searchers(Searchers::at_most(4));
+    /// assert_eq!(policy.max_searchers().among(64), 4);
+    /// ```
     #[must_use]
     pub const fn with_max_searchers(mut self, max_searchers: Searchers) -> Self {
         self.max_searchers = max_searchers;
@@ -137,6 +177,18 @@ impl IdlePolicy {
     ///
     /// Without effect where the parker has no [clock](crate::Parker::now): there the number of rounds is the
     /// only limit.
+    ///
+    /// # Examples
+    /// ```
+    /// use core::time::Duration;
+    /// use sleep_core::IdlePolicy;
+    ///
+    /// let limit = Some(Duration::from_micros(3));
+    /// assert_eq!(IdlePolicy::POWER.with_time_limit(limit).time_limit(), limit);
+    /// // More than a policy holds.
+    /// let hour = IdlePolicy::POWER.with_time_limit(Some(Duration::from_secs(3600)));
+    /// assert!(hour.time_limit() < Some(Duration::from_secs(5)));
+    /// ```
     #[must_use]
     pub const fn with_time_limit(mut self, limit: Option<Duration>) -> Self {
         self.time_limit = match limit {
@@ -152,8 +204,8 @@ impl IdlePolicy {
     }
 
     /// Returns the policy for a machine with so many processors: with one, without rounds, because no other
-    /// worker can make work while one searches. With several, at most half as many workers search as there are
-    /// processors, if [half](Searchers::Half) of the workers may.
+    /// worker can make work while one searches. With several, no more workers search than [half](Searchers::Half) of
+    /// as many as there are processors, if half of the workers may.
     ///
     /// # Examples
     /// ```
@@ -215,6 +267,13 @@ impl IdlePolicy {
     }
 }
 
+impl AsRef<Self> for IdlePolicy {
+    #[inline]
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
 impl Default for IdlePolicy {
     fn default() -> Self {
         Self::DEFAULT
@@ -222,11 +281,30 @@ impl Default for IdlePolicy {
 }
 
 /// What an idle worker does between two searches.
+///
+/// # Examples
+/// ```
+/// use sleep_core::{IdlePolicy, Relax};
+///
+/// let policy = IdlePolicy::new(8, 9, Relax::Spin(20));
+/// assert_eq!(policy.relax(), Relax::Spin(20));
+/// assert_eq!(IdlePolicy::DEFAULT.relax(), Relax::Yield);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relax {
     /// Executes the processor's spin hint this many times. For workers that have a core each.
     Spin(u32),
-    /// Calls [`Parker::relax`](crate::Parker::relax), which yields to other threads where there
+    /// Calls [`Parker::relax`], which yields to other threads where there
     /// is a scheduler.
     Yield,
+}
+
+impl Relax {
+    /// Does it once.
+    pub(crate) fn relax(self, parker: &impl Parker) {
+        match self {
+            Self::Spin(times) => (0..times).for_each(|_| spin_loop()),
+            Self::Yield => parker.relax(),
+        }
+    }
 }

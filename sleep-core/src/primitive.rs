@@ -3,5 +3,6 @@
 #[cfg(feature = "deadlock")]
 pub(crate) use sleep_primitives::AtomicBool;
 pub(crate) use sleep_primitives::{
-    AtomicU8, AtomicU16, AtomicU32, AtomicUsize, AtomicWord, Custody, Ordering, fence, spin_loop,
+    AtomicU8, AtomicU16, AtomicU32, AtomicUsize, AtomicWord, Custody, LoadStoreU8, Ordering, fence,
+    spin_loop,
 };

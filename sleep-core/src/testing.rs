@@ -85,7 +85,7 @@ fn slots<P: NewParker>(workers: usize) -> Box<[Slot<P>]> {
     (0..workers).map(|_| Slot::new(P::new())).collect()
 }
 
-pub(crate) type TestJec<W = DefaultWidths, P = TestParker> = Jec<P, Box<[Slot<P>]>, W>;
+pub(crate) type TestJec<W = DefaultWidths, P = TestParker> = Jec<P, Box<[Slot<P>]>, IdlePolicy, W>;
 
 impl<W: Widths, P: NewParker> TestProtocol for TestJec<W, P> {
     fn new(workers: usize, policy: IdlePolicy) -> Self {

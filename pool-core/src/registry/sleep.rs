@@ -51,9 +51,10 @@ impl<P: Platform> Registry<P> {
             .new_internal_jobs_at(hint, count, queue_was_empty);
     }
 
-    /// Wakes all workers that sleep, for jobs that the caller has seen in the queues of others. Each sleeper
-    /// may have missed another one of them. A worker that registers later sees them all, so nothing is left for
-    /// it.
+    /// Wakes workers that sleep, for jobs that the caller has seen in the queues of others. Each sleeper may have
+    /// missed another one of them. A protocol that wakes only a few relies on these, and on the caller, which searches
+    /// next: one that finds a job wakes others for the rest. A worker that registers later sees them all, so nothing
+    /// is left for it.
     pub(crate) fn announce_seen_jobs(&self) {
         // Ordering: pairs with the fence of a worker that falls asleep, before its last look. If its fence
         // comes first, we see that it is registered. If ours does, it sees the jobs that we have seen. Nothing

@@ -1,7 +1,7 @@
 //! What a worker has learned about its rounds.
 
 use super::IdlePolicy;
-use crate::primitive::{AtomicU8, Ordering};
+use crate::primitive::{LoadStoreU8, Ordering};
 
 /// An eighth of the rounds is left. The default policy's four take two microseconds, far less than the wake-up of a
 /// worker that has slept for as short a time.
@@ -9,17 +9,17 @@ const MOST_HALVINGS: u8 = 3;
 
 /// Whether rounds of one worker have paid off lately: how often to halve their number.
 ///
-/// Kept with the worker, which alone writes it. If the worker changes its thread, the state of its slot hands
+/// Kept with the worker, which alone writes it. If the worker changes its thread, what hands the worker over hands
 /// this over too; and if it did not, the number of rounds would be an older one.
 pub(crate) struct History {
-    halvings: AtomicU8,
+    halvings: LoadStoreU8,
 }
 
 impl History {
     const_unless_loom! {
         /// Creates the history of a worker whose rounds may pay off.
         pub(crate) fn new() -> Self {
-            Self { halvings: AtomicU8::new(0) }
+            Self { halvings: LoadStoreU8::new(0) }
         }
     }
 

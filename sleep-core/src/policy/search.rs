@@ -1,16 +1,20 @@
-//! The rounds of one search.
+//! One worker's search: its rounds, and whether it is sleepy.
 
 use super::{History, IdlePolicy};
 use crate::parker::Parker;
 
-/// One worker's rounds, from the moment when it has no work until it has some again.
+/// One worker's way from finding no work to being asleep, as its policy says.
+///
+/// `T` is what a protocol remembers when the worker gets sleepy.
 #[derive(Debug)]
-pub(crate) struct Search {
-    /// How many rounds there are before the worker gets sleepy. Chosen in the first one: a search that finds work
-    /// at once costs nothing here.
-    limit: Option<u32>,
-    /// How many of them are over.
+pub(crate) struct Search<T> {
+    /// The number of rounds before the worker gets sleepy. Chosen in the first one: a search that finds work at
+    /// once costs nothing here.
     rounds: u32,
+    /// How many of them are left: none when the worker gets sleepy.
+    rounds_left: u32,
+    /// What the worker got sleepy with, if it is sleepy.
+    sleepy: Option<T>,
     /// How many rounds are left to the sleepy worker.
     sleepy_rounds_left: u32,
     /// Whether the limit on searchers leaves room for this worker.
@@ -19,73 +23,95 @@ pub(crate) struct Search {
     began: Option<u64>,
 }
 
-impl Search {
+/// In place of the number of rounds that are left, before the first one.
+const NOT_CHOSEN: u32 = u32::MAX;
+
+/// What a worker does after one more fruitless search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step<T> {
+    /// It relaxes and searches on.
+    Relax,
+    /// It gets sleepy, by [`Search::got_sleepy`], and searches once more at least.
+    GetSleepy,
+    /// It sleeps.
+    Sleep(T),
+}
+
+impl<T: Copy> Search<T> {
     pub(crate) const fn new(is_admitted: bool) -> Self {
         Self {
-            limit: None,
             rounds: 0,
+            rounds_left: NOT_CHOSEN,
+            sleepy: None,
             sleepy_rounds_left: 0,
             is_admitted,
             began: None,
         }
     }
 
-    /// Counts a fruitless search of a worker that is not sleepy. Returns whether the worker relaxes and searches
-    /// on; if not, it gets sleepy.
-    pub(crate) fn goes_on(
+    /// Counts a fruitless search.
+    pub(crate) fn next_step(
         &mut self,
         policy: &IdlePolicy,
         history: &History,
         parker: &impl Parker,
-    ) -> bool {
-        let Some(limit) = self.limit else {
-            return self.begin(policy, history, parker);
-        };
-        if self.rounds >= limit || self.is_late(policy, parker) {
-            self.end_rounds();
-            return false;
+    ) -> Step<T> {
+        match self.sleepy {
+            None => match self.goes_on(policy, history, parker) {
+                true => Step::Relax,
+                false => Step::GetSleepy,
+            },
+            Some(sleepy) => match self.count_sleepy_round() {
+                true => Step::Relax,
+                false => Step::Sleep(sleepy),
+            },
         }
-        self.rounds += 1;
-        true
     }
 
-    /// Chooses the number of rounds, and begins with the first one.
-    fn begin(&mut self, policy: &IdlePolicy, history: &History, parker: &impl Parker) -> bool {
-        if policy.is_adaptive || policy.time_limit.is_some() {
-            self.began = parker.now();
+    /// Counts a fruitless search of a worker that is not sleepy. Returns whether it has a round for it.
+    fn goes_on(&mut self, policy: &IdlePolicy, history: &History, parker: &impl Parker) -> bool {
+        match self.rounds_left {
+            NOT_CHOSEN => self.choose_rounds(policy, history, parker),
+            // For good: the time is over.
+            _ if self.is_late(policy, parker) => self.rounds_left = 0,
+            _ => {}
         }
-        let limit = match (self.is_admitted, policy.is_adaptive) {
-            (false, _) => 0,
-            (true, false) => policy.rounds_until_sleepy,
-            (true, true) => {
-                let without_clock = u32::from(self.began.is_none());
-                let least = policy.rounds_until_sleepy.min(without_clock);
-                history.rounds(policy).max(least)
-            }
-        };
-        self.limit = Some(limit);
-        self.rounds = limit.min(1);
-        limit > 0
+        let goes_on = self.rounds_left > 0;
+        self.rounds_left = self.rounds_left.saturating_sub(1);
+        goes_on
+    }
+
+    /// Chooses the number of rounds.
+    fn choose_rounds(&mut self, policy: &IdlePolicy, history: &History, parker: &impl Parker) {
+        // The clock is read only if the time matters.
+        if (policy.is_adaptive || policy.time_limit.is_some())
+            && let Some(now) = parker.now()
+        {
+            self.began = Some(now);
+        }
+        if self.is_admitted {
+            // The history is empty if the rounds do not adapt. Then this changes nothing, as with a clock.
+            let without_clock = u32::from(self.began.is_none());
+            let least = policy.rounds_until_sleepy.min(without_clock);
+            self.rounds = history.rounds(policy).max(least);
+        }
+        self.rounds_left = self.rounds;
     }
 
     fn is_late(&self, policy: &IdlePolicy, parker: &impl Parker) -> bool {
         // Of the adaptive ones, all of whose sleeps are compared with the limit too, and of the others.
-        let (Some(began), Some(_)) = (self.began, policy.time_limit) else {
+        let (Some(began), Some(limit)) = (self.began, policy.time_limit) else {
             return false;
         };
-        self.is_long(began, policy, parker)
-    }
-
-    fn is_long(&self, began: u64, policy: &IdlePolicy, parker: &impl Parker) -> bool {
-        let limit = policy.time_limit.map_or(u64::MAX, u64::from);
-        // Without a clock, every wait is long. A clock does not go backwards; if it does, the wait was short.
+        // A clock does not go backwards; if it does, no time has passed.
         parker
             .now()
-            .is_none_or(|now| now.saturating_sub(began) > limit)
+            .is_some_and(|now| now.saturating_sub(began) > limit.into())
     }
 
     /// Notes that the worker has got sleepy.
-    pub(crate) fn got_sleepy(&mut self, policy: &IdlePolicy) {
+    pub(crate) fn got_sleepy(&mut self, sleepy: T, policy: &IdlePolicy) {
+        self.sleepy = Some(sleepy);
         self.sleepy_rounds_left = match self.is_admitted {
             true => policy
                 .rounds_until_sleeping
@@ -94,21 +120,20 @@ impl Search {
         };
     }
 
-    /// Counts a fruitless search of a sleepy worker. Returns whether the worker relaxes and searches on; if not,
-    /// it sleeps.
-    pub(crate) fn stays_sleepy(&mut self) -> bool {
-        let stays = self.sleepy_rounds_left > 0;
+    /// Counts a round of a sleepy worker. Returns whether there was one left.
+    pub(crate) fn count_sleepy_round(&mut self) -> bool {
+        let was_left = self.sleepy_rounds_left > 0;
         self.sleepy_rounds_left = self.sleepy_rounds_left.saturating_sub(1);
-        stays
+        was_left
     }
 
-    /// Ends the rounds before the worker gets sleepy: there may be work, so one search will do.
-    pub(crate) fn end_rounds(&mut self) {
-        self.rounds = self.limit.unwrap_or(0);
-        self.limit.get_or_insert(0);
+    /// Notes that the worker turns back on its way to sleep: it goes back to just before getting sleepy. There
+    /// may be work, so one search will do, and no rounds are left.
+    pub(crate) fn turn_back(&mut self) {
+        self.sleepy = None;
     }
 
-    /// Notes that the worker has slept. If it has been woken for nothing, it does half as many rounds.
+    /// Notes that the worker has slept. If it was woken for nothing, it does half as many rounds.
     #[cold]
     pub(crate) fn has_slept(
         &mut self,
@@ -116,22 +141,31 @@ impl Search {
         history: &History,
         parker: &impl Parker,
     ) {
+        let now = self.began.and_then(|_| parker.now());
         if policy.is_adaptive {
-            match self.began {
-                Some(began) if !self.is_long(began, policy, parker) => history.record_success(),
+            let limit = policy.time_limit.map_or(u64::MAX, u64::from);
+            // Without a clock, every sleep is long.
+            match self.began.zip(now) {
+                Some((began, now)) if now.saturating_sub(began) <= limit => {
+                    history.record_success()
+                }
                 _ => history.record_failure(),
             }
         }
-        self.began = self.began.and_then(|_| parker.now());
-        self.limit = self.limit.map(|limit| limit / 2);
-        self.rounds = 0;
+        if now.is_some() {
+            self.began = now;
+        }
+        self.rounds /= 2;
+        self.rounds_left = self.rounds;
+        self.sleepy = None;
     }
 
     /// Notes that the search is over, because there is work or because the worker's latch is set.
     #[inline]
     pub(crate) fn end(&self, policy: &IdlePolicy, history: &History) {
         // Otherwise the first search has found it, with no need for rounds.
-        if self.rounds > 0 && policy.is_adaptive {
+        let has_relaxed = self.rounds_left < self.rounds;
+        if has_relaxed && policy.is_adaptive {
             history.record_success();
         }
     }

@@ -7,13 +7,15 @@ use core::num::NonZero;
 /// Few searchers suffice: one that finds work wakes others if there is more. Many of them burn processor time,
 /// and take the cache lines of the queues from each other and from the workers that fill them.
 ///
-/// Source: the spinning Ms of Go's scheduler and the searching workers of tokio, at most half of each.
+/// Source: the spinning Ms of Go's scheduler, at most half of those that are busy, and the searching workers of tokio,
+/// at most half of all.
 ///
 /// # Examples
 /// ```
 /// use sleep_core::Searchers;
 ///
 /// assert_eq!(Searchers::Half.among(9), 5);
+/// assert_eq!(Searchers::Half.among(2), 2);
 /// assert_eq!(Searchers::at_most(3).among(9), 3);
 /// assert_eq!(Searchers::All.among(9), 9);
 /// ```
@@ -21,7 +23,9 @@ use core::num::NonZero;
 pub enum Searchers {
     /// Every worker may search.
     All,
-    /// Half of the workers, rounded up.
+    /// Half of the workers that are awake, rounded up: so a large pool with little to do has few searchers. But of
+    /// two that are awake both may search: the second one takes a broadcast, or the second half of a join, without
+    /// a wake-up.
     Half,
     /// At most so many.
     AtMost(NonZero<u16>),
@@ -49,11 +53,12 @@ impl Searchers {
         }
     }
 
-    /// Returns how many of so many workers may search at a time.
+    /// Returns how many may search at a time if so many workers are awake.
     #[must_use]
     pub const fn among(self, workers: usize) -> usize {
         match self {
             Self::All => workers,
+            Self::Half if workers == 2 => 2,
             Self::Half => workers.div_ceil(2),
             Self::AtMost(most) => most.get() as usize,
         }

@@ -3,6 +3,9 @@ use core::{cell::Cell, time::Duration};
 use super::*;
 use crate::Parker;
 
+/// A search that remembers a number when the worker gets sleepy.
+type Search = super::Search<u8>;
+
 /// A parker whose clock stands still unless a test moves it.
 struct Clock(Option<Cell<u64>>);
 
@@ -33,12 +36,18 @@ const ADAPTIVE: IdlePolicy = IdlePolicy::new(8, 9, Relax::Spin(1))
     .with_adaptive_rounds(true)
     .with_time_limit(Some(Duration::from_micros(20)));
 
+/// Counts a fruitless search. Returns whether the worker relaxes and searches on.
+fn relaxes(search: &mut Search, policy: &IdlePolicy, history: &History, clock: &Clock) -> bool {
+    search.next_step(policy, history, clock) == Step::Relax
+}
+
 /// Does the rounds before a worker gets sleepy; returns how many.
 fn rounds(search: &mut Search, policy: &IdlePolicy, history: &History, clock: &Clock) -> u32 {
     let mut rounds = 0;
-    while search.goes_on(policy, history, clock) {
+    while relaxes(search, policy, history, clock) {
         rounds += 1;
     }
+    assert_eq!(search.next_step(policy, history, clock), Step::GetSleepy);
     rounds
 }
 
@@ -88,7 +97,7 @@ fn half_of_the_searchers_have_a_processor_each() {
         let policy = IdlePolicy::BALANCED.for_processors(workers, processors);
         policy.max_searchers().among(workers)
     };
-    assert_eq!(searchers(64, 2), 1);
+    assert_eq!(searchers(64, 2), 2);
     assert_eq!(searchers(64, 8), 4);
     assert_eq!(searchers(3, 8), 2);
     assert_eq!(searchers(1, 8), 1);
@@ -100,7 +109,10 @@ fn half_of_the_searchers_have_a_processor_each() {
 fn a_limit_on_searchers_is_positive() {
     assert_eq!(Searchers::at_most(0), Searchers::ONE);
     assert_eq!(Searchers::at_most(usize::MAX).among(1), 65_535);
-    assert_eq!(Searchers::Half.among(1), 1);
+    assert_eq!(
+        [1, 2, 3, 4, 5].map(|workers| Searchers::Half.among(workers)),
+        [1, 2, 2, 2, 3]
+    );
 }
 
 #[test]
@@ -131,7 +143,7 @@ fn rounds_that_find_work_become_more() {
         sleep(&ADAPTIVE, &history, &clock, 21);
     }
     let mut search = Search::new(true);
-    assert!(search.goes_on(&ADAPTIVE, &history, &clock));
+    assert!(relaxes(&mut search, &ADAPTIVE, &history, &clock));
     search.end(&ADAPTIVE, &history);
     assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 2);
 }
@@ -166,26 +178,56 @@ fn rounds_end_when_their_time_is_over() {
     for policy in [ADAPTIVE, ADAPTIVE.with_adaptive_rounds(false)] {
         let mut search = Search::new(true);
         for _ in 0..3 {
-            assert!(search.goes_on(&policy, &history, &clock));
+            assert!(relaxes(&mut search, &policy, &history, &clock));
             clock.advance(10);
         }
-        assert!(!search.goes_on(&policy, &history, &clock));
-        assert!(!search.goes_on(&policy, &history, &clock), "for good");
+        assert!(!relaxes(&mut search, &policy, &history, &clock));
+        assert!(!relaxes(&mut search, &policy, &history, &clock), "for good");
     }
     let without_limit = ADAPTIVE.with_time_limit(None);
     let mut search = Search::new(true);
-    assert!(search.goes_on(&without_limit, &history, &clock));
+    assert!(relaxes(&mut search, &without_limit, &history, &clock));
     clock.advance(1_000_000);
-    assert!(search.goes_on(&without_limit, &history, &clock));
+    assert!(relaxes(&mut search, &without_limit, &history, &clock));
+}
+
+#[test]
+fn a_sleepy_worker_does_the_rounds_that_are_left_to_it() {
+    let (history, clock) = (History::new(), Clock::new());
+    let policy = IdlePolicy::new(2, 5, Relax::Yield);
+    let sleepy_rounds = |is_admitted| {
+        let mut search = Search::new(is_admitted);
+        rounds(&mut search, &policy, &history, &clock);
+        search.got_sleepy(7, &policy);
+        let sleeps = Step::Sleep(7);
+        (0..)
+            .take_while(|_| search.next_step(&policy, &history, &clock) != sleeps)
+            .count()
+    };
+    assert_eq!(sleepy_rounds(true), 3);
+    assert_eq!(sleepy_rounds(false), 0);
+}
+
+#[test]
+fn a_worker_that_turns_back_gets_sleepy_after_one_search() {
+    let (history, clock) = (History::new(), Clock::new());
+    let mut search = Search::new(true);
+    assert_eq!(rounds(&mut search, &ADAPTIVE, &history, &clock), 8);
+    for sleepy in 0..3 {
+        search.got_sleepy(sleepy, &ADAPTIVE);
+        assert!(relaxes(&mut search, &ADAPTIVE, &history, &clock));
+        let step = search.next_step(&ADAPTIVE, &history, &clock);
+        assert_eq!(step, Step::Sleep(sleepy));
+        search.turn_back();
+        assert_eq!(rounds(&mut search, &ADAPTIVE, &history, &clock), 0);
+    }
 }
 
 #[test]
 fn a_worker_that_is_not_admitted_does_no_rounds() {
     let (history, clock) = (History::new(), Clock::new());
     let mut search = Search::new(false);
-    assert!(!search.goes_on(&ADAPTIVE, &history, &clock));
-    search.got_sleepy(&ADAPTIVE);
-    assert!(!search.stays_sleepy());
+    assert_eq!(rounds(&mut search, &ADAPTIVE, &history, &clock), 0);
 }
 
 #[test]
@@ -204,7 +246,7 @@ fn without_a_clock_one_round_is_left() {
     // That round finds work, again and again.
     for _ in 0..9 {
         let mut search = Search::new(true);
-        assert!(search.goes_on(&policy, &history, &clock));
+        assert!(relaxes(&mut search, &policy, &history, &clock));
         search.end(&policy, &history);
     }
     assert_eq!(asleep(), 4);

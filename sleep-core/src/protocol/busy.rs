@@ -7,7 +7,7 @@ use crate::{
     latch::CoreLatch,
     parker::Parker,
     policy::{IdlePolicy, Relax},
-    primitive::{AtomicUsize, Ordering, spin_loop},
+    primitive::{AtomicUsize, Ordering},
     protocol::SleepProtocol,
 };
 
@@ -90,10 +90,7 @@ impl<P: Parker, S: AsRef<[P]>> SleepProtocol for Busy<P, S> {
         _latch: &CoreLatch,
         _has_work: impl FnOnce() -> bool,
     ) {
-        match self.relax {
-            Relax::Spin(times) => (0..times).for_each(|_| spin_loop()),
-            Relax::Yield => self.parker(*idle).relax(),
-        }
+        self.relax.relax(self.parker(*idle));
     }
 
     fn work_found(&self, _idle: WorkerIndex, _more_work: impl FnOnce() -> bool) {

@@ -8,8 +8,8 @@ use crate::{
     index::{TooManyWorkers, WorkerIndex},
     latch::CoreLatch,
     parker::Parker,
-    policy::{IdlePolicy, Relax},
-    primitive::{Ordering, fence, spin_loop},
+    policy::IdlePolicy,
+    primitive::{Ordering, fence},
     protocol::{
         SleepProtocol,
         slot::{Slot, Tenant},
@@ -84,6 +84,20 @@ pub struct Classic<P, S = &'static [Slot<P>], W: Word = usize> {
     parker: PhantomData<fn() -> P>,
 }
 
+impl<P, S, W: Word> Classic<P, S, W> {
+    const_unless_loom! {
+        fn with_parts(slots: S, policy: IdlePolicy) -> Self {
+            Self {
+                state: CachePadded::new(AtomicState::new()),
+                inactive: CachePadded::new(zero!(W)),
+                policy,
+                slots,
+                parker: PhantomData,
+            }
+        }
+    }
+}
+
 impl<P, const N: usize, W: Word> Classic<P, [Slot<P>; N], W> {
     const_unless_loom! {
         /// Creates the protocol for workers whose slots are stored in the value itself.
@@ -99,13 +113,7 @@ impl<P, const N: usize, W: Word> Classic<P, [Slot<P>; N], W> {
         #[must_use]
         pub fn from_array(slots: [Slot<P>; N], policy: IdlePolicy) -> Self {
             const { assert!(N <= W::MAX_WORKERS, "too many workers") };
-            Self {
-                state: CachePadded::new(AtomicState::new()),
-                inactive: CachePadded::new(zero!(W)),
-                policy,
-                slots,
-                parker: PhantomData,
-            }
+            Self::with_parts(slots, policy)
         }
     }
 }
@@ -120,19 +128,10 @@ impl<'a, P, W: Word> Classic<P, &'a [Slot<P>], W> {
             slots: &'a [Slot<P>],
             policy: IdlePolicy,
         ) -> Result<Self, TooManyWorkers> {
-            if slots.len() > W::MAX_WORKERS {
-                return Err(TooManyWorkers {
-                    requested: slots.len(),
-                    maximum: W::MAX_WORKERS,
-                });
+            match TooManyWorkers::unless_at_most(W::MAX_WORKERS, slots.len()) {
+                Ok(()) => Ok(Self::with_parts(slots, policy)),
+                Err(error) => Err(error),
             }
-            Ok(Self {
-                state: CachePadded::new(AtomicState::new()),
-                inactive: CachePadded::new(zero!(W)),
-                policy,
-                slots,
-                parker: PhantomData,
-            })
         }
     }
 }
@@ -159,20 +158,8 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
     /// # Errors
     /// [`TooManyWorkers`] if the word cannot name them.
     pub fn new(slots: S, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {
-        let requested = slots.as_ref().len();
-        if requested > W::MAX_WORKERS {
-            return Err(TooManyWorkers {
-                requested,
-                maximum: W::MAX_WORKERS,
-            });
-        }
-        Ok(Self {
-            state: CachePadded::new(AtomicState::new()),
-            inactive: CachePadded::new(zero!(W)),
-            policy,
-            slots,
-            parker: PhantomData,
-        })
+        TooManyWorkers::unless_at_most(W::MAX_WORKERS, slots.as_ref().len())?;
+        Ok(Self::with_parts(slots, policy))
     }
 
     /// Returns the workers' slots, in their order.
@@ -326,10 +313,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
     }
 
     fn relax(&self, worker: WorkerIndex) {
-        match self.policy.relax() {
-            Relax::Spin(times) => (0..times).for_each(|_| spin_loop()),
-            Relax::Yield => self.slots()[worker.get()].parker().relax(),
-        }
+        self.policy.relax().relax(self.parker(worker));
     }
 
     #[cold]

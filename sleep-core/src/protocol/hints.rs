@@ -8,7 +8,7 @@ use crate::{
     index::{TooManyWorkers, WorkerIndex},
     latch::CoreLatch,
     parker::Parker as _,
-    policy::{IdlePolicy, Relax},
+    policy::{IdlePolicy, Step},
     primitive::{Ordering, fence, spin_loop},
     protocol::{SleepProtocol, hint::Hint},
 };
@@ -42,6 +42,8 @@ const MAX_WORKERS: usize = if usize::BITS < 32 {
 /// itself. `S` is where the workers' [`HintSlot`]s are stored: anything that is `AsRef<[HintSlot<C>]>`
 /// and always gives the same slice. If it gives different slices, or another instance uses the same
 /// slots, wake-ups are lost or calls do not return, and nothing worse: no memory safety rests on it.
+/// `I` is the [`IdlePolicy`], or a type that
+/// [always gives the same one](IdlePolicy#fixed-when-the-program-is-compiled).
 ///
 /// # Examples
 /// In a `static`, without an initializer:
@@ -67,21 +69,16 @@ const MAX_WORKERS: usize = if usize::BITS < 32 {
 /// front page of [this module](self).
 ///
 /// Source: the pipe sleep strategy of EMPER.
-pub struct Hints<C, S = &'static [HintSlot<C>]> {
+pub struct Hints<C, S = &'static [HintSlot<C>], I = IdlePolicy> {
     sleepers: CachePadded<SleeperCount>,
-    policy: IdlePolicy,
+    policy: I,
     slots: S,
     channel: PhantomData<fn() -> C>,
 }
 
-impl<C, const N: usize> Hints<C, [HintSlot<C>; N]> {
+impl<C, S, I> Hints<C, S, I> {
     const_unless_loom! {
-        /// Creates the protocol for workers whose slots are stored in the value itself.
-        ///
-        /// That there are not too many is checked when the program is compiled.
-        #[must_use]
-        pub fn from_array(slots: [HintSlot<C>; N], policy: IdlePolicy) -> Self {
-            const { assert!(N <= MAX_WORKERS, "too many workers") };
+        fn with_parts(slots: S, policy: I) -> Self {
             Self {
                 sleepers: CachePadded::new(SleeperCount::new()),
                 policy,
@@ -92,30 +89,35 @@ impl<C, const N: usize> Hints<C, [HintSlot<C>; N]> {
     }
 }
 
-impl<'a, C> Hints<C, &'a [HintSlot<C>]> {
+impl<C, const N: usize, I> Hints<C, [HintSlot<C>; N], I> {
+    const_unless_loom! {
+        /// Creates the protocol for workers whose slots are stored in the value itself.
+        ///
+        /// That there are not too many is checked when the program is compiled.
+        #[must_use]
+        pub fn from_array(slots: [HintSlot<C>; N], policy: I) -> Self {
+            const { assert!(N <= MAX_WORKERS, "too many workers") };
+            Self::with_parts(slots, policy)
+        }
+    }
+}
+
+impl<'a, C, I: Copy> Hints<C, &'a [HintSlot<C>], I> {
     const_unless_loom! {
         /// Creates the protocol for workers whose slots are stored elsewhere.
         ///
         /// # Errors
         /// [`TooManyWorkers`] if there are more than 65,535; on targets with 16-bit addresses, 32,767.
-        pub fn from_slice(
-            slots: &'a [HintSlot<C>],
-            policy: IdlePolicy,
-        ) -> Result<Self, TooManyWorkers> {
-            if slots.len() > MAX_WORKERS {
-                return Err(TooManyWorkers { requested: slots.len(), maximum: MAX_WORKERS });
+        pub fn from_slice(slots: &'a [HintSlot<C>], policy: I) -> Result<Self, TooManyWorkers> {
+            match TooManyWorkers::unless_at_most(MAX_WORKERS, slots.len()) {
+                Ok(()) => Ok(Self::with_parts(slots, policy)),
+                Err(error) => Err(error),
             }
-            Ok(Self {
-                sleepers: CachePadded::new(SleeperCount::new()),
-                policy,
-                slots,
-                channel: PhantomData,
-            })
         }
     }
 }
 
-impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
+impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, I> {
     /// Creates the protocol for workers whose slots are stored wherever the pool puts them.
     ///
     /// # Examples
@@ -137,20 +139,9 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
     ///
     /// # Errors
     /// [`TooManyWorkers`] if there are more than 65,535; on targets with 16-bit addresses, 32,767.
-    pub fn new(slots: S, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {
-        let requested = slots.as_ref().len();
-        if requested > MAX_WORKERS {
-            return Err(TooManyWorkers {
-                requested,
-                maximum: MAX_WORKERS,
-            });
-        }
-        Ok(Self {
-            sleepers: CachePadded::new(SleeperCount::new()),
-            policy,
-            slots,
-            channel: PhantomData,
-        })
+    pub fn new(slots: S, policy: I) -> Result<Self, TooManyWorkers> {
+        TooManyWorkers::unless_at_most(MAX_WORKERS, slots.as_ref().len())?;
+        Ok(Self::with_parts(slots, policy))
     }
 
     /// Returns the workers' slots, in their order.
@@ -162,7 +153,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
     /// Returns how idle workers behave.
     #[must_use]
     pub fn policy(&self) -> IdlePolicy {
-        self.policy
+        *self.policy.as_ref()
     }
 
     /// Returns the count of sleepers at this instant: how many workers are registered and not yet
@@ -250,7 +241,9 @@ fn wake<C: HintChannel>(channel: &C, hint: Hint) {
     }
 }
 
-impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> SleepProtocol for Hints<C, S> {
+impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> SleepProtocol
+    for Hints<C, S, I>
+{
     type Parker = C::Parker;
     type IdleState = IdleState;
 
@@ -277,11 +270,16 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> SleepProtocol for Hints<C, S> {
         has_work: impl FnOnce() -> bool,
     ) {
         let slot = &self.slots()[idle.worker.get()];
-        let parker = slot.channel().parker();
-        if idle.sleeps_now(&self.policy, slot.history(), parker) {
-            self.sleep(idle, latch, has_work);
-        } else {
-            self.relax(idle.worker);
+        let (policy, parker) = (self.policy.as_ref(), slot.channel().parker());
+        let mut step = idle.search.next_step(policy, slot.history(), parker);
+        if step == Step::GetSleepy {
+            // Takes no search of its own, because no other worker has to know.
+            idle.search.got_sleepy((), policy);
+            step = idle.search.next_step(policy, slot.history(), parker);
+        }
+        match step {
+            Step::Sleep(()) => self.sleep(idle, latch, has_work),
+            Step::Relax | Step::GetSleepy => policy.relax().relax(parker),
         }
     }
 
@@ -291,7 +289,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> SleepProtocol for Hints<C, S> {
     fn work_found(&self, idle: IdleState, more_work: impl FnOnce() -> bool) {
         let slot = &self.slots()[idle.worker.get()];
         slot.set_inactive(false);
-        idle.end(&self.policy, slot.history());
+        idle.search.end(self.policy.as_ref(), slot.history());
         if idle.may_be_registered {
             self.withdraw(slot);
         }
@@ -376,27 +374,20 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> SleepProtocol for Hints<C, S> {
     }
 }
 
-impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
+impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, I> {
     #[cold]
     fn cascade(&self, more_work: impl FnOnce() -> bool) {
         if more_work() {
             self.notify(1, Hint::Unknown);
         }
     }
-
-    fn relax(&self, worker: WorkerIndex) {
-        match self.policy.relax() {
-            Relax::Spin(times) => (0..times).for_each(|_| spin_loop()),
-            Relax::Yield => self.parker(worker).relax(),
-        }
-    }
 }
 
-impl<C, S> fmt::Debug for Hints<C, S> {
+impl<C, S, I: AsRef<IdlePolicy>> fmt::Debug for Hints<C, S, I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hints")
             .field("sleepers", &*self.sleepers)
-            .field("policy", &self.policy)
+            .field("policy", self.policy.as_ref())
             .finish_non_exhaustive()
     }
 }

@@ -8,9 +8,9 @@ use crate::{
     index::{TooManyWorkers, WorkerIndex},
     latch::CoreLatch,
     parker::Parker,
-    policy::{IdlePolicy, Relax},
-    primitive::{Ordering, fence, spin_loop},
-    protocol::{SleepProtocol, slot::Tenant},
+    policy::{IdlePolicy, Step},
+    primitive::{Ordering, fence},
+    protocol::SleepProtocol,
 };
 
 mod counters;
@@ -25,7 +25,6 @@ pub use super::slot::Slot;
 pub use counters::{AtomicCounters, Counters, DefaultWidths, JobsEventCounter, Widths, Word};
 pub use idle::IdleState;
 
-use idle::Step;
 use sleepers::Sleepers;
 
 /// The sleep protocol with a jobs event counter.
@@ -33,7 +32,9 @@ use sleepers::Sleepers;
 /// `P` is the [`Parker`]. `S` is where the workers' [`Slot`]s are stored: anything that is
 /// `AsRef<[Slot<P>]>` and always gives the same slice, such as an array, a borrowed slice or a box.
 /// If it gives different slices, or another instance uses the same slots, wake-ups are lost or calls
-/// panic, and nothing worse: no memory safety rests on it. `W` sets the widths of the counters.
+/// panic, and nothing worse: no memory safety rests on it. `I` is the [`IdlePolicy`], or a type that
+/// [always gives the same one](IdlePolicy#fixed-when-the-program-is-compiled). `W` sets the widths of the
+/// counters.
 ///
 /// # Examples
 /// In a `static`, without an initializer:
@@ -57,9 +58,9 @@ use sleepers::Sleepers;
 ///
 /// Source: rayon RFC 5 and Blitz, with a lock-free hand-over in place of a mutex per worker.
 #[doc(alias = "Sleep")]
-pub struct Jec<P, S = &'static [Slot<P>], W: Widths = DefaultWidths> {
+pub struct Jec<P, S = &'static [Slot<P>], I = IdlePolicy, W: Widths = DefaultWidths> {
     shared: CachePadded<Shared<W>>,
-    policy: IdlePolicy,
+    policy: I,
     slots: S,
     parker: PhantomData<fn() -> P>,
 }
@@ -78,14 +79,9 @@ impl<W: Widths> Shared<W> {
     }
 }
 
-impl<P, const N: usize, W: Widths> Jec<P, [Slot<P>; N], W> {
+impl<P, S, I, W: Widths> Jec<P, S, I, W> {
     const_unless_loom! {
-        /// Creates the protocol for workers whose slots are stored in the value itself.
-        ///
-        /// That the counters can count `N` workers is checked when the program is compiled.
-        #[must_use]
-        pub fn from_array(slots: [Slot<P>; N], policy: IdlePolicy) -> Self {
-            const { assert!(N <= AtomicCounters::<W>::MAX_THREADS, "too many workers") };
+        fn with_parts(slots: S, policy: I) -> Self {
             Self {
                 shared: CachePadded::new(Shared::new()),
                 policy,
@@ -96,33 +92,35 @@ impl<P, const N: usize, W: Widths> Jec<P, [Slot<P>; N], W> {
     }
 }
 
-impl<'a, P, W: Widths> Jec<P, &'a [Slot<P>], W> {
+impl<P, const N: usize, I, W: Widths> Jec<P, [Slot<P>; N], I, W> {
+    const_unless_loom! {
+        /// Creates the protocol for workers whose slots are stored in the value itself.
+        ///
+        /// That the counters can count `N` workers is checked when the program is compiled.
+        #[must_use]
+        pub fn from_array(slots: [Slot<P>; N], policy: I) -> Self {
+            const { assert!(N <= AtomicCounters::<W>::MAX_THREADS, "too many workers") };
+            Self::with_parts(slots, policy)
+        }
+    }
+}
+
+impl<'a, P, I: Copy, W: Widths> Jec<P, &'a [Slot<P>], I, W> {
     const_unless_loom! {
         /// Creates the protocol for workers whose slots are stored elsewhere.
         ///
         /// # Errors
         /// [`TooManyWorkers`] if the counters cannot count them.
-        pub fn from_slice(
-            slots: &'a [Slot<P>],
-            policy: IdlePolicy,
-        ) -> Result<Self, TooManyWorkers> {
-            if slots.len() > AtomicCounters::<W>::MAX_THREADS {
-                return Err(TooManyWorkers {
-                    requested: slots.len(),
-                    maximum: AtomicCounters::<W>::MAX_THREADS,
-                });
+        pub fn from_slice(slots: &'a [Slot<P>], policy: I) -> Result<Self, TooManyWorkers> {
+            match TooManyWorkers::unless_at_most(AtomicCounters::<W>::MAX_THREADS, slots.len()) {
+                Ok(()) => Ok(Self::with_parts(slots, policy)),
+                Err(error) => Err(error),
             }
-            Ok(Self {
-                shared: CachePadded::new(Shared::new()),
-                policy,
-                slots,
-                parker: PhantomData,
-            })
         }
     }
 }
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
+impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, I, W> {
     /// Creates the protocol for workers whose slots are stored wherever the pool puts them.
     ///
     /// # Examples
@@ -143,18 +141,10 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
     ///
     /// # Errors
     /// [`TooManyWorkers`] if the counters cannot count them.
-    pub fn new(slots: S, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {
-        let requested = slots.as_ref().len();
+    pub fn new(slots: S, policy: I) -> Result<Self, TooManyWorkers> {
         let maximum = AtomicCounters::<W>::MAX_THREADS;
-        if requested > maximum {
-            return Err(TooManyWorkers { requested, maximum });
-        }
-        Ok(Self {
-            shared: CachePadded::new(Shared::new()),
-            policy,
-            slots,
-            parker: PhantomData,
-        })
+        TooManyWorkers::unless_at_most(maximum, slots.as_ref().len())?;
+        Ok(Self::with_parts(slots, policy))
     }
 
     /// Returns the workers' slots, in their order.
@@ -172,11 +162,13 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
     /// Returns how idle workers behave.
     #[must_use]
     pub fn policy(&self) -> IdlePolicy {
-        self.policy
+        *self.policy.as_ref()
     }
 }
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
+impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProtocol
+    for Jec<P, S, I, W>
+{
     type Parker = P;
     type IdleState = IdleState;
 
@@ -190,9 +182,14 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
     }
 
     fn start_looking(&self, worker: WorkerIndex) -> IdleState {
-        let searchers = self.shared.counters.add_inactive_thread();
-        let admitted = self.policy.max_searchers().among(self.num_workers());
-        IdleState::new(worker, searchers <= admitted)
+        // First, so that a policy that panics leaves no count of a worker that does not search.
+        let policy = self.policy.as_ref();
+        let counters = self.shared.counters.add_inactive_thread();
+        // Of the workers that are awake, so that a large pool with little to do has few searchers. For a moment
+        // the count of sleepers may be too high.
+        let awake = self.num_workers().saturating_sub(counters.sleeping());
+        let admitted = policy.max_searchers().among(awake);
+        IdleState::new(worker, counters.awake_but_idle() <= admitted)
     }
 
     /// Relaxes, gets sleepy, or sleeps, as the policy says.
@@ -204,10 +201,14 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
         has_work: impl FnOnce() -> bool,
     ) {
         let slot = &self.slots()[idle.worker.get()];
-        match idle.next_step(&self.policy, slot.history(), slot.parker()) {
-            Step::Relax => self.relax(idle.worker),
+        let policy = self.policy.as_ref();
+        match idle.search.next_step(policy, slot.history(), slot.parker()) {
+            Step::Relax => policy.relax().relax(slot.parker()),
             Step::GetSleepy => {
-                idle.got_sleepy(self.shared.counters.make_jec_sleepy(), &self.policy)
+                let jec = self.shared.counters.make_jec_sleepy();
+                idle.search.got_sleepy(jec, policy);
+                // Getting sleepy was one of the sleepy worker's rounds.
+                idle.search.count_sleepy_round();
             }
             Step::Sleep(jec) => self.sleep(idle, jec, latch, has_work),
         }
@@ -218,7 +219,8 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
     #[inline]
     fn work_found(&self, idle: IdleState, more_work: impl FnOnce() -> bool) {
         let worker = idle.worker.get();
-        idle.end(&self.policy, self.slots()[worker].history());
+        let history = self.slots()[worker].history();
+        idle.search.end(self.policy.as_ref(), history);
         let sleepers_to_wake = self.shared.counters.sub_inactive_thread();
         if sleepers_to_wake > 0 {
             self.cascade(worker, sleepers_to_wake, more_work);
@@ -226,9 +228,10 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
     }
 
     /// Wakes sleepers for as many of the jobs as there are no idle workers for; for all of them if
-    /// the queue was not empty. No such job is overlooked, whatever the jobs event counter does.
+    /// the queue was not empty; but no more than make eight workers that are awake and idle, since those wake
+    /// others. No such job is overlooked, whatever the jobs event counter does.
     fn new_injected_jobs(&self, count: usize, queue_was_empty: bool) {
-        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep` and with the one in
+        // Ordering: the poster's fence. Pairs with the sleeper's in `park` and with the one in
         // `cascade`: orders the caller's write of its queue before our read of the counters,
         // which no acquire or release can.
         fence(Ordering::SeqCst);
@@ -250,7 +253,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
     }
 
     fn new_job_for(&self, worker: WorkerIndex) {
-        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`: either the slot is
+        // Ordering: the poster's fence. Pairs with the sleeper's in `park`: either the slot is
         // open for us, or its `has_work` sees the job. Nothing weaker orders the caller's write
         // of its queue before our look at the slot.
         fence(Ordering::SeqCst);
@@ -298,14 +301,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> SleepProtocol for Jec<P, S, W> {
     }
 }
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
-    fn relax(&self, worker: WorkerIndex) {
-        match self.policy.relax() {
-            Relax::Spin(times) => (0..times).for_each(|_| spin_loop()),
-            Relax::Yield => self.slots()[worker.get()].parker().relax(),
-        }
-    }
-
+impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, I, W> {
     #[cold]
     fn sleep(
         &self,
@@ -314,73 +310,74 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
         latch: &CoreLatch,
         has_work: impl FnOnce() -> bool,
     ) {
-        let slot = &self.slots()[idle.worker.get()];
         if !latch.get_sleepy() {
             return;
         }
+        let worker = idle.worker.get();
+        let has_slept = self.park(worker, sleepy_jec, latch, has_work);
+        latch.wake_up();
+        if has_slept {
+            let (policy, slot) = (self.policy.as_ref(), &self.slots()[worker]);
+            idle.search.has_slept(policy, slot.history(), slot.parker());
+        } else {
+            idle.search.turn_back();
+        }
+    }
 
+    /// Registers the worker as a sleeper and parks it until it is woken. Returns false if there is a reason to
+    /// stay awake; then the worker is registered no longer.
+    fn park(
+        &self,
+        worker: usize,
+        sleepy_jec: JobsEventCounter,
+        latch: &CoreLatch,
+        has_work: impl FnOnce() -> bool,
+    ) -> bool {
+        let slot = &self.slots()[worker];
+        let Shared { counters, sleepers } = &*self.shared;
         // Register, unless work was posted since this worker got sleepy.
-        let registered = self.shared.counters.try_add_sleeping_thread(sleepy_jec);
-        if registered.is_err() {
-            latch.wake_up();
-            idle.wake_partly();
-            return;
+        if counters.try_add_sleeping_thread(sleepy_jec).is_err() {
+            return false;
         }
         // Before the slot is open, so that the bit of an open slot is set.
-        self.shared.sleepers.add(self.slots(), idle.worker.get());
+        sleepers.add(self.slots(), worker);
         let tenant = slot.open();
 
         // The slot is open before the latch says SLEEPING, so a thread that sets the latch from
         // then on finds the slot open.
-        if !latch.fall_asleep() {
-            self.turn_back(idle.worker.get(), tenant);
-            idle.wake_partly();
-            return;
+        let sleeps = latch.fall_asleep() && {
+            // Ordering: the sleeper's fence. Pairs with the poster's (`new_injected_jobs`,
+            // `new_job_for`, `wake_any`): of two fences one comes first. If it is the poster's, its job is
+            // visible to `has_work`. If it is this one, our registration and our open slot are visible to
+            // the poster. Nothing weaker orders our writes before our reads.
+            fence(Ordering::SeqCst);
+            !has_work()
+        };
+        if !sleeps && slot.close(tenant) {
+            sleepers.remove(self.slots(), worker);
+            counters.sub_sleeping_thread();
+            return false;
         }
 
-        // Ordering: the sleeper's fence. Pairs with the poster's (`new_injected_jobs`,
-        // `new_job_for`, `wake_any`): of two fences one comes first. If it is the poster's, its job is
-        // visible to `has_work`. If it is this one, our registration and our open slot are visible to
-        // the poster. Nothing weaker orders our writes before our reads.
-        fence(Ordering::SeqCst);
-        if has_work() {
-            latch.wake_up();
-            self.turn_back(idle.worker.get(), tenant);
-            idle.wake_partly();
-            return;
-        }
-
-        // Liveness: the slot is open, so from here on the next poster of work or the setter of the
+        // Liveness: if the slot is open, then from here on the next poster of work or the setter of the
         // latch claims and unparks us. The poster sees the sleeping count, or it came before our
         // fence, and then `has_work` said so; the setter sees SLEEPING. A wake-up is not too early
         // either: the token outlasts the time until we park, and we leave only when the slot says
         // awake.
+        //
+        // If a waker has claimed the slot before we could close it, that waker releases it and then unparks,
+        // without waiting for anything. So does a guest that has taken the slot over: it gives the slot back,
+        // and wakes this worker, because the worker's owner finds that it was not ready to lend its place.
         slot.park_until_awake(tenant);
-        latch.wake_up();
-        idle.wake_fully(&self.policy, slot.history(), slot.parker());
-    }
-
-    /// Undoes a registration. If a waker has already claimed the worker, waits for that waker
-    /// instead.
-    fn turn_back(&self, worker: usize, tenant: Tenant) {
-        let slot = &self.slots()[worker];
-        if slot.close(tenant) {
-            self.shared.sleepers.remove(self.slots(), worker);
-            self.shared.counters.sub_sleeping_thread();
-            return;
-        }
-        // Liveness: the waker that claimed the slot releases it and then unparks, without
-        // waiting for anything. So does a guest that has taken the slot over: it gives the slot back, and
-        // wakes this worker, because the worker's owner finds that it was not ready to lend its place.
-        slot.park_until_awake(tenant);
+        sleeps
     }
 }
 
-impl<P, S, W: Widths> fmt::Debug for Jec<P, S, W> {
+impl<P, S, I: AsRef<IdlePolicy>, W: Widths> fmt::Debug for Jec<P, S, I, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Jec")
             .field("counters", &self.shared.counters)
-            .field("policy", &self.policy)
+            .field("policy", self.policy.as_ref())
             .finish_non_exhaustive()
     }
 }

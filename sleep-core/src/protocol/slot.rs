@@ -25,6 +25,9 @@ const STATE: u8 = 3;
 /// has given the slot back.
 const LENT: u8 = 4;
 
+/// What is wrong if two threads change a state that one of them alone may change.
+const NOT_MADE: &str = "not the state that this thread has made";
+
 /// The thread whose state a slot holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tenant {
@@ -141,36 +144,23 @@ impl<P> Slot<P> {
     }
 
     fn state(&self) -> u8 {
-        // Ordering: Relaxed; for debug output, and for assertions of the thread that alone may
-        // change the state.
+        // Ordering: Relaxed; for debug output, and for an assertion of the thread that alone may change the state.
         self.line.state.load(Ordering::Relaxed)
-    }
-
-    /// Asserts the state, for the thread that alone may change it. In a model this does nothing: it
-    /// would be one more step to interleave, and `count` finds two threads that both change it.
-    #[inline(always)]
-    fn assert_state(&self, expected: u8) {
-        debug_assert!(
-            cfg!(loom) || self.state() == expected,
-            "not the state that this thread has made"
-        );
     }
 
     /// Lets wakers claim the worker from now on. The worker has counted itself as sleeping before. Returns
     /// which thread the worker is.
     pub(crate) fn open(&self) -> Tenant {
-        // Only this thread changes the state while it is awake.
-        let tenant = Tenant::of(self.state());
-        self.assert_state(tenant.bit() | AWAKE);
         self.line.count.hold();
+        // Only this thread changes the state while it is awake, so this makes `ASLEEP` of `AWAKE`.
+        //
         // Ordering: Release pairs with the Acquire of `claim`: the waker lowers the count after the
         // worker has raised it. With Relaxed the count could pass below zero and borrow from the
         // inactive count. That wakers see the slot open in time is ensured by the latch's own
         // ordering (`CoreLatch::advance`) and by the fences in the protocols.
-        self.line
-            .state
-            .store(tenant.bit() | ASLEEP, Ordering::Release);
-        tenant
+        let old = self.line.state.fetch_or(ASLEEP, Ordering::Release);
+        debug_assert!(old & STATE == AWAKE, "{NOT_MADE}");
+        Tenant::of(old)
     }
 
     /// Takes the worker back. Returns false if a waker has claimed it and will release it.
@@ -241,7 +231,9 @@ impl<P> Slot<P> {
 
     /// Lets wakers claim the worker's own thread again. The guest has counted it as sleeping before.
     pub(crate) fn give_back(&self) {
-        self.assert_state(LENT | AWAKE);
+        // In a model this would be one more step to interleave, and `count` finds two threads that both change
+        // the state.
+        debug_assert!(cfg!(loom) || self.state() == LENT | AWAKE, "{NOT_MADE}");
         self.line.count.hold();
         // Ordering: Release pairs with the Acquire of `claim_from`, `lend` and `close`, for the count as in
         // `open`.
@@ -250,16 +242,14 @@ impl<P> Slot<P> {
 
     /// Releases the worker that the caller has claimed. Returns which thread is to be unparked.
     pub(crate) fn release(&self) -> Tenant {
-        // Only this thread changes the state after its claim.
-        let tenant = Tenant::of(self.state());
-        self.assert_state(tenant.bit() | WAKING);
         self.line.count.hold();
+        // Only this thread changes the state after its claim, so this makes `AWAKE` of `WAKING`.
+        //
         // Ordering: Release pairs with `is_awake`: the worker may count itself as active, or as
         // sleeping again, only after the waker has lowered the count.
-        self.line
-            .state
-            .store(tenant.bit() | AWAKE, Ordering::Release);
-        tenant
+        let old = self.line.state.fetch_and(LENT, Ordering::Release);
+        debug_assert!(old & STATE == WAKING, "{NOT_MADE}");
+        Tenant::of(old)
     }
 
     /// Whether the worker sleeps and no waker has claimed it. For debug output and statistics.

@@ -5,46 +5,16 @@ use std::sync::{
     atomic::{AtomicBool, AtomicUsize as Tally, Ordering::SeqCst},
 };
 
-use ::loom::{model::Builder, thread};
 use sleep_core::Parker as _;
 
 use super::super::*;
 use crate::{
     job::StackJob,
     latch::BlockingLatch,
-    testing::{Accounted, TestParker, accounting::accounted},
+    testing::{
+        Accounted, TestJec, TestParker, accounting::accounted, model, spawn_other, with_worker,
+    },
 };
-
-fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
-    let mut builder = Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.max_branches = 10_000;
-    builder.check(body);
-}
-
-/// Makes this thread a worker for as long as `body` takes.
-fn with_worker(
-    registry: &Arc<Registry<Accounted>>,
-    index: usize,
-    body: impl FnOnce(&WorkerThread<Accounted>),
-) {
-    let index = registry.worker(index).unwrap();
-    // SAFETY: 1. the caller holds the registry; 2. it is the `Arc`'s pointer.
-    let worker = unsafe { WorkerThread::new(Arc::as_ptr(registry), index) }.unwrap();
-    // SAFETY: 1. it stays until it leaves.
-    unsafe { worker.enter() };
-    body(&worker);
-    worker.leave();
-}
-
-/// Makes a thread of its own the second worker, as `with_worker` does.
-fn spawn_other(
-    registry: &Arc<Registry<Accounted>>,
-    body: fn(&WorkerThread<Accounted>),
-) -> thread::JoinHandle<()> {
-    let registry = registry.clone();
-    thread::spawn(move || with_worker(&registry, 1, body))
-}
 
 /// Models a worker that blocks while another one falls asleep: one of the two reports, once.
 #[test]
@@ -53,7 +23,7 @@ fn blocking_against_falling_asleep() {
         let reported = Arc::new(TestParker::new());
         let reports = Arc::new(Tally::new(0));
         let known = (reported.clone(), reports.clone());
-        let registry = accounted(2, move |_| {
+        let registry = accounted::<TestJec>(2, move |_| {
             known.1.fetch_add(1, SeqCst);
             known.0.unpark();
         });
@@ -75,7 +45,7 @@ fn blocking_against_falling_asleep() {
 fn a_job_of_a_worker_that_blocks_is_not_overlooked() {
     model(2, || {
         // When the job has been run, the worker is marked as blocked for nothing, and may be reported.
-        let registry = accounted(2, |_| ());
+        let registry = accounted::<TestJec>(2, |_| ());
         with_worker(&registry, 0, |worker| {
             let other = spawn_other(&registry, WorkerThread::run_until_terminated);
             let job = StackJob::<Accounted, _, _, _>::new(|_| 7, BlockingLatch::<Accounted>::new());
@@ -101,7 +71,7 @@ fn a_thief_that_blocks_against_the_worker_that_it_wakes() {
     model(3, || {
         let joins = Arc::new(AtomicBool::new(true));
         let known = joins.clone();
-        let registry = accounted(2, move |_| {
+        let registry = accounted::<TestJec>(2, move |_| {
             assert!(
                 !known.load(SeqCst),
                 "reported although a worker is being woken"

@@ -2,7 +2,10 @@
 
 use std::{
     boxed::Box,
-    sync::atomic::{AtomicBool, AtomicUsize as Tally, Ordering::SeqCst},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize as Tally, Ordering::SeqCst},
+    },
     thread,
 };
 
@@ -10,7 +13,8 @@ use sleep_core::{CoreLatch, IdlePolicy};
 
 use super::super::*;
 use crate::testing::{
-    DEQUE_CAPACITY, TestBusy, TestOn, TestParker, TestPlatform, TestProtocol, with_registry,
+    DEQUE_CAPACITY, Event, TestBusy, TestOn, TestParker, TestPlatform, TestProtocol, observe,
+    observed, with_registry,
 };
 
 /// Says of a worker that searches that it sleeps, and lends it to any thread that asks.
@@ -53,6 +57,7 @@ impl SleepProtocol for Liar {
         has_work: impl FnOnce() -> bool,
     ) {
         if !has_work() {
+            observed(Event::Park);
             self.truth.no_work_found(idle, latch, || false);
         }
     }
@@ -124,5 +129,48 @@ fn a_protocol_that_lies_does_not_make_two_threads_use_one_worker() {
                 });
             }
         });
+    });
+}
+
+/// The worker's own loop vacates the seat before it sleeps. Below a guest that calls it are frames that use the
+/// worker.
+#[test]
+fn a_guest_that_calls_the_loop_keeps_its_seat() {
+    let registry = Lied::registry(1);
+    registry.data().store(true, SeqCst);
+    thread::scope(|scope| {
+        let host = scope.spawn(|| {
+            let index = registry.worker(0).unwrap();
+            // SAFETY: 1. this frame holds the registry; 2. it is the `Arc`'s pointer.
+            let worker = unsafe { WorkerThread::new(Arc::as_ptr(&registry), index) }.unwrap();
+            // SAFETY: 1. it stays until it leaves.
+            unsafe { worker.enter() };
+            worker.run_until_stopped();
+            worker.leave();
+        });
+        let loop_as_guest = |worker: &WorkerThread<Lied>| {
+            let (pool, index) = (registry.clone(), worker.index());
+            let address = ptr::from_ref(worker).addr();
+            let before_sleep = move |event| {
+                if event == Event::Park {
+                    assert_eq!(Lied::current().addr(), address, "the guest has left");
+                    let other = thread::scope(|scope| {
+                        let call =
+                            || pool.try_call(|_| ()).is_ok() || pool.try_call(|_| ()).is_ok();
+                        scope.spawn(call).join().unwrap()
+                    });
+                    assert!(!other, "two threads use one worker");
+                    pool.request_stop(index);
+                }
+            };
+            observe(Some(Box::new(before_sleep)));
+            worker.run_until_stopped();
+            observe(None);
+        };
+        // Liveness: the host, which never sleeps, vacates its seat again and again.
+        while registry.try_call(loop_as_guest).is_err() {
+            thread::yield_now();
+        }
+        host.join().unwrap();
     });
 }

@@ -14,22 +14,15 @@ use std::sync::{
     atomic::{AtomicBool as Seen, Ordering::SeqCst},
 };
 
-use ::loom::{cell::UnsafeCell, model::Builder, thread};
+use ::loom::{cell::UnsafeCell, thread};
 
 use super::super::*;
 use crate::{
     job::StackJob,
     latch::BlockingLatch,
     queue::JobQueue as _,
-    testing::{Test, TestQueue, registry, with_registry},
+    testing::{Test, TestQueue, model, registry, with_registry},
 };
-
-fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
-    let mut builder = Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.max_branches = 10_000;
-    builder.check(body);
-}
 
 /// Runs `body` with a pool of one worker that has guests.
 fn with_guests(body: impl FnOnce(&Arc<Registry<Test>>)) {

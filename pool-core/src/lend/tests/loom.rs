@@ -12,37 +12,15 @@
 
 use std::sync::Arc;
 
-use ::loom::{cell::UnsafeCell, model::Builder, thread};
+use ::loom::{cell::UnsafeCell, thread};
 use sleep_core::Parker as _;
 
 use super::super::*;
 use crate::{
     Registry,
     job::StackJob,
-    testing::{Test, TestParker, TestPlatform, registry},
+    testing::{Test, TestParker, model, registry, with_worker},
 };
-
-fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
-    let mut builder = Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.max_branches = 10_000;
-    builder.check(body);
-}
-
-/// Makes this thread a worker for as long as `body` takes.
-fn with_worker<P: TestPlatform>(
-    registry: &Arc<Registry<P>>,
-    index: usize,
-    body: impl FnOnce(&WorkerThread<P>),
-) {
-    let index = registry.worker(index).unwrap();
-    // SAFETY: 1. the caller holds the registry; 2. it is the `Arc`'s pointer.
-    let worker = unsafe { WorkerThread::new(Arc::as_ptr(registry), index) }.unwrap();
-    // SAFETY: 1. it stays until it leaves.
-    unsafe { worker.enter() };
-    body(&worker);
-    worker.leave();
-}
 
 /// What belongs to the thread that is the worker. Loom reports accesses that nothing orders.
 struct Owned(UnsafeCell<u32>);

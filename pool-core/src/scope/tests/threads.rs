@@ -8,7 +8,7 @@ use std::{
 use super::{super::*, Sent};
 use crate::{
     job::{Job, JobHeader, JobRef},
-    testing::{Test, TestPlatform as _, with_pool},
+    testing::{self, Test, TestPlatform as _, with_pool},
 };
 
 #[test]
@@ -62,14 +62,7 @@ fn a_scope_is_completed_once() {
 
 /// Calls a closure with the only worker of a pool without threads, as that worker.
 fn with_worker(body: impl FnOnce(&WorkerThread<Test>)) {
-    let registry = Test::registry(1);
-    let first = registry.worker(0).unwrap();
-    // SAFETY: 1. this function holds the registry; 2. it is the `Arc`'s pointer.
-    let worker = unsafe { WorkerThread::new(Arc::as_ptr(&registry), first) }.unwrap();
-    // SAFETY: 1. it stays until it leaves.
-    unsafe { worker.enter() };
-    body(&worker);
-    worker.leave();
+    testing::with_worker(&Test::registry(1), 0, body);
 }
 
 /// A job that counts itself, and may belong to a scope.

@@ -8,22 +8,15 @@ use std::{
     sync::Arc,
 };
 
-use ::loom::{model::Builder, thread};
+use ::loom::thread;
 use sleep_core::Parker;
 
 use super::super::*;
 use crate::{
     job::StackJob,
     latch::BlockingLatch,
-    testing::{Test, TestParker, registry, with_pool},
+    testing::{Test, TestParker, model, registry, spawn_other, with_pool, with_worker},
 };
-
-fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
-    let mut builder = Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.max_branches = 10_000;
-    builder.check(body);
-}
 
 /// Models the whole life of a job from outside, and of a sleep.
 #[test]
@@ -36,30 +29,6 @@ fn a_call_from_outside() {
     });
 }
 
-/// Makes this thread a worker for as long as `body` takes.
-fn with_worker(
-    registry: &Arc<Registry<Test>>,
-    index: usize,
-    body: impl FnOnce(&WorkerThread<Test>),
-) {
-    let index = registry.worker(index).unwrap();
-    // SAFETY: 1. the caller holds the registry; 2. it is the `Arc`'s pointer.
-    let worker = unsafe { WorkerThread::new(Arc::as_ptr(registry), index) }.unwrap();
-    // SAFETY: 1. it stays until it leaves.
-    unsafe { worker.enter() };
-    body(&worker);
-    worker.leave();
-}
-
-/// Makes a thread of its own the second worker, as `with_worker` does.
-fn spawn_other(
-    registry: &Arc<Registry<Test>>,
-    body: fn(&WorkerThread<Test>),
-) -> thread::JoinHandle<()> {
-    let registry = registry.clone();
-    thread::spawn(move || with_worker(&registry, 1, body))
-}
-
 /// Runs `own` on a worker while another one looks for work once.
 fn against_a_thief(
     preemptions: usize,
@@ -67,7 +36,7 @@ fn against_a_thief(
     own: fn(&WorkerThread<Test>),
 ) {
     model(preemptions, move || {
-        let registry = registry(2);
+        let registry = registry::<Test>(2);
         with_worker(&registry, 0, |worker| {
             prepare(worker);
             let thief = spawn_other(&registry, |worker| {
@@ -113,7 +82,7 @@ fn a_join_that_panics_against_a_thief() {
 #[test]
 fn fast_push_is_disabled_while_a_worker_sleeps() {
     model(3, || {
-        let registry = registry(2);
+        let registry = registry::<Test>(2);
         with_worker(&registry, 0, |worker| {
             enable_fast_push(worker);
             let sleeper = spawn_other(&registry, WorkerThread::run_until_terminated);
@@ -136,7 +105,7 @@ fn fast_push_is_disabled_while_a_worker_sleeps() {
 #[test]
 fn a_posted_job_is_not_overlooked() {
     model(2, || {
-        let registry = registry(2);
+        let registry = registry::<Test>(2);
         // As after an earlier job: the counter is odd, so that a post writes nothing.
         registry.announce_own_jobs(registry.worker(0).unwrap(), 1, || true);
         with_worker(&registry, 0, |worker| {
@@ -160,7 +129,7 @@ fn a_posted_job_is_not_overlooked() {
 #[test]
 fn jobs_posted_together_are_not_overlooked() {
     model(2, || {
-        let registry = registry(2);
+        let registry = registry::<Test>(2);
         // As after an earlier job: the counter is odd, so that a post writes nothing.
         registry.announce_own_jobs(registry.worker(0).unwrap(), 1, || true);
         with_worker(&registry, 0, |worker| {
@@ -224,7 +193,7 @@ fn a_job_for_one_worker_is_not_overlooked() {
 #[test]
 fn a_worker_that_resets_its_stop_sees_the_end_of_the_pool() {
     model(3, || {
-        let registry = registry(1);
+        let registry = registry::<Test>(1);
         let worker = {
             let registry = registry.clone();
             thread::spawn(move || {
@@ -245,7 +214,7 @@ fn a_worker_that_resets_its_stop_sees_the_end_of_the_pool() {
 #[test]
 fn a_join_with_fast_push_disabled_is_not_overlooked() {
     model(2, || {
-        let registry = registry(2);
+        let registry = registry::<Test>(2);
         with_worker(&registry, 0, |worker| {
             let sleeper = spawn_other(&registry, WorkerThread::run_until_terminated);
             let has_begun = Arc::new(TestParker::new());

@@ -4,27 +4,21 @@ use core::{
     ptr::NonNull,
     sync::atomic::{AtomicBool, Ordering::SeqCst},
 };
-use std::sync::Arc;
 
 use super::super::*;
 use crate::{
     job::{Job, JobHeader, JobRef},
     queue::JobQueue,
-    testing::{BUSY, Test, TestQueue, registry},
+    testing::{self, BUSY, Test, TestQueue, registry},
 };
 
 /// Runs `body` on a pool's only worker, which is to relax several times before the queue is whole again
 /// that `body` makes busy.
 fn with_worker(body: impl FnOnce(&WorkerThread<Test>)) {
-    let registry = registry(1);
-    let index = registry.worker(0).unwrap();
-    // SAFETY: 1. this function holds the registry; 2. it is the `Arc`'s pointer.
-    let worker = unsafe { WorkerThread::new(Arc::as_ptr(&registry), index) }.unwrap();
-    // SAFETY: 1. it stays until it leaves.
-    unsafe { worker.enter() };
-    body(&worker);
-    assert_eq!(BUSY.get().1, 0, "the worker has waited");
-    worker.leave();
+    testing::with_worker(&registry(1), 0, |worker| {
+        body(worker);
+        assert_eq!(BUSY.get().1, 0, "the worker has waited");
+    });
 }
 
 fn make_busy(queue: *const TestQueue) {

@@ -8,6 +8,9 @@ use crate::{
     protocol::hint::Hint,
 };
 
+#[cfg(test)]
+mod tests;
+
 /// A way to a sleeping worker that carries hints: says not only that there is work, but also where.
 ///
 /// It is a [`Parker`] whose token carries a hint, or it belongs to one.
@@ -153,6 +156,16 @@ impl<P, const N: usize> ArrayChannel<P, N> {
         }
     }
 
+    /// Creates an empty channel that has carried so many hints.
+    #[cfg(test)]
+    pub(crate) fn after(hints: u32, parker: P) -> Self {
+        Self {
+            received: AtomicU32::new(hints),
+            reserved: AtomicU32::new(hints),
+            ..Self::new(parker)
+        }
+    }
+
     /// Fills the channel, without unparking.
     #[cfg(test)]
     pub(crate) fn jam(&self) {
@@ -166,14 +179,17 @@ impl<P, const N: usize> ArrayChannel<P, N> {
     /// Queues a hint, without unparking.
     fn push(&self, hint: Hint) -> Result<(), ChannelFull> {
         // Ordering: Acquire on `received` pairs with the Release of `receive`: the cell that is reserved
-        // again has been emptied before, so our store below comes after that exchange. Relaxed on
+        // again has been emptied before, so our store below comes after that one. Relaxed on
         // `reserved`: it only gives each sender a cell of its own.
+        //
+        // If our number is out of date, more hints may have been received than it says were sent. That is not a
+        // full channel: then the exchange fails, and this is tried again.
         let reserved =
             self.reserved
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |reserved| {
                     let received = self.received.load(Ordering::Acquire);
-                    let held = reserved.wrapping_sub(received);
-                    (held < Self::CAPACITY).then(|| reserved.wrapping_add(1))
+                    let held = reserved.wrapping_sub(received).cast_signed();
+                    (held < Self::CAPACITY.cast_signed()).then(|| reserved.wrapping_add(1))
                 });
         match reserved {
             // Ordering: Relaxed: the number is all that is sent; the token orders the rest.
@@ -212,12 +228,16 @@ impl<P: Parker, const N: usize> HintChannel for ArrayChannel<P, N> {
     fn receive(&self) -> Option<Hint> {
         // Ordering: Relaxed: only the worker changes it.
         let received = self.received.load(Ordering::Relaxed);
-        // Ordering: Relaxed: the number is all that is received. An exchange, so that it acts on the newest
-        // number.
-        let raw = self.cell(received).swap(EMPTY, Ordering::Relaxed);
+        // Ordering: Relaxed: the number is all that is received. The token says that it is there.
+        let cell = self.cell(received);
+        let raw = cell.load(Ordering::Relaxed);
         if raw == EMPTY {
             return None;
         }
+        // No sender fills the cell until `received` says that it is free.
+        //
+        // Ordering: Relaxed, before the Release below.
+        cell.store(EMPTY, Ordering::Relaxed);
         // Ordering: Release pairs with the Acquire of `push`.
         self.received
             .store(received.wrapping_add(1), Ordering::Release);

@@ -4,11 +4,12 @@ use super::{HintChannel, HintSlot, Hints, IdleState, slot::Entry};
 use crate::{
     latch::CoreLatch,
     parker::Parker as _,
+    policy::IdlePolicy,
     primitive::{Ordering, fence},
     protocol::hint::Hint,
 };
 
-impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
+impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, I> {
     #[cold]
     pub(super) fn sleep(
         &self,
@@ -23,7 +24,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
         if !self.register(slot) {
             idle.may_be_registered = false;
             latch.wake_up();
-            idle.wake_partly();
+            idle.search.turn_back();
             return;
         }
         idle.may_be_registered = true;
@@ -39,7 +40,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
         if is_set || has_work() {
             latch.wake_up();
             slot.turn_back();
-            idle.wake_partly();
+            idle.search.turn_back();
             if is_set && slot.is_notified() {
                 // A notifier may have claimed us before we counted ourselves. Then the unit that we have counted
                 // belongs to a worker that sleeps, and posters that read the count meanwhile took it for
@@ -61,7 +62,8 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>> Hints<C, S> {
             idle.may_be_registered = false;
             idle.hint = newest_hint(slot.channel());
         }
-        idle.wake_fully(&self.policy, slot.history(), slot.channel().parker());
+        let (policy, parker) = (self.policy.as_ref(), slot.channel().parker());
+        idle.search.has_slept(policy, slot.history(), parker);
     }
 
     /// Registers a worker as a sleeper, unless it is registered. Returns false if it was notified, so that

@@ -9,6 +9,9 @@ use crate::{
     primitive::{AtomicU8, Ordering},
 };
 
+#[cfg(test)]
+mod tests;
+
 /// Not registered.
 const AWAKE: u8 = 0;
 /// Registered; the worker parks, or is about to.

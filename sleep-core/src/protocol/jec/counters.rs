@@ -112,6 +112,10 @@ impl<W: Widths> AtomicCounters<W> {
     /// Two, so that a burst of work wakes a pool in a number of steps logarithmic in its size.
     pub const CASCADE: usize = 2;
 
+    /// Whether a thread looks at the word before it changes it, so that it does not take the line from the others
+    /// without need. Processors without 64-bit atomics are small, and so should the code for them be.
+    const SPARES_THE_LINE: bool = Word::BITS == 64;
+
     const_unless_loom! {
         /// Creates counters at zero: no thread is inactive or sleepy.
         #[must_use]
@@ -172,26 +176,19 @@ impl<W: Widths> AtomicCounters<W> {
     ///
     /// Returns the counter's final value, which the worker compares before it goes to sleep.
     pub fn make_jec_sleepy(&self) -> JobsEventCounter {
-        let mut counters = self.load();
-        loop {
+        if Self::SPARES_THE_LINE {
+            let counters = self.load();
             if counters.jec().is_sleepy() {
                 return counters.jec();
             }
-            let next = counters.word.wrapping_add(Self::ONE_JEC);
-            // Ordering: Acquire on both outcomes pairs with the Release of
-            // `increment_jec_if_sleepy`, see `load`. On success it is needed only if the counter has
-            // come round since the load. Not Release: a poster that reads this value takes from it
-            // only that it must increment.
-            match self.word.compare_exchange_weak(
-                counters.word,
-                next,
-                Ordering::Acquire,
-                Ordering::Acquire,
-            ) {
-                Ok(_) => return Counters::<W>::from_word(next).jec(),
-                Err(now) => counters = Counters::from_word(now),
-            }
         }
+        // The bit is a zero in the stored value of an odd counter, so this adds one to it, and nothing to an
+        // even one.
+        //
+        // Ordering: Acquire pairs with the Release of `increment_jec_if_sleepy`, see `load`. Not Release: a
+        // poster that reads this value takes from it only that it must increment.
+        let old = self.word.fetch_or(Self::ONE_JEC, Ordering::Acquire);
+        Counters::<W>::from_word(old | Self::ONE_JEC).jec()
     }
 
     /// Adds one sleeping thread, unless the jobs event counter differs from `jec`.
@@ -202,12 +199,14 @@ impl<W: Widths> AtomicCounters<W> {
     /// # Errors
     /// The counters as they were without this thread, if their jobs event counter differs.
     pub fn try_add_sleeping_thread(&self, jec: JobsEventCounter) -> Result<(), Counters<W>> {
-        // Spares the others the line, and a wrong count, after a post that many threads have noticed.
-        //
-        // Ordering: Relaxed, as below.
-        let seen = Counters::<W>::from_word(self.word.load(Ordering::Relaxed));
-        if seen.jec() != jec {
-            return Err(seen);
+        if Self::SPARES_THE_LINE {
+            // After a post that many threads have noticed, this also spares them a wrong count.
+            //
+            // Ordering: Relaxed, as below.
+            let seen = Counters::<W>::from_word(self.word.load(Ordering::Relaxed));
+            if seen.jec() != jec {
+                return Err(seen);
+            }
         }
         // Ordering: Relaxed. That a poster sees the count or the sleeper sees the job is the work
         // of the two fences in `Jec`, which no ordering of this operation could replace.
@@ -237,20 +236,18 @@ impl<W: Widths> AtomicCounters<W> {
         );
     }
 
-    /// Adds one inactive thread: it has begun to look for work. Returns how many threads look for work
-    /// now, this one included.
-    pub fn add_inactive_thread(&self) -> usize {
+    /// Adds one inactive thread: it has begun to look for work. Returns the counters after that.
+    pub fn add_inactive_thread(&self) -> Counters<W> {
         // Ordering: Relaxed, a plain count. A poster that counts on this thread wakes none for its
         // job. The thread sees that job at the latest after the fence that ends its search: the
         // sleeper's, or that of the cascade (`Jec`). For an internal job, which is posted without
         // a fence, that is likely and not certain.
         let old = self.word.fetch_add(Self::ONE_INACTIVE, Ordering::Relaxed);
-        let old = Counters::<W>::from_word(old);
         debug_assert!(
-            old.inactive() < Self::MAX_THREADS,
+            Counters::<W>::from_word(old).inactive() < Self::MAX_THREADS,
             "the inactive count would overflow"
         );
-        old.awake_but_idle() + 1
+        Counters::from_word(old.wrapping_add(Self::ONE_INACTIVE))
     }
 
     /// Uncounts a thread that sleeps, whose place an active thread has taken.

@@ -4,11 +4,12 @@ use super::{Jec, Slot, Widths};
 use crate::{
     index::WorkerIndex,
     parker::Parker,
+    policy::IdlePolicy,
     primitive::{Ordering, fence},
     protocol::SleepProtocol as _,
 };
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
+impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, I, W> {
     /// Lends an eligible sleeper, the first in the order of the bitmap. Costs one load while no worker
     /// sleeps.
     ///
@@ -49,7 +50,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Widths> Jec<P, S, W> {
         // Before the slot is open, so that the bit of an open slot is set.
         self.shared.sleepers.keep(self.slots(), worker.get());
         slot.give_back();
-        // Ordering: the sleeper's fence, as in `sleep`, and for the same posters. A poster that has found the
+        // Ordering: the sleeper's fence, as in `park`, and for the same posters. A poster that has found the
         // slot lent, and so has passed this worker over, executed its fence before this one. So its job
         // is visible to `has_work`, and so is a latch that was set before a fence.
         fence(Ordering::SeqCst);

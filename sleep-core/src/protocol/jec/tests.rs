@@ -83,7 +83,7 @@ mod threads {
     /// Replays step by step the lap of the JEC that rayon#746 is about.
     #[test]
     fn a_rolled_over_jec_is_caught_by_the_last_check() {
-        let sleep: Jec<Never, [Slot<Never>; 2], JecOfOneBit> =
+        let sleep: Jec<Never, [Slot<Never>; 2], IdlePolicy, JecOfOneBit> =
             Jec::from_array([Slot::new(Never), Slot::new(Never)], IdlePolicy::IMMEDIATE);
         let latch = CoreLatch::new();
         let mut first = sleep.start_looking(sleep.worker(0).unwrap());
@@ -189,7 +189,7 @@ mod threads {
     #[test]
     fn bad_sizes_and_indices_are_typed_errors() {
         let slots: Vec<_> = (0..16).map(|_| Slot::new(Never)).collect();
-        let error = Jec::<Never, _, JecOfOneBit>::from_slice(&slots, IdlePolicy::DEFAULT);
+        let error = Jec::<Never, _, _, JecOfOneBit>::from_slice(&slots, IdlePolicy::DEFAULT);
         assert_eq!(
             error.unwrap_err(),
             TooManyWorkers {
@@ -197,7 +197,7 @@ mod threads {
                 maximum: 15
             }
         );
-        let error = Jec::<Never, _, JecOfOneBit>::new(slots, IdlePolicy::DEFAULT);
+        let error = Jec::<Never, _, _, JecOfOneBit>::new(slots, IdlePolicy::DEFAULT);
         assert_eq!(
             error.unwrap_err(),
             TooManyWorkers {

@@ -9,7 +9,7 @@ use std::{cell::RefCell, collections::VecDeque};
 use proptest::prelude::*;
 
 use super::super::*;
-use crate::testing::scripted::Scripted;
+use crate::{policy::Relax, testing::scripted::Scripted};
 
 const WORKERS: usize = 4;
 

@@ -5,6 +5,7 @@ use std::{cell::Cell, rc::Rc};
 
 use super::super::{word::sealed, *};
 use crate::{
+    policy::Relax,
     primitive::AtomicU16,
     testing::{TestParker, scripted::Scripted},
 };

@@ -165,25 +165,4 @@ proptest! {
     ) {
         agrees_with_model(&operations);
     }
-
-    /// The channel is a queue that refuses what has no room.
-    #[test]
-    fn a_channel_agrees_with_a_queue(
-        operations in prop::collection::vec(prop::option::of(0_u16..9), 0..80)
-    ) {
-        let channel = ArrayChannel::<_, 4>::new(crate::testing::scripted::Scripted);
-        let mut model = std::collections::VecDeque::new();
-        for operation in operations {
-            match operation.map(Hint::Worker) {
-                None => assert_eq!(channel.receive(), model.pop_front()),
-                Some(_) if model.len() == 4 => {
-                    assert_eq!(channel.send(Hint::Unknown), Err(ChannelFull));
-                }
-                Some(hint) => {
-                    assert_eq!(channel.send(hint), Ok(()));
-                    model.push_back(hint);
-                }
-            }
-        }
-    }
 }

@@ -4,7 +4,7 @@
 use std::{boxed::Box, cell::Cell, rc::Rc};
 
 use super::*;
-use crate::{index::UnknownWorker, parker::Parker, testing::scripted::Scripted};
+use crate::{index::UnknownWorker, parker::Parker, policy::Relax, testing::scripted::Scripted};
 
 type Channel = ArrayChannel<Scripted, 2>;
 pub(super) type Workers<const N: usize> = Hints<Channel, [HintSlot<Channel>; N]>;

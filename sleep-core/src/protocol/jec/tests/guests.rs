@@ -10,7 +10,7 @@ mod steps {
     use std::{boxed::Box, vec::Vec};
 
     use super::*;
-    use crate::testing::TestParker;
+    use crate::{policy::Relax, protocol::Tenant, testing::TestParker};
 
     type TwoWorkers = Jec<TestParker, Box<[Slot<TestParker>]>>;
 

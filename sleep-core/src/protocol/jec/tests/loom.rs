@@ -4,7 +4,7 @@ use ::loom::{model::Builder, thread};
 
 use super::*;
 use crate::{
-    Searchers,
+    Relax, Searchers,
     testing::model::{Scene, check_pool, check_sleepers},
 };
 
@@ -117,9 +117,19 @@ fn a_waker_leaves_the_next_sleep_alone() {
 /// counters early enough. One of the two must wake the sleeper.
 #[test]
 fn a_searcher_that_leaves_sees_the_job_that_a_poster_left_to_it() {
+    check_job_left_to_a_searcher(true);
+}
+
+/// As above, with a backlog: then the poster counts on the searcher because no more workers are woken at a time.
+#[test]
+fn a_searcher_that_leaves_sees_the_backlog_that_a_poster_left_to_it() {
+    check_job_left_to_a_searcher(false);
+}
+
+fn check_job_left_to_a_searcher(queue_was_empty: bool) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(3);
-    builder.check(|| {
+    builder.check(move || {
         let scene = Scene::<TestJec>::new(2);
         let latch = CoreLatch::new();
         let [searcher, sleeper] = [0, 1].map(|index| scene.sleep.worker(index).unwrap());
@@ -132,7 +142,7 @@ fn a_searcher_that_leaves_sees_the_job_that_a_poster_left_to_it() {
                 thread::spawn(move || scene.sleep.work_found(searching, || scene.has_work()))
             };
             scene.queue(1);
-            scene.sleep.new_injected_jobs(1, true);
+            scene.sleep.new_injected_jobs(1, queue_was_empty);
             searcher.join().unwrap();
             assert_eq!(scene.sleep.counters().sleeping(), 0);
             true

@@ -1,10 +1,10 @@
 //! Steps of the protocol one by one, in one thread: what other threads do at a certain step is done
 //! in the look at the queues, or in `park`.
 
-use std::rc::Rc;
+use std::{rc::Rc, vec::Vec};
 
-use super::*;
-use crate::{Searchers, testing::scripted::Scripted};
+use super::{wake::MOST_IDLE, *};
+use crate::{Searchers, policy::Relax, testing::scripted::Scripted};
 
 type TwoWorkers = Jec<Scripted, [Slot<Scripted>; 2]>;
 
@@ -31,8 +31,33 @@ fn fall_asleep(sleep: &TwoWorkers, has_work: impl FnOnce() -> bool) {
     assert_eq!((counters.inactive(), counters.sleeping()), (0, 0));
 }
 
+/// Plays the first `count` workers, which fall asleep one after the other. The look of the last one is `then`. All
+/// of them see work in their looks.
+fn fall_asleep_together<S: AsRef<[Slot<Scripted>]>>(
+    sleep: &Jec<Scripted, S>,
+    count: usize,
+    then: &dyn Fn(),
+) {
+    let Some(number) = count.checked_sub(1) else {
+        return then();
+    };
+    let mut idle = sleep.start_looking(sleep.worker(number).unwrap());
+    let mut has_looked = false;
+    while !has_looked {
+        sleep.no_work_found(&mut idle, &CoreLatch::new(), || {
+            has_looked = true;
+            fall_asleep_together(sleep, number, then);
+            true
+        });
+    }
+    sleep.work_found(idle, || false);
+}
+
 /// Counts the searches of a worker until its last look, which sees work.
-fn searches_until_last_look(sleep: &TwoWorkers, idle: &mut IdleState) -> u32 {
+fn searches_until_last_look<S: AsRef<[Slot<Scripted>]>>(
+    sleep: &Jec<Scripted, S>,
+    idle: &mut IdleState,
+) -> u32 {
     let mut searches = 0;
     let mut has_looked = false;
     while !has_looked {
@@ -84,6 +109,54 @@ fn a_worker_that_sleeps_leaves_its_place_to_another_searcher() {
     sleep.no_work_found(&mut sleeper, &latch, || false);
     Scripted::assert_done();
     sleep.work_found(sleeper, || false);
+}
+
+/// Checks that five sleepers make no room for searchers: two of three workers that are awake may search.
+#[test]
+fn half_of_the_workers_that_are_awake_may_search() {
+    let slots: Vec<_> = (0..8).map(|_| Slot::new(Scripted)).collect();
+    let policy = IdlePolicy::new(4, 5, Relax::Spin(1)).with_max_searchers(Searchers::Half);
+    let sleep: Jec<Scripted, _> = Jec::new(slots, policy).unwrap();
+    let awake = [5, 6, 7].map(|index| sleep.worker(index).unwrap());
+    fall_asleep_together(&sleep, 5, &|| {
+        let [mut first, mut second, mut third] = awake.map(|worker| sleep.start_looking(worker));
+        assert_eq!(searches_until_last_look(&sleep, &mut third), 2);
+        assert_eq!(searches_until_last_look(&sleep, &mut second), 6);
+        assert_eq!(searches_until_last_look(&sleep, &mut first), 6);
+        for idle in [first, second, third] {
+            sleep.work_found(idle, || false);
+        }
+    });
+    // With none asleep, half of all.
+    let mut idle: Vec<_> = (0..5)
+        .map(|index| sleep.start_looking(sleep.worker(index).unwrap()))
+        .collect();
+    assert_eq!(searches_until_last_look(&sleep, &mut idle[3]), 6);
+    assert_eq!(searches_until_last_look(&sleep, &mut idle[4]), 2);
+    for idle in idle {
+        sleep.work_found(idle, || false);
+    }
+}
+
+/// Posts more jobs than a poster wakes workers for. The others are left to the cascade, which no number of idle
+/// workers limits.
+#[test]
+fn a_poster_wakes_a_few_workers_and_those_wake_others() {
+    let sleepers = MOST_IDLE + 4;
+    let slots: Vec<_> = (0..=sleepers).map(|_| Slot::new(Scripted)).collect();
+    let sleep: Jec<Scripted, _> = Jec::new(slots, IdlePolicy::IMMEDIATE).unwrap();
+    fall_asleep_together(&sleep, sleepers, &|| {
+        assert_eq!(sleep.counters().sleeping(), sleepers);
+        sleep.new_injected_jobs(sleepers, true);
+        assert_eq!(sleep.counters().awake_but_idle(), MOST_IDLE);
+        // A backlog, for which enough workers are on their way.
+        sleep.new_injected_jobs(1, false);
+        assert_eq!(sleep.counters().awake_but_idle(), MOST_IDLE);
+        let idle = sleep.start_looking(sleep.worker(sleepers).unwrap());
+        sleep.work_found(idle, || true);
+        assert_eq!(sleep.counters().awake_but_idle(), MOST_IDLE + 2);
+    });
+    assert_eq!(sleep.counters().inactive(), 0);
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn getting_sleepy_together_shows_the_job_too() {
     check(|_| (), others, 2);
 }
 
-/// Models an exchange to make the counter even that fails, since others did so after another post.
+/// Models an exchange to make the counter even that finds it even, since others did so after another post.
 #[test]
 fn failing_to_make_the_counter_even_shows_the_job_too() {
     let prepare = |scene: &Scene| {
@@ -102,7 +102,7 @@ fn failing_to_make_the_counter_even_shows_the_job_too() {
     check(prepare, others, 4);
 }
 
-/// Models a counter that has come round between the load and the exchange, which then succeeds.
+/// Models a counter that has come round between the load and the exchange.
 #[test]
 fn getting_sleepy_a_lap_later_shows_the_job_too() {
     model(|| {

@@ -1,0 +1,6 @@
+use super::*;
+
+#[cfg(loom)]
+mod loom;
+#[cfg(not(loom))]
+mod sequential;
