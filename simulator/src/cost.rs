@@ -161,6 +161,19 @@ pub fn ideal_wake_tree(count: usize, costs: &CostModel) -> u64 {
     last
 }
 
+/// Returns the least time in which the first `count` workers can each change one shared line once: one after the other,
+/// with neighbors next to each other.
+///
+/// A pool whose workers all change one count before they run a job needs at least so long to occupy them.
+#[must_use]
+pub fn changes_of_one_line(count: usize, costs: &CostModel) -> u64 {
+    let nodes = count.div_ceil(costs.cores_per_node);
+    let groups = nodes.div_ceil(costs.nodes_per_group);
+    (count - nodes) as u64 * costs.near
+        + (nodes - groups) as u64 * costs.far
+        + groups.saturating_sub(1) as u64 * costs.farthest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,6 +193,18 @@ mod tests {
         assert_eq!(costs.nearest_of(1 << 8 | 1 << 20, 9), costs.far);
         assert_eq!(costs.farthest_of(1 << 8 | 1 << 20, 9), costs.farthest);
         assert_eq!(costs.farthest_of(1 << 9, 9), costs.near);
+    }
+
+    #[test]
+    fn a_line_that_all_workers_change_passes_each_border_once() {
+        let costs = CostModel::SERVER;
+        assert_eq!(changes_of_one_line(0, &costs), 0);
+        assert_eq!(changes_of_one_line(64, &costs), 63 * costs.near);
+        let two_groups = changes_of_one_line(16 * 64, &costs);
+        assert_eq!(
+            two_groups,
+            16 * 63 * costs.near + 14 * costs.far + costs.farthest
+        );
     }
 
     #[test]

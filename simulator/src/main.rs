@@ -6,12 +6,12 @@ use clap::{Parser, builder::PossibleValuesParser};
 use pool_core::IdlePolicy;
 use simulator::{
     bars::bars,
-    cost::CostModel,
+    cost::{CostModel, NS, changes_of_one_line, ideal_wake_tree},
     machine::Settings,
     plot,
     protocol::{Kind, POLICIES, VirtualClassic, VirtualHints, VirtualJec},
     report::{COLUMNS, Row, hot_lines, table},
-    simulation::{Report, SimulationError, simulate},
+    simulation::{Report, SimulationError, microseconds, simulate},
     workload::Workload,
 };
 
@@ -46,6 +46,10 @@ struct Arguments {
     /// Decides ties and variations; the same seed gives the same run
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
+
+    /// How far one worker may be ahead of another, in nanoseconds; more is faster to simulate and less exact
+    #[arg(long, value_name = "NS", default_value_t = 100)]
+    quantum: u32,
 
     /// Print so many of the lines with the most traffic for each workload
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -91,7 +95,10 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let costs = *models
         .find(|costs| costs.name == arguments.costs)
         .ok_or("no such cost model")?;
-    let settings = Settings::new(costs, arguments.seed);
+    let settings = Settings {
+        quantum: u64::from(arguments.quantum) * NS,
+        ..Settings::new(costs, arguments.seed)
+    };
     let begin = Instant::now();
     let mut rows = simulate_all(settings, jobs(arguments))?;
     rows.sort_by_key(|row| (row.protocol, row.policy, row.workers));
@@ -214,6 +221,12 @@ fn print_bars(costs: &CostModel, rows: &[Row]) {
             .filter(|row| row.workers < large.workers && row.workers >= 64);
         let smaller = fewer.map(|row| (row.workers, &row.outcomes[..])).next();
         println!("{}, {}:", large.protocol, large.policy);
+        println!(
+            "  {} workers: the ideal wake tree takes {:.1} us, and one change of one line by each of them {:.1} us",
+            large.workers,
+            microseconds(ideal_wake_tree(large.workers, costs)),
+            microseconds(changes_of_one_line(large.workers, costs)),
+        );
         for bar in bars(costs, (large.workers, &large.outcomes), smaller) {
             println!("  {bar}");
         }
