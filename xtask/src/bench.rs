@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: measures our crates against their peers, and shows the ratios.
 
 mod callgrind;
+mod file;
 mod measure;
 mod plot;
 mod program;
@@ -10,7 +11,6 @@ use std::{fs, io::IsTerminal, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, ensure};
 use clap::builder::PossibleValuesParser;
-use serde::Serialize;
 
 use measure::{Comparison, measure};
 use program::{PROGRAMS, Source};
@@ -38,6 +38,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
+    /// Measure nothing: read the results that `--json` has written to this file, for tables and charts
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "quick", "json", "callgrind"])]
+    from: Option<PathBuf>,
+
     /// Count the instructions of a join and of a spawn with valgrind, and nothing else
     #[arg(long, conflicts_with_all = ["only", "quick", "json", "svg"])]
     callgrind: bool,
@@ -51,26 +55,31 @@ pub(crate) struct Arguments {
     svg: Option<PathBuf>,
 }
 
-/// A line of the JSON file.
-#[derive(Serialize)]
-struct Line<'a> {
-    group: &'a str,
-    name: &'a str,
-    threads: usize,
-    system: &'a str,
-    unit: &'static str,
-    median: f64,
-    min: f64,
-    max: f64,
-    n: usize,
-}
-
-/// Builds the programs that measure, lets them take turns, and reports.
+/// Builds the programs that measure, lets them take turns, and reports. Or reports what a file holds.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.callgrind {
         callgrind::run()?;
         return Ok(ExitCode::SUCCESS);
     }
+    let comparisons = match &arguments.from {
+        Some(file) => file::read(file)?,
+        None => build_and_measure(arguments)?,
+    };
+    table::print(&comparisons, std::io::stdout().is_terminal());
+    if let Some(file) = &arguments.json {
+        file::write(&comparisons, file)?;
+    }
+    if let Some(file) = &arguments.markdown {
+        fs::write(file, table::markdown(&comparisons))
+            .with_context(|| file.display().to_string())?;
+    }
+    if let Some(directory) = &arguments.svg {
+        plot::draw(&comparisons, directory)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn build_and_measure(arguments: &Arguments) -> Result<Vec<Comparison>> {
     let groups = chosen(&arguments.only);
     ensure!(
         !arguments.threads.contains(&0),
@@ -81,20 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     for source in &sources {
         source.build()?;
     }
-    let comparisons = measure(&sources, &arguments.threads, &groups, arguments.quick)?;
-    table::print(&comparisons, std::io::stdout().is_terminal());
-    if let Some(file) = &arguments.json {
-        let text = serde_json::to_string_pretty(&lines(&comparisons))?;
-        fs::write(file, text + "\n").with_context(|| file.display().to_string())?;
-    }
-    if let Some(file) = &arguments.markdown {
-        fs::write(file, table::markdown(&comparisons))
-            .with_context(|| file.display().to_string())?;
-    }
-    if let Some(directory) = &arguments.svg {
-        plot::draw(&comparisons, directory)?;
-    }
-    Ok(ExitCode::SUCCESS)
+    measure(&sources, &arguments.threads, &groups, arguments.quick)
 }
 
 /// Returns the names of all groups, in their order.
@@ -113,27 +109,6 @@ fn chosen(only: &[String]) -> Vec<&'static str> {
     let mut chosen = groups();
     chosen.retain(|group| only.is_empty() || only.iter().any(|name| name == group));
     chosen
-}
-
-fn lines(comparisons: &[Comparison]) -> Vec<Line<'_>> {
-    let mut lines = Vec::new();
-    for comparison in comparisons {
-        for (system, result) in &comparison.systems {
-            let Ok(summary) = result else { continue };
-            lines.push(Line {
-                group: &comparison.group,
-                name: &comparison.name,
-                threads: comparison.threads,
-                system,
-                unit: comparison.unit.symbol(),
-                median: summary.median,
-                min: summary.min,
-                max: summary.max,
-                n: summary.n,
-            });
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

@@ -31,6 +31,11 @@ pub(crate) struct Board {
     has_modes: bool,
 }
 
+/// The feature that loses interrupts from core to core.
+const DROP_IPI: &str = "drop-ipi";
+/// The feature whose pool has no idle rounds.
+const NO_ROUNDS: &str = "no-rounds";
+
 const AARCH64: Board = Board {
     name: "aarch64-virt",
     directory: "aarch64-virt",
@@ -166,8 +171,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "BOARD", value_parser = choice_parser())]
     choice: Choice,
 
-    /// What its program does: test, idle (three seconds asleep), or tree4 (a fork-join tree on four
-    /// cores)
+    /// What its program does: test, idle (three seconds asleep), cycles1000 (all cores sleep and wake
+    /// a thousand times), or tree4 (a fork-join tree on four cores)
     #[arg(long, default_value = "test")]
     mode: String,
 
@@ -184,6 +189,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     drop_ipi: bool,
 
+    /// Let idle cores sleep at once, without searching for some rounds before
+    #[arg(long)]
+    no_rounds: bool,
+
     /// Seconds until a program counts as one that hangs
     #[arg(long, default_value_t = 60)]
     time_limit: u64,
@@ -198,12 +207,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     ensure!(
-        board.has_modes || (arguments.mode == "test" && !arguments.drop_ipi),
-        "{} does one thing only: it knows neither modes nor --drop-ipi",
+        board.has_modes
+            || (arguments.mode == "test" && !arguments.drop_ipi && !arguments.no_rounds),
+        "{} does one thing only: it knows neither modes nor --drop-ipi nor --no-rounds",
         board.name
     );
     rustup::add_targets(&[board.target])?;
-    let image = Image::build(board, arguments.drop_ipi)?;
+    let with = [
+        if arguments.drop_ipi { DROP_IPI } else { "" },
+        if arguments.no_rounds { NO_ROUNDS } else { "" },
+    ];
+    let image = Image::build(board, &with)?;
     let limit = Duration::from_secs(arguments.time_limit);
     for _ in 0..arguments.repeat {
         let run = image.run(arguments.clock, &arguments.mode, limit, true)?;

@@ -1,9 +1,10 @@
 //! Programs of rayon's iterators, to be measured on one rayon-core and on another.
 
+mod facade;
 mod input;
 mod programs;
 
-use std::{io, rc::Rc};
+use std::{env, io, rc::Rc};
 
 use protocol::{Case, Unit, serve, thread_counts};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -14,8 +15,15 @@ const SYSTEM: &str = match env!("CARGO_PKG_NAME").as_bytes() {
     _ => "rayon-core",
 };
 
+/// The environment variable that lets a thread outside the global pool take the place of a worker.
+const GUESTS: &str = "RAYON_CORE_GUESTS";
+
 fn main() -> io::Result<()> {
     let mut cases = Vec::new();
+    let most = thread_counts().into_iter().max().unwrap_or(1);
+    let has_guests = SYSTEM == "ours" && env::var_os(GUESTS).is_some_and(|value| value == *"1");
+    let system = if has_guests { "ours-guests" } else { SYSTEM };
+    cases.extend(facade::cases(most, system));
     for threads in thread_counts() {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = Rc::new(pool.map_err(io::Error::other)?);

@@ -1,14 +1,15 @@
 //! What rayon-core documents of broadcasts.
 
 use std::{
+    fs,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
     sync::{
         Arc, Barrier,
         atomic::{AtomicUsize, Ordering::SeqCst},
         mpsc::channel,
     },
     thread,
-    time::Duration,
 };
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder, broadcast, join, spawn_broadcast};
@@ -46,8 +47,29 @@ fn results_come_in_the_order_of_the_workers() {
 fn sleeping_workers_hear_it() {
     let pool = pool(4);
     for _ in 0..20 {
-        thread::sleep(Duration::from_millis(5));
+        pool.broadcast(|_| this_thread())
+            .into_iter()
+            .flatten()
+            .for_each(wait_until_asleep);
         assert_eq!(pool.broadcast(|_| 1), [1; 4]);
+    }
+}
+
+/// Returns the file in which Linux tells the state of this thread. Other systems have none.
+fn this_thread() -> Option<PathBuf> {
+    let directory = fs::canonicalize("/proc/thread-self").ok()?;
+    Some(directory.join("stat"))
+}
+
+/// Waits until a thread sleeps: its state comes after its name, which is in parentheses.
+fn wait_until_asleep(thread: PathBuf) {
+    // Liveness: a worker without jobs falls asleep.
+    let is_awake = |stat: String| {
+        let fields = stat.rsplit_once(')');
+        fields.is_some_and(|(_, fields)| !fields.starts_with(" S"))
+    };
+    while fs::read_to_string(&thread).is_ok_and(is_awake) {
+        thread::yield_now();
     }
 }
 

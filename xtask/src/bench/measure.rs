@@ -134,9 +134,16 @@ fn take_turns(
 /// Returns the cases that are compared with each other, in the order of their descriptions.
 fn plan(programs: &[Program], groups: &[&str]) -> Vec<Vec<Turn>> {
     let mut plan: Vec<Vec<Turn>> = Vec::new();
-    for (program, Program { cases, .. }) in programs.iter().enumerate() {
+    for (
+        program,
+        Program {
+            cases, groups: own, ..
+        },
+    ) in programs.iter().enumerate()
+    {
         for (case, description) in cases.iter().enumerate() {
-            if !groups.contains(&&*description.group) {
+            let group = &*description.group;
+            if !groups.contains(&group) || !own.contains(&group) {
                 continue;
             }
             let turn = Turn {

@@ -17,6 +17,8 @@ pub(crate) struct Source {
     directory: &'static str,
     binary: &'static str,
     pub(crate) groups: &'static [&'static str],
+    /// Environment variables that it is started with.
+    variables: &'static [(&'static str, &'static str)],
 }
 
 pub(crate) const PROGRAMS: &[Source] = &[
@@ -35,21 +37,31 @@ pub(crate) const PROGRAMS: &[Source] = &[
             "overlooked",
             "protocols",
         ],
+        variables: &[],
     },
     Source {
         directory: "benches/io",
         binary: "io",
         groups: &["io"],
+        variables: &[],
     },
     Source {
         directory: "benches/apps",
         binary: "apps",
-        groups: &["apps"],
+        groups: &["apps", "facade"],
+        variables: &[],
     },
     Source {
         directory: "benches/apps-ours",
         binary: "apps-ours",
-        groups: &["apps"],
+        groups: &["apps", "facade"],
+        variables: &[],
+    },
+    Source {
+        directory: "benches/apps-ours",
+        binary: "apps-ours",
+        groups: &["facade"],
+        variables: &[("RAYON_CORE_GUESTS", "1")],
     },
 ];
 
@@ -85,6 +97,8 @@ pub(super) fn target_directory() -> PathBuf {
 /// A running program that measures what it is asked for.
 pub(crate) struct Program {
     name: &'static str,
+    /// The groups that it is asked for. It may have others too.
+    pub(crate) groups: &'static [&'static str],
     child: Child,
     requests: ChildStdin,
     answers: BufReader<ChildStdout>,
@@ -97,6 +111,7 @@ impl Program {
         let threads: Vec<_> = threads.iter().map(ToString::to_string).collect();
         let mut child = Command::new(target_directory().join("release").join(source.binary))
             .arg(threads.join(","))
+            .envs(source.variables.iter().copied())
             // glibc gives memory back, and fetches it again, at moments of chance.
             .env("MALLOC_MMAP_THRESHOLD_", "1073741824")
             .env("MALLOC_TRIM_THRESHOLD_", "1073741824")
@@ -108,6 +123,7 @@ impl Program {
         let answers = BufReader::new(child.stdout.take().expect("piped"));
         let mut program = Self {
             name: source.binary,
+            groups: source.groups,
             child,
             requests,
             answers,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Result, bail, ensure};
 
 use super::{
-    BOARDS, Board,
+    BOARDS, Board, DROP_IPI, NO_ROUNDS,
     machine::{Clock, Image, Outcome},
 };
 use crate::{command::last_lines, rustup, speaker::say};
@@ -22,7 +22,7 @@ const REPEATS: u32 = 3;
 const MOST_WHEN_IDLE: Duration = Duration::from_millis(1500);
 
 pub(crate) fn aarch64(quick: bool) -> Result<u64> {
-    lane(
+    let mut tests = lane(
         &[
             "aarch64-virt",
             "aarch64-virt-wfe",
@@ -30,7 +30,14 @@ pub(crate) fn aarch64(quick: bool) -> Result<u64> {
             "aarch64-kernel",
         ],
         quick,
-    )
+    )?;
+    if !quick {
+        for name in ["aarch64-virt", "aarch64-virt-classic"] {
+            without_rounds(named(name))?;
+            tests += 1;
+        }
+    }
+    Ok(tests)
 }
 
 pub(crate) fn riscv(quick: bool) -> Result<u64> {
@@ -47,20 +54,12 @@ pub(crate) fn x86_64(quick: bool) -> Result<u64> {
 
 /// Runs some boards; each test of each run counts.
 fn lane(names: &[&str], quick: bool) -> Result<u64> {
-    let boards: Vec<_> = names
-        .iter()
-        .map(|name| {
-            BOARDS
-                .iter()
-                .find(|board| board.name == *name)
-                .expect("there is")
-        })
-        .collect();
+    let boards: Vec<_> = names.iter().map(|name| named(name)).collect();
     let targets: Vec<_> = boards.iter().map(|board| board.target).collect();
     rustup::add_targets(&targets)?;
     let mut tests = 0;
     for board in boards {
-        let image = Image::build(board, false)?;
+        let image = Image::build(board, &[])?;
         tests += all_tests(board, &image, quick)?;
         if !board.has_modes {
             continue;
@@ -75,6 +74,12 @@ fn lane(names: &[&str], quick: bool) -> Result<u64> {
         }
     }
     Ok(tests)
+}
+
+fn named(name: &str) -> &'static Board {
+    let mut boards = BOARDS.iter();
+    let board = boards.find(|board| board.name == name);
+    board.expect("there is")
 }
 
 fn all_tests(board: &Board, image: &Image, quick: bool) -> Result<u64> {
@@ -142,10 +147,22 @@ fn idle(board: &Board, image: &Image) -> Result<()> {
     Ok(())
 }
 
+/// Lets all cores sleep and wake, in a pool whose workers sleep after their first fruitless search.
+fn without_rounds(board: &Board) -> Result<()> {
+    let image = Image::build(board, &[NO_ROUNDS])?;
+    let run = image.run(Clock::Multi, "cycles1000", LIMIT, true)?;
+    ensure!(
+        run.outcome == Outcome::Passed,
+        "{}: a worker that sleeps at once was not woken",
+        board.name
+    );
+    Ok(())
+}
+
 /// Checks that the program hangs if one of a thousand interrupts is lost: otherwise the tests would not
 /// notice a core that sleeps on.
 fn lossy(board: &Board) -> Result<()> {
-    let image = Image::build(board, true)?;
+    let image = Image::build(board, &[DROP_IPI])?;
     let run = image.run(Clock::Multi, "test", LIMIT_OF_LOSSY, false)?;
     ensure!(
         run.outcome == Outcome::Hung,

@@ -77,14 +77,12 @@ pub(crate) struct Image {
 const PASSED: [i32; 2] = [0, 33];
 
 impl Image {
-    /// Builds a board's program, for release.
-    pub(crate) fn build(board: &Board, drop_ipi: bool) -> Result<Self> {
+    /// Builds a board's program for release, with these features and the board's own.
+    pub(crate) fn build(board: &Board, with: &[&str]) -> Result<Self> {
         let boards = root().join("pool-spin/boards");
         Step::cargo(&["build", "--quiet", "--release", "--target", board.target])
-            .args(features(&[
-                board.features,
-                if drop_ipi { "drop-ipi" } else { "" },
-            ]))
+            .args(features(&[board.features]))
+            .args(features(with))
             .directory(&boards.join(board.directory))
             .run()?;
         let runner = runner(board, &configuration(board))?;

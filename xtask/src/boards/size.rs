@@ -16,12 +16,13 @@ const TARGETS: [&str; 3] = [
 ];
 
 /// A program of `pool-spin/boards/size`, and what it has that the first one has not.
-const PROGRAMS: [(&str, &str); 6] = [
+const PROGRAMS: [(&str, &str); 7] = [
     ("nothing", "a program that does nothing"),
     (
         "sleep",
         "sleep-core: search, sleep, post, wake; two workers",
     ),
+    ("fixed", "the same with a policy that is fixed"),
     ("classic", "the same with the classic protocol"),
     ("hints", "the same with the protocol hints"),
     ("join", "pool-spin: run_worker, install, join; two workers"),
