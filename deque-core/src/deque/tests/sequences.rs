@@ -53,7 +53,7 @@ fn agrees_with_model<S: Storage<usize>>(deque: Deque<usize, S>, operations: &[Op
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 2 } else { 256 },
+        cases: if cfg!(miri) { 1 } else { 256 },
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -141,25 +141,29 @@ fn a_batch_has_at_most_32_elements() {
 #[test]
 #[cfg_attr(miri, ignore = "many elements")]
 fn a_batch_has_a_limit() {
+    const ALL: usize = if cfg!(miri) { 100 } else { 1000 };
+    const LIMIT: usize = ALL / 10;
     for order in [Order::Lifo, Order::Fifo] {
         let (from, to) = (Deque::growable(order), Deque::growable(order));
         let (from, to) = (from.worker().unwrap(), to.worker().unwrap());
-        (0..1000_usize).for_each(|element| from.push(element));
+        (0..ALL).for_each(|element| from.push(element));
         let stealer = from.stealer();
         assert_eq!(stealer.steal_batch_with_limit(&to, 1), Steal::Success(1));
         assert_eq!(
-            stealer.steal_batch_with_limit(&to, 100),
-            Steal::Success(100)
+            stealer.steal_batch_with_limit(&to, LIMIT),
+            Steal::Success(LIMIT)
         );
-        assert_eq!((from.len(), to.len()), (899, 101));
+        let rest = ALL - 1 - LIMIT;
+        assert_eq!((from.len(), to.len()), (rest, 1 + LIMIT));
         assert!(stealer.steal_batch_with_limit_and_pop(&to, 1).is_success());
-        assert_eq!((from.len(), to.len()), (898, 101));
+        assert_eq!((from.len(), to.len()), (rest - 1, 1 + LIMIT));
         assert!(
             stealer
                 .steal_batch_with_limit_and_pop(&to, 10_000)
                 .is_success()
         );
-        assert_eq!((from.len(), to.len()), (449, 101 + 448));
+        let taken = (rest - 1) / 2;
+        assert_eq!((from.len(), to.len()), (rest - 1 - taken, LIMIT + taken));
     }
 }
 

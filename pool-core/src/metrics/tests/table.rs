@@ -54,6 +54,7 @@ fn table(metrics: &PoolMetrics<[WorkerMetrics; 2]>) -> String {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "formats for seconds, without unsafe code")]
 fn a_table_has_a_row_for_each_worker_and_the_sum() {
     let metrics = PoolMetrics::of(workers(), Some(6), false);
     assert_eq!(table(&metrics), "\
@@ -65,6 +66,7 @@ jobs from outside: 6");
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "formats for seconds, without unsafe code")]
 fn a_queue_that_does_not_count_is_empty_or_not() {
     let last_line = |is_empty| {
         let table = table(&PoolMetrics::of(workers(), None, is_empty));

@@ -128,7 +128,7 @@ fn a_posted_job_is_not_overlooked() {
 /// and one wake-up are enough.
 #[test]
 fn jobs_posted_together_are_not_overlooked() {
-    model(2, || {
+    model(1, || {
         let registry = registry::<Test>(2);
         // As after an earlier job: the counter is odd, so that a post writes nothing.
         registry.announce_own_jobs(registry.worker(0).unwrap(), 1, || true);
@@ -213,7 +213,7 @@ fn a_worker_that_resets_its_stop_sees_the_end_of_the_pool() {
 /// also if that one falls asleep meanwhile: the first half waits for it.
 #[test]
 fn a_join_with_fast_push_disabled_is_not_overlooked() {
-    model(2, || {
+    model(1, || {
         let registry = registry::<Test>(2);
         with_worker(&registry, 0, |worker| {
             let sleeper = spawn_other(&registry, WorkerThread::run_until_terminated);

@@ -237,14 +237,14 @@ fn agrees_with_the_seed(events: &[Event], policy: IdlePolicy) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 2 } else { 256 },
+        cases: if cfg!(miri) { 1 } else { 256 },
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
 
     #[test]
     fn any_history_agrees_with_the_seed(
-        events in prop::collection::vec(event(), 0..if cfg!(miri) { 80 } else { 400 })
+        events in prop::collection::vec(event(), 0..if cfg!(miri) { 40 } else { 400 })
     ) {
         for policy in [
             IdlePolicy::IMMEDIATE,

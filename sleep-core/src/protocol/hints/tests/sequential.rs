@@ -154,14 +154,14 @@ fn agrees_with_model(operations: &[Operation]) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 2 } else { 256 },
+        cases: if cfg!(miri) { 1 } else { 256 },
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
 
     #[test]
     fn any_sequence_agrees_with_the_model(
-        operations in prop::collection::vec(operation(), 0..if cfg!(miri) { 80 } else { 200 })
+        operations in prop::collection::vec(operation(), 0..if cfg!(miri) { 40 } else { 200 })
     ) {
         agrees_with_model(&operations);
     }

@@ -97,6 +97,7 @@ fn the_word_of_the_latest_comes_first_in_the_order_of_numbers() {
 
 /// Checks that workers that wake others at the same time do not try the same ones first.
 #[test]
+#[cfg_attr(miri, ignore = "takes a minute, and one thread alone uses the bitmap")]
 fn workers_begin_apart_and_are_offered_all() {
     let all: Vec<_> = (0..2 * GROUP).collect();
     let pool = Pool::<Wide>::with(2 * GROUP, &all);

@@ -10,7 +10,14 @@ use crate::{
 
 #[test]
 fn one_worker_one_poster() {
-    check_pool::<TestJec>(3, 1, &[1, 1]);
+    check_pool::<TestJec>(3, 1, &[1]);
+}
+
+/// With one forced switch of threads less than the model of one post. It shows what posting again adds: that the
+/// worker sleeps again.
+#[test]
+fn one_worker_two_posts() {
+    check_pool::<TestJec>(2, 1, &[1, 1]);
 }
 
 #[test]
@@ -18,9 +25,11 @@ fn two_workers_one_poster_jec_of_one_bit() {
     check_pool::<TestJec<JecOfOneBit>>(2, 2, &[1]);
 }
 
+/// With one forced switch of threads less than the model of one bit. It shows what another width adds: values of the
+/// counter that are neither the first nor the last.
 #[test]
 fn two_workers_one_poster_jec_of_two_bits() {
-    check_pool::<TestJec<JecOfTwoBits>>(2, 2, &[1]);
+    check_pool::<TestJec<JecOfTwoBits>>(1, 2, &[1]);
 }
 
 /// With one forced switch of threads less than the model of one job, or it takes longer than all others. It shows what
