@@ -33,7 +33,7 @@ mod process_fence;
 pub(crate) mod scripted;
 
 #[cfg(not(loom))]
-pub(crate) use parker::{EarlyParker, SpinningParker};
+pub(crate) use parker::{Counting, EarlyParker, SpinningParker, take_wakes};
 pub(crate) use parker::{NewParker, TestParker};
 
 /// The lock of the accounting: in a model, one that loom follows.
@@ -126,6 +126,9 @@ pub(crate) struct Pool<S> {
     pub(crate) sleep: S,
     pub(crate) pending: AtomicUsize,
     pub(crate) finished: AtomicUsize,
+    /// How many workers were woken by workers that have ended.
+    #[cfg(not(loom))]
+    pub(crate) wakes: AtomicUsize,
     terminate: Box<[CoreLatch]>,
     done: TestParker,
 }
@@ -136,6 +139,8 @@ impl<S: TestProtocol> Pool<S> {
             sleep: S::new(workers, policy),
             pending: AtomicUsize::new(0),
             finished: AtomicUsize::new(0),
+            #[cfg(not(loom))]
+            wakes: AtomicUsize::new(0),
             terminate: (0..workers).map(|_| CoreLatch::new()).collect(),
             done: TestParker::new(),
         })
@@ -177,6 +182,8 @@ impl<S: TestProtocol> Pool<S> {
             }
         }
         self.sleep.work_found(idle, || self.has_work());
+        #[cfg(not(loom))]
+        self.wakes.fetch_add(take_wakes(), Relaxed);
     }
 
     /// Posts from outside, as many jobs at once.

@@ -10,7 +10,8 @@ use crate::{
     IdlePolicy, Relax,
     protocol::jec::DefaultWidths,
     testing::{
-        EarlyParker, Pool, SpinningParker, TestBusy, TestClassic, TestHints, TestJec, TestProtocol,
+        Counting, EarlyParker, Pool, SpinningParker, TestBusy, TestClassic, TestHints, TestJec,
+        TestParker, TestProtocol, take_wakes,
     },
 };
 
@@ -148,12 +149,16 @@ fn a_worker_that_does_not_exist_is_a_typed_error<S: TestProtocol>() {
 }
 
 /// Puts a pool to sleep and wakes it, as often as the environment variable `SLEEP_CYCLES` says. Every
-/// second time all workers sleep before the next burst; otherwise they are anywhere on their way.
+/// second time all workers sleep before the next burst; otherwise they are anywhere on their way. Prints how
+/// many workers were woken.
 fn sleep_cycles<S: TestProtocol>(policy: IdlePolicy) {
     const WORKERS: usize = 3;
+    // Tests may share a thread, and one that failed leaves its number.
+    take_wakes();
+    let cycles = num_cycles();
     let running = start::<S>(WORKERS, policy);
     let mut jobs = 0;
-    for cycle in 0..num_cycles() {
+    for cycle in 0..cycles {
         // Liveness: no job is left, so all workers fall asleep.
         while cycle % 2 == 0 && running.pool.sleep.num_sleeping() < WORKERS {
             std::thread::yield_now();
@@ -163,7 +168,10 @@ fn sleep_cycles<S: TestProtocol>(policy: IdlePolicy) {
         jobs += burst;
         running.pool.wait_for(jobs);
     }
-    assert_eq!(running.end().finished.load(Ordering::SeqCst), jobs);
+    let pool = running.end();
+    assert_eq!(pool.finished.load(Ordering::SeqCst), jobs);
+    let wakes = take_wakes() + pool.wakes.load(Ordering::Relaxed);
+    std::println!("{cycles} cycles, {wakes} wakes of workers");
 }
 
 fn num_cycles() -> usize {
@@ -230,17 +238,17 @@ macro_rules! cycles {
 }
 
 cycles! { jec_cycles:
-    condvar, TestJec;
-    spinning, TestJec<DefaultWidths, SpinningParker>;
-    early, TestJec<DefaultWidths, EarlyParker>;
+    condvar, TestJec<DefaultWidths, Counting<TestParker>>;
+    spinning, TestJec<DefaultWidths, Counting<SpinningParker>>;
+    early, TestJec<DefaultWidths, Counting<EarlyParker>>;
 }
 cycles! { classic_cycles:
-    condvar, TestClassic;
-    spinning, TestClassic<usize, SpinningParker>;
-    early, TestClassic<usize, EarlyParker>;
+    condvar, TestClassic<usize, Counting<TestParker>>;
+    spinning, TestClassic<usize, Counting<SpinningParker>>;
+    early, TestClassic<usize, Counting<EarlyParker>>;
 }
 cycles! { hints_cycles:
-    condvar, TestHints;
-    spinning, TestHints<SpinningParker>;
-    early, TestHints<EarlyParker>;
+    condvar, TestHints<Counting<TestParker>>;
+    spinning, TestHints<Counting<SpinningParker>>;
+    early, TestHints<Counting<EarlyParker>>;
 }

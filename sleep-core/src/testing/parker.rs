@@ -1,7 +1,11 @@
 //! The parkers that tests run on.
 
 #[cfg(not(loom))]
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicBool, Ordering},
+    thread_local,
+};
 
 use super::{Condvar, Mutex, thread};
 use crate::Parker;
@@ -132,4 +136,54 @@ impl Parker for EarlyParker {
     fn relax(&self) {
         thread::yield_now();
     }
+}
+
+#[cfg(not(loom))]
+thread_local! {
+    static WAKES: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Counts how often workers are woken, by the threads that wake them: so no line is shared for it.
+#[cfg(not(loom))]
+pub(crate) struct Counting<P>(P);
+
+#[cfg(not(loom))]
+impl<P: NewParker> NewParker for Counting<P> {
+    fn new() -> Self {
+        Self(P::new())
+    }
+}
+
+#[cfg(not(loom))]
+impl<P: Parker> Parker for Counting<P> {
+    fn park(&self) {
+        self.0.park();
+    }
+
+    fn unpark(&self) {
+        WAKES.set(WAKES.get() + 1);
+        self.0.unpark();
+    }
+
+    fn relax(&self) {
+        self.0.relax();
+    }
+
+    fn now(&self) -> Option<u64> {
+        self.0.now()
+    }
+
+    fn park_guest(&self) {
+        self.0.park_guest();
+    }
+
+    fn unpark_guest(&self) {
+        self.0.unpark_guest();
+    }
+}
+
+/// Returns how many workers this thread has woken by [`Counting`] parkers since it was asked last.
+#[cfg(not(loom))]
+pub(crate) fn take_wakes() -> usize {
+    WAKES.take()
 }

@@ -1,10 +1,14 @@
 //! One suite for every sleep protocol on every parker: workers fall asleep and are woken in each way that a
-//! pool knows. A lost wake-up makes a test hang, which the time limit turns into a failure that names it.
+//! pool knows. A lost wake-up makes a test hang, which the watchdog turns into a failure that names it.
 //!
-//! `SLEEP_CYCLES` sets the number of cycles for each protocol, parker and idle policy; the default suits a
-//! quick run. In each cycle a pool whose workers all sleep is woken. As many more calls follow that do not
-//! wait until the workers sleep, so that they come in the middle. So a cycle wakes several workers; the suite
-//! prints how many were woken in all.
+//! In each cycle a pool whose workers all sleep is woken. As many more calls follow that do not wait until the
+//! workers sleep, so that they come in the middle. So a cycle wakes several workers. [Short](short) cycles follow,
+//! until so many workers were woken as `SLEEP_CYCLES` says, for each protocol, parker and idle policy; the default suits
+//! a quick run. The suite prints how many were woken. `SLEEP_PROCESSOR` [pins](pinned) all workers to a processor.
+
+mod pinned;
+mod short;
+mod watchdog;
 
 use std::{
     collections::HashSet,
@@ -14,7 +18,7 @@ use std::{
         mpsc,
     },
     thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use pool_std::{IdlePolicy, ParkerKind, SleepKind, ThreadPool, ThreadPoolBuilder, join, spawn};
@@ -93,14 +97,23 @@ suite! {
     hints_ring: Hints, Ring;
 }
 
+/// How many wake-ups of workers a test asks for.
+fn wakes() -> u64 {
+    let default = if cfg!(miri) { 6 } else { 600 };
+    std::env::var("SLEEP_CYCLES").map_or(default, |wakes| {
+        wakes.parse().expect("SLEEP_CYCLES is a number")
+    })
+}
+
+/// How many cycles are not short.
 fn cycles(policy: IdlePolicy) -> u64 {
-    let default = match policy {
+    let least = match policy {
         _ if cfg!(miri) => 2,
         IdlePolicy::IMMEDIATE => 160,
         // Each takes longer, since workers yield many times before they sleep.
         _ => 40,
     };
-    std::env::var("SLEEP_CYCLES").map_or(default, |cycles| cycles.parse().expect("a number"))
+    least.max(wakes() / 1_000)
 }
 
 fn conforms(name: &str, kind: SleepKind, place: Place) {
@@ -109,39 +122,69 @@ fn conforms(name: &str, kind: SleepKind, place: Place) {
         (IdlePolicy::DEFAULT, "default rounds"),
     ] {
         let name = format!("{name}, {policy_name}");
-        let cycles = cycles(policy);
-        with_time_limit(&name, cycles, || {
+        watchdog::watch(&name, |progress| {
+            let cycles = cycles(policy);
             let start = Instant::now();
             let per_pool = (cycles / 8).clamp(1, 64) as usize;
-            let mut wakes = 0;
+            let mut woken = 0;
             for (number, first) in (0..cycles).step_by(per_pool).enumerate() {
                 let pool = Pool::new(number, kind, place, policy);
-                let cycles_of_pool = (first..cycles).take(per_pool);
-                cycles_of_pool.for_each(|cycle| pool.cycle(cycle));
-                wakes += pool.end(number);
+                for cycle in (first..cycles).take(per_pool) {
+                    pool.cycle(cycle);
+                    progress.step();
+                }
+                woken += pool.end(number);
             }
             let time = start.elapsed();
-            println!("{name}: {cycles} cycles, {wakes} wakes of workers, in {time:?}");
+            println!("{name}: {cycles} cycles, {woken} wakes of workers, in {time:?}");
+
+            let start = Instant::now();
+            let total = short_cycles(kind, place, policy, progress);
+            let (time, short::Total { cycles, wakes }) = (start.elapsed(), total);
+            println!("{name}: {cycles} short cycles, {wakes} wakes of workers, in {time:?}");
         });
     }
 }
 
-/// Runs `body` on a thread of its own; if it does not end in time, aborts with its name.
-fn with_time_limit(name: &str, cycles: u64, body: impl FnOnce() + Send) {
-    // A cycle takes some 50 microseconds; a slow machine that does other things may need a thousand times that.
-    let limit = Duration::from_secs(300) + Duration::from_millis(50 * cycles);
-    thread::scope(|threads| {
-        let (sender, receiver) = mpsc::channel::<()>();
-        let thread = threads.spawn(move || {
-            body();
-            drop(sender);
+/// Shares the wake-ups among pools of one to three workers, with and without process fences.
+fn short_cycles(
+    kind: SleepKind,
+    place: Place,
+    policy: IdlePolicy,
+    progress: &watchdog::Progress,
+) -> short::Total {
+    const POOLS: usize = 6;
+    let mut sum = short::Total::default();
+    for number in 0..POOLS {
+        let builder = builder(number % 3 + 1, kind, place, policy).overlook_no_jobs(number >= 3);
+        let pool = pinned::build(if cfg!(feature = "metrics") {
+            // The metrics tell which workers sleep, without the lock that an account takes at each sleep.
+            builder
+        } else {
+            builder.deadlock_handler(|_| process::abort())
         });
-        if receiver.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout) {
-            eprintln!("{name}: no end after {limit:?}, a wake-up must have been lost");
-            process::abort();
-        }
-        thread.join().unwrap();
-    });
+        let total = short::cycles(&pool, wakes().div_ceil(POOLS as u64), progress);
+        sum.cycles += total.cycles;
+        sum.wakes += total.wakes;
+        pool.shutdown().unwrap();
+    }
+    assert!(sum.wakes >= wakes());
+    sum
+}
+
+fn builder(workers: usize, kind: SleepKind, place: Place, policy: IdlePolicy) -> ThreadPoolBuilder {
+    place
+        .choose(ThreadPoolBuilder::new())
+        .num_threads(workers)
+        .sleep(kind)
+        .idle_policy(policy)
+}
+
+/// Waits until so many workers sleep. That they do is a fact that comes true: no other thread uses the pool.
+fn wait_for_asleep(pool: &ThreadPool, workers: usize) {
+    while pool.state().asleep().count() < workers {
+        thread::yield_now();
+    }
 }
 
 /// A pool, and another one whose worker calls it.
@@ -155,16 +198,11 @@ impl Pool {
     /// Builds pools of each number of workers, with and without process fences.
     fn new(number: usize, kind: SleepKind, place: Place, policy: IdlePolicy) -> Self {
         let build = |workers| {
-            place
-                .choose(ThreadPoolBuilder::new())
-                .num_threads(workers)
-                .sleep(kind)
+            let builder = builder(workers, kind, place, policy)
                 .overlook_no_jobs(number % 8 >= 4)
-                .idle_policy(policy)
                 // The handler makes the pool keep an account of which workers sleep. No job blocks.
-                .deadlock_handler(|_| process::abort())
-                .build()
-                .unwrap()
+                .deadlock_handler(|_| process::abort());
+            pinned::build(builder)
         };
         let workers = number % 4 + 1;
         Self {
@@ -175,7 +213,7 @@ impl Pool {
     }
 
     fn cycle(&self, cycle: u64) {
-        self.wait_for_asleep(self.workers);
+        wait_for_asleep(&self.pool, self.workers);
         self.wake(cycle, true);
         // In another order, so that each comes after each.
         self.wake(cycle * 3 + cycle / 7, self.pool.overlooks_no_jobs());
@@ -184,20 +222,12 @@ impl Pool {
     /// Ends the pool, every second time when its workers sleep. Returns how often its workers were woken.
     fn end(self, number: usize) -> u64 {
         if number.is_multiple_of(2) {
-            self.wait_for_asleep(self.workers);
+            wait_for_asleep(&self.pool, self.workers);
         }
         let wakes = self.pool.metrics().sum().wakes + self.caller.metrics().sum().wakes;
         self.pool.shutdown().unwrap();
         self.caller.shutdown().unwrap();
         wakes
-    }
-
-    /// Waits until so many workers sleep. That they do is a fact that comes true: no other thread uses
-    /// the pool.
-    fn wait_for_asleep(&self, workers: usize) {
-        while self.pool.state().asleep().count() < workers {
-            thread::yield_now();
-        }
     }
 
     /// Wakes the pool in one of the ways. `is_seen` says whether a sleeping worker cannot overlook the second
@@ -252,7 +282,7 @@ impl Pool {
             let done = AtomicUsize::new(0);
             self.pool.broadcast(|context| {
                 if self.workers > 1 && context.index() == last {
-                    self.wait_for_asleep(self.workers - 1);
+                    wait_for_asleep(&self.pool, self.workers - 1);
                 }
                 done.fetch_add(1, SeqCst);
             });
