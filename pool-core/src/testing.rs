@@ -22,12 +22,13 @@ use std::{thread, thread_local};
 #[cfg(loom)]
 use ::loom::{thread, thread_local};
 
+use deque_core::{Deque, Fixed, Growable, Order, Storage};
+use progress_core::{Participant, Progress};
+
 use crate::{
     DeadlockDetection, JobRef, ManagedWorker, NoDeadlockDetection, Platform, Registry, Replaced,
     WorkerShared, WorkerThread,
 };
-use deque_core::{Deque, Fixed, Growable, Order, Storage};
-use progress_core::{Participant, Progress};
 
 #[cfg(feature = "deadlock")]
 pub(crate) mod accounting;
