@@ -62,7 +62,11 @@ pub(crate) use slot::Tenant;
 ///    by [`wake_up`](CoreLatch::wake_up) afterwards.
 /// 4. `borrow_sleeper` returns a worker that sleeps, and each worker at most once until `give_back`. The
 ///    worker's own thread does not return from `no_work_found` in between.
-/// 5. No call that announces jobs or wakes a worker blocks or allocates, so that interrupt handlers
+/// 5. `any_awake` leaves out only workers that are registered as sleepers. Let a worker be registered, execute a
+///    sequentially consistent fence, and then call `any_awake`. If another worker is left out then, and later, when it
+///    is registered no longer, executes such a fence, its `all_are_awake` is false unless the first worker is
+///    registered no longer either. So it must announce a job that it queues.
+/// 6. No call that announces jobs or wakes a worker blocks or allocates, so that interrupt handlers
 ///    may make them. No call panics.
 ///
 /// The trait is safe to implement because no memory safety may rest on these promises: a protocol
@@ -216,6 +220,34 @@ pub trait SleepProtocol {
     /// Whether no worker sleeps or is about to, so that jobs need not be announced by
     /// [`new_internal_jobs`](Self::new_internal_jobs). Should be one load: it is asked often.
     fn all_are_awake(&self) -> bool;
+
+    /// Calls `holds` for the workers that may be awake, at most once for each, until it returns true. Returns whether
+    /// it did. Begins with the worker `first`, or a later one.
+    ///
+    /// This is for a look at the workers' own queues. A worker that is registered as a sleeper has emptied its queue
+    /// before, so a protocol may leave it out, and a large pool in which most workers sleep looks at few queues. A pool
+    /// sees to the rest: a worker that was registered announces the next job that it queues, after a fence, unless
+    /// all workers are awake.
+    ///
+    /// `caller` is the worker whose thread calls, which is not called for, if it is not registered. It is `None` in
+    /// `has_work` of [`no_work_found`](Self::no_work_found) and of [`give_back`](Self::give_back), and on threads that
+    /// are no worker.
+    ///
+    /// By default no other worker is left out.
+    #[inline]
+    fn any_awake(
+        &self,
+        caller: Option<WorkerIndex>,
+        first: usize,
+        mut holds: impl FnMut(WorkerIndex) -> bool,
+    ) -> bool {
+        let count = self.num_workers();
+        let first = first.min(count);
+        (first..count)
+            .chain(0..first)
+            .filter_map(|index| WorkerIndex::new(index, count).ok())
+            .any(|worker| Some(worker) != caller && holds(worker))
+    }
 
     /// Announces a job that only `worker` may run. The worker does not overlook it.
     ///

@@ -13,6 +13,7 @@ use crate::{
     protocol::SleepProtocol,
 };
 
+mod awake;
 mod counters;
 mod guests;
 mod idle;
@@ -25,6 +26,7 @@ pub use super::slot::Slot;
 pub use counters::{AtomicCounters, Counters, DefaultWidths, JobsEventCounter, Widths, Word};
 pub use idle::IdleState;
 
+use awake::Awake;
 use sleepers::Sleepers;
 
 /// The sleep protocol with a jobs event counter.
@@ -189,6 +191,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
         // the count of sleepers may be too high.
         let awake = self.num_workers().saturating_sub(counters.sleeping());
         let admitted = policy.max_searchers().among(awake);
+        self.note_awake(worker, counters);
         IdleState::new(worker, counters.awake_but_idle() <= admitted)
     }
 
@@ -250,6 +253,29 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
     #[inline]
     fn all_are_awake(&self) -> bool {
         self.shared.counters.all_are_awake()
+    }
+
+    /// Leaves out the workers whose bit is set, if few are awake, and looks at no bit if all others sleep.
+    #[inline]
+    fn any_awake(
+        &self,
+        caller: Option<WorkerIndex>,
+        first: usize,
+        mut holds: impl FnMut(WorkerIndex) -> bool,
+    ) -> bool {
+        let workers = self.num_workers();
+        let holds = |worker| {
+            WorkerIndex::new(worker, workers)
+                .is_ok_and(|worker| Some(worker) != caller && holds(worker))
+        };
+        match self.awake(caller) {
+            Awake::Caller => false,
+            Awake::Few => Sleepers::<W>::any_awake(self.slots(), first, holds),
+            Awake::Many => {
+                let first = first.min(workers);
+                (first..workers).chain(0..first).any(holds)
+            }
+        }
     }
 
     fn new_job_for(&self, worker: WorkerIndex) {
@@ -318,6 +344,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         latch.wake_up();
         if has_slept {
             let (policy, slot) = (self.policy.as_ref(), &self.slots()[worker]);
+            self.note_awake_after_sleep(idle.worker);
             idle.search.has_slept(policy, slot.history(), slot.parker());
         } else {
             idle.search.turn_back();

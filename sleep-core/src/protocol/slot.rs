@@ -7,7 +7,7 @@ use crossbeam_utils::CachePadded;
 use crate::{
     parker::Parker,
     policy::History,
-    primitive::{AtomicU8, AtomicUsize, Custody, Ordering},
+    primitive::{AtomicU8, AtomicUsize, Custody, LoadStoreU8, Ordering},
 };
 
 #[cfg(test)]
@@ -110,6 +110,8 @@ struct Line<P> {
     count: Custody,
     /// Which workers of one group may be asleep: `Jec` says what it means.
     group: AtomicUsize,
+    /// Whether few workers were awake when the worker last asked. The worker's own.
+    few_are_awake: LoadStoreU8,
 }
 
 impl<P> Slot<P> {
@@ -123,6 +125,7 @@ impl<P> Slot<P> {
                 history: History::new(),
                 count: Custody::new(),
                 group: AtomicUsize::new(0),
+                few_are_awake: LoadStoreU8::new(0),
             }) }
         }
     }
@@ -141,6 +144,18 @@ impl<P> Slot<P> {
     /// Returns a word for a whole group of workers, which the slots of the first workers have.
     pub(crate) fn group(&self) -> &AtomicUsize {
         &self.line.group
+    }
+
+    /// Whether few workers were awake when the worker last asked. For the worker alone.
+    pub(crate) fn few_are_awake(&self) -> bool {
+        // Ordering: Relaxed; the worker alone reads and writes this.
+        self.line.few_are_awake.load(Ordering::Relaxed) != 0
+    }
+
+    /// Notes whether few workers are awake. For the worker alone.
+    pub(crate) fn set_few_are_awake(&self, few: bool) {
+        // Ordering: Relaxed, as above.
+        self.line.few_are_awake.store(few.into(), Ordering::Relaxed);
     }
 
     fn state(&self) -> u8 {

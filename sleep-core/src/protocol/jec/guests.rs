@@ -14,8 +14,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
     /// sleeps.
     ///
     /// The guest counts as active, so it needs no room among the searchers. If it searches in a join, it counts
-    /// as one then, by `start_looking` and `work_found` as any worker. The worker's bit among the sleepers stays
-    /// set, which costs a waker at most one look at the slot.
+    /// as one then, by `start_looking` and `work_found` as any worker.
     pub(super) fn lend(
         &self,
         mut eligible: impl FnMut(WorkerIndex) -> bool,
@@ -36,9 +35,11 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
                     .filter(|&worker| eligible(worker) && slot.lend());
                 lent.is_some()
             });
-        if lent.is_some() {
+        if let Some(worker) = lent {
             // One step: a poster that counts on idle workers that are awake never counts on this one.
             self.shared.counters.sub_sleeping_and_inactive();
+            // Before the guest queues a job: no other worker may leave its queue out.
+            self.shared.sleepers.remove(self.slots(), worker.get());
         }
         lent
     }
@@ -48,7 +49,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         let slot = &self.slots()[worker.get()];
         self.shared.counters.add_sleeping_and_inactive();
         // Before the slot is open, so that the bit of an open slot is set.
-        self.shared.sleepers.keep(self.slots(), worker.get());
+        self.shared.sleepers.add(self.slots(), worker.get());
         slot.give_back();
         // Ordering: the sleeper's fence, as in `park`, and for the same posters. A poster that has found the
         // slot lent, and so has passed this worker over, executed its fence before this one. So its job

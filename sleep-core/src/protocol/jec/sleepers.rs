@@ -55,21 +55,6 @@ impl<W: Widths> Sleepers<W> {
         self.begin_with(worker);
     }
 
-    /// Sets the bit of a worker whose place a guest gives back, before the slot is open. Unlike
-    /// [`add`](Self::add) this writes nothing if the bit is set, as it is unless the guest has slept.
-    #[inline]
-    pub(super) fn keep<P>(&self, slots: &[Slot<P>], worker: usize) {
-        if Self::ARE_FEW {
-            return;
-        }
-        // Ordering: Relaxed. The bit is changed by the threads that have the slot, one after the other, and
-        // the slot orders them. So this reads what the last of them wrote.
-        let asleep = slots[worker / GROUP].group().load(Ordering::Relaxed);
-        if asleep & bit(worker) == 0 {
-            self.add(slots, worker);
-        }
-    }
-
     /// Clears the bit of a worker. Called by the thread that has claimed the slot, before it releases the slot,
     /// or by the worker itself, which has closed it.
     #[inline]
@@ -107,26 +92,59 @@ impl<W: Widths> Sleepers<W> {
             // Ordering: Relaxed; it changes only the order in which workers are offered.
             None => usize::from(self.first.load(Ordering::Relaxed)) / GROUP * GROUP,
         };
+        let asleep = |word| word;
+        Self::scan(slots, start, asleep, |worker| {
+            let is_accepted = accepts(worker);
+            if is_accepted && waker.is_none() && worker / GROUP != start / GROUP {
+                self.begin_with(worker);
+            }
+            is_accepted
+        });
+    }
+
+    /// Offers the workers whose bit is not set to `accepts`, each at most once, from the worker `first` on, until it
+    /// accepts one. Returns whether it did.
+    #[inline]
+    pub(super) fn any_awake<P>(
+        slots: &[Slot<P>],
+        first: usize,
+        mut accepts: impl FnMut(usize) -> bool,
+    ) -> bool {
+        let start = if first < slots.len() { first } else { 0 };
+        let awake = |word: usize| !word;
+        Self::scan(slots, start, awake, |worker| {
+            worker < slots.len() && accepts(worker)
+        })
+    }
+
+    /// Offers the workers that `select` takes from each word to `accepts`, in a circle that begins with the worker
+    /// `start`, until it accepts one. The others of the first word come before the next word.
+    #[inline]
+    fn scan<P>(
+        slots: &[Slot<P>],
+        start: usize,
+        select: impl Fn(usize) -> usize,
+        mut accepts: impl FnMut(usize) -> bool,
+    ) -> bool {
         let groups = slots.len().div_ceil(GROUP);
         let first = start % GROUP;
         for step in 0..groups {
             let group = (start / GROUP + step) % groups;
-            // Ordering: Relaxed. The caller's fence pairs with the sleeper's: either this sees the bit of a
-            // worker that sleeps, or that worker sees the caller's job.
-            let mut asleep = slots[group].group().load(Ordering::Relaxed);
-            while asleep != 0 {
-                let distance = asleep.rotate_right(first as u32).trailing_zeros() as usize;
+            // Ordering: Relaxed. A waker has executed a fence that pairs with the sleeper's: either this sees the bit
+            // of a worker that sleeps, or that worker sees the waker's job. A worker that is about to sleep has
+            // executed a fence too: if it sees the bit of a worker that has cleared it, that one's next fence comes
+            // later, after which it sees this worker registered.
+            let mut selected = select(slots[group].group().load(Ordering::Relaxed));
+            while selected != 0 {
+                let distance = selected.rotate_right(first as u32).trailing_zeros() as usize;
                 let number = (first + distance) % GROUP;
-                let worker = group * GROUP + number;
-                if accepts(worker) {
-                    if waker.is_none() && step > 0 {
-                        self.begin_with(worker);
-                    }
-                    return;
+                if accepts(group * GROUP + number) {
+                    return true;
                 }
-                asleep &= !bit(number);
+                selected &= !bit(number);
             }
         }
+        false
     }
 
     /// Lets wakers begin in the word of a worker.

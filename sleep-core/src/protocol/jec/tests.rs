@@ -3,6 +3,8 @@ use crate::testing::TestJec;
 
 mod guests;
 #[cfg(loom)]
+mod left_out;
+#[cfg(loom)]
 mod loom;
 #[cfg(not(loom))]
 mod steps;

@@ -55,6 +55,17 @@ impl<W: Widths> Pool<W> {
         offered
     }
 
+    /// Returns all workers that are offered as awake.
+    fn awake(&self, first: usize) -> Vec<usize> {
+        let mut awake = Vec::new();
+        let is_accepted = Sleepers::<W>::any_awake(&self.slots, first, |worker| {
+            awake.push(worker);
+            false
+        });
+        assert!(!is_accepted);
+        awake
+    }
+
     fn find(&self) -> Option<usize> {
         let mut found = None;
         self.sleepers.find(&self.slots, None, |worker| {
@@ -140,6 +151,42 @@ fn wakers_begin_where_the_last_one_has_found_a_sleeper() {
 fn a_worker_that_sleeps_again_is_found_once() {
     let pool = Pool::<Wide>::with(WORKERS, &[5, 2, 5]);
     assert_eq!(pool.offered(), [2, 5]);
+}
+
+#[test]
+fn workers_that_are_awake_are_offered_in_a_circle() {
+    let asleep: Vec<_> = (0..WORKERS).filter(|worker| worker % 40 != 3).collect();
+    let pool = Pool::<Wide>::with(WORKERS, &asleep);
+    let awake: Vec<_> = (3..WORKERS).step_by(40).collect();
+    for first in 0..2 * WORKERS {
+        let mut offered = pool.awake(first);
+        // The others of the first word come before the next word.
+        if first < WORKERS {
+            assert_eq!(offered[0] / GROUP, next_group(&awake, first), "{first}");
+        }
+        offered.sort_unstable();
+        assert_eq!(offered, awake);
+    }
+    assert_eq!(Pool::<Wide>::with(3, &[]).awake(1), [1, 2, 0]);
+    assert_eq!(Pool::<Wide>::with(0, &[]).awake(0), []);
+}
+
+/// Returns the first group, from that of `first` on, in a circle, that has one of these workers.
+fn next_group(workers: &[usize], first: usize) -> usize {
+    let groups = || workers.iter().map(|worker| worker / GROUP);
+    let later = groups().filter(|&group| group >= first / GROUP).min();
+    later.or_else(|| groups().min()).unwrap()
+}
+
+#[test]
+fn a_worker_that_is_accepted_is_the_last() {
+    let pool = Pool::<Wide>::with(WORKERS, &[1]);
+    let mut offered = Vec::new();
+    assert!(Sleepers::<Wide>::any_awake(&pool.slots, 0, |worker| {
+        offered.push(worker);
+        worker == 3
+    }));
+    assert_eq!(offered, [0, 2, 3]);
 }
 
 #[test]

@@ -1,0 +1,68 @@
+//! How many workers are awake, for those that look at the others' queues.
+
+use super::{Counters, Jec, Slot, Widths, sleepers::Sleepers};
+use crate::{index::WorkerIndex, parker::Parker, policy::IdlePolicy, protocol::SleepProtocol as _};
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+/// One in so many workers is few. In models, which have two workers, both are few.
+///
+/// While more are awake, workers fall asleep and wake up so often that their bits, and the counters, are written all the
+/// time. Each search that read them would have to fetch those lines, which the writers need too. The ends of deques
+/// that nobody changes are in the caches of all workers.
+const ONE_IN: usize = if cfg!(all(loom, test)) { 1 } else { 16 };
+
+/// Which workers other than the caller may be awake.
+pub(super) enum Awake {
+    /// None.
+    Caller,
+    /// Few, so that it pays to look which.
+    Few,
+    /// Perhaps all.
+    Many,
+}
+
+impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, I, W> {
+    /// Notes how many workers were awake when this one changed or read the counters.
+    #[inline]
+    pub(super) fn note_awake(&self, worker: WorkerIndex, counters: Counters<W>) {
+        if !Sleepers::<W>::ARE_FEW {
+            let few = self.few_are_awake(counters.sleeping());
+            self.slots()[worker.get()].set_few_are_awake(few);
+        }
+    }
+
+    /// Notes how many workers are awake when this one has slept. If few were before, its next search asks anyway.
+    pub(super) fn note_awake_after_sleep(&self, worker: WorkerIndex) {
+        if !Sleepers::<W>::ARE_FEW && !self.slots()[worker.get()].few_are_awake() {
+            self.note_awake(worker, self.shared.counters.load());
+        }
+    }
+
+    /// Returns which workers may be awake beside the caller, which is a worker that is not registered as a sleeper, or
+    /// `None`. Such a worker asks the counters only if few workers were awake when it last did.
+    #[inline]
+    pub(super) fn awake(&self, caller: Option<WorkerIndex>) -> Awake {
+        let expects_many = caller.is_some_and(|worker| !self.slots()[worker.get()].few_are_awake());
+        if Sleepers::<W>::ARE_FEW || expects_many {
+            return Awake::Many;
+        }
+        let counters = self.shared.counters.load();
+        if let Some(caller) = caller {
+            self.note_awake(caller, counters);
+        }
+        if counters.sleeping() + usize::from(caller.is_some()) >= self.num_workers() {
+            Awake::Caller
+        } else if self.few_are_awake(counters.sleeping()) {
+            Awake::Few
+        } else {
+            Awake::Many
+        }
+    }
+
+    fn few_are_awake(&self, sleeping: usize) -> bool {
+        let workers = self.num_workers();
+        workers.saturating_sub(sleeping) <= workers / ONE_IN
+    }
+}
