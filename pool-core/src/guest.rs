@@ -155,6 +155,8 @@ impl<P: Platform> Drop for Guest<'_, P> {
                 worker.own().end_bias();
             }
             worker.leave_operations();
+            // Others leave the deque of a sleeper out, as in `WorkerThread::search`.
+            shared.deque().disable_fast_push();
             registry
                 .deadlock()
                 .fall_asleep(index, shared.terminate(), |worker| registry.may_run(worker));

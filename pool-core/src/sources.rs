@@ -123,13 +123,21 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
+    /// Takes a job from another worker's deque, from a random one on, so that thieves spread.
     fn steal(&self) -> Steal<JobRef> {
-        let mut workers = self.registry().workers().iter();
-        // This includes our own deque, which costs at most one fruitless search.
-        if workers.all(|worker| worker.deque().is_empty()) {
+        let registry = self.registry();
+        let (caller, mut first) = (
+            Some(self.index()),
+            self.random().below(registry.num_workers()),
+        );
+        let has_jobs = registry.any_awake_deque(caller, first, |worker, deque| {
+            first = worker;
+            !deque.is_empty()
+        });
+        if !has_jobs {
             return Steal::Empty;
         }
-        self.while_stealing(|| self.steal_from_any())
+        self.while_stealing(|| self.steal_from_any(first))
     }
 
     /// Calls a closure that steals. Meanwhile no buffer that a victim replaces is freed.
@@ -143,22 +151,20 @@ impl<P: Platform> WorkerThread<P> {
         self.managed().while_active(steal).unwrap_or(Steal::Empty)
     }
 
-    /// Tries every other worker once, from a random one on, so that thieves spread.
-    fn steal_from_any(&self) -> Steal<JobRef> {
-        let workers = self.registry().workers();
-        let count = workers.len();
-        let first = self.random().below(count);
+    /// Tries every other worker that may be awake once, from the worker `first` on.
+    fn steal_from_any(&self, first: usize) -> Steal<JobRef> {
         let mut answer = Steal::Empty;
-        for victim in (first..count).chain(0..first) {
-            match self.steal_from(victim) {
-                Steal::Success(job) => {
-                    self.trail().begin(Source::Worker(victim));
-                    return Steal::Success(job);
-                }
-                Steal::Empty => {}
-                Steal::Retry => answer = Steal::Retry,
+        let registry = self.registry();
+        registry.any_awake_deque(Some(self.index()), first, |victim, _| {
+            let stolen = self.steal_from(victim);
+            match stolen {
+                Steal::Success(_) => self.trail().begin(Source::Worker(victim)),
+                Steal::Empty => return false,
+                Steal::Retry => {}
             }
-        }
+            answer = stolen;
+            answer.is_success()
+        });
         answer
     }
 
@@ -202,7 +208,7 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Whether any source holds work that every worker may take.
     pub(crate) fn has_work_for_others(&self) -> bool {
-        self.registry().has_common_work()
+        self.has_pending_jobs() || self.registry().has_common_work(Some(self.index()))
     }
 }
 
@@ -216,25 +222,28 @@ impl<P: Platform> Registry<P> {
     pub(crate) fn check_sources_for_host(&self, worker: WorkerIndex) -> LastLook {
         let has_process_fence = self.disable_other_fast_pushes(worker);
         let shared = &self.workers()[worker.get()];
-        let has_own_work = !shared.inbox().is_empty() || shared.terminate().probe();
+        // The guest may have left jobs in the deque, which others leave out from now on.
+        let has_own_work =
+            !shared.inbox().is_empty() || shared.terminate().probe() || !shared.deque().is_empty();
         self.look_at_sources(has_own_work, has_process_fence)
     }
 
     /// Whether a worker whose own thread sleeps must wake up for work that this thread has queued or knows of.
     pub(crate) fn has_work_for_host(&self, worker: WorkerIndex) -> bool {
         let shared = &self.workers()[worker.get()];
-        !shared.inbox().is_empty() || shared.terminate().probe() || self.has_common_work()
+        !shared.inbox().is_empty() || shared.terminate().probe() || self.has_common_work(None)
     }
 
     /// Disables fast push in all deques but that of the worker, which sleeps from now on. Returns whether all
     /// threads of the pool have executed a fence since.
     fn disable_other_fast_pushes(&self, sleeper: WorkerIndex) -> bool {
         let mut any_enabled = false;
-        for (index, worker) in self.workers().iter().enumerate() {
-            if index != sleeper.get() {
-                any_enabled |= worker.deque().disable_fast_push();
+        self.any_awake_deque(None, sleeper.get(), |worker, deque| {
+            if worker != sleeper.get() {
+                any_enabled |= deque.disable_fast_push();
             }
-        }
+            false
+        });
         // A fast push that was disabled already needs no process fence. An owner that finds it disabled
         // takes a fence of its own. An owner that has missed it pushed before the process fence of the
         // worker that has disabled it. That worker sees the job, and passes it on to those that have not
@@ -255,7 +264,7 @@ impl<P: Platform> Registry<P> {
 
     /// Looks at the sources that all workers take from, unless the worker has work of its own anyway.
     fn look_at_sources(&self, has_own_work: bool, has_process_fence: bool) -> LastLook {
-        let has_common_work = (!has_own_work || has_process_fence) && self.has_common_work();
+        let has_common_work = (!has_own_work || has_process_fence) && self.has_common_work(None);
         LastLook {
             has_work: has_own_work || has_common_work,
             is_relied_on: has_process_fence && has_common_work,
@@ -265,16 +274,21 @@ impl<P: Platform> Registry<P> {
     /// Whether there is work that a worker may run when it is awake: in a queue that all workers take
     /// from, or in its inbox.
     pub fn may_run(&self, worker: WorkerIndex) -> bool {
-        !self.workers()[worker.get()].inbox().is_empty() || self.has_common_work()
+        // All deques: that of a worker that sleeps holds jobs for the moment in which a guest gives it back.
+        !self.workers()[worker.get()].inbox().is_empty()
+            || self.has_operations_or_injected_jobs()
+            || self.workers().iter().any(|it| !it.deque().is_empty())
     }
 
-    /// Whether any source holds work that every worker may take.
-    pub(crate) fn has_common_work(&self) -> bool {
-        !self.injector().is_empty()
-            || self.progress().has_due()
-            || self
-                .workers()
-                .iter()
-                .any(|worker| !worker.deque().is_empty())
+    /// Whether any source holds work that every worker may take, beside the deque of the calling worker, if that is
+    /// not registered as a sleeper.
+    fn has_common_work(&self, caller: Option<WorkerIndex>) -> bool {
+        let first = caller.map_or(0, WorkerIndex::get);
+        self.has_operations_or_injected_jobs()
+            || self.any_awake_deque(caller, first, |_, deque| !deque.is_empty())
+    }
+
+    fn has_operations_or_injected_jobs(&self) -> bool {
+        !self.injector().is_empty() || self.progress().has_due()
     }
 }

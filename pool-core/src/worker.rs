@@ -39,6 +39,8 @@ pub struct WorkerThread<P: Platform> {
     shared: &'static WorkerShared<P>,
     /// How many jobs from queues are being run, one inside the other.
     depth: Cell<usize>,
+    /// Whether this worker may be registered as a sleeper, so that others may leave its deque out.
+    may_be_left_out: Cell<bool>,
     /// Neither `Send` nor `Sync`.
     thread: PhantomData<*const ()>,
 }
@@ -71,6 +73,7 @@ impl<P: Platform> WorkerThread<P> {
             registry,
             shared,
             depth: Cell::new(0),
+            may_be_left_out: Cell::new(false),
             thread: PhantomData,
         })
     }

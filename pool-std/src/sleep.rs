@@ -277,6 +277,16 @@ impl SleepProtocol for PoolSleep {
     }
 
     #[inline]
+    fn any_awake(
+        &self,
+        caller: Option<WorkerIndex>,
+        first: usize,
+        holds: impl FnMut(WorkerIndex) -> bool,
+    ) -> bool {
+        delegate!(self.any_awake(caller, first, holds))
+    }
+
+    #[inline]
     fn new_job_for(&self, worker: WorkerIndex) {
         delegate!(self.new_job_for(worker));
     }

@@ -5,10 +5,12 @@
 //! do is to unwind from a frame that other threads use: here its calls end the process if they
 //! panic. The rest is called from frames that see to that themselves (`wait_until`, `join_cold`).
 
+use deque_core::Deque;
 use sleep_core::{CoreLatch, Hint, SleepProtocol, WorkerIndex};
 
 use super::Registry;
 use crate::{
+    job::JobRef,
     platform::Platform,
     primitive::{Ordering, fence},
     unwind::no_unwind,
@@ -84,6 +86,31 @@ impl<P: Platform> Registry<P> {
     #[inline]
     pub(crate) fn all_are_awake(&self) -> bool {
         self.sleep.all_are_awake()
+    }
+
+    /// Calls `holds` with the number and the deque of each worker that may be awake, until it returns true. Returns
+    /// whether it did. Begins with the worker `first`.
+    ///
+    /// A worker that is left out is registered as a sleeper. Its deque was empty when it registered, and its fast push
+    /// is disabled.
+    ///
+    /// `caller` is the worker whose thread calls, which is left out, if it is not registered as a sleeper.
+    #[inline]
+    pub(crate) fn any_awake_deque(
+        &self,
+        caller: Option<WorkerIndex>,
+        first: usize,
+        mut holds: impl FnMut(usize, &Deque<JobRef, P::Storage>) -> bool,
+    ) -> bool {
+        // A job that this misses may be one that others wait for.
+        no_unwind(|| {
+            self.sleep.any_awake(caller, first, |worker| {
+                let worker = worker.get();
+                // A protocol may give any number.
+                let shared = self.workers().get(worker);
+                shared.is_some_and(|shared| holds(worker, shared.deque()))
+            })
+        })
     }
 
     /// Wakes a worker if it sleeps. For the setter of a latch that said that its waiter sleeps.

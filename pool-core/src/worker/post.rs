@@ -20,6 +20,7 @@ impl<P: Platform> WorkerThread<P> {
     pub(crate) fn announce_job(&self) {
         let registry = self.registry();
         if !self.own().enable_fast_push(|| registry.all_are_awake()) {
+            self.stop_being_left_out();
             // The fence that this needs for such a job is in `enable_fast_push`.
             registry.announce_own_jobs(self.index(), 1, || self.own().len() <= 1);
         }
@@ -87,9 +88,18 @@ impl<P: Platform> WorkerThread<P> {
         let was_empty = || self.own().len() <= count;
         // A scope or a thread outside may wait for the jobs.
         no_unwind(|| {
+            self.stop_being_left_out();
             self.registry()
                 .announce_own_jobs(self.index(), count, was_empty);
         });
+    }
+
+    /// Wakes this worker, if it is registered as a sleeper: then this thread is in a function of the worker's own
+    /// parker, which has queued a job. Other workers leave the deque of a sleeper out.
+    fn stop_being_left_out(&self) {
+        if self.may_be_left_out.get() {
+            self.registry().wake_worker(self.index());
+        }
     }
 
     /// Runs a job that the deque has no room for.

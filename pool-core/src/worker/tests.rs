@@ -1,5 +1,7 @@
 #[cfg(not(loom))]
 mod hints;
+#[cfg(not(loom))]
+mod left_out;
 #[cfg(loom)]
 mod loom;
 #[cfg(not(loom))]

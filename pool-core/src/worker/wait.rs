@@ -93,6 +93,8 @@ impl<P: Platform> WorkerThread<P> {
                     }
                     let (mut has_slept, mut is_relied_on) = (false, false);
                     let mut has_vacated = false;
+                    // Before the worker may register as a sleeper.
+                    self.begin_no_work_found();
                     idle.no_work_found(latch, || {
                         let look = self.check_sources_before_sleep();
                         is_relied_on = look.is_relied_on;
@@ -115,6 +117,7 @@ impl<P: Platform> WorkerThread<P> {
                     if has_vacated {
                         self.reclaim_seat();
                     }
+                    self.may_be_left_out.set(false);
                     if is_relied_on {
                         self.pass_on_found_jobs();
                     }
@@ -131,6 +134,18 @@ impl<P: Platform> WorkerThread<P> {
         job
     }
 
+    /// Lets other workers leave this worker's deque out of their searches while it is registered as a sleeper, which
+    /// begins later. The deque is empty.
+    ///
+    /// The worker announces the first job that it queues after that, because its fast push is disabled. If that is
+    /// in a function of its own parker, while it is still registered, it
+    /// wakes itself too.
+    fn begin_no_work_found(&self) {
+        debug_assert!(self.own().is_empty(), "others would not find these jobs");
+        self.shared().deque().disable_fast_push();
+        self.may_be_left_out.set(true);
+    }
+
     /// Leaves this worker to guests while its thread sleeps, if the pool has guests and this thread is the host: below
     /// a guest are frames that use the worker. Returns whether it does.
     /// Then this thread must not use the worker until it has [reclaimed](Self::reclaim_seat) it.
@@ -141,6 +156,7 @@ impl<P: Platform> WorkerThread<P> {
             //
             // SAFETY: 1. the pointer is null.
             unsafe { P::set_current(ptr::null()) };
+            self.may_be_left_out.set(false);
             self.shared().seat().vacate(self);
         }
         has_guests

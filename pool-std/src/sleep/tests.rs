@@ -7,7 +7,7 @@ use std::{
 use pool_core::Relax;
 
 use super::*;
-use crate::{ProcessBarrier, ThreadPool, ThreadPoolBuilder, join};
+use crate::{ParkerKind, ProcessBarrier, ThreadPool, ThreadPoolBuilder, join};
 
 #[test]
 fn names_and_kinds_belong_together() {
@@ -19,6 +19,42 @@ fn names_and_kinds_belong_together() {
     assert_eq!(error.name(), "JEC");
     let text = error.to_string();
     assert!(text.contains("`JEC`") && text.contains("jec"), "{text}");
+}
+
+/// Checks that the protocol of a pool is asked which workers are awake, and not the default of the trait.
+#[test]
+fn jec_leaves_out_workers_that_sleep() {
+    const WORKERS: usize = 16;
+    let parkers = || (0..WORKERS).map(|_| OsParker::new(ParkerKind::default()));
+    for &kind in SleepKind::ALL {
+        let sleep = PoolSleep::new(kind, parkers(), IdlePolicy::IMMEDIATE).unwrap();
+        let mut awake = 0;
+        while_asleep(&sleep, WORKERS - 1, &mut || {
+            sleep.any_awake(None, 0, |_| {
+                awake += 1;
+                false
+            });
+        });
+        let has_bits = cfg!(target_has_atomic = "64") && kind == SleepKind::Jec;
+        assert_eq!(awake, if has_bits { 1 } else { WORKERS }, "{kind}");
+    }
+}
+
+/// Lets the first `workers` workers be registered as sleepers while a closure runs.
+fn while_asleep(sleep: &PoolSleep, workers: usize, closure: &mut dyn FnMut()) {
+    let Some(worker) = workers.checked_sub(1) else {
+        return closure();
+    };
+    let (latch, mut has_looked) = (CoreLatch::new(), false);
+    let mut idle = sleep.start_looking(sleep.worker(worker).unwrap());
+    while !has_looked {
+        sleep.no_work_found(&mut idle, &latch, || {
+            has_looked = true;
+            while_asleep(sleep, worker, closure);
+            true
+        });
+    }
+    sleep.work_found(idle, || false);
 }
 
 /// Checks that no worker that falls asleep overlooks the second half of a join, whatever the protocol, where

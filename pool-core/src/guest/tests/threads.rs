@@ -139,6 +139,18 @@ fn jobs_that_a_guest_leaves_are_run<P: TestPlatform<Data = AtomicBool>>() {
     });
 }
 
+/// Others leave the deque of a sleeper out, and do not disable its fast push.
+#[test]
+fn a_guest_leaves_fast_push_disabled() {
+    with_guests::<Test>(1, |registry| {
+        call_as_guest(registry, |worker| {
+            assert!(worker.own().enable_fast_push(|| true));
+        });
+        let was_enabled = registry.workers()[0].deque().disable_fast_push();
+        assert!(!was_enabled);
+    });
+}
+
 /// The job comes while a guest has the seat, so no thread is woken for it.
 fn a_job_for_the_seat_is_run<P: TestPlatform<Data = AtomicBool, Queue = TestQueue>>() {
     with_guests::<P>(1, |registry| {

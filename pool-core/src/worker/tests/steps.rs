@@ -24,7 +24,9 @@ type Queue = <Test as Platform>::Queue;
 type TestNode = <Queue as JobQueue>::Node;
 
 /// Creates the workers of a pool, on this thread.
-fn workers<P: TestPlatform, const N: usize>(registry: &Arc<Registry<P>>) -> [WorkerThread<P>; N] {
+pub(super) fn workers<P: TestPlatform, const N: usize>(
+    registry: &Arc<Registry<P>>,
+) -> [WorkerThread<P>; N] {
     std::array::from_fn(|index| {
         let index = registry.worker(index).unwrap();
         // SAFETY: 1. the caller holds the registry; 2. it is the `Arc`'s pointer.
