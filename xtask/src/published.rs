@@ -5,19 +5,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use cargo_metadata::MetadataCommand;
 
 use crate::{command::Step, root};
 
 /// A published crate's source.
 pub(crate) struct Published {
-    /// Its directory in cargo's own store, which must not change.
+    /// Its directory, in cargo's own store or copied from there, which must not change.
     stored: PathBuf,
 }
 
 impl Published {
-    /// Fetches a library from cargo's registry, in a version that meets the requirement.
+    /// Fetches a crate from cargo's registry, in a version that meets the requirement.
     pub(crate) fn fetch(name: &str, requirement: &str) -> Result<Self> {
         let scratch = root().join("target/published").join(name);
         write_package(
@@ -33,12 +33,12 @@ impl Published {
         let package = metadata
             .packages
             .into_iter()
-            .find(|package| *package.name == name)
-            .with_context(|| format!("cargo did not fetch `{name}`"))?;
-        let stored = package.manifest_path.parent().expect("a file");
-        Ok(Self {
-            stored: stored.to_owned().into_std_path_buf(),
-        })
+            .find(|package| *package.name == name);
+        let stored = match package {
+            Some(package) => package.manifest_path.parent().expect("a file").into(),
+            None => vendor(&manifest, name)?,
+        };
+        Ok(Self { stored })
     }
 
     /// Makes a fresh copy of the source; returns its manifest.
@@ -65,6 +65,18 @@ pub(crate) fn write_package(directory: &Path, lines: &str) -> Result<()> {
     );
     fs::write(directory.join("Cargo.toml"), manifest)?;
     Ok(())
+}
+
+/// Copies all dependencies of a package beside its manifest, and returns the directory of one. A crate without a
+/// library cannot be used as a dependency, so cargo's metadata leaves it out, but its source is copied.
+fn vendor(manifest: &Path, name: &str) -> Result<PathBuf> {
+    let directory = manifest.with_file_name("vendor");
+    Step::cargo(&["vendor", "--quiet", "--manifest-path"])
+        .args([manifest, &directory])
+        .read()?;
+    let stored = directory.join(name);
+    ensure!(stored.is_dir(), "cargo did not fetch `{name}`");
+    Ok(stored)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
