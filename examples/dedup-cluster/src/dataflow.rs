@@ -9,11 +9,9 @@
 
 mod hash;
 
-use std::{
-    cell::RefCell,
-    collections::{HashMap, hash_map::Entry},
-    rc::Rc,
-};
+use std::{cell::RefCell, collections::HashMap, rc::Rc};
+
+use hashbrown::hash_table::{Entry, HashTable};
 
 use timely::{
     dataflow::{
@@ -28,7 +26,7 @@ pub(crate) use hash::{Hasher, Progress};
 
 use crate::{
     ClusterError,
-    records::{DigestBytes, Found, Hashed, Task},
+    records::{Batch, Digest, Found, Hashed, Task},
 };
 
 /// Runs the dataflow to its end, with the files of this process and those that are known to be unreadable. In the first process, returns what all processes have found.
@@ -43,10 +41,12 @@ pub(crate) fn run(
 ) -> Result<Vec<Found>, ClusterError> {
     let hasher = Rc::new(RefCell::new(hasher));
     let gathered = Rc::new(RefCell::new(Vec::new()));
+    let processes = worker.peers() as u64;
+    let unreadable: Vec<_> = Batch::divide(unreadable, processes).collect();
     worker.dataflow::<u64, _, _>(|scope| {
         let tasks = tasks.to_stream(scope);
         let unreadable = unreadable.to_stream(scope);
-        let hashed = hash::operator(tasks, &hasher).concat(unreadable);
+        let hashed = hash::operator(tasks, processes, &hasher).concat(unreadable);
         let found = group(hashed, &hasher);
         gather(found, &gathered);
     });
@@ -62,19 +62,21 @@ pub(crate) fn run(
 /// Adds the operator that groups equal digests. It sends the groups when all files are hashed, and then what
 /// this process did.
 fn group<'scope>(
-    hashed: StreamVec<'scope, u64, Hashed>,
+    hashed: StreamVec<'scope, u64, Batch>,
     hasher: &Rc<RefCell<Hasher>>,
 ) -> StreamVec<'scope, u64, Found> {
     let hasher = Rc::clone(hasher);
-    let by_digest = Exchange::new(Hashed::key);
+    let by_digest = Exchange::new(|batch: &Batch| batch.process);
     hashed.unary_frontier(by_digest, "group", move |capability, _| {
         let mut groups = Groups::default();
         // Held so that the first process waits for what this one will send, also if it sends no group.
         let mut capability = Some(capability);
         move |(input, frontier), output| {
-            input.for_each(|_, batch| {
-                let digests = groups.add(batch.drain(..));
-                hasher.borrow_mut().grouped += digests;
+            input.for_each(|_, batches| {
+                for batch in batches.drain(..) {
+                    hasher.borrow_mut().grouped += batch.digests.len() as u64;
+                    groups.add(batch);
+                }
             });
             if frontier.is_empty()
                 && let Some(capability) = capability.take()
@@ -97,66 +99,74 @@ fn gather(found: StreamVec<'_, u64, Found>, gathered: &Rc<RefCell<Vec<Found>>>) 
     });
 }
 
-/// The files with a digest. They have the same size.
-struct Group {
-    size: u64,
-    first: String,
-    /// Most digests have no others, and need no memory for them.
-    others: Vec<String>,
-}
-
-impl Group {
-    /// Creates the group of one file.
-    fn new(size: u64, first: String) -> Self {
-        Self {
-            size,
-            first,
-            others: Vec::new(),
-        }
-    }
+/// Where a file is: in which batch, and where there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Place {
+    batch: u32,
+    file: u32,
 }
 
 /// The files of this process's digests.
+///
+/// Most digests have one file. Such a file stays in the batch in which it has come, and costs a place in a table.
 #[derive(Default)]
 struct Groups {
-    by_digest: HashMap<DigestBytes, Group>,
+    batches: Vec<Batch>,
+    /// The first file with each digest.
+    firsts: HashTable<Place>,
+    /// The other files with the digest of a first one.
+    others: HashMap<Place, Vec<Place>>,
     unreadable: Vec<Found>,
 }
 
 impl Groups {
-    /// Adds files to their groups. Returns how many digests there were.
-    fn add(&mut self, batch: impl Iterator<Item = Hashed>) -> u64 {
-        let mut digests = 0;
-        for Hashed { name, size, result } in batch {
-            match result {
-                Ok(digest) => {
-                    digests += 1;
-                    match self.by_digest.entry(digest) {
-                        Entry::Occupied(group) => group.into_mut().others.push(name),
-                        Entry::Vacant(place) => _ = place.insert(Group::new(size, name)),
-                    }
-                }
-                Err(reason) => self.unreadable.push(Found::Unreadable { name, reason }),
+    /// Adds files to their groups.
+    fn add(&mut self, mut batch: Batch) {
+        let unreadable = batch.unreadable.drain(..);
+        self.unreadable
+            .extend(unreadable.map(|(name, reason)| Found::Unreadable { name, reason }));
+        let place = |batch: usize, file: usize| Place {
+            batch: batch.try_into().expect("memory for so many batches"),
+            file: file.try_into().expect("memory for so many files"),
+        };
+        let (last, count) = (self.batches.len(), batch.digests.len());
+        self.batches.push(batch);
+        let digest = |place: Place| digest(&self.batches, place);
+        for this in (0..count).map(|file| place(last, file)) {
+            let entry = self.firsts.entry(
+                digest(this).hash(),
+                |&other| digest(other) == digest(this),
+                |&other| digest(other).hash(),
+            );
+            match entry {
+                Entry::Vacant(entry) => _ = entry.insert(this),
+                Entry::Occupied(first) => self.others.entry(*first.get()).or_default().push(this),
             }
         }
-        digests
     }
 
     fn take_found(&mut self) -> impl Iterator<Item = Found> {
-        let groups = std::mem::take(&mut self.by_digest).into_iter();
-        let groups = groups.filter(|(_, group)| !group.others.is_empty());
-        let groups = groups.map(|(digest, mut group)| {
-            group.others.push(group.first);
+        let Self {
+            batches,
+            others,
+            unreadable,
+            ..
+        } = std::mem::take(self);
+        let groups = others.into_iter().map(move |(first, others)| {
+            let batch = |place: Place| &batches[place.batch as usize];
+            let name = |place: Place| batch(place).names.get(place.file as usize).to_owned();
             Found::Group {
-                digest,
-                size: group.size,
-                names: group.others,
+                digest: digest(&batches, first).bytes(),
+                size: batch(first).sizes[first.file as usize],
+                names: others.into_iter().chain([first]).map(name).collect(),
             }
         });
-        std::mem::take(&mut self.unreadable)
-            .into_iter()
-            .chain(groups)
+        unreadable.into_iter().chain(groups)
     }
+}
+
+fn digest(batches: &[Batch], place: Place) -> Digest {
+    batches[place.batch as usize].digests[place.file as usize]
 }
 
 #[cfg(test)]

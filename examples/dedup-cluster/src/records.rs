@@ -62,54 +62,103 @@ pub(crate) fn share(tasks: &mut [Task], processes: u64) {
 }
 
 /// What became of a file.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct Hashed {
     pub(crate) name: String,
     pub(crate) size: u64,
     /// The digest, or the reason that the file is not readable.
-    #[serde(with = "by_words")]
     pub(crate) result: Result<DigestBytes, String>,
 }
 
-/// Digests travel as four numbers: of an array of bytes, each byte would be read and written by itself.
-mod by_words {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+/// A digest as it travels: a few numbers are read sooner than 32 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Digest([u64; DIGEST_WORDS]);
 
-    use super::DigestBytes;
+const WORD: usize = size_of::<u64>();
+const DIGEST_WORDS: usize = size_of::<DigestBytes>() / WORD;
 
-    const WORD: usize = size_of::<u64>();
-    type Words = [u64; size_of::<DigestBytes>() / WORD];
-
-    pub(super) fn serialize<S: Serializer>(
-        result: &Result<DigestBytes, String>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let to_words = |digest: &DigestBytes| -> Words {
-            let (words, _) = digest.as_chunks();
-            std::array::from_fn(|index| u64::from_le_bytes(words[index]))
-        };
-        result.as_ref().map(to_words).serialize(serializer)
+impl Digest {
+    fn new(bytes: &DigestBytes) -> Self {
+        let (words, _) = bytes.as_chunks();
+        Self(std::array::from_fn(|index| {
+            u64::from_le_bytes(words[index])
+        }))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Result<DigestBytes, String>, D::Error> {
-        let to_bytes = |words: Words| -> DigestBytes {
-            std::array::from_fn(|index| words[index / WORD].to_le_bytes()[index % WORD])
-        };
-        Result::<Words, String>::deserialize(deserializer).map(|result| result.map(to_bytes))
+    pub(crate) fn bytes(self) -> DigestBytes {
+        std::array::from_fn(|index| self.0[index / WORD].to_le_bytes()[index % WORD])
+    }
+
+    /// Returns the process that groups this digest: equal ones meet there.
+    fn process(self, processes: u64) -> u64 {
+        self.0[0] % processes
+    }
+
+    /// Returns a number for hash tables. All bits of a digest are random, and the first word has chosen the
+    /// process.
+    pub(crate) fn hash(self) -> u64 {
+        self.0[DIGEST_WORDS - 1]
     }
 }
 
-impl Hashed {
-    /// Returns the number by which equal digests meet in one process.
-    pub(crate) fn key(&self) -> u64 {
-        let Ok(digest) = &self.result else {
-            return 0;
-        };
-        let mut first = [0; 8];
-        first.copy_from_slice(&digest[..8]);
-        u64::from_le_bytes(first)
+/// What became of files, on its way to the process that groups their digests. In columns, so that a digest that
+/// arrives costs no memory of its own.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Batch {
+    /// The process to which this travels.
+    pub(crate) process: u64,
+    pub(crate) names: Names,
+    pub(crate) sizes: Vec<u64>,
+    pub(crate) digests: Vec<Digest>,
+    /// Names, and reasons.
+    pub(crate) unreadable: Vec<(String, String)>,
+}
+
+impl Batch {
+    /// Divides files by their digests. There is one batch for each process that has any.
+    pub(crate) fn divide(
+        files: impl IntoIterator<Item = Hashed>,
+        processes: u64,
+    ) -> impl Iterator<Item = Self> {
+        let mut batches: Vec<_> = (0..processes)
+            .map(|process| Self {
+                process,
+                ..Self::default()
+            })
+            .collect();
+        for Hashed { name, size, result } in files {
+            match result.as_ref().map(Digest::new) {
+                Ok(digest) => {
+                    let batch = &mut batches[digest.process(processes) as usize];
+                    batch.names.push(&name);
+                    batch.sizes.push(size);
+                    batch.digests.push(digest);
+                }
+                Err(reason) => batches[0].unreadable.push((name, reason.clone())),
+            }
+        }
+        let has_any = |batch: &Self| !(batch.digests.is_empty() && batch.unreadable.is_empty());
+        batches.into_iter().filter(has_any)
+    }
+}
+
+/// Names, one after the other in one text.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Names {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Names {
+    fn push(&mut self, name: &str) {
+        self.text.push_str(name);
+        self.ends.push(self.text.len());
+    }
+
+    /// Returns a name by its number.
+    pub(crate) fn get(&self, index: usize) -> &str {
+        let begin = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[begin..self.ends[index]]
     }
 }
 
@@ -143,18 +192,41 @@ mod tests {
     }
 
     #[test]
-    fn digests_and_reasons_come_back_from_words() {
-        let digest = std::array::from_fn(|index| index as u8 * 7);
-        for result in [Ok(digest), Err("reason".to_owned())] {
-            let hashed = Hashed {
-                name: "name".to_owned(),
-                size: 5,
-                result: result.clone(),
-            };
-            let text = serde_json::to_string(&hashed).unwrap();
-            let back: Hashed = serde_json::from_str(&text).unwrap();
-            assert_eq!(back.result, result);
+    fn files_come_back_from_the_batches_of_all_processes() {
+        let digest = |number: u8| std::array::from_fn(|index| number.wrapping_mul(index as u8 + 1));
+        let files = (0..100_u8).map(|number| Hashed {
+            name: "n".repeat(number.into()),
+            size: number.into(),
+            result: match number % 10 {
+                9 => Err(format!("reason {number}")),
+                _ => Ok(digest(number)),
+            },
+        });
+        for processes in [1, 3] {
+            let mut seen = Vec::new();
+            for batch in Batch::divide(files.clone(), processes) {
+                let text = serde_json::to_string(&batch).unwrap();
+                let batch: Batch = serde_json::from_str(&text).unwrap();
+                for (index, found) in batch.digests.iter().enumerate() {
+                    assert_eq!(found.process(processes), batch.process);
+                    let number = batch.sizes[index] as u8;
+                    assert_eq!(batch.names.get(index).len(), usize::from(number));
+                    assert_eq!(found.bytes(), digest(number));
+                    seen.push(number);
+                }
+                for (name, reason) in batch.unreadable {
+                    assert_eq!(reason, format!("reason {}", name.len()));
+                    seen.push(name.len() as u8);
+                }
+            }
+            seen.sort_unstable();
+            assert!(seen.into_iter().eq(0..100));
         }
+    }
+
+    #[test]
+    fn a_process_without_digests_gets_no_batch() {
+        assert_eq!(Batch::divide([], 3).count(), 0);
     }
 
     #[test]

@@ -20,15 +20,15 @@ use crate::{
     ClusterError, Statistics, WorkerUse,
     connect::Traffic,
     digest_list::DigestList,
-    records::{Hashed, Task},
+    records::{Batch, Hashed, Task},
     unescape,
     usage::Usage,
 };
 
 /// A batch ends with the file that reaches either: large enough to keep all workers busy, small enough that
 /// the lists on disk and the other processes soon have its digests. Each batch wakes all other processes.
-const BATCH_BYTES: u64 = 32 << 20;
-const BATCH_FILES: usize = 4096;
+const BATCH_BYTES: u64 = 64 << 20;
+const BATCH_FILES: usize = 8192;
 
 /// How often a process says how far it is.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
@@ -252,8 +252,9 @@ impl Hasher {
 /// Adds the operator: each task goes to its process, which hashes a batch whenever the operator runs.
 pub(crate) fn operator<'scope>(
     tasks: StreamVec<'scope, u64, Task>,
+    processes: u64,
     hasher: &Rc<RefCell<Hasher>>,
-) -> StreamVec<'scope, u64, Hashed> {
+) -> StreamVec<'scope, u64, Batch> {
     let scope = tasks.scope();
     let hasher = Rc::clone(hasher);
     let by_process = Exchange::new(|task: &Task| task.process);
@@ -268,7 +269,8 @@ pub(crate) fn operator<'scope>(
                 && !queue.is_empty()
             {
                 let hashed = hasher.borrow_mut().hash_batch(&mut queue);
-                output.session(capability).give_iterator(hashed.into_iter());
+                let batches = Batch::divide(hashed, processes);
+                output.session(capability).give_iterator(batches);
             }
             if !queue.is_empty() {
                 // Not in a loop here: between two batches, the other operators run.
