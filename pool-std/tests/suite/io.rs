@@ -22,7 +22,9 @@ mod refusals {
     };
 
     use crate::{
-        io::child::{Forbidden, forbid_system_calls, in_child, open_files, threads},
+        io::child::{
+            Forbidden, files_and_threads, files_and_threads_after, forbid_system_calls, in_child,
+        },
         io::suite::is_available,
         support::wait_for,
     };
@@ -35,13 +37,13 @@ mod refusals {
         }
         in_child(name, || {
             forbid_system_calls(calls);
-            // What the first pool of a process makes for all of them.
-            ThreadPoolBuilder::new()
-                .build()
-                .unwrap()
-                .shutdown()
-                .unwrap();
-            let before = (open_files(), threads());
+            let before = files_and_threads_after(|| {
+                ThreadPoolBuilder::new()
+                    .build()
+                    .unwrap()
+                    .shutdown()
+                    .unwrap();
+            });
             for _ in 0..3 {
                 let refused = ThreadPoolBuilder::new()
                     .num_threads(2)
@@ -54,7 +56,7 @@ mod refusals {
                     other => panic!("{other:?}"),
                 }
                 // Threads of the pool, if it had any, may end a moment later.
-                wait_for(|| (open_files(), threads()) == before);
+                wait_for(|| files_and_threads() == before);
             }
             // What a program does then.
             let helpers = ThreadPoolBuilder::new().io(IoBackend::HelperThreads);

@@ -2,6 +2,8 @@
 
 use std::{env, process::Command};
 
+use crate::support::wait_for;
+
 /// Set in the process of such a test.
 const VARIABLE: &str = "POOL_STD_TEST_CHILD";
 
@@ -145,7 +147,18 @@ pub(crate) fn open_files() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// Returns how many threads the process has.
-pub(crate) fn threads() -> usize {
-    std::fs::read_dir("/proc/self/task").unwrap().count()
+/// Returns how many descriptors the process has open, and how many threads it has.
+pub(crate) fn files_and_threads() -> (usize, usize) {
+    let threads = std::fs::read_dir("/proc/self/task").unwrap().count();
+    (open_files(), threads)
+}
+
+/// Returns what the process has open when `first` has built a pool and shut it down: what the first pool of a process
+/// makes for all of them counts, its threads do not.
+pub(crate) fn files_and_threads_after(first: impl FnOnce()) -> (usize, usize) {
+    let (_, before) = files_and_threads();
+    first();
+    // The system lists a thread for a moment after another thread has joined it.
+    wait_for(|| files_and_threads().1 == before);
+    files_and_threads()
 }

@@ -14,8 +14,8 @@ use pool_std::{
 
 use crate::{
     io::child::{
-        allow_files, allow_no_more_files, in_child, interrupt_all_threads_until, open_files,
-        set_open_files, threads,
+        allow_files, allow_no_more_files, files_and_threads, files_and_threads_after, in_child,
+        interrupt_all_threads_until, set_open_files,
     },
     io::suite::{TempFile, builder, pipe_to_read, pool, start_read},
     support::{wait_for, wait_for_asleep},
@@ -148,10 +148,10 @@ pub(crate) fn each_descriptor_that_is_refused_is_an_error_of_the_build(
     name: &str,
 ) {
     in_child(name, || {
-        // What the first pool of a process makes for all of them.
-        let first = builder(IoBackend::HelperThreads, 2).build().unwrap();
-        first.shutdown().unwrap();
-        let before = (open_files(), threads());
+        let before = files_and_threads_after(|| {
+            let first = builder(IoBackend::HelperThreads, 2).build().unwrap();
+            first.shutdown().unwrap();
+        });
         let mut limit = 0;
         loop {
             set_open_files(limit);
@@ -170,7 +170,7 @@ pub(crate) fn each_descriptor_that_is_refused_is_an_error_of_the_build(
                 Err(error) => panic!("{error:?}"),
             }
             // Threads of the pool may end a moment later.
-            wait_for(|| (open_files(), threads()) == before);
+            wait_for(|| files_and_threads() == before);
             limit += 1;
         }
         assert!(limit > 3, "some were refused");
