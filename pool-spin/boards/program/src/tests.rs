@@ -88,7 +88,7 @@ fn from_outside<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
 }
 
 /// Waits until every place has its worker.
-fn wait_for_all<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
+pub(crate) fn wait_for_all<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     while pool.broadcast(|_| ()).contains(&None) {
         spin_loop();
     }
