@@ -73,7 +73,7 @@ impl<P: Platform> Registry<P> {
     /// Continues the closure's panic, when the worker was given back.
     ///
     /// # Complexity
-    /// Calls the protocol twice, and looks at each worker's deque once. Wakes no thread by itself.
+    /// Calls the protocol twice, and looks at the deque of each worker that may be awake, at most twice. Wakes no thread by itself.
     pub fn try_call<F, R>(&self, closure: F) -> Result<R, F>
     where
         F: FnOnce(&WorkerThread<P>) -> R,
@@ -155,14 +155,15 @@ impl<P: Platform> Drop for Guest<'_, P> {
                 worker.own().end_bias();
             }
             worker.leave_operations();
-            // Others leave the deque of a sleeper out, as in `WorkerThread::search`.
-            shared.deque().disable_fast_push();
             registry
                 .deadlock()
                 .fall_asleep(index, shared.terminate(), |worker| registry.may_run(worker));
             shared.observer().on_guest_left(P::now);
             // SAFETY: 1. the pointer is null.
             unsafe { P::set_current(ptr::null()) };
+            // Others leave the deque of a sleeper out, as in `WorkerThread::begin_no_work_found`. From here on this thread
+            // runs no function of the platform that may queue a job on it.
+            shared.deque().disable_fast_push();
             shared.seat().vacate(self.worker);
             let mut is_relied_on = false;
             registry.sleep().give_back(index, || {

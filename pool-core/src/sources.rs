@@ -13,7 +13,8 @@
 //!
 //! A sleeping worker overlooks a queue that is not listed here (rayon#992). So
 //! [`find_work`](WorkerThread::find_work) and
-//! [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) must cover the same sources.
+//! [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) must cover the same sources, but for the own
+//! deque, which is empty by then.
 
 use deque_core::{Steal, Storage};
 use sleep_core::{Hint, WorkerIndex};
@@ -123,14 +124,11 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Takes a job from another worker's deque, from a random one on, so that thieves spread.
+    /// Steals a job from another worker. Begins at a random worker, so that thieves spread.
     fn steal(&self) -> Steal<JobRef> {
         let registry = self.registry();
-        let (caller, mut first) = (
-            Some(self.index()),
-            self.random().below(registry.num_workers()),
-        );
-        let has_jobs = registry.any_awake_deque(caller, first, |worker, deque| {
+        let mut first = self.random().below(registry.num_workers());
+        let has_jobs = registry.any_awake_deque(self.awake_index(), first, |worker, deque| {
             first = worker;
             !deque.is_empty()
         });
@@ -155,7 +153,11 @@ impl<P: Platform> WorkerThread<P> {
     fn steal_from_any(&self, first: usize) -> Steal<JobRef> {
         let mut answer = Steal::Empty;
         let registry = self.registry();
-        registry.any_awake_deque(Some(self.index()), first, |victim, _| {
+        registry.any_awake_deque(self.awake_index(), first, |victim, _| {
+            // A protocol may ask again after an answer.
+            if answer.is_success() {
+                return true;
+            }
             let stolen = self.steal_from(victim);
             match stolen {
                 Steal::Success(_) => self.trail().begin(Source::Worker(victim)),
@@ -186,8 +188,8 @@ impl<P: Platform> WorkerThread<P> {
         answer
     }
 
-    /// Checks whether any source holds work for this worker, before it sleeps. If none does, fast push
-    /// is disabled in all other deques, so their owners announce the next job, which wakes this worker.
+    /// Checks whether any source holds work for this worker, before it sleeps. If none does, fast push is disabled for
+    /// all other workers, so that they announce the next job, which wakes this worker.
     ///
     /// Called after the fence of
     /// [`SleepProtocol::no_work_found`](sleep_core::SleepProtocol::no_work_found).
@@ -208,7 +210,7 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Whether any source holds work that every worker may take.
     pub(crate) fn has_work_for_others(&self) -> bool {
-        self.has_pending_jobs() || self.registry().has_common_work(Some(self.index()))
+        self.has_pending_jobs() || self.registry().has_common_work(self.awake_index())
     }
 }
 
@@ -234,14 +236,15 @@ impl<P: Platform> Registry<P> {
         !shared.inbox().is_empty() || shared.terminate().probe() || self.has_common_work(None)
     }
 
-    /// Disables fast push in all deques but that of the worker, which sleeps from now on. Returns whether all
-    /// threads of the pool have executed a fence since.
+    /// Disables fast push in the deques of all workers that may be awake, except the one that sleeps from now on. Those
+    /// left out have disabled it themselves. Returns whether all threads of the pool have executed a fence since.
     fn disable_other_fast_pushes(&self, sleeper: WorkerIndex) -> bool {
         let mut any_enabled = false;
         self.any_awake_deque(None, sleeper.get(), |worker, deque| {
             if worker != sleeper.get() {
                 any_enabled |= deque.disable_fast_push();
             }
+            // Go on with the next one.
             false
         });
         // A fast push that was disabled already needs no process fence. An owner that finds it disabled
@@ -280,14 +283,15 @@ impl<P: Platform> Registry<P> {
             || self.workers().iter().any(|it| !it.deque().is_empty())
     }
 
-    /// Whether any source holds work that every worker may take, beside the deque of the calling worker, if that is
-    /// not registered as a sleeper.
+    /// Whether a source that all workers take from holds work. The deque of `caller` is not checked, which must not be
+    /// registered as a sleeper.
     fn has_common_work(&self, caller: Option<WorkerIndex>) -> bool {
         let first = caller.map_or(0, WorkerIndex::get);
         self.has_operations_or_injected_jobs()
             || self.any_awake_deque(caller, first, |_, deque| !deque.is_empty())
     }
 
+    /// Whether there is work that is in no worker's deque.
     fn has_operations_or_injected_jobs(&self) -> bool {
         !self.injector().is_empty() || self.progress().has_due()
     }

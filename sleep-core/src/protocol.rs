@@ -46,6 +46,8 @@ pub(crate) use slot::Tenant;
 ///    worker is borrowed, the guest is that thread.
 /// 2. A call that announces jobs comes after the jobs were queued.
 /// 3. A latch has one waiter.
+/// 4. The queue of a worker is empty when it calls `no_work_found`. It announces the next job that it queues there after
+///    a fence, unless all workers are awake then.
 ///
 /// A caller that breaks a promise loses wake-ups; no memory safety rests on them.
 ///
@@ -62,10 +64,11 @@ pub(crate) use slot::Tenant;
 ///    by [`wake_up`](CoreLatch::wake_up) afterwards.
 /// 4. `borrow_sleeper` returns a worker that sleeps, and each worker at most once until `give_back`. The
 ///    worker's own thread does not return from `no_work_found` in between.
-/// 5. `any_awake` leaves out only workers that are registered as sleepers. Let a worker be registered, execute a
-///    sequentially consistent fence, and then call `any_awake`. If another worker is left out then, and later, when it
-///    is registered no longer, executes such a fence, its `all_are_awake` is false unless the first worker is
-///    registered no longer either. So it must announce a job that it queues.
+/// 5. `any_awake` leaves out only workers that are registered as sleepers or withdraw a registration. Let a worker *S*
+///    register, execute a sequentially consistent fence, and call `any_awake`, which leaves out a worker *O*. If *O*
+///    later leaves its registration and executes such a fence, its `all_are_awake` is false while *S* is registered.
+///    So it must announce a job that it queues. The same holds if *S* leaves its search by `work_found` in place of
+///    registering: its call comes after such a fence too, and a worker whose fence came before is not left out.
 /// 6. No call that announces jobs or wakes a worker blocks or allocates, so that interrupt handlers
 ///    may make them. No call panics.
 ///
@@ -222,15 +225,15 @@ pub trait SleepProtocol {
     fn all_are_awake(&self) -> bool;
 
     /// Calls `holds` for the workers that may be awake, at most once for each, until it returns true. Returns whether
-    /// it did. Begins with the worker `first`, or a later one.
+    /// it did. `first` is a hint where to begin.
     ///
     /// This is for a look at the workers' own queues. A worker that is registered as a sleeper has emptied its queue
     /// before, so a protocol may leave it out, and a large pool in which most workers sleep looks at few queues. A pool
     /// sees to the rest: a worker that was registered announces the next job that it queues, after a fence, unless
     /// all workers are awake.
     ///
-    /// `caller` is the worker whose thread calls, which is not called for, if it is not registered. It is `None` in
-    /// `has_work` of [`no_work_found`](Self::no_work_found) and of [`give_back`](Self::give_back), and on threads that
+    /// `caller` is the calling worker, which is not registered as a sleeper, and is skipped. It is `None` in `has_work`
+    /// of [`no_work_found`](Self::no_work_found) and of [`give_back`](Self::give_back), and on threads that
     /// are no worker.
     ///
     /// By default no other worker is left out.

@@ -89,12 +89,12 @@ impl<P: Platform> Registry<P> {
     }
 
     /// Calls `holds` with the number and the deque of each worker that may be awake, until it returns true. Returns
-    /// whether it did. Begins with the worker `first`.
+    /// whether it did. `first` is a hint where to begin.
     ///
-    /// A worker that is left out is registered as a sleeper. Its deque was empty when it registered, and its fast push
-    /// is disabled.
+    /// A worker that is left out is registered as a sleeper. Its deque was empty when it registered, unless a guest has
+    /// left jobs there, for which it then wakes the worker. Its fast push is disabled.
     ///
-    /// `caller` is the worker whose thread calls, which is left out, if it is not registered as a sleeper.
+    /// `caller` is the calling worker, which is not registered as a sleeper, and is skipped.
     #[inline]
     pub(crate) fn any_awake_deque(
         &self,

@@ -19,7 +19,9 @@ impl<P: Platform> WorkerThread<P> {
     /// [disables our fast push](deque_core::Deque::disable_fast_push), so that we announce the next one.
     pub(crate) fn announce_job(&self) {
         let registry = self.registry();
-        if !self.own().enable_fast_push(|| registry.all_are_awake()) {
+        // While this worker is registered as a sleeper, one that falls asleep may not disable its fast push.
+        let may_enable = || !self.may_be_left_out.get() && registry.all_are_awake();
+        if !self.own().enable_fast_push(may_enable) {
             self.stop_being_left_out();
             // The fence that this needs for such a job is in `enable_fast_push`.
             registry.announce_own_jobs(self.index(), 1, || self.own().len() <= 1);
@@ -96,9 +98,16 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Wakes this worker, if it is registered as a sleeper: then this thread is in a function of the worker's own
     /// parker, which has queued a job. Other workers leave the deque of a sleeper out.
+    ///
+    /// If another thread is waking the worker, others may leave the deque out until that thread goes on. This worker
+    /// then finds the job itself when it returns from its parker.
     fn stop_being_left_out(&self) {
         if self.may_be_left_out.get() {
             self.registry().wake_worker(self.index());
+            // Ordering: pairs with the fence of a worker that falls asleep, before it reads which workers may be awake:
+            // either it sees that this one is awake, and so the job, or the caller sees that worker and announces the
+            // job. The fence after the push came before this worker was awake.
+            fence(Ordering::SeqCst);
         }
     }
 

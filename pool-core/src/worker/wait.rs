@@ -2,7 +2,7 @@
 
 use core::ptr;
 
-use sleep_core::{CoreLatch, Parker as _};
+use sleep_core::{CoreLatch, Parker as _, WorkerIndex};
 
 use crate::{
     deadlock::DeadlockDetection as _, job::JobRef, metrics::Observer as _, platform::Platform,
@@ -94,7 +94,7 @@ impl<P: Platform> WorkerThread<P> {
                     let (mut has_slept, mut is_relied_on) = (false, false);
                     let mut has_vacated = false;
                     // Before the worker may register as a sleeper.
-                    self.begin_no_work_found();
+                    let was_left_out = self.begin_no_work_found();
                     idle.no_work_found(latch, || {
                         let look = self.check_sources_before_sleep();
                         is_relied_on = look.is_relied_on;
@@ -117,7 +117,7 @@ impl<P: Platform> WorkerThread<P> {
                     if has_vacated {
                         self.reclaim_seat();
                     }
-                    self.may_be_left_out.set(false);
+                    self.may_be_left_out.set(was_left_out);
                     if is_relied_on {
                         self.pass_on_found_jobs();
                     }
@@ -134,16 +134,20 @@ impl<P: Platform> WorkerThread<P> {
         job
     }
 
-    /// Lets other workers leave this worker's deque out of their searches while it is registered as a sleeper, which
-    /// begins later. The deque is empty.
+    /// Prepares this worker to register as a sleeper: others may leave its deque, which is empty, out of their searches
+    /// then. Disables its fast push, so that the worker announces its next job. If its own parker queues that job, the
+    /// worker also wakes itself.
     ///
-    /// The worker announces the first job that it queues after that, because its fast push is disabled. If that is
-    /// in a function of its own parker, while it is still registered, it
-    /// wakes itself too.
-    fn begin_no_work_found(&self) {
+    /// Returns whether the worker was registered before: then its parker searches.
+    fn begin_no_work_found(&self) -> bool {
         debug_assert!(self.own().is_empty(), "others would not find these jobs");
         self.shared().deque().disable_fast_push();
-        self.may_be_left_out.set(true);
+        self.may_be_left_out.replace(true)
+    }
+
+    /// Returns this worker, unless it is registered as a sleeper: then its own parker searches.
+    pub(crate) fn awake_index(&self) -> Option<WorkerIndex> {
+        (!self.may_be_left_out.get()).then_some(self.index())
     }
 
     /// Leaves this worker to guests while its thread sleeps, if the pool has guests and this thread is the host: below

@@ -269,7 +269,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
                 .is_ok_and(|worker| Some(worker) != caller && holds(worker))
         };
         match self.awake(caller) {
-            Awake::Caller => false,
+            Awake::NoOther => false,
             Awake::Few => Sleepers::<W>::any_awake(self.slots(), first, holds),
             Awake::Many => {
                 let first = first.min(workers);

@@ -110,7 +110,8 @@ struct Line<P> {
     count: Custody,
     /// Which workers of one group may be asleep: `Jec` says what it means.
     group: AtomicUsize,
-    /// Whether few workers were awake when the worker last asked. The worker's own.
+    /// Whether few workers were awake when the worker last asked. For the thread that is the worker: its own, or a
+    /// guest's.
     few_are_awake: LoadStoreU8,
 }
 
@@ -146,13 +147,13 @@ impl<P> Slot<P> {
         &self.line.group
     }
 
-    /// Whether few workers were awake when the worker last asked. For the worker alone.
+    /// Whether few workers were awake when the worker last asked. For the thread that is the worker.
     pub(crate) fn few_are_awake(&self) -> bool {
-        // Ordering: Relaxed; the worker alone reads and writes this.
+        // Ordering: Relaxed; only the thread that is the worker reads and writes this.
         self.line.few_are_awake.load(Ordering::Relaxed) != 0
     }
 
-    /// Notes whether few workers are awake. For the worker alone.
+    /// Notes whether few workers are awake. For the thread that is the worker.
     pub(crate) fn set_few_are_awake(&self, few: bool) {
         // Ordering: Relaxed, as above.
         self.line.few_are_awake.store(few.into(), Ordering::Relaxed);

@@ -2,20 +2,28 @@
 
 use std::{
     boxed::Box,
+    cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize as Tally, Ordering::SeqCst},
     },
     thread::{self, ThreadId},
+    thread_local,
 };
+
+use sleep_core::CoreLatch;
 
 use super::super::*;
 use crate::{
+    deadlock::DeadlockDetection,
     job::StackJob,
     latch::BlockingLatch,
     queue::JobQueue as _,
-    testing::{Test, TestPlatform, TestQueue, TestTogether, on_platform, with_registry},
+    testing::{
+        Test, TestDetection, TestJec, TestOn, TestPlatform, TestQueue, TestTogether, on_platform,
+        with_registry,
+    },
 };
 
 /// Runs `body` with a pool that has guests.
@@ -146,6 +154,46 @@ fn a_guest_leaves_fast_push_disabled() {
         call_as_guest(registry, |worker| {
             assert!(worker.own().enable_fast_push(|| true));
         });
+        let was_enabled = registry.workers()[0].deque().disable_fast_push();
+        assert!(!was_enabled);
+    });
+}
+
+/// A detection of deadlocks whose handler joins, on the thread of the test alone.
+struct Joins;
+
+thread_local! {
+    static MAY_JOIN: Cell<bool> = const { Cell::new(false) };
+}
+
+type TestJoins = TestOn<<Test as Platform>::Storage, TestJec, Joins>;
+
+impl TestDetection for Joins {
+    fn new(_workers: usize) -> Self {
+        Self
+    }
+}
+
+impl DeadlockDetection for Joins {
+    fn fall_asleep(
+        &self,
+        _worker: WorkerIndex,
+        _latch: &CoreLatch,
+        _may_run: impl Fn(WorkerIndex) -> bool,
+    ) {
+        if MAY_JOIN.get() {
+            // SAFETY: 1. it is used at once.
+            let worker = unsafe { WorkerThread::<TestJoins>::current() }.unwrap();
+            // What a join does if no worker sleeps.
+            assert!(worker.own().enable_fast_push(|| true));
+        }
+    }
+}
+
+#[test]
+fn a_deadlock_handler_leaves_fast_push_disabled() {
+    with_guests::<TestJoins>(1, |registry| {
+        call_as_guest(registry, |_| MAY_JOIN.set(true));
         let was_enabled = registry.workers()[0].deque().disable_fast_push();
         assert!(!was_enabled);
     });

@@ -2,6 +2,7 @@
 
 use std::{
     boxed::Box,
+    cell::Cell,
     rc::Rc,
     sync::{Arc, Barrier},
 };
@@ -65,6 +66,28 @@ fn the_deque_of_a_sleeper_is_left_out() {
     unsafe { job.into_result() };
 }
 
+/// A parker may run other jobs. Its worker is one of those that sleep, so it does not count as awake beside them.
+#[test]
+fn a_parker_that_yields_sees_the_job_of_the_only_worker_awake() {
+    // Two of them are few, so the last one notes that few are awake when it falls asleep.
+    const WORKERS: usize = 32;
+    let registry = registry::<Test>(WORKERS);
+    let workers: [_; WORKERS] = workers(&registry);
+    let (other, sleepers) = workers.split_first().unwrap();
+    let last = sleepers.last().unwrap();
+    let job = job(|_| ());
+    while_asleep(sleepers, &mut || {
+        // SAFETY: 1. it stays, and is run below.
+        let reference = unsafe { job.as_job_ref() };
+        assert!(other.own().try_push(reference).is_ok());
+        // As in a search.
+        last.may_be_left_out.set(true);
+        assert!(last.yield_now());
+    });
+    // SAFETY: 1. it has been run, just now; 2. once.
+    unsafe { job.into_result() };
+}
+
 /// A worker asks that when it stops searching, or leaves.
 #[test]
 fn own_jobs_are_work_for_others() {
@@ -119,6 +142,37 @@ fn a_worker_that_slept_announces_its_next_job() {
     worker.wait_until(&latch);
     observe(None);
     assert!(!worker.own().fast_push_enabled());
+}
+
+/// A waker may have lowered the count for a worker that is still in its parker, and not yet cleared its bit. Then all
+/// seem to be awake.
+#[test]
+fn a_registered_worker_does_not_enable_its_fast_push() {
+    let registry = registry::<Test>(2);
+    let [worker, _other] = workers(&registry);
+    let (latch, index) = (Arc::new(CoreLatch::new()), worker.index());
+    let (worker, announced) = (Rc::new(worker), Rc::new(Cell::new(0)));
+    observe(Some(Box::new({
+        let (registry, latch) = (registry.clone(), latch.clone());
+        let (worker, announced) = (worker.clone(), announced.clone());
+        move |event| {
+            if event == Event::Park {
+                // A poster wakes the worker.
+                registry.sleep().new_injected_jobs(1, true);
+                // SAFETY: 1. and 3. this closure holds both; 2. the worker waits; 4. for this.
+                unsafe { registry.set_latch(&raw const *latch, index) };
+                assert!(registry.all_are_awake());
+                worker.announce_job();
+                assert!(!worker.own().fast_push_enabled());
+                announced.set(announced.get() + 1);
+            }
+        }
+    })));
+    worker.wait_until(&latch);
+    observe(None);
+    assert_eq!(announced.get(), 1);
+    worker.announce_job();
+    assert!(worker.own().fast_push_enabled());
 }
 
 /// A parker may call functions of the pool. The worker is registered then.

@@ -85,6 +85,21 @@ impl SleepProtocol for Careless {
 
     fn new_job_for(&self, _worker: WorkerIndex) {}
 
+    /// Asks about each worker twice, the caller too, also when it has an answer, and tells another one.
+    fn any_awake(
+        &self,
+        _caller: Option<WorkerIndex>,
+        _first: usize,
+        mut holds: impl FnMut(WorkerIndex) -> bool,
+    ) -> bool {
+        let count = self.num_workers();
+        // One number belongs to a larger pool.
+        for index in (0..=count).chain(0..count) {
+            holds(WorkerIndex::new(index, count + 1).unwrap());
+        }
+        self.every(2)
+    }
+
     fn wake_worker(&self, _worker: WorkerIndex) -> bool {
         self.every(2)
     }

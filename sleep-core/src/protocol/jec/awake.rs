@@ -6,17 +6,17 @@ use crate::{index::WorkerIndex, parker::Parker, policy::IdlePolicy, protocol::Sl
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// One in so many workers is few. In models, which have two workers, both are few.
+/// At most one worker in this many counts as few, so none in a pool of fewer. In models, both workers count as few.
 ///
 /// While more are awake, workers fall asleep and wake up so often that their bits, and the counters, are written all the
 /// time. Each search that read them would have to fetch those lines, which the writers need too. The ends of deques
-/// that nobody changes are in the caches of all workers.
-const ONE_IN: usize = if cfg!(all(loom, test)) { 1 } else { 16 };
+/// that do not change are in the caches of all workers.
+const ONE_IN: usize = if cfg!(loom) { 1 } else { 16 };
 
 /// Which workers other than the caller may be awake.
 pub(super) enum Awake {
     /// None.
-    Caller,
+    NoOther,
     /// Few, so that it pays to look which.
     Few,
     /// Perhaps all.
@@ -24,7 +24,7 @@ pub(super) enum Awake {
 }
 
 impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, I, W> {
-    /// Notes how many workers were awake when this one changed or read the counters.
+    /// Notes whether few workers were awake when this one changed or read the counters.
     #[inline]
     pub(super) fn note_awake(&self, worker: WorkerIndex, counters: Counters<W>) {
         if !Sleepers::<W>::ARE_FEW {
@@ -33,7 +33,8 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         }
     }
 
-    /// Notes how many workers are awake when this one has slept. If few were before, its next search asks anyway.
+    /// Notes whether few workers are awake, after this one has slept. Does nothing if few were when it last noted that:
+    /// its next search reads the counters anyway.
     pub(super) fn note_awake_after_sleep(&self, worker: WorkerIndex) {
         if !Sleepers::<W>::ARE_FEW && !self.slots()[worker.get()].few_are_awake() {
             self.note_awake(worker, self.shared.counters.load());
@@ -53,7 +54,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
             self.note_awake(caller, counters);
         }
         if counters.sleeping() + usize::from(caller.is_some()) >= self.num_workers() {
-            Awake::Caller
+            Awake::NoOther
         } else if self.few_are_awake(counters.sleeping()) {
             Awake::Few
         } else {
@@ -61,6 +62,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         }
     }
 
+    /// Whether few workers are awake while so many sleep.
     fn few_are_awake(&self, sleeping: usize) -> bool {
         let workers = self.num_workers();
         workers.saturating_sub(sleeping) <= workers / ONE_IN

@@ -20,9 +20,11 @@ const GROUP: usize = usize::BITS as usize;
 /// number of workers. This value is beside the counters, on a line that a worker has just written when it
 /// writes this.
 ///
-/// The slot alone says whether a worker sleeps. What the bits promise is that the bit of an open slot is set:
-/// a worker sets its own before it opens the slot, and the thread that has closed or claimed the slot clears
-/// it before the worker can set it again.
+/// The slot alone says whether a worker sleeps. The bits promise two things:
+///
+/// - The bit of an open slot is set. A worker sets its own before it opens the slot, and the thread that has closed or
+///   claimed the slot clears it before the worker can set it again.
+/// - The bit of a worker that queues jobs is clear, because others leave out the queues of workers whose bits are set.
 ///
 /// No operation waits or fails, so an interrupt handler may call all of them.
 pub(super) struct Sleepers<W> {
@@ -42,7 +44,7 @@ impl<W: Widths> Sleepers<W> {
         }
     }
 
-    /// Sets the bit of a worker. The worker calls this before it opens its slot.
+    /// Sets the bit of a worker. The worker calls this before it opens its slot, or the guest that gives it back.
     #[inline]
     pub(super) fn add<P>(&self, slots: &[Slot<P>], worker: usize) {
         if Self::ARE_FEW {
@@ -62,7 +64,8 @@ impl<W: Widths> Sleepers<W> {
         if Self::ARE_FEW {
             return;
         }
-        // Ordering: Relaxed. The release of the slot orders it before the worker's next `add`.
+        // Ordering: Relaxed. The release of the slot orders it before the worker's next `add`, and before the fence
+        // after its next job.
         slots[worker / GROUP]
             .group()
             .fetch_and(!bit(worker), Ordering::Relaxed);

@@ -7,6 +7,7 @@
 //! | the fence of a worker that falls asleep, before its last look | all models |
 //! | the fence of the worker that has queued a job | all models |
 //! | the waker lowers the count, or clears the bit, before it releases the slot | `a_worker_that_was_woken` |
+//! | a worker that wakes itself executes a fence after that | `a_worker_that_wakes_itself_for_its_job` |
 //! | a guest clears the bit of the worker | `a_guest` |
 
 use ::loom::{
@@ -122,6 +123,19 @@ fn a_worker_that_was_woken() {
         let relies = scene.queue_job();
         assert!(waker.join().unwrap());
         relies
+    });
+}
+
+/// As a pool does if the worker's own parker has queued the job. The fence of a worker that is not registered would be
+/// enough if it came later.
+#[test]
+fn a_worker_that_wakes_itself_for_its_job() {
+    check(|scene| {
+        scene.queue_job();
+        let owner = scene.sleep.worker(OWNER).unwrap();
+        let _is_awake = scene.sleep.wake_worker(owner);
+        fence(Ordering::SeqCst);
+        scene.sleep.all_are_awake()
     });
 }
 
