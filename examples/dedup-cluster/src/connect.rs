@@ -1,7 +1,7 @@
 //! The connections between processes, made here rather than by timely.
 //!
 //! A process listens before it says its address, so no other program can take the port between choice and use.
-//! A peer that does not answer, or belongs to another run, is an error, where timely tries for ever.
+//! A peer that does not answer, or belongs to another run, is an error, where timely tries forever.
 
 use std::{
     io::{self, Read, Write},

@@ -12,7 +12,6 @@ mod hash;
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
 use hashbrown::hash_table::{Entry, HashTable};
-
 use timely::{
     dataflow::{
         StreamVec,
@@ -29,10 +28,12 @@ use crate::{
     records::{Batch, Digest, Found, Hashed, Task},
 };
 
-/// Runs the dataflow to its end, with the files of this process and those that are known to be unreadable. In the first process, returns what all processes have found.
+/// Runs the dataflow to its end, with the tasks of this process and the files that are known to be unreadable.
+///
+/// Returns what all processes have found in the first process, and nothing in the others.
 ///
 /// # Errors
-/// If the list of digests cannot be written. The dataflow is not at its end then, nor is that of the others.
+/// If the list of digests cannot be written. The dataflow is incomplete then, in all processes.
 pub(crate) fn run(
     worker: &mut Worker,
     tasks: Vec<Task>,
@@ -41,6 +42,7 @@ pub(crate) fn run(
 ) -> Result<Vec<Found>, ClusterError> {
     let hasher = Rc::new(RefCell::new(hasher));
     let gathered = Rc::new(RefCell::new(Vec::new()));
+    // Each process has one timely worker.
     let processes = worker.peers() as u64;
     let unreadable: Vec<_> = Batch::divide(unreadable, processes).collect();
     worker.dataflow::<u64, _, _>(|scope| {
@@ -50,8 +52,8 @@ pub(crate) fn run(
         let found = group(hashed, &hasher);
         gather(found, &gathered);
     });
-    // Liveness: a worker with nothing to do sleeps until one of timely's threads has received something. That
-    // of a process that ended panics, which ends this process.
+    // Liveness: a worker with nothing to do parks until one of timely's threads has received something. When a
+    // peer ends, the thread of its connection panics, and the panic hook ends this process.
     while worker.has_dataflows() {
         worker.step_or_park(None);
         hasher.borrow_mut().take_failure()?;
@@ -66,8 +68,8 @@ fn group<'scope>(
     hasher: &Rc<RefCell<Hasher>>,
 ) -> StreamVec<'scope, u64, Found> {
     let hasher = Rc::clone(hasher);
-    let by_digest = Exchange::new(|batch: &Batch| batch.process);
-    hashed.unary_frontier(by_digest, "group", move |capability, _| {
+    let by_process = Exchange::new(|batch: &Batch| batch.process);
+    hashed.unary_frontier(by_process, "group", move |capability, _| {
         let mut groups = Groups::default();
         // Held so that the first process waits for what this one will send, also if it sends no group.
         let mut capability = Some(capability);
@@ -99,23 +101,54 @@ fn gather(found: StreamVec<'_, u64, Found>, gathered: &Rc<RefCell<Vec<Found>>>) 
     });
 }
 
-/// Where a file is: in which batch, and where there.
+/// Where a file is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Place {
+struct FileIndex {
+    /// The number of its batch, of those that have come.
     batch: u32,
+    /// Its number in the batch.
     file: u32,
+}
+
+/// The batches that have come.
+#[derive(Default)]
+struct Batches(Vec<Batch>);
+
+impl Batches {
+    /// Adds a batch, and returns where its files are.
+    fn push(&mut self, batch: Batch) -> impl Iterator<Item = FileIndex> + use<> {
+        let count = u32::try_from(batch.digests.len()).expect("memory for so many files");
+        let number = u32::try_from(self.0.len()).expect("memory for so many batches");
+        self.0.push(batch);
+        (0..count).map(move |file| FileIndex {
+            batch: number,
+            file,
+        })
+    }
+
+    fn digest(&self, at: FileIndex) -> Digest {
+        self.0[at.batch as usize].digests[at.file as usize]
+    }
+
+    fn size(&self, at: FileIndex) -> u64 {
+        self.0[at.batch as usize].sizes[at.file as usize]
+    }
+
+    fn name(&self, at: FileIndex) -> &str {
+        self.0[at.batch as usize].names.get(at.file as usize)
+    }
 }
 
 /// The files of this process's digests.
 ///
-/// Most digests have one file. Such a file stays in the batch in which it has come, and costs a place in a table.
+/// Most digests have one file. Such a file stays in its batch, and costs one entry of a table.
 #[derive(Default)]
 struct Groups {
-    batches: Vec<Batch>,
+    batches: Batches,
     /// The first file with each digest.
-    firsts: HashTable<Place>,
+    firsts: HashTable<FileIndex>,
     /// The other files with the digest of a first one.
-    others: HashMap<Place, Vec<Place>>,
+    others: HashMap<FileIndex, Vec<FileIndex>>,
     unreadable: Vec<Found>,
 }
 
@@ -125,18 +158,12 @@ impl Groups {
         let unreadable = batch.unreadable.drain(..);
         self.unreadable
             .extend(unreadable.map(|(name, reason)| Found::Unreadable { name, reason }));
-        let place = |batch: usize, file: usize| Place {
-            batch: batch.try_into().expect("memory for so many batches"),
-            file: file.try_into().expect("memory for so many files"),
-        };
-        let (last, count) = (self.batches.len(), batch.digests.len());
-        self.batches.push(batch);
-        let digest = |place: Place| digest(&self.batches, place);
-        for this in (0..count).map(|file| place(last, file)) {
+        for this in self.batches.push(batch) {
+            let digest = self.batches.digest(this);
             let entry = self.firsts.entry(
-                digest(this).hash(),
-                |&other| digest(other) == digest(this),
-                |&other| digest(other).hash(),
+                digest.hash(),
+                |&other| self.batches.digest(other) == digest,
+                |&other| self.batches.digest(other).hash(),
             );
             match entry {
                 Entry::Vacant(entry) => _ = entry.insert(this),
@@ -145,6 +172,7 @@ impl Groups {
         }
     }
 
+    /// Takes the groups with more than one file, and the unreadable files.
     fn take_found(&mut self) -> impl Iterator<Item = Found> {
         let Self {
             batches,
@@ -153,20 +181,15 @@ impl Groups {
             ..
         } = std::mem::take(self);
         let groups = others.into_iter().map(move |(first, others)| {
-            let batch = |place: Place| &batches[place.batch as usize];
-            let name = |place: Place| batch(place).names.get(place.file as usize).to_owned();
+            let files = others.into_iter().chain([first]);
             Found::Group {
-                digest: digest(&batches, first).bytes(),
-                size: batch(first).sizes[first.file as usize],
-                names: others.into_iter().chain([first]).map(name).collect(),
+                digest: batches.digest(first).bytes(),
+                size: batches.size(first),
+                names: files.map(|file| batches.name(file).to_owned()).collect(),
             }
         });
         unreadable.into_iter().chain(groups)
     }
-}
-
-fn digest(batches: &[Batch], place: Place) -> Digest {
-    batches[place.batch as usize].digests[place.file as usize]
 }
 
 #[cfg(test)]

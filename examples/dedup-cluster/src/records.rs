@@ -57,20 +57,22 @@ pub(crate) fn share(tasks: &mut [Task], processes: u64) {
         };
         let Reverse((load, process)) = &mut *least;
         task.process = *process;
-        *load += task.size.max(COST_OF_FILE);
+        *load = u64::saturating_add(*load, task.size.max(COST_OF_FILE));
     }
 }
 
 /// What became of a file.
 #[derive(Debug, Clone)]
 pub(crate) struct Hashed {
+    /// The escaped path of the file.
     pub(crate) name: String,
+    /// The size in bytes.
     pub(crate) size: u64,
     /// The digest, or the reason that the file is not readable.
     pub(crate) result: Result<DigestBytes, String>,
 }
 
-/// A digest as it travels: a few numbers are read sooner than 32 bytes.
+/// A digest as it travels. Four words are deserialized faster than 32 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Digest([u64; DIGEST_WORDS]);
 
@@ -78,6 +80,7 @@ const WORD: usize = size_of::<u64>();
 const DIGEST_WORDS: usize = size_of::<DigestBytes>() / WORD;
 
 impl Digest {
+    /// Creates the words of a digest.
     fn new(bytes: &DigestBytes) -> Self {
         let (words, _) = bytes.as_chunks();
         Self(std::array::from_fn(|index| {
@@ -85,6 +88,7 @@ impl Digest {
         }))
     }
 
+    /// Returns the digest that the words are of.
     pub(crate) fn bytes(self) -> DigestBytes {
         std::array::from_fn(|index| self.0[index / WORD].to_le_bytes()[index % WORD])
     }
@@ -95,22 +99,28 @@ impl Digest {
     }
 
     /// Returns a number for hash tables. All bits of a digest are random, and the first word has chosen the
-    /// process.
+    /// process. There is no key: a process that invents digests can make the tables of others slow.
     pub(crate) fn hash(self) -> u64 {
         self.0[DIGEST_WORDS - 1]
     }
 }
 
-/// What became of files, on its way to the process that groups their digests. In columns, so that a digest that
-/// arrives costs no memory of its own.
+/// What became of files, on its way to the process that groups their digests.
+///
+/// The files with digests are in columns, all of which have the same length, so that a digest that arrives costs no
+/// memory of its own.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(try_from = "UncheckedBatch")]
 pub(crate) struct Batch {
     /// The process to which this travels.
     pub(crate) process: u64,
+    /// The escaped path of each file.
     pub(crate) names: Names,
+    /// The size of each file in bytes.
     pub(crate) sizes: Vec<u64>,
+    /// The digest of each file.
     pub(crate) digests: Vec<Digest>,
-    /// Names, and reasons.
+    /// The escaped paths of other files, each with the reason that the file is not readable.
     pub(crate) unreadable: Vec<(String, String)>,
 }
 
@@ -127,14 +137,15 @@ impl Batch {
             })
             .collect();
         for Hashed { name, size, result } in files {
-            match result.as_ref().map(Digest::new) {
+            match result {
                 Ok(digest) => {
+                    let digest = Digest::new(&digest);
                     let batch = &mut batches[digest.process(processes) as usize];
                     batch.names.push(&name);
                     batch.sizes.push(size);
                     batch.digests.push(digest);
                 }
-                Err(reason) => batches[0].unreadable.push((name, reason.clone())),
+                Err(reason) => batches[0].unreadable.push((name, reason)),
             }
         }
         let has_any = |batch: &Self| !(batch.digests.is_empty() && batch.unreadable.is_empty());
@@ -146,10 +157,12 @@ impl Batch {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Names {
     text: String,
+    /// Where each name ends in the text, and the next one begins.
     ends: Vec<usize>,
 }
 
 impl Names {
+    /// Adds a name.
     fn push(&mut self, name: &str) {
         self.text.push_str(name);
         self.ends.push(self.text.len());
@@ -160,6 +173,50 @@ impl Names {
         let begin = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.text[begin..self.ends[index]]
     }
+
+    fn are_in_text(&self) -> bool {
+        let mut begin = 0;
+        self.ends.iter().all(|&end| {
+            self.text
+                .get(std::mem::replace(&mut begin, end)..end)
+                .is_some()
+        })
+    }
+}
+
+/// What a peer says is a batch.
+#[derive(Deserialize)]
+struct UncheckedBatch {
+    process: u64,
+    names: Names,
+    sizes: Vec<u64>,
+    digests: Vec<Digest>,
+    unreadable: Vec<(String, String)>,
+}
+
+impl TryFrom<UncheckedBatch> for Batch {
+    type Error = &'static str;
+
+    fn try_from(unchecked: UncheckedBatch) -> Result<Self, Self::Error> {
+        let UncheckedBatch {
+            process,
+            names,
+            sizes,
+            digests,
+            unreadable,
+        } = unchecked;
+        let count = digests.len();
+        if names.ends.len() != count || sizes.len() != count || !names.are_in_text() {
+            return Err("a batch of files whose columns do not fit together");
+        }
+        Ok(Self {
+            process,
+            names,
+            sizes,
+            digests,
+            unreadable,
+        })
+    }
 }
 
 /// What the first process gathers for the report.
@@ -167,8 +224,11 @@ impl Names {
 pub(crate) enum Found {
     /// Files that are the same.
     Group {
+        /// Their digest.
         digest: DigestBytes,
+        /// The size of each in bytes.
         size: u64,
+        /// Their escaped paths.
         names: Vec<String>,
     },
     /// A file that is not readable.
@@ -221,6 +281,31 @@ mod tests {
             }
             seen.sort_unstable();
             assert!(seen.into_iter().eq(0..100));
+        }
+    }
+
+    #[test]
+    fn a_batch_whose_columns_do_not_fit_together_is_refused() {
+        let hashed = ["é", "b"].map(|name| Hashed {
+            name: name.to_owned(),
+            size: 1,
+            result: Ok([0; 32]),
+        });
+        let whole: Vec<_> = Batch::divide(hashed, 1).collect();
+        let whole = serde_json::to_value(&whole[0]).unwrap();
+        let read = |value| serde_json::from_value::<Batch>(value);
+        assert!(read(whole.clone()).is_ok());
+        for (column, wrong) in [
+            ("/sizes", serde_json::json!([1])),
+            ("/digests", serde_json::json!([])),
+            ("/names/ends", serde_json::json!([2])),
+            ("/names/ends", serde_json::json!([2, 4])),
+            ("/names/ends", serde_json::json!([3, 2])),
+            ("/names/ends", serde_json::json!([1, 3])),
+        ] {
+            let mut batch = whole.clone();
+            *batch.pointer_mut(column).unwrap() = wrong.clone();
+            assert!(read(batch).is_err(), "{column}: {wrong}");
         }
     }
 

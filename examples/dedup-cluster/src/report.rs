@@ -10,7 +10,11 @@ use std::{
 use dedup::{Digest, Duplicates, Group, Unreadable};
 use serde::{Deserialize, Serialize};
 
-use crate::{ClusterError, escape, records::Found, unescape};
+use crate::{
+    ClusterError,
+    records::{DigestBytes, Found},
+    unescape,
+};
 
 /// The duplicates in all trees, and what each process did.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
@@ -92,54 +96,48 @@ impl Report {
                     digest,
                     size,
                     names,
-                } => {
-                    // These come from `escape`, in this process or in another one on such a system.
-                    let paths = names.iter().filter_map(|name| unescape(name).ok());
-                    groups.push(Group {
-                        digest: Digest::from_bytes(digest),
-                        size,
-                        paths: paths.collect(),
-                    });
-                }
+                } => groups.push(ReportedGroup::new(digest, size, names)),
                 Found::Unreadable { name, reason } => _ = unreadable.insert(name, reason),
                 Found::Statistics(statistics) => processes.push(statistics),
             }
         }
         processes.sort_by_key(|statistics| statistics.process);
-        let sorted = Duplicates::new(groups, Vec::new());
+        groups.sort_by(|a, b| {
+            let most_redundant = b.redundant_bytes().cmp(&a.redundant_bytes());
+            most_redundant.then_with(|| a.paths.cmp(&b.paths))
+        });
         Self {
-            groups: sorted.groups.iter().map(ReportedGroup::new).collect(),
+            groups,
             unreadable,
             processes,
         }
     }
 
-    /// Returns the same in the form that a run in one process has.
+    /// Returns the same in the form that a run in one process has. A path that this system does not have, because it
+    /// comes from another one, is the escaped path then.
     ///
     /// # Errors
-    /// If the report is from another system, with paths or digests that this one does not have.
+    /// If a digest is not one.
     pub fn duplicates(&self) -> io::Result<Duplicates> {
+        let path = |name: &String| unescape(name).unwrap_or_else(|_| name.into());
         let group = |group: &ReportedGroup| {
             let digest = Digest::from_hex(&group.digest)
                 .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-            let paths = group.paths.iter().map(|name| unescape(name));
             Ok(Group {
                 digest,
                 size: group.size,
-                paths: paths.collect::<io::Result<_>>()?,
+                paths: group.paths.iter().map(path).collect(),
             })
         };
-        let unreadable = |(name, reason): (&String, &String)| {
-            Ok(Unreadable {
-                path: unescape(name)?,
-                reason: reason.clone(),
-            })
+        let unreadable = |(name, reason): (&String, &String)| Unreadable {
+            path: path(name),
+            reason: reason.clone(),
         };
         let groups = self.groups.iter().map(group);
         let unreadable = self.unreadable.iter().map(unreadable);
         Ok(Duplicates::new(
             groups.collect::<io::Result<_>>()?,
-            unreadable.collect::<io::Result<_>>()?,
+            unreadable.collect(),
         ))
     }
 
@@ -171,12 +169,19 @@ impl Report {
 }
 
 impl ReportedGroup {
-    fn new(group: &Group) -> Self {
+    fn new(digest: DigestBytes, size: u64, mut paths: Vec<String>) -> Self {
+        paths.sort_unstable();
+        let digest = Digest::from_bytes(digest).to_hex().to_string();
         Self {
-            digest: group.digest.to_hex().to_string(),
-            size: group.size,
-            paths: group.paths.iter().map(|path| escape(path)).collect(),
+            digest,
+            size,
+            paths,
         }
+    }
+
+    fn redundant_bytes(&self) -> u64 {
+        let copies = self.paths.len().saturating_sub(1);
+        self.size.saturating_mul(copies as u64)
     }
 }
 

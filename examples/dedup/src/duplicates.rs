@@ -22,11 +22,11 @@ impl Group {
     /// Returns the bytes that would be saved if only one of the files were kept.
     #[must_use]
     pub fn redundant_bytes(&self) -> u64 {
-        self.size * self.redundant_files() as u64
+        self.size.saturating_mul(self.redundant_files() as u64)
     }
 
     fn redundant_files(&self) -> usize {
-        self.paths.len() - 1
+        self.paths.len().saturating_sub(1)
     }
 }
 

@@ -25,18 +25,18 @@ use crate::{
     usage::Usage,
 };
 
-/// A batch ends with the file that reaches either: large enough to keep all workers busy, small enough that
+/// A batch ends with the file that reaches either limit: large enough to keep all workers busy, small enough that
 /// the lists on disk and the other processes soon have its digests. Each batch wakes all other processes.
 const BATCH_BYTES: u64 = 64 << 20;
 const BATCH_FILES: usize = 8192;
 
-/// How often a process says how far it is.
+/// The shortest time between two reports of progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How many files and bytes a process has hashed; called not too often, by any worker of its pool.
 pub(crate) type Report = dyn Fn(u64, u64) + Send + Sync;
 
-/// How far a process is.
+/// The progress of a process.
 pub(crate) struct Progress {
     files: AtomicU64,
     bytes: AtomicU64,
@@ -55,6 +55,7 @@ impl Progress {
         }
     }
 
+    /// Counts a file that is hashed, and reports now and then.
     fn add(&self, file: &File) {
         // Plain counters.
         self.files.fetch_add(1, Ordering::Relaxed);
@@ -67,6 +68,7 @@ impl Progress {
         }
     }
 
+    /// Says how far the process is.
     fn report(&self) {
         // Plain counters.
         let files = self.files.load(Ordering::Relaxed);
@@ -74,11 +76,14 @@ impl Progress {
     }
 }
 
-/// How far a process is with everything.
+/// What a process has used and received until a time.
 struct Moment {
     time: Instant,
+    /// What the process has used of the system.
     usage: Option<Usage>,
+    /// The bytes from other processes.
     received: u64,
+    /// The digests that have come for grouping.
     grouped: u64,
 }
 
@@ -140,7 +145,7 @@ impl Hasher {
         let (mut tasks, mut files) = (Vec::new(), Vec::new());
         let mut bytes = 0;
         while bytes < BATCH_BYTES
-            && tasks.len() < BATCH_FILES
+            && hashed.len() + tasks.len() < BATCH_FILES
             && let Some(task) = queue.pop_front()
         {
             let result = match (task.known, unescape(&task.name)) {
@@ -150,7 +155,7 @@ impl Hasher {
                 }
                 (None, Err(error)) => Err(error.to_string()),
                 (None, Ok(path)) => {
-                    bytes += task.size;
+                    bytes = u64::saturating_add(bytes, task.size);
                     let size = task.size;
                     files.push(File {
                         path,
@@ -190,6 +195,7 @@ impl Hasher {
         hashed
     }
 
+    /// Returns what this process has used and received until now.
     fn now(&self) -> Moment {
         Moment {
             time: Instant::now(),
@@ -200,6 +206,7 @@ impl Hasher {
         }
     }
 
+    /// Waits forever if a test of faults wants that now.
     fn hold(&self) {
         // A plain counter.
         let files = self.progress.files.load(Ordering::Relaxed);

@@ -65,6 +65,10 @@ fn unreadable_files_are_reported_and_are_in_no_list() {
         "{open_error}"
     );
 
+    // What is no escaped path is printed as it is.
+    let printed = report.duplicates().unwrap().unreadable;
+    assert!(printed.iter().any(|file| file.path.as_os_str() == "%"));
+
     let known = Known::read(&lists).unwrap();
     tasks.iter_mut().for_each(|task| known.fill_in(task));
     let is_known: Vec<_> = tasks.iter().map(|task| task.known.is_some()).collect();
