@@ -12,7 +12,7 @@ use crate::{command::Step, root};
 
 /// A published crate's source.
 pub(crate) struct Published {
-    /// Its directory, in cargo's own store or copied from there, which must not change.
+    /// Its directory in cargo's store, or a vendored copy. Must not be changed.
     stored: PathBuf,
 }
 
