@@ -110,6 +110,20 @@ struct FileIndex {
     file: u32,
 }
 
+/// The first file with a digest.
+struct First {
+    file: FileIndex,
+    /// What the table is sorted by, so that a table that grows reads no batch.
+    hash: u32,
+}
+
+impl First {
+    /// Returns a hash of full width. A table uses the lowest bits, and the highest seven.
+    fn full_hash(hash: u32) -> u64 {
+        u64::from(hash) << 32 | u64::from(hash)
+    }
+}
+
 /// The batches that have come.
 #[derive(Default)]
 struct Batches(Vec<Batch>);
@@ -145,8 +159,7 @@ impl Batches {
 #[derive(Default)]
 struct Groups {
     batches: Batches,
-    /// The first file with each digest.
-    firsts: HashTable<FileIndex>,
+    firsts: HashTable<First>,
     /// The other files with the digest of a first one.
     others: HashMap<FileIndex, Vec<FileIndex>>,
     unreadable: Vec<Found>,
@@ -160,14 +173,18 @@ impl Groups {
             .extend(unreadable.map(|(name, reason)| Found::Unreadable { name, reason }));
         for this in self.batches.push(batch) {
             let digest = self.batches.digest(this);
+            let hash = digest.hash();
             let entry = self.firsts.entry(
-                digest.hash(),
-                |&other| self.batches.digest(other) == digest,
-                |&other| self.batches.digest(other).hash(),
+                First::full_hash(hash),
+                |other| other.hash == hash && self.batches.digest(other.file) == digest,
+                |other| First::full_hash(other.hash),
             );
             match entry {
-                Entry::Vacant(entry) => _ = entry.insert(this),
-                Entry::Occupied(first) => self.others.entry(*first.get()).or_default().push(this),
+                Entry::Vacant(entry) => _ = entry.insert(First { file: this, hash }),
+                Entry::Occupied(first) => {
+                    let others = self.others.entry(first.get().file).or_default();
+                    others.push(this);
+                }
             }
         }
     }

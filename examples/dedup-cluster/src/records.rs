@@ -100,8 +100,8 @@ impl Digest {
 
     /// Returns a number for hash tables. All bits of a digest are random, and the first word has chosen the
     /// process. There is no key: a process that invents digests can make the tables of others slow.
-    pub(crate) fn hash(self) -> u64 {
-        self.0[DIGEST_WORDS - 1]
+    pub(crate) fn hash(self) -> u32 {
+        self.0[DIGEST_WORDS - 1] as u32
     }
 }
 

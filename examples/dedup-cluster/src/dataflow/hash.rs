@@ -27,8 +27,8 @@ use crate::{
 
 /// A batch ends with the file that reaches either limit: large enough to keep all workers busy, small enough that
 /// the lists on disk and the other processes soon have its digests. Each batch wakes all other processes.
-const BATCH_BYTES: u64 = 64 << 20;
-const BATCH_FILES: usize = 8192;
+const BATCH_BYTES: u64 = 128 << 20;
+const BATCH_FILES: usize = 16_384;
 
 /// The shortest time between two reports of progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);

@@ -80,7 +80,7 @@ fn every_file_of_many_batches_is_hashed_once() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     fs::write(&path, "same").unwrap();
-    let count = 10_000;
+    let count = 20_000;
     let tasks = (0..count).map(|_| task(&path, 4)).collect();
     let report = run_here(tasks, directory.path());
     let [group] = &report.groups[..] else {
@@ -91,7 +91,7 @@ fn every_file_of_many_batches_is_hashed_once() {
         panic!("{report:?}")
     };
     let counts = (process.files, process.bytes, process.digests);
-    assert_eq!(counts, (10_000, 40_000, 10_000));
+    assert_eq!(counts, (20_000, 80_000, 20_000));
     assert_eq!((process.sent, process.workers.len()), (0, 2));
 }
 
