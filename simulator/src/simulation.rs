@@ -4,7 +4,8 @@ use std::{cell::RefCell, fmt, rc::Rc, sync::Arc};
 
 use deque_core::{Deque, Order};
 use pool_core::{
-    Counts, IdlePolicy, NoDeadlockDetection, Registry, TooManyWorkers, WorkerShared, WorkerThread,
+    Counts, IdlePolicy, NoDeadlockDetection, Registry, TooManyWorkers, WorkerMetrics, WorkerShared,
+    WorkerState, WorkerThread,
     progress::{Participant, Progress},
 };
 
@@ -232,12 +233,19 @@ pub(crate) fn worker_body<K: Protocol>(pool: Pool<K>, index: usize) -> machine::
     })
 }
 
-/// Waits until all workers sleep.
+/// Waits until all workers sleep. When the protocol has counted all of them, most are still at their last look: in a large
+/// pool that takes longer than the time until the first job.
 fn settle<K: Protocol>(pool: &Pool<K>) {
-    while machine::free_of_charge(|| pool.num_sleeping()) < pool.num_workers() {
+    let asleep = || {
+        let workers = |worker: &dyn Fn(usize) -> WorkerMetrics| {
+            (0..pool.num_workers()).map(worker).collect::<Vec<_>>()
+        };
+        machine::free_of_charge(|| pool.metrics(workers).num_in(WorkerState::Asleep))
+    };
+    while asleep() < pool.num_workers() {
         machine::sleep_until(machine::now() + 20 * US);
     }
-    // The last one has registered, and parks.
+    // The last one has looked, and parks.
     machine::sleep_until(machine::now() + MS / 10);
 }
 
