@@ -24,10 +24,10 @@ pub use set::TargetSet;
 /// let facts = targets.facts(app).unwrap();
 /// assert_eq!((facts.depth, facts.transitive), (2, 2));
 ///
-/// let change = targets.graph().parse_change("log: app").unwrap();
+/// let change = targets.graph().parse_change("log: net").unwrap();
 /// targets.apply(&change);
 /// let error = targets.facts(app).unwrap_err();
-/// assert_eq!(targets.path(error.cycle()), "app -> log -> app");
+/// assert_eq!(targets.path(error.cycle()), "log -> net -> log");
 /// # Ok::<(), query_engine::EngineError>(())
 /// ```
 #[derive(Debug)]
