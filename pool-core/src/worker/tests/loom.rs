@@ -90,8 +90,8 @@ fn fast_push_is_disabled_while_a_worker_sleeps() {
             worker.announce_job();
             worker.announce_job();
             let other = registry.worker(1).unwrap();
-            let is_parked = registry.parker(other).is_parked();
-            if is_parked && registry.num_sleeping() == 1 {
+            // In this order: a worker that was woken may be about to leave its parker, and count itself again.
+            if registry.num_sleeping() == 1 && registry.parker(other).is_parked() {
                 assert!(!worker.own().fast_push_enabled());
             }
             registry.remove_reference();
