@@ -73,7 +73,8 @@ impl<P: Platform> Registry<P> {
     /// Continues the closure's panic, when the worker was given back.
     ///
     /// # Complexity
-    /// Calls the protocol twice, and looks at the deque of each worker that may be awake, at most twice. Wakes no thread by itself.
+    /// Calls the protocol twice, and looks at the deque of each worker that may be awake, at most twice. Wakes no thread by
+    /// itself.
     pub fn try_call<F, R>(&self, closure: F) -> Result<R, F>
     where
         F: FnOnce(&WorkerThread<P>) -> R,

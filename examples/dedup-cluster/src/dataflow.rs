@@ -113,7 +113,7 @@ struct FileIndex {
 /// The first file with a digest.
 struct First {
     file: FileIndex,
-    /// What the table is sorted by, so that a table that grows reads no batch.
+    /// Its [hash](Digest::hash), so that a table that grows reads no batch.
     hash: u32,
 }
 

@@ -190,6 +190,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn paths_that_this_system_does_not_have_stay_in_their_groups() {
+        let group = |size, names: [&str; 2]| Found::Group {
+            digest: [7; 32],
+            size,
+            names: names.map(str::to_owned).into(),
+        };
+        // No system has a path that is escaped like this.
+        let found = vec![group(1, ["a", "b"]), group(2, ["c", "%"])];
+        let report = Report::new(found);
+        let paths: Vec<_> = report.groups.iter().map(|group| &group.paths[..]).collect();
+        assert_eq!(
+            paths,
+            [["%", "c"], ["a", "b"]],
+            "the most redundant bytes first"
+        );
+        let printed = report.duplicates().unwrap();
+        assert_eq!(printed.groups[0].paths, [Path::new("%"), Path::new("c")]);
+        assert_eq!(printed.redundant_bytes(), 3);
+    }
+
+    #[test]
     fn a_report_has_its_name_only_when_it_is_whole() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("report.json");

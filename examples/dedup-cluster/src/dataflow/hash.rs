@@ -28,7 +28,7 @@ use crate::{
 /// A batch ends with the file that reaches either limit: large enough to keep all workers busy, small enough that
 /// the lists on disk and the other processes soon have its digests. Each batch wakes all other processes.
 const BATCH_BYTES: u64 = 128 << 20;
-const BATCH_FILES: usize = 16_384;
+pub(super) const BATCH_FILES: usize = 16_384;
 
 /// The shortest time between two reports of progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
@@ -140,7 +140,7 @@ impl Hasher {
     }
 
     /// Takes the next batch from the front of the queue, and hashes it.
-    fn hash_batch(&mut self, queue: &mut VecDeque<Task>) -> Vec<Hashed> {
+    pub(super) fn hash_batch(&mut self, queue: &mut VecDeque<Task>) -> Vec<Hashed> {
         let mut hashed = Vec::new();
         let (mut tasks, mut files) = (Vec::new(), Vec::new());
         let mut bytes = 0;

@@ -76,6 +76,20 @@ fn unreadable_files_are_reported_and_are_in_no_list() {
 }
 
 #[test]
+fn files_with_known_digests_end_a_batch_too() {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let progress = Progress::new(Box::new(|_, _| {}));
+    let mut hasher = Hasher::new(0, pool, None, progress, Arc::new(Traffic::default()));
+    let known = Task {
+        known: Some([7; 32]),
+        ..task("known".as_ref(), 4)
+    };
+    let mut queue = vec![known; hash::BATCH_FILES + 1].into();
+    assert_eq!(hasher.hash_batch(&mut queue).len(), hash::BATCH_FILES);
+    assert_eq!(hasher.hash_batch(&mut queue).len(), 1);
+}
+
+#[test]
 fn every_file_of_many_batches_is_hashed_once() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
