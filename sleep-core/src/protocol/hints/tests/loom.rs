@@ -222,12 +222,11 @@ fn two_notifiers_wake_one_sleeper() {
     });
 }
 
-/// One worker sleeps. Another one is on its way to sleep when one notifier takes the unit of the first one and
-/// may claim the second one, which has not counted itself; and when a second notifier leaves a
-/// notification, which the second worker may consume too. The first one must stay counted.
-#[test]
-fn two_notifications_for_one_worker_leave_the_other_one_counted() {
-    check(3, || {
+/// One worker sleeps. Another one is on its way to sleep when a notifier takes the unit of the first one and
+/// may claim the second one, which has not counted itself; and when a poster leaves some notifications, which the
+/// second worker may consume too. The first one must stay counted.
+fn check_notifications_for_one_worker(count: usize) {
+    check(3, move || {
         let scene = Scene::new(2);
         scene.sleep_while(1, || {
             let second = {
@@ -243,12 +242,22 @@ fn two_notifications_for_one_worker_leave_the_other_one_counted() {
                 let scene = scene.clone();
                 thread::spawn(move || scene.sleep.notify(1, Hint::Unknown))
             };
-            scene.sleep.notify_anywhere(1, Hint::Unknown);
+            scene.sleep.notify_anywhere(count, Hint::Unknown);
             notifier.join().unwrap();
             second.join().unwrap();
             assert!(!scene.is_asleep(1) || scene.sleep.sleepers() == 1);
         });
     });
+}
+
+#[test]
+fn two_notifications_for_one_worker_leave_the_other_one_counted() {
+    check_notifications_for_one_worker(1);
+}
+
+#[test]
+fn three_notifications_for_one_worker_leave_the_other_one_counted() {
+    check_notifications_for_one_worker(2);
 }
 
 /// One worker sleeps, another one is about to, and its latch is set. A notifier that has taken the sleeper's unit

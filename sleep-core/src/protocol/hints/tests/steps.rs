@@ -250,6 +250,23 @@ fn a_worker_that_finds_the_only_work_wakes_none() {
     assert_at_rest(&sleep, 0);
 }
 
+/// The notification has taken the worker's unit. If the worker withdrew when it leaves, it would take the
+/// unit of the one that sleeps, and wake it for nothing.
+#[test]
+fn a_worker_that_was_notified_does_not_withdraw() {
+    let sleep = workers();
+    let mut notified = start(&sleep, 0);
+    sleep_while(&sleep, &mut notified, |sleep| sleep.notify(1, Hint::Unknown));
+    let mut sleeper = start(&sleep, 1);
+    sleep_while(&sleep, &mut sleeper, move |sleep| {
+        sleep.work_found(notified, || false);
+        assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (1, 1));
+        sleep.notify(1, Hint::Unknown);
+    });
+    sleep.work_found(sleeper, || false);
+    assert_at_rest(&sleep, 0);
+}
+
 #[test]
 fn a_set_latch_keeps_the_worker_awake() {
     let sleep = workers::<1>();
@@ -288,6 +305,7 @@ fn a_wake_before_the_park_is_not_lost() {
     }
 }
 
+/// A worker that turns back has its sleepy rounds once more, since its last look has seen work.
 #[test]
 fn a_worker_relaxes_as_often_as_the_policy_says() {
     for (sleepy, sleeping) in [(0, 0), (3, 10), (4, 2)] {
@@ -295,16 +313,22 @@ fn a_worker_relaxes_as_often_as_the_policy_says() {
         let slots = [HintSlot::new(Channel::new(Scripted))];
         let sleep = Hints::from_slice(&slots, policy).unwrap();
         let mut idle = sleep.start_looking(sleep.worker(0).unwrap());
-        let mut searches = 0;
-        let mut has_looked = false;
-        while !has_looked {
-            searches += 1;
-            sleep.no_work_found(&mut idle, &CoreLatch::new(), || {
-                has_looked = true;
-                true
-            });
-        }
-        assert_eq!(searches, sleepy.max(sleeping) + 1);
+        let mut searches_until_last_look = || {
+            let (mut searches, mut has_looked) = (0, false);
+            while !has_looked {
+                searches += 1;
+                sleep.no_work_found(&mut idle, &CoreLatch::new(), || {
+                    has_looked = true;
+                    true
+                });
+            }
+            searches
+        };
+        assert_eq!(searches_until_last_look(), sleepy.max(sleeping) + 1);
+        assert_eq!(
+            searches_until_last_look(),
+            sleeping.saturating_sub(sleepy) + 1
+        );
         sleep.work_found(idle, || false);
     }
 }
