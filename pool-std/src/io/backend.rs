@@ -137,6 +137,12 @@ impl PoolIo {
         Ok(self.backend.get_or_init(|| Backend::Helpers(helpers)))
     }
 
+    /// Returns the backend, if there is one.
+    #[cfg(test)]
+    pub(super) fn existing(&self) -> Option<&Backend> {
+        self.backend.get()
+    }
+
     /// Ends the threads of the backend, and cancels what is in flight.
     pub(crate) fn end(&self) {
         if let Some(backend) = self.backend.get() {

@@ -20,6 +20,9 @@ use crate::{
     thread_pool::data::lock,
 };
 
+#[cfg(test)]
+mod tests;
+
 /// How many entries can be submitted by one call. More are submitted by several calls.
 const ENTRIES: u32 = 64;
 
@@ -104,8 +107,8 @@ impl Rings {
                     self.event.increase();
                 }
             }
-            // The completer looks when it takes it.
-            None => self.event.increase(),
+            // The completer, to which it was handed over, looks when it takes it.
+            None => {}
         }
     }
 
