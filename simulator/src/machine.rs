@@ -8,6 +8,7 @@
 mod calls;
 mod directory;
 mod error;
+mod part;
 mod region;
 
 use std::{
@@ -35,6 +36,7 @@ pub(crate) use calls::{
 };
 pub use directory::{Site, Traffic};
 pub use error::RunError;
+pub use part::{Part, Parts};
 pub use region::Region;
 
 /// Enough for nested joins; only what is touched takes memory.
@@ -56,10 +58,13 @@ pub struct Settings {
     pub quantum: u64,
     /// The virtual time at which the run is given up, in picoseconds.
     pub limit: u64,
+    /// Memory of which each access costs as much as one to a line that the core has: to find out what any remedy
+    /// for its contention could gain at most.
+    pub free: Parts,
 }
 
 impl Settings {
-    /// Creates settings with the default quantum of 100 ns and a limit of ten seconds.
+    /// Creates settings with the default quantum of 100 ns and a limit of ten seconds. No memory is free.
     #[must_use]
     pub const fn new(costs: CostModel, seed: u64) -> Self {
         Self {
@@ -67,6 +72,7 @@ impl Settings {
             seed,
             quantum: 100_000,
             limit: 10_000 * MS,
+            free: Parts::NONE,
         }
     }
 }
@@ -166,7 +172,7 @@ pub fn run(
     let mut directory = Directory::new(settings.costs, num_threads);
     regions
         .into_iter()
-        .for_each(|region| directory.add_region(region));
+        .for_each(|region| directory.add_region(region, settings.free));
     let mut machine = Machine {
         settings,
         directory,

@@ -7,7 +7,7 @@ use pool_core::IdlePolicy;
 use simulator::{
     bars::bars,
     cost::{CostModel, NS, changes_of_one_line, ideal_wake_tree},
-    machine::Settings,
+    machine::{Part, Settings},
     plot,
     protocol::{Kind, POLICIES, VirtualClassic, VirtualHints, VirtualJec},
     report::{COLUMNS, Row, hot_lines, table},
@@ -50,6 +50,10 @@ struct Arguments {
     /// How far one worker may be ahead of another, in nanoseconds; more is faster to simulate and less exact
     #[arg(long, value_name = "NS", default_value_t = 100)]
     quantum: u32,
+
+    /// Charge nothing for these parts of the pool's memory: what any remedy for their contention could gain at most
+    #[arg(long, value_name = "PART", value_delimiter = ',')]
+    free: Vec<Part>,
 
     /// Print so many of the lines with the most traffic for each workload
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -97,6 +101,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         .ok_or("no such cost model")?;
     let settings = Settings {
         quantum: u64::from(arguments.quantum) * NS,
+        free: arguments.free.iter().copied().collect(),
         ..Settings::new(costs, arguments.seed)
     };
     let begin = Instant::now();
@@ -249,6 +254,7 @@ mod tests {
             "--policy lazy",
             "--only brust",
             "--costs cheap",
+            "--free lunch",
         ] {
             let error = parse(&format!("simulate {bad}")).unwrap_err().to_string();
             assert!(error.contains("invalid value"), "{error}");

@@ -5,7 +5,10 @@ use pool_core::{
     TooManyWorkers,
 };
 
-use crate::{machine::Region, platform::VirtualParker};
+use crate::{
+    machine::{Part, Region},
+    platform::VirtualParker,
+};
 
 /// A protocol that a simulation can create.
 pub trait Protocol: SleepProtocol<Parker = VirtualParker> + Send + Sync + Sized + 'static {
@@ -33,8 +36,8 @@ impl Protocol for VirtualJec {
 
     fn regions(&self) -> Vec<Region> {
         vec![
-            Region::of("the protocol's counters", self),
-            Region::of_slice("slot", self.slots()),
+            Region::of(Part::Counters, self),
+            Region::of_slice(Part::Slots, self.slots()),
         ]
     }
 }
@@ -49,8 +52,8 @@ impl Protocol for VirtualClassic {
 
     fn regions(&self) -> Vec<Region> {
         vec![
-            Region::of("the protocol's word", self),
-            Region::of_slice("slot", self.slots()),
+            Region::of(Part::Counters, self),
+            Region::of_slice(Part::Slots, self.slots()),
         ]
     }
 }
@@ -68,8 +71,8 @@ impl Protocol for VirtualHints {
 
     fn regions(&self) -> Vec<Region> {
         vec![
-            Region::of("the protocol's counters", self),
-            Region::of_slice("slot", self.slots()),
+            Region::of(Part::Counters, self),
+            Region::of_slice(Part::Slots, self.slots()),
         ]
     }
 }

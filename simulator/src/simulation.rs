@@ -11,7 +11,7 @@ use pool_core::{
 
 use crate::{
     cost::{MS, NS, US},
-    machine::{self, Finished, Region, RunError, Settings, Site, Traffic},
+    machine::{self, Finished, Part, Region, RunError, Settings, Site, Traffic},
     observer::VirtualObserver,
     platform::{Queue, Virtual, VirtualFence, VirtualParker, forget_waiters},
     protocol::Protocol,
@@ -167,15 +167,15 @@ pub fn pool<K: Protocol>(workers: usize, policy: IdlePolicy) -> Result<Pool<K>, 
 
 /// Returns the memory of a pool, with names.
 fn regions<K: Protocol>(pool: &Pool<K>) -> Vec<Region> {
-    let mut regions = vec![Region::of_slice("worker", pool.workers())];
+    let mut regions = vec![Region::of_slice(Part::Workers, pool.workers())];
     regions.extend(pool.sleep().regions());
     regions.push(Region::of_slice(
-        "progress of worker",
+        Part::Participants,
         pool.progress().participants(),
     ));
-    regions.push(Region::of("the injector", pool.injector()));
-    regions.push(Region::of("the progress", pool.progress()));
-    regions.push(Region::of("the registry", &**pool));
+    regions.push(Region::of(Part::Injector, pool.injector()));
+    regions.push(Region::of(Part::Progress, pool.progress()));
+    regions.push(Region::of(Part::Registry, &**pool));
     regions
 }
 

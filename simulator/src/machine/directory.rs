@@ -8,7 +8,7 @@ use std::{
 
 use sleep_primitives::simulate::Access;
 
-use super::region::Region;
+use super::{part::Parts, region::Region};
 use crate::cost::CostModel;
 
 const LINE_SHIFT: u32 = 6;
@@ -71,6 +71,8 @@ pub(super) struct Directory {
     lines: Vec<Line>,
     /// For each core, a bit for each line of which it has a copy.
     valid: Vec<Vec<u64>>,
+    /// A bit for each line that is free of charge.
+    is_free: Vec<u64>,
     /// A bit for each line that was touched in this window.
     touched: Vec<u64>,
     /// Shared lines that were touched in this window and are freed.
@@ -88,6 +90,7 @@ impl Directory {
             free: Vec::new(),
             lines: Vec::new(),
             valid: vec![Vec::new(); cores],
+            is_free: Vec::new(),
             touched: Vec::new(),
             gone: 0,
             sites: HashMap::default(),
@@ -95,8 +98,13 @@ impl Directory {
     }
 
     /// Gives the lines of some memory consecutive numbers, and a name.
-    pub(super) fn add_region(&mut self, mut region: Region) {
+    pub(super) fn add_region(&mut self, mut region: Region, free: Parts) {
         region.first_line = self.grow(region.num_lines());
+        if free.contain(region.part()) {
+            for line in region.first_line as usize..self.lines.len() {
+                self.is_free[line / 64] |= 1 << (line % 64);
+            }
+        }
         self.regions.push(region);
     }
 
@@ -106,6 +114,7 @@ impl Directory {
         self.lines.resize_with(first + count, Line::default);
         let words = self.lines.len().div_ceil(64);
         self.touched.resize(words, 0);
+        self.is_free.resize(words, 0);
         u32::try_from(first).expect("fewer lines than 2^32")
     }
 
@@ -152,6 +161,13 @@ impl Directory {
     ) -> Price {
         let line = self.line(address);
         let (word, bit) = (line as usize / 64, 1_u64 << (line % 64));
+        if self.is_free[word] & bit != 0 {
+            return Price {
+                now: now + self.costs.hit,
+                drained_at,
+                missed: None,
+            };
+        }
         if self.touched[word] & bit == 0 {
             self.touched[word] |= bit;
             self.touch(line, core, site);

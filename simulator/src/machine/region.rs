@@ -1,11 +1,13 @@
 //! Names for the memory of a pool.
 
+use super::part::Part;
+
 const LINE: usize = 64;
 
 /// Consecutive memory that consists of equal parts.
 #[derive(Debug, Clone)]
 pub struct Region {
-    name: &'static str,
+    part: Part,
     base: usize,
     size: usize,
     /// The size of one part.
@@ -16,9 +18,9 @@ pub struct Region {
 impl Region {
     /// Names a slice: each element is a part.
     #[must_use]
-    pub fn of_slice<T>(name: &'static str, slice: &[T]) -> Self {
+    pub fn of_slice<T>(part: Part, slice: &[T]) -> Self {
         Self::new(
-            name,
+            part,
             slice.as_ptr() as usize,
             size_of_val(slice),
             size_of::<T>(),
@@ -27,16 +29,16 @@ impl Region {
 
     /// Names a value.
     #[must_use]
-    pub fn of<T>(name: &'static str, value: &T) -> Self {
+    pub fn of<T>(part: Part, value: &T) -> Self {
         let size = size_of::<T>();
-        Self::new(name, core::ptr::from_ref(value) as usize, size, size)
+        Self::new(part, core::ptr::from_ref(value) as usize, size, size)
     }
 
-    fn new(name: &'static str, address: usize, size: usize, stride: usize) -> Self {
+    fn new(part: Part, address: usize, size: usize, stride: usize) -> Self {
         let base = address & !(LINE - 1);
         let size = address + size - base;
         Self {
-            name,
+            part,
             base,
             size,
             stride: stride.max(1),
@@ -60,6 +62,10 @@ impl Region {
         (offset < self.size).then(|| self.first_line + (offset / LINE) as u32)
     }
 
+    pub(super) fn part(&self) -> Part {
+        self.part
+    }
+
     /// Returns the name of a line, if it is in this region.
     pub(super) fn name_of(&self, line: u32) -> Option<String> {
         let index = line.checked_sub(self.first_line)? as usize;
@@ -67,12 +73,13 @@ impl Region {
             return None;
         }
         let offset = index * LINE;
-        let (part, within) = (offset / self.stride, offset % self.stride);
+        let (element, within) = (offset / self.stride, offset % self.stride);
+        let name = self.part.name();
         let is_one = self.size <= self.stride + LINE;
         Some(if is_one {
-            format!("{} +{offset}", self.name)
+            format!("{name} +{offset}")
         } else {
-            format!("{} {part} +{within}", self.name)
+            format!("{name} {element} +{within}")
         })
     }
 }

@@ -98,17 +98,14 @@ impl Rings {
     }
 
     pub(crate) fn cancel(&self, operation: &Arc<Operation>) {
-        match operation.ring() {
-            Some(ring) => {
-                let ring = &self.rings[ring];
-                ring.cancel(Some(operation));
-                if ring.is_refused() {
-                    // The completer repeats it.
-                    self.event.increase();
-                }
+        // If it has no ring yet, the completer, to which it was handed over, looks when it takes it.
+        if let Some(ring) = operation.ring() {
+            let ring = &self.rings[ring];
+            ring.cancel(Some(operation));
+            if ring.is_refused() {
+                // The completer repeats it.
+                self.event.increase();
             }
-            // The completer, to which it was handed over, looks when it takes it.
-            None => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! Single accesses: hits, transfers, invalidations, and the queue at a line's home.
 
 use super::*;
+use crate::machine::Part;
 
 const COSTS: CostModel = CostModel::SERVER;
 const ADDRESS: usize = 0x1000;
@@ -119,6 +120,25 @@ fn a_window_counts_shared_lines_hits_included() {
     access(&mut directory, 1, Access::Load);
     assert_eq!(directory.begin_window(), 1, "a hit counts, once");
     assert_eq!(directory.begin_window(), 0);
+}
+
+#[test]
+fn memory_that_is_free_of_charge_is_a_hit_for_every_core() {
+    let (free, other) = (Box::new([0_u64; 8]), Box::new([0_u64; 8]));
+    let mut directory = Directory::new(COSTS, 2);
+    let parts = Parts::from_iter([Part::Injector]);
+    directory.add_region(Region::of(Part::Injector, &*free), parts);
+    directory.add_region(Region::of(Part::Counters, &*other), parts);
+    let mut exchange = |address: *const [u64; 8], core| {
+        let access = Access::Exchange;
+        let price = directory.access(core, 0, access, address.addr(), site(), 0, 0);
+        price.now
+    };
+    for core in [0, 1] {
+        assert_eq!(exchange(&raw const *free, core), COSTS.hit);
+    }
+    assert_ne!(exchange(&raw const *other, 0), COSTS.hit);
+    assert_eq!(directory.shared_lines().count(), 0, "no traffic is noted");
 }
 
 #[test]

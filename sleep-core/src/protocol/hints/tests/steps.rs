@@ -256,7 +256,9 @@ fn a_worker_that_finds_the_only_work_wakes_none() {
 fn a_worker_that_was_notified_does_not_withdraw() {
     let sleep = workers();
     let mut notified = start(&sleep, 0);
-    sleep_while(&sleep, &mut notified, |sleep| sleep.notify(1, Hint::Unknown));
+    sleep_while(&sleep, &mut notified, |sleep| {
+        sleep.notify(1, Hint::Unknown)
+    });
     let mut sleeper = start(&sleep, 1);
     sleep_while(&sleep, &mut sleeper, move |sleep| {
         sleep.work_found(notified, || false);
