@@ -58,8 +58,8 @@ pub struct Settings {
     pub quantum: u64,
     /// The virtual time at which the run is given up, in picoseconds.
     pub limit: u64,
-    /// Memory of which each access costs as much as one to a line that the core has: to find out what any remedy
-    /// for its contention could gain at most.
+    /// Memory of which each access costs as much as a load from a line that the core has: to find out how much depends on
+    /// its contention.
     pub free: Parts,
 }
 

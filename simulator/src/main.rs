@@ -51,7 +51,7 @@ struct Arguments {
     #[arg(long, value_name = "NS", default_value_t = 100)]
     quantum: u32,
 
-    /// Charge nothing for these parts of the pool's memory: what any remedy for their contention could gain at most
+    /// Let no core wait for these parts of the pool's memory, to see how much depends on their contention
     #[arg(long, value_name = "PART", value_delimiter = ',')]
     free: Vec<Part>,
 

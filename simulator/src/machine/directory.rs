@@ -71,7 +71,7 @@ pub(super) struct Directory {
     lines: Vec<Line>,
     /// For each core, a bit for each line of which it has a copy.
     valid: Vec<Vec<u64>>,
-    /// A bit for each line that is free of charge.
+    /// A bit for each line that is free of charge: see [`Settings::free`](super::Settings::free).
     is_free: Vec<u64>,
     /// A bit for each line that was touched in this window.
     touched: Vec<u64>,

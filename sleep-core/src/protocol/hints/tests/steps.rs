@@ -269,6 +269,23 @@ fn a_worker_that_was_notified_does_not_withdraw() {
     assert_at_rest(&sleep, 0);
 }
 
+/// A latch that stayed sleepy would keep the worker from each later sleep.
+#[test]
+fn a_worker_that_turns_back_or_wakes_up_sleeps_again_for_the_same_latch() {
+    let sleep = workers::<2>();
+    let mut idle = start(&sleep, 0);
+    let latch = CoreLatch::new();
+    sleep.no_work_found(&mut idle, &latch, || true);
+    for _ in 0..2 {
+        let others = sleep.clone();
+        Scripted::prepare(move || others.notify(1, Hint::Unknown));
+        sleep.no_work_found(&mut idle, &latch, || false);
+        Scripted::assert_done();
+    }
+    sleep.work_found(idle, || false);
+    assert_at_rest(&sleep, 0);
+}
+
 #[test]
 fn a_set_latch_keeps_the_worker_awake() {
     let sleep = workers::<1>();
