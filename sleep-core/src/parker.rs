@@ -59,6 +59,10 @@ pub trait Parker {
     /// An [`IdlePolicy`](crate::IdlePolicy) with a time limit or with adaptive rounds needs it: a worker calls
     /// this between two searches, and after each sleep. So it should take some ten nanoseconds at most. The
     /// values of one worker must not decrease.
+    ///
+    /// A thread that wakes a worker calls this on the worker's parker, as it calls [`unpark`](Self::unpark), so that
+    /// the worker can tell how long there was no work from how long its own wake-up took. If its clock is not that of
+    /// the worker, the worker does more rounds or fewer, and nothing else goes wrong.
     fn now(&self) -> Option<u64> {
         None
     }

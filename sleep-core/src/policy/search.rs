@@ -146,7 +146,7 @@ impl<T: Copy> Search<T> {
             let limit = policy.time_limit.map_or(u64::MAX, u64::from);
             // Without a clock, every sleep is long.
             match self.began.zip(now) {
-                Some((began, now)) if now.saturating_sub(began) <= limit => {
+                Some((began, now)) if history.time_without_work(began, now) <= limit => {
                     history.record_success()
                 }
                 _ => history.record_failure(),

@@ -54,9 +54,19 @@ fn rounds(search: &mut Search, policy: &IdlePolicy, history: &History, clock: &C
 /// Plays a worker that does all its rounds, sleeps for so long, and finds work at once. Returns how many rounds
 /// it did.
 fn sleep(policy: &IdlePolicy, history: &History, clock: &Clock, microseconds: u64) -> u32 {
+    sleep_then(policy, history, clock, || clock.advance(microseconds))
+}
+
+/// Plays a worker as [`sleep`] does, during whose sleep other threads do something.
+fn sleep_then(
+    policy: &IdlePolicy,
+    history: &History,
+    clock: &Clock,
+    others: impl FnOnce(),
+) -> u32 {
     let mut search = Search::new(true);
     let rounds = rounds(&mut search, policy, history, clock);
-    clock.advance(microseconds);
+    others();
     search.has_slept(policy, history, clock);
     search.end(policy, history);
     rounds
@@ -134,6 +144,31 @@ fn sleeps_decide_how_many_rounds_follow() {
     // Just as long, so that rounds would have found the work.
     let growing: [u32; 6] = core::array::from_fn(|_| sleep(&ADAPTIVE, &history, &clock, 20));
     assert_eq!(growing, [1, 2, 4, 8, 8, 8]);
+}
+
+/// A program that waits for each job before it posts the next one meets the same two wake-ups each time. If both
+/// counted as time without work, rounds would never begin where wake-ups are slow.
+#[test]
+fn how_long_a_wake_up_takes_does_not_count() {
+    let (history, clock) = (History::new(), Clock::new());
+    let woken_after = |microseconds| {
+        sleep_then(&ADAPTIVE, &history, &clock, || {
+            clock.advance(microseconds);
+            history.note_wake(&clock);
+            clock.advance(1_000);
+        })
+    };
+    assert_eq!([21; 5].map(woken_after), [8, 4, 2, 1, 1]);
+    assert_eq!([20; 5].map(woken_after), [1, 2, 4, 8, 8]);
+}
+
+#[test]
+fn a_wake_up_of_an_earlier_sleep_does_not_count() {
+    let (history, clock) = (History::new(), Clock::new());
+    history.note_wake(&clock);
+    clock.advance(1);
+    assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 8);
+    assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 4);
 }
 
 #[test]

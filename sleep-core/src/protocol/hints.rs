@@ -220,7 +220,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, 
             for slot in self.slots() {
                 match slot.claim() {
                     None => continue,
-                    Some(Claim::Sleeper) => wake(slot.channel(), hint),
+                    Some(Claim::Sleeper) => wake(slot, hint),
                     Some(Claim::Searcher) => {}
                     Some(Claim::Stale) => stale += 1,
                 }
@@ -235,7 +235,9 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, 
 }
 
 /// Unparks a worker with a hint. The worker wakes up even if the channel has no room.
-fn wake<C: HintChannel>(channel: &C, hint: Hint) {
+fn wake<C: HintChannel>(slot: &HintSlot<C>, hint: Hint) {
+    let channel = slot.channel();
+    slot.history().note_wake(channel.parker());
     if hint == Hint::Unknown || channel.send(hint).is_err() {
         channel.parker().unpark();
     }
@@ -356,7 +358,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> SleepProtoco
         let slot = &self.slots()[worker.get()];
         let slept = slot.poke();
         if slept {
-            slot.channel().parker().unpark();
+            wake(slot, Hint::Unknown);
         }
         slept
     }

@@ -137,7 +137,7 @@ impl<P> Slot<P> {
         &self.line.parker
     }
 
-    /// Returns what the worker has learned about its rounds. For the worker alone.
+    /// Returns what the worker has learned about its rounds. For the worker, and for a waker that has claimed it.
     pub(crate) fn history(&self) -> &History {
         &self.line.history
     }

@@ -1,6 +1,10 @@
 //! A parker for tests that go through a protocol step by step in one thread.
 
-use std::{boxed::Box, cell::RefCell, thread_local};
+use std::{
+    boxed::Box,
+    cell::{Cell, RefCell},
+    thread_local,
+};
 
 use crate::Parker;
 
@@ -8,6 +12,7 @@ type Step = Box<dyn FnOnce()>;
 
 thread_local! {
     static IN_PARK: RefCell<Option<Step>> = const { RefCell::new(None) };
+    static NOW: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
 /// Parks by doing what a test prepared, which must end the wait.
@@ -24,6 +29,11 @@ impl Scripted {
     pub(crate) fn assert_done() {
         assert!(IN_PARK.take().is_none(), "the worker did not wait");
     }
+
+    /// Moves the clock of this thread on, which stands still otherwise. Before the first call there is none.
+    pub(crate) fn advance_clock(microseconds: u64) {
+        NOW.set(Some(NOW.get().unwrap_or(1_000) + 1_000 * microseconds));
+    }
 }
 
 impl Parker for Scripted {
@@ -33,4 +43,8 @@ impl Parker for Scripted {
     }
 
     fn unpark(&self) {}
+
+    fn now(&self) -> Option<u64> {
+        NOW.get()
+    }
 }

@@ -1,6 +1,7 @@
 //! Steps of the protocol one by one, in one thread: what other threads do at a certain step is done
 //! in the look at the queues, or in `park`.
 
+use core::time::Duration;
 use std::{rc::Rc, vec::Vec};
 
 use super::{wake::MOST_IDLE, *};
@@ -67,6 +68,21 @@ fn searches_until_last_look<S: AsRef<[Slot<Scripted>]>>(
             true
         });
     }
+    searches
+}
+
+/// Counts the searches of a worker until it has slept. What ends its sleep is prepared.
+fn searches_until_sleep(sleep: &TwoWorkers, idle: &mut IdleState) -> u32 {
+    let mut searches = 0;
+    let mut has_slept = false;
+    while !has_slept {
+        searches += 1;
+        sleep.no_work_found(idle, &CoreLatch::new(), || {
+            has_slept = true;
+            false
+        });
+    }
+    Scripted::assert_done();
     searches
 }
 
@@ -169,19 +185,32 @@ fn a_worker_woken_for_nothing_does_half_of_its_rounds() {
     for expected in [10, 6, 4, 3, 2, 2] {
         let waker = sleep.clone();
         Scripted::prepare(move || assert!(waker.wake_worker(worker)));
-        let mut searches = 0;
-        let mut has_slept = false;
-        while !has_slept {
-            searches += 1;
-            sleep.no_work_found(&mut idle, &CoreLatch::new(), || {
-                has_slept = true;
-                false
-            });
-        }
-        Scripted::assert_done();
-        assert_eq!(searches, expected);
+        assert_eq!(searches_until_sleep(&sleep, &mut idle), expected);
     }
     sleep.work_found(idle, || false);
+}
+
+#[test]
+fn a_worker_whose_wake_up_took_long_does_no_fewer_rounds() {
+    let slots = [const { Slot::new(Scripted) }; 2];
+    let policy = IdlePolicy::new(8, 9, Relax::Spin(1))
+        .with_adaptive_rounds(true)
+        .with_time_limit(Some(Duration::from_micros(20)));
+    let sleep: Rc<TwoWorkers> = Rc::new(Jec::from_array(slots, policy));
+    let worker = sleep.worker(0).unwrap();
+    // The clock begins.
+    Scripted::advance_clock(0);
+    for (until_woken, searches) in [(20, 10), (20, 10), (21, 10), (21, 6), (20, 4), (20, 6)] {
+        let mut idle = sleep.start_looking(worker);
+        let waker = sleep.clone();
+        Scripted::prepare(move || {
+            Scripted::advance_clock(until_woken);
+            assert!(waker.wake_worker(worker));
+            Scripted::advance_clock(100);
+        });
+        assert_eq!(searches_until_sleep(&sleep, &mut idle), searches);
+        sleep.work_found(idle, || false);
+    }
 }
 
 /// Posts two jobs while one worker searches. The poster counts on it for one of them; that a sleeper
