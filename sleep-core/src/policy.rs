@@ -26,7 +26,7 @@ pub use searchers::Searchers;
 /// | preset | rounds | at most | adaptive | searchers |
 /// | --- | --- | --- | --- | --- |
 /// | [`LATENCY`](Self::LATENCY) | 512 | 200 us | yes | all |
-/// | [`BALANCED`](Self::BALANCED), the default | 32 | 25 us | yes | half |
+/// | [`BALANCED`](Self::BALANCED), the default | 64 | 50 us | yes | half |
 /// | [`POWER`](Self::POWER) | 2 | 5 us | yes | 1 |
 /// | [`IMMEDIATE`](Self::IMMEDIATE) | 0 | | | all |
 ///
@@ -101,10 +101,10 @@ impl IdlePolicy {
         .with_adaptive_rounds(true)
         .with_time_limit(Some(Duration::from_micros(200)));
 
-    /// The default: 32 rounds at most, 25 us at most, and half of the workers that are awake may search at a time.
-    pub const BALANCED: Self = Self::new(32, 33, Relax::Yield)
+    /// The default: 64 rounds at most, 50 us at most, and half of the workers that are awake may search at a time.
+    pub const BALANCED: Self = Self::new(64, 65, Relax::Yield)
         .with_adaptive_rounds(true)
-        .with_time_limit(Some(Duration::from_micros(25)))
+        .with_time_limit(Some(Duration::from_micros(50)))
         .with_max_searchers(Searchers::Half);
 
     /// Next to no searching: two rounds at most, and one worker at a time. For programs that share the machine,
@@ -157,7 +157,7 @@ impl IdlePolicy {
 
     /// Sets whether each worker adapts its rounds. It does half as many after it was without work for longer than the
     /// time limit, rounds and sleep together. It does twice as many after a shorter sleep, and after rounds that
-    /// found work. `rounds_until_sleepy` is the greatest number, from which each worker starts; an eighth of it,
+    /// found work. `rounds_until_sleepy` is the greatest number, from which each worker starts; a sixteenth of it,
     /// rounded down, is the least.
     ///
     /// Where the parker has no [clock](crate::Parker::now), each sleep counts as long. Then there is always one

@@ -6,9 +6,9 @@ use crate::{
     primitive::{AtomicUsize, LoadStoreU8, Ordering},
 };
 
-/// An eighth of the rounds is left. The default policy's four take two microseconds, far less than the wake-up of a
+/// A sixteenth of the rounds is left. The default policy's four take two microseconds, far less than the wake-up of a
 /// worker that has slept for as short a time.
-const MOST_HALVINGS: u8 = 3;
+const MOST_HALVINGS: u8 = 4;
 
 /// Whether rounds of one worker have paid off lately: how often to halve their number.
 ///

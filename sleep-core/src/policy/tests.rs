@@ -32,7 +32,7 @@ impl Parker for Clock {
     }
 }
 
-const ADAPTIVE: IdlePolicy = IdlePolicy::new(8, 9, Relax::Spin(1))
+const ADAPTIVE: IdlePolicy = IdlePolicy::new(16, 17, Relax::Spin(1))
     .with_adaptive_rounds(true)
     .with_time_limit(Some(Duration::from_micros(20)));
 
@@ -76,7 +76,7 @@ fn sleep_then(
 fn presets_are_what_their_table_says() {
     let table = [
         (IdlePolicy::LATENCY, 512, Some(200), true, 9),
-        (IdlePolicy::BALANCED, 32, Some(25), true, 5),
+        (IdlePolicy::BALANCED, 64, Some(50), true, 5),
         (IdlePolicy::POWER, 2, Some(5), true, 1),
         (IdlePolicy::IMMEDIATE, 0, None, false, 9),
     ];
@@ -140,10 +140,10 @@ fn sleeps_decide_how_many_rounds_follow() {
     let (history, clock) = (History::new(), Clock::new());
     // Longer than the rounds may last.
     let shrinking: [u32; 6] = core::array::from_fn(|_| sleep(&ADAPTIVE, &history, &clock, 21));
-    assert_eq!(shrinking, [8, 4, 2, 1, 1, 1]);
+    assert_eq!(shrinking, [16, 8, 4, 2, 1, 1]);
     // Just as long, so that rounds would have found the work.
     let growing: [u32; 6] = core::array::from_fn(|_| sleep(&ADAPTIVE, &history, &clock, 20));
-    assert_eq!(growing, [1, 2, 4, 8, 8, 8]);
+    assert_eq!(growing, [1, 2, 4, 8, 16, 16]);
 }
 
 /// A program that waits for each job before it posts the next one meets the same two wake-ups each time. If both
@@ -158,8 +158,8 @@ fn how_long_a_wake_up_takes_does_not_count() {
             clock.advance(1_000);
         })
     };
-    assert_eq!([21; 5].map(woken_after), [8, 4, 2, 1, 1]);
-    assert_eq!([20; 5].map(woken_after), [1, 2, 4, 8, 8]);
+    assert_eq!([21; 6].map(woken_after), [16, 8, 4, 2, 1, 1]);
+    assert_eq!([20; 6].map(woken_after), [1, 2, 4, 8, 16, 16]);
 }
 
 #[test]
@@ -167,8 +167,8 @@ fn a_wake_up_of_an_earlier_sleep_does_not_count() {
     let (history, clock) = (History::new(), Clock::new());
     history.note_wake(&clock);
     clock.advance(1);
+    assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 16);
     assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 8);
-    assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 4);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn rounds_that_find_work_become_more() {
     let mut search = Search::new(true);
     assert!(relaxes(&mut search, &ADAPTIVE, &history, &clock));
     search.end(&ADAPTIVE, &history);
-    assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 2);
+    assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 4);
 }
 
 #[test]
@@ -190,12 +190,12 @@ fn a_search_that_finds_work_at_once_teaches_nothing() {
     for _ in 0..5 {
         Search::new(true).end(&ADAPTIVE, &history);
     }
-    assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 4);
+    assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 8);
 }
 
 #[test]
 fn a_worker_woken_for_nothing_does_half_of_the_rounds() {
-    for policy in [ADAPTIVE, IdlePolicy::new(8, 9, Relax::Yield)] {
+    for policy in [ADAPTIVE, IdlePolicy::new(16, 17, Relax::Yield)] {
         let (history, clock) = (History::new(), Clock::new());
         let mut search = Search::new(true);
         let mut done = [0; 6];
@@ -203,7 +203,7 @@ fn a_worker_woken_for_nothing_does_half_of_the_rounds() {
             *done = rounds(&mut search, &policy, &history, &clock);
             search.has_slept(&policy, &history, &clock);
         }
-        assert_eq!(done, [8, 4, 2, 1, 0, 0]);
+        assert_eq!(done, [16, 8, 4, 2, 1, 0]);
     }
 }
 
@@ -247,7 +247,7 @@ fn a_sleepy_worker_does_the_rounds_that_are_left_to_it() {
 fn a_worker_that_turns_back_gets_sleepy_after_one_search() {
     let (history, clock) = (History::new(), Clock::new());
     let mut search = Search::new(true);
-    assert_eq!(rounds(&mut search, &ADAPTIVE, &history, &clock), 8);
+    assert_eq!(rounds(&mut search, &ADAPTIVE, &history, &clock), 16);
     for sleepy in 0..3 {
         search.got_sleepy(sleepy, &ADAPTIVE);
         assert!(relaxes(&mut search, &ADAPTIVE, &history, &clock));
@@ -299,7 +299,7 @@ fn a_history_stays_within_its_bounds() {
     for _ in 0..300 {
         history.record_failure();
     }
-    assert_eq!(history.rounds(&most), u32::MAX / 8);
+    assert_eq!(history.rounds(&most), u32::MAX / 16);
     assert_eq!(history.rounds(&IdlePolicy::POWER), 0);
     for _ in 0..300 {
         history.record_success();
