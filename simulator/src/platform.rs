@@ -70,6 +70,10 @@ impl Parker for VirtualParker {
     fn relax(&self) {
         machine::yield_now();
     }
+
+    fn now(&self) -> Option<u64> {
+        Some(machine::now() / crate::cost::NS)
+    }
 }
 
 /// A thread that waits outside the pool.

@@ -1,6 +1,8 @@
 //! Whole pools: that runs can be repeated, that all jobs are run, and that lost wake-ups are found.
 
-use pool_core::{CoreLatch, IdlePolicy, SleepProtocol, TooManyWorkers, WorkerIndex};
+use std::time::Duration;
+
+use pool_core::{CoreLatch, IdlePolicy, Relax, SleepProtocol, TooManyWorkers, WorkerIndex};
 
 use super::*;
 use crate::{
@@ -67,6 +69,21 @@ fn searchers_do_not_fight_for_jobs_from_outside() {
         let searching = outcome.per_job(outcome.idle_ns) / 1_000.0;
         assert!(searching < 30.0, "{searching} us for each job");
     }
+}
+
+/// Checks that the parkers have a clock, without which the time limit of a policy does not count.
+#[test]
+fn a_worker_searches_no_longer_than_its_policy_says() {
+    let policy = IdlePolicy::new(u32::MAX, u32::MAX, Relax::Yield)
+        .with_time_limit(Some(Duration::from_micros(5)));
+    let workloads = &[Workload::Trickle];
+    let report = simulate::<VirtualJec>(settings(1), 2, policy, workloads).unwrap();
+    let outcome = &report.outcomes[0];
+    let searching = outcome.per_job(outcome.idle_ns) / 1_000.0;
+    assert!(
+        (5.0..7.0).contains(&searching),
+        "{searching} us for each job"
+    );
 }
 
 /// Checks that workers that fail to take a job from outside stay away for longer and longer, so that others succeed.
