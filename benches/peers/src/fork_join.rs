@@ -1,8 +1,11 @@
 //! Fork and join, by each system.
 
-use std::hint::black_box;
+use std::{hint::black_box, time::Duration};
 
-use crate::pools::{Pool, Sequential};
+use crate::{
+    computation::spin,
+    pools::{Pool, Sequential},
+};
 
 /// A pool that can fork and join.
 pub(crate) trait ForkJoin: Pool {
@@ -24,6 +27,20 @@ pub(crate) trait ForkJoin: Pool {
         first: impl FnOnce(&mut Self::Context<'_>) -> A + Send,
         second: impl FnOnce(&mut Self::Context<'_>) -> B + Send,
     ) -> (A, B);
+}
+
+/// Runs a parallel region: so many jobs that take so long each, split in halves.
+pub(crate) fn region<P: ForkJoin>(context: &mut P::Context<'_>, jobs: usize, job: Duration) {
+    if jobs == 1 {
+        spin(job);
+    } else {
+        let half = jobs / 2;
+        P::join(
+            context,
+            |context| region::<P>(context, half, job),
+            |context| region::<P>(context, jobs - half, job),
+        );
+    }
 }
 
 impl ForkJoin for pool_std::ThreadPool {

@@ -13,6 +13,8 @@ use std::{
 use protocol::{Case, Unit, quantile, time};
 
 use crate::{
+    computation::spin,
+    fork_join::{ForkJoin, region},
     pools::Pools,
     spawning::{Spawning, on_both},
 };
@@ -29,6 +31,7 @@ pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
     cases.extend(pools.iter().map(|pools| raw_futex(pools.threads())));
     cases.extend(on_both("install-cold", install_cold, install_cold));
     cases.extend(on_both("install-hot", install_hot, install_hot));
+    cases.extend(on_both("region-hot", region_hot, region_hot));
     let cases = cases.into_iter().map(|case| case.repetitions(10));
     cases.collect()
 }
@@ -58,6 +61,21 @@ fn install_hot<P: Spawning>(pool: &P) -> f64 {
         }
     });
     Unit::Microseconds.of(time) / f64::from(HOT_CALLS)
+}
+
+/// A parallel region, and another one after a short pause, in which the caller computes. Without the pause.
+fn region_hot<P: Spawning + ForkJoin>(pool: &P) -> f64 {
+    const JOBS: usize = 16;
+    const JOB: Duration = Duration::from_micros(4);
+    const PAUSE: Duration = Duration::from_micros(15);
+
+    let time = time(|| {
+        for _ in 0..HOT_CALLS {
+            pool.call(|context| region::<P>(context, JOBS, JOB));
+            spin(PAUSE);
+        }
+    });
+    Unit::Microseconds.of(time / HOT_CALLS - PAUSE)
 }
 
 /// What waking a thread costs without any pool, to compare with those of so many threads.

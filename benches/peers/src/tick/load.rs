@@ -10,7 +10,11 @@ use std::{
 use protocol::{Unit, quantile};
 
 use crate::{
-    computation::spin, fork_join::ForkJoin, pools::Lazy, sparse::usage::Usage, spawning::Spawning,
+    computation::spin,
+    fork_join::{ForkJoin, region},
+    pools::Lazy,
+    sparse::usage::Usage,
+    spawning::Spawning,
 };
 
 const TICKS: usize = 200;
@@ -142,7 +146,7 @@ fn run<P: ForkJoin + Spawning + Searches>(pool: &P, shape: Shape) -> [f64; 4] {
 
 fn tick_of_regions<P: ForkJoin + Spawning>(pool: &P) {
     for _ in 0..REGIONS {
-        pool.call(|context| region::<P>(context, JOBS));
+        pool.call(|context| region::<P>(context, JOBS, JOB));
         thread::sleep(STRETCH);
         assert_eq!(pool.call(|_| black_box(1)), 1);
     }
@@ -151,22 +155,8 @@ fn tick_of_regions<P: ForkJoin + Spawning>(pool: &P) {
 fn tick_of_one_install<P: ForkJoin + Spawning>(pool: &P) {
     pool.run(|context| {
         for _ in 0..REGIONS {
-            region::<P>(context, JOBS);
+            region::<P>(context, JOBS, JOB);
             spin(STRETCH);
         }
     });
-}
-
-/// So many jobs, split in halves.
-fn region<P: ForkJoin>(context: &mut P::Context<'_>, jobs: usize) {
-    if jobs == 1 {
-        spin(JOB);
-    } else {
-        let half = jobs / 2;
-        P::join(
-            context,
-            |context| region::<P>(context, half),
-            |context| region::<P>(context, jobs - half),
-        );
-    }
 }
