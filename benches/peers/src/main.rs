@@ -4,6 +4,8 @@ mod call;
 mod computation;
 mod deque;
 mod fork_join;
+#[cfg(target_os = "linux")]
+mod futex;
 mod join;
 mod latch;
 mod overlooked;

@@ -11,8 +11,10 @@ use crate::{
     pools::{Lazy, Pools},
     spawning::{Spawning, on_both},
 };
-use load::{Cost, Load};
+use load::{Cost, Load, Target};
 use usage::Usage;
+#[cfg(target_os = "linux")]
+use {crate::futex::OneThread, crate::pools::Pool as _};
 
 /// With few workers and with many, whatever the processors.
 const THREADS: [usize; 2] = [2, 8];
@@ -25,6 +27,9 @@ pub(crate) fn cases() -> Vec<Case> {
         let ours = load_cases(&pools.ours);
         let rayon = load_cases(&pools.rayon);
         cases.extend(ours.into_iter().chain(rayon));
+        // What the load costs at least: a thread that is woken for each job, and sleeps after it.
+        #[cfg(target_os = "linux")]
+        cases.extend(load_cases(&Lazy::built_by(threads, OneThread::new)));
     }
     let pools = [Pools::new(8)];
     let unit = Unit::Milliseconds;
@@ -40,7 +45,7 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 /// A case for each cost of the load.
-fn load_cases<P: Spawning>(pool: &Rc<Lazy<P>>) -> [Case; 4] {
+fn load_cases<P: Target>(pool: &Rc<Lazy<P>>) -> [Case; 4] {
     let load = Rc::new(RefCell::new(Load::new(pool.clone())));
     let case = |name, unit, cost| {
         let load = load.clone();

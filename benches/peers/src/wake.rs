@@ -1,8 +1,5 @@
 //! The group `wake`: how soon a pool begins with a job, asleep or not.
 
-#[cfg(target_os = "linux")]
-mod futex;
-
 use std::{
     hint::black_box,
     sync::mpsc,
@@ -86,7 +83,7 @@ fn raw_futex(threads: usize) -> Case {
     };
     #[cfg(target_os = "linux")]
     {
-        let sleeper = std::cell::LazyCell::new(futex::Sleeper::start);
+        let sleeper = std::cell::LazyCell::new(crate::futex::Timed::start);
         case(move || median_after_naps(|| sleeper.wake()))
     }
     #[cfg(not(target_os = "linux"))]

@@ -13,7 +13,12 @@ use std::{
 use protocol::quantile;
 
 use super::usage::Usage;
-use crate::{computation::spin, latch::Latch, pools::Lazy, spawning::Spawning};
+use crate::{
+    computation::spin,
+    latch::Latch,
+    pools::{Lazy, Pool},
+    spawning::Spawning,
+};
 
 const JOBS: usize = 3000;
 const INTERVAL: Duration = Duration::from_millis(1);
@@ -32,6 +37,33 @@ pub(super) enum Cost {
     Switches,
 }
 
+/// What the load is put on.
+pub(super) trait Target: Pool {
+    fn spawn(&self, job: impl FnOnce() + Send + 'static);
+
+    /// Starts all threads, if they are not started yet.
+    fn start(&self);
+}
+
+impl<P: Spawning> Target for P {
+    fn spawn(&self, job: impl FnOnce() + Send + 'static) {
+        Spawning::spawn(self, job);
+    }
+
+    fn start(&self) {
+        self.broadcast(|| ());
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Target for crate::futex::OneThread {
+    fn spawn(&self, job: impl FnOnce() + Send + 'static) {
+        self.spawn(job);
+    }
+
+    fn start(&self) {}
+}
+
 /// The load on one pool.
 pub(super) struct Load<P> {
     pool: Rc<Lazy<P>>,
@@ -39,7 +71,7 @@ pub(super) struct Load<P> {
     costs: [Option<f64>; 4],
 }
 
-impl<P: Spawning> Load<P> {
+impl<P: Target> Load<P> {
     pub(super) fn new(pool: Rc<Lazy<P>>) -> Self {
         Self {
             pool,
@@ -58,12 +90,12 @@ impl<P: Spawning> Load<P> {
 }
 
 /// Runs the load; returns the costs in the order of [`Cost`].
-fn run<P: Spawning>(pool: &P) -> [f64; 4] {
+fn run<P: Target>(pool: &P) -> [f64; 4] {
     static LATCH: Latch = Latch::new();
     let latencies: Arc<[_]> = (0..JOBS).map(|_| AtomicU64::new(0)).collect();
     LATCH.expect(JOBS);
     // The threads have been started, and sleep.
-    pool.broadcast(|| ());
+    pool.start();
     thread::sleep(INTERVAL);
 
     let before = Usage::now();
