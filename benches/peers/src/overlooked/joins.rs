@@ -26,7 +26,7 @@ const MOST_BETWEEN: Duration = Duration::from_micros(200);
 const JOINS: u32 = 20_000;
 /// How long the worker waits before each of them, at most: longer than it takes another worker to fall
 /// asleep.
-const MOST_BEFORE: Duration = Duration::from_micros(20);
+const MOST_BEFORE: Duration = Duration::from_micros(50);
 
 /// How long the first half waits before it asks whether all other workers sleep, and between two
 /// such questions.
