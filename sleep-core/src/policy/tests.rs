@@ -58,12 +58,7 @@ fn sleep(policy: &IdlePolicy, history: &History, clock: &Clock, microseconds: u6
 }
 
 /// Plays a worker as [`sleep`] does, during whose sleep other threads do something.
-fn sleep_then(
-    policy: &IdlePolicy,
-    history: &History,
-    clock: &Clock,
-    others: impl FnOnce(),
-) -> u32 {
+fn sleep_then(policy: &IdlePolicy, history: &History, clock: &Clock, others: impl FnOnce()) -> u32 {
     let mut search = Search::new(true);
     let rounds = rounds(&mut search, policy, history, clock);
     others();
