@@ -60,9 +60,10 @@ pub trait Parker {
     /// this between two searches, and after each sleep. So it should take some ten nanoseconds at most. The
     /// values of one worker must not decrease.
     ///
-    /// A thread that wakes a worker calls this on the worker's parker, as it calls [`unpark`](Self::unpark), so that
-    /// the worker can tell how long there was no work from how long its own wake-up took. If its clock is not that of
-    /// the worker, the worker does more rounds or fewer, and nothing else goes wrong.
+    /// A thread that wakes a worker calls this on the worker's parker right before [`unpark`](Self::unpark), so that
+    /// the worker can tell how long there was no work from how long its own wake-up took. So it must not block, and
+    /// must be safe to call in the interrupt handlers that wake workers. If the clock of that thread is not the
+    /// worker's, the worker does more rounds or fewer, and nothing else goes wrong.
     fn now(&self) -> Option<u64> {
         None
     }

@@ -9,10 +9,12 @@ mod search;
 mod searchers;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod wake_time;
 
 pub(crate) use history::History;
 pub(crate) use search::{Search, Step};
 pub use searchers::Searchers;
+pub(crate) use wake_time::WakeTime;
 
 /// How an idle worker goes to sleep: how many fruitless searches until it gets sleepy, how many
 /// until it sleeps, and what it does between two of them.
@@ -156,7 +158,7 @@ impl IdlePolicy {
     }
 
     /// Sets whether each worker adapts its rounds. It does half as many after it was without work for longer than the
-    /// time limit, rounds and sleep together. It does twice as many after a shorter sleep, and after rounds that
+    /// time limit, rounds and sleep together, until another thread woke it. It does twice as many after a shorter sleep, and after rounds that
     /// found work. `rounds_until_sleepy` is the greatest number, from which each worker starts; a sixteenth of it,
     /// rounded down, is the least.
     ///

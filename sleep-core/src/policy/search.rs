@@ -1,6 +1,6 @@
 //! One worker's search: its rounds, and whether it is sleepy.
 
-use super::{History, IdlePolicy};
+use super::{History, IdlePolicy, WakeTime};
 use crate::parker::Parker;
 
 /// One worker's way from finding no work to being asleep, as its policy says.
@@ -139,6 +139,7 @@ impl<T: Copy> Search<T> {
         &mut self,
         policy: &IdlePolicy,
         history: &History,
+        woken: &WakeTime,
         parker: &impl Parker,
     ) {
         let now = self.began.and_then(|_| parker.now());
@@ -146,7 +147,7 @@ impl<T: Copy> Search<T> {
             let limit = policy.time_limit.map_or(u64::MAX, u64::from);
             // Without a clock, every sleep is long.
             match self.began.zip(now) {
-                Some((began, now)) if history.time_without_work(began, now) <= limit => {
+                Some((began, now)) if woken.time_without_work(began, now) <= limit => {
                     history.record_success()
                 }
                 _ => history.record_failure(),

@@ -54,15 +54,10 @@ fn rounds(search: &mut Search, policy: &IdlePolicy, history: &History, clock: &C
 /// Plays a worker that does all its rounds, sleeps for so long, and finds work at once. Returns how many rounds
 /// it did.
 fn sleep(policy: &IdlePolicy, history: &History, clock: &Clock, microseconds: u64) -> u32 {
-    sleep_then(policy, history, clock, || clock.advance(microseconds))
-}
-
-/// Plays a worker as [`sleep`] does, during whose sleep other threads do something.
-fn sleep_then(policy: &IdlePolicy, history: &History, clock: &Clock, others: impl FnOnce()) -> u32 {
     let mut search = Search::new(true);
     let rounds = rounds(&mut search, policy, history, clock);
-    others();
-    search.has_slept(policy, history, clock);
+    clock.advance(microseconds);
+    search.has_slept(policy, history, &WakeTime::new(), clock);
     search.end(policy, history);
     rounds
 }
@@ -145,25 +140,24 @@ fn sleeps_decide_how_many_rounds_follow() {
 /// counted as time without work, rounds would never begin where wake-ups are slow.
 #[test]
 fn how_long_a_wake_up_takes_does_not_count() {
-    let (history, clock) = (History::new(), Clock::new());
-    let woken_after = |microseconds| {
-        sleep_then(&ADAPTIVE, &history, &clock, || {
-            clock.advance(microseconds);
-            history.note_wake(&clock);
-            clock.advance(1_000);
-        })
-    };
-    assert_eq!([21; 6].map(woken_after), [16, 8, 4, 2, 1, 1]);
-    assert_eq!([20; 6].map(woken_after), [1, 2, 4, 8, 16, 16]);
+    let (woken, clock) = (WakeTime::new(), Clock::new());
+    let began = clock.now().unwrap();
+    clock.advance(20);
+    woken.note(&clock);
+    clock.advance(1_000);
+    let now = clock.now().unwrap();
+    assert_eq!(woken.time_without_work(began, now), 20_000);
 }
 
 #[test]
 fn a_wake_up_of_an_earlier_sleep_does_not_count() {
-    let (history, clock) = (History::new(), Clock::new());
-    history.note_wake(&clock);
+    let (woken, clock) = (WakeTime::new(), Clock::new());
+    woken.note(&clock);
     clock.advance(1);
-    assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 16);
-    assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 8);
+    let began = clock.now().unwrap();
+    clock.advance(20);
+    let now = clock.now().unwrap();
+    assert_eq!(woken.time_without_work(began, now), 20_000);
 }
 
 #[test]
@@ -196,7 +190,7 @@ fn a_worker_woken_for_nothing_does_half_of_the_rounds() {
         let mut done = [0; 6];
         for done in &mut done {
             *done = rounds(&mut search, &policy, &history, &clock);
-            search.has_slept(&policy, &history, &clock);
+            search.has_slept(&policy, &history, &WakeTime::new(), &clock);
         }
         assert_eq!(done, [16, 8, 4, 2, 1, 0]);
     }
@@ -267,7 +261,7 @@ fn without_a_clock_one_round_is_left() {
     let asleep = || {
         let mut search = Search::new(true);
         let rounds = rounds(&mut search, &policy, &history, &clock);
-        search.has_slept(&policy, &history, &clock);
+        search.has_slept(&policy, &history, &WakeTime::new(), &clock);
         search.end(&policy, &history);
         rounds
     };

@@ -345,7 +345,8 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         if has_slept {
             let (policy, slot) = (self.policy.as_ref(), &self.slots()[worker]);
             self.note_awake_after_sleep(idle.worker);
-            idle.search.has_slept(policy, slot.history(), slot.parker());
+            idle.search
+                .has_slept(policy, slot.history(), slot.wake_time(), slot.parker());
         } else {
             idle.search.turn_back();
         }

@@ -6,7 +6,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::{
     parker::Parker,
-    policy::History,
+    policy::{History, WakeTime},
     primitive::{AtomicU8, AtomicUsize, Custody, LoadStoreU8, Ordering},
 };
 
@@ -105,6 +105,7 @@ struct Line<P> {
     parker: P,
     /// The worker's own.
     history: History,
+    wake_time: WakeTime,
     /// The right to change the sleeping count for this worker. It is the worker's while the slot is
     /// `AWAKE`, and the waker's while the slot is `WAKING`.
     count: Custody,
@@ -124,6 +125,7 @@ impl<P> Slot<P> {
                 state: AtomicU8::new(AWAKE),
                 parker,
                 history: History::new(),
+                wake_time: WakeTime::new(),
                 count: Custody::new(),
                 group: AtomicUsize::new(0),
                 few_are_awake: LoadStoreU8::new(0),
@@ -137,9 +139,14 @@ impl<P> Slot<P> {
         &self.line.parker
     }
 
-    /// Returns what the worker has learned about its rounds. For the worker, and for a waker that has claimed it.
+    /// Returns what the worker has learned about its rounds. For the worker alone.
     pub(crate) fn history(&self) -> &History {
         &self.line.history
+    }
+
+    /// Returns when the worker was woken. For the worker, and for a waker that has claimed it.
+    pub(crate) fn wake_time(&self) -> &WakeTime {
+        &self.line.wake_time
     }
 
     /// Returns a word for a whole group of workers, which the slots of the first workers have.

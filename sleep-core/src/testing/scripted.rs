@@ -6,7 +6,7 @@ use std::{
     thread_local,
 };
 
-use crate::Parker;
+use crate::{CoreLatch, Parker, SleepProtocol};
 
 type Step = Box<dyn FnOnce()>;
 
@@ -34,6 +34,27 @@ impl Scripted {
     pub(crate) fn advance_clock(microseconds: u64) {
         NOW.set(Some(NOW.get().unwrap_or(1_000) + 1_000 * microseconds));
     }
+}
+
+/// Counts the searches of a worker until it has looked for the last time. `has_work` is what it sees then. If that is
+/// none, it sleeps, and what the test has prepared wakes it.
+pub(crate) fn searches_until_last_look<S: SleepProtocol>(
+    sleep: &S,
+    idle: &mut S::IdleState,
+    has_work: bool,
+) -> u32 {
+    let (mut searches, mut has_looked) = (0, false);
+    while !has_looked {
+        searches += 1;
+        sleep.no_work_found(idle, &CoreLatch::new(), || {
+            has_looked = true;
+            has_work
+        });
+    }
+    if !has_work {
+        Scripted::assert_done();
+    }
+    searches
 }
 
 impl Parker for Scripted {

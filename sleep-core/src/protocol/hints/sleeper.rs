@@ -63,7 +63,8 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, 
             idle.hint = newest_hint(slot.channel());
         }
         let (policy, parker) = (self.policy.as_ref(), slot.channel().parker());
-        idle.search.has_slept(policy, slot.history(), parker);
+        idle.search
+            .has_slept(policy, slot.history(), slot.wake_time(), parker);
     }
 
     /// Registers a worker as a sleeper, unless it is registered. Returns false if it was notified, so that

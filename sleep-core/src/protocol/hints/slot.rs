@@ -5,7 +5,7 @@ use core::fmt;
 use crossbeam_utils::CachePadded;
 
 use crate::{
-    policy::History,
+    policy::{History, WakeTime},
     primitive::{AtomicU8, Ordering},
 };
 
@@ -49,6 +49,7 @@ struct Line<C> {
     inactive: AtomicU8,
     /// The worker's own.
     history: History,
+    wake_time: WakeTime,
     channel: C,
 }
 
@@ -83,6 +84,7 @@ impl<C> HintSlot<C> {
                 state: AtomicU8::new(AWAKE),
                 inactive: AtomicU8::new(0),
                 history: History::new(),
+                wake_time: WakeTime::new(),
                 channel,
             }) }
         }
@@ -97,6 +99,11 @@ impl<C> HintSlot<C> {
     /// Returns what the worker has learned about its rounds. For the worker alone.
     pub(super) fn history(&self) -> &History {
         &self.line.history
+    }
+
+    /// Returns when the worker was woken. For the worker and its wakers.
+    pub(super) fn wake_time(&self) -> &WakeTime {
+        &self.line.wake_time
     }
 
     /// Notes whether the worker searches or sleeps.

@@ -87,7 +87,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         self.shared.counters.sub_sleeping_thread();
         // Before the release, after which the worker may fall asleep again, and set it.
         self.shared.sleepers.remove(self.slots(), worker);
-        slot.history().note_wake(slot.parker());
+        slot.wake_time().note(slot.parker());
         slot.wake_claimed();
     }
 }

@@ -5,7 +5,12 @@ use core::time::Duration;
 use std::{boxed::Box, cell::Cell, rc::Rc};
 
 use super::*;
-use crate::{index::UnknownWorker, parker::Parker, policy::Relax, testing::scripted::Scripted};
+use crate::{
+    index::UnknownWorker,
+    parker::Parker,
+    policy::Relax,
+    testing::scripted::{Scripted, searches_until_last_look},
+};
 
 type Channel = ArrayChannel<Scripted, 2>;
 pub(super) type Workers<const N: usize> = Hints<Channel, [HintSlot<Channel>; N]>;
@@ -100,15 +105,7 @@ fn a_worker_whose_wake_up_took_long_does_no_fewer_rounds() {
                 wake(&others);
                 Scripted::advance_clock(100);
             });
-            let (mut searches, mut has_slept) = (0, false);
-            while !has_slept {
-                searches += 1;
-                sleep.no_work_found(&mut idle, &CoreLatch::new(), || {
-                    has_slept = true;
-                    false
-                });
-            }
-            Scripted::assert_done();
+            let searches = searches_until_last_look(&*sleep, &mut idle, false);
             assert_eq!(searches, expected);
             sleep.work_found(idle, || false);
         }
@@ -368,22 +365,9 @@ fn a_worker_relaxes_as_often_as_the_policy_says() {
         let slots = [HintSlot::new(Channel::new(Scripted))];
         let sleep = Hints::from_slice(&slots, policy).unwrap();
         let mut idle = sleep.start_looking(sleep.worker(0).unwrap());
-        let mut searches_until_last_look = || {
-            let (mut searches, mut has_looked) = (0, false);
-            while !has_looked {
-                searches += 1;
-                sleep.no_work_found(&mut idle, &CoreLatch::new(), || {
-                    has_looked = true;
-                    true
-                });
-            }
-            searches
-        };
-        assert_eq!(searches_until_last_look(), sleepy.max(sleeping) + 1);
-        assert_eq!(
-            searches_until_last_look(),
-            sleeping.saturating_sub(sleepy) + 1
-        );
+        let mut searches = || searches_until_last_look(&sleep, &mut idle, true);
+        assert_eq!(searches(), sleepy.max(sleeping) + 1);
+        assert_eq!(searches(), sleeping.saturating_sub(sleepy) + 1);
         sleep.work_found(idle, || false);
     }
 }

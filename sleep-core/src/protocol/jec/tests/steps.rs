@@ -5,7 +5,11 @@ use core::time::Duration;
 use std::{rc::Rc, vec::Vec};
 
 use super::{wake::MOST_IDLE, *};
-use crate::{Searchers, policy::Relax, testing::scripted::Scripted};
+use crate::{
+    Searchers,
+    policy::Relax,
+    testing::scripted::{Scripted, searches_until_last_look},
+};
 
 type TwoWorkers = Jec<Scripted, [Slot<Scripted>; 2]>;
 
@@ -54,38 +58,6 @@ fn fall_asleep_together<S: AsRef<[Slot<Scripted>]>>(
     sleep.work_found(idle, || false);
 }
 
-/// Counts the searches of a worker until its last look, which sees work.
-fn searches_until_last_look<S: AsRef<[Slot<Scripted>]>>(
-    sleep: &Jec<Scripted, S>,
-    idle: &mut IdleState,
-) -> u32 {
-    let mut searches = 0;
-    let mut has_looked = false;
-    while !has_looked {
-        searches += 1;
-        sleep.no_work_found(idle, &CoreLatch::new(), || {
-            has_looked = true;
-            true
-        });
-    }
-    searches
-}
-
-/// Counts the searches of a worker until it has slept. What ends its sleep is prepared.
-fn searches_until_sleep(sleep: &TwoWorkers, idle: &mut IdleState) -> u32 {
-    let mut searches = 0;
-    let mut has_slept = false;
-    while !has_slept {
-        searches += 1;
-        sleep.no_work_found(idle, &CoreLatch::new(), || {
-            has_slept = true;
-            false
-        });
-    }
-    Scripted::assert_done();
-    searches
-}
-
 #[test]
 fn a_worker_beyond_the_limit_sleeps_without_rounds() {
     let slots = [const { Slot::new(Scripted) }; 2];
@@ -94,13 +66,13 @@ fn a_worker_beyond_the_limit_sleeps_without_rounds() {
     let [first, second] = [0, 1].map(|index| sleep.worker(index).unwrap());
     let mut searching = sleep.start_looking(first);
     let mut idle = sleep.start_looking(second);
-    assert_eq!(searches_until_last_look(&sleep, &mut idle), 2);
+    assert_eq!(searches_until_last_look(&sleep, &mut idle, true), 2);
     sleep.work_found(idle, || false);
-    assert_eq!(searches_until_last_look(&sleep, &mut searching), 10);
+    assert_eq!(searches_until_last_look(&sleep, &mut searching, true), 10);
     sleep.work_found(searching, || false);
     // Now there is room.
     let mut idle = sleep.start_looking(second);
-    assert_eq!(searches_until_last_look(&sleep, &mut idle), 10);
+    assert_eq!(searches_until_last_look(&sleep, &mut idle, true), 10);
     sleep.work_found(idle, || false);
 }
 
@@ -114,7 +86,7 @@ fn a_worker_that_sleeps_leaves_its_place_to_another_searcher() {
     let other = sleep.clone();
     Scripted::prepare(move || {
         let mut idle = other.start_looking(second);
-        assert_eq!(searches_until_last_look(&other, &mut idle), 6);
+        assert_eq!(searches_until_last_look(&*other, &mut idle, true), 6);
         other.work_found(idle, || false);
         other.wake_worker(first);
     });
@@ -136,9 +108,9 @@ fn half_of_the_workers_that_are_awake_may_search() {
     let awake = [5, 6, 7].map(|index| sleep.worker(index).unwrap());
     fall_asleep_together(&sleep, 5, &|| {
         let [mut first, mut second, mut third] = awake.map(|worker| sleep.start_looking(worker));
-        assert_eq!(searches_until_last_look(&sleep, &mut third), 2);
-        assert_eq!(searches_until_last_look(&sleep, &mut second), 6);
-        assert_eq!(searches_until_last_look(&sleep, &mut first), 6);
+        assert_eq!(searches_until_last_look(&sleep, &mut third, true), 2);
+        assert_eq!(searches_until_last_look(&sleep, &mut second, true), 6);
+        assert_eq!(searches_until_last_look(&sleep, &mut first, true), 6);
         for idle in [first, second, third] {
             sleep.work_found(idle, || false);
         }
@@ -147,8 +119,8 @@ fn half_of_the_workers_that_are_awake_may_search() {
     let mut idle: Vec<_> = (0..5)
         .map(|index| sleep.start_looking(sleep.worker(index).unwrap()))
         .collect();
-    assert_eq!(searches_until_last_look(&sleep, &mut idle[3]), 6);
-    assert_eq!(searches_until_last_look(&sleep, &mut idle[4]), 2);
+    assert_eq!(searches_until_last_look(&sleep, &mut idle[3], true), 6);
+    assert_eq!(searches_until_last_look(&sleep, &mut idle[4], true), 2);
     for idle in idle {
         sleep.work_found(idle, || false);
     }
@@ -185,7 +157,10 @@ fn a_worker_woken_for_nothing_does_half_of_its_rounds() {
     for expected in [10, 6, 4, 3, 2, 2] {
         let waker = sleep.clone();
         Scripted::prepare(move || assert!(waker.wake_worker(worker)));
-        assert_eq!(searches_until_sleep(&sleep, &mut idle), expected);
+        assert_eq!(
+            searches_until_last_look(&*sleep, &mut idle, false),
+            expected
+        );
     }
     sleep.work_found(idle, || false);
 }
@@ -208,7 +183,10 @@ fn a_worker_whose_wake_up_took_long_does_no_fewer_rounds() {
             assert!(waker.wake_worker(worker));
             Scripted::advance_clock(100);
         });
-        assert_eq!(searches_until_sleep(&sleep, &mut idle), searches);
+        assert_eq!(
+            searches_until_last_look(&*sleep, &mut idle, false),
+            searches
+        );
         sleep.work_found(idle, || false);
     }
 }

@@ -1,0 +1,47 @@
+//! When a worker was last woken.
+
+use crate::{
+    parker::Parker,
+    primitive::{AtomicUsize, Ordering},
+};
+
+/// When another thread last woke a worker: by it, the worker tells for how long there was no work from how long its own
+/// wake-up took.
+///
+/// Kept with the worker, and written by its wakers. No step of a protocol reads it, but for the number of rounds. Not a
+/// part of [`History`](super::History), so that a slot wastes no bytes between the two.
+pub(crate) struct WakeTime {
+    /// By the clock of the worker's parker, as many nanoseconds as a word holds.
+    nanoseconds: AtomicUsize,
+}
+
+impl WakeTime {
+    const_unless_loom! {
+        /// Creates the time of a worker that was never woken.
+        pub(crate) fn new() -> Self {
+            Self { nanoseconds: AtomicUsize::new(0) }
+        }
+    }
+
+    /// Notes that the calling thread is about to wake the worker.
+    #[inline]
+    pub(crate) fn note(&self, parker: &impl Parker) {
+        if let Some(now) = parker.now() {
+            // Ordering: Relaxed. A worker that misses this takes itself for idle until its thread runs.
+            self.nanoseconds.store(now as usize, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns for how long there was no work for a worker that has slept: from the moment in which it had none until
+    /// another thread woke it. How long it took until the worker's thread ran does not count, since a worker that
+    /// searches would have found the work before.
+    pub(super) fn time_without_work(&self, began: u64, now: u64) -> u64 {
+        let until_it_ran = now.saturating_sub(began);
+        // Ordering: Relaxed, as above.
+        let woken_at = self.nanoseconds.load(Ordering::Relaxed);
+        // A time that was noted before `began` wraps round, and is greater than any sleep. A word of 32 bits holds four
+        // seconds, so that a longer sleep can look like a short one, rarely. Then there are a few rounds more.
+        let until_woken = woken_at.wrapping_sub(began as usize);
+        until_it_ran.min(until_woken as u64)
+    }
+}
