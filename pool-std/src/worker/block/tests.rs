@@ -1,10 +1,14 @@
-use std::{rc::Rc, sync::mpsc, thread};
+use std::{
+    rc::Rc,
+    sync::{atomic::AtomicPtr, mpsc},
+    thread,
+};
 
 use super::*;
 
 /// How many free blocks this thread keeps.
 fn kept() -> usize {
-    CACHE.with(|cache| cache.current.count.get() + cache.other.count.get())
+    CACHE.with(|cache| cache.count.get())
 }
 
 #[test]
@@ -70,27 +74,38 @@ fn threads_keep_few_blocks() {
     assert_eq!(consumer.join().unwrap(), (0..count).sum());
 }
 
+fn full_magazine() -> Magazine {
+    array::from_fn(|_| Some(allocate()))
+}
+
+/// Takes all magazines from a depot, and returns how many there were.
+fn empty(depot: &Depot) -> usize {
+    std::iter::from_fn(|| depot.take()).count()
+}
+
 /// Under Miri, a block that is lost is an error.
 #[test]
 fn a_depot_keeps_a_few_magazines() {
     let depot = Depot::new();
-    let magazine = || {
-        let magazine = Magazine::new();
-        for _ in 0..MAGAZINE {
-            // SAFETY: 1. it was allocated just now.
-            unsafe { magazine.push(allocate()) };
-        }
-        magazine.take()
-    };
-    for _ in 0..depot.0.len() + 1 {
-        depot.give(magazine());
+    for _ in 0..MOST_MAGAZINES + 1 {
+        depot.give(full_magazine());
     }
-    let mut count = 0;
-    while let Some(full) = depot.take() {
-        count += 1;
-        free(full);
-    }
-    assert_eq!(count, depot.0.len());
+    assert_eq!(empty(&depot), MOST_MAGAZINES);
+    assert_eq!(empty(&depot), 0);
+    depot.give(full_magazine());
+    assert_eq!(empty(&depot), 1);
+}
+
+/// Under Miri, a block that is lost is an error.
+#[test]
+fn a_thread_does_not_wait_for_a_depot_that_is_in_use() {
+    let depot = Depot::new();
+    depot.give(full_magazine());
+    let in_use = depot.0.lock().unwrap();
+    assert!(depot.take().is_none());
+    depot.give(full_magazine());
+    drop(in_use);
+    assert_eq!(empty(&depot), 1);
 }
 
 #[test]
