@@ -116,7 +116,7 @@ impl<P: Platform> Registry<P> {
     /// # Safety
     /// 1. As for [`JobQueue::push`]: the node is valid until the job begins to run.
     pub unsafe fn inject(&self, node: NonNull<<P::Queue as JobQueue>::Node>, job: JobRef) {
-        let queue_was_empty = self.injector.is_empty();
+        let queue_was_empty = self.injector_was_empty();
         // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { self.injector.push(node, job) };
         self.announce_jobs_at(Hint::Injector, 1, queue_was_empty);
@@ -140,7 +140,7 @@ impl<P: Platform> Registry<P> {
     ) {
         let mut queued = Queued {
             registry: self,
-            queue_was_empty: self.injector.is_empty(),
+            queue_was_empty: self.injector_was_empty(),
             count: 0,
         };
         for (node, job) in jobs {
@@ -148,6 +148,14 @@ impl<P: Platform> Registry<P> {
             unsafe { self.injector.push(node, job) };
             queued.count += 1;
         }
+    }
+
+    /// Whether the injector is empty, for a poster that is going to ask how many workers to wake. While all are awake it
+    /// wakes none, and does not look, because workers that take jobs write what it would read. If one falls asleep meanwhile, the
+    /// poster wakes it although an idle worker would do.
+    #[inline]
+    fn injector_was_empty(&self) -> bool {
+        !no_unwind(|| self.all_are_awake()) && self.injector.is_empty()
     }
 
     /// Runs a closure on a worker of this pool. If this thread is one, runs it here; otherwise injects

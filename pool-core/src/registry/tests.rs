@@ -1,2 +1,4 @@
+#[cfg(not(loom))]
+mod injecting;
 #[cfg(loom)]
 mod loom;
