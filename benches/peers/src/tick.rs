@@ -12,7 +12,6 @@ use protocol::{Case, Unit};
 use crate::{
     fork_join::ForkJoin,
     pools::{Lazy, Pools},
-    spawning::Spawning,
 };
 use load::{Cost, Load, Searches, Shape};
 
@@ -24,8 +23,9 @@ pub(crate) fn cases() -> Vec<Case> {
     for threads in THREADS {
         let pools = Pools::new(threads);
         for shape in [Shape::Regions, Shape::OneInstall] {
-            let ours = load_cases(&pools.ours, shape);
-            cases.extend(ours.into_iter().chain(load_cases(&pools.rayon, shape)));
+            cases.extend(load_cases(&pools.ours, shape));
+            cases.extend(load_cases(&pools.rayon, shape));
+            cases.extend(load_cases(&pools.sequential, shape));
         }
     }
     let cases = cases.into_iter().map(|case| case.repetitions(9));
@@ -37,7 +37,7 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 /// A case for each cost of the load.
-fn load_cases<P: ForkJoin + Spawning + Searches>(pool: &Rc<Lazy<P>>, shape: Shape) -> [Case; 4] {
+fn load_cases<P: ForkJoin + Searches>(pool: &Rc<Lazy<P>>, shape: Shape) -> [Case; 4] {
     let load = Rc::new(RefCell::new(Load::new(pool.clone(), shape)));
     let case = |name, unit, cost| {
         let load = load.clone();

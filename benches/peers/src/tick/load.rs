@@ -12,9 +12,8 @@ use protocol::{Unit, quantile};
 use crate::{
     computation::spin,
     fork_join::{ForkJoin, region},
-    pools::Lazy,
+    pools::{Lazy, Sequential},
     sparse::usage::Usage,
-    spawning::Spawning,
 };
 
 const TICKS: usize = 200;
@@ -62,12 +61,19 @@ pub(super) enum Cost {
 pub(crate) trait Searches {
     const COUNTS_SEARCHES: bool;
 
+    /// Waits until all of its threads have been started.
+    fn start(&self);
+
     /// Returns how many searches of its workers found nothing, but for those that took jobs from outside.
     fn fruitless_searches(&self) -> u64;
 }
 
 impl Searches for pool_std::ThreadPool {
     const COUNTS_SEARCHES: bool = true;
+
+    fn start(&self) {
+        self.broadcast(|_| ());
+    }
 
     fn fruitless_searches(&self) -> u64 {
         let counts = self.metrics().sum();
@@ -77,6 +83,21 @@ impl Searches for pool_std::ThreadPool {
 
 impl Searches for rayon_core::ThreadPool {
     const COUNTS_SEARCHES: bool = false;
+
+    fn start(&self) {
+        self.broadcast(|_| ());
+    }
+
+    fn fruitless_searches(&self) -> u64 {
+        0
+    }
+}
+
+/// The thread of the program does all that is to be done.
+impl Searches for Sequential {
+    const COUNTS_SEARCHES: bool = false;
+
+    fn start(&self) {}
 
     fn fruitless_searches(&self) -> u64 {
         0
@@ -91,7 +112,7 @@ pub(super) struct Load<P> {
     costs: [Option<f64>; 4],
 }
 
-impl<P: ForkJoin + Spawning + Searches> Load<P> {
+impl<P: ForkJoin + Searches> Load<P> {
     pub(super) fn new(pool: Rc<Lazy<P>>, shape: Shape) -> Self {
         Self {
             pool,
@@ -111,9 +132,9 @@ impl<P: ForkJoin + Spawning + Searches> Load<P> {
 }
 
 /// Runs the load; returns the costs in the order of [`Cost`].
-fn run<P: ForkJoin + Spawning + Searches>(pool: &P, shape: Shape) -> [f64; 4] {
-    // The threads have been started, and sleep.
-    Spawning::broadcast(pool, || ());
+fn run<P: ForkJoin + Searches>(pool: &P, shape: Shape) -> [f64; 4] {
+    pool.start();
+    // The threads fall asleep.
     thread::sleep(PERIOD);
 
     let (before, searches_before) = (Usage::now(), pool.fruitless_searches());
@@ -144,7 +165,7 @@ fn run<P: ForkJoin + Spawning + Searches>(pool: &P, shape: Shape) -> [f64; 4] {
     ]
 }
 
-fn tick_of_regions<P: ForkJoin + Spawning>(pool: &P) {
+fn tick_of_regions<P: ForkJoin>(pool: &P) {
     for _ in 0..REGIONS {
         pool.call(|context| region::<P>(context, JOBS, JOB));
         thread::sleep(STRETCH);
@@ -152,7 +173,7 @@ fn tick_of_regions<P: ForkJoin + Spawning>(pool: &P) {
     }
 }
 
-fn tick_of_one_install<P: ForkJoin + Spawning>(pool: &P) {
+fn tick_of_one_install<P: ForkJoin>(pool: &P) {
     pool.run(|context| {
         for _ in 0..REGIONS {
             region::<P>(context, JOBS, JOB);
