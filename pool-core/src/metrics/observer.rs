@@ -42,7 +42,8 @@ pub trait Observer: Send + Sync + 'static {
     #[inline]
     fn on_leave(&self, _clock: Clock) {}
 
-    /// Observes that the worker has run out of work and begins to search: it is idle.
+    /// Observes that the worker has run out of work and begins to search, or that it was woken and has found none: it is
+    /// idle.
     #[doc(alias = "became_idle")]
     #[inline]
     fn on_idle(&self, _clock: Clock) {}
@@ -56,7 +57,8 @@ pub trait Observer: Send + Sync + 'static {
     #[inline]
     fn on_sleep(&self, _clock: Clock) {}
 
-    /// Observes that the worker was woken: it is idle.
+    /// Observes that the worker was woken. It is on its way to a job: if its first search finds none,
+    /// [`on_idle`](Self::on_idle) follows.
     #[inline]
     fn on_wake(&self, _clock: Clock) {}
 

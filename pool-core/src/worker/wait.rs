@@ -1,6 +1,6 @@
 //! How a worker waits: it runs other jobs, searches for some, and sleeps when there are none.
 
-use core::ptr;
+use core::{mem, ptr};
 
 use sleep_core::{CoreLatch, Parker as _, WorkerIndex};
 
@@ -73,6 +73,8 @@ impl<P: Platform> WorkerThread<P> {
         let mut idle = self.registry().begin_idle(self.index());
         // Since the worker was last woken, it has found nothing.
         let mut is_fruitless = false;
+        // The worker was woken, and has not searched since.
+        let mut is_just_woken = false;
         let job = loop {
             if latch.probe() {
                 break None;
@@ -84,6 +86,9 @@ impl<P: Platform> WorkerThread<P> {
             match found {
                 Some(job) => break Some(job),
                 None => {
+                    if mem::take(&mut is_just_woken) {
+                        observer.on_idle(P::now);
+                    }
                     if let Some(session) = self.run_due_operations(idle) {
                         idle = session;
                     } else {
@@ -125,7 +130,7 @@ impl<P: Platform> WorkerThread<P> {
                         self.registry().deadlock().wake_up(self.index());
                         P::acquire_thread(self.registry());
                         observer.on_wake(P::now);
-                        is_fruitless = true;
+                        (is_fruitless, is_just_woken) = (true, true);
                     }
                 }
             }

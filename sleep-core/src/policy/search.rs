@@ -19,7 +19,7 @@ pub(crate) struct Search<T> {
     sleepy_rounds_left: u32,
     /// Whether the limit on searchers leaves room for this worker.
     is_admitted: bool,
-    /// When the worker had no work, or was woken, by the clock of its parker.
+    /// When the worker had no work, or found none after it was woken, by the clock of its parker.
     began: Option<u64>,
 }
 
@@ -70,24 +70,24 @@ impl<T: Copy> Search<T> {
 
     /// Counts a fruitless search of a worker that is not sleepy. Returns whether it has a round for it.
     fn goes_on(&mut self, policy: &IdlePolicy, history: &History, parker: &impl Parker) -> bool {
-        match self.rounds_left {
-            NOT_CHOSEN => self.choose_rounds(policy, history, parker),
+        match self.began {
             // For good: the time is over.
-            _ if self.is_late(policy, parker) => self.rounds_left = 0,
-            _ => {}
+            Some(began) if is_late(began, policy, parker) => self.rounds_left = 0,
+            Some(_) => {}
+            None => self.begin(policy, history, parker),
         }
         let goes_on = self.rounds_left > 0;
         self.rounds_left = self.rounds_left.saturating_sub(1);
         goes_on
     }
 
-    /// Chooses the number of rounds.
-    fn choose_rounds(&mut self, policy: &IdlePolicy, history: &History, parker: &impl Parker) {
-        // The clock is read only if the time matters.
-        if (policy.is_adaptive || policy.time_limit.is_some())
-            && let Some(now) = parker.now()
-        {
-            self.began = Some(now);
+    /// Reads the clock, if there is one and the time matters. Chooses the number of rounds if that has not been done.
+    fn begin(&mut self, policy: &IdlePolicy, history: &History, parker: &impl Parker) {
+        if policy.is_adaptive || policy.time_limit.is_some() {
+            self.began = parker.now();
+        }
+        if self.rounds_left != NOT_CHOSEN {
+            return;
         }
         if self.is_admitted {
             // The history is empty if the rounds do not adapt. Then this changes nothing, as with a clock.
@@ -96,17 +96,6 @@ impl<T: Copy> Search<T> {
             self.rounds = history.rounds(policy).max(least);
         }
         self.rounds_left = self.rounds;
-    }
-
-    fn is_late(&self, policy: &IdlePolicy, parker: &impl Parker) -> bool {
-        // Of the adaptive ones, all of whose sleeps are compared with the limit too, and of the others.
-        let (Some(began), Some(limit)) = (self.began, policy.time_limit) else {
-            return false;
-        };
-        // A clock does not go backwards; if it does, no time has passed.
-        parker
-            .now()
-            .is_some_and(|now| now.saturating_sub(began) > limit.into())
     }
 
     /// Notes that the worker has got sleepy.
@@ -133,7 +122,8 @@ impl<T: Copy> Search<T> {
         self.sleepy = None;
     }
 
-    /// Notes that the worker has slept. If it was woken for nothing, it does half as many rounds.
+    /// Notes that the worker has slept. If it was woken for nothing, it does half as many rounds. The clock is read only
+    /// if its waker has not done so: the worker is on its way to a job.
     #[cold]
     pub(crate) fn has_slept(
         &mut self,
@@ -142,19 +132,14 @@ impl<T: Copy> Search<T> {
         woken: &WakeTime,
         parker: &impl Parker,
     ) {
-        let now = self.began.and_then(|_| parker.now());
+        let began = self.began.take();
         if policy.is_adaptive {
             let limit = policy.time_limit.map_or(u64::MAX, u64::from);
             // Without a clock, every sleep is long.
-            match self.began.zip(now) {
-                Some((began, now)) if woken.time_without_work(began, now) <= limit => {
-                    history.record_success()
-                }
+            match began.and_then(|began| woken.time_without_work(began, parker)) {
+                Some(time) if time <= limit => history.record_success(),
                 _ => history.record_failure(),
             }
-        }
-        if now.is_some() {
-            self.began = now;
         }
         self.rounds /= 2;
         self.rounds_left = self.rounds;
@@ -170,4 +155,16 @@ impl<T: Copy> Search<T> {
             history.record_success();
         }
     }
+}
+
+/// Whether the rounds that began then have lasted too long.
+fn is_late(began: u64, policy: &IdlePolicy, parker: &impl Parker) -> bool {
+    // Of the adaptive ones, all of whose sleeps are compared with the limit too, and of the others.
+    let Some(limit) = policy.time_limit else {
+        return false;
+    };
+    // A clock does not go backwards; if it does, no time has passed.
+    parker
+        .now()
+        .is_some_and(|now| now.saturating_sub(began) > limit.into())
 }

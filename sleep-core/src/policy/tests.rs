@@ -145,8 +145,22 @@ fn how_long_a_wake_up_takes_does_not_count() {
     clock.advance(20);
     woken.note(&clock);
     clock.advance(1_000);
-    let now = clock.now().unwrap();
-    assert_eq!(woken.time_without_work(began, now), 20_000);
+    assert_eq!(woken.time_without_work(began, &clock), Some(20_000));
+    // The worker need not read the clock.
+    let without_clock = Clock(None);
+    assert_eq!(woken.time_without_work(began, &without_clock), Some(20_000));
+}
+
+/// Then the clock begins anew, or the time of the wake-up would count as a part of the rounds.
+#[test]
+fn the_time_of_rounds_begins_again_after_a_sleep() {
+    let (history, clock, woken) = (History::new(), Clock::new(), WakeTime::new());
+    let mut search = Search::new(true);
+    rounds(&mut search, &ADAPTIVE, &history, &clock);
+    woken.note(&clock);
+    clock.advance(1_000);
+    search.has_slept(&ADAPTIVE, &history, &woken, &clock);
+    assert_eq!(rounds(&mut search, &ADAPTIVE, &history, &clock), 8);
 }
 
 #[test]
@@ -156,8 +170,7 @@ fn a_wake_up_of_an_earlier_sleep_does_not_count() {
     clock.advance(1);
     let began = clock.now().unwrap();
     clock.advance(20);
-    let now = clock.now().unwrap();
-    assert_eq!(woken.time_without_work(began, now), 20_000);
+    assert_eq!(woken.time_without_work(began, &clock), Some(20_000));
 }
 
 #[test]

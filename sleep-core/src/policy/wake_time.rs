@@ -23,11 +23,13 @@ impl WakeTime {
         }
     }
 
-    /// Notes that the calling thread is about to wake the worker.
+    /// Notes that the calling thread has just woken the worker, which has to do so before: until it runs, there is time to
+    /// read a clock.
     #[inline]
     pub(crate) fn note(&self, parker: &impl Parker) {
         if let Some(now) = parker.now() {
-            // Ordering: Relaxed. A worker that misses this takes itself for idle until its thread runs.
+            // Ordering: Relaxed. A worker that misses this takes itself for idle until its thread runs. One that sleeps
+            // again by now takes that sleep for a shorter one.
             self.nanoseconds.store(now as usize, Ordering::Relaxed);
         }
     }
@@ -35,13 +37,18 @@ impl WakeTime {
     /// Returns for how long there was no work for a worker that has slept: from the moment in which it had none until
     /// another thread woke it. How long it took until the worker's thread ran does not count, since a worker that
     /// searches would have found the work before.
-    pub(super) fn time_without_work(&self, began: u64, now: u64) -> u64 {
-        let until_it_ran = now.saturating_sub(began);
+    ///
+    /// `None` without a clock.
+    pub(super) fn time_without_work(&self, began: u64, parker: &impl Parker) -> Option<u64> {
         // Ordering: Relaxed, as above.
         let woken_at = self.nanoseconds.load(Ordering::Relaxed);
-        // A time that was noted before `began` wraps round, and is greater than any sleep. A word of 32 bits holds four
-        // seconds, so that a longer sleep can look like a short one, rarely. Then there are a few rounds more.
+        // A word of 32 bits holds four seconds, so that a longer sleep can look like a short one, rarely. Then there are
+        // a few rounds more.
         let until_woken = woken_at.wrapping_sub(began as usize);
-        until_it_ran.min(until_woken as u64)
+        if until_woken.cast_signed() >= 0 {
+            return Some(until_woken as u64);
+        }
+        // The time of an earlier wake-up: that of this one has not been noted yet.
+        parker.now().map(|now| now.saturating_sub(began))
     }
 }

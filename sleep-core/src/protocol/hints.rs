@@ -237,11 +237,10 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, 
 /// Unparks a worker with a hint. The worker wakes up even if the channel has no room.
 fn wake<C: HintChannel>(slot: &HintSlot<C>, hint: Hint) {
     let channel = slot.channel();
-    // The worker may have left by now, and sleep again. Then it takes that sleep for a shorter one.
-    slot.wake_time().note(channel.parker());
     if hint == Hint::Unknown || channel.send(hint).is_err() {
         channel.parker().unpark();
     }
+    slot.wake_time().note(channel.parker());
 }
 
 impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> SleepProtocol

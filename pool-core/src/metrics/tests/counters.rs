@@ -10,7 +10,7 @@ use super::super::{
     counter::{Counter, SplitCounter},
     stopwatch::{Stopwatch, WorkerState, WorkerTimes},
 };
-use crate::testing::NOW;
+use crate::{Observer as _, WorkerCounters, testing::NOW};
 
 const ROUNDS: u64 = if cfg!(miri) { 200 } else { 100_000 };
 
@@ -104,6 +104,18 @@ fn only_the_current_state_takes_time() {
         stopwatch.read(at(2_001)),
         (WorkerState::Active, times(4, 7, 100))
     );
+}
+
+/// It is on its way to a job.
+#[test]
+fn a_worker_that_was_woken_does_not_read_the_clock() {
+    let counters = WorkerCounters::new();
+    counters.on_sleep(at(10));
+    counters.on_wake(|| unreachable!("the job would wait for the clock"));
+    let look = counters.snapshot(at(15)).unwrap();
+    assert_eq!((look.state, look.counts.wakes), (WorkerState::Asleep, 1));
+    counters.on_active(at(30));
+    assert_eq!(counters.snapshot(at(30)).unwrap().times, times(0, 0, 20));
 }
 
 /// Counters of 32 bits would hold four seconds.

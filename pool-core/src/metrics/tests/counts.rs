@@ -339,6 +339,42 @@ fn a_search_takes_idle_time() {
     });
 }
 
+/// The worker is woken for nothing, and searches until it looks at a queue before it sleeps again.
+#[test]
+fn a_worker_that_was_woken_is_idle_when_it_has_found_nothing() {
+    with_workers(&registry(1), |[worker]| {
+        NOW.set(Some(0));
+        // SAFETY: 1. it stays until it leaves.
+        unsafe { worker.enter() };
+        let latch = CoreLatch::new();
+        let address = (&raw const latch).cast::<()>();
+        let parked = Cell::new(0);
+        let (pool, index) = (worker.registry_pointer(), worker.index());
+        observe(Some(Box::new(move |event| {
+            match (event, parked.get()) {
+                (Event::Park, 0) => {
+                    NOW.set(Some(10));
+                    // SAFETY: the registry lives.
+                    unsafe { (*pool).wake_worker(index) };
+                }
+                (Event::Look, 1) => NOW.set(Some(17)),
+                // SAFETY: the registry lives; 1. and 3. so does the latch; 2. `worker` waits on it; 4. for this.
+                (Event::Park, _) => unsafe { (*pool).set_latch(address.cast(), index) },
+                _ => {}
+            }
+            parked.set(parked.get() + usize::from(event == Event::Park));
+        })));
+        worker.wait_until(&latch);
+        observe(None);
+        worker.leave();
+        let times = metrics(worker).times.unwrap();
+        assert_eq!(
+            [times.asleep, times.idle],
+            [10, 7].map(Duration::from_nanos)
+        );
+    });
+}
+
 /// Readers disturb no worker, and see no count go back.
 #[test]
 fn a_pool_is_read_while_its_workers_count() {
