@@ -235,18 +235,20 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
     /// others. No such job is overlooked, whatever the jobs event counter does.
     fn new_injected_jobs(&self, count: usize, queue_was_empty: bool) {
         // Ordering: the poster's fence. Pairs with the sleeper's in `park` and with the one in
-        // `cascade`: orders the caller's write of its queue before our read of the counters,
-        // which no acquire or release can.
+        // `cascade`: orders the caller's write of its queue before our reads of the counters, the bits and the
+        // slots, which no acquire or release can.
         fence(Ordering::SeqCst);
-        self.new_internal_jobs(count, || queue_was_empty);
+        if !self.all_are_awake() {
+            self.wake_for_jobs(count, queue_was_empty);
+        }
     }
 
-    /// Does what `new_injected_jobs` does, without the fence. While no worker is sleepy or asleep,
+    /// Does what `new_injected_jobs` does, with the fence only if workers are sleepy or asleep. While none is,
     /// this is one load, and `queue_was_empty` is not asked.
     #[inline]
     fn new_internal_jobs(&self, count: usize, queue_was_empty: impl FnOnce() -> bool) {
         if !self.all_are_awake() {
-            self.new_jobs_while_some_sleep(count, queue_was_empty());
+            self.fence_and_wake_for_jobs(count, queue_was_empty());
         }
     }
 

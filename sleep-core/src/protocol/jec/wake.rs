@@ -1,6 +1,6 @@
 //! How sleepers are woken: how many, and which.
 
-use super::{Counters, Jec, Slot, Widths};
+use super::{Jec, Slot, Widths};
 use crate::{
     parker::Parker,
     policy::IdlePolicy,
@@ -28,16 +28,18 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         if count == 0 {
             return 0;
         }
+        // Ordering: the poster's fence, see `wake_some`. No weaker fence orders the caller's write of its queue before
+        // our reads of the bits and the slots.
+        fence(Ordering::SeqCst);
         self.wake_some(count, None)
     }
 
     /// Wakes up to `count` sleeping workers for a poster, or for a worker in the cascade. Returns how many.
+    ///
+    /// The caller has executed a fence since it queued the work, or before it saw it. A worker that has counted itself but
+    /// not opened its slot yet is passed over; then its own fence comes after the caller's, and its `has_work` sees the
+    /// work.
     fn wake_some(&self, count: usize, waker: Option<usize>) -> usize {
-        // Ordering: pairs with the sleeper's fence in `park`. A worker that has counted itself
-        // but not opened its slot yet is passed over below; then its fence comes after this one
-        // and its `has_work` sees the work that the caller queued. No weaker fence orders that
-        // queueing before our reads of the bits and the slots.
-        fence(Ordering::SeqCst);
         let mut woken = 0;
         self.shared.sleepers.find(self.slots(), waker, |worker| {
             if self.slots()[worker].claim() {
@@ -66,15 +68,21 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         }
     }
 
+    /// Does what [`wake_for_jobs`](Self::wake_for_jobs) does, for a poster that may have executed no fence.
     #[cold]
-    pub(super) fn new_jobs_while_some_sleep(&self, count: usize, queue_was_empty: bool) {
-        let counters = self.shared.counters.increment_jec_if_sleepy();
-        if counters.sleeping() > 0 {
-            self.wake_for_jobs(counters, count, queue_was_empty);
-        }
+    pub(super) fn fence_and_wake_for_jobs(&self, count: usize, queue_was_empty: bool) {
+        // Ordering: the poster's fence, as in `new_injected_jobs`.
+        fence(Ordering::SeqCst);
+        self.wake_for_jobs(count, queue_was_empty);
     }
 
-    fn wake_for_jobs(&self, counters: Counters<W>, count: usize, queue_was_empty: bool) {
+    /// Wakes sleepers for jobs, if need be. The poster has executed a fence since it queued them.
+    #[cold]
+    pub(super) fn wake_for_jobs(&self, count: usize, queue_was_empty: bool) {
+        let counters = self.shared.counters.increment_jec_if_sleepy();
+        if counters.sleeping() == 0 {
+            return;
+        }
         let idle = counters.awake_but_idle();
         let helped = if queue_was_empty { idle } else { 0 };
         let wanted = count.saturating_sub(helped).min(counters.sleeping());
@@ -87,7 +95,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         self.shared.counters.sub_sleeping_thread();
         // Before the release, after which the worker may fall asleep again, and set it.
         self.shared.sleepers.remove(self.slots(), worker);
-        slot.wake_time().note(slot.parker());
         slot.wake_claimed();
+        slot.wake_time().note(slot.parker());
     }
 }
