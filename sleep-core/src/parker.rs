@@ -57,10 +57,10 @@ pub trait Parker {
     /// Returns the time in nanoseconds since some moment, or `None` if there is no clock, as by default.
     ///
     /// An [`IdlePolicy`](crate::IdlePolicy) with a time limit or with adaptive rounds needs it: a worker calls
-    /// this between two searches, and after each sleep. So it should take some ten nanoseconds at most. The
-    /// values of one worker must not decrease.
+    /// this between two searches. So it should take some ten nanoseconds at most. The values of one worker must
+    /// not decrease.
     ///
-    /// A thread that wakes a worker calls this on the worker's parker right before [`unpark`](Self::unpark), so that
+    /// A thread that wakes a worker calls this on the worker's parker right after [`unpark`](Self::unpark), so that
     /// the worker can tell how long there was no work from how long its own wake-up took. So it must not block, and
     /// must be safe to call in the interrupt handlers that wake workers. If the clock of that thread is not the
     /// worker's, the worker does more rounds or fewer, and nothing else goes wrong.

@@ -23,8 +23,8 @@ impl WakeTime {
         }
     }
 
-    /// Notes that the calling thread has just woken the worker, which has to do so before: until it runs, there is time to
-    /// read a clock.
+    /// Notes that the calling thread has just unparked the worker. Called after that, so that reading the clock does not
+    /// delay the worker.
     #[inline]
     pub(crate) fn note(&self, parker: &impl Parker) {
         if let Some(now) = parker.now() {
