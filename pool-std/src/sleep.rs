@@ -208,6 +208,15 @@ impl SleepProtocol for PoolSleep {
     }
 
     #[inline]
+    fn start_waiting(&self, worker: WorkerIndex) -> PoolIdle {
+        match self {
+            Self::Jec(jec) => PoolIdle::Jec(jec.start_waiting(worker)),
+            // These count no searchers.
+            Self::Classic(_) | Self::Hints(_) => self.start_looking(worker),
+        }
+    }
+
+    #[inline]
     fn no_work_found(
         &self,
         idle: &mut PoolIdle,

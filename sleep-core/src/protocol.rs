@@ -26,7 +26,7 @@ pub(crate) use slot::Tenant;
 ///
 /// | when | call |
 /// | --- | --- |
-/// | a worker begins to search for work | [`start_looking`](Self::start_looking) |
+/// | a worker begins to search for work | [`start_looking`](Self::start_looking), or [`start_waiting`](Self::start_waiting) |
 /// | a search was fruitless | [`no_work_found`](Self::no_work_found), which may sleep |
 /// | the worker stops searching: it has work, or its latch is set | [`work_found`](Self::work_found) |
 /// | the worker searches again after a sleep | [`take_hint`](Self::take_hint), if it uses hints |
@@ -41,8 +41,8 @@ pub(crate) use slot::Tenant;
 /// [`Busy`](crate::Busy) never sleeps.
 ///
 /// # What a caller promises
-/// 1. Each worker has one thread, and that thread alone calls `start_looking`, then `no_work_found`
-///    any number of times, then `work_found`, with the state that `start_looking` returned. While the
+/// 1. Each worker has one thread, and that thread alone calls `start_looking` or `start_waiting`, then `no_work_found`
+///    any number of times, then `work_found`, with the state that the first of them returned. While the
 ///    worker is borrowed, the guest is that thread.
 /// 2. A call that announces jobs comes after the jobs were queued.
 /// 3. A latch has one waiter.
@@ -120,8 +120,8 @@ pub trait SleepProtocol {
 
     /// One worker's way from having no work to being asleep.
     ///
-    /// Created by [`start_looking`](Self::start_looking), kept by the worker's search loop, and
-    /// given back to [`work_found`](Self::work_found).
+    /// Created by [`start_looking`](Self::start_looking) or [`start_waiting`](Self::start_waiting), kept by the worker's
+    /// search loop, and given back to [`work_found`](Self::work_found).
     type IdleState;
 
     /// Returns the number of workers.
@@ -141,6 +141,15 @@ pub trait SleepProtocol {
     /// Begins a worker's search for work. The worker is inactive until
     /// [`work_found`](Self::work_found).
     fn start_looking(&self, worker: WorkerIndex) -> Self::IdleState;
+
+    /// Begins the search of a worker as [`start_looking`](Self::start_looking) does, for a worker that waits for a job
+    /// which another worker is running: the second closure of a join, say. That job may end at any moment, so it pays to
+    /// stay awake for a while, however many other workers search.
+    ///
+    /// By default this is `start_looking`.
+    fn start_waiting(&self, worker: WorkerIndex) -> Self::IdleState {
+        self.start_looking(worker)
+    }
 
     /// Reports that the worker has searched all sources of work and found none. Relaxes, or sleeps
     /// until the worker is woken. The worker then searches again, unless its latch is set.

@@ -160,6 +160,15 @@ impl<P: Platform> Registry<P> {
             state: self.sleep.start_looking(worker),
         }
     }
+
+    /// Begins the search of a worker that waits for a job which another worker of the pool is running.
+    #[inline]
+    pub(crate) fn begin_idle_wait(&self, worker: WorkerIndex) -> IdleSession<'_, P> {
+        IdleSession {
+            registry: self,
+            state: self.sleep.start_waiting(worker),
+        }
+    }
 }
 
 /// One worker's search for work, from the moment when it has none until it has some again or its

@@ -14,3 +14,5 @@ mod retries;
 mod steps;
 #[cfg(not(loom))]
 mod threads;
+#[cfg(not(loom))]
+mod waiting;

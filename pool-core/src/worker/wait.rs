@@ -70,7 +70,7 @@ impl<P: Platform> WorkerThread<P> {
     fn search(&self, latch: &CoreLatch, setter: Setter) -> Option<JobRef> {
         let observer = self.observer();
         observer.on_idle(P::now);
-        let mut idle = self.registry().begin_idle(self.index());
+        let mut idle = self.begin_idle(setter);
         // Since the worker was last woken, it has found nothing.
         let mut is_fruitless = false;
         // The worker was woken, and has not searched since.
@@ -92,7 +92,7 @@ impl<P: Platform> WorkerThread<P> {
                     if let Some(session) = self.run_due_operations(idle) {
                         idle = session;
                     } else {
-                        idle = self.registry().begin_idle(self.index());
+                        idle = self.begin_idle(setter);
                         is_fruitless = false;
                         continue;
                     }
@@ -137,6 +137,15 @@ impl<P: Platform> WorkerThread<P> {
         };
         self.end_search(idle);
         job
+    }
+
+    /// Begins a search. A worker of this pool that sets the latch is running the job that this one waits for, and that
+    /// will end soon, more likely than not. Another thread may take any time.
+    fn begin_idle(&self, setter: Setter) -> IdleSession<'_, P> {
+        match setter {
+            Setter::Worker => self.registry().begin_idle_wait(self.index()),
+            Setter::Outside | Setter::Stop => self.registry().begin_idle(self.index()),
+        }
     }
 
     /// Prepares this worker to register as a sleeper: others may leave its deque, which is empty, out of their searches

@@ -4,7 +4,7 @@ use std::{
     thread,
 };
 
-use pool_core::Relax;
+use pool_core::{Relax, Searchers};
 
 use super::*;
 use crate::{ParkerKind, ProcessBarrier, ThreadPool, ThreadPoolBuilder, join};
@@ -38,6 +38,31 @@ fn jec_leaves_out_workers_that_sleep() {
         let has_bits = cfg!(target_has_atomic = "64") && kind == SleepKind::Jec;
         assert_eq!(awake, if has_bits { 1 } else { WORKERS }, "{kind}");
     }
+}
+
+/// Checks that the protocol of a pool is told which workers wait for a job, and not asked as by the default of the trait.
+#[test]
+fn jec_lets_workers_search_that_wait_for_a_job() {
+    let policy = IdlePolicy::new(4, 5, Relax::Spin(1)).with_max_searchers(Searchers::ONE);
+    let parkers = (0..2).map(|_| OsParker::new(ParkerKind::default()));
+    let sleep = PoolSleep::new(SleepKind::Jec, parkers, policy).unwrap();
+    let [first, second] = [0, 1].map(|index| sleep.worker(index).unwrap());
+    let searching = sleep.start_looking(first);
+    let searches = |mut idle| {
+        let (latch, mut searches, mut has_looked) = (CoreLatch::new(), 0, false);
+        while !has_looked {
+            searches += 1;
+            sleep.no_work_found(&mut idle, &latch, || {
+                has_looked = true;
+                true
+            });
+        }
+        sleep.work_found(idle, || false);
+        searches
+    };
+    assert_eq!(searches(sleep.start_looking(second)), 2);
+    assert_eq!(searches(sleep.start_waiting(second)), 6);
+    sleep.work_found(searching, || false);
 }
 
 /// Lets the first `workers` workers be registered as sleepers while a closure runs.

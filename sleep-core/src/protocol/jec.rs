@@ -183,16 +183,14 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
         self.slots()[worker.get()].parker()
     }
 
+    /// Does rounds if the limit on searchers leaves room for this worker.
     fn start_looking(&self, worker: WorkerIndex) -> IdleState {
-        // First, so that a policy that panics leaves no count of a worker that does not search.
-        let policy = self.policy.as_ref();
-        let counters = self.shared.counters.add_inactive_thread();
-        // Of the workers that are awake, so that a large pool with little to do has few searchers. For a moment
-        // the count of sleepers may be too high.
-        let awake = self.num_workers().saturating_sub(counters.sleeping());
-        let admitted = policy.max_searchers().among(awake);
-        self.note_awake(worker, counters);
-        IdleState::new(worker, counters.awake_but_idle() <= admitted)
+        self.begin_search(worker, false)
+    }
+
+    /// Does rounds whatever the limit on searchers. It counts as a searcher for others.
+    fn start_waiting(&self, worker: WorkerIndex) -> IdleState {
+        self.begin_search(worker, true)
     }
 
     /// Relaxes, gets sleepy, or sleeps, as the policy says.

@@ -1,12 +1,18 @@
 //! Where one worker is on its way to sleep.
 
-use super::counters::JobsEventCounter;
-use crate::{index::WorkerIndex, policy::Search};
+use super::{Jec, Slot, Widths, counters::JobsEventCounter};
+use crate::{
+    index::WorkerIndex,
+    parker::Parker,
+    policy::{IdlePolicy, Search},
+    protocol::SleepProtocol as _,
+};
 
 /// One worker's way from finding no work to being asleep.
 ///
-/// Created by [`start_looking`](crate::SleepProtocol::start_looking), kept by the worker's search
-/// loop, and advanced by [`no_work_found`](crate::SleepProtocol::no_work_found).
+/// Created by [`start_looking`](crate::SleepProtocol::start_looking) or
+/// [`start_waiting`](crate::SleepProtocol::start_waiting), kept by the worker's search loop, and advanced by
+/// [`no_work_found`](crate::SleepProtocol::no_work_found).
 #[derive(Debug)]
 pub struct IdleState {
     pub(super) worker: WorkerIndex,
@@ -20,5 +26,21 @@ impl IdleState {
             worker,
             search: Search::new(is_admitted),
         }
+    }
+}
+
+impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, I, W> {
+    /// Counts the worker as idle. Beyond the limit on searchers it does no rounds, unless it waits for a job.
+    #[inline]
+    pub(super) fn begin_search(&self, worker: WorkerIndex, waits: bool) -> IdleState {
+        // First, so that a policy that panics leaves no count of a worker that does not search.
+        let policy = self.policy.as_ref();
+        let counters = self.shared.counters.add_inactive_thread();
+        // Of the workers that are awake, so that a large pool with little to do has few searchers. For a moment
+        // the count of sleepers may be too high.
+        let awake = self.num_workers().saturating_sub(counters.sleeping());
+        let limit = policy.max_searchers().among(awake);
+        self.note_awake(worker, counters);
+        IdleState::new(worker, waits || counters.awake_but_idle() <= limit)
     }
 }

@@ -77,6 +77,24 @@ fn a_worker_beyond_the_limit_sleeps_without_rounds() {
 }
 
 #[test]
+fn a_worker_that_waits_does_rounds_beyond_the_limit() {
+    let slots = [const { Slot::new(Scripted) }; 2];
+    let policy = IdlePolicy::new(4, 9, Relax::Spin(1)).with_max_searchers(Searchers::ONE);
+    let sleep: TwoWorkers = Jec::from_array(slots, policy);
+    let [first, second] = [0, 1].map(|index| sleep.worker(index).unwrap());
+    let searching = sleep.start_looking(first);
+    let mut waiting = sleep.start_waiting(second);
+    assert_eq!(searches_until_last_look(&sleep, &mut waiting, true), 10);
+    sleep.work_found(searching, || false);
+    // It takes the room of another one.
+    let mut beyond = sleep.start_looking(first);
+    assert_eq!(searches_until_last_look(&sleep, &mut beyond, true), 2);
+    sleep.work_found(beyond, || false);
+    sleep.work_found(waiting, || false);
+    assert_eq!(sleep.counters().inactive(), 0);
+}
+
+#[test]
 fn a_worker_that_sleeps_leaves_its_place_to_another_searcher() {
     let slots = [const { Slot::new(Scripted) }; 2];
     let policy = IdlePolicy::new(4, 5, Relax::Spin(1)).with_max_searchers(Searchers::ONE);

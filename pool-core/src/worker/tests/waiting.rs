@@ -1,0 +1,93 @@
+//! What the protocol is told when a worker begins to search.
+
+use std::{cell::Cell, thread_local};
+
+use sleep_core::{CoreLatch, SleepProtocol};
+
+use super::{super::*, steps::workers};
+use crate::testing::{Test, TestBusy, TestOn, TestParker, TestProtocol, registry};
+
+thread_local! {
+    /// Whether the last search on this thread began as that of a worker that waits for a job.
+    static WAITS: Cell<Option<bool>> = const { Cell::new(None) };
+}
+
+/// Sets the latch of each worker that searches.
+struct Telling(TestBusy);
+
+impl TestProtocol for Telling {
+    fn new(parkers: impl Iterator<Item = TestParker>) -> Self {
+        Self(TestProtocol::new(parkers))
+    }
+}
+
+impl SleepProtocol for Telling {
+    type Parker = TestParker;
+    type IdleState = WorkerIndex;
+
+    fn num_workers(&self) -> usize {
+        self.0.num_workers()
+    }
+
+    fn parker(&self, worker: WorkerIndex) -> &TestParker {
+        self.0.parker(worker)
+    }
+
+    fn start_looking(&self, worker: WorkerIndex) -> WorkerIndex {
+        WAITS.set(Some(false));
+        self.0.start_looking(worker)
+    }
+
+    fn start_waiting(&self, worker: WorkerIndex) -> WorkerIndex {
+        WAITS.set(Some(true));
+        self.0.start_waiting(worker)
+    }
+
+    fn no_work_found(&self, _: &mut WorkerIndex, latch: &CoreLatch, _: impl FnOnce() -> bool) {
+        // SAFETY: 1. the waiter's reference; 2. the tests wait for nothing else.
+        unsafe { CoreLatch::set(latch) };
+    }
+
+    fn work_found(&self, worker: WorkerIndex, more_work: impl FnOnce() -> bool) {
+        self.0.work_found(worker, more_work);
+    }
+
+    fn new_injected_jobs(&self, _count: usize, _queue_was_empty: bool) {}
+
+    fn new_internal_jobs(&self, _count: usize, _queue_was_empty: impl FnOnce() -> bool) {}
+
+    fn all_are_awake(&self) -> bool {
+        true
+    }
+
+    fn new_job_for(&self, _worker: WorkerIndex) {}
+
+    fn wake_worker(&self, _worker: WorkerIndex) -> bool {
+        false
+    }
+
+    fn num_inactive(&self) -> usize {
+        self.0.num_inactive()
+    }
+
+    fn num_sleeping(&self) -> usize {
+        0
+    }
+}
+
+type Told = TestOn<<Test as Platform>::Storage, Telling>;
+
+/// Checks that the limit on searchers does not send a worker to sleep that waits for a job of another one, which may
+/// end at any moment, and that it holds for those that wait for something else.
+#[test]
+fn the_protocol_is_told_whether_a_worker_waits_for_a_job() {
+    let registry = registry::<Told>(1);
+    let [worker] = workers(&registry);
+    worker.wait_until(&CoreLatch::new());
+    assert_eq!(WAITS.take(), Some(true), "for a job of this pool");
+    worker.wait_for_outside(&CoreLatch::new());
+    assert_eq!(WAITS.take(), Some(false), "for another thread");
+    worker.wait_for_stop();
+    assert_eq!(WAITS.take(), Some(false), "for its end");
+    assert_eq!(registry.num_inactive(), 0);
+}
