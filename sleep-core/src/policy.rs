@@ -2,9 +2,8 @@
 
 use core::time::Duration;
 
-use crate::{parker::Parker, primitive::spin_loop};
-
 mod history;
+mod relax;
 mod search;
 mod searchers;
 #[cfg(all(test, not(loom)))]
@@ -12,9 +11,17 @@ mod tests;
 mod wake_time;
 
 pub(crate) use history::History;
+pub use relax::Relax;
 pub(crate) use search::{Search, Step};
 pub use searchers::Searchers;
 pub(crate) use wake_time::WakeTime;
+
+/// What [`IdlePolicy::enough_idle`] is where each worker has a processor.
+///
+/// A wake-up takes some three times as long as the call that begins it, so a poster alone cannot keep more than
+/// a few on their way. In the simulator, more than eight occupy 64 workers no sooner. The models of this crate have few
+/// workers.
+const ENOUGH_IDLE: u8 = if cfg!(all(loom, test)) { 1 } else { 8 };
 
 /// How an idle worker goes to sleep: how many fruitless searches until it gets sleepy, how many
 /// until it sleeps, and what it does between two of them.
@@ -65,8 +72,9 @@ pub(crate) use wake_time::WakeTime;
 /// assert_eq!(SLEEP.policy().rounds_until_sleepy(), 4);
 /// ```
 ///
-/// A type that does not always give the same policy changes how long workers search, and nothing else. If it panics, its
-/// worker may stay counted among those that search, on which posters count.
+/// A type that does not always give the same policy changes how long workers search, and how many of them posters wake,
+/// and nothing else. If it panics, its worker may stay counted among those that search, on which posters count, or a poster
+/// may wake no worker.
 ///
 /// # Examples
 /// ```
@@ -94,6 +102,8 @@ pub struct IdlePolicy {
     is_adaptive: bool,
     /// In nanoseconds.
     time_limit: Option<u32>,
+    /// At least one.
+    enough_idle: u8,
 }
 
 impl IdlePolicy {
@@ -136,10 +146,12 @@ impl IdlePolicy {
             max_searchers: Searchers::All,
             is_adaptive: false,
             time_limit: None,
+            enough_idle: ENOUGH_IDLE,
         }
     }
 
-    /// Sets how many workers search at a time. A worker beyond that goes to sleep without rounds.
+    /// Sets how many workers search at a time. A worker beyond that goes to sleep without rounds, unless it
+    /// [waits for a job](crate::SleepProtocol::start_waiting).
     ///
     /// [`Jec`](crate::Jec) obeys it. [`Classic`](crate::Classic) and [`Hints`](crate::Hints) do not count the
     /// workers that search, and let all of them do so.
@@ -205,9 +217,41 @@ impl IdlePolicy {
         self
     }
 
+    /// Sets how many workers that are awake and idle are enough for a poster: while there are so many, it wakes
+    /// no other worker, however many jobs it posts. One of them that finds a job wakes others, as long as there are more
+    /// jobs. At least 1, at most 255; eight by default.
+    ///
+    /// [`Jec`](crate::Jec) obeys it. With [`Classic`](crate::Classic) and [`Hints`](crate::Hints) the number of jobs
+    /// decides.
+    ///
+    /// # Examples
+    /// ```
+    /// use sleep_core::IdlePolicy;
+    ///
+    /// assert_eq!(IdlePolicy::BALANCED.with_enough_idle(3).enough_idle(), 3);
+    /// assert_eq!(IdlePolicy::BALANCED.with_enough_idle(0).enough_idle(), 1);
+    /// ```
+    #[must_use]
+    pub const fn with_enough_idle(mut self, workers: usize) -> Self {
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "the smaller of it and the maximum"
+        )]
+        let workers = if workers > u8::MAX as usize {
+            u8::MAX
+        } else {
+            workers as u8
+        };
+        self.enough_idle = if workers == 0 { 1 } else { workers };
+        self
+    }
+
     /// Returns the policy for a machine with so many processors: with one, without rounds, because no other
     /// worker can make work while one searches. With several, no more workers search than [half](Searchers::Half) of
     /// as many as there are processors, if half of the workers may.
+    ///
+    /// If there are fewer processors than workers, as many idle workers are [enough](Self::enough_idle) for a poster as
+    /// there are processors beside its own.
     ///
     /// # Examples
     /// ```
@@ -215,6 +259,7 @@ impl IdlePolicy {
     ///
     /// let policy = IdlePolicy::BALANCED.for_processors(64, 8);
     /// assert_eq!(policy.max_searchers().among(64), 4);
+    /// assert_eq!(policy.enough_idle(), 7);
     /// assert_eq!(IdlePolicy::LATENCY.for_processors(2, 1).rounds_until_sleepy(), 0);
     /// ```
     #[must_use]
@@ -224,6 +269,13 @@ impl IdlePolicy {
             self.rounds_until_sleeping = 0;
         } else if matches!(self.max_searchers, Searchers::Half) && processors < workers {
             self.max_searchers = Searchers::at_most(Searchers::Half.among(processors));
+        }
+        if processors < workers {
+            // The poster has one of them.
+            let others = processors.saturating_sub(1);
+            if others < self.enough_idle() {
+                self = self.with_enough_idle(others);
+            }
         }
         self
     }
@@ -259,6 +311,12 @@ impl IdlePolicy {
         self.is_adaptive
     }
 
+    /// Returns how many workers that are awake and idle are enough for a poster, at least one.
+    #[must_use]
+    pub const fn enough_idle(self) -> usize {
+        self.enough_idle as usize
+    }
+
     /// Returns for how long a worker does its rounds at most, if there is a limit.
     #[must_use]
     pub const fn time_limit(self) -> Option<Duration> {
@@ -279,34 +337,5 @@ impl AsRef<Self> for IdlePolicy {
 impl Default for IdlePolicy {
     fn default() -> Self {
         Self::DEFAULT
-    }
-}
-
-/// What an idle worker does between two searches.
-///
-/// # Examples
-/// ```
-/// use sleep_core::{IdlePolicy, Relax};
-///
-/// let policy = IdlePolicy::new(8, 9, Relax::Spin(20));
-/// assert_eq!(policy.relax(), Relax::Spin(20));
-/// assert_eq!(IdlePolicy::DEFAULT.relax(), Relax::Yield);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Relax {
-    /// Executes the processor's spin hint this many times. For workers that have a core each.
-    Spin(u32),
-    /// Calls [`Parker::relax`], which yields to other threads where there
-    /// is a scheduler.
-    Yield,
-}
-
-impl Relax {
-    /// Does it once.
-    pub(crate) fn relax(self, parker: &impl Parker) {
-        match self {
-            Self::Spin(times) => (0..times).for_each(|_| spin_loop()),
-            Self::Yield => parker.relax(),
-        }
     }
 }

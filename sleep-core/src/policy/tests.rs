@@ -87,7 +87,7 @@ fn one_processor_leaves_no_rounds() {
             assert_eq!(policy.rounds_until_sleepy(), 0);
             assert_eq!(policy.rounds_until_sleeping(), 0);
         }
-        assert_eq!(policy.for_processors(4, 2), policy);
+        assert_eq!(policy.for_processors(2, 2), policy);
     }
 }
 
@@ -103,6 +103,34 @@ fn half_of_the_searchers_have_a_processor_each() {
     assert_eq!(searchers(1, 8), 1);
     let all = IdlePolicy::LATENCY.for_processors(64, 2);
     assert_eq!(all.max_searchers().among(64), 64);
+}
+
+#[test]
+fn idle_workers_are_enough_if_they_have_the_other_processors() {
+    let enough = |workers, processors| {
+        let policy = IdlePolicy::BALANCED.for_processors(workers, processors);
+        policy.enough_idle()
+    };
+    // A processor for each worker.
+    assert_eq!(enough(2, 2), 8);
+    assert_eq!(enough(64, 64), 8);
+    // Fewer than workers; the poster has one of them.
+    assert_eq!(enough(64, 32), 8);
+    assert_eq!(
+        [1, 2, 3, 8, 9].map(|processors| enough(64, processors)),
+        [1, 1, 2, 7, 8]
+    );
+    assert_eq!(enough(3, 0), 1);
+    let most = IdlePolicy::BALANCED
+        .with_enough_idle(2)
+        .for_processors(64, 8);
+    assert_eq!(most.enough_idle(), 2);
+    assert_eq!(
+        IdlePolicy::BALANCED
+            .with_enough_idle(usize::MAX)
+            .enough_idle(),
+        255
+    );
 }
 
 #[test]

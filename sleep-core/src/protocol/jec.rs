@@ -229,8 +229,8 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
     }
 
     /// Wakes sleepers for as many of the jobs as there are no idle workers for; for all of them if
-    /// the queue was not empty; but no more than make eight workers that are awake and idle, since those wake
-    /// others. No such job is overlooked, whatever the jobs event counter does.
+    /// the queue was not empty; but no more than make [enough](IdlePolicy::enough_idle) workers that are awake and
+    /// idle, since those wake others. No such job is overlooked, whatever the jobs event counter does.
     fn new_injected_jobs(&self, count: usize, queue_was_empty: bool) {
         // Ordering: the poster's fence. Pairs with the sleeper's in `park` and with the one in
         // `cascade`: orders the caller's write of its queue before our reads of the counters, the bits and the

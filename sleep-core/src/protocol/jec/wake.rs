@@ -7,14 +7,6 @@ use crate::{
     primitive::{Ordering, fence},
 };
 
-/// A poster wakes no more workers than make so many that are awake and idle. These wake others, two each, as long as
-/// there is work.
-///
-/// A wake-up takes some three times as long as the call that begins it, so a poster alone cannot keep more than
-/// a few on their way. In the simulator, more than eight occupy 64 workers no sooner. The models of this crate have few
-/// workers.
-pub(super) const MOST_IDLE: usize = if cfg!(all(loom, test)) { 1 } else { 8 };
-
 impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, I, W> {
     /// Wakes up to `count` sleeping workers, in the order of the bitmap. Returns how many.
     ///
@@ -87,7 +79,8 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         let helped = if queue_was_empty { idle } else { 0 };
         let wanted = count.saturating_sub(helped).min(counters.sleeping());
         // Liveness: an idle worker is counted on if none is woken here, and the cascade passes on what is left.
-        self.wake_any(wanted.min(MOST_IDLE.saturating_sub(idle)));
+        let enough = self.policy.as_ref().enough_idle();
+        self.wake_any(wanted.min(enough.saturating_sub(idle)));
     }
 
     pub(super) fn wake_claimed(&self, worker: usize) {

@@ -4,7 +4,7 @@
 use core::time::Duration;
 use std::{rc::Rc, vec::Vec};
 
-use super::{wake::MOST_IDLE, *};
+use super::*;
 use crate::{
     Searchers,
     policy::Relax,
@@ -148,19 +148,34 @@ fn half_of_the_workers_that_are_awake_may_search() {
 /// workers limits.
 #[test]
 fn a_poster_wakes_a_few_workers_and_those_wake_others() {
-    let sleepers = MOST_IDLE + 4;
-    let slots: Vec<_> = (0..=sleepers).map(|_| Slot::new(Scripted)).collect();
-    let sleep: Jec<Scripted, _> = Jec::new(slots, IdlePolicy::IMMEDIATE).unwrap();
-    fall_asleep_together(&sleep, sleepers, &|| {
-        assert_eq!(sleep.counters().sleeping(), sleepers);
-        sleep.new_injected_jobs(sleepers, true);
-        assert_eq!(sleep.counters().awake_but_idle(), MOST_IDLE);
+    poster_and_cascade(IdlePolicy::IMMEDIATE, 8);
+}
+
+/// Checks that where workers share processors, a poster wakes no worker that would wait for one.
+#[test]
+fn with_few_processors_a_poster_wakes_fewer() {
+    for (processors, enough) in [(1, 1), (2, 1), (3, 2), (11, 8)] {
+        let policy = IdlePolicy::IMMEDIATE.for_processors(SLEEPERS + 1, processors);
+        poster_and_cascade(policy, enough);
+    }
+}
+
+const SLEEPERS: usize = 12;
+
+/// Checks that so many idle workers are enough for a poster, and that one of them wakes others all the same.
+fn poster_and_cascade(policy: IdlePolicy, enough: usize) {
+    let slots: Vec<_> = (0..=SLEEPERS).map(|_| Slot::new(Scripted)).collect();
+    let sleep: Jec<Scripted, _> = Jec::new(slots, policy).unwrap();
+    fall_asleep_together(&sleep, SLEEPERS, &|| {
+        assert_eq!(sleep.counters().sleeping(), SLEEPERS);
+        sleep.new_injected_jobs(SLEEPERS, true);
+        assert_eq!(sleep.counters().awake_but_idle(), enough);
         // A backlog, for which enough workers are on their way.
         sleep.new_injected_jobs(1, false);
-        assert_eq!(sleep.counters().awake_but_idle(), MOST_IDLE);
-        let idle = sleep.start_looking(sleep.worker(sleepers).unwrap());
+        assert_eq!(sleep.counters().awake_but_idle(), enough);
+        let idle = sleep.start_looking(sleep.worker(SLEEPERS).unwrap());
         sleep.work_found(idle, || true);
-        assert_eq!(sleep.counters().awake_but_idle(), MOST_IDLE + 2);
+        assert_eq!(sleep.counters().awake_but_idle(), enough + 2);
     });
     assert_eq!(sleep.counters().inactive(), 0);
 }
