@@ -216,15 +216,16 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
     }
 
     /// Asks `more_work` only if workers sleep, and then wakes up to two of them: a poster that came
-    /// while this worker was searching may have counted on it and woken none (the cascade).
+    /// while this worker was searching may have counted on it and woken none (the cascade). Neither, if so many
+    /// workers are awake and idle that it leaves the rest to them.
     #[inline]
     fn work_found(&self, idle: IdleState, more_work: impl FnOnce() -> bool) {
         let worker = idle.worker.get();
         let history = self.slots()[worker].history();
         idle.search.end(self.policy.as_ref(), history);
-        let sleepers_to_wake = self.shared.counters.sub_inactive_thread();
-        if sleepers_to_wake > 0 {
-            self.cascade(worker, sleepers_to_wake, more_work);
+        let counters = self.shared.counters.sub_inactive_thread();
+        if counters.sleeping() > 0 {
+            self.cascade(worker, counters, more_work);
         }
     }
 

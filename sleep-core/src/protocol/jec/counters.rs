@@ -272,12 +272,11 @@ impl<W: Widths> AtomicCounters<W> {
         );
     }
 
-    /// Removes one inactive thread: it has found work.
+    /// Removes one inactive thread: it has found work. Returns the counters after that.
     ///
-    /// Returns how many sleepers that thread should wake if there is more work: the cascade, at
-    /// most [`CASCADE`](Self::CASCADE). A poster may have woken none because it counted on this
-    /// thread to find its job.
-    pub fn sub_inactive_thread(&self) -> usize {
+    /// If threads sleep, and few are awake and idle, that thread should wake others if there is more work: the cascade,
+    /// at most [`CASCADE`](Self::CASCADE) of them. A poster may have woken none because it counted on this thread.
+    pub fn sub_inactive_thread(&self) -> Counters<W> {
         // Ordering: Relaxed; a caller that goes on to look for more work executes a fence first.
         let old = self.word.fetch_sub(Self::ONE_INACTIVE, Ordering::Relaxed);
         let old = Counters::<W>::from_word(old);
@@ -289,7 +288,7 @@ impl<W: Widths> AtomicCounters<W> {
             old.sleeping() < old.inactive(),
             "a sleeping thread found work: {old:?}"
         );
-        old.sleeping().min(Self::CASCADE)
+        Counters::from_word(old.word.wrapping_sub(Self::ONE_INACTIVE))
     }
 }
 

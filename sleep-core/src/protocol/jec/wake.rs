@@ -1,11 +1,16 @@
 //! How sleepers are woken: how many, and which.
 
-use super::{Jec, Slot, Widths};
+use super::{AtomicCounters, Counters, Jec, Slot, Widths};
 use crate::{
     parker::Parker,
     policy::IdlePolicy,
     primitive::{Ordering, fence},
+    protocol::SleepProtocol as _,
 };
+
+/// With fewer workers awake and idle, one that has found a job wakes two others, if there are more jobs. In the simulator,
+/// pools of some ten workers are occupied sooner so. The models of this crate have few workers.
+const MANY_IDLE: usize = if cfg!(all(loom, test)) { 1 } else { 8 };
 
 impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, I, W> {
     /// Wakes up to `count` sleeping workers, in the order of the bitmap. Returns how many.
@@ -43,21 +48,40 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         woken
     }
 
+    /// Passes on what posters may have left to a worker, after it has left the idle workers. `counters` are what that
+    /// has made of them.
     #[cold]
     pub(super) fn cascade(
         &self,
         worker: usize,
-        sleepers_to_wake: usize,
+        counters: Counters<W>,
         more_work: impl FnOnce() -> bool,
     ) {
+        if self.are_enough(counters) {
+            // Liveness: there is an idle worker, and it was one when this worker left. So whatever a poster left to this
+            // worker, that one passes on, or it sees it in its last look.
+            return;
+        }
         // Ordering: pairs with the fence in `new_injected_jobs`. Either that poster reads the
         // counters without this worker among the idle ones, and wakes a sleeper itself; or its
         // job is visible to `more_work`. No weaker fence orders our write of the counters before
         // our reads of the queues.
         fence(Ordering::SeqCst);
         if more_work() {
-            self.wake_some(sleepers_to_wake, Some(worker));
+            let count = counters.sleeping().min(AtomicCounters::<W>::CASCADE);
+            self.wake_some(count, Some(worker));
         }
+    }
+
+    /// Whether so many workers are awake and idle that one that has found a job wakes no other: [`MANY_IDLE`], and at
+    /// least half as many as are active.
+    ///
+    /// So the number of workers grows by half again and again while there are jobs for all of them, and does not when the
+    /// last jobs are taken. Workers that are blocked in their jobs are active.
+    fn are_enough(&self, counters: Counters<W>) -> bool {
+        let idle = counters.awake_but_idle();
+        let active = self.num_workers().saturating_sub(counters.inactive());
+        idle >= MANY_IDLE && 2 * idle >= active
     }
 
     /// Does what [`wake_for_jobs`](Self::wake_for_jobs) does, for a poster that may have executed no fence.

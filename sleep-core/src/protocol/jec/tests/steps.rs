@@ -2,7 +2,7 @@
 //! in the look at the queues, or in `park`.
 
 use core::time::Duration;
-use std::{rc::Rc, vec::Vec};
+use std::{cell::Cell, rc::Rc, vec::Vec};
 
 use super::*;
 use crate::{
@@ -144,38 +144,75 @@ fn half_of_the_workers_that_are_awake_may_search() {
     }
 }
 
-/// Posts more jobs than a poster wakes workers for. The others are left to the cascade, which no number of idle
-/// workers limits.
+/// Posts more jobs than a poster wakes workers for. The others are left to the cascade.
 #[test]
-fn a_poster_wakes_a_few_workers_and_those_wake_others() {
-    poster_and_cascade(IdlePolicy::IMMEDIATE, 8);
+fn a_poster_wakes_a_few_workers() {
+    wakes_by_poster(IdlePolicy::IMMEDIATE, 8);
 }
 
 /// Checks that where workers share processors, a poster wakes no worker that would wait for one.
 #[test]
 fn with_few_processors_a_poster_wakes_fewer() {
     for (processors, enough) in [(1, 1), (2, 1), (3, 2), (11, 8)] {
-        let policy = IdlePolicy::IMMEDIATE.for_processors(SLEEPERS + 1, processors);
-        poster_and_cascade(policy, enough);
+        wakes_by_poster(
+            IdlePolicy::IMMEDIATE.for_processors(SLEEPERS, processors),
+            enough,
+        );
     }
 }
 
 const SLEEPERS: usize = 12;
 
-/// Checks that so many idle workers are enough for a poster, and that one of them wakes others all the same.
-fn poster_and_cascade(policy: IdlePolicy, enough: usize) {
-    let slots: Vec<_> = (0..=SLEEPERS).map(|_| Slot::new(Scripted)).collect();
-    let sleep: Jec<Scripted, _> = Jec::new(slots, policy).unwrap();
-    fall_asleep_together(&sleep, SLEEPERS, &|| {
-        assert_eq!(sleep.counters().sleeping(), SLEEPERS);
+fn wakes_by_poster(policy: IdlePolicy, enough: usize) {
+    with_sleepers(policy, 0, |sleep| {
         sleep.new_injected_jobs(SLEEPERS, true);
         assert_eq!(sleep.counters().awake_but_idle(), enough);
         // A backlog, for which enough workers are on their way.
         sleep.new_injected_jobs(1, false);
         assert_eq!(sleep.counters().awake_but_idle(), enough);
-        let idle = sleep.start_looking(sleep.worker(SLEEPERS).unwrap());
-        sleep.work_found(idle, || true);
-        assert_eq!(sleep.counters().awake_but_idle(), enough + 2);
+    });
+}
+
+#[test]
+fn a_worker_that_finds_work_wakes_two() {
+    assert_eq!(wakes_by_cascade(IdlePolicy::IMMEDIATE, 0, 1), 2);
+    assert_eq!(wakes_by_cascade(IdlePolicy::IMMEDIATE, 7, 1), 2);
+}
+
+/// Checks that a worker that has found work wakes no other if many are idle, and half as many as are active. All
+/// of those that are blocked in their jobs are active.
+#[test]
+fn a_worker_leaves_the_rest_to_those_that_are_idle() {
+    let wakes = |active| wakes_by_cascade(IdlePolicy::IMMEDIATE, 8, active);
+    assert_eq!([1, 16, 17].map(wakes), [0, 0, 2]);
+    // What is enough for a poster does not matter.
+    let shared = IdlePolicy::IMMEDIATE.with_enough_idle(1);
+    assert_eq!(wakes_by_cascade(shared, 7, 1), 2);
+}
+
+/// Lets one of so many active workers find work while so many others are idle. Returns how many it wakes.
+fn wakes_by_cascade(policy: IdlePolicy, idle: usize, active: usize) -> usize {
+    let woken = Cell::new(usize::MAX);
+    with_sleepers(policy, active, |sleep| {
+        assert_eq!(sleep.wake_any(idle), idle);
+        let leaving = sleep.start_looking(sleep.worker(SLEEPERS).unwrap());
+        sleep.work_found(leaving, || true);
+        woken.set(sleep.counters().awake_but_idle() - idle);
+    });
+    woken.get()
+}
+
+/// Runs a closure while [`SLEEPERS`] workers sleep and so many others are active.
+fn with_sleepers(
+    policy: IdlePolicy,
+    active: usize,
+    closure: impl Fn(&Jec<Scripted, Vec<Slot<Scripted>>>),
+) {
+    let slots = (0..SLEEPERS + active).map(|_| Slot::new(Scripted));
+    let sleep = Jec::new(slots.collect(), policy).unwrap();
+    fall_asleep_together(&sleep, SLEEPERS, &|| {
+        assert_eq!(sleep.counters().sleeping(), SLEEPERS);
+        closure(&sleep);
     });
     assert_eq!(sleep.counters().inactive(), 0);
 }

@@ -28,7 +28,7 @@ fn smoke() {
         (2, 1, 1)
     );
 
-    assert_eq!(counters.sub_inactive_thread(), 1);
+    assert_eq!(counters.sub_inactive_thread().sleeping(), 1);
     counters.sub_sleeping_thread();
     let now = counters.load();
     assert_eq!((now.inactive(), now.sleeping()), (1, 0));
@@ -98,21 +98,6 @@ fn a_thread_counter_at_its_limit_does_not_spill() {
     let now = counters.load();
     assert_eq!((now.inactive(), now.sleeping()), (7, 7));
     assert!(now.jec().is_sleepy());
-}
-
-#[test]
-fn the_cascade_wakes_at_most_two() {
-    let counters = AtomicCounters::<DefaultWidths>::new();
-    for _ in 0..6 {
-        counters.add_inactive_thread();
-    }
-    for sleepers in [0, 1, 2, 2] {
-        assert_eq!(counters.sub_inactive_thread(), sleepers);
-        counters.add_inactive_thread();
-        counters
-            .try_add_sleeping_thread(counters.load().jec())
-            .unwrap();
-    }
 }
 
 /// What a model relies on in order to find a count that is changed too early or too late.
@@ -209,7 +194,9 @@ fn agrees_with_model<W: Widths>(operations: &[Operation]) {
             }
             Operation::SubInactive if model.inactive > model.sleeping => {
                 model.inactive -= 1;
-                assert_eq!(counters.sub_inactive_thread(), model.sleeping.min(2));
+                let counters = counters.sub_inactive_thread();
+                assert_eq!(counters.sleeping(), model.sleeping);
+                assert_eq!(counters.inactive(), model.inactive);
             }
             Operation::AddSleeping if model.inactive > model.sleeping => {
                 model.sleeping += 1;
