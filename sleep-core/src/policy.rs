@@ -1,6 +1,6 @@
 //! How long an idle worker searches before it sleeps, and how many workers do so at a time.
 
-use core::time::Duration;
+use core::{num::NonZero, time::Duration};
 
 mod history;
 mod relax;
@@ -14,6 +14,7 @@ pub(crate) use history::History;
 pub use relax::Relax;
 pub(crate) use search::{Search, Step};
 pub use searchers::Searchers;
+use searchers::at_least_one;
 pub(crate) use wake_time::WakeTime;
 
 /// What [`IdlePolicy::enough_idle`] is where each worker has a processor.
@@ -21,7 +22,7 @@ pub(crate) use wake_time::WakeTime;
 /// A wake-up takes some three times as long as the call that begins it, so a poster alone cannot keep more than
 /// a few on their way. In the simulator, more than eight occupy 64 workers no sooner. The models of this crate have few
 /// workers.
-const ENOUGH_IDLE: u8 = if cfg!(all(loom, test)) { 1 } else { 8 };
+const ENOUGH_IDLE: usize = if cfg!(all(loom, test)) { 1 } else { 8 };
 
 /// How an idle worker goes to sleep: how many fruitless searches until it gets sleepy, how many
 /// until it sleeps, and what it does between two of them.
@@ -102,8 +103,7 @@ pub struct IdlePolicy {
     is_adaptive: bool,
     /// In nanoseconds.
     time_limit: Option<u32>,
-    /// At least one.
-    enough_idle: u8,
+    enough_idle: NonZero<u16>,
 }
 
 impl IdlePolicy {
@@ -146,7 +146,7 @@ impl IdlePolicy {
             max_searchers: Searchers::All,
             is_adaptive: false,
             time_limit: None,
-            enough_idle: ENOUGH_IDLE,
+            enough_idle: at_least_one(ENOUGH_IDLE),
         }
     }
 
@@ -219,7 +219,7 @@ impl IdlePolicy {
 
     /// Sets how many workers that are awake and idle are enough for a poster: while there are so many, it wakes
     /// no other worker, however many jobs it posts. One of them that finds a job wakes others, as long as there are more
-    /// jobs. At least 1, at most 255; eight by default.
+    /// jobs. At least 1, at most 65,535; eight by default.
     ///
     /// [`Jec`](crate::Jec) obeys it. With [`Classic`](crate::Classic) and [`Hints`](crate::Hints) the number of jobs
     /// decides.
@@ -233,16 +233,7 @@ impl IdlePolicy {
     /// ```
     #[must_use]
     pub const fn with_enough_idle(mut self, workers: usize) -> Self {
-        #[allow(
-            clippy::cast_possible_truncation,
-            reason = "the smaller of it and the maximum"
-        )]
-        let workers = if workers > u8::MAX as usize {
-            u8::MAX
-        } else {
-            workers as u8
-        };
-        self.enough_idle = if workers == 0 { 1 } else { workers };
+        self.enough_idle = at_least_one(workers);
         self
     }
 
@@ -314,7 +305,7 @@ impl IdlePolicy {
     /// Returns how many workers that are awake and idle are enough for a poster, at least one.
     #[must_use]
     pub const fn enough_idle(self) -> usize {
-        self.enough_idle as usize
+        self.enough_idle.get() as usize
     }
 
     /// Returns for how long a worker does its rounds at most, if there is a limit.

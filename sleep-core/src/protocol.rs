@@ -58,7 +58,8 @@ pub(crate) use slot::Tenant;
 ///    `new_internal_jobs` if the caller has executed a sequentially consistent fence since it queued the
 ///    jobs. `all_are_awake` after such a fence is false if a worker has registered as a sleeper before.
 /// 2. A worker that leaves by `work_found` passes on what posters left to it: it wakes other
-///    workers if they sleep and `more_work` says that there is work for them.
+///    workers if they sleep and `more_work` says that there is work for them. Or it leaves the jobs to a worker
+///    that is awake and searches: that one takes them, sees them in its last `has_work`, or passes them on itself.
 /// 3. `no_work_found` returns soon after its latch is set. A protocol that parks moves the latch by
 ///    [`get_sleepy`](CoreLatch::get_sleepy) and [`fall_asleep`](CoreLatch::fall_asleep) before, and
 ///    by [`wake_up`](CoreLatch::wake_up) afterwards.
@@ -167,7 +168,8 @@ pub trait SleepProtocol {
     /// Reports that the worker stops searching, because it found work or because its latch is set.
     ///
     /// `more_work` says whether a queue holds work for other workers. The protocol asks it if
-    /// workers sleep: a poster may have woken none of them because it counted on this worker.
+    /// workers sleep: a poster may have woken none of them because it counted on this worker. It need not ask while others
+    /// search, on which it can rely.
     ///
     /// Call it before the job is run.
     fn work_found(&self, idle: Self::IdleState, more_work: impl FnOnce() -> bool);

@@ -38,19 +38,7 @@ impl Searchers {
     /// Returns a limit of so many workers, at least one. A number that no pool can have counts as 65,535.
     #[must_use]
     pub const fn at_most(workers: usize) -> Self {
-        #[allow(
-            clippy::cast_possible_truncation,
-            reason = "the smaller of it and the maximum"
-        )]
-        let workers = if workers > u16::MAX as usize {
-            u16::MAX
-        } else {
-            workers as u16
-        };
-        match NonZero::new(workers) {
-            Some(workers) => Self::AtMost(workers),
-            None => Self::ONE,
-        }
+        Self::AtMost(at_least_one(workers))
     }
 
     /// Returns how many may search at a time if so many workers are awake.
@@ -62,5 +50,22 @@ impl Searchers {
             Self::Half => workers.div_ceil(2),
             Self::AtMost(most) => most.get() as usize,
         }
+    }
+}
+
+/// Returns a number of workers as a limit: 1 for 0, and 65,535 for more than that.
+pub(super) const fn at_least_one(workers: usize) -> NonZero<u16> {
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "the smaller of it and the maximum"
+    )]
+    let workers = if workers > u16::MAX as usize {
+        u16::MAX
+    } else {
+        workers as u16
+    };
+    match NonZero::new(workers) {
+        Some(workers) => workers,
+        None => NonZero::<u16>::MIN,
     }
 }

@@ -129,7 +129,7 @@ fn idle_workers_are_enough_if_they_have_the_other_processors() {
         IdlePolicy::BALANCED
             .with_enough_idle(usize::MAX)
             .enough_idle(),
-        255
+        65_535
     );
 }
 
