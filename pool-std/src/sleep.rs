@@ -211,8 +211,8 @@ impl SleepProtocol for PoolSleep {
     fn start_waiting(&self, worker: WorkerIndex) -> PoolIdle {
         match self {
             Self::Jec(jec) => PoolIdle::Jec(jec.start_waiting(worker)),
-            // These count no searchers.
-            Self::Classic(_) | Self::Hints(_) => self.start_looking(worker),
+            Self::Classic(classic) => PoolIdle::Classic(classic.start_waiting(worker)),
+            Self::Hints(hints) => PoolIdle::Hints(hints.start_waiting(worker)),
         }
     }
 

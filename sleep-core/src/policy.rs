@@ -10,7 +10,7 @@ mod searchers;
 mod tests;
 mod wake_time;
 
-pub(crate) use history::History;
+pub(crate) use history::{History, Purpose};
 pub use relax::Relax;
 pub(crate) use search::{Search, Step};
 pub use searchers::Searchers;
@@ -36,7 +36,7 @@ const ENOUGH_IDLE: usize = if cfg!(all(loom, test)) { 1 } else { 8 };
 /// | preset | rounds | at most | adaptive | searchers |
 /// | --- | --- | --- | --- | --- |
 /// | [`LATENCY`](Self::LATENCY) | 512 | 200 us | yes | all |
-/// | [`BALANCED`](Self::BALANCED), the default | 64 | 50 us | yes | half |
+/// | [`BALANCED`](Self::BALANCED), the default | 256 | 50 us | yes | half |
 /// | [`POWER`](Self::POWER) | 2 | 5 us | yes | 1 |
 /// | [`IMMEDIATE`](Self::IMMEDIATE) | 0 | | | all |
 ///
@@ -113,8 +113,10 @@ impl IdlePolicy {
         .with_adaptive_rounds(true)
         .with_time_limit(Some(Duration::from_micros(200)));
 
-    /// The default: 64 rounds at most, 50 us at most, and half of the workers that are awake may search at a time.
-    pub const BALANCED: Self = Self::new(64, 65, Relax::Yield)
+    /// The default: 256 rounds at most, 50 us at most, and [half](Searchers::Half) of the workers that are awake may search
+    /// at a time, or more while all of them are needed again and again. Where the parker has a clock, the time ends the rounds
+    /// before their number does.
+    pub const BALANCED: Self = Self::new(256, 257, Relax::Yield)
         .with_adaptive_rounds(true)
         .with_time_limit(Some(Duration::from_micros(50)))
         .with_max_searchers(Searchers::Half);
@@ -151,7 +153,8 @@ impl IdlePolicy {
     }
 
     /// Sets how many workers search at a time. A worker beyond that goes to sleep without rounds, unless it
-    /// [waits for a job](crate::SleepProtocol::start_waiting).
+    /// [waits for a job](crate::SleepProtocol::start_waiting). With adaptive rounds, [`Searchers::Half`] also lets
+    /// those workers search that were needed again soon after they fell asleep.
     ///
     /// [`Jec`](crate::Jec) obeys it. [`Classic`](crate::Classic) and [`Hints`](crate::Hints) do not count the
     /// workers that search, and let all of them do so.
@@ -169,10 +172,13 @@ impl IdlePolicy {
         self
     }
 
-    /// Sets whether each worker adapts its rounds. It does half as many after it was without work for longer than the
-    /// time limit, rounds and sleep together, until another thread woke it. It does twice as many after a shorter sleep, and after rounds that
-    /// found work. `rounds_until_sleepy` is the greatest number, from which each worker starts; a sixteenth of it,
-    /// rounded down, is the least.
+    /// Sets whether each worker adapts its rounds. `rounds_until_sleepy` is the greatest number; a sixty-fourth of it,
+    /// rounded down, is the least, from which each worker starts. It does twice as many after rounds that found work, and after
+    /// it was without work for no longer than the time limit: rounds and sleep together, until another thread woke it. After
+    /// a longer time it does a quarter as many, after twice that time an eighth, and so on.
+    ///
+    /// [`Jec`](crate::Jec) and [`Hints`](crate::Hints) learn from [waits](crate::SleepProtocol::start_waiting) for a running
+    /// job apart from searches for the next one.
     ///
     /// Where the parker has no [clock](crate::Parker::now), each sleep counts as long. Then there is always one
     /// round at least, unless there are none at all: by it the worker finds out that rounds pay off again.
@@ -294,6 +300,11 @@ impl IdlePolicy {
     #[must_use]
     pub const fn max_searchers(self) -> Searchers {
         self.max_searchers
+    }
+
+    /// Whether workers may search beyond the limit after a short sleep. Without adaptive rounds no sleep counts as short.
+    pub(crate) const fn gives_credit(self) -> bool {
+        self.is_adaptive && matches!(self.max_searchers, Searchers::Half)
     }
 
     /// Whether each worker adapts its rounds.

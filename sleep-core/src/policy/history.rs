@@ -3,48 +3,120 @@
 use super::IdlePolicy;
 use crate::primitive::{LoadStoreU8, Ordering};
 
-/// A sixteenth of the rounds is left. The default policy's four take two microseconds, far less than the wake-up of a
-/// worker that has slept for as short a time.
-const MOST_HALVINGS: u8 = 4;
+/// The least number of rounds is a sixty-fourth of the greatest. The default policy's four take two microseconds, far less
+/// than the wake-up of a worker that has slept for as short a time.
+const MOST_DOUBLINGS: u8 = 6;
+/// How many doublings a long sleep takes back at least. With one, a worker that finds a job in half of its searches would
+/// go on with all its rounds.
+const LOST_AT_LEAST: u8 = 2;
+/// How many searches beyond the limit follow a short sleep.
+const CREDIT: u8 = 15;
 
-/// Whether rounds of one worker have paid off lately: how often to halve their number.
+/// What a worker searches for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Its next job, whenever that comes.
+    Job,
+    /// Any job, while it waits for one that another worker of its pool is running.
+    Wait,
+}
+
+/// Whether rounds of one worker have paid off lately: how often to double the least number of them, for each purpose. Most
+/// waits are short, also those of a worker that has long pauses between its jobs.
+///
+/// A new worker has learned nothing and does the least number. So a pool that is created and has little to do does not
+/// search for long on each of its workers.
 ///
 /// Kept with the worker, which alone writes it. If the worker changes its thread, what hands the worker over hands
 /// this over too; and if it did not, the number of rounds would be an older one.
 pub(crate) struct History {
-    halvings: LoadStoreU8,
+    /// Four bits for each purpose, so that a slot of `Hints` fits into 32 bytes on small processors.
+    doublings: LoadStoreU8,
+    /// How many searches beyond the limit on searchers are left.
+    credit: LoadStoreU8,
 }
 
 impl History {
     const_unless_loom! {
-        /// Creates the history of a worker whose rounds may pay off.
+        /// Creates the history of a worker that has done no rounds.
         pub(crate) fn new() -> Self {
-            Self { halvings: LoadStoreU8::new(0) }
+            Self { doublings: LoadStoreU8::new(0), credit: LoadStoreU8::new(0) }
         }
     }
 
     /// Returns how many rounds the worker does before it gets sleepy.
-    pub(super) fn rounds(&self, policy: &IdlePolicy) -> u32 {
-        policy.rounds_until_sleepy >> self.halvings()
+    pub(super) fn rounds(&self, purpose: Purpose, policy: &IdlePolicy) -> u32 {
+        if policy.is_adaptive {
+            policy.rounds_until_sleepy >> (MOST_DOUBLINGS - self.doublings(purpose))
+        } else {
+            policy.rounds_until_sleepy
+        }
     }
 
-    /// Notes that rounds have found work, or would have.
-    pub(super) fn record_success(&self) {
-        self.set(self.halvings().saturating_sub(1));
-    }
-
-    /// Notes that rounds were, or would have been, in vain.
-    pub(super) fn record_failure(&self) {
-        self.set(MOST_HALVINGS.min(self.halvings() + 1));
-    }
-
-    fn halvings(&self) -> u8 {
+    /// Whether the worker may search for its next job beyond the limit on searchers, and counts that search. It may for
+    /// a number of searches after a short sleep. Then it has to sleep again, which shows whether it is still needed: among
+    /// many searchers each one finds a job now and then, even if half of them would do.
+    pub(crate) fn spend_credit(&self) -> bool {
         // Ordering: Relaxed; the worker alone reads and writes this.
-        self.halvings.load(Ordering::Relaxed)
+        let credit = self.credit.load(Ordering::Relaxed);
+        // Ordering: Relaxed, as above.
+        self.credit
+            .store(credit.saturating_sub(1), Ordering::Relaxed);
+        credit > 0
     }
 
-    fn set(&self, halvings: u8) {
-        // Ordering: Relaxed, as above.
-        self.halvings.store(halvings, Ordering::Relaxed);
+    /// Notes that rounds have found work.
+    pub(super) fn record_success(&self, purpose: Purpose) {
+        self.set(purpose, MOST_DOUBLINGS.min(self.doublings(purpose) + 1));
+    }
+
+    /// Notes for how many nanoseconds there was no work for a worker that has slept, rounds and sleep together, and how
+    /// long its rounds may take. A time that is not known counts as long.
+    ///
+    /// After a short one, rounds would have found the work. The longer it was, the more doublings are lost: one more for
+    /// twice the time. So a worker with long pauses gives its rounds up at once, and one whose pauses are now and then a
+    /// little too long keeps some.
+    pub(super) fn record_sleep(&self, purpose: Purpose, time: Option<u32>, limit: u32) {
+        if time.is_some_and(|time| time <= limit) {
+            self.record_success(purpose);
+            if purpose == Purpose::Job {
+                // Ordering: Relaxed, as in `spend_credit`.
+                self.credit.store(CREDIT, Ordering::Relaxed);
+            }
+            return;
+        }
+        let (mut time, mut lost) = (time.unwrap_or(0), LOST_AT_LEAST);
+        while time / 2 > limit {
+            time /= 2;
+            lost += 1;
+        }
+        self.set(purpose, self.doublings(purpose).saturating_sub(lost));
+    }
+
+    fn doublings(&self, purpose: Purpose) -> u8 {
+        self.both() >> shift(purpose) & BITS
+    }
+
+    fn set(&self, purpose: Purpose, doublings: u8) {
+        let other = self.both() & !(BITS << shift(purpose));
+        // Ordering: Relaxed; the worker alone reads and writes this.
+        self.doublings
+            .store(other | doublings << shift(purpose), Ordering::Relaxed);
+    }
+
+    fn both(&self) -> u8 {
+        // Ordering: Relaxed, as in `set`.
+        self.doublings.load(Ordering::Relaxed)
+    }
+}
+
+/// The bits of one purpose.
+const BITS: u8 = 0b1111;
+
+/// Returns where the bits of a purpose are.
+const fn shift(purpose: Purpose) -> u8 {
+    match purpose {
+        Purpose::Job => 0,
+        Purpose::Wait => 4,
     }
 }

@@ -1,6 +1,6 @@
 //! One worker's search: its rounds, and whether it is sleepy.
 
-use super::{History, IdlePolicy, WakeTime};
+use super::{History, IdlePolicy, Purpose, WakeTime};
 use crate::parker::Parker;
 
 /// One worker's way from finding no work to being asleep, as its policy says.
@@ -8,6 +8,7 @@ use crate::parker::Parker;
 /// `T` is what a protocol remembers when the worker gets sleepy.
 #[derive(Debug)]
 pub(crate) struct Search<T> {
+    purpose: Purpose,
     /// The number of rounds before the worker gets sleepy. Chosen in the first one: a search that finds work at
     /// once costs nothing here.
     rounds: u32,
@@ -17,7 +18,7 @@ pub(crate) struct Search<T> {
     sleepy: Option<T>,
     /// How many rounds are left to the sleepy worker.
     sleepy_rounds_left: u32,
-    /// Whether the limit on searchers leaves room for this worker.
+    /// Whether the worker does rounds.
     is_admitted: bool,
     /// When the worker had no work, or found none after it was woken, by the clock of its parker.
     began: Option<u64>,
@@ -38,8 +39,9 @@ pub(crate) enum Step<T> {
 }
 
 impl<T: Copy> Search<T> {
-    pub(crate) const fn new(is_admitted: bool) -> Self {
+    pub(crate) const fn new(purpose: Purpose, is_admitted: bool) -> Self {
         Self {
+            purpose,
             rounds: 0,
             rounds_left: NOT_CHOSEN,
             sleepy: None,
@@ -93,7 +95,7 @@ impl<T: Copy> Search<T> {
             // The history is empty if the rounds do not adapt. Then this changes nothing, as with a clock.
             let without_clock = u32::from(self.began.is_none());
             let least = policy.rounds_until_sleepy.min(without_clock);
-            self.rounds = history.rounds(policy).max(least);
+            self.rounds = history.rounds(self.purpose, policy).max(least);
         }
         self.rounds_left = self.rounds;
     }
@@ -134,12 +136,10 @@ impl<T: Copy> Search<T> {
     ) {
         let began = self.began.take();
         if policy.is_adaptive {
-            let limit = policy.time_limit.map_or(u64::MAX, u64::from);
-            // Without a clock, every sleep is long.
-            match began.and_then(|began| woken.time_without_work(began, parker)) {
-                Some(time) if time <= limit => history.record_success(),
-                _ => history.record_failure(),
-            }
+            let time = began.and_then(|began| woken.time_without_work(began, parker));
+            // Four seconds are as long as more.
+            let time = time.map(|time| u32::try_from(time).unwrap_or(u32::MAX));
+            history.record_sleep(self.purpose, time, policy.time_limit.unwrap_or(u32::MAX));
         }
         self.rounds /= 2;
         self.rounds_left = self.rounds;
@@ -152,7 +152,7 @@ impl<T: Copy> Search<T> {
         // Otherwise the first search has found it, with no need for rounds.
         let has_relaxed = self.rounds_left < self.rounds;
         if has_relaxed && policy.is_adaptive {
-            history.record_success();
+            history.record_success(self.purpose);
         }
     }
 }

@@ -25,7 +25,9 @@ pub enum Searchers {
     All,
     /// Half of the workers that are awake, rounded up: so a large pool with little to do has few searchers. But of
     /// two that are awake both may search: the second one takes a broadcast, or the second half of a join, without
-    /// a wake-up.
+    /// a wake-up. If rounds [adapt](crate::IdlePolicy::with_adaptive_rounds), a worker that was woken within the time
+    /// limit after it ran out of work searches its next 15 times beyond that: so a program that needs all workers again
+    /// and again finds them awake.
     Half,
     /// At most so many.
     AtMost(NonZero<u16>),

@@ -32,9 +32,18 @@ impl Parker for Clock {
     }
 }
 
-const ADAPTIVE: IdlePolicy = IdlePolicy::new(16, 17, Relax::Spin(1))
+const ADAPTIVE: IdlePolicy = IdlePolicy::new(64, 65, Relax::Spin(1))
     .with_adaptive_rounds(true)
     .with_time_limit(Some(Duration::from_micros(20)));
+
+/// Returns the history of a worker whose rounds have always paid off.
+fn best() -> History {
+    let history = History::new();
+    for purpose in [Purpose::Job, Purpose::Wait] {
+        (0..6).for_each(|_| history.record_success(purpose));
+    }
+    history
+}
 
 /// Counts a fruitless search. Returns whether the worker relaxes and searches on.
 fn relaxes(search: &mut Search, policy: &IdlePolicy, history: &History, clock: &Clock) -> bool {
@@ -54,7 +63,17 @@ fn rounds(search: &mut Search, policy: &IdlePolicy, history: &History, clock: &C
 /// Plays a worker that does all its rounds, sleeps for so long, and finds work at once. Returns how many rounds
 /// it did.
 fn sleep(policy: &IdlePolicy, history: &History, clock: &Clock, microseconds: u64) -> u32 {
-    let mut search = Search::new(true);
+    sleep_for(Purpose::Job, policy, history, clock, microseconds)
+}
+
+fn sleep_for(
+    purpose: Purpose,
+    policy: &IdlePolicy,
+    history: &History,
+    clock: &Clock,
+    microseconds: u64,
+) -> u32 {
+    let mut search = Search::new(purpose, true);
     let rounds = rounds(&mut search, policy, history, clock);
     clock.advance(microseconds);
     search.has_slept(policy, history, &WakeTime::new(), clock);
@@ -66,7 +85,7 @@ fn sleep(policy: &IdlePolicy, history: &History, clock: &Clock, microseconds: u6
 fn presets_are_what_their_table_says() {
     let table = [
         (IdlePolicy::LATENCY, 512, Some(200), true, 9),
-        (IdlePolicy::BALANCED, 64, Some(50), true, 5),
+        (IdlePolicy::BALANCED, 256, Some(50), true, 5),
         (IdlePolicy::POWER, 2, Some(5), true, 1),
         (IdlePolicy::IMMEDIATE, 0, None, false, 9),
     ];
@@ -156,12 +175,80 @@ fn a_time_limit_fits_into_four_seconds() {
 #[test]
 fn sleeps_decide_how_many_rounds_follow() {
     let (history, clock) = (History::new(), Clock::new());
-    // Longer than the rounds may last.
-    let shrinking: [u32; 6] = core::array::from_fn(|_| sleep(&ADAPTIVE, &history, &clock, 21));
-    assert_eq!(shrinking, [16, 8, 4, 2, 1, 1]);
-    // Just as long, so that rounds would have found the work.
-    let growing: [u32; 6] = core::array::from_fn(|_| sleep(&ADAPTIVE, &history, &clock, 20));
-    assert_eq!(growing, [1, 2, 4, 8, 16, 16]);
+    let slept = |microseconds| sleep(&ADAPTIVE, &history, &clock, microseconds);
+    // As long as the rounds may last, so that rounds would have found the work.
+    let growing: [u32; 8] = core::array::from_fn(|_| slept(20));
+    assert_eq!(growing, [1, 2, 4, 8, 16, 32, 64, 64]);
+    // Longer.
+    let shrinking: [u32; 5] = core::array::from_fn(|_| slept(21));
+    assert_eq!(shrinking, [64, 16, 4, 1, 1]);
+}
+
+#[test]
+fn the_longer_a_sleep_the_fewer_rounds_follow() {
+    for (microseconds, rounds) in [
+        (20, 64),
+        (21, 16),
+        (40, 16),
+        (41, 8),
+        (80, 8),
+        (81, 4),
+        (1_000, 1),
+        (1_000_000_000, 1),
+    ] {
+        let (history, clock) = (best(), Clock::new());
+        assert_eq!(sleep(&ADAPTIVE, &history, &clock, microseconds), 64);
+        assert_eq!(
+            sleep(&ADAPTIVE, &history, &clock, 0),
+            rounds,
+            "{microseconds}"
+        );
+    }
+}
+
+#[test]
+fn waits_and_searches_for_the_next_job_are_learned_apart() {
+    let (history, clock) = (History::new(), Clock::new());
+    let sleep =
+        |purpose, microseconds| sleep_for(purpose, &ADAPTIVE, &history, &clock, microseconds);
+    // Of a worker with long pauses between its jobs, whose waits are short.
+    for rounds in [1, 2, 4, 8, 16, 32, 64] {
+        assert_eq!(sleep(Purpose::Job, 1_000), 1);
+        assert_eq!(sleep(Purpose::Wait, 5), rounds);
+    }
+    assert!(!history.spend_credit());
+    // And the other way round.
+    for rounds in [1, 2, 4, 8, 16, 32, 64] {
+        assert_eq!(sleep(Purpose::Job, 5), rounds);
+        sleep(Purpose::Wait, 1_000);
+    }
+    assert_eq!(sleep(Purpose::Wait, 1_000), 1);
+    // A round that finds work counts for its purpose alone.
+    let mut wait = Search::new(Purpose::Wait, true);
+    assert!(relaxes(&mut wait, &ADAPTIVE, &history, &clock));
+    wait.end(&ADAPTIVE, &history);
+    assert_eq!(sleep(Purpose::Wait, 5), 2);
+    assert_eq!(sleep(Purpose::Job, 5), 64);
+}
+
+#[test]
+fn a_short_sleep_gives_credit_for_some_searches() {
+    let (history, clock) = (History::new(), Clock::new());
+    let credit = || (0..99).take_while(|_| history.spend_credit()).count();
+    assert_eq!(credit(), 0);
+    for _ in 0..2 {
+        sleep(&ADAPTIVE, &history, &clock, 20);
+        assert_eq!(credit(), 15);
+        assert_eq!(credit(), 0);
+    }
+    // These do not: a long sleep, a sleep whose length is not known, and rounds that find work.
+    sleep(&ADAPTIVE, &history, &clock, 21);
+    let mut search = Search::new(Purpose::Job, true);
+    search.has_slept(&ADAPTIVE, &history, &WakeTime::new(), &Clock(None));
+    let mut search = Search::new(Purpose::Job, true);
+    assert!(relaxes(&mut search, &ADAPTIVE, &history, &clock));
+    search.end(&ADAPTIVE, &history);
+    assert_eq!(credit(), 0);
 }
 
 /// A program that waits for each job before it posts the next one meets the same two wake-ups each time. If both
@@ -182,13 +269,13 @@ fn how_long_a_wake_up_takes_does_not_count() {
 /// Then the clock begins anew, or the time of the wake-up would count as a part of the rounds.
 #[test]
 fn the_time_of_rounds_begins_again_after_a_sleep() {
-    let (history, clock, woken) = (History::new(), Clock::new(), WakeTime::new());
-    let mut search = Search::new(true);
+    let (history, clock, woken) = (best(), Clock::new(), WakeTime::new());
+    let mut search = Search::new(Purpose::Job, true);
     rounds(&mut search, &ADAPTIVE, &history, &clock);
     woken.note(&clock);
     clock.advance(1_000);
     search.has_slept(&ADAPTIVE, &history, &woken, &clock);
-    assert_eq!(rounds(&mut search, &ADAPTIVE, &history, &clock), 8);
+    assert_eq!(rounds(&mut search, &ADAPTIVE, &history, &clock), 32);
 }
 
 #[test]
@@ -204,44 +291,40 @@ fn a_wake_up_of_an_earlier_sleep_does_not_count() {
 #[test]
 fn rounds_that_find_work_become_more() {
     let (history, clock) = (History::new(), Clock::new());
-    for _ in 0..3 {
-        sleep(&ADAPTIVE, &history, &clock, 21);
-    }
-    let mut search = Search::new(true);
+    let mut search = Search::new(Purpose::Job, true);
     assert!(relaxes(&mut search, &ADAPTIVE, &history, &clock));
     search.end(&ADAPTIVE, &history);
-    assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 4);
+    assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 2);
 }
 
 #[test]
 fn a_search_that_finds_work_at_once_teaches_nothing() {
     let (history, clock) = (History::new(), Clock::new());
-    sleep(&ADAPTIVE, &history, &clock, 21);
     for _ in 0..5 {
-        Search::new(true).end(&ADAPTIVE, &history);
+        Search::new(Purpose::Job, true).end(&ADAPTIVE, &history);
     }
-    assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 8);
+    assert_eq!(sleep(&ADAPTIVE, &history, &clock, 21), 1);
 }
 
 #[test]
 fn a_worker_woken_for_nothing_does_half_of_the_rounds() {
-    for policy in [ADAPTIVE, IdlePolicy::new(16, 17, Relax::Yield)] {
-        let (history, clock) = (History::new(), Clock::new());
-        let mut search = Search::new(true);
-        let mut done = [0; 6];
+    for policy in [ADAPTIVE, IdlePolicy::new(64, 65, Relax::Yield)] {
+        let (history, clock) = (best(), Clock::new());
+        let mut search = Search::new(Purpose::Job, true);
+        let mut done = [0; 8];
         for done in &mut done {
             *done = rounds(&mut search, &policy, &history, &clock);
             search.has_slept(&policy, &history, &WakeTime::new(), &clock);
         }
-        assert_eq!(done, [16, 8, 4, 2, 1, 0]);
+        assert_eq!(done, [64, 32, 16, 8, 4, 2, 1, 0]);
     }
 }
 
 #[test]
 fn rounds_end_when_their_time_is_over() {
-    let (history, clock) = (History::new(), Clock::new());
+    let (history, clock) = (best(), Clock::new());
     for policy in [ADAPTIVE, ADAPTIVE.with_adaptive_rounds(false)] {
-        let mut search = Search::new(true);
+        let mut search = Search::new(Purpose::Job, true);
         for _ in 0..3 {
             assert!(relaxes(&mut search, &policy, &history, &clock));
             clock.advance(10);
@@ -250,7 +333,7 @@ fn rounds_end_when_their_time_is_over() {
         assert!(!relaxes(&mut search, &policy, &history, &clock), "for good");
     }
     let without_limit = ADAPTIVE.with_time_limit(None);
-    let mut search = Search::new(true);
+    let mut search = Search::new(Purpose::Job, true);
     assert!(relaxes(&mut search, &without_limit, &history, &clock));
     clock.advance(1_000_000);
     assert!(relaxes(&mut search, &without_limit, &history, &clock));
@@ -261,7 +344,7 @@ fn a_sleepy_worker_does_the_rounds_that_are_left_to_it() {
     let (history, clock) = (History::new(), Clock::new());
     let policy = IdlePolicy::new(2, 5, Relax::Yield);
     let sleepy_rounds = |is_admitted| {
-        let mut search = Search::new(is_admitted);
+        let mut search = Search::new(Purpose::Job, is_admitted);
         rounds(&mut search, &policy, &history, &clock);
         search.got_sleepy(7, &policy);
         let sleeps = Step::Sleep(7);
@@ -275,9 +358,9 @@ fn a_sleepy_worker_does_the_rounds_that_are_left_to_it() {
 
 #[test]
 fn a_worker_that_turns_back_gets_sleepy_after_one_search() {
-    let (history, clock) = (History::new(), Clock::new());
-    let mut search = Search::new(true);
-    assert_eq!(rounds(&mut search, &ADAPTIVE, &history, &clock), 16);
+    let (history, clock) = (best(), Clock::new());
+    let mut search = Search::new(Purpose::Job, true);
+    assert_eq!(rounds(&mut search, &ADAPTIVE, &history, &clock), 64);
     for sleepy in 0..3 {
         search.got_sleepy(sleepy, &ADAPTIVE);
         assert!(relaxes(&mut search, &ADAPTIVE, &history, &clock));
@@ -291,7 +374,7 @@ fn a_worker_that_turns_back_gets_sleepy_after_one_search() {
 #[test]
 fn a_worker_that_is_not_admitted_does_no_rounds() {
     let (history, clock) = (History::new(), Clock::new());
-    let mut search = Search::new(false);
+    let mut search = Search::new(Purpose::Job, false);
     assert_eq!(rounds(&mut search, &ADAPTIVE, &history, &clock), 0);
 }
 
@@ -300,24 +383,28 @@ fn without_a_clock_one_round_is_left() {
     let (history, clock) = (History::new(), Clock(None));
     let policy = IdlePolicy::new(4, 5, Relax::Spin(1)).with_adaptive_rounds(true);
     let asleep = || {
-        let mut search = Search::new(true);
+        let mut search = Search::new(Purpose::Job, true);
         let rounds = rounds(&mut search, &policy, &history, &clock);
         search.has_slept(&policy, &history, &WakeTime::new(), &clock);
         search.end(&policy, &history);
         rounds
     };
-    let shrinking: [u32; 6] = core::array::from_fn(|_| asleep());
-    assert_eq!(shrinking, [4, 2, 1, 1, 1, 1]);
+    assert_eq!([(); 3].map(|()| asleep()), [1, 1, 1]);
     // That round finds work, again and again.
     for _ in 0..9 {
-        let mut search = Search::new(true);
+        let mut search = Search::new(Purpose::Job, true);
         assert!(relaxes(&mut search, &policy, &history, &clock));
         search.end(&policy, &history);
     }
-    assert_eq!(asleep(), 4);
+    assert_eq!([(); 3].map(|()| asleep()), [4, 1, 1]);
     let none = IdlePolicy::IMMEDIATE.with_adaptive_rounds(true);
     assert_eq!(
-        rounds(&mut Search::new(true), &none, &History::new(), &clock),
+        rounds(
+            &mut Search::new(Purpose::Job, true),
+            &none,
+            &History::new(),
+            &clock
+        ),
         0
     );
 }
@@ -325,14 +412,20 @@ fn without_a_clock_one_round_is_left() {
 #[test]
 fn a_history_stays_within_its_bounds() {
     let history = History::new();
-    let most = IdlePolicy::new(u32::MAX, u32::MAX, Relax::Yield);
-    for _ in 0..300 {
-        history.record_failure();
+    let most = IdlePolicy::new(u32::MAX, u32::MAX, Relax::Yield).with_adaptive_rounds(true);
+    for (purpose, other) in [(Purpose::Job, Purpose::Wait), (Purpose::Wait, Purpose::Job)] {
+        for _ in 0..300 {
+            history.record_success(purpose);
+        }
+        assert_eq!(history.rounds(purpose, &most), u32::MAX);
+        assert_eq!(history.rounds(other, &most), u32::MAX / 64);
+        for time in [None, Some(1), Some(u32::MAX)] {
+            (0..300).for_each(|_| history.record_sleep(purpose, time, 0));
+            assert_eq!(history.rounds(purpose, &most), u32::MAX / 64);
+        }
+        assert_eq!(history.rounds(purpose, &IdlePolicy::POWER), 0);
     }
-    assert_eq!(history.rounds(&most), u32::MAX / 16);
-    assert_eq!(history.rounds(&IdlePolicy::POWER), 0);
-    for _ in 0..300 {
-        history.record_success();
-    }
-    assert_eq!(history.rounds(&most), u32::MAX);
+    // A policy without adaptive rounds does not ask it.
+    let fixed = IdlePolicy::new(7, 8, Relax::Yield);
+    assert_eq!(history.rounds(Purpose::Job, &fixed), 7);
 }

@@ -8,7 +8,7 @@ use crate::{
     index::{TooManyWorkers, WorkerIndex},
     latch::CoreLatch,
     parker::Parker as _,
-    policy::{IdlePolicy, Step},
+    policy::{IdlePolicy, Purpose, Step},
     primitive::{Ordering, fence, spin_loop},
     protocol::{SleepProtocol, hint::Hint},
 };
@@ -260,7 +260,13 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> SleepProtoco
 
     fn start_looking(&self, worker: WorkerIndex) -> IdleState {
         self.slots()[worker.get()].set_inactive(true);
-        IdleState::new(worker)
+        IdleState::new(worker, Purpose::Job)
+    }
+
+    /// Learns from waits apart from other searches.
+    fn start_waiting(&self, worker: WorkerIndex) -> IdleState {
+        self.slots()[worker.get()].set_inactive(true);
+        IdleState::new(worker, Purpose::Wait)
     }
 
     /// Relaxes or sleeps, as the policy says.

@@ -8,7 +8,7 @@ use crate::{
     index::{TooManyWorkers, WorkerIndex},
     latch::CoreLatch,
     parker::Parker,
-    policy::{IdlePolicy, Step},
+    policy::{IdlePolicy, Purpose, Step},
     primitive::{Ordering, fence},
     protocol::SleepProtocol,
 };
@@ -185,12 +185,12 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
 
     /// Does rounds if the limit on searchers leaves room for this worker.
     fn start_looking(&self, worker: WorkerIndex) -> IdleState {
-        self.begin_search(worker, false)
+        self.begin_search(worker, Purpose::Job)
     }
 
     /// Does rounds whatever the limit on searchers. It counts as a searcher for others.
     fn start_waiting(&self, worker: WorkerIndex) -> IdleState {
-        self.begin_search(worker, true)
+        self.begin_search(worker, Purpose::Wait)
     }
 
     /// Relaxes, gets sleepy, or sleeps, as the policy says.

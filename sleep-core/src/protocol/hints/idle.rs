@@ -1,11 +1,16 @@
 //! Where one worker is on its way to sleep.
 
-use crate::{index::WorkerIndex, policy::Search, protocol::hint::Hint};
+use crate::{
+    index::WorkerIndex,
+    policy::{Purpose, Search},
+    protocol::hint::Hint,
+};
 
 /// One worker's way from finding no work to being asleep.
 ///
-/// Created by [`start_looking`](crate::SleepProtocol::start_looking), kept by the worker's search
-/// loop, and advanced by [`no_work_found`](crate::SleepProtocol::no_work_found).
+/// Created by [`start_looking`](crate::SleepProtocol::start_looking) or
+/// [`start_waiting`](crate::SleepProtocol::start_waiting), kept by the worker's search loop, and advanced by
+/// [`no_work_found`](crate::SleepProtocol::no_work_found).
 #[derive(Debug)]
 pub struct IdleState {
     pub(super) worker: WorkerIndex,
@@ -16,10 +21,10 @@ pub struct IdleState {
 }
 
 impl IdleState {
-    pub(super) fn new(worker: WorkerIndex) -> Self {
+    pub(super) fn new(worker: WorkerIndex, purpose: Purpose) -> Self {
         Self {
             worker,
-            search: Search::new(true),
+            search: Search::new(purpose, true),
             may_be_registered: false,
             hint: None,
         }

@@ -4,7 +4,7 @@ use super::{Jec, Slot, Widths, counters::JobsEventCounter};
 use crate::{
     index::WorkerIndex,
     parker::Parker,
-    policy::{IdlePolicy, Search},
+    policy::{IdlePolicy, Purpose, Search},
     protocol::SleepProtocol as _,
 };
 
@@ -21,18 +21,19 @@ pub struct IdleState {
 }
 
 impl IdleState {
-    pub(super) fn new(worker: WorkerIndex, is_admitted: bool) -> Self {
+    pub(super) fn new(worker: WorkerIndex, purpose: Purpose, is_admitted: bool) -> Self {
         Self {
             worker,
-            search: Search::new(is_admitted),
+            search: Search::new(purpose, is_admitted),
         }
     }
 }
 
 impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, I, W> {
-    /// Counts the worker as idle. Beyond the limit on searchers it does no rounds, unless it waits for a job.
+    /// Counts the worker as idle. Beyond the limit on searchers it does no rounds, unless it waits for a job, or has
+    /// credit.
     #[inline]
-    pub(super) fn begin_search(&self, worker: WorkerIndex, waits: bool) -> IdleState {
+    pub(super) fn begin_search(&self, worker: WorkerIndex, purpose: Purpose) -> IdleState {
         // First, so that a policy that panics leaves no count of a worker that does not search.
         let policy = self.policy.as_ref();
         let counters = self.shared.counters.add_inactive_thread();
@@ -41,6 +42,9 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         let awake = self.num_workers().saturating_sub(counters.sleeping());
         let limit = policy.max_searchers().among(awake);
         self.note_awake(worker, counters);
-        IdleState::new(worker, waits || counters.awake_but_idle() <= limit)
+        let is_admitted = purpose == Purpose::Wait
+            || counters.awake_but_idle() <= limit
+            || policy.gives_credit() && self.slots()[worker.get()].history().spend_credit();
+        IdleState::new(worker, purpose, is_admitted)
     }
 }

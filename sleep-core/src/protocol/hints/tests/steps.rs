@@ -1,7 +1,6 @@
 //! Steps of the protocol one by one, in one thread: what other threads do at a certain step is done
 //! in the look at the queues, or in `park`.
 
-use core::time::Duration;
 use std::{boxed::Box, cell::Cell, rc::Rc};
 
 use super::*;
@@ -12,7 +11,7 @@ use crate::{
     testing::scripted::{Scripted, searches_until_last_look},
 };
 
-type Channel = ArrayChannel<Scripted, 2>;
+pub(super) type Channel = ArrayChannel<Scripted, 2>;
 pub(super) type Workers<const N: usize> = Hints<Channel, [HintSlot<Channel>; N]>;
 
 pub(super) fn workers<const N: usize>() -> Rc<Workers<N>> {
@@ -83,33 +82,6 @@ fn both_kinds_of_jobs_carry_their_hints() {
     assert_eq!(sleep.take_hint(&mut idle), None);
     sleep.work_found(idle, || false);
     assert_at_rest(&sleep, 0);
-}
-
-/// Whoever wakes the worker: a notifier, or the setter of its latch.
-#[test]
-fn a_worker_whose_wake_up_took_long_does_no_fewer_rounds() {
-    let slots = [const { HintSlot::new(Channel::new(Scripted)) }; 2];
-    let policy = IdlePolicy::new(8, 9, Relax::Spin(1))
-        .with_adaptive_rounds(true)
-        .with_time_limit(Some(Duration::from_micros(20)));
-    let sleep = Rc::new(Workers::from_array(slots, policy));
-    // The clock begins.
-    Scripted::advance_clock(0);
-    let wake_worker: fn(&Workers<2>) = |sleep| assert!(sleep.wake_worker(sleep.worker(0).unwrap()));
-    for wake in [wake_worker, |sleep| sleep.notify(1, Hint::Injector)] {
-        for (until_woken, expected) in [(20, 10), (21, 10), (21, 6), (20, 4), (20, 6), (20, 10)] {
-            let mut idle = start(&sleep, 0);
-            let others = sleep.clone();
-            Scripted::prepare(move || {
-                Scripted::advance_clock(until_woken);
-                wake(&others);
-                Scripted::advance_clock(100);
-            });
-            let searches = searches_until_last_look(&*sleep, &mut idle, false);
-            assert_eq!(searches, expected);
-            sleep.work_found(idle, || false);
-        }
-    }
 }
 
 /// A hint that an earlier notifier sent late is in the channel before the one that counts.

@@ -94,6 +94,50 @@ fn a_worker_that_waits_does_rounds_beyond_the_limit() {
     assert_eq!(sleep.counters().inactive(), 0);
 }
 
+/// So a program that needs all workers again and again finds them awake.
+#[test]
+fn a_worker_that_slept_for_a_moment_does_rounds_beyond_half_of_the_workers() {
+    let policy = IdlePolicy::new(64, 65, Relax::Spin(1))
+        .with_adaptive_rounds(true)
+        .with_time_limit(Some(Duration::from_micros(20)));
+    // The clock begins.
+    Scripted::advance_clock(0);
+    // A number is a limit for all.
+    for (limit, credit) in [(Searchers::Half, 15), (Searchers::at_most(2), 0)] {
+        let slots: Vec<_> = (0..3).map(|_| Slot::new(Scripted)).collect();
+        let policy = policy.with_max_searchers(limit);
+        let sleep: Rc<Jec<Scripted, _>> = Rc::new(Jec::new(slots, policy).unwrap());
+        let [first, second, third] = [0, 1, 2].map(|index| sleep.worker(index).unwrap());
+        // How often the third worker does rounds while the others search.
+        let searches_beyond = || {
+            let searching = [first, second].map(|worker| sleep.start_looking(worker));
+            let does_rounds = |_: &usize| {
+                let mut beyond = sleep.start_looking(third);
+                let searches = searches_until_last_look(&*sleep, &mut beyond, true);
+                sleep.work_found(beyond, || false);
+                searches > 2
+            };
+            let times = (0..99).take_while(does_rounds).count();
+            for idle in searching {
+                sleep.work_found(idle, || false);
+            }
+            times
+        };
+        assert_eq!(searches_beyond(), 0);
+        for (until_woken, expected) in [(20, credit), (21, 0)] {
+            let mut idle = sleep.start_looking(third);
+            let waker = sleep.clone();
+            Scripted::prepare(move || {
+                Scripted::advance_clock(until_woken);
+                assert!(waker.wake_worker(third));
+            });
+            searches_until_last_look(&*sleep, &mut idle, false);
+            sleep.work_found(idle, || false);
+            assert_eq!(searches_beyond(), expected);
+        }
+    }
+}
+
 #[test]
 fn a_worker_that_sleeps_leaves_its_place_to_another_searcher() {
     let slots = [const { Slot::new(Scripted) }; 2];
@@ -238,14 +282,14 @@ fn a_worker_woken_for_nothing_does_half_of_its_rounds() {
 #[test]
 fn a_worker_whose_wake_up_took_long_does_no_fewer_rounds() {
     let slots = [const { Slot::new(Scripted) }; 2];
-    let policy = IdlePolicy::new(8, 9, Relax::Spin(1))
+    let policy = IdlePolicy::new(64, 65, Relax::Spin(1))
         .with_adaptive_rounds(true)
         .with_time_limit(Some(Duration::from_micros(20)));
     let sleep: Rc<TwoWorkers> = Rc::new(Jec::from_array(slots, policy));
     let worker = sleep.worker(0).unwrap();
     // The clock begins.
     Scripted::advance_clock(0);
-    for (until_woken, searches) in [(20, 10), (20, 10), (21, 10), (21, 6), (20, 4), (20, 6)] {
+    for (until_woken, searches) in [(20, 3), (20, 4), (20, 6), (21, 10), (21, 4), (20, 3)] {
         let mut idle = sleep.start_looking(worker);
         let waker = sleep.clone();
         Scripted::prepare(move || {
