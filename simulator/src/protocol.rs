@@ -1,7 +1,7 @@
 //! The sleep protocols and idle policies that are compared.
 
 use pool_core::{
-    ArrayChannel, Classic, HintSlot, Hints, IdlePolicy, Jec, Searchers, SleepProtocol, Slot,
+    ArrayChannel, Classic, HintSlot, Hints, IdlePolicy, Jec, Relax, Searchers, SleepProtocol, Slot,
     TooManyWorkers,
 };
 
@@ -100,8 +100,8 @@ impl Kind {
     }
 }
 
-/// The idle policies that are compared, with their names, the default first. The last one limits the searchers to
-/// a number that does not grow with the pool.
+/// The idle policies that are compared, with their names, the default first. The last two limit the searchers to
+/// a number that does not grow with the pool, and do as many rounds on each worker as rayon-core does.
 pub const POLICIES: &[(&str, IdlePolicy)] = &[
     ("balanced", IdlePolicy::BALANCED),
     ("immediate", IdlePolicy::IMMEDIATE),
@@ -111,4 +111,5 @@ pub const POLICIES: &[(&str, IdlePolicy)] = &[
         "balanced-8",
         IdlePolicy::BALANCED.with_max_searchers(Searchers::at_most(8)),
     ),
+    ("fixed-32", IdlePolicy::new(32, 33, Relax::Yield)),
 ];

@@ -68,17 +68,22 @@ pub enum Workload {
     Tree,
     /// Four threads outside that spawn jobs of 10 us, one each 5 us.
     Pipe,
+    /// Parallel regions of four leaves of 4 us for each worker, one soon after the other: the caller computes for 10 us
+    /// in between.
+    Loop,
 }
 
 /// How long a job of a burst takes. All workers can be awake by then.
 const LONG: u64 = 4 * MS;
 const TRICKLE_JOBS: u64 = 100;
-const TICKS: u64 = 10;
+const TICKS: u64 = 20;
 const TICK_LEAVES: u64 = 64;
 const CALLS: u64 = 4;
 const PRODUCERS: u64 = 4;
 const PIPE_JOBS: u64 = 200;
 const TREE_LEAVES: u64 = 16;
+const REGIONS: u64 = 50;
+const REGION_LEAVES: u64 = 4;
 
 impl Workload {
     /// All workloads, in the order in which they are run.
@@ -86,6 +91,7 @@ impl Workload {
         Self::Trickle,
         Self::Tick,
         Self::Pipe,
+        Self::Loop,
         Self::Burst,
         Self::Batch,
         Self::Spread,
@@ -105,6 +111,7 @@ impl Workload {
             Self::Tick => "tick",
             Self::Tree => "tree",
             Self::Pipe => "pipe",
+            Self::Loop => "loop",
         }
     }
 
@@ -117,6 +124,7 @@ impl Workload {
             Self::Tick => TICKS * (TICK_LEAVES + CALLS),
             Self::Tree => TREE_LEAVES * workers as u64,
             Self::Pipe => PRODUCERS * PIPE_JOBS,
+            Self::Loop => REGIONS * REGION_LEAVES * workers as u64,
         }
     }
 
@@ -164,6 +172,7 @@ impl Workload {
                 crowd.probe(TREE_LEAVES * workers as u64)
             }
             Self::Pipe => pipe(pool),
+            Self::Loop => regions(pool),
         }
     }
 }
@@ -303,6 +312,23 @@ fn tick<K: Protocol>(pool: &Pool<K>) -> Probe {
     Probe {
         latencies,
         ..crowd.probe(TICKS * (TICK_LEAVES + CALLS))
+    }
+}
+
+/// Without the pauses, as the latencies.
+fn regions<K: Protocol>(pool: &Pool<K>) -> Probe {
+    let leaves = REGION_LEAVES * pool.num_workers() as u64;
+    let crowd = Crowd::new(pool.num_workers());
+    let mut latencies = Vec::new();
+    for _ in 0..REGIONS {
+        let begin = machine::now();
+        pool.in_worker(|worker, _| tree(worker, leaves, &|| crowd.run(4 * US)));
+        latencies.push(machine::now() - begin);
+        machine::work(10 * US);
+    }
+    Probe {
+        latencies,
+        ..crowd.probe(REGIONS * leaves)
     }
 }
 
