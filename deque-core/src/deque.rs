@@ -57,7 +57,7 @@ use top::AtomicTop;
 /// | pop, FIFO | a compare-exchange |
 /// | steal | a compare-exchange, and a full fence from a LIFO owner; the first one from a biased owner waits for its next pop, or else takes a process fence |
 ///
-/// All are lock-free; push and LIFO pop are wait-free but for the growth of the buffer.
+/// All are lock-free; push and LIFO pop are wait-free except when the buffer grows.
 ///
 /// # Examples
 /// ```
@@ -251,7 +251,7 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     /// capacity that the deque had. It is exact while no other thread uses the deque, and for its owner
     /// while no thread steals. Otherwise elements may be counted that were never there at the same moment.
     ///
-    /// Any thread may call this at any time, also one that replaced rings are not kept for.
+    /// Any thread may call this at any time, even one for which replaced rings are not kept.
     ///
     /// # Examples
     /// ```
@@ -347,7 +347,7 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
         self.bottom.disable_fast_push()
     }
 
-    /// Returns from which end the owner takes.
+    /// Returns the end from which the owner takes.
     ///
     /// # Examples
     /// ```
@@ -391,7 +391,7 @@ impl<T: Element, S: Storage<T>> fmt::Debug for Deque<T, S> {
     }
 }
 
-/// Another [`Worker`] of this deque lives.
+/// The error of a second [`Worker`]: another one of this deque exists.
 ///
 /// # Examples
 /// See [`Deque::worker`].

@@ -20,8 +20,8 @@
 //! that have work is not reported.
 //!
 //! - Workers that are absent (not arrived, released, or between two calls of
-//!   [`run_with`](crate::SpinPool::run_with)) do not count. What they do next is not known to the
-//!   pool either.
+//!   [`run_with`](crate::SpinPool::run_with)) do not count. The pool does not know what they do
+//!   next.
 //! - A core that installs a closure and is not a worker does not count. The closure does.
 //! - A core that sleeps in [`run_worker_until`](crate::SpinPool::run_worker_until) counts as asleep,
 //!   although a handler may wake it by [`wake_worker`](crate::SpinPool::wake_worker).
@@ -29,19 +29,19 @@
 //!   every worker is blocked.
 //!
 //! # The handler
-//! The pool calls the handler on the core that completed the deadlock, with interrupts masked and the
-//! lock of the accounting held. The handler may spawn, wake workers, start a timer and print. It must
-//! not mark, unmark or [complete](Completion::complete) anything, and must not wait for a core or an
-//! interrupt that does. To unblock a worker it passes on that worker's [`Ticket`], to a task or to a
-//! timer's interrupt, which does that.
+//! The pool calls the handler on the core that completed the deadlock, with interrupts masked and
+//! the lock of the accounting held. The handler may spawn, wake workers, start a timer and print.
+//! It must not mark, unmark or [complete](Completion::complete) anything, and must not wait for a
+//! core or an interrupt that does. To unblock a worker, it passes that worker's [`Ticket`] on to a
+//! task or to a timer's interrupt, which unblocks the worker.
 //!
 //! # How a blocked core waits
-//! As it likes; the pool does not halt it. [`Worker::wait_for`](crate::Worker::wait_for) halts in the
-//! machine's parker until a [`Completion`] comes, and marks the core meanwhile. That is the simplest
-//! way, and the one for devices. A loop of its own stands in
-//! [`Worker::blocking`](crate::Worker::blocking): it looks for the event and executes `WFE`, or masks
-//! interrupts, looks, and executes `WFI`. A blocked core runs no jobs. It leaves those that it has
-//! queued to the other workers.
+//! In any way that it likes; the pool does not halt it.
+//! [`Worker::wait_for`](crate::Worker::wait_for) halts in the machine's parker until a
+//! [`Completion`] comes, and marks the core meanwhile. That is the simplest way, and the one for
+//! devices. A program's own waiting loop goes into [`Worker::blocking`](crate::Worker::blocking).
+//! The loop checks for the event and executes `WFE`, or masks interrupts, checks, and executes
+//! `WFI`. A blocked core runs no jobs. It leaves those that it has queued to the other workers.
 //!
 //! # Examples
 //! ```

@@ -107,7 +107,7 @@ impl Interrupts for NoInterrupts {
 /// Runs a closure while each of a pool's workers runs on a thread, and [ends](SpinPool::end) the
 /// pool.
 ///
-/// The closure is called on this thread, which is no worker, once all workers have arrived.
+/// The closure is called on this thread, which is not a worker, once all workers have arrived.
 ///
 /// # Panics
 /// If the pool has ended, or if one of its workers is running already.

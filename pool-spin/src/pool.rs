@@ -88,8 +88,8 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<Cores<M, CORES,
         Self::with_idle_policy(IdlePolicy::DEFAULT)
     }
 
-    /// Creates a pool whose idle workers follow the given policy, without rounds if there is one core only
-    /// ([`IdlePolicy::for_processors`]).
+    /// Creates a pool whose idle workers follow the given policy, without rounds if there is only
+    /// one core ([`IdlePolicy::for_processors`]).
     ///
     /// # Examples
     /// ```
@@ -256,8 +256,8 @@ impl<S: System> SpinPool<S> {
     /// dropped, which should be soon.
     ///
     /// Meanwhile this core may read memory that such operations free. Jobs, cores that are not
-    /// workers, and interrupt handlers may all call this. In the words of others: a read-side
-    /// critical section of RCU, or a pin of an epoch.
+    /// workers, and interrupt handlers may all call this. Others call this a read-side critical
+    /// section (RCU), or a pin of an epoch.
     ///
     /// # Examples
     /// ```

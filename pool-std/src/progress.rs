@@ -1,9 +1,10 @@
 //! Thread progress of a pool: reading without locks what other threads replace and free.
 //!
 //! A thread [reads](Progress::read) under a guard. What is taken out of reach meanwhile is
-//! [dropped](Progress::retire), and what is [deferred](Progress::defer) is run, when every guard is
-//! gone that was there at that moment. Jobs and threads outside the pool do both alike. A guard costs
-//! two changes of a word that few threads share; nothing is counted for what is read.
+//! [dropped](Progress::retire), and what is [deferred](Progress::defer) is run, when every guard
+//! that existed at that moment is gone. Jobs and threads outside the pool do both alike. A guard
+//! costs two changes of a word that few threads share; the values that are read have no reference
+//! count.
 //!
 //! From [`ThreadPool::progress`](crate::ThreadPool::progress). The example `concurrent_map` of this
 //! crate is a map that jobs read without locks.
@@ -66,8 +67,8 @@ impl Progress {
         }
     }
 
-    /// Keeps what is in reach from being dropped, until the guard is dropped, which should be
-    /// soon. In a job, or outside the pool; a thread may have several guards.
+    /// Keeps what is in reach from being dropped, until the guard is dropped, which should be soon.
+    /// Works in a job and outside the pool; a thread may have several guards.
     ///
     /// A guard may be held while the thread waits in a join or a scope, and runs other jobs
     /// meanwhile: what is retired then is kept that long.
@@ -93,7 +94,7 @@ impl Progress {
         }
     }
 
-    /// Runs a closure when every guard is gone that there is now. Does not wait for that.
+    /// Runs a closure when every guard that exists now is gone. Does not wait for that.
     ///
     /// A worker runs it between two jobs, or a thread that defers something, perhaps in this call. So do
     /// not hold a lock that the closure takes. Its panic goes to the pool's
@@ -112,8 +113,8 @@ impl Progress {
         self.schedule(Box::new(Operation::new(move || data.run(closure))));
     }
 
-    /// Drops a value when every guard is gone that there is now: as [deferred](Self::defer), and
-    /// without other memory. Its drop must not panic.
+    /// Drops a value when every guard that exists now is gone: as [deferred](Self::defer), but
+    /// without allocating. Its drop must not panic.
     ///
     /// See [`Progress`] for an example.
     ///
@@ -135,11 +136,11 @@ impl Progress {
         }
     }
 
-    /// Returns the moment when every guard is gone that there is now.
+    /// Returns the moment when every guard that exists now is gone.
     ///
     /// When it is reached, each thread that takes a guard, or has one, has also executed a full
-    /// fence since now: what was written before this call, and is published then, is seen whole, by
-    /// readers without any fence.
+    /// fence since now: what was written before this call, and is published then, is seen whole,
+    /// even by readers that execute no fence.
     ///
     /// # Examples
     /// ```

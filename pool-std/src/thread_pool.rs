@@ -78,11 +78,12 @@ impl ThreadPool {
     /// Runs a closure on the calling thread, as a worker of this pool. `join`, `scope` and the other free
     /// functions use this pool inside the closure, and other workers steal from it at once.
     ///
-    /// Unlike [`install`](Self::install) this neither passes the closure to another thread nor wakes one: the
-    /// caller takes the place of a worker that sleeps between jobs, and that worker's thread sleeps on. So
-    /// never more threads run jobs than the pool has workers. If all workers are awake, the closure is installed.
-    /// It is too if the caller is a worker of another pool, and if the pool
-    /// [has no guests](crate::ThreadPoolBuilder::guests). On a worker of this pool the closure runs at once.
+    /// Unlike [`install`](Self::install) this neither passes the closure to another thread nor
+    /// wakes one: the caller takes the place of a worker that sleeps between jobs, and that
+    /// worker's thread sleeps on. So the number of threads that run jobs never exceeds the number
+    /// of workers. The closure is installed instead if all workers are awake, if the caller is a
+    /// worker of another pool, or if the pool [has no guests](crate::ThreadPoolBuilder::guests). On
+    /// a worker of this pool the closure runs at once.
     ///
     /// # What the closure finds
     ///
@@ -90,12 +91,13 @@ impl ThreadPool {
     ///   pool. Do not rely on either.
     /// - It is a worker: [`current_thread_index`](crate::current_thread_index) is the number of the worker whose
     ///   place it has. A start handler was called for that worker, but on that worker's own thread.
-    /// - In its joins and scopes it runs other jobs of the pool, as every worker does. So do not hold a lock
-    ///   across the call which jobs of the pool take.
-    /// - While it runs, what only this worker may run waits: its job of a broadcast, unless the closure waits
-    ///   for other jobs and runs it, and the worker's [request to park](Self::set_active_workers). A
-    ///   closure that blocks for long delays them. It should call
-    ///   [`block_in_place`](crate::block_in_place()), or be [installed](Self::install) by a thread that can wait.
+    /// - In its joins and scopes it runs other jobs of the pool, as every worker does. So do not
+    ///   hold a lock that jobs of the pool take while you make the call.
+    /// - While it runs, what only this worker may run waits: its job of a broadcast, unless the
+    ///   closure waits for other jobs and runs it, and the worker's [request to
+    ///   park](Self::set_active_workers). A closure that blocks for a long time delays them. It
+    ///   should call [`block_in_place`](crate::block_in_place()), or be [installed](Self::install)
+    ///   by a thread that can wait.
     /// - The [metrics](Self::metrics) count for that worker what the closure does. Its time counts as asleep
     ///   until it first searches for jobs, because a look at the clock costs as much as a short call.
     ///
@@ -338,11 +340,11 @@ impl ThreadPool {
     /// Use it where the number of processors that a program may use changes while the program runs: under
     /// a GNU make job server, in a container with a new limit, or beside a second pool.
     ///
-    /// The workers with the numbers from 0 to `count - 1` are active. A worker that is to park does so
-    /// when it has ended its current job; until then it also runs other jobs in the waits of that job.
-    /// The call does not wait for that. The worker leaves the jobs that it has queued to the active
-    /// workers. Any thread may call this, a job too, even one on a worker that parks itself so. Of several
-    /// calls at the same time the last one counts.
+    /// The workers with the numbers from 0 to `count - 1` are active. A worker that is to park does
+    /// so when it has ended its current job; until then it also runs other jobs in the waits of
+    /// that job. The call does not wait for that. The worker leaves the jobs that it has queued to
+    /// the active workers. Any thread may call this, and so may a job, even on a worker that the
+    /// call parks. Of several calls at the same time the last one counts.
     ///
     /// What does not change:
     /// - Numbers: [`current_num_threads`](Self::current_num_threads) is the maximum, with which the

@@ -31,7 +31,7 @@ pub use report::{DeadlockHandler, NoHandler, Report};
 /// anything that is `AsRef<[WorkerEntry]>` and always gives the same slice, such as an array or a box.
 /// `H` is the [handler](DeadlockHandler).
 ///
-/// Functions whose `worker` has no entry panic.
+/// Functions panic if their `worker` has no entry.
 ///
 /// The front page of [this module](self) says which thread calls what, and shows a worker's loop.
 pub struct Accounting<M, W, H> {
@@ -115,7 +115,8 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
         }
     }
 
-    /// Notes that a worker leaves: it is absent from now on. A blocked one leaves its section by that.
+    /// Notes that a worker leaves: it is absent from now on. If the worker is blocked, that ends
+    /// its section.
     ///
     /// As any call that makes a worker inactive, this can complete a deadlock of the others. `may_run` is
     /// that of [`mark_blocked`](Self::mark_blocked).

@@ -20,7 +20,7 @@ impl WorkerIndex {
     /// ```
     ///
     /// # Errors
-    /// [`UnknownWorker`] if there are not so many.
+    /// [`UnknownWorker`] if there are not that many.
     pub const fn new(index: usize, workers: usize) -> Result<Self, UnknownWorker> {
         if index < workers {
             Ok(Self(index))

@@ -2,7 +2,7 @@
 
 use crate::primitive::spin_loop;
 
-/// Blocks one worker until it is unparked: a token, at most one of which is held.
+/// Blocks one worker until it is unparked. A parker holds at most one token.
 ///
 /// [`unpark`](Self::unpark) makes the token available, [`park`](Self::park) waits for it and takes
 /// it. It does not matter which comes first, so no wake-up is lost between deciding to park and
@@ -11,8 +11,8 @@ use crate::primitive::spin_loop;
 /// store.
 ///
 /// `park` may return without a token (a spurious wake-up): the protocol checks its own state and
-/// parks again. What an implementation must never do is to keep `park` from returning after an
-/// `unpark`; then a worker sleeps for good.
+/// parks again. An implementation must never keep `park` from returning after an `unpark`;
+/// otherwise a worker sleeps forever.
 ///
 /// No method may panic: they are called from frames that other threads use. A pool ends the process
 /// then.
@@ -60,10 +60,11 @@ pub trait Parker {
     /// this between two searches. So it should take some ten nanoseconds at most. The values of one worker must
     /// not decrease.
     ///
-    /// A thread that wakes a worker calls this on the worker's parker right after [`unpark`](Self::unpark), so that
-    /// the worker can tell how long there was no work from how long its own wake-up took. So it must not block, and
-    /// must be safe to call in the interrupt handlers that wake workers. If the clock of that thread is not the
-    /// worker's, the worker does more rounds or fewer, and nothing else goes wrong.
+    /// A thread that wakes a worker calls this on the worker's parker right after
+    /// [`unpark`](Self::unpark), so that the worker can tell how long there was no work from how
+    /// long its own wake-up took. So it must not block, and must be safe to call in the interrupt
+    /// handlers that wake workers. If the clock of that thread is not the worker's, the worker does
+    /// more or fewer rounds, and nothing else goes wrong.
     fn now(&self) -> Option<u64> {
         None
     }

@@ -134,7 +134,7 @@ pub trait SleepProtocol {
     /// Returns the worker with this number, from 0.
     ///
     /// # Errors
-    /// [`UnknownWorker`] if there are not so many.
+    /// [`UnknownWorker`] if there are not that many.
     fn worker(&self, index: usize) -> Result<WorkerIndex, UnknownWorker> {
         WorkerIndex::new(index, self.num_workers())
     }
@@ -190,11 +190,12 @@ pub trait SleepProtocol {
     /// is for a worker that stays until they have been run, as in a join, or that has executed a
     /// sequentially consistent fence after it queued them.
     ///
-    /// A caller whose system has a fence for all threads of a process (`membarrier` on Linux) can rule that
-    /// out without a fence in the poster. `has_work` executes the process fence first, and looks then. Each time,
-    /// or at least whenever a poster may count all workers as awake. The poster needs a compiler fence between its
-    /// write of the queue and this call. If the process fence takes effect after the write, `has_work`
-    /// sees the job. If it takes effect before, this call sees the worker, which has registered by then.
+    /// A caller whose system has a fence for all threads of a process (`membarrier` on Linux) can
+    /// rule that out without a fence in the poster. `has_work` executes the process fence first,
+    /// and then looks. It does so each time, or at least whenever a poster may count all workers as
+    /// awake. The poster needs a compiler fence between its write of the queue and this call. If
+    /// the process fence takes effect after the write, `has_work` sees the job. If it takes effect
+    /// before, this call sees the worker, which has registered by then.
     fn new_internal_jobs(&self, count: usize, queue_was_empty: impl FnOnce() -> bool);
 
     /// Announces jobs as [`new_injected_jobs`](Self::new_injected_jobs) does, and says where they are.
@@ -238,14 +239,14 @@ pub trait SleepProtocol {
     /// Calls `holds` for the workers that may be awake, at most once for each, until it returns true. Returns whether
     /// it did. `first` is a hint where to begin.
     ///
-    /// This is for a look at the workers' own queues. A worker that is registered as a sleeper has emptied its queue
-    /// before, so a protocol may leave it out, and a large pool in which most workers sleep looks at few queues. A pool
-    /// sees to the rest: a worker that was registered announces the next job that it queues, after a fence, unless
-    /// all workers are awake.
+    /// This is for a look at the workers' own queues. A worker that is registered as a sleeper has
+    /// emptied its queue before, so a protocol may leave it out, and a large pool in which most
+    /// workers sleep looks at few queues. The pool ensures the rest: a worker that was registered
+    /// announces the next job that it queues, after a fence, unless all workers are awake.
     ///
-    /// `caller` is the calling worker, which is not registered as a sleeper, and is skipped. It is `None` in `has_work`
-    /// of [`no_work_found`](Self::no_work_found) and of [`give_back`](Self::give_back), and on threads that
-    /// are no worker.
+    /// `caller` is the calling worker, which is not registered as a sleeper, and is skipped. It is
+    /// `None` in `has_work` of [`no_work_found`](Self::no_work_found) and of
+    /// [`give_back`](Self::give_back), and on threads that are not workers.
     ///
     /// By default no other worker is left out.
     #[inline]
@@ -301,10 +302,10 @@ pub trait SleepProtocol {
         }
     }
 
-    /// Takes the place of a sleeping worker over for the calling thread, a *guest*, without waking the
-    /// worker. From now on the worker counts as awake and active, and the guest makes its calls in place of the
-    /// worker's thread, until [`give_back`](Self::give_back). The worker's own thread stays in
-    /// [`no_work_found`](Self::no_work_found) meanwhile.
+    /// Takes over the place of a sleeping worker for the calling thread, a *guest*, without waking
+    /// the worker. From now on the worker counts as awake and active, and the guest makes its calls
+    /// in place of the worker's thread, until [`give_back`](Self::give_back). The worker's own
+    /// thread stays in [`no_work_found`](Self::no_work_found) meanwhile.
     ///
     /// Offers each sleeping worker to `eligible`, at most once each, until it accepts one that still sleeps. The
     /// answer may be out of date by the time the worker is taken over; then the caller gives the worker back at
@@ -319,8 +320,8 @@ pub trait SleepProtocol {
         None
     }
 
-    /// Gives the place of a worker back that [`borrow_sleeper`](Self::borrow_sleeper) has returned. The
-    /// worker's own thread counts as asleep again. Returns whether it was woken.
+    /// Gives back the place of a worker that [`borrow_sleeper`](Self::borrow_sleeper) has returned.
+    /// The worker's own thread counts as asleep again. Returns whether it was woken.
     ///
     /// `has_work` says whether the worker's own thread has a reason to wake up: its latch is set, or a source
     /// holds work for it. It is called after the worker has registered as a sleeper, and must look at every

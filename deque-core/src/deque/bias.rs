@@ -58,9 +58,9 @@ pub(super) use budget::{BudgetStep, RebiasBudget};
 #[doc(alias = "ProcessFence")]
 #[doc(alias = "membarrier")]
 pub unsafe trait FencePrice: AsymmetricFence {
-    /// Returns how many pops' fences cost as much as one heavy fence, as far as its price is known now.
-    /// Returns `None` if a heavy fence is impossible yet, or not possible any more for a while: then
-    /// owners go on with fences, and ask again much later.
+    /// Returns how many pops' fences cost as much as one heavy fence, as far as its price is known
+    /// now. Returns `None` if a heavy fence is not possible yet, or will not be possible for a
+    /// while. Then owners go on with fences, and ask again much later.
     ///
     /// After this has returned `Some` once, `heavy` may be called at any time. If that has become
     /// impossible, this should return `None`. Otherwise owners bias deques from which thieves cannot steal

@@ -32,7 +32,7 @@ use super::Worker;
 pub struct Position(usize);
 
 impl Position {
-    /// The position at which no element ever is. A FIFO deque answers it for every push.
+    /// The position at which there is never an element. A FIFO deque returns it for every push.
     pub const NOWHERE: Self = Self(usize::MAX);
 
     /// By how much the words of two neighboring positions differ: the lowest two bits of a position are
@@ -54,7 +54,7 @@ impl Position {
         self.0
     }
 
-    /// Returns the position of which [`into_word`](Self::into_word) has made this word.
+    /// Returns the position from which [`into_word`](Self::into_word) made this word.
     ///
     /// # Examples
     /// See [`into_word`](Self::into_word).

@@ -12,9 +12,10 @@ impl<S: DetectsDeadlocks> Worker<'_, S> {
     /// Marks this worker as blocked, right before it waits for an event outside of the pool, and
     /// returns a ticket to unblock it.
     ///
-    /// What brings about the event calls [`SpinPool::mark_unblocked`] with the ticket, before it lets
-    /// this core go on. Where that may fail to come, use [`blocking`](Self::blocking), which ends the
-    /// section in any case. Jobs that this worker has queued are left to the other workers.
+    /// The code that brings about the event calls [`SpinPool::mark_unblocked`] with the ticket,
+    /// before it lets this core go on. Where that call may fail to come, use
+    /// [`blocking`](Self::blocking), which ends the section in any case. Jobs that this worker has
+    /// queued are left to the other workers.
     ///
     /// # Errors
     /// [`NotActive`] if this worker is blocked already.
@@ -44,7 +45,7 @@ impl<S: DetectsDeadlocks> Worker<'_, S> {
 
     /// Runs a closure that waits for an event outside of the pool, as a blocked section.
     ///
-    /// The closure gets the ticket, for what brings about the event; see
+    /// The closure gets the ticket, for the code that brings about the event; see
     /// [`mark_blocked`](Self::mark_blocked). If the section has not been ended with the ticket when
     /// the closure returns, this call ends it.
     ///
@@ -103,8 +104,9 @@ impl<S: DetectsDeadlocks> Worker<'_, S> {
 }
 
 impl<S: DetectsDeadlocks> SpinPool<S> {
-    /// Ends a blocked section, for what brings about the event that the worker waits for. Called
-    /// before the worker is let go on: otherwise it may be reported as blocked although it is not.
+    /// Ends a blocked section, for the code that brings about the event that the worker waits for.
+    /// Call it before the worker can go on: otherwise the worker may be reported as blocked
+    /// although it is not.
     ///
     /// Any core may call this, and so may an interrupt handler, if the pool's lock is an
     /// [`InterruptLock`](crate::InterruptLock). The deadlock handler must not. The ticket must be one

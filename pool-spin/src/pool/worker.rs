@@ -104,8 +104,8 @@ impl<S: System> Worker<'_, S> {
     /// worker does. If all sleep by then, the end of the last delay wakes a worker.
     ///
     /// Any job may call this, and so may an operation. An operation may wait, for instance in a
-    /// [`join`](Self::join); the worker runs other jobs and operations meanwhile. In the words of
-    /// others: `call_rcu`, or crossbeam-epoch's `defer`.
+    /// [`join`](Self::join); the worker runs other jobs and operations meanwhile. Others call this
+    /// `call_rcu` (RCU) or `defer` (crossbeam-epoch).
     ///
     /// # Examples
     /// ```

@@ -24,19 +24,20 @@ use crate::{
 ///
 /// On the calling thread, in each of these cases:
 ///
-/// - The pool has a [spare thread](crate::ThreadPoolBuilder::max_blocking_threads) left. The spare becomes
-///   this worker: it has its number and its queues, and runs jobs. In the closure the calling thread is no
-///   worker, so [`current_thread_index`](crate::current_thread_index) is `None`, and `join`, `scope` and
-///   the other free functions go to this pool from outside. When the closure has ended, the caller waits
-///   for the spare, which first ends the job that it is in. Then the caller is the worker again.
+/// - The pool has a [spare thread](crate::ThreadPoolBuilder::max_blocking_threads) left. The spare
+///   becomes this worker: it has its number and its queues, and runs jobs. In the closure the
+///   calling thread is not a worker, so [`current_thread_index`](crate::current_thread_index) is
+///   `None`, and `join`, `scope` and the other free functions go to this pool from outside. When
+///   the closure has ended, the caller waits until the spare has finished its current job. Then the
+///   caller is the worker again.
 /// - All spares are in use, the system refuses a thread, or the pool has none, which is the default. The
 ///   closure runs as if it were called directly: on the worker, whose place is empty while it blocks. The
 ///   worker first wakes another one for the jobs that it has queued.
 /// - The worker is in a blocked section, by [`blocking`](crate::blocking()) or
 ///   [`mark_blocked`](crate::mark_blocked()). The jobs that a spare runs would be part of that section. The
 ///   closure runs as if all spares were in use.
-/// - The calling thread is no worker: outside every pool, or in the closure of another `block_in_place`.
-///   The closure runs as if it were called directly.
+/// - The calling thread is not a worker: it is outside every pool, or in the closure of another
+///   `block_in_place`. The closure runs as if it were called directly.
 ///
 /// So whether the pool goes on while the closure blocks depends on a spare. Where it must, because the
 /// closure waits for a job of a pool of one worker, give the pool as many spares as there can be calls at
@@ -44,9 +45,10 @@ use crate::{
 ///
 /// # What to look out for
 ///
-/// - The job that the spare is in when the closure ends delays the caller, as a job delays a `join` that
-///   waits. If that job needs a lock that the caller holds, both wait without end. So do not hold a lock
-///   across the call which jobs of the pool take, and do not return its guard from the closure.
+/// - The job that the spare is in when the closure ends delays the caller, as a job delays a `join`
+///   that waits. If that job needs a lock that the caller holds, both wait forever. So do not hold
+///   a lock that jobs of the pool take while you make the call, and do not return its guard from
+///   the closure.
 /// - Jobs that the spare runs find its thread-locals.
 /// - The closure is `Send`, although it does not leave the thread: it must not hold a
 ///   [`Worker`](crate::Worker), which belongs to the spare meanwhile. What is `Send` but not `Sync`, such

@@ -173,8 +173,8 @@ impl FnContext {
         }
     }
 
-    /// Whether the closure runs on another thread than the one that called `join_context`: it was
-    /// stolen, or came from outside the pool. A good moment to split work further.
+    /// Whether the closure runs on a different thread from the one that called `join_context`: it
+    /// was stolen, or came from outside the pool. A good moment to split work further.
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated

@@ -257,13 +257,13 @@ impl<'scope> Scope<'scope> {
 
     /// Spawns jobs as [`spawn`](Self::spawn) does.
     ///
-    /// The jobs that the iterator gives are queued in batches: one fence and one decision which workers to
-    /// wake for up to 64 jobs, where a call of `spawn` for each takes one for each. As many sleeping workers
-    /// are woken as there are jobs. A job may not start before 64 were given or the iterator has ended. So the
-    /// iterator must not wait for one.
+    /// The jobs that the iterator yields are queued in batches: up to 64 jobs take one fence and
+    /// one decision which workers to wake, whereas calls of `spawn` take one of each per job. As
+    /// many sleeping workers are woken as there are jobs. A job may have to wait until the iterator
+    /// has yielded 64 jobs or has ended. So the iterator must not wait for a job.
     ///
     /// # Panics
-    /// Continues a panic of the iterator, when the jobs that it has given are spawned.
+    /// Continues a panic of the iterator, after the jobs that it has yielded are spawned.
     ///
     /// # Examples
     /// ```

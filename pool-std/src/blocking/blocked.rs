@@ -45,7 +45,7 @@ impl Blocked {
     /// worker's wait.
     ///
     /// Call it before the worker can go on. Otherwise all other workers may fall asleep in between,
-    /// and the pool reports a deadlock that is none. For several workers at once there is
+    /// and the pool reports a deadlock although there is none. For several workers at once there is
     /// [`mark_all_unblocked`](crate::mark_all_unblocked()).
     ///
     /// # Errors

@@ -121,8 +121,9 @@ fn printable(character: char) -> char {
 
 /// What every worker of a pool does at one moment. From [`ThreadPool::state`](crate::ThreadPool::state).
 ///
-/// `{}` and `{:#?}` print a table with a row for each worker. Nothing stops while the workers are looked at, so
-/// their rows need not fit together. In a [`DeadlockReport`](crate::DeadlockReport) they do.
+/// `{}` and `{:#?}` print a table with a row for each worker. The workers do not stop while their
+/// states are read, so the rows need not be consistent with each other. In a
+/// [`DeadlockReport`](crate::DeadlockReport) they are.
 ///
 /// # Examples
 /// ```
@@ -220,9 +221,10 @@ impl ThreadPool {
     /// Returns what every worker does at this moment: whether it runs a job, searches for one, sleeps, or is
     /// blocked, under which label and for how long.
     ///
-    /// Any thread may call this at any time, also a [deadlock handler](crate::ThreadPoolBuilder::deadlock_handler).
-    /// It stops no worker and waits for none. Printed by `{}`, the answer is a table. For how often
-    /// workers did what there is [`metrics`](Self::metrics).
+    /// Any thread may call this at any time, also a [deadlock
+    /// handler](crate::ThreadPoolBuilder::deadlock_handler). It stops no worker and waits for none.
+    /// Printed by `{}`, the answer is a table. For how often workers did what, see
+    /// [`metrics`](Self::metrics).
     ///
     /// # Examples
     /// ```

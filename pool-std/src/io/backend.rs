@@ -26,7 +26,7 @@ pub enum IoBackend {
     /// busy. A worker sleeps in its ring, so it wakes for its own operations as well as for jobs;
     /// [`parker`](crate::ThreadPoolBuilder::parker) has no effect on it.
     ///
-    /// Needs Linux 5.19 with `io_uring` allowed, which it is not in many containers.
+    /// Needs Linux 5.19 with `io_uring` allowed. Many containers forbid it.
     Ring,
     /// A few threads that make blocking system calls, and one that waits for pipes and sockets. On every
     /// kernel.

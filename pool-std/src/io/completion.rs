@@ -22,8 +22,9 @@ use crate::io::{
 /// [`wait`](Self::wait) returns the result; as a [`Future`], the handle returns it to any executor. A handle
 /// that is dropped leaves the operation alone: it goes on, and its buffer lives until the system has finished.
 ///
-/// A [`Waker`](std::task::Waker) is called on a thread of the pool that is not a worker and that other operations
-/// need. So it must not block, nor wait for an operation: it queues the task for an executor and returns.
+/// A [`Waker`](std::task::Waker) is called on a thread of the pool that is not a worker and that
+/// other operations need. So it must not block or wait for an operation: it queues the task for an
+/// executor and returns.
 ///
 /// # Examples
 /// As a future, with an executor of the user:
@@ -66,9 +67,10 @@ impl<T: Output> Completion<T> {
     /// Waits until the operation has finished, and returns its result. A worker runs other jobs meanwhile,
     /// and sleeps when there are none; any other thread blocks.
     ///
-    /// The other jobs run on the same stack, and the wait goes on when they have ended. So two jobs that wait
-    /// for each other's reads and writes may wait for good, because one may have been begun in the wait of
-    /// the other. Jobs that talk to each other belong on threads, or in futures.
+    /// The other jobs run on the same stack, and the wait goes on when they have ended. So two jobs
+    /// that wait for each other's reads and writes may wait forever, because one may have been
+    /// started while the other waited. Jobs that communicate with each other belong on threads, or
+    /// in futures.
     ///
     /// # Panics
     /// If the result was returned by the [`Future`] already.

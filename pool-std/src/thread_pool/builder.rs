@@ -106,8 +106,8 @@ impl Default for ThreadPoolBuilder {
 
 impl<S> ThreadPoolBuilder<S> {
     /// Sets the number of workers. With 0, the default, the environment variable
-    /// `POOL_STD_NUM_THREADS` counts, or else `RAYON_NUM_THREADS` or `RAYON_RS_NUM_CPUS`, if it is a
-    /// positive number; otherwise there is one worker per processor that this process may use.
+    /// `POOL_STD_NUM_THREADS` is used, or else `RAYON_NUM_THREADS` or `RAYON_RS_NUM_CPUS`, if it is
+    /// a positive number; otherwise there is one worker per processor that this process may use.
     #[must_use]
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
@@ -217,9 +217,9 @@ impl<S> ThreadPoolBuilder<S> {
     /// Makes the thread that builds the pool its worker 0, until that thread ends.
     ///
     /// The thread runs jobs only while it waits: in `install`, `join`, a scope, `shutdown`. So a
-    /// spawned job may wait long in a pool that has no other worker, and so may a broadcast, one of
-    /// whose jobs only this thread may run. A thread can be adopted once, and must not end before the
-    /// last use of the pool.
+    /// spawned job may wait for a long time in a pool that has no other worker, and so may a
+    /// broadcast, one of whose jobs only this thread may run. A thread can be adopted once, and
+    /// must not end before the last use of the pool.
     ///
     /// A thread that ends, or calls [`exit`](std::process::exit), runs no more jobs; it leaves those on
     /// its deque to the other workers, if there are any. The memory of the worker and the pool is never
@@ -250,13 +250,13 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// Sets how long idle workers search before they sleep, and how many of them do so at a time.
     ///
-    /// Without this call, the environment variable `POOL_STD_IDLE` counts, if it is set and not empty:
-    /// `balanced`, `latency`, `power` or `immediate`, the presets of [`IdlePolicy`]. Otherwise it is
-    /// [`BALANCED`](IdlePolicy::BALANCED). Any other value is an [error](BuildError::EnvironmentVariable) of the
-    /// build.
+    /// Without this call, the environment variable `POOL_STD_IDLE` is used if it is set and not
+    /// empty: `balanced`, `latency`, `power` or `immediate`, the presets of [`IdlePolicy`].
+    /// Otherwise it is [`BALANCED`](IdlePolicy::BALANCED). Any other value is an
+    /// [error](BuildError::EnvironmentVariable) of the build.
     ///
-    /// Whatever the policy, it is applied [for the processors](IdlePolicy::for_processors) that this process may
-    /// use: no worker spins if there is one only.
+    /// Whatever the policy, it is applied [for the processors](IdlePolicy::for_processors) that
+    /// this process may use: no worker spins if there is only one.
     ///
     /// # Examples
     /// ```

@@ -28,9 +28,9 @@ pub trait DeadlockHandler {
 
     /// Handles a deadlock: usually, tells another thread.
     ///
-    /// Called by the worker that completed the deadlock, with the lock of the accounting held. So it must
-    /// not mark or unmark a worker, nor wait for a thread that does: that thread and all workers of the pool
-    /// would wait for good. It must not panic.
+    /// Called by the worker that completed the deadlock, with the lock of the accounting held. So
+    /// it must not mark or unmark a worker, or wait for a thread that does: that thread and all
+    /// workers of the pool would wait forever. It must not panic.
     fn handle(&self, report: &Report<'_>);
 }
 

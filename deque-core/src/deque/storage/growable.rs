@@ -9,12 +9,12 @@ use crate::{
     primitive::{AtomicPtr, Ordering},
 };
 
-/// Slots on the heap: twice as many each time they do not suffice, and fewer when the owner
+/// Slots on the heap. Their number doubles when there is no room, and falls when the owner
 /// [shrinks](crate::Worker::shrink_to) them.
 ///
 /// A thief may still read a ring that was replaced. So the ring is kept until the owner
-/// [takes](crate::Worker::take_replaced) it away or the deque is dropped. All rings that the deque has
-/// outgrown since it last shrank are together smaller than the newest.
+/// [takes](crate::Worker::take_replaced) it away or the deque is dropped. Together, all rings that
+/// the deque has outgrown since it last shrank are smaller than the newest ring.
 ///
 /// # Examples
 /// ```

@@ -164,9 +164,9 @@ impl<H: Handle> Worker<H> {
     /// Ends the bias of the deque, so that thieves take what is left without a process fence, which the
     /// system may refuse.
     ///
-    /// For an owner that will not pop again while the deque holds elements, for example because its thread
-    /// ends. If it pops nevertheless, it takes fences, until it has popped often enough to bias the deque
-    /// anew. Costs a load, and an exchange if the deque is biased.
+    /// For an owner that will not pop again while the deque holds elements, for example because its
+    /// thread ends. If it pops anyway, it takes fences, until it has popped often enough to bias
+    /// the deque anew. Costs a load, and an exchange if the deque is biased.
     pub fn end_bias(&self) {
         let deque = &*self.deque;
         loop {
@@ -219,8 +219,9 @@ impl<H: Handle> Worker<H> {
     /// Takes back an element that was pushed, if it is the newest, without reading it. This works only
     /// with a LIFO deque: the positions of a FIFO one are [`Position::NOWHERE`].
     ///
-    /// The position alone tells the element. If the owner has popped the element and pushed another at
-    /// the same position, that one is taken. A caller that may have done so must know otherwise.
+    /// The position alone tells the element. If the owner has popped the element and pushed another
+    /// at the same position, that one is taken. A caller that may have done so must tell the two
+    /// apart in another way.
     ///
     /// # Safety
     /// 1. The position is that of an element that this worker has pushed, or [`Position::NOWHERE`].

@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl<H: Handle> Worker<H> {
-    /// Adds an element. Returns where it is.
+    /// Adds an element. Returns its position.
     ///
     /// # Errors
     /// Gives the element back if a deque of fixed capacity is full.
@@ -257,13 +257,13 @@ pub enum FastPush {
     /// announced, and may [enable fast push](Worker::enable_fast_push) again.
     #[doc(alias = "Alerted")]
     PushedWhileDisabled,
-    /// The element is not in the deque: the worker knows of no more room.
-    /// [`Worker::try_push`] looks whether there is any.
+    /// The element is not in the deque: the worker knows of no more room. [`Worker::try_push`]
+    /// checks whether there is any.
     #[doc(alias = "NoRoom")]
     LimitReached,
 }
 
-/// The deque has a fixed capacity and is full. This gives the element back.
+/// The error of a push: the deque has a fixed capacity and is full. Contains the element.
 ///
 /// # Examples
 /// See [`Worker::try_push`].

@@ -31,8 +31,9 @@ impl<S> ThreadPoolBuilder<S> {
     /// does not notice this. Let the handler [spawn](crate::ThreadPool::spawn) a job in the other pool that
     /// does so, because a spawn takes none of these locks.
     ///
-    /// Without a handler, falling asleep costs nothing more. [`ThreadPool::state`](crate::ThreadPool::state)
-    /// tells what every worker does, with and without one.
+    /// Without a handler, falling asleep costs nothing extra.
+    /// [`ThreadPool::state`](crate::ThreadPool::state) tells what every worker does, with and
+    /// without one.
     ///
     /// # Examples
     /// See [`DeadlockReport`].
@@ -48,10 +49,10 @@ impl<S> ThreadPoolBuilder<S> {
     /// Sets a closure that each worker calls when it becomes runnable, for example to take a token of a
     /// jobserver.
     ///
-    /// A worker calls it when it starts, before the start handler; when it was woken; and at the end of a
-    /// [blocked section](crate::blocking()), when the worker no longer counts as blocked. It may wait for as
-    /// long as it likes, because the worker counts as active meanwhile, but not for another worker of the
-    /// pool. In the closure the thread is known as no worker. An
+    /// A worker calls it when it starts, before the start handler; when it was woken; and at the
+    /// end of a [blocked section](crate::blocking()), when the worker no longer counts as blocked.
+    /// It may wait for as long as it likes, because the worker counts as active meanwhile, but not
+    /// for another worker of the pool. In the closure the thread does not count as a worker. An
     /// [adopted](Self::use_current_thread) thread was runnable before, so it does not call it when
     /// it is adopted.
     ///
@@ -89,10 +90,10 @@ impl<S> ThreadPoolBuilder<S> {
     /// Sets a closure that each worker calls when it ceases to be runnable, for example to give back a token
     /// of a jobserver.
     ///
-    /// A worker calls it just before it falls asleep, when no lock of the pool is held; at the beginning of a
-    /// [blocked section](crate::blocking()), when the worker counts as blocked; and when it ends, after the
-    /// exit handler. [`mark_blocked`](crate::mark_blocked()) alone does not call it. The closure should not
-    /// wait. In it the thread is known as no worker.
+    /// A worker calls it just before it falls asleep, when no lock of the pool is held; at the
+    /// beginning of a [blocked section](crate::blocking()), when the worker counts as blocked; and
+    /// when it ends, after the exit handler. [`mark_blocked`](crate::mark_blocked()) alone does not
+    /// call it. The closure should not wait. In it, the thread does not count as a worker.
     ///
     /// A panic of the closure aborts the process with a message. A mark there fails with
     /// [`MarkError::InHandler`](crate::MarkError::InHandler).

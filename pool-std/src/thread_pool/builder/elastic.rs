@@ -43,11 +43,12 @@ impl<S> ThreadPoolBuilder<S> {
     /// [spawn handler](Self::spawn_handler), or [`build_scoped`](ThreadPoolBuilder::build_scoped), all of
     /// them are started when the pool is built, since the closure is not there later.
     ///
-    /// Spare threads have the numbers after those of the workers, in [`thread_name`](Self::thread_name),
-    /// [`start_handler`](Self::start_handler) and [`exit_handler`](Self::exit_handler). The two handlers are
-    /// called for each spare that was used. A spare calls the start handler when it has got its first
-    /// place, as the worker whose place that is; so the handler may use the pool. In the exit handler the thread
-    /// is no worker, and the pool has ended.
+    /// Spare threads have the numbers after those of the workers, in
+    /// [`thread_name`](Self::thread_name), [`start_handler`](Self::start_handler) and
+    /// [`exit_handler`](Self::exit_handler). The two handlers are called for each spare that was
+    /// used. A spare calls the start handler when it has got its first place, as the worker whose
+    /// place that is; so the handler may use the pool. In the exit handler the thread is not a
+    /// worker, and the pool has ended.
     ///
     /// # Examples
     /// ```

@@ -10,7 +10,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// beside the workers are started with the standard library, whatever
     /// [starts the workers](Self::spawn_handler).
     ///
-    /// A system that refuses it is the error [`BuildError::Io`](crate::BuildError::Io) of the build.
+    /// If the system refuses it, the build returns the error
+    /// [`BuildError::Io`](crate::BuildError::Io).
     ///
     /// # Examples
     /// ```

@@ -13,9 +13,10 @@ use crate::{
 impl<S> ThreadPoolBuilder<S> {
     /// Sets the sleep protocol, which decides when a worker sleeps and which worker is woken.
     ///
-    /// Without this call, the environment variable `POOL_STD_SLEEP` counts, if it is set and not empty: the
-    /// [name](SleepKind::name) of a protocol. Otherwise it is the default, which suits most programs. A name
-    /// that no protocol has is an [error](BuildError::EnvironmentVariable) of the build.
+    /// Without this call, the environment variable `POOL_STD_SLEEP` is used if it is set and not
+    /// empty: the [name](SleepKind::name) of a protocol. Otherwise it is the default, which suits
+    /// most programs. A name that no protocol has is an [error](BuildError::EnvironmentVariable) of
+    /// the build.
     ///
     /// # Examples
     /// ```
@@ -34,8 +35,9 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets whether each worker that falls asleep makes sure that it overlooks no job, also none that another
-    /// worker queues for a [`join`](crate::join()) at that very moment. The default is false.
+    /// Sets whether each worker that falls asleep makes sure that it overlooks no job, not even one
+    /// that another worker queues for a [`join`](crate::join()) at that very moment. The default is
+    /// false.
     ///
     /// Spawned jobs and calls from outside are never overlooked, whatever this says. The second half of a
     /// `join` is queued without a fence, so that a worker that is falling asleep may miss it in a rare race.
@@ -51,8 +53,9 @@ impl<S> ThreadPoolBuilder<S> {
     /// several threads. If the system refuses them, then or later, the pool goes on as without this option.
     /// [`ThreadPool::overlooks_no_jobs`](crate::ThreadPool::overlooks_no_jobs) says whether it has them.
     ///
-    /// Without this call, the environment variable `POOL_STD_OVERLOOK_NO_JOBS` counts, if it is 0 or 1. Any
-    /// other value, unless it is empty, is an [error](BuildError::EnvironmentVariable) of the build.
+    /// Without this call, the environment variable `POOL_STD_OVERLOOK_NO_JOBS` is used if it is 0
+    /// or 1. Any other value, unless it is empty, is an [error](BuildError::EnvironmentVariable) of
+    /// the build.
     ///
     /// # Examples
     /// ```
