@@ -147,6 +147,11 @@ impl<P: Platform> WorkerThread<P> {
         self.index
     }
 
+    /// Whether this thread is the worker as a guest, by turns with the worker's own thread.
+    pub fn is_guest(&self) -> bool {
+        !self.shared().seat().is_hosts()
+    }
+
     /// Returns the registry and the number of a worker, for another thread.
     ///
     /// # Safety

@@ -6,7 +6,9 @@ use pool_std::facade::PoolHandle;
 
 /// One value per worker of a pool.
 ///
-/// Each worker sees its own value, without a lock, by [`Deref`]; other threads see none.
+/// Each worker sees its own value, without a lock, by [`Deref`]; other threads see none. Neither do guests: threads that
+/// take the place of a worker. The pools of this package have none, except for the global pool if the environment variable
+/// `RAYON_CORE_GUESTS` asks for them, or if a program also uses pool-std.
 ///
 /// # Examples
 /// ```
@@ -27,10 +29,11 @@ pub struct WorkerLocal<T> {
 #[repr(align(128))]
 struct Local<T>(T);
 
-// SAFETY: a reference to one of the values comes from `current` alone, and only on the thread that is
-// that worker: one thread, from the worker's start to its end, because `new` refuses a pool with spare
-// threads. So no value is used by two threads at once, and a `T` that is `Send` may be used by one
-// that did not make it. A shared reference goes to another thread only if `T` is `Sync`.
+// SAFETY: a reference to one of the values comes from `current` alone, and only on the worker's own thread.
+// That is one thread, from the worker's start to its end: `new` refuses a pool with spare threads, and
+// `current` refuses a guest, which could keep the reference after the worker's own thread goes on. So no value
+// is used by two threads at once, and a `T` that is `Send` may be used by one that did not make it. A
+// shared reference goes to another thread only if `T` is `Sync`.
 unsafe impl<T: Send> Sync for WorkerLocal<T> {}
 
 impl<T> WorkerLocal<T> {
@@ -59,10 +62,19 @@ impl<T> WorkerLocal<T> {
     }
 
     fn current(&self) -> &T {
-        match self.pool.current_thread_index() {
+        match self.pool.current_own_index() {
             Some(index) => &self.locals[index].0,
-            None => panic!("WorkerLocal can only be used on the thread pool it was created on"),
+            None => self.refuse(),
         }
+    }
+
+    #[cold]
+    fn refuse(&self) -> ! {
+        assert!(
+            !self.pool.is_guest(),
+            "WorkerLocal cannot be used by a guest of its thread pool: by a thread that takes the place of a worker"
+        );
+        panic!("WorkerLocal can only be used on the thread pool it was created on")
     }
 }
 
@@ -84,7 +96,7 @@ impl<T: fmt::Debug> fmt::Debug for WorkerLocal<T> {
 /// The value of this thread's worker.
 ///
 /// # Panics
-/// On a thread that is no worker of the pool.
+/// On a thread that is not a worker of the pool, and on one that is a guest.
 impl<T> Deref for WorkerLocal<T> {
     type Target = T;
 

@@ -3,9 +3,11 @@
 mod values;
 
 use std::{
+    cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind},
     process::Command,
     sync::{Mutex, mpsc},
+    thread,
 };
 
 use rayon_core::{
@@ -177,4 +179,29 @@ fn a_pool_with_spare_threads_has_no_worker_locals() {
     let panic = catch_unwind(AssertUnwindSafe(panicking)).unwrap_err();
     let text = panic.downcast_ref::<&str>().unwrap();
     assert!(text.contains("spare threads"), "{text}");
+}
+
+// A guest could keep the reference in a variable of its thread, and use it beside the worker's own thread.
+#[test]
+fn a_guest_has_no_worker_locals() {
+    let pool = pool_std::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .build()
+        .unwrap();
+    let local = pool.install(|| WorkerLocal::new(Cell::new));
+    let me = thread::current().id();
+    // Until the worker sleeps, so that this thread takes its place.
+    let panic = loop {
+        let as_guest = pool.call(|| {
+            let is_here = thread::current().id() == me;
+            is_here.then(|| catch_unwind(AssertUnwindSafe(|| local.get())))
+        });
+        match as_guest {
+            Some(result) => break result.unwrap_err(),
+            None => thread::yield_now(),
+        }
+    };
+    let text = panic.downcast_ref::<&str>().unwrap();
+    assert!(text.contains("a guest"), "{text}");
+    assert_eq!(pool.install(|| local.get()), 0);
 }

@@ -63,10 +63,19 @@ impl PoolHandle {
         result.map_err(|_| MarkError::NotBlocked)
     }
 
-    /// Returns the number of this thread in the pool, or None if it is not one of the pool's workers.
+    /// Returns the number of this thread in the pool, or None if it is not one of the pool's workers, or is one as a
+    /// guest. So no two threads get the same number, unless the pool has
+    /// [spare threads](Self::has_spare_threads).
     #[must_use]
-    pub fn current_thread_index(&self) -> Option<usize> {
-        current_worker_of(&self.registry).map(|worker| worker.index().get())
+    pub fn current_own_index(&self) -> Option<usize> {
+        let worker = current_worker_of(&self.registry)?;
+        (!worker.is_guest()).then(|| worker.index().get())
+    }
+
+    /// Whether this thread is one of the pool's workers as a guest, by turns with the worker's own thread.
+    #[must_use]
+    pub fn is_guest(&self) -> bool {
+        current_worker_of(&self.registry).is_some_and(|worker| worker.is_guest())
     }
 
     /// Waits until the workers' threads have ended, as [`ThreadPool::shutdown`](crate::ThreadPool::shutdown)
