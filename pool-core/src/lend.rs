@@ -39,7 +39,10 @@
 //!
 //! What does depend on the thread is [`Platform::current`], which steps 1, 2, 4 and 5 set, and references to
 //! the `WorkerThread` in frames of the lender, which must not be used meanwhile. The type is not `Sync`, so a
-//! closure that is `Send` holds no such reference, and `Platform::current` gives it none.
+//! closure that is `Send` holds no such reference openly, and `Platform::current` gives it none. But a wrapper may be
+//! `Send` for every type and open itself on the thread that made it, as that of the crate `send_wrapper` does. The closure
+//! runs on that thread. So the caller of `lend` promises that no reference is used, and what a pool gives to its users
+//! checks that the thread is still the worker.
 
 use core::{fmt, ptr};
 
@@ -95,11 +98,14 @@ impl<P: Platform> WorkerThread<P> {
     /// the lent worker, the closure runs while no thread is the worker.
     ///
     /// The page of the module says why this is sound. Its closures are `Send` so that they hold no
-    /// reference to the worker.
+    /// reference to the worker by mistake.
     ///
     /// # Panics
     /// Continues a panic of the closures, when the calling thread is the worker again.
-    pub fn lend<R>(
+    ///
+    /// # Safety
+    /// 1. Neither closure uses a reference to the worker, except to read what never changes: its number and its registry.
+    pub unsafe fn lend<R>(
         &self,
         give: impl FnOnce(LentWorker<P>) + Send,
         closure: impl FnOnce() -> R + Send,

@@ -6,10 +6,12 @@ pub(crate) mod job;
 pub(crate) mod lender;
 pub(crate) mod thread;
 
-use std::fmt;
+use std::{fmt, ptr};
+
+use pool_core::Platform as _;
 
 use crate::{
-    platform::WorkerThread,
+    platform::{Std, WorkerThread},
     thread_pool::{ThreadPool, global::in_worker, guests::Caller},
 };
 
@@ -67,7 +69,9 @@ impl Worker<'_> {
     /// Runs two closures as [`join`](crate::join()) does, and gives each the worker that it runs on.
     ///
     /// # Panics
-    /// Continues the panic of `a`, or else that of `b`, when both have ended.
+    /// - Continues the panic of `a`, or else that of `b`, when both have ended.
+    /// - If the calling thread is not the worker at this moment: in a closure of [`block_in_place`](crate::block_in_place),
+    ///   to which only a wrapper can bring the handle.
     #[inline(always)]
     pub fn join<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
     where
@@ -76,6 +80,9 @@ impl Worker<'_> {
         RA: Send,
         RB: Send,
     {
+        if !ptr::eq(Std::current(), self.thread) {
+            not_this_thread();
+        }
         self.thread.join_context(
             |by| {
                 a(Worker {
@@ -90,6 +97,12 @@ impl Worker<'_> {
             false,
         )
     }
+}
+
+/// Ends a call by a thread that lends its worker: another thread is that worker.
+#[cold]
+fn not_this_thread() -> ! {
+    panic!("this thread is not the worker while `block_in_place` runs a closure in its place")
 }
 
 /// Runs a closure on a worker of the current pool and gives it that worker.

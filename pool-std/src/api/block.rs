@@ -109,7 +109,9 @@ where
         return closure();
     };
     let taken = Taken { spares, spare };
-    lender::while_lending(worker, || {
+    // SAFETY: 1. the first closure uses no worker. The user's closure has no reference to one but in a handle: a `Worker`
+    // joins only on the thread that is its worker, and a `BroadcastContext` reads the number and the registry.
+    lender::while_lending(worker, || unsafe {
         worker.lend(|lent| taken.spare.give(lent), closure)
     })
 }

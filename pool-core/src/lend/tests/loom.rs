@@ -60,10 +60,13 @@ fn lend_to_new<P: Platform>(
             assert!(P::current().is_null(), "the worker was returned");
         }));
     };
-    worker.lend(give, || {
-        assert!(P::current().is_null(), "the worker is lent");
-        closure();
-    });
+    // SAFETY: 1. the closures of these models do not use the worker.
+    unsafe {
+        worker.lend(give, || {
+            assert!(P::current().is_null(), "the worker is lent");
+            closure();
+        });
+    }
     assert!(ptr::eq(P::current(), worker), "the worker is back");
     borrower.unwrap()
 }
@@ -101,7 +104,8 @@ fn a_worker_that_no_thread_takes_is_returned() {
                     drop::<LentWorker<Test>>(lent);
                 }));
             };
-            worker.lend(give, || ());
+            // SAFETY: 1. the closures do not use the worker.
+            unsafe { worker.lend(give, || ()) };
             assert_eq!(owned.use_it(), 2);
             dropped.unwrap().join().unwrap();
         });

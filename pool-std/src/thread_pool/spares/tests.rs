@@ -89,7 +89,9 @@ fn a_shutdown_waits_for_a_spare_that_is_being_started() {
         // SAFETY: 1. the thread stays the worker until the calls below return.
         let worker = unsafe { WorkerThread::current() }.unwrap();
         // The exit handler is called for a spare that was used.
-        worker.lend(|lent| spare.give(lent), || ());
+        //
+        // SAFETY: 1. the closures use no worker.
+        unsafe { worker.lend(|lent| spare.give(lent), || ()) };
         registry.data().spares.put_back(spare);
         owner.unwrap().join().unwrap();
     });

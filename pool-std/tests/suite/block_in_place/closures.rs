@@ -228,3 +228,36 @@ fn one_spare_serves_many_calls() {
     }
     assert_eq!(threads.len(), 1);
 }
+
+/// Opens itself only on the thread that made it, and is therefore `Send`. The crate `send_wrapper` has such a type.
+struct OnOneThread<T>(T, thread::ThreadId);
+
+// SAFETY: the value is used only by the thread that made the wrapper, and is not dropped by another one here.
+unsafe impl<T> Send for OnOneThread<T> {}
+
+impl<T> OnOneThread<T> {
+    fn new(value: T) -> Self {
+        Self(value, here())
+    }
+
+    fn get(&self) -> &T {
+        assert_eq!(here(), self.1, "made by another thread");
+        &self.0
+    }
+}
+
+// Otherwise two threads would push to the owner's end of one deque.
+#[test]
+fn a_wrapped_worker_does_not_join_beside_its_spare() {
+    let text = pool(1, 1).install_with(|worker| {
+        let wrapped = OnOneThread::new(worker);
+        let panic = block_in_place(move || {
+            assert_eq!(wrapped.get().index(), 0);
+            let joining = AssertUnwindSafe(|| wrapped.get().join(|_| (), |_| ()));
+            catch_unwind(joining).unwrap_err()
+        });
+        worker.join(|_| (), |_| ());
+        *panic.downcast::<&str>().unwrap()
+    });
+    assert!(text.contains("not the worker"), "{text}");
+}
