@@ -60,6 +60,8 @@ pub(crate) enum Event {
     Unpark,
     /// A queue is asked whether it is empty.
     Look,
+    /// A queue is asked for a job.
+    Take,
     /// A worker that is about to sleep asks for a process fence.
     ProcessFence,
     /// A worker parks.

@@ -49,6 +49,8 @@ unsafe impl JobQueue for TestQueue {
     }
 
     fn steal(&self) -> Steal<JobRef> {
+        #[cfg(not(loom))]
+        observed(Event::Take);
         let (queue, times) = BUSY.with(Cell::get);
         if times == 0 || !(queue.is_null() || ptr::eq(self, queue)) {
             return JobQueue::steal(&self.0);

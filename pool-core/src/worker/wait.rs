@@ -96,6 +96,11 @@ impl<P: Platform> WorkerThread<P> {
                         is_fruitless = false;
                         continue;
                     }
+                    // Code that thread progress has called since may have queued jobs here. Others leave out the deque of
+                    // a worker that is registered.
+                    if self.has_pending_jobs() {
+                        continue;
+                    }
                     let (mut has_slept, mut is_relied_on) = (false, false);
                     let mut has_vacated = false;
                     // Before the worker may register as a sleeper.

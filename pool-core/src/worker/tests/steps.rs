@@ -17,7 +17,10 @@ use super::super::*;
 use crate::{
     job::{JobContext, StackJob},
     latch::BlockingLatch,
-    testing::{Event, HAS_PROCESS_FENCE, Test, TestPlatform, TestTogether, observe, registry},
+    testing::{
+        Event, HAS_PROCESS_FENCE, Test, TestHinted, TestPlatform, TestTogether, observe,
+        on_platform, registry,
+    },
 };
 
 type Queue = <Test as Platform>::Queue;
@@ -205,3 +208,39 @@ fn a_job_seen_after_the_process_fence_is_passed_on() {
     // SAFETY: 1. it has been run; 2. once.
     unsafe { job.into_result() };
 }
+
+/// A closure that thread progress calls in the middle of a search, such as that of `Progress::wakeup`, may queue a job
+/// on the worker that searches. Others leave that deque out as soon as the worker is registered as a sleeper.
+fn a_job_that_comes_up_during_a_search_is_found_before_the_worker_registers<P: TestPlatform>() {
+    let registry = registry::<P>(1);
+    let [worker] = workers(&registry);
+    let worker = Rc::new(worker);
+    let (latch, index) = (CoreLatch::new(), worker.index());
+    let run = |_: JobContext<'_, P>| {
+        assert_eq!(registry.num_sleeping(), 0, "it is not registered");
+        // SAFETY: 1. and 3. both live in the frame of the test; 2. `worker` waits; 4. for this.
+        unsafe { registry.set_latch(&latch, index) };
+    };
+    let job = StackJob::<P, _, _, _>::new(run, BlockingLatch::<P>::new());
+    // SAFETY: 1. it stays, and is run below, on this thread.
+    let reference = unsafe { job.as_job_ref() };
+    observe(Some(Box::new({
+        let (worker, is_posted) = (worker.clone(), Cell::new(false));
+        move |event| {
+            // The worker searches, and has found its own deque empty.
+            let searches = worker.registry().num_inactive() > 0;
+            if event == Event::Take && searches && !is_posted.replace(true) {
+                // SAFETY: 1. it is used for this alone.
+                unsafe { worker.post(reference) };
+            }
+        }
+    })));
+    worker.wait_until(&latch);
+    observe(None);
+    // SAFETY: 1. it has been run; 2. once.
+    unsafe { job.into_result() };
+}
+
+on_platform! { jec, super::Test: a_job_that_comes_up_during_a_search_is_found_before_the_worker_registers }
+on_platform! { together, super::TestTogether: a_job_that_comes_up_during_a_search_is_found_before_the_worker_registers }
+on_platform! { hinted, super::TestHinted: a_job_that_comes_up_during_a_search_is_found_before_the_worker_registers }
