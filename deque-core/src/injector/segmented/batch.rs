@@ -119,6 +119,11 @@ impl<T: Element> Injector<T> {
         if offset == BLOCK {
             return Steal::Retry;
         }
+        // Also moves the tail that consumers know. If batches left it behind for half the range of the index, it would
+        // mean the future to the next consumer. On 32 bits that takes minutes.
+        if !self.is_before_tail(index) {
+            return Steal::Empty;
+        }
         // Ordering: Relaxed, as in `is_before_tail`.
         let tail = self.tail.index.load(Ordering::Relaxed);
         // Only from this block.

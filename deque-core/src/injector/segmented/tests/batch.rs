@@ -1,7 +1,15 @@
 //! Steals of several elements at once.
 
-use std::{sync::atomic::AtomicBool, sync::atomic::Ordering::SeqCst, thread, vec::Vec};
+use std::{
+    sync::atomic::{
+        AtomicBool,
+        Ordering::{Relaxed, SeqCst},
+    },
+    thread,
+    vec::Vec,
+};
 
+use super::super::LAP;
 use crate::{
     Deque, Fixed, Growable, Injector, Order, Steal, Worker,
     testing::{MANY, Taken, Tally, with_thieves},
@@ -141,4 +149,29 @@ fn destructors() {
     drop(worker);
     drop(own);
     assert_eq!(tally.dropped(), COUNT);
+}
+
+/// A tail that stays behind for half the range of an index means the future: then an empty queue seems to hold elements,
+/// and a consumer waits for one of them. With 32 bits that takes minutes of batches.
+#[test]
+fn batches_leave_the_tail_that_consumers_know_one_block_behind_at_most() {
+    let queue = Injector::new().starting_at(usize::MAX - 200);
+    let own = growable(Order::Fifo);
+    let own = own.worker().unwrap();
+    for round in 0..20 {
+        (0..LAP).for_each(|element| queue.push(element));
+        let mut stolen = 0;
+        while stolen < LAP {
+            stolen += match round % 2 {
+                0 => queue.steal_batch(&own).success().unwrap_or(0),
+                _ => usize::from(queue.steal_batch_and_pop(&own).is_success()) + own.len(),
+            };
+            all(&own);
+        }
+        // Ordering: Relaxed; there is one thread.
+        let head = queue.head.end.index.load(Relaxed);
+        let known = queue.head.known_tail.load(Relaxed);
+        assert!(head.wrapping_sub(known) <= LAP, "round {round}");
+        assert_eq!(queue.steal(), Steal::Empty);
+    }
 }
