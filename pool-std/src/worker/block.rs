@@ -73,8 +73,9 @@ impl Cache {
 
     #[cold]
     fn take_cold(&self) -> Option<Box<Block>> {
+        // There is room, unless the first use of a lock allocates, and the allocator itself runs jobs.
         for block in DEPOT.take()?.into_iter().flatten() {
-            self.push(block);
+            self.give(block);
         }
         self.take()
     }
