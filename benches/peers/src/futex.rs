@@ -64,9 +64,14 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
-    pub(crate) fn start() -> Self {
+    /// Starts the thread, which yields so often before it sleeps again.
+    pub(crate) fn start(yields: u32) -> Self {
         let (sender, awake) = mpsc::channel();
-        let sleeper = Sleeper::start(move || sender.send(Instant::now()).is_ok());
+        let sleeper = Sleeper::start(move || {
+            let is_sent = sender.send(Instant::now()).is_ok();
+            (0..yields).for_each(|_| thread::yield_now());
+            is_sent
+        });
         Self { sleeper, awake }
     }
 

@@ -25,7 +25,7 @@ const NAP: Duration = Duration::from_millis(2);
 pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
     let on_both = |name, ours, rayon| on_both("wake", name, Unit::Microseconds, pools, ours, rayon);
     let mut cases = on_both("spawn-cold", spawn_cold, spawn_cold);
-    cases.extend(pools.iter().map(|pools| raw_futex(pools.threads())));
+    cases.extend(pools.iter().flat_map(|pools| raw_futex(pools.threads())));
     cases.extend(on_both("install-cold", install_cold, install_cold));
     cases.extend(on_both("install-hot", install_hot, install_hot));
     cases.extend(on_both("region-hot", region_hot, region_hot));
@@ -75,21 +75,28 @@ fn region_hot<P: Spawning + ForkJoin>(pool: &P) -> f64 {
     Unit::Microseconds.of(time / HOT_CALLS - PAUSE)
 }
 
-/// What waking a thread costs without any pool, to compare with those of so many threads.
-fn raw_futex(threads: usize) -> Case {
-    let case = |run| {
-        let unit = Unit::Microseconds;
-        Case::new("wake", "spawn-cold", threads, "raw-futex", unit, run)
-    };
-    #[cfg(target_os = "linux")]
-    {
-        let sleeper = std::cell::LazyCell::new(crate::futex::Timed::start);
-        case(move || median_after_naps(|| sleeper.wake()))
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        case(|| unreachable!("nobody asks for what is missing")).missing("no futex")
-    }
+/// How often the thread of `raw-futex-yields` yields before it sleeps, as often as a worker whose rounds do not pay off.
+const YIELDS: u32 = 4;
+
+/// What waking a thread costs without any pool, to compare with those of so many threads. Linux runs a thread that has
+/// just yielded later than one that has not.
+fn raw_futex(threads: usize) -> [Case; 2] {
+    [("raw-futex", 0), ("raw-futex-yields", YIELDS)].map(|(system, yields)| {
+        let case = |run| {
+            let unit = Unit::Microseconds;
+            Case::new("wake", "spawn-cold", threads, system, unit, run)
+        };
+        #[cfg(target_os = "linux")]
+        {
+            let sleeper = std::cell::LazyCell::new(move || crate::futex::Timed::start(yields));
+            case(move || median_after_naps(|| sleeper.wake()))
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            case(move || unreachable!("nobody asks for what is missing: {yields}"))
+                .missing("no futex")
+        }
+    })
 }
 
 /// In microseconds.
