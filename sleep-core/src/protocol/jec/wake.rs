@@ -104,7 +104,10 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         let wanted = count.saturating_sub(helped).min(counters.sleeping());
         // Liveness: an idle worker is counted on if none is woken here, and the cascade passes on what is left.
         let enough = self.policy.as_ref().enough_idle();
-        self.wake_any(wanted.min(enough.saturating_sub(idle)));
+        let count = wanted.min(enough.saturating_sub(idle));
+        if count > 0 {
+            self.wake_some(count, None);
+        }
     }
 
     pub(super) fn wake_claimed(&self, worker: usize) {
