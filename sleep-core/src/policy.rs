@@ -153,8 +153,8 @@ impl IdlePolicy {
     }
 
     /// Sets how many workers search at a time. A worker beyond that goes to sleep without rounds, unless it
-    /// [waits for a job](crate::SleepProtocol::start_waiting). With adaptive rounds, [`Searchers::Half`] also lets
-    /// those workers search that were needed again soon after they fell asleep.
+    /// [waits for a job](crate::SleepProtocol::start_waiting). With adaptive rounds, [`Searchers::Half`] and
+    /// [`Searchers::HalfOf`] also let those workers search that were needed again soon after they fell asleep.
     ///
     /// [`Jec`](crate::Jec) obeys it. [`Classic`](crate::Classic) and [`Hints`](crate::Hints) do not count the
     /// workers that search, and let all of them do so.
@@ -265,7 +265,7 @@ impl IdlePolicy {
             self.rounds_until_sleepy = 0;
             self.rounds_until_sleeping = 0;
         } else if matches!(self.max_searchers, Searchers::Half) && processors < workers {
-            self.max_searchers = Searchers::at_most(Searchers::Half.among(processors));
+            self.max_searchers = Searchers::half_of(processors);
         }
         if processors < workers {
             // The poster has one of them.
@@ -304,7 +304,7 @@ impl IdlePolicy {
 
     /// Whether workers may search beyond the limit after a short sleep. Without adaptive rounds no sleep counts as short.
     pub(crate) const fn gives_credit(self) -> bool {
-        self.is_adaptive && matches!(self.max_searchers, Searchers::Half)
+        self.is_adaptive && self.max_searchers.is_half()
     }
 
     /// Whether each worker adapts its rounds.

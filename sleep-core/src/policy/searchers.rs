@@ -16,6 +16,7 @@ use core::num::NonZero;
 ///
 /// assert_eq!(Searchers::Half.among(9), 5);
 /// assert_eq!(Searchers::Half.among(2), 2);
+/// assert_eq!(Searchers::half_of(4).among(9), 2);
 /// assert_eq!(Searchers::at_most(3).among(9), 3);
 /// assert_eq!(Searchers::All.among(9), 9);
 /// ```
@@ -29,6 +30,9 @@ pub enum Searchers {
     /// limit after it ran out of work searches its next 15 times beyond that: so a program that needs all workers again
     /// and again finds them awake.
     Half,
+    /// [`Half`](Self::Half) of the workers that are awake, or of so many if more are: for a pool that has more workers than
+    /// it has processors.
+    HalfOf(NonZero<u16>),
     /// At most so many.
     AtMost(NonZero<u16>),
 }
@@ -43,6 +47,17 @@ impl Searchers {
         Self::AtMost(at_least_one(workers))
     }
 
+    /// Returns [`HalfOf`](Self::HalfOf) so many processors, at least one. 65,535 stands for more than that.
+    #[must_use]
+    pub const fn half_of(processors: usize) -> Self {
+        Self::HalfOf(at_least_one(processors))
+    }
+
+    /// Whether this limits by half of the workers or processors.
+    pub(super) const fn is_half(self) -> bool {
+        matches!(self, Self::Half | Self::HalfOf(_))
+    }
+
     /// Returns how many may search at a time if so many workers are awake.
     #[must_use]
     pub const fn among(self, workers: usize) -> usize {
@@ -50,6 +65,10 @@ impl Searchers {
             Self::All => workers,
             Self::Half if workers == 2 => 2,
             Self::Half => workers.div_ceil(2),
+            Self::HalfOf(processors) if (processors.get() as usize) < workers => {
+                Self::Half.among(processors.get() as usize)
+            }
+            Self::HalfOf(_) => Self::Half.among(workers),
             Self::AtMost(most) => most.get() as usize,
         }
     }

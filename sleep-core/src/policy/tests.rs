@@ -120,6 +120,10 @@ fn half_of_the_searchers_have_a_processor_each() {
     assert_eq!(searchers(64, 8), 4);
     assert_eq!(searchers(3, 8), 2);
     assert_eq!(searchers(1, 8), 1);
+    assert_eq!(
+        [1, 2, 3, 9].map(|awake| Searchers::half_of(3).among(awake)),
+        [1, 2, 2, 2]
+    );
     let all = IdlePolicy::LATENCY.for_processors(64, 2);
     assert_eq!(all.max_searchers().among(64), 64);
 }

@@ -102,8 +102,9 @@ fn a_worker_that_slept_for_a_moment_does_rounds_beyond_half_of_the_workers() {
         .with_time_limit(Some(Duration::from_micros(20)));
     // The clock begins.
     Scripted::advance_clock(0);
+    let halves = [Searchers::Half, Searchers::half_of(2)].map(|half| (half, 15));
     // A number is a limit for all.
-    for (limit, credit) in [(Searchers::Half, 15), (Searchers::at_most(2), 0)] {
+    for (limit, credit) in halves.into_iter().chain([(Searchers::at_most(2), 0)]) {
         let slots: Vec<_> = (0..3).map(|_| Slot::new(Scripted)).collect();
         let policy = policy.with_max_searchers(limit);
         let sleep: Rc<Jec<Scripted, _>> = Rc::new(Jec::new(slots, policy).unwrap());
