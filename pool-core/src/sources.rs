@@ -30,6 +30,14 @@ use crate::{
     worker::{Source, WorkerThread},
 };
 
+/// In a pool of more workers than these, a worker searches once before it counts as idle.
+///
+/// Of workers that take short jobs from each other, most find one in their first search. The counts are on one cache line,
+/// on which so many workers would wait for each other: in the simulator, a region of short jobs on 256 workers takes
+/// 277 us, in place of 331 us if each search is counted. Smaller pools gain nothing, and one fruitless search more costs
+/// time.
+const MANY_WORKERS: usize = 64;
+
 /// What a worker finds in its last look before it sleeps.
 pub(crate) struct LastLook {
     /// A source holds work for the worker.
@@ -106,6 +114,18 @@ impl<P: Platform> WorkerThread<P> {
                 None
             }
         }
+    }
+
+    /// Searches all queues once while this worker counts as active, in a pool of [many](MANY_WORKERS) workers.
+    ///
+    /// No poster relies on a worker that does not count as idle. So this worker passes nothing on if it finds a job, and
+    /// overlooks nothing if it does not: it counts as idle and searches again.
+    #[inline]
+    pub(crate) fn search_uncounted(&self) -> Option<JobRef> {
+        if self.registry().num_workers() <= MANY_WORKERS {
+            return None;
+        }
+        self.find_work()
     }
 
     /// Looks once where a hint says.

@@ -56,6 +56,7 @@ impl<P: Platform> WorkerThread<P> {
                 let job = self
                     .take_local_job()
                     .or_else(|| self.take_again())
+                    .or_else(|| self.search_uncounted())
                     .or_else(|| self.search(latch, setter));
                 match job {
                     // SAFETY: 1. the queue gave it to us alone.

@@ -5,7 +5,11 @@ use std::{cell::Cell, thread_local};
 use sleep_core::{CoreLatch, SleepProtocol};
 
 use super::{super::*, steps::workers};
-use crate::testing::{Test, TestBusy, TestOn, TestParker, TestProtocol, registry};
+use crate::{
+    job::{JobContext, StackJob},
+    latch::BlockingLatch,
+    testing::{Test, TestBusy, TestOn, TestParker, TestProtocol, registry},
+};
 
 thread_local! {
     /// Whether the last search on this thread began as that of a worker that waits for a job.
@@ -90,4 +94,35 @@ fn the_protocol_is_told_whether_a_worker_waits_for_a_job() {
     worker.wait_for_stop();
     assert_eq!(WAITS.take(), Some(false), "for its end");
     assert_eq!(registry.num_inactive(), 0);
+}
+
+/// Checks that workers of a large pool that find jobs at once leave the counts alone, on which all of them would wait for
+/// one cache line.
+#[test]
+fn a_worker_of_a_large_pool_counts_as_idle_after_one_search() {
+    fn begins_search<const WORKERS: usize>() -> bool {
+        let registry = registry::<Told>(WORKERS);
+        let workers: [_; WORKERS] = workers(&registry);
+        let (latch, index) = (CoreLatch::new(), workers[0].index());
+        let run = |_: JobContext<'_, Told>| {
+            // SAFETY: 1. and 3. both live in the frame of the test; 2. that worker waits; 4. for this.
+            unsafe { registry.set_latch(&latch, index) };
+        };
+        let job = StackJob::<Told, _, _, _>::new(run, BlockingLatch::<Told>::new());
+        // SAFETY: 1. it stays, and is run below.
+        let reference = unsafe { job.as_job_ref() };
+        assert!(workers[1].own().try_push(reference).is_ok());
+        workers[0].wait_until(&latch);
+        // SAFETY: 1. it has been run, just now; 2. once.
+        unsafe { job.into_result() };
+        assert_eq!(registry.num_inactive(), 0);
+        WAITS.take().is_some()
+    }
+    assert!(begins_search::<64>());
+    assert!(!begins_search::<65>());
+    // Without a job, it does.
+    let registry = registry::<Told>(65);
+    let workers: [_; 65] = workers(&registry);
+    workers[0].wait_until(&CoreLatch::new());
+    assert_eq!(WAITS.take(), Some(true));
 }
