@@ -116,13 +116,15 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Searches all queues once while this worker counts as active, in a pool of [many](MANY_WORKERS) workers.
+    /// Searches all queues once while this worker counts as active, in a pool of [many](MANY_WORKERS) workers, if its last
+    /// successful search has found a job in another worker's deque. Where jobs come from outside, most first searches
+    /// find none.
     ///
     /// No poster relies on a worker that does not count as idle. So this worker passes nothing on if it finds a job, and
     /// overlooks nothing if it does not: it counts as idle and searches again.
     #[inline]
     pub(crate) fn search_uncounted(&self) -> Option<JobRef> {
-        if self.registry().num_workers() <= MANY_WORKERS {
+        if self.registry().num_workers() <= MANY_WORKERS || !self.trail().led_to_worker() {
             return None;
         }
         self.find_work()

@@ -49,6 +49,12 @@ impl Trail {
         Some(self.source.get())
     }
 
+    /// Whether the last search that found a job found it in another worker's deque.
+    #[inline]
+    pub(crate) fn led_to_worker(&self) -> bool {
+        matches!(self.source.get(), Source::Worker(_))
+    }
+
     /// Notes that the source had no more.
     pub(crate) fn end(&self) {
         self.left.set(0);

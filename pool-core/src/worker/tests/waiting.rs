@@ -100,7 +100,7 @@ fn the_protocol_is_told_whether_a_worker_waits_for_a_job() {
 /// one cache line.
 #[test]
 fn a_worker_of_a_large_pool_counts_as_idle_after_one_search() {
-    fn begins_search<const WORKERS: usize>() -> bool {
+    fn begins_search<const WORKERS: usize>(last_source: Source) -> bool {
         let registry = registry::<Told>(WORKERS);
         let workers: [_; WORKERS] = workers(&registry);
         let (latch, index) = (CoreLatch::new(), workers[0].index());
@@ -112,17 +112,22 @@ fn a_worker_of_a_large_pool_counts_as_idle_after_one_search() {
         // SAFETY: 1. it stays, and is run below.
         let reference = unsafe { job.as_job_ref() };
         assert!(workers[1].own().try_push(reference).is_ok());
+        workers[0].trail().begin(last_source);
+        workers[0].trail().end();
         workers[0].wait_until(&latch);
         // SAFETY: 1. it has been run, just now; 2. once.
         unsafe { job.into_result() };
         assert_eq!(registry.num_inactive(), 0);
         WAITS.take().is_some()
     }
-    assert!(begins_search::<64>());
-    assert!(!begins_search::<65>());
-    // Without a job, it does.
+    assert!(begins_search::<64>(Source::Worker(1)));
+    assert!(!begins_search::<65>(Source::Worker(1)));
+    // Where jobs come from outside, most of such searches would be fruitless.
+    assert!(begins_search::<65>(Source::Injector));
+    // Without a job, it counts as idle in any case.
     let registry = registry::<Told>(65);
     let workers: [_; 65] = workers(&registry);
+    workers[0].trail().begin(Source::Worker(1));
     workers[0].wait_until(&CoreLatch::new());
     assert_eq!(WAITS.take(), Some(true));
 }
