@@ -41,7 +41,8 @@ const ENOUGH_IDLE: usize = if cfg!(all(loom, test)) { 1 } else { 8 };
 /// | [`IMMEDIATE`](Self::IMMEDIATE) | 0 | | | all |
 ///
 /// Whatever the policy, a worker that was woken and finds nothing searches half as many rounds as before,
-/// until it has found work. [`Classic`](crate::Classic) obeys the two numbers of rounds and nothing else.
+/// until it has found work. [`Classic`](crate::Classic) obeys the two numbers of rounds and nothing else; if they are to
+/// adapt, it always does a quarter of the greatest number.
 ///
 /// No liveness rests on a policy: each worker looks at every queue when it has registered as a sleeper,
 /// however little it has searched before.
@@ -288,6 +289,17 @@ impl IdlePolicy {
     #[must_use]
     pub const fn rounds_until_sleeping(self) -> u32 {
         self.rounds_until_sleeping
+    }
+
+    /// Returns the two numbers of rounds for a protocol that does not adapt them. If they are to adapt, all of them in each
+    /// search would be too many, and the least number too few.
+    pub(crate) const fn rounds_without_history(self) -> (u32, u32) {
+        let sleepy = self.rounds_until_sleepy;
+        if !self.is_adaptive {
+            return (sleepy, self.rounds_until_sleeping);
+        }
+        let more = self.rounds_until_sleeping.saturating_sub(sleepy);
+        (sleepy / 4, (sleepy / 4).saturating_add(more))
     }
 
     /// Returns what a worker does between two searches.

@@ -37,10 +37,11 @@ impl IdleState {
 
     pub(super) fn next_step(&mut self, policy: IdlePolicy) -> Step {
         let rounds = self.rounds;
+        let (until_sleepy, until_sleeping) = policy.rounds_without_history();
         match self.sleepy {
             // At the threshold the worker stays until it gets sleepy, however long that takes.
-            false if rounds >= policy.rounds_until_sleepy() => Step::GetSleepy,
-            true if rounds >= policy.rounds_until_sleeping() => Step::Sleep,
+            false if rounds >= until_sleepy => Step::GetSleepy,
+            true if rounds >= until_sleeping => Step::Sleep,
             sleepy => {
                 self.rounds = rounds + 1;
                 if sleepy {

@@ -64,6 +64,29 @@ fn a_worker_gets_sleepy_and_falls_asleep_after_its_rounds() {
     assert_eq!(sleep.num_inactive(), 0);
 }
 
+/// With the greatest number in each search, workers would burn four times as much processor time as they used to.
+#[test]
+fn a_policy_that_adapts_gives_a_quarter_of_its_rounds() {
+    for (policy, rounds) in [
+        (IdlePolicy::BALANCED, 64),
+        (IdlePolicy::new(8, 9, Relax::Spin(1)), 8),
+    ] {
+        let sleep = three_workers(policy);
+        let mut idle = start(&sleep, 0);
+        search_in_vain(&sleep, &mut idle, rounds);
+        assert_eq!(sleepy_worker(&sleep), None);
+        search_in_vain(&sleep, &mut idle, 1);
+        assert_eq!(sleepy_worker(&sleep), Some(0));
+        let mut asked = false;
+        sleep.no_work_found(&mut idle, &CoreLatch::new(), || {
+            asked = true;
+            true
+        });
+        assert!(asked, "one sleepy round");
+        sleep.work_found(idle, || false);
+    }
+}
+
 #[test]
 fn a_worker_stays_at_the_threshold_while_another_is_sleepy() {
     let sleep = three_workers(IdlePolicy::new(2, 2, Relax::Spin(1)));
