@@ -9,13 +9,13 @@
 //! of pipes and sockets. For one long wait without a file descriptor there is
 //! [`block_in_place`](crate::block_in_place()).
 //!
-//! # Who carries an operation out
+//! # Where operations run
 //! [`ThreadPoolBuilder::io`](crate::ThreadPoolBuilder::io) chooses; [`backend()`] says what was chosen.
 //! - [`IoBackend::Ring`]: the kernel, through one `io_uring` per worker.
 //! - [`IoBackend::HelperThreads`]: a few threads that make blocking system calls. This is the default; the
 //!   threads are started by the first operation.
 //!
-//! # What is owned by whom
+//! # Ownership
 //! An operation owns its buffer and shares its [`File`]. So safe code can neither free a buffer nor close a
 //! descriptor that the kernel still uses: not by dropping the completion, and not by
 //! [cancelling](Completion::cancel) it. The buffer comes back with the result.

@@ -47,7 +47,8 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// Use it if a long first half must not be alone on a pool that has workers to spare. The fence takes
     /// microseconds and interrupts every running thread of the process, each time that a worker falls
-    /// asleep while others have been at work. The decision page "No job is overlooked" has measurements.
+    /// asleep while others have been at work. The decision page "Process fences before sleep, on request" has
+    /// measurements.
     ///
     /// The build asks the system for such fences, which may take some ten milliseconds in a process of
     /// several threads. If the system refuses them, then or later, the pool goes on as without this option.
