@@ -39,10 +39,10 @@
 //!
 //! What does depend on the thread is [`Platform::current`], which steps 1, 2, 4 and 5 set, and references to
 //! the `WorkerThread` in frames of the lender, which must not be used meanwhile. The type is not `Sync`, so a
-//! closure that is `Send` holds no such reference openly, and `Platform::current` gives it none. But a wrapper may be
-//! `Send` for every type and open itself on the thread that made it, as that of the crate `send_wrapper` does. The closure
-//! runs on that thread. So the caller of `lend` promises that no reference is used, and what a pool gives to its users
-//! checks that the thread is still the worker.
+//! closure that is `Send` holds no such reference openly, and `Platform::current` gives it none. But a wrapper such as
+//! `send_wrapper::SendWrapper` is `Send` for every type, and gives access on the thread that created it, which is the thread
+//! that runs the closure. So the caller of `lend` must promise that the closures use no reference. The handles that a pool
+//! gives to its users check that the calling thread is still the worker.
 
 use core::{fmt, ptr};
 

@@ -30,12 +30,12 @@ use crate::{
     worker::{Source, WorkerThread},
 };
 
-/// In a pool of more workers than these, a worker searches once before it counts as idle.
+/// In a pool of more workers than this, a worker that last found a job in another worker's deque searches once before it
+/// counts as idle.
 ///
-/// Of workers that take short jobs from each other, most find one in their first search. The counts are on one cache line,
-/// on which so many workers would wait for each other: in the simulator, a region of short jobs on 256 workers takes
-/// 277 us, in place of 331 us if each search is counted. Smaller pools gain nothing, and one fruitless search more costs
-/// time.
+/// Most workers that take short jobs from each other find one in their first search. The counts share one cache line, for
+/// which that many workers would queue: in the simulator, a region of short jobs on 256 workers takes 275 us, in place of 331 us
+/// if each search is counted. Smaller pools gain nothing, and each extra fruitless search costs time.
 const MANY_WORKERS: usize = 64;
 
 /// What a worker finds in its last look before it sleeps.
@@ -52,7 +52,7 @@ const PAUSES_BEFORE_LOOK: usize = if cfg!(loom) { 0 } else { 64 };
 
 impl<P: Platform> WorkerThread<P> {
     /// Searches all queues once, in the order of the table. Returns `None` only if each of them was
-    /// empty at some moment during the search. The caller then runs the operations that are due.
+    /// empty at some moment during the search. The caller then runs the operations that are due, or searches again.
     pub(crate) fn find_work(&self) -> Option<JobRef> {
         self.observer().on_search();
         let mut retries = Retries::new();
@@ -122,6 +122,10 @@ impl<P: Platform> WorkerThread<P> {
     ///
     /// No poster relies on a worker that does not count as idle. So this worker passes nothing on if it finds a job, and
     /// overlooks nothing if it does not: it counts as idle and searches again.
+    ///
+    /// Unlike [`take_again`](Self::take_again), this also searches while workers sleep. Whatever a poster left to others, it
+    /// left to an idle worker, which passes it on. Only a job that a sleeper has overlooked, see
+    /// [`new_internal_jobs`](sleep_core::SleepProtocol::new_internal_jobs), may wait longer for a second worker.
     #[inline]
     pub(crate) fn search_uncounted(&self) -> Option<JobRef> {
         if self.registry().num_workers() <= MANY_WORKERS || !self.trail().led_to_worker() {

@@ -147,7 +147,7 @@ impl<P: Platform> WorkerThread<P> {
         self.index
     }
 
-    /// Whether this thread is the worker as a guest, by turns with the worker's own thread.
+    /// Whether this thread is a guest: it has taken the place of the worker's own thread, which sleeps.
     pub fn is_guest(&self) -> bool {
         !self.shared().seat().is_hosts()
     }

@@ -70,8 +70,9 @@ impl Worker<'_> {
     ///
     /// # Panics
     /// - Continues the panic of `a`, or else that of `b`, when both have ended.
-    /// - If the calling thread is not the worker at this moment: in a closure of [`block_in_place`](crate::block_in_place),
-    ///   to which only a wrapper can bring the handle.
+    /// - If the calling thread is not the worker at the moment, as in a closure of
+    ///   [`block_in_place`](crate::block_in_place()). Safe code can bring the handle there only in a wrapper that is `Send` for
+    ///   every type.
     #[inline(always)]
     pub fn join<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
     where
@@ -102,7 +103,9 @@ impl Worker<'_> {
 /// Ends a call by a thread that lends its worker: another thread is that worker.
 #[cold]
 fn not_this_thread() -> ! {
-    panic!("this thread is not the worker while `block_in_place` runs a closure in its place")
+    panic!(
+        "`Worker::join` was called in a closure of `block_in_place`, where this thread is not the worker"
+    )
 }
 
 /// Runs a closure on a worker of the current pool and gives it that worker.

@@ -114,15 +114,14 @@ impl IdlePolicy {
         .with_adaptive_rounds(true)
         .with_time_limit(Some(Duration::from_micros(200)));
 
-    /// The default: 256 rounds at most, 50 us at most, and [half](Searchers::Half) of the workers that are awake may search
-    /// at a time, or more while all of them are needed again and again. Where the parker has a clock, the time ends the rounds
-    /// before their number does.
+    /// The default: 256 rounds and 50 us at most. [Half](Searchers::Half) of the workers that are awake may search at a time,
+    /// and more while all of them are needed again and again. Where the parker has a clock, the time limit is reached first.
     pub const BALANCED: Self = Self::new(256, 257, Relax::Yield)
         .with_adaptive_rounds(true)
         .with_time_limit(Some(Duration::from_micros(50)))
         .with_max_searchers(Searchers::Half);
 
-    /// Next to no searching: two rounds at most, and one worker at a time. For programs that share the machine,
+    /// Next to no searching: two rounds at most, none until pauses are shorter than 5 us, and one worker at a time. For programs that share the machine,
     /// or a battery.
     pub const POWER: Self = Self::new(2, 3, Relax::Yield)
         .with_adaptive_rounds(true)
@@ -173,16 +172,18 @@ impl IdlePolicy {
         self
     }
 
-    /// Sets whether each worker adapts its rounds. `rounds_until_sleepy` is the greatest number; a sixty-fourth of it,
-    /// rounded down, is the least, from which each worker starts. It does twice as many after rounds that found work, and after
-    /// it was without work for no longer than the time limit: rounds and sleep together, until another thread woke it. After
-    /// a longer time it does a quarter as many, after twice that time an eighth, and so on.
+    /// Sets whether each worker adapts its rounds. `rounds_until_sleepy` is the greatest number. Each worker starts from
+    /// the least, a sixty-fourth of it, rounded down. The number doubles after rounds that found work. It also doubles if the
+    /// worker was without work, in rounds and asleep until another thread woke it, for no longer than the time limit. After a
+    /// longer time it drops to a quarter, after more than twice the limit to an eighth, and so on.
     ///
     /// [`Jec`](crate::Jec) and [`Hints`](crate::Hints) learn from [waits](crate::SleepProtocol::start_waiting) for a running
     /// job apart from searches for the next one.
     ///
-    /// Where the parker has no [clock](crate::Parker::now), each sleep counts as long. Then there is always one
-    /// round at least, unless there are none at all: by it the worker finds out that rounds pay off again.
+    /// Where the parker has no [clock](crate::Parker::now), each sleep counts as long and takes back two doublings, so rounds
+    /// grow only where more than two of three searches find work. Then there is always one round at least, unless there are
+    /// none at all: by it the worker finds out that rounds pay off again. With a clock and without a time limit, each sleep
+    /// counts as short, so that the rounds only grow.
     ///
     /// Source: the `halt_poll_ns` of Linux' virtual machines, which grows and shrinks likewise.
     #[doc(alias = "halt_poll")]
@@ -247,6 +248,8 @@ impl IdlePolicy {
     /// Returns the policy for a machine with so many processors: with one, without rounds, because no other
     /// worker can make work while one searches. With several, no more workers search than [half](Searchers::Half) of
     /// as many as there are processors, if half of the workers may.
+    ///
+    /// Workers that were needed again soon may exceed that, see [`with_max_searchers`](Self::with_max_searchers).
     ///
     /// If there are fewer processors than workers, as many idle workers are [enough](Self::enough_idle) for a poster as
     /// there are processors beside its own.
@@ -314,9 +317,10 @@ impl IdlePolicy {
         self.max_searchers
     }
 
-    /// Whether workers may search beyond the limit after a short sleep. Without adaptive rounds no sleep counts as short.
+    /// Whether workers may search beyond the limit after a short sleep. Without adaptive rounds no sleep counts as short, and
+    /// without a time limit each does.
     pub(crate) const fn gives_credit(self) -> bool {
-        self.is_adaptive && self.max_searchers.is_half()
+        self.is_adaptive && self.time_limit.is_some() && self.max_searchers.is_half()
     }
 
     /// Whether each worker adapts its rounds.

@@ -6,9 +6,9 @@ use pool_std::facade::PoolHandle;
 
 /// One value per worker of a pool.
 ///
-/// Each worker sees its own value, without a lock, by [`Deref`]; other threads see none. Neither do guests: threads that
-/// take the place of a worker. The pools of this package have none, except for the global pool if the environment variable
-/// `RAYON_CORE_GUESTS` asks for them, or if a program also uses pool-std.
+/// Each worker sees its own value, without a lock, by [`Deref`]; other threads see none. Guests, which are
+/// threads that take the place of a worker, see none either. Pools of this package have no guests, with two exceptions: the
+/// global pool if `RAYON_CORE_GUESTS` is 1, and pools that a program also uses through pool-std.
 ///
 /// # Examples
 /// ```
@@ -72,7 +72,7 @@ impl<T> WorkerLocal<T> {
     fn refuse(&self) -> ! {
         assert!(
             !self.pool.is_guest(),
-            "WorkerLocal cannot be used by a guest of its thread pool: by a thread that takes the place of a worker"
+            "WorkerLocal cannot be used by a guest of its thread pool (a thread that takes the place of a worker)"
         );
         panic!("WorkerLocal can only be used on the thread pool it was created on")
     }

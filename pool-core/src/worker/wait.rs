@@ -97,8 +97,8 @@ impl<P: Platform> WorkerThread<P> {
                         is_fruitless = false;
                         continue;
                     }
-                    // Code that thread progress has called since may have queued jobs here. Others leave out the deque of
-                    // a worker that is registered.
+                    // Thread progress may just have called code that queued jobs on this deque. Once this worker is
+                    // registered as a sleeper, others would not find them.
                     if self.has_pending_jobs() {
                         continue;
                     }

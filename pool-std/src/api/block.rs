@@ -109,8 +109,8 @@ where
         return closure();
     };
     let taken = Taken { spares, spare };
-    // SAFETY: 1. the first closure uses no worker. The user's closure has no reference to one but in a handle: a `Worker`
-    // joins only on the thread that is its worker, and a `BroadcastContext` reads the number and the registry.
+    // SAFETY: 1. the first closure uses no worker. The user's closure can reach one only through a handle.
+    // `Worker::join` checks that the thread is the worker, and a `BroadcastContext` reads only the number and the registry.
     lender::while_lending(worker, || unsafe {
         worker.lend(|lent| taken.spare.give(lent), closure)
     })

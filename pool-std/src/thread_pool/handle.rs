@@ -63,16 +63,15 @@ impl PoolHandle {
         result.map_err(|_| MarkError::NotBlocked)
     }
 
-    /// Returns the number of this thread in the pool, or None if it is not one of the pool's workers, or is one as a
-    /// guest. So no two threads get the same number, unless the pool has
-    /// [spare threads](Self::has_spare_threads).
+    /// Returns the number of the worker that this thread is. Returns `None` on any other thread, and on a guest. So no two
+    /// threads get the same number, unless the pool has [spare threads](Self::has_spare_threads).
     #[must_use]
     pub fn current_own_index(&self) -> Option<usize> {
         let worker = current_worker_of(&self.registry)?;
         (!worker.is_guest()).then(|| worker.index().get())
     }
 
-    /// Whether this thread is one of the pool's workers as a guest, by turns with the worker's own thread.
+    /// Whether this thread is a guest of the pool: it has taken the place of a worker's own thread, which sleeps.
     #[must_use]
     pub fn is_guest(&self) -> bool {
         current_worker_of(&self.registry).is_some_and(|worker| worker.is_guest())

@@ -73,7 +73,7 @@ impl Cache {
 
     #[cold]
     fn take_cold(&self) -> Option<Box<Block>> {
-        // There is room, unless the first use of a lock allocates, and the allocator itself runs jobs.
+        // There is usually room. There may be none if taking the lock allocates and the allocator runs jobs.
         for block in DEPOT.take()?.into_iter().flatten() {
             self.give(block);
         }

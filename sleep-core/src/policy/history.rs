@@ -6,8 +6,8 @@ use crate::primitive::{LoadStoreU8, Ordering};
 /// The least number of rounds is a sixty-fourth of the greatest. The default policy's four take two microseconds, far less
 /// than the wake-up of a worker that has slept for as short a time.
 const MOST_DOUBLINGS: u8 = 6;
-/// How many doublings a long sleep takes back at least. With one, a worker that finds a job in half of its searches would
-/// go on with all its rounds.
+/// The fewest doublings that a long sleep takes back. If it were one, a worker that finds a job in half of its searches would
+/// keep all its rounds.
 const LOST_AT_LEAST: u8 = 2;
 /// How many searches beyond the limit follow a short sleep.
 const CREDIT: u8 = 15;
@@ -15,7 +15,7 @@ const CREDIT: u8 = 15;
 /// What a worker searches for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Its next job, whenever that comes.
+    /// Its next job, or something outside the pool. Either may take any time.
     Job,
     /// Any job, while it waits for one that another worker of its pool is running.
     Wait,
@@ -53,9 +53,9 @@ impl History {
         }
     }
 
-    /// Whether the worker may search for its next job beyond the limit on searchers, and counts that search. It may for
-    /// a number of searches after a short sleep. Then it has to sleep again, which shows whether it is still needed: among
-    /// many searchers each one finds a job now and then, even if half of them would do.
+    /// Returns whether the worker may search for its next job beyond the limit on searchers, and uses up one such search. A
+    /// short sleep allows some, a long one none. After that the worker must sleep again, which shows whether it is still
+    /// needed: with many searchers, each one finds a job now and then even if half of them would suffice.
     pub(crate) fn spend_credit(&self) -> bool {
         // Ordering: Relaxed; the worker alone reads and writes this.
         let credit = self.credit.load(Ordering::Relaxed);
@@ -70,19 +70,21 @@ impl History {
         self.set(purpose, MOST_DOUBLINGS.min(self.doublings(purpose) + 1));
     }
 
-    /// Notes for how many nanoseconds there was no work for a worker that has slept, rounds and sleep together, and how
-    /// long its rounds may take. A time that is not known counts as long.
+    /// Records how long a worker that has slept was without work, in nanoseconds, rounds and sleep together. `limit` is how
+    /// long its rounds may take. An unknown time counts as long.
     ///
-    /// After a short one, rounds would have found the work. The longer it was, the more doublings are lost: one more for
-    /// twice the time. So a worker with long pauses gives its rounds up at once, and one whose pauses are now and then a
-    /// little too long keeps some.
+    /// After a short time, rounds would have found the work. Each time the duration doubles beyond the limit, one more
+    /// doubling is lost. So a worker with long pauses loses its rounds at once, and one whose pauses are occasionally a little
+    /// too long keeps some.
     pub(super) fn record_sleep(&self, purpose: Purpose, time: Option<u32>, limit: u32) {
-        if time.is_some_and(|time| time <= limit) {
+        let is_short = time.is_some_and(|time| time <= limit);
+        if purpose == Purpose::Job {
+            // Ordering: Relaxed, as in `spend_credit`.
+            self.credit
+                .store(if is_short { CREDIT } else { 0 }, Ordering::Relaxed);
+        }
+        if is_short {
             self.record_success(purpose);
-            if purpose == Purpose::Job {
-                // Ordering: Relaxed, as in `spend_credit`.
-                self.credit.store(CREDIT, Ordering::Relaxed);
-            }
             return;
         }
         let (mut time, mut lost) = (time.unwrap_or(0), LOST_AT_LEAST);

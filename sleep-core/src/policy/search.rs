@@ -92,7 +92,7 @@ impl<T: Copy> Search<T> {
             return;
         }
         if self.is_admitted {
-            // The history is empty if the rounds do not adapt. Then this changes nothing, as with a clock.
+            // Rounds that do not adapt are never fewer than this, so it changes nothing for them. Nor does it with a clock.
             let without_clock = u32::from(self.began.is_none());
             let least = policy.rounds_until_sleepy.min(without_clock);
             self.rounds = history.rounds(self.purpose, policy).max(least);

@@ -26,12 +26,12 @@ pub enum Searchers {
     All,
     /// Half of the workers that are awake, rounded up: so a large pool with little to do has few searchers. But of
     /// two that are awake both may search: the second one takes a broadcast, or the second half of a join, without
-    /// a wake-up. If rounds [adapt](crate::IdlePolicy::with_adaptive_rounds), a worker that was woken within the time
-    /// limit after it ran out of work searches its next 15 times beyond that: so a program that needs all workers again
+    /// a wake-up. If rounds [adapt](crate::IdlePolicy::with_adaptive_rounds) and have a time limit, a worker that was woken
+    /// within that time after it ran out of work may search 15 times beyond half. So a program that needs all workers again
     /// and again finds them awake.
     Half,
-    /// [`Half`](Self::Half) of the workers that are awake, or of so many if more are: for a pool that has more workers than
-    /// it has processors.
+    /// [`Half`](Self::Half) of the workers that are awake, but never more than half of this many processors. For a pool with
+    /// more workers than processors.
     HalfOf(NonZero<u16>),
     /// At most so many.
     AtMost(NonZero<u16>),
@@ -47,7 +47,7 @@ impl Searchers {
         Self::AtMost(at_least_one(workers))
     }
 
-    /// Returns [`HalfOf`](Self::HalfOf) so many processors, at least one. 65,535 stands for more than that.
+    /// Returns a limit of [half](Self::HalfOf) of this many processors, at least one. Larger numbers count as 65,535.
     #[must_use]
     pub const fn half_of(processors: usize) -> Self {
         Self::HalfOf(at_least_one(processors))

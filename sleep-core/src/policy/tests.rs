@@ -245,7 +245,12 @@ fn a_short_sleep_gives_credit_for_some_searches() {
         assert_eq!(credit(), 15);
         assert_eq!(credit(), 0);
     }
-    // These do not: a long sleep, a sleep whose length is not known, and rounds that find work.
+    // A long sleep ends it.
+    sleep(&ADAPTIVE, &history, &clock, 20);
+    assert!(history.spend_credit());
+    sleep(&ADAPTIVE, &history, &clock, 21);
+    assert_eq!(credit(), 0);
+    // These give none: a long sleep, a sleep whose length is not known, and rounds that find work.
     sleep(&ADAPTIVE, &history, &clock, 21);
     let mut search = Search::new(Purpose::Job, true);
     search.has_slept(&ADAPTIVE, &history, &WakeTime::new(), &Clock(None));

@@ -376,7 +376,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         // then on finds the slot open.
         let sleeps = latch.fall_asleep() && {
             // Ordering: the sleeper's fence. Pairs with the poster's (`new_injected_jobs`,
-            // `new_job_for`, `wake_any`): of two fences one comes first. If it is the poster's, its job is
+            // `fence_and_wake_for_jobs`, `new_job_for`, `new_jobs_for`, `wake_any`): of two fences one comes first. If it is the poster's, its job is
             // visible to `has_work`. If it is this one, our registration and our open slot are visible to
             // the poster. Nothing weaker orders our writes before our reads.
             fence(Ordering::SeqCst);

@@ -119,8 +119,8 @@ impl<T: Element> Injector<T> {
         if offset == BLOCK {
             return Steal::Retry;
         }
-        // Also moves the tail that consumers know. If batches left it behind for half the range of the index, it would
-        // mean the future to the next consumer. On 32 bits that takes minutes.
+        // This also advances `known_tail`. If only batches were stolen, it would stay behind. After half the range of the
+        // index, the next consumer would take it for a tail ahead of the head. On 32 bits that takes minutes.
         if !self.is_before_tail(index) {
             return Steal::Empty;
         }

@@ -30,8 +30,8 @@ impl IdleState {
 }
 
 impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, I, W> {
-    /// Counts the worker as idle. Beyond the limit on searchers it does no rounds, unless it waits for a job, or has
-    /// credit.
+    /// Counts the worker as idle. Beyond the limit on searchers it does no rounds, unless it waits for a job or has
+    /// credit from a short sleep.
     #[inline]
     pub(super) fn begin_search(&self, worker: WorkerIndex, purpose: Purpose) -> IdleState {
         // First, so that a policy that panics leaves no count of a worker that does not search.

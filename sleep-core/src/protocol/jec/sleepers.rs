@@ -50,7 +50,7 @@ impl<W: Widths> Sleepers<W> {
         if Self::ARE_FEW {
             return;
         }
-        // Ordering: Relaxed; the sleeper's fence comes after it, and pairs with the one in `Jec::wake_any`.
+        // Ordering: Relaxed; the sleeper's fence comes after it, and pairs with the poster's: see `Jec::wake_some`.
         slots[worker / GROUP]
             .group()
             .fetch_or(bit(worker), Ordering::Relaxed);

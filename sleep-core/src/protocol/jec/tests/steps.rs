@@ -102,9 +102,15 @@ fn a_worker_that_slept_for_a_moment_does_rounds_beyond_half_of_the_workers() {
         .with_time_limit(Some(Duration::from_micros(20)));
     // The clock begins.
     Scripted::advance_clock(0);
-    let halves = [Searchers::Half, Searchers::half_of(2)].map(|half| (half, 15));
-    // A number is a limit for all.
-    for (limit, credit) in halves.into_iter().chain([(Searchers::at_most(2), 0)]) {
+    let without_limit = policy.with_time_limit(None);
+    for (policy, limit, credit) in [
+        (policy, Searchers::Half, 15),
+        (policy, Searchers::half_of(2), 15),
+        // A number is a limit for all.
+        (policy, Searchers::at_most(2), 0),
+        // Otherwise each sleep would be a short one.
+        (without_limit, Searchers::Half, 0),
+    ] {
         let slots: Vec<_> = (0..3).map(|_| Slot::new(Scripted)).collect();
         let policy = policy.with_max_searchers(limit);
         let sleep: Rc<Jec<Scripted, _>> = Rc::new(Jec::new(slots, policy).unwrap());
