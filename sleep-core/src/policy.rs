@@ -121,8 +121,8 @@ impl IdlePolicy {
         .with_time_limit(Some(Duration::from_micros(50)))
         .with_max_searchers(Searchers::Half);
 
-    /// Next to no searching: two rounds at most, none until pauses are shorter than 5 us, and one worker at a time. For programs that share the machine,
-    /// or a battery.
+    /// Next to no searching: two rounds at most, none until pauses are shorter than 5 us, and one worker at a time. For
+    /// programs that share the machine, or a battery.
     pub const POWER: Self = Self::new(2, 3, Relax::Yield)
         .with_adaptive_rounds(true)
         .with_time_limit(Some(Duration::from_micros(5)))

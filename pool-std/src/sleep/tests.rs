@@ -48,21 +48,40 @@ fn jec_lets_workers_search_that_wait_for_a_job() {
     let sleep = PoolSleep::new(SleepKind::Jec, parkers, policy).unwrap();
     let [first, second] = [0, 1].map(|index| sleep.worker(index).unwrap());
     let searching = sleep.start_looking(first);
-    let searches = |mut idle| {
-        let (latch, mut searches, mut has_looked) = (CoreLatch::new(), 0, false);
-        while !has_looked {
-            searches += 1;
-            sleep.no_work_found(&mut idle, &latch, || {
-                has_looked = true;
-                true
-            });
-        }
-        sleep.work_found(idle, || false);
-        searches
-    };
-    assert_eq!(searches(sleep.start_looking(second)), 2);
-    assert_eq!(searches(sleep.start_waiting(second)), 6);
+    assert_eq!(searches(&sleep, sleep.start_looking(second)), 2);
+    assert_eq!(searches(&sleep, sleep.start_waiting(second)), 6);
     sleep.work_found(searching, || false);
+}
+
+/// The same for `Hints`, which learns from waits apart from other searches.
+#[test]
+fn hints_learns_from_waits_apart() {
+    let policy = IdlePolicy::new(64, 65, Relax::Spin(1)).with_adaptive_rounds(true);
+    let parkers = (0..1).map(|_| OsParker::new(ParkerKind::default()));
+    let sleep = PoolSleep::new(SleepKind::Hints, parkers, policy).unwrap();
+    let worker = sleep.worker(0).unwrap();
+    // One round finds work, again and again.
+    for _ in 0..6 {
+        let mut waiting = sleep.start_waiting(worker);
+        sleep.no_work_found(&mut waiting, &CoreLatch::new(), || unreachable!("a round"));
+        sleep.work_found(waiting, || false);
+    }
+    assert_eq!(searches(&sleep, sleep.start_waiting(worker)), 66);
+    assert_eq!(searches(&sleep, sleep.start_looking(worker)), 3);
+}
+
+/// Counts the searches of a worker until its last look, which sees work.
+fn searches(sleep: &PoolSleep, mut idle: PoolIdle) -> u32 {
+    let (latch, mut searches, mut has_looked) = (CoreLatch::new(), 0, false);
+    while !has_looked {
+        searches += 1;
+        sleep.no_work_found(&mut idle, &latch, || {
+            has_looked = true;
+            true
+        });
+    }
+    sleep.work_found(idle, || false);
+    searches
 }
 
 /// Lets the first `workers` workers be registered as sleepers while a closure runs.
