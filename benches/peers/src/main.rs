@@ -2,6 +2,8 @@
 
 mod call;
 mod computation;
+mod counting;
+mod crowd;
 mod deque;
 mod fork_join;
 #[cfg(target_os = "linux")]
@@ -33,6 +35,7 @@ fn main() -> std::io::Result<()> {
         call::cases(&pools),
         sparse::cases(),
         tick::cases(),
+        crowd::cases(),
         progress::cases(&thread_counts()),
         overlooked::cases(&pools),
         protocols::cases(&pools),

@@ -42,7 +42,7 @@ pub(crate) struct Lazy<P> {
 }
 
 impl<P: Pool> Lazy<P> {
-    fn new(threads: usize) -> Rc<Self> {
+    pub(crate) fn new(threads: usize) -> Rc<Self> {
         Self::built_by(threads, P::new)
     }
 

@@ -10,10 +10,11 @@ use std::{cell::RefCell, rc::Rc};
 use protocol::{Case, Unit};
 
 use crate::{
+    counting::Counting,
     fork_join::ForkJoin,
     pools::{Lazy, Pools},
 };
-use load::{Cost, Load, Searches, Shape};
+use load::{Cost, Load, Shape};
 
 /// Fewer workers than such loops have processors, as many, and far more.
 const THREADS: [usize; 3] = [2, 8, 64];
@@ -37,7 +38,7 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 /// A case for each cost of the load.
-fn load_cases<P: ForkJoin + Searches>(pool: &Rc<Lazy<P>>, shape: Shape) -> [Case; 4] {
+fn load_cases<P: ForkJoin + Counting>(pool: &Rc<Lazy<P>>, shape: Shape) -> [Case; 4] {
     let load = Rc::new(RefCell::new(Load::new(pool.clone(), shape)));
     let case = |name, unit, cost| {
         let load = load.clone();
@@ -51,7 +52,7 @@ fn load_cases<P: ForkJoin + Searches>(pool: &Rc<Lazy<P>>, shape: Shape) -> [Case
         case("cpu", Unit::Microseconds, Cost::Cpu),
         case("p50", Unit::Microseconds, Cost::MedianTime),
         case("p99", Unit::Microseconds, Cost::HighTime),
-        if P::COUNTS_SEARCHES {
+        if P::COUNTS {
             searches
         } else {
             searches.missing("it does not count them")

@@ -33,6 +33,7 @@ pub(crate) const PROGRAMS: &[Source] = &[
             "call",
             "sparse",
             "tick",
+            "crowd",
             "progress",
             "overlooked",
             "protocols",

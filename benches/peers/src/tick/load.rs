@@ -11,8 +11,9 @@ use protocol::{Unit, quantile};
 
 use crate::{
     computation::spin,
+    counting::Counting,
     fork_join::{ForkJoin, region},
-    pools::{Lazy, Sequential},
+    pools::Lazy,
     sparse::usage::Usage,
 };
 
@@ -57,53 +58,6 @@ pub(super) enum Cost {
     FruitlessSearches,
 }
 
-/// A pool that may count searches.
-pub(crate) trait Searches {
-    const COUNTS_SEARCHES: bool;
-
-    /// Waits until all of its threads have been started.
-    fn start(&self);
-
-    /// Returns how many searches of its workers found nothing, but for those that took jobs from outside.
-    fn fruitless_searches(&self) -> u64;
-}
-
-impl Searches for pool_std::ThreadPool {
-    const COUNTS_SEARCHES: bool = true;
-
-    fn start(&self) {
-        self.broadcast(|_| ());
-    }
-
-    fn fruitless_searches(&self) -> u64 {
-        let counts = self.metrics().sum();
-        counts.searches - counts.steals_succeeded
-    }
-}
-
-impl Searches for rayon_core::ThreadPool {
-    const COUNTS_SEARCHES: bool = false;
-
-    fn start(&self) {
-        self.broadcast(|_| ());
-    }
-
-    fn fruitless_searches(&self) -> u64 {
-        0
-    }
-}
-
-/// The thread of the program does all that is to be done.
-impl Searches for Sequential {
-    const COUNTS_SEARCHES: bool = false;
-
-    fn start(&self) {}
-
-    fn fruitless_searches(&self) -> u64 {
-        0
-    }
-}
-
 /// The load on one pool.
 pub(super) struct Load<P> {
     pool: Rc<Lazy<P>>,
@@ -112,7 +66,7 @@ pub(super) struct Load<P> {
     costs: [Option<f64>; 4],
 }
 
-impl<P: ForkJoin + Searches> Load<P> {
+impl<P: ForkJoin + Counting> Load<P> {
     pub(super) fn new(pool: Rc<Lazy<P>>, shape: Shape) -> Self {
         Self {
             pool,
@@ -132,7 +86,7 @@ impl<P: ForkJoin + Searches> Load<P> {
 }
 
 /// Runs the load; returns the costs in the order of [`Cost`].
-fn run<P: ForkJoin + Searches>(pool: &P, shape: Shape) -> [f64; 4] {
+fn run<P: ForkJoin + Counting>(pool: &P, shape: Shape) -> [f64; 4] {
     pool.start();
     // The threads fall asleep.
     thread::sleep(PERIOD);
