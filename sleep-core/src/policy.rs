@@ -105,6 +105,8 @@ pub struct IdlePolicy {
     /// In nanoseconds.
     time_limit: Option<u32>,
     enough_idle: NonZero<u16>,
+    /// If there are fewer than workers.
+    processors: Option<NonZero<u16>>,
 }
 
 impl IdlePolicy {
@@ -149,12 +151,13 @@ impl IdlePolicy {
             is_adaptive: false,
             time_limit: None,
             enough_idle: at_least_one(ENOUGH_IDLE),
+            processors: None,
         }
     }
 
     /// Sets how many workers search at a time. A worker beyond that goes to sleep without rounds, unless it
-    /// [waits for a job](crate::SleepProtocol::start_waiting). With adaptive rounds, [`Searchers::Half`] and
-    /// [`Searchers::HalfOf`] also let those workers search that were needed again soon after they fell asleep.
+    /// [waits for a job](crate::SleepProtocol::start_waiting). With adaptive rounds, [`Searchers::Half`] also lets those
+    /// workers search that were needed again soon after they fell asleep.
     ///
     /// [`Jec`](crate::Jec) obeys it. [`Classic`](crate::Classic) and [`Hints`](crate::Hints) do not count the
     /// workers that search, and let all of them do so.
@@ -164,7 +167,7 @@ impl IdlePolicy {
     /// use sleep_core::{IdlePolicy, Searchers};
     ///
     /// let policy = IdlePolicy::LATENCY.with_max_searchers(Searchers::at_most(4));
-    /// assert_eq!(policy.max_searchers().among(64), 4);
+    /// assert_eq!(policy.searchers_among(64), 4);
     /// ```
     #[must_use]
     pub const fn with_max_searchers(mut self, max_searchers: Searchers) -> Self {
@@ -196,6 +199,9 @@ impl IdlePolicy {
     /// Sets for how long a worker does its rounds at most before it gets sleepy, however many are left. At most
     /// some four seconds. This neither limits nor adapts the rounds of a sleepy worker,
     /// `rounds_until_sleeping - rounds_until_sleepy`.
+    ///
+    /// Where workers [share processors](Self::for_processors), the limit is for a worker's share of the time: with three
+    /// workers awake for each processor, the rounds last three times as long. Meanwhile the others run.
     ///
     /// Without effect where the parker has no [clock](crate::Parker::now): there the number of rounds is the
     /// only limit.
@@ -249,17 +255,18 @@ impl IdlePolicy {
     /// worker can make work while one searches. With several, no more workers search than [half](Searchers::Half) of
     /// as many as there are processors, if half of the workers may.
     ///
-    /// Workers that were needed again soon may exceed that, see [`with_max_searchers`](Self::with_max_searchers).
+    /// Workers that were needed again soon may exceed that, see [`with_max_searchers`](Self::with_max_searchers). The
+    /// [time limit](Self::with_time_limit) is extended while more workers are awake than have a processor.
     ///
     /// If there are fewer processors than workers, as many idle workers are [enough](Self::enough_idle) for a poster as
     /// there are processors beside its own.
     ///
     /// # Examples
     /// ```
-    /// use sleep_core::{IdlePolicy, Searchers};
+    /// use sleep_core::IdlePolicy;
     ///
     /// let policy = IdlePolicy::BALANCED.for_processors(64, 8);
-    /// assert_eq!(policy.max_searchers().among(64), 4);
+    /// assert_eq!(policy.searchers_among(64), 4);
     /// assert_eq!(policy.enough_idle(), 7);
     /// assert_eq!(IdlePolicy::LATENCY.for_processors(2, 1).rounds_until_sleepy(), 0);
     /// ```
@@ -268,10 +275,9 @@ impl IdlePolicy {
         if processors <= 1 {
             self.rounds_until_sleepy = 0;
             self.rounds_until_sleeping = 0;
-        } else if matches!(self.max_searchers, Searchers::Half) && processors < workers {
-            self.max_searchers = Searchers::half_of(processors);
         }
         if processors < workers {
+            self.processors = Some(at_least_one(processors));
             // The poster has one of them.
             let others = processors.saturating_sub(1);
             if others < self.enough_idle() {
@@ -317,10 +323,43 @@ impl IdlePolicy {
         self.max_searchers
     }
 
+    /// Returns how many workers search at a time while so many are awake.
+    ///
+    /// # Examples
+    /// ```
+    /// use sleep_core::IdlePolicy;
+    ///
+    /// assert_eq!(IdlePolicy::BALANCED.searchers_among(64), 32);
+    /// assert_eq!(IdlePolicy::BALANCED.for_processors(64, 8).searchers_among(64), 4);
+    /// ```
+    #[must_use]
+    pub const fn searchers_among(self, awake: usize) -> usize {
+        match (self.max_searchers, self.processors) {
+            (Searchers::Half, Some(processors)) if (processors.get() as usize) < awake => {
+                Searchers::Half.among(processors.get() as usize)
+            }
+            (searchers, _) => searchers.among(awake),
+        }
+    }
+
+    /// Returns for how many nanoseconds a worker does its rounds at most while so many workers are awake.
+    pub(crate) const fn time_limit_among(self, awake: usize) -> Option<u32> {
+        match (self.time_limit, self.processors) {
+            (Some(limit), Some(processors)) if awake > processors.get() as usize => {
+                // No more than there are workers, which fits.
+                let share = awake.div_ceil(processors.get() as usize) as u32;
+                Some(limit.saturating_mul(share))
+            }
+            (limit, _) => limit,
+        }
+    }
+
     /// Whether workers may search beyond the limit after a short sleep. Without adaptive rounds no sleep counts as short, and
     /// without a time limit each does.
     pub(crate) const fn gives_credit(self) -> bool {
-        self.is_adaptive && self.time_limit.is_some() && self.max_searchers.is_half()
+        self.is_adaptive
+            && self.time_limit.is_some()
+            && matches!(self.max_searchers, Searchers::Half)
     }
 
     /// Whether each worker adapts its rounds.

@@ -20,6 +20,8 @@ pub(crate) struct Search<T> {
     sleepy_rounds_left: u32,
     /// Whether the worker does rounds.
     is_admitted: bool,
+    /// How many workers were awake when it began, or 0 if the protocol does not count them.
+    awake: usize,
     /// When the worker had no work, or found none after it was woken, by the clock of its parker.
     began: Option<u64>,
 }
@@ -47,8 +49,15 @@ impl<T: Copy> Search<T> {
             sleepy: None,
             sleepy_rounds_left: 0,
             is_admitted,
+            awake: 0,
             began: None,
         }
+    }
+
+    /// Says how many workers are awake, with which the worker may share its processor.
+    pub(crate) const fn among(mut self, awake: usize) -> Self {
+        self.awake = awake;
+        self
     }
 
     /// Counts a fruitless search.
@@ -73,9 +82,12 @@ impl<T: Copy> Search<T> {
     /// Counts a fruitless search of a worker that is not sleepy. Returns whether it has a round for it.
     fn goes_on(&mut self, policy: &IdlePolicy, history: &History, parker: &impl Parker) -> bool {
         match self.began {
-            // For good: the time is over.
-            Some(began) if is_late(began, policy, parker) => self.rounds_left = 0,
-            Some(_) => {}
+            Some(began) => {
+                if self.is_late(began, policy, parker) {
+                    // For good: the time is over.
+                    self.rounds_left = 0;
+                }
+            }
             None => self.begin(policy, history, parker),
         }
         let goes_on = self.rounds_left > 0;
@@ -139,7 +151,8 @@ impl<T: Copy> Search<T> {
             let time = began.and_then(|began| woken.time_without_work(began, parker));
             // Four seconds are as long as more.
             let time = time.map(|time| u32::try_from(time).unwrap_or(u32::MAX));
-            history.record_sleep(self.purpose, time, policy.time_limit.unwrap_or(u32::MAX));
+            let limit = policy.time_limit_among(self.awake).unwrap_or(u32::MAX);
+            history.record_sleep(self.purpose, time, limit);
         }
         self.rounds /= 2;
         self.rounds_left = self.rounds;
@@ -155,16 +168,16 @@ impl<T: Copy> Search<T> {
             history.record_success(self.purpose);
         }
     }
-}
 
-/// Whether the rounds that began then have lasted too long.
-fn is_late(began: u64, policy: &IdlePolicy, parker: &impl Parker) -> bool {
-    // Of the adaptive ones, all of whose sleeps are compared with the limit too, and of the others.
-    let Some(limit) = policy.time_limit else {
-        return false;
-    };
-    // A clock does not go backwards; if it does, no time has passed.
-    parker
-        .now()
-        .is_some_and(|now| now.saturating_sub(began) > limit.into())
+    /// Whether the rounds that began then have lasted too long.
+    fn is_late(&self, began: u64, policy: &IdlePolicy, parker: &impl Parker) -> bool {
+        // Of the adaptive ones, all of whose sleeps are compared with the limit too, and of the others.
+        let Some(limit) = policy.time_limit_among(self.awake) else {
+            return false;
+        };
+        // A clock does not go backwards; if it does, no time has passed.
+        parker
+            .now()
+            .is_some_and(|now| now.saturating_sub(began) > limit.into())
+    }
 }

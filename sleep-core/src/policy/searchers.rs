@@ -16,7 +16,6 @@ use core::num::NonZero;
 ///
 /// assert_eq!(Searchers::Half.among(9), 5);
 /// assert_eq!(Searchers::Half.among(2), 2);
-/// assert_eq!(Searchers::half_of(4).among(9), 2);
 /// assert_eq!(Searchers::at_most(3).among(9), 3);
 /// assert_eq!(Searchers::All.among(9), 9);
 /// ```
@@ -29,10 +28,9 @@ pub enum Searchers {
     /// a wake-up. If rounds [adapt](crate::IdlePolicy::with_adaptive_rounds) and have a time limit, a worker that was woken
     /// within that time after it ran out of work may search 15 times beyond half. So a program that needs all workers again
     /// and again finds them awake.
+    ///
+    /// With more workers than processors, no more than half of [the processors](crate::IdlePolicy::for_processors).
     Half,
-    /// [`Half`](Self::Half) of the workers that are awake, but never more than half of this many processors. For a pool with
-    /// more workers than processors.
-    HalfOf(NonZero<u16>),
     /// At most so many.
     AtMost(NonZero<u16>),
 }
@@ -47,17 +45,6 @@ impl Searchers {
         Self::AtMost(at_least_one(workers))
     }
 
-    /// Returns a limit of [half](Self::HalfOf) of this many processors, at least one. Larger numbers count as 65,535.
-    #[must_use]
-    pub const fn half_of(processors: usize) -> Self {
-        Self::HalfOf(at_least_one(processors))
-    }
-
-    /// Whether this limits by half of the workers or processors.
-    pub(super) const fn is_half(self) -> bool {
-        matches!(self, Self::Half | Self::HalfOf(_))
-    }
-
     /// Returns how many may search at a time if so many workers are awake.
     #[must_use]
     pub const fn among(self, workers: usize) -> usize {
@@ -65,10 +52,6 @@ impl Searchers {
             Self::All => workers,
             Self::Half if workers == 2 => 2,
             Self::Half => workers.div_ceil(2),
-            Self::HalfOf(processors) if (processors.get() as usize) < workers => {
-                Self::Half.among(processors.get() as usize)
-            }
-            Self::HalfOf(_) => Self::Half.among(workers),
             Self::AtMost(most) => most.get() as usize,
         }
     }

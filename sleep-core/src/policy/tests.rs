@@ -114,18 +114,20 @@ fn one_processor_leaves_no_rounds() {
 fn half_of_the_searchers_have_a_processor_each() {
     let searchers = |workers, processors| {
         let policy = IdlePolicy::BALANCED.for_processors(workers, processors);
-        policy.max_searchers().among(workers)
+        policy.searchers_among(workers)
     };
     assert_eq!(searchers(64, 2), 2);
     assert_eq!(searchers(64, 8), 4);
     assert_eq!(searchers(3, 8), 2);
     assert_eq!(searchers(1, 8), 1);
     assert_eq!(
-        [1, 2, 3, 9].map(|awake| Searchers::half_of(3).among(awake)),
+        [1, 2, 3, 9].map(|awake| IdlePolicy::BALANCED
+            .for_processors(9, 3)
+            .searchers_among(awake)),
         [1, 2, 2, 2]
     );
     let all = IdlePolicy::LATENCY.for_processors(64, 2);
-    assert_eq!(all.max_searchers().among(64), 64);
+    assert_eq!(all.searchers_among(64), 64);
 }
 
 #[test]
@@ -346,6 +348,43 @@ fn rounds_end_when_their_time_is_over() {
     assert!(relaxes(&mut search, &without_limit, &history, &clock));
     clock.advance(1_000_000);
     assert!(relaxes(&mut search, &without_limit, &history, &clock));
+}
+
+/// Workers that share a processor run in turns: a search that lasts long because the others run costs them nothing.
+#[test]
+fn rounds_last_longer_where_workers_share_processors() {
+    let shared = ADAPTIVE.for_processors(64, 2);
+    for (awake, expected) in [(0, 20), (2, 20), (3, 40), (4, 40), (64, 640)] {
+        let (history, clock) = (best(), Clock::new());
+        let mut search = Search::new(Purpose::Job, true).among(awake);
+        assert!(relaxes(&mut search, &shared, &history, &clock));
+        clock.advance(expected);
+        assert!(relaxes(&mut search, &shared, &history, &clock), "{awake}");
+        clock.advance(1);
+        assert!(!relaxes(&mut search, &shared, &history, &clock), "{awake}");
+    }
+    // Where each has one, however many are awake.
+    let (history, clock) = (best(), Clock::new());
+    let mut search = Search::new(Purpose::Job, true).among(64);
+    assert!(relaxes(&mut search, &ADAPTIVE, &history, &clock));
+    clock.advance(21);
+    assert!(!relaxes(&mut search, &ADAPTIVE, &history, &clock));
+}
+
+/// As rounds would have found the work.
+#[test]
+fn a_sleep_is_short_by_the_same_limit_as_rounds() {
+    let shared = ADAPTIVE.for_processors(64, 2);
+    let after = |microseconds| {
+        let (history, clock, woken) = (best(), Clock::new(), WakeTime::new());
+        let mut search = Search::new(Purpose::Job, true).among(64);
+        assert!(relaxes(&mut search, &shared, &history, &clock));
+        clock.advance(microseconds);
+        woken.note(&clock);
+        search.has_slept(&shared, &history, &woken, &clock);
+        history.rounds(Purpose::Job, &shared)
+    };
+    assert_eq!([640, 641].map(after), [64, 16]);
 }
 
 #[test]

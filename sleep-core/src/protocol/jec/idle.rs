@@ -21,11 +21,8 @@ pub struct IdleState {
 }
 
 impl IdleState {
-    pub(super) fn new(worker: WorkerIndex, purpose: Purpose, is_admitted: bool) -> Self {
-        Self {
-            worker,
-            search: Search::new(purpose, is_admitted),
-        }
+    pub(super) fn new(worker: WorkerIndex, search: Search<JobsEventCounter>) -> Self {
+        Self { worker, search }
     }
 }
 
@@ -40,11 +37,11 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         // Of the workers that are awake, so that a large pool with little to do has few searchers. For a moment
         // the count of sleepers may be too high.
         let awake = self.num_workers().saturating_sub(counters.sleeping());
-        let limit = policy.max_searchers().among(awake);
+        let limit = policy.searchers_among(awake);
         self.note_awake(worker, counters);
         let is_admitted = purpose == Purpose::Wait
             || counters.awake_but_idle() <= limit
             || policy.gives_credit() && self.slots()[worker.get()].history().spend_credit();
-        IdleState::new(worker, purpose, is_admitted)
+        IdleState::new(worker, Search::new(purpose, is_admitted).among(awake))
     }
 }

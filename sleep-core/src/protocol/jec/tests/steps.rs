@@ -103,13 +103,14 @@ fn a_worker_that_slept_for_a_moment_does_rounds_beyond_half_of_the_workers() {
     // The clock begins.
     Scripted::advance_clock(0);
     let without_limit = policy.with_time_limit(None);
-    for (policy, limit, credit) in [
-        (policy, Searchers::Half, 15),
-        (policy, Searchers::half_of(2), 15),
+    for (policy, limit, short, credit) in [
+        (policy, Searchers::Half, 20, 15),
+        // Three workers on two processors: rounds last twice as long, and so do short sleeps.
+        (policy.for_processors(3, 2), Searchers::Half, 40, 15),
         // A number is a limit for all.
-        (policy, Searchers::at_most(2), 0),
+        (policy, Searchers::at_most(2), 20, 0),
         // Otherwise each sleep would be a short one.
-        (without_limit, Searchers::Half, 0),
+        (without_limit, Searchers::Half, 20, 0),
     ] {
         let slots: Vec<_> = (0..3).map(|_| Slot::new(Scripted)).collect();
         let policy = policy.with_max_searchers(limit);
@@ -131,7 +132,7 @@ fn a_worker_that_slept_for_a_moment_does_rounds_beyond_half_of_the_workers() {
             times
         };
         assert_eq!(searches_beyond(), 0);
-        for (until_woken, expected) in [(20, credit), (21, 0)] {
+        for (until_woken, expected) in [(short, credit), (short + 1, 0)] {
             let mut idle = sleep.start_looking(third);
             let waker = sleep.clone();
             Scripted::prepare(move || {
