@@ -304,6 +304,32 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
         top.position().count_to(bottom)
     }
 
+    /// Returns where the oldest element is, if there is one. The answer may be out of date on return.
+    ///
+    /// While the same position is returned, no thread has taken that element.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::{Deque, Growable, Order};
+    ///
+    /// let deque = Deque::<usize, Growable<usize>>::growable(Order::Lifo);
+    /// let worker = deque.worker()?;
+    /// assert_eq!(deque.oldest(), None);
+    /// worker.push(1);
+    /// let oldest = deque.oldest();
+    /// worker.push(2);
+    /// assert_eq!(deque.oldest(), oldest);
+    /// assert!(deque.stealer().steal().is_success());
+    /// assert_ne!(deque.oldest(), oldest);
+    /// # Ok::<(), deque_core::AlreadyOwned>(())
+    /// ```
+    pub fn oldest(&self) -> Option<Position> {
+        // Ordering: Relaxed, as in `len`.
+        let top = self.top.load(Ordering::Relaxed).position();
+        let bottom = self.bottom.load(Ordering::Relaxed);
+        (top.count_to(bottom) > 0).then_some(top)
+    }
+
     /// Disables the owner's fast push until the owner calls [`Worker::enable_fast_push`]. Takes effect
     /// eventually; does not wait for the owner. Returns whether fast push was enabled.
     ///

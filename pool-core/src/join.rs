@@ -110,7 +110,7 @@ impl<P: Platform> WorkerThread<P> {
                 // SAFETY: 1. we are the owner, and have not waited.
                 unsafe { job_b.header().set_position(Position::NOWHERE) };
             }
-            no_unwind(|| self.announce_job());
+            no_unwind(|| self.announce_join());
             return self.join_pushed(a, job_b, migrated);
         }
         self.observer().on_deque_full();

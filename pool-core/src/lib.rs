@@ -49,6 +49,7 @@ pub use queue::JobQueue;
 pub use reap_lock::ReapLock;
 pub use registry::Registry;
 pub use scope::ScopeCore;
+pub use sources::WaitingJob;
 pub use worker::{WorkerShared, WorkerThread};
 
 /// The parts of the crates below that a platform names.

@@ -155,6 +155,20 @@ pub unsafe trait Platform: Sized + 'static {
         false
     }
 
+    /// Returns how many workers of this pool can make progress at a time: those that have a processor, and those that the
+    /// platform knows to wait for something else while they count as awake. `usize::MAX` if each worker has a processor.
+    ///
+    /// While so many are awake, no worker is woken for the second half of a join, which its poster runs itself if no thief
+    /// comes. The pool asks at a join after a worker has fallen asleep, and not at each join. So a platform that begins to
+    /// give a greater number calls [`Registry::reconsider_wakes`].
+    ///
+    /// A number that is too small leaves such jobs waiting, so a platform needs a way to notice that; see the page
+    /// "Wake for processors" of the book. No other job is affected.
+    fn parallelism(registry: &Registry<Self>) -> usize {
+        let _ = registry;
+        usize::MAX
+    }
+
     /// Returns a number that differs from worker to worker, for the order in which it tries its
     /// victims.
     fn random_seed() -> u64;

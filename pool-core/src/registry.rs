@@ -199,6 +199,7 @@ impl<P: Platform> Registry<P> {
                 });
                 // The job may still be running in this frame.
                 assert!(is_set, "a platform that does not wait");
+                self.sleep.caller_resumed();
             });
             job.into_result()
         }

@@ -16,7 +16,7 @@
 //! [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) must cover the same sources, but for the own
 //! deque, which is empty by then.
 
-use deque_core::{Steal, Storage};
+use deque_core::{Position, Steal, Storage};
 use sleep_core::{Hint, WorkerIndex};
 
 use crate::{
@@ -238,6 +238,27 @@ impl<P: Platform> WorkerThread<P> {
     pub(crate) fn has_work_for_others(&self) -> bool {
         self.has_pending_jobs() || self.registry().has_common_work(self.awake_index())
     }
+
+    /// Whether any source holds work for which this worker, which stops searching, should wake another one.
+    ///
+    /// While [enough](Platform::parallelism) workers are awake, the jobs of joins are not such work.
+    pub(crate) fn has_work_to_pass_on(&self) -> bool {
+        let registry = self.registry();
+        if !registry.enough_are_awake() {
+            return self.has_work_for_others();
+        }
+        registry.has_operations_or_injected_jobs()
+            || registry.any_awake_deque(None, self.index().get(), |worker, deque| {
+                !deque.is_empty() && registry.workers()[worker].may_hold_posted()
+            })
+    }
+}
+
+/// A job that waited on a worker's deque at some moment.
+#[derive(Debug, Clone, Copy)]
+pub struct WaitingJob {
+    worker: usize,
+    position: Position,
 }
 
 impl<P: Platform> Registry<P> {
@@ -307,6 +328,21 @@ impl<P: Platform> Registry<P> {
         !self.workers()[worker.get()].inbox().is_empty()
             || self.has_operations_or_injected_jobs()
             || self.workers().iter().any(|it| !it.deque().is_empty())
+    }
+
+    /// Returns a job that waits on a worker's deque, if any does, for [`still_waits`](Self::still_waits).
+    pub fn waiting_job(&self) -> Option<WaitingJob> {
+        let mut workers = self.workers().iter().enumerate();
+        workers.find_map(|(worker, shared)| {
+            let position = shared.deque().oldest()?;
+            Some(WaitingJob { worker, position })
+        })
+    }
+
+    /// Whether no worker has begun with a job. The answer may be out of date on return.
+    pub fn still_waits(&self, job: WaitingJob) -> bool {
+        let worker = self.workers().get(job.worker);
+        worker.and_then(|worker| worker.deque().oldest()) == Some(job.position)
     }
 
     /// Whether a source that all workers take from holds work. The deque of `caller` is not checked, which must not be

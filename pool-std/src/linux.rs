@@ -57,6 +57,52 @@ pub(crate) fn futex_wake_one(word: &AtomicU32) {
     }
 }
 
+/// Returns how much processor time all threads of this process have used. None if the system does not say.
+pub(crate) fn process_time() -> Option<Duration> {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: The call writes to a value that is borrowed for it, of the type that the C library declares.
+    let result = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    let seconds = u64::try_from(time.tv_sec).ok()?;
+    let nanoseconds = u32::try_from(time.tv_nsec).ok()?;
+    (result == 0).then_some(Duration::new(seconds, nanoseconds))
+}
+
+/// Returns on how many processors the calling thread may run, by its affinity. None on machines with more than a thousand.
+pub(crate) fn num_processors_by_affinity() -> Option<usize> {
+    let mut set = [0_usize; 1024 / usize::BITS as usize];
+    // SAFETY: The kernel writes at most as many bytes as it is told, to an array that is borrowed for the call.
+    let bytes = unsafe {
+        libc::syscall(
+            libc::SYS_sched_getaffinity,
+            0,
+            size_of_val(&set),
+            set.as_mut_ptr(),
+        )
+    };
+    let count: u32 = set.iter().map(|word| word.count_ones()).sum();
+    (bytes > 0).then_some(count as usize)
+}
+
+/// Lets the calling thread run on the first processor that it may use, and on no other one.
+#[cfg(test)]
+pub(crate) fn pin_to_first_processor() {
+    let mut set = [0_usize; 1024 / usize::BITS as usize];
+    // SAFETY: As in `num_processors_by_affinity`; the second call reads the array.
+    unsafe {
+        let size = size_of_val(&set);
+        libc::syscall(libc::SYS_sched_getaffinity, 0, size, set.as_mut_ptr());
+        let first = set.iter().position(|&word| word != 0).expect("it runs");
+        let lowest = set[first] & set[first].wrapping_neg();
+        set.fill(0);
+        set[first] = lowest;
+        let result = libc::syscall(libc::SYS_sched_setaffinity, 0, size, set.as_ptr());
+        assert_eq!(result, 0, "{}", io::Error::last_os_error());
+    }
+}
+
 /// Commands of the system call `membarrier`, from `linux/membarrier.h`.
 #[derive(Clone, Copy)]
 pub(crate) enum Membarrier {

@@ -4,6 +4,8 @@ use pool_core::Parker;
 
 use crate::clock;
 
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod alarms;
 mod condvar;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod futex;
@@ -13,7 +15,10 @@ mod tests;
 
 use condvar::CondvarParker;
 #[cfg(any(target_os = "linux", target_os = "android"))]
-use futex::FutexParker;
+use {
+    crate::thread_pool::crowd::Crowd, alarms::Alarms, futex::FutexParker, std::sync::Arc,
+    std::time::Duration,
+};
 
 #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
 use crate::io::ring::parker::RingParker;
@@ -45,7 +50,7 @@ impl Default for ParkerKind {
 pub(crate) enum OsParker {
     Condvar([CondvarParker; 2]),
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    Futex([FutexParker; 2]),
+    Futex(Futexes),
     /// Made by the pool's [`PoolIo`](crate::io::backend::PoolIo).
     #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
     Ring(RingParker),
@@ -55,8 +60,42 @@ impl OsParker {
     pub(crate) fn new(kind: ParkerKind) -> Self {
         match kind {
             #[cfg(any(target_os = "linux", target_os = "android"))]
-            ParkerKind::Futex => Self::Futex([const { FutexParker::new() }; 2]),
+            ParkerKind::Futex => Self::Futex(Futexes::new(None)),
             _ => Self::Condvar([const { CondvarParker::new() }; 2]),
+        }
+    }
+
+    /// Creates the parker of a worker that may be the watchdog of its pool.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(crate) fn in_crowd(crowd: &Arc<Crowd>) -> Self {
+        Self::Futex(Futexes::new(Some(crowd.clone())))
+    }
+}
+
+/// The tokens of a worker and of its guest, and the pool of which it may be the watchdog.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) struct Futexes {
+    own: FutexParker,
+    guest: FutexParker,
+    crowd: Option<Arc<Crowd>>,
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+impl Futexes {
+    fn new(crowd: Option<Arc<Crowd>>) -> Self {
+        Self {
+            own: FutexParker::new(),
+            guest: FutexParker::new(),
+            crowd,
+        }
+    }
+
+    /// Returns what a thread does while it sleeps. It takes on its duties when it sleeps, and not before.
+    fn alarm(crowd: Option<&Crowd>) -> impl FnMut() -> Option<Duration> {
+        let mut alarms = None;
+        move || {
+            let alarms: &mut Alarms<'_> = alarms.get_or_insert_with(|| Alarms::begin(crowd));
+            alarms.ring()
         }
     }
 }
@@ -66,7 +105,7 @@ impl Parker for OsParker {
         match self {
             Self::Condvar([own, _]) => own.park(),
             #[cfg(any(target_os = "linux", target_os = "android"))]
-            Self::Futex([own, _]) => own.park(),
+            Self::Futex(it) => it.own.park(Futexes::alarm(it.crowd.as_deref())),
             #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
             Self::Ring(parker) => parker.park(),
         }
@@ -76,7 +115,7 @@ impl Parker for OsParker {
         match self {
             Self::Condvar([own, _]) => own.unpark(),
             #[cfg(any(target_os = "linux", target_os = "android"))]
-            Self::Futex([own, _]) => own.unpark(),
+            Self::Futex(it) => it.own.unpark(),
             #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
             Self::Ring(parker) => parker.unpark(),
         }
@@ -95,7 +134,7 @@ impl Parker for OsParker {
         match self {
             Self::Condvar([_, guest]) => guest.park(),
             #[cfg(any(target_os = "linux", target_os = "android"))]
-            Self::Futex([_, guest]) => guest.park(),
+            Self::Futex(it) => it.guest.park(Futexes::alarm(None)),
             // A pool with rings has no guests.
             #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
             Self::Ring(_) => self.relax(),
@@ -106,7 +145,7 @@ impl Parker for OsParker {
         match self {
             Self::Condvar([_, guest]) => guest.unpark(),
             #[cfg(any(target_os = "linux", target_os = "android"))]
-            Self::Futex([_, guest]) => guest.unpark(),
+            Self::Futex(it) => it.guest.unpark(),
             #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
             Self::Ring(_) => {}
         }

@@ -148,6 +148,13 @@ unsafe impl Platform for Std {
         registry.data().guests.are_possible
     }
 
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[inline]
+    fn parallelism(registry: &Registry) -> usize {
+        let crowd = registry.data().crowd.as_ref();
+        crowd.map_or(usize::MAX, |crowd| crowd.parallelism(registry))
+    }
+
     fn wait_outside(registry: &Registry, wait: impl FnOnce()) {
         registry.data().thread_handlers.around_wait(wait);
     }

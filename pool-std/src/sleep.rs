@@ -281,6 +281,11 @@ impl SleepProtocol for PoolSleep {
     }
 
     #[inline]
+    fn caller_resumed(&self) {
+        delegate!(self.caller_resumed());
+    }
+
+    #[inline]
     fn all_are_awake(&self) -> bool {
         delegate!(self.all_are_awake())
     }

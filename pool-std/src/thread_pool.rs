@@ -2,6 +2,8 @@
 
 pub(crate) mod active;
 pub(crate) mod builder;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) mod crowd;
 pub(crate) mod data;
 mod end;
 mod environment;
@@ -12,6 +14,7 @@ pub(crate) mod guard;
 pub(crate) mod guests;
 pub(crate) mod handle;
 pub(crate) mod id;
+mod processors;
 pub(crate) mod spares;
 
 use std::{fmt, sync::Arc};

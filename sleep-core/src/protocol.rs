@@ -34,6 +34,7 @@ pub(crate) use slot::Tenant;
 /// | jobs were queued by a worker that stays until they have been run, or has executed a fence since | [`new_internal_jobs`](Self::new_internal_jobs) |
 /// | a job was queued that one worker alone may run | [`new_job_for`](Self::new_job_for), or [`new_jobs_for`](Self::new_jobs_for) for one each |
 /// | a thread takes the place of a sleeping worker, and gives it back | [`borrow_sleeper`](Self::borrow_sleeper), [`give_back`](Self::give_back) |
+/// | a thread outside, which has waited for a job, runs again | [`caller_resumed`](Self::caller_resumed) |
 /// | a latch was set whose waiter sleeps | [`wake_worker`](Self::wake_worker), or [`set_latch`](Self::set_latch) for both |
 ///
 /// [`Jec`](crate::Jec) is the one that pools use; [`Classic`](crate::Classic) is simpler and wakes all
@@ -287,6 +288,15 @@ pub trait SleepProtocol {
     /// For the setter of a latch whose waiter sleeps, see [`CoreLatch::set`].
     #[doc(alias = "notify_worker_latch_is_set")]
     fn wake_worker(&self, worker: WorkerIndex) -> bool;
+
+    /// Notes that a thread outside the pool, which blocked until a job had been run, runs again.
+    ///
+    /// It may post its next job soon. For how long there was no work counts from now: a worker that
+    /// searches meanwhile need not make up for the thread's own wake-up.
+    ///
+    /// By default this does nothing.
+    #[inline]
+    fn caller_resumed(&self) {}
 
     /// Sets a latch on which `worker` may be waiting, and wakes the worker if it sleeps.
     ///

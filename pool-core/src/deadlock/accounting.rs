@@ -75,7 +75,10 @@ where
             // stay to run it, as a join promises.
             self.notify_leftovers();
             let deadlock = registry.deadlock();
-            deadlock.mark_blocked(self.index(), |worker| registry.may_run(worker))
+            let ticket = deadlock.mark_blocked(self.index(), |worker| registry.may_run(worker));
+            // The others rely on one worker less.
+            registry.reconsider_wakes();
+            ticket
         })
     }
 }

@@ -88,6 +88,32 @@ impl<P: Platform> Registry<P> {
         self.sleep.all_are_awake()
     }
 
+    /// Whether no worker need be woken for a job that its poster runs itself if no thief comes: no worker sleeps, or as
+    /// many are awake as [can make progress](Platform::parallelism).
+    #[inline]
+    pub(crate) fn enough_are_awake(&self) -> bool {
+        self.sleep.all_are_awake() || {
+            let awake = self.num_workers().saturating_sub(self.num_sleeping());
+            awake >= P::parallelism(self)
+        }
+    }
+
+    /// Makes each worker ask at its next join whether [enough](Platform::parallelism) workers are awake. Takes effect
+    /// eventually. For a platform whose answer has become a greater number.
+    ///
+    /// # Complexity
+    /// One store for each worker that may be awake.
+    pub fn reconsider_wakes(&self) {
+        // Ordering: pairs with the fence of a worker that enables its fast push, between that and its question. If its
+        // fence comes first, our store disables the fast push again. If ours does, its question sees what made the
+        // platform's number greater. No weaker fence orders the caller's writes before our stores.
+        fence(Ordering::SeqCst);
+        self.any_awake_deque(None, 0, |_, deque| {
+            deque.disable_fast_push();
+            false
+        });
+    }
+
     /// Calls `holds` with the number and the deque of each worker that may be awake, until it returns true. Returns
     /// whether it did. `first` is a hint where to begin.
     ///

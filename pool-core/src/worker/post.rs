@@ -13,14 +13,17 @@ use crate::{
 mod tests;
 
 impl<P: Platform> WorkerThread<P> {
-    /// Wakes a thief, if need be, for a job that was put on this worker's deque; from now on joins need not
-    /// ask any more whether a worker sleeps, if none does. No sleeping worker overlooks the job: if a
-    /// worker that falls asleep does not see it, we see that worker, and it
-    /// [disables our fast push](deque_core::Deque::disable_fast_push), so that we announce the next one.
-    pub(crate) fn announce_job(&self) {
+    /// Wakes a thief, if need be, for a join's job that was put on this worker's deque. From now on joins need not
+    /// ask any more whether a worker sleeps, if none does, or if [enough](Platform::parallelism) are awake.
+    ///
+    /// If no worker is woken because all are awake, none overlooks the job: if a worker that falls asleep does not see it,
+    /// we see that worker, and it [disables our fast push](deque_core::Deque::disable_fast_push), so that we announce the
+    /// next one. If none is woken because enough are awake, sleepers may overlook the job until one of the others falls
+    /// asleep, which disables our fast push likewise. This worker runs the job itself if no thief comes.
+    pub(crate) fn announce_join(&self) {
         let registry = self.registry();
         // While this worker is registered as a sleeper, one that falls asleep may not disable its fast push.
-        let may_enable = || !self.may_be_left_out.get() && registry.all_are_awake();
+        let may_enable = || !self.may_be_left_out.get() && registry.enough_are_awake();
         if !self.own().enable_fast_push(may_enable) {
             self.stop_being_left_out();
             // The fence that this needs for such a job is in `enable_fast_push`.
@@ -35,6 +38,7 @@ impl<P: Platform> WorkerThread<P> {
     /// 1. As for [`JobRef::execute`].
     #[inline]
     pub unsafe fn post(&self, job: JobRef) {
+        self.shared().note_posted();
         match self.own().try_push(job) {
             Ok(_) => {
                 self.observer().on_post();
@@ -54,6 +58,7 @@ impl<P: Platform> WorkerThread<P> {
     /// # Safety
     /// 1. As for [`JobRef::execute`], for each job.
     pub unsafe fn post_many(&self, jobs: &[JobRef]) {
+        self.shared().note_posted();
         let mut posted = 0;
         for &job in jobs {
             if self.own().try_push(job).is_err() {

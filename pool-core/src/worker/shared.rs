@@ -6,7 +6,12 @@ use deque_core::Deque;
 use sleep_core::CoreLatch;
 
 use super::seat::Seat;
-use crate::{fifo::JobFifo, job::JobRef, platform::Platform};
+use crate::{
+    fifo::JobFifo,
+    job::JobRef,
+    platform::Platform,
+    primitive::{AtomicBool, Ordering},
+};
 
 /// The half of a worker that it shares with the other workers of its pool.
 pub struct WorkerShared<P: Platform> {
@@ -16,6 +21,8 @@ pub struct WorkerShared<P: Platform> {
     /// Jobs that this worker spawned to be run in their order.
     fifo: JobFifo<P>,
     terminate: CoreLatch,
+    /// Whether the deque may hold jobs that the worker may leave to others, beside those of joins.
+    may_hold_posted: AtomicBool,
     /// Which thread uses the other half.
     seat: Seat<P>,
     observer: P::Observer,
@@ -40,7 +47,8 @@ impl<P: Platform> WorkerShared<P> {
             observer: P::Observer,
         ) -> Self {
             let (terminate, seat) = (CoreLatch::new(), Seat::new());
-            Self { deque, inbox, fifo: JobFifo::new(fifo), terminate, seat, observer }
+            let may_hold_posted = AtomicBool::new(false);
+            Self { deque, inbox, fifo: JobFifo::new(fifo), terminate, may_hold_posted, seat, observer }
         }
     }
 
@@ -56,6 +64,34 @@ impl<P: Platform> WorkerShared<P> {
 
     pub(crate) fn terminate(&self) -> &CoreLatch {
         &self.terminate
+    }
+
+    /// Notes that the worker is about to push a job that it may leave to others. It executes a fence before it looks whether
+    /// a worker sleeps.
+    #[inline]
+    pub(super) fn note_posted(&self) {
+        // Ordering: Relaxed; the worker alone writes this.
+        if !self.may_hold_posted.load(Ordering::Relaxed) {
+            // Ordering: Relaxed. The fence of the caller comes after it, as after the push, and pairs with that of a worker
+            // that stops searching: either that one sees both, or the caller sees that it does not search any more.
+            self.may_hold_posted.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes that the worker's deque is empty.
+    #[inline]
+    pub(super) fn forget_posted(&self) {
+        // Ordering: Relaxed; the worker alone writes this, here and above.
+        if self.may_hold_posted.load(Ordering::Relaxed) {
+            // Ordering: Relaxed; a thread that does not see it yet wakes a worker too many.
+            self.may_hold_posted.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the deque may hold jobs that the worker may leave to others. Read after the deque and after a fence.
+    pub(crate) fn may_hold_posted(&self) -> bool {
+        // Ordering: Relaxed, see `note_posted`.
+        self.may_hold_posted.load(Ordering::Relaxed)
     }
 
     /// Returns the word that says which thread uses the other half.

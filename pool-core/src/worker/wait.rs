@@ -71,6 +71,8 @@ impl<P: Platform> WorkerThread<P> {
     fn search(&self, latch: &CoreLatch, setter: Setter) -> Option<JobRef> {
         let observer = self.observer();
         observer.on_idle(P::now);
+        // This worker has just found its own deque empty.
+        self.shared().forget_posted();
         let mut idle = self.begin_idle(setter);
         // Since the worker was last woken, it has found nothing.
         let mut is_fruitless = false;
@@ -219,7 +221,7 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Notes that the worker stops searching.
     fn end_search(&self, idle: IdleSession<'_, P>) {
-        idle.end(|| self.has_work_for_others());
+        idle.end(|| self.has_work_to_pass_on());
         self.observer().on_active(P::now);
     }
 }

@@ -1,6 +1,13 @@
 //! What workers say about their blocked sections.
 
-use std::{borrow::Cow, sync::Mutex, time::Instant};
+use std::{
+    borrow::Cow,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
 
 use pool_core::WorkerIndex;
 
@@ -24,6 +31,8 @@ pub struct BlockedSection {
 #[derive(Default)]
 pub(crate) struct Sections {
     workers: Box<[Mutex<OfWorker>]>,
+    /// Whether a worker has ever begun a section.
+    are_used: AtomicBool,
 }
 
 /// The current section of a worker and the next one.
@@ -39,11 +48,22 @@ struct OfWorker {
 impl Sections {
     pub(crate) fn new(num_workers: usize) -> Self {
         let workers = (0..num_workers).map(|_| Mutex::default()).collect();
-        Self { workers }
+        Self {
+            workers,
+            are_used: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether a worker has ever begun a section.
+    pub(crate) fn are_used(&self) -> bool {
+        // Ordering: Relaxed; a worker that is overlooked for a moment counts as one that runs.
+        self.are_used.load(Ordering::Relaxed)
     }
 
     /// Notes the section that a worker is about to begin. Only the worker calls this.
     pub(crate) fn announce(&self, worker: WorkerIndex, label: Cow<'static, str>) {
+        // Ordering: Relaxed, see `are_used`.
+        self.are_used.store(true, Ordering::Relaxed);
         let section = BlockedSection {
             label,
             since: clock::instant(),

@@ -12,7 +12,7 @@ use crate::{
         request::Request,
         ring::{parker::RingParker, rings::Rings},
     },
-    parker::{OsParker, ParkerKind},
+    parker::OsParker,
     platform::Registry,
     thread_pool::{data::lock, error::BuildError},
     worker::job::current_worker_of,
@@ -86,11 +86,11 @@ impl PoolIo {
         Ok(())
     }
 
-    /// Returns the parker of a worker: in its ring, or else of this kind.
-    pub(crate) fn parker(&self, worker: usize, kind: ParkerKind) -> OsParker {
+    /// Returns the parker of a worker: in its ring, or else this one.
+    pub(crate) fn parker(&self, worker: usize, other: impl FnOnce() -> OsParker) -> OsParker {
         match self.backend.get() {
             Some(Backend::Ring(rings)) => OsParker::Ring(RingParker::new(rings.clone(), worker)),
-            _ => OsParker::new(kind),
+            _ => other(),
         }
     }
 

@@ -1,13 +1,11 @@
 //! A parker for Linux: one word, and no system call unless a thread sleeps.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use pool_core::Parker;
-
-use crate::{
-    fence::Watch,
-    linux::{futex_wait, futex_wake_one},
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
 };
+
+use crate::linux::{futex_wait, futex_wake_one};
 
 /// No thread waits, and there is no token.
 const EMPTY: u32 = 0;
@@ -29,8 +27,10 @@ impl FutexParker {
     }
 }
 
-impl Parker for FutexParker {
-    fn park(&self) {
+impl FutexParker {
+    /// Waits for the token. Before each sleep, `alarm` does what is due by now, and returns for how long the thread may
+    /// sleep at most.
+    pub(super) fn park(&self, mut alarm: impl FnMut() -> Option<Duration>) {
         // From TOKEN to EMPTY, or from EMPTY to WAITING.
         //
         // Ordering: Acquire pairs with `unpark`: what its caller wrote is visible. The same holds
@@ -38,21 +38,14 @@ impl Parker for FutexParker {
         if self.state.fetch_sub(1, Ordering::Acquire) == TOKEN {
             return;
         }
-        // Whether the process registers in this sleep.
-        let mut watch = Watch::begin();
         loop {
-            let limit = watch.as_ref().map(Watch::remaining);
-            if limit.is_some_and(|limit| limit.is_zero()) {
-                // An `unpark` that comes meanwhile leaves its token.
-                if let Some(watch) = watch.take() {
-                    watch.register();
-                }
-            }
+            // An `unpark` that comes meanwhile leaves its token.
+            let limit = alarm();
             // Liveness: the kernel compares the word with WAITING before it puts us to sleep, so
             // an `unpark` that comes first makes this return; one that comes later finds WAITING
             // and wakes us. Errors (the word has changed, a signal, the time is over) mean that we
             // look again.
-            futex_wait(&self.state, WAITING, limit.filter(|limit| !limit.is_zero()));
+            futex_wait(&self.state, WAITING, limit);
             if self
                 .state
                 .compare_exchange(TOKEN, EMPTY, Ordering::Acquire, Ordering::Relaxed)
@@ -63,7 +56,7 @@ impl Parker for FutexParker {
         }
     }
 
-    fn unpark(&self) {
+    pub(super) fn unpark(&self) {
         // Ordering: Release pairs with `park`.
         if self.state.swap(TOKEN, Ordering::Release) == WAITING {
             // The worker is the only thread that ever sleeps on this word.

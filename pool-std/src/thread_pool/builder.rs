@@ -27,7 +27,10 @@ use crate::{
     platform::{Queue, Registry, WorkerObserver},
     sleep::SleepKind,
     thread_pool::{
-        active::ActiveWorkers, data::PoolData, environment::default_num_threads, error::BuildError,
+        active::ActiveWorkers,
+        data::PoolData,
+        environment::{self, default_num_threads},
+        error::BuildError,
     },
     worker::{
         adopted,
@@ -374,8 +377,13 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     fn registry(&mut self, num_threads: usize) -> Result<Arc<Registry>, BuildError> {
         #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
         self.data.io.prepare(num_threads)?;
-        let sleep = self.sleep_protocol(num_threads)?;
         let overlooks_no_jobs = self.prepare_fences()?;
+        let processors = environment::num_processors();
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if !overlooks_no_jobs {
+            self.data.crowd = self.crowd(num_threads, processors);
+        }
+        let sleep = self.sleep_protocol(num_threads, processors)?;
         let guests = self.chosen_guests(sleep.kind())?;
         let deque = || Deque::growable(self.order).with_process_fence::<ProcessBarrier>();
         let workers: Box<[_]> = (0..num_threads)
@@ -393,6 +401,10 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let handler = self.deadlock_handler.take();
         Ok(Arc::new_cyclic(|registry| {
             let deadlock = accounting(num_threads, Reporter::new(handler, registry));
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            if let Some(crowd) = &data.crowd {
+                crowd.set_registry(registry);
+            }
             Registry::new(sleep, workers, progress, Queue::new(), deadlock, data)
         }))
     }

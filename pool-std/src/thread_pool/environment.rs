@@ -3,12 +3,14 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
-    thread,
 };
 
 use pool_core::IdlePolicy;
 
-use crate::{sleep::SleepKind, thread_pool::error::BuildError};
+use crate::{
+    sleep::SleepKind,
+    thread_pool::{error::BuildError, processors},
+};
 
 /// The variable that names the sleep protocol.
 const SLEEP: &str = "POOL_STD_SLEEP";
@@ -82,7 +84,7 @@ pub(crate) fn idle_policy() -> Result<Option<IdlePolicy>, BuildError> {
 
 /// Returns the number of processors that this process may use, or None if the system does not say.
 pub(crate) fn num_processors() -> Option<usize> {
-    thread::available_parallelism().ok().map(usize::from)
+    processors::count()
 }
 
 /// Returns whether the environment asks for guests in programs that use a facade, if it says anything.

@@ -60,6 +60,14 @@ impl<T: Copy> Search<T> {
         self
     }
 
+    /// Moves the beginning of the time without work to this moment, if that is later.
+    #[inline]
+    pub(crate) fn begins_after(&mut self, moment: &WakeTime) {
+        if let Some(began) = &mut self.began {
+            *began = moment.later(*began);
+        }
+    }
+
     /// Counts a fruitless search.
     pub(crate) fn next_step(
         &mut self,

@@ -34,6 +34,19 @@ impl WakeTime {
         }
     }
 
+    /// Returns the later one of this time and another one, which is not older than two seconds where a word has 32 bits.
+    pub(super) fn later(&self, other: u64) -> u64 {
+        // Ordering: Relaxed, as above.
+        let since = self
+            .nanoseconds
+            .load(Ordering::Relaxed)
+            .wrapping_sub(other as usize);
+        match usize::try_from(since.cast_signed()) {
+            Ok(since) => other + since as u64,
+            Err(_) => other,
+        }
+    }
+
     /// Returns for how long there was no work for a worker that has slept: from the moment in which it had none until
     /// another thread woke it. How long it took until the worker's thread ran does not count, since a worker that
     /// searches would have found the work before.

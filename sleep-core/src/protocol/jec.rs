@@ -8,7 +8,7 @@ use crate::{
     index::{TooManyWorkers, WorkerIndex},
     latch::CoreLatch,
     parker::Parker,
-    policy::{IdlePolicy, Purpose, Step},
+    policy::{IdlePolicy, Purpose, Step, WakeTime},
     primitive::{Ordering, fence},
     protocol::SleepProtocol,
 };
@@ -63,6 +63,8 @@ use sleepers::Sleepers;
 pub struct Jec<P, S = &'static [Slot<P>], I = IdlePolicy, W: Widths = DefaultWidths> {
     shared: CachePadded<Shared<W>>,
     policy: I,
+    /// When a thread outside last ran again that had waited for a job.
+    resumed: WakeTime,
     slots: S,
     parker: PhantomData<fn() -> P>,
 }
@@ -87,6 +89,7 @@ impl<P, S, I, W: Widths> Jec<P, S, I, W> {
             Self {
                 shared: CachePadded::new(Shared::new()),
                 policy,
+                resumed: WakeTime::new(),
                 slots,
                 parker: PhantomData,
             }
@@ -203,6 +206,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
     ) {
         let slot = &self.slots()[idle.worker.get()];
         let policy = self.policy.as_ref();
+        idle.search.begins_after(&self.resumed);
         match idle.search.next_step(policy, slot.history(), slot.parker()) {
             Step::Relax => policy.relax().relax(slot.parker()),
             Step::GetSleepy => {
@@ -311,6 +315,12 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
         claimed
     }
 
+    fn caller_resumed(&self) {
+        if let Some(slot) = self.slots().first() {
+            self.resumed.note(slot.parker());
+        }
+    }
+
     fn borrow_sleeper(&self, eligible: impl FnMut(WorkerIndex) -> bool) -> Option<WorkerIndex> {
         self.lend(eligible)
     }
@@ -346,6 +356,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         if has_slept {
             let (policy, slot) = (self.policy.as_ref(), &self.slots()[worker]);
             self.note_awake_after_sleep(idle.worker);
+            idle.search.begins_after(&self.resumed);
             idle.search
                 .has_slept(policy, slot.history(), slot.wake_time(), slot.parker());
         } else {

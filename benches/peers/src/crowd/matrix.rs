@@ -2,22 +2,22 @@
 
 use crate::fork_join::ForkJoin;
 
-/// What a small language model computes for one token: in each layer, matrices of 8-bit numbers times vectors, each
+/// What a small language model computes for one token: in each layer, matrices of 16-bit numbers times vectors, each
 /// of which needs the one before.
 pub(super) struct Token {
     layers: u32,
-    hidden: Vec<i8>,
+    hidden: Vec<i16>,
     /// The matrices of one layer; all layers have the same ones.
     matrices: Vec<Matrix>,
     /// Where the products go.
     out: Vec<i32>,
 }
 
-/// Rows of 8-bit numbers.
+/// Rows of 16-bit numbers.
 struct Matrix {
     rows: usize,
     columns: usize,
-    values: Vec<i8>,
+    values: Vec<i16>,
 }
 
 /// How many elements a hidden vector has, and a vector between the last two products of a layer.
@@ -79,8 +79,8 @@ impl Matrix {
 fn multiply<P: ForkJoin>(
     context: &mut P::Context<'_>,
     columns: usize,
-    rows: &[i8],
-    vector: &[i8],
+    rows: &[i16],
+    vector: &[i16],
     out: &mut [i32],
 ) {
     if out.len() <= ROWS {
@@ -157,6 +157,6 @@ fn multiply_matrices<P: ForkJoin>(
 }
 
 /// Small numbers that differ.
-fn numbers(count: usize) -> Vec<i8> {
-    (0..count).map(|index| (index % 13) as i8 - 6).collect()
+fn numbers(count: usize) -> Vec<i16> {
+    (0..count).map(|index| (index % 13) as i16 - 6).collect()
 }

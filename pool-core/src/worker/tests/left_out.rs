@@ -162,7 +162,7 @@ fn a_registered_worker_does_not_enable_its_fast_push() {
                 // SAFETY: 1. and 3. this closure holds both; 2. the worker waits; 4. for this.
                 unsafe { registry.set_latch(&raw const *latch, index) };
                 assert!(registry.all_are_awake());
-                worker.announce_job();
+                worker.announce_join();
                 assert!(!worker.own().fast_push_enabled());
                 announced.set(announced.get() + 1);
             }
@@ -171,7 +171,7 @@ fn a_registered_worker_does_not_enable_its_fast_push() {
     worker.wait_until(&latch);
     observe(None);
     assert_eq!(announced.get(), 1);
-    worker.announce_job();
+    worker.announce_join();
     assert!(worker.own().fast_push_enabled());
 }
 

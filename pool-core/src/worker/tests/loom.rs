@@ -87,8 +87,8 @@ fn fast_push_is_disabled_while_a_worker_sleeps() {
             enable_fast_push(worker);
             let sleeper = spawn_other(&registry, WorkerThread::run_until_terminated);
             worker.shared().deque().disable_fast_push();
-            worker.announce_job();
-            worker.announce_job();
+            worker.announce_join();
+            worker.announce_join();
             let other = registry.worker(1).unwrap();
             // In this order: a worker that was woken may be about to leave its parker, and count itself again.
             if registry.num_sleeping() == 1 && registry.parker(other).is_parked() {

@@ -62,12 +62,12 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// Whether workers may sleep in rings, where they also end operations.
     #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-    fn has_io(&self) -> bool {
+    pub(super) fn has_io(&self) -> bool {
         self.data.io.is_chosen()
     }
 
     #[cfg(not(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64")))]
-    fn has_io(&self) -> bool {
+    pub(super) fn has_io(&self) -> bool {
         false
     }
 }

@@ -10,6 +10,9 @@ use crate::{
     thread_pool::{environment, error::BuildError},
 };
 
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use {crate::parker::ParkerKind, crate::thread_pool::crowd::Crowd, std::sync::Arc};
+
 impl<S> ThreadPoolBuilder<S> {
     /// Sets the sleep protocol, which decides when a worker sleeps and which worker is woken.
     ///
@@ -78,8 +81,12 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Returns the protocol of a pool with so many workers.
-    pub(super) fn sleep_protocol(&self, num_threads: usize) -> Result<PoolSleep, BuildError> {
+    /// Returns the protocol of a pool with so many workers on so many processors.
+    pub(super) fn sleep_protocol(
+        &self,
+        num_threads: usize,
+        processors: Option<usize>,
+    ) -> Result<PoolSleep, BuildError> {
         let kind = match self.sleep {
             Some(kind) => kind,
             None => environment::sleep_kind()?.unwrap_or_default(),
@@ -88,7 +95,7 @@ impl<S> ThreadPoolBuilder<S> {
             Some(policy) => policy,
             None => environment::idle_policy()?.unwrap_or_default(),
         };
-        let policy = match environment::num_processors() {
+        let policy = match processors {
             Some(processors) => policy.for_processors(num_threads, processors),
             None => policy,
         };
@@ -100,12 +107,36 @@ impl<S> ThreadPoolBuilder<S> {
 
     #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
     fn worker_parker(&self, worker: usize) -> OsParker {
-        self.data.io.parker(worker, self.parker)
+        self.data.io.parker(worker, || self.parker_outside_rings())
     }
 
     #[cfg(not(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64")))]
     fn worker_parker(&self, _worker: usize) -> OsParker {
+        self.parker_outside_rings()
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn parker_outside_rings(&self) -> OsParker {
+        match &self.data.crowd {
+            Some(crowd) => OsParker::in_crowd(crowd),
+            None => OsParker::new(self.parker),
+        }
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    fn parker_outside_rings(&self) -> OsParker {
         OsParker::new(self.parker)
+    }
+
+    /// Returns the state of a pool with more workers than processors, if its workers sleep in futexes.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(super) fn crowd(
+        &self,
+        num_threads: usize,
+        processors: Option<usize>,
+    ) -> Option<Arc<Crowd>> {
+        let processors = processors.filter(|&processors| processors < num_threads)?;
+        (self.parker == ParkerKind::Futex && !self.has_io()).then(|| Crowd::new(processors))
     }
 
     /// Asks the system for process fences, or has a worker ask it later. Returns whether workers that fall

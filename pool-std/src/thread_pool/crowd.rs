@@ -1,0 +1,244 @@
+//! Pools with more workers than the process has processors: how many of them are worth waking.
+
+use std::{
+    sync::{
+        Arc, Mutex, OnceLock, Weak,
+        atomic::{AtomicU8, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use pool_core::{SleepProtocol as _, WaitingJob, accounting::State};
+
+use crate::{linux::process_time, platform::Registry, thread_pool::data::lock};
+
+/// How often the watchdog checks. Some systems update the processor time of threads that run every 4 ms only.
+const INTERVAL: Duration = Duration::from_millis(10);
+/// After so many checks in a row that have found jobs waiting, the watchdog wakes a worker for them in any case.
+const PATIENCE: u32 = 10;
+/// For how long workers are woken for each job after the watchdog has found idle processors. Doubles as long as it does.
+const SHORT_RELIEF: Duration = Duration::from_millis(100);
+const LONG_RELIEF: Duration = Duration::from_secs(10);
+
+/// No worker watches, so that workers are woken for each job.
+const UNWATCHED: u8 = 0;
+/// One worker that sleeps is the watchdog.
+const WATCHED: u8 = 1;
+/// Processors were idle while jobs waited: until a while is over, workers are woken for each job.
+const RELIEVED: u8 = 2;
+
+/// Says how many workers are worth waking for the jobs of joins, which their posters run themselves if no thief comes: as
+/// many as there are processors.
+///
+/// That is true only while the workers that are awake do run. One that waits in a system call leaves its processor to
+/// another, and the pool is not told of it. So one of the workers that sleep is the *watchdog*: it wakes up after a while,
+/// still asleep for the protocol, and looks whether jobs wait while processors are idle.
+///
+/// | mode | limit | ends when |
+/// | --- | --- | --- |
+/// | unwatched | none | a worker falls asleep while others are active: it becomes the watchdog |
+/// | watched | the processors | the watchdog is woken, or finds nothing that it is needed for: unwatched. Or it finds that a job has waited from one check to the next while a processor was idle: relieved |
+/// | relieved | none | some time is over, and a worker falls asleep while others are active |
+///
+/// So no job of a join waits for much longer than two checks while a processor is idle, nor for much longer than
+/// [`PATIENCE`] checks while a worker sleeps.
+pub(crate) struct Crowd {
+    processors: usize,
+    mode: AtomicU8,
+    relief: Mutex<Relief>,
+    /// Set when the pool is built.
+    registry: OnceLock<Weak<Registry>>,
+}
+
+/// The last relief.
+struct Relief {
+    ends: Option<Instant>,
+    duration: Duration,
+}
+
+impl Crowd {
+    /// Creates the state of a pool whose workers share so many processors.
+    pub(crate) fn new(processors: usize) -> Arc<Self> {
+        Arc::new(Self {
+            processors,
+            mode: AtomicU8::new(UNWATCHED),
+            relief: Mutex::new(Relief {
+                ends: None,
+                duration: SHORT_RELIEF,
+            }),
+            registry: OnceLock::new(),
+        })
+    }
+
+    /// Tells the pool, once.
+    pub(crate) fn set_registry(&self, registry: &Weak<Registry>) {
+        self.registry.get_or_init(|| registry.clone());
+    }
+
+    /// Returns how many workers of the pool can make progress at a time, see
+    /// [`Platform::parallelism`](pool_core::Platform::parallelism).
+    pub(crate) fn parallelism(&self, registry: &Registry) -> usize {
+        // Ordering: Relaxed. A worker that asks executes a fence before, which pairs with the one in
+        // `Registry::reconsider_wakes`, called after each change to a mode without a limit.
+        if self.mode.load(Ordering::Relaxed) != WATCHED {
+            return usize::MAX;
+        }
+        // These count as awake in the protocol.
+        let absent = registry.num_workers() - registry.data().active.count();
+        self.processors + absent + num_blocked(registry)
+    }
+
+    fn registry(&self) -> Option<Arc<Registry>> {
+        self.registry.get()?.upgrade()
+    }
+
+    /// Begins a relief: wakes a worker, which wakes others as long as there are jobs.
+    fn relieve(&self, registry: &Registry) {
+        let mut relief = lock(&self.relief);
+        relief.ends = Some(Instant::now() + relief.duration);
+        relief.duration = LONG_RELIEF.min(relief.duration * 2);
+        drop(relief);
+        // Ordering: Relaxed, see `parallelism`.
+        self.mode.store(RELIEVED, Ordering::Relaxed);
+        registry.reconsider_wakes();
+        registry.announce_jobs(registry.num_workers(), false);
+    }
+}
+
+/// Returns how many workers are in sections that they have marked as blocked.
+fn num_blocked(registry: &Registry) -> usize {
+    if !registry.data().sections.are_used() {
+        return 0;
+    }
+    let workers = (0..registry.num_workers()).filter_map(|index| registry.worker(index).ok());
+    let states = workers.map(|worker| registry.deadlock().state(worker));
+    states.filter(|&state| state == State::Blocked).count()
+}
+
+/// The duty of one worker that sleeps, until the value is dropped.
+pub(crate) struct Watchdog<'c> {
+    crowd: &'c Crowd,
+    next_check: Instant,
+    /// What the last check found.
+    last: Option<Finding>,
+    /// How many checks in a row have found the same job waiting, or none.
+    checks: u32,
+}
+
+/// What a check finds.
+struct Finding {
+    /// A job that waits, if there is one.
+    job: Option<WaitingJob>,
+    time: Instant,
+    /// How much processor time the process has used.
+    used: Duration,
+}
+
+impl<'c> Watchdog<'c> {
+    /// Takes the duty for a worker that falls asleep. None if another worker has it, or if it is not needed now.
+    pub(crate) fn begin(crowd: &'c Crowd) -> Option<Self> {
+        // Ordering: Relaxed here and below; the mode guards no memory.
+        let mode = crowd.mode.load(Ordering::Relaxed);
+        match mode {
+            WATCHED => return None,
+            RELIEVED if !lock(&crowd.relief).is_over() => return None,
+            _ => {}
+        }
+        let registry = crowd.registry()?;
+        let begins = is_active(&registry)
+            && crowd
+                .mode
+                .compare_exchange(mode, WATCHED, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok();
+        begins.then(|| Self {
+            crowd,
+            next_check: Instant::now() + INTERVAL,
+            last: None,
+            checks: 0,
+        })
+    }
+
+    /// Checks, if it is time to. Returns for how long the worker may sleep until the next check, or `None` if its duty
+    /// has ended.
+    pub(crate) fn remaining(&mut self) -> Option<Duration> {
+        let now = Instant::now();
+        if now >= self.next_check {
+            self.next_check = now + INTERVAL;
+            if !self.check(now) {
+                return None;
+            }
+        }
+        Some(self.next_check - now)
+    }
+
+    /// Returns whether the duty goes on.
+    fn check(&mut self, time: Instant) -> bool {
+        let Some(registry) = self.crowd.registry().filter(|it| is_active(it)) else {
+            return false;
+        };
+        let Some(used) = process_time() else {
+            return false;
+        };
+        let last = self.last.take();
+        let old_job = last.as_ref().and_then(|last| last.job);
+        let old_job = old_job.filter(|&job| registry.still_waits(job));
+        let job = old_job.or_else(|| registry.waiting_job());
+        // Of one job that waits, or of none.
+        let is_new = job.is_some() && old_job.is_none();
+        self.checks = if is_new { 0 } else { self.checks + 1 };
+        let finding = Finding { job, time, used };
+        match last.filter(|_| old_job.is_some()) {
+            Some(last) if finding.leaves_idle(&last, self.crowd.processors) => {
+                self.crowd.relieve(&registry);
+                return false;
+            }
+            Some(_) => {
+                lock(&self.crowd.relief).duration = SHORT_RELIEF;
+                if self.checks.is_multiple_of(PATIENCE) {
+                    registry.announce_jobs(1, false);
+                }
+            }
+            None if job.is_none() && self.checks > PATIENCE => return false,
+            None => {}
+        }
+        self.last = Some(finding);
+        true
+    }
+}
+
+impl Drop for Watchdog<'_> {
+    fn drop(&mut self) {
+        // Ordering: Relaxed, see `Crowd::parallelism`.
+        let was_watched = self.crowd.mode.compare_exchange(
+            WATCHED,
+            UNWATCHED,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
+        if was_watched.is_ok() {
+            if let Some(registry) = self.crowd.registry() {
+                registry.reconsider_wakes();
+            }
+        }
+    }
+}
+
+impl Relief {
+    fn is_over(&self) -> bool {
+        self.ends.is_none_or(|end| Instant::now() >= end)
+    }
+}
+
+impl Finding {
+    /// Whether half a processor or more was idle since an earlier finding, of so many.
+    fn leaves_idle(&self, earlier: &Self, processors: usize) -> bool {
+        let used = self.used.saturating_sub(earlier.used).as_secs_f64();
+        let time = (self.time - earlier.time).as_secs_f64();
+        used < time * (processors as f64 - 0.5)
+    }
+}
+
+/// Whether some worker neither sleeps nor searches.
+fn is_active(registry: &Registry) -> bool {
+    registry.sleep().num_inactive() < registry.num_workers()
+}
