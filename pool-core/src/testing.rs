@@ -97,6 +97,11 @@ thread_local! {
     pub(crate) static HAS_PROCESS_FENCE: Cell<bool> = Cell::new(false);
 }
 
+thread_local! {
+    /// How many workers can make progress at a time, as this thread sees it.
+    pub(crate) static PARALLELISM: Cell<usize> = Cell::new(usize::MAX);
+}
+
 #[cfg(not(loom))]
 thread_local! {
     /// The time in nanoseconds, as this thread sees it.
@@ -297,6 +302,10 @@ unsafe impl<S: TestStorage, K: TestProtocol, D: TestDetection> Platform for Test
 
     fn has_guests(registry: &Registry<Self>) -> bool {
         registry.data().load(Relaxed)
+    }
+
+    fn parallelism(_registry: &Registry<Self>) -> usize {
+        PARALLELISM.with(Cell::get)
     }
 
     fn random_seed() -> u64 {

@@ -9,6 +9,7 @@ mod adopted;
 mod block_in_place;
 mod blocking;
 mod build;
+mod crowd;
 mod deadlock;
 mod elastic;
 mod elastic_deadlock;
