@@ -20,6 +20,9 @@ const PATIENCE: u32 = 10;
 const SHORT_RELIEF: Duration = Duration::from_millis(100);
 const LONG_RELIEF: Duration = Duration::from_secs(10);
 
+#[cfg(all(test, not(miri)))]
+mod tests;
+
 /// No worker watches, so that workers are woken for each job.
 const UNWATCHED: u8 = 0;
 /// One worker that sleeps is the watchdog.
@@ -179,31 +182,56 @@ impl<'c> Watchdog<'c> {
         let Some(used) = process_time() else {
             return false;
         };
-        let last = self.last.take();
-        let old_job = last.as_ref().and_then(|last| last.job);
+        let old_job = self.last.as_ref().and_then(|last| last.job);
         let old_job = old_job.filter(|&job| registry.still_waits(job));
         let job = old_job.or_else(|| registry.waiting_job());
-        // Of one job that waits, or of none.
-        let is_new = job.is_some() && old_job.is_none();
-        self.checks = if is_new { 0 } else { self.checks + 1 };
-        let finding = Finding { job, time, used };
-        match last.filter(|_| old_job.is_some()) {
-            Some(last) if finding.leaves_idle(&last, self.crowd.processors) => {
-                self.crowd.relieve(&registry);
-                return false;
+        match self.judge(Finding { job, time, used }, old_job.is_some()) {
+            Verdict::Watch => true,
+            Verdict::WakeOne => {
+                registry.announce_jobs(1, false);
+                true
             }
+            Verdict::Relieve => {
+                self.crowd.relieve(&registry);
+                false
+            }
+            Verdict::End => false,
+        }
+    }
+
+    /// Decides what follows from a finding, whose job is that of the last one or another one.
+    fn judge(&mut self, finding: Finding, is_old_job: bool) -> Verdict {
+        let last = self.last.replace(finding);
+        let finding = self.last.as_ref().expect("set just now");
+        let is_new_job = finding.job.is_some() && !is_old_job;
+        self.checks = if is_new_job { 0 } else { self.checks + 1 };
+        match last.filter(|_| is_old_job) {
+            Some(last) if finding.leaves_idle(&last, self.crowd.processors) => Verdict::Relieve,
             Some(_) => {
                 lock(&self.crowd.relief).duration = SHORT_RELIEF;
                 if self.checks.is_multiple_of(PATIENCE) {
-                    registry.announce_jobs(1, false);
+                    Verdict::WakeOne
+                } else {
+                    Verdict::Watch
                 }
             }
-            None if job.is_none() && self.checks > PATIENCE => return false,
-            None => {}
+            None if finding.job.is_none() && self.checks > PATIENCE => Verdict::End,
+            None => Verdict::Watch,
         }
-        self.last = Some(finding);
-        true
     }
+}
+
+/// What the watchdog does after a check.
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    /// It goes on.
+    Watch,
+    /// It wakes a worker for a job that has waited for long, and goes on.
+    WakeOne,
+    /// It begins a relief.
+    Relieve,
+    /// It sleeps as any other worker.
+    End,
 }
 
 impl Drop for Watchdog<'_> {

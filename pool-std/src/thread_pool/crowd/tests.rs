@@ -1,0 +1,193 @@
+use super::*;
+use crate::{ThreadPool, ThreadPoolBuilder};
+
+const PROCESSORS: usize = 2;
+
+/// Plays a watchdog whose checks are told what they find.
+struct Play<'c> {
+    watchdog: Watchdog<'c>,
+    time: Instant,
+    used: Duration,
+    job: WaitingJob,
+}
+
+impl<'c> Play<'c> {
+    fn new(crowd: &'c Crowd) -> Self {
+        let time = Instant::now();
+        Self {
+            watchdog: Watchdog {
+                crowd,
+                next_check: time,
+                last: None,
+                checks: 0,
+            },
+            time,
+            used: Duration::ZERO,
+            job: some_job(),
+        }
+    }
+
+    /// Checks after ten milliseconds, in which the process has used so many milliseconds of its processors.
+    fn check(&mut self, used: u64, waits: Waits) -> Verdict {
+        self.time += Duration::from_millis(10);
+        self.used += Duration::from_millis(used);
+        let finding = Finding {
+            job: (waits != Waits::None).then_some(self.job),
+            time: self.time,
+            used: self.used,
+        };
+        self.watchdog.judge(finding, waits == Waits::Old)
+    }
+}
+
+/// Which job waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    None,
+    New,
+    Old,
+}
+
+fn some_job() -> WaitingJob {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let (in_job, go_on) = std::sync::mpsc::channel();
+    let (done, is_done) = std::sync::mpsc::channel();
+    let registry = pool.registry.clone();
+    pool.spawn(move || {
+        crate::spawn(|| ());
+        in_job.send(registry.waiting_job().unwrap()).unwrap();
+        is_done.recv().unwrap();
+    });
+    let job = go_on.recv().unwrap();
+    done.send(()).unwrap();
+    job
+}
+
+#[test]
+fn a_job_that_waits_while_a_processor_is_idle_begins_a_relief() {
+    let crowd = Crowd::new(PROCESSORS);
+    for (used, verdict) in [
+        (0, Verdict::Relieve),
+        (14, Verdict::Relieve),
+        (15, Verdict::Watch),
+        (20, Verdict::Watch),
+    ] {
+        let mut play = Play::new(&crowd);
+        assert_eq!(play.check(0, Waits::New), Verdict::Watch, "the first check");
+        assert_eq!(play.check(used, Waits::Old), verdict, "{used}");
+    }
+}
+
+/// In a loop of short regions some job waits at each moment, and no processor is to blame.
+#[test]
+fn jobs_that_wait_for_a_moment_begin_none() {
+    let crowd = Crowd::new(PROCESSORS);
+    let mut play = Play::new(&crowd);
+    for _ in 0..100 {
+        assert_eq!(play.check(0, Waits::New), Verdict::Watch);
+    }
+}
+
+#[test]
+fn a_job_that_waits_for_long_wakes_a_worker_in_any_case() {
+    let crowd = Crowd::new(PROCESSORS);
+    let mut play = Play::new(&crowd);
+    assert_eq!(play.check(0, Waits::New), Verdict::Watch);
+    for check in 1..=30 {
+        let expected = match check % PATIENCE {
+            0 => Verdict::WakeOne,
+            _ => Verdict::Watch,
+        };
+        assert_eq!(play.check(20, Waits::Old), expected, "{check}");
+    }
+    assert_eq!(play.check(20, Waits::New), Verdict::Watch);
+    assert_eq!(play.check(20, Waits::Old), Verdict::Watch);
+}
+
+#[test]
+fn a_watchdog_with_nothing_to_watch_ends() {
+    let crowd = Crowd::new(PROCESSORS);
+    let mut play = Play::new(&crowd);
+    for _ in 0..PATIENCE {
+        assert_eq!(play.check(0, Waits::None), Verdict::Watch);
+    }
+    assert_eq!(play.check(0, Waits::None), Verdict::End);
+}
+
+/// Programs whose jobs block again and again have all their workers most of the time.
+#[test]
+fn each_relief_lasts_twice_as_long_until_processors_are_busy() {
+    let pool = crowded();
+    let registry = &pool.registry;
+    let crowd = Crowd::new(PROCESSORS);
+    let duration = || lock(&crowd.relief).duration;
+    assert_eq!(duration(), SHORT_RELIEF);
+    crowd.relieve(registry);
+    assert!(!lock(&crowd.relief).is_over());
+    assert_eq!(duration(), 2 * SHORT_RELIEF);
+    for _ in 0..20 {
+        crowd.relieve(registry);
+    }
+    assert_eq!(duration(), LONG_RELIEF);
+    let mut play = Play::new(&crowd);
+    play.check(20, Waits::New);
+    play.check(20, Waits::Old);
+    assert_eq!(duration(), SHORT_RELIEF);
+}
+
+fn crowded() -> ThreadPool {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let builder = ThreadPoolBuilder::new().num_threads(2 * processors);
+    builder.build().unwrap()
+}
+
+#[test]
+fn workers_that_cannot_run_do_not_count() {
+    let pool = crowded();
+    let registry = &pool.registry;
+    let crowd = Crowd::new(PROCESSORS);
+    assert_eq!(crowd.parallelism(registry), usize::MAX, "no worker watches");
+    crowd.mode.store(RELIEVED, Ordering::Relaxed);
+    assert_eq!(crowd.parallelism(registry), usize::MAX);
+    crowd.mode.store(WATCHED, Ordering::Relaxed);
+    assert_eq!(crowd.parallelism(registry), PROCESSORS);
+    let in_section = pool.install(|| crate::blocking("a test", |_| crowd.parallelism(registry)));
+    assert_eq!(in_section, PROCESSORS + 1);
+    assert_eq!(crowd.parallelism(registry), PROCESSORS);
+    let workers = pool.current_num_threads();
+    pool.set_active_workers(1).unwrap();
+    assert_eq!(crowd.parallelism(registry), PROCESSORS + workers - 1);
+}
+
+#[test]
+fn a_watchdog_is_taken_on_by_one_worker_of_an_active_pool() {
+    let pool = crowded();
+    let crowd = Crowd::new(PROCESSORS);
+    assert!(
+        Watchdog::begin(&crowd).is_none(),
+        "the pool is not built yet"
+    );
+    crowd.set_registry(&Arc::downgrade(&pool.registry));
+    pool.install(|| {
+        let watchdog = Watchdog::begin(&crowd).expect("this worker is active");
+        assert!(Watchdog::begin(&crowd).is_none());
+        drop(watchdog);
+        crowd.relieve(&pool.registry);
+        assert!(Watchdog::begin(&crowd).is_none(), "not during a relief");
+        lock(&crowd.relief).ends = Some(Instant::now());
+        assert!(Watchdog::begin(&crowd).is_some());
+        assert_eq!(crowd.mode.load(Ordering::Relaxed), UNWATCHED);
+    });
+}
+
+#[test]
+fn only_pools_with_too_few_processors_have_one() {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    for (threads, expected) in [(processors, false), (processors + 1, true)] {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        assert_eq!(pool.unwrap().registry.data().crowd.is_some(), expected);
+    }
+    let builder = ThreadPoolBuilder::new().num_threads(processors + 1);
+    let pool = builder.overlook_no_jobs(true).build().unwrap();
+    assert!(pool.registry.data().crowd.is_none(), "it overlooks no jobs");
+}
