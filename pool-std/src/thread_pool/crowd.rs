@@ -243,10 +243,9 @@ impl Drop for Watchdog<'_> {
             Ordering::Relaxed,
             Ordering::Relaxed,
         );
-        if was_watched.is_ok() {
-            if let Some(registry) = self.crowd.registry() {
-                registry.reconsider_wakes();
-            }
+        let registry = was_watched.ok().and_then(|_| self.crowd.registry());
+        if let Some(registry) = registry {
+            registry.reconsider_wakes();
         }
     }
 }

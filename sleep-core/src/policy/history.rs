@@ -45,7 +45,7 @@ impl History {
     }
 
     /// Returns how many rounds the worker does before it gets sleepy.
-    pub(super) fn rounds(&self, purpose: Purpose, policy: &IdlePolicy) -> u32 {
+    pub(crate) fn rounds(&self, purpose: Purpose, policy: &IdlePolicy) -> u32 {
         if policy.is_adaptive {
             policy.rounds_until_sleepy >> (MOST_DOUBLINGS - self.doublings(purpose))
         } else {

@@ -16,6 +16,11 @@ thread_local! {
     static WAITS: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
+thread_local! {
+    /// How often a caller outside has run again after its wait, on this thread.
+    static RESUMED: Cell<usize> = const { Cell::new(0) };
+}
+
 /// Sets the latch of each worker that searches.
 struct Telling(TestBusy);
 
@@ -60,6 +65,10 @@ impl SleepProtocol for Telling {
 
     fn new_internal_jobs(&self, _count: usize, _queue_was_empty: impl FnOnce() -> bool) {}
 
+    fn caller_resumed(&self) {
+        RESUMED.set(RESUMED.get() + 1);
+    }
+
     fn all_are_awake(&self) -> bool {
         true
     }
@@ -94,6 +103,28 @@ fn the_protocol_is_told_whether_a_worker_waits_for_a_job() {
     worker.wait_for_stop();
     assert_eq!(WAITS.take(), Some(false), "for its end");
     assert_eq!(registry.num_inactive(), 0);
+}
+
+/// Checks that the time until the caller runs again does not count as a pause between jobs.
+#[test]
+fn the_protocol_is_told_when_a_caller_outside_runs_again() {
+    let registry = registry::<Told>(1);
+    std::thread::scope(|scope| {
+        let [worker] = workers(&registry);
+        // SAFETY: 1. it stays until it leaves.
+        unsafe { worker.enter() };
+        let caller = scope.spawn(|| {
+            let result = registry.in_worker(|_, _| RESUMED.get());
+            assert_eq!(result, 0);
+            RESUMED.get()
+        });
+        while !worker.yield_now() {
+            std::thread::yield_now();
+        }
+        worker.leave();
+        assert_eq!(caller.join().unwrap(), 1);
+    });
+    assert_eq!(RESUMED.get(), 0, "a worker is no caller outside");
 }
 
 /// Checks that workers of a large pool that find jobs at once leave the counts alone, on which all of them would wait for

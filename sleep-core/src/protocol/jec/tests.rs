@@ -1,6 +1,8 @@
 use super::*;
 use crate::testing::TestJec;
 
+#[cfg(not(loom))]
+mod callers;
 mod guests;
 #[cfg(loom)]
 mod left_out;
