@@ -23,7 +23,9 @@
 //!
 //! Between steps 1 and 6 the host runs code of the protocol and of its parker, which may call functions of the
 //! pool. So the host is known as no worker by then, and such calls come from outside. What the host does
-//! itself in between is in one function, `WorkerThread::search`.
+//! itself in between is in one function, `WorkerThread::search`. That the protocol and the parker find no reference to
+//! the worker elsewhere, such as in a scoped thread-local variable, the caller of the
+//! [loop](WorkerThread::run_until_stopped) promises. A check in each method of the worker would cost every join.
 //!
 //! Why a worker may pass to another thread at all, [`lend`](WorkerThread::lend) says: the order of the deque,
 //! the parts that the owner alone uses, the process fences and the thread progress. A seat is vacated by the

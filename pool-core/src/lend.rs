@@ -41,8 +41,9 @@
 //! the `WorkerThread` in frames of the lender, which must not be used meanwhile. The type is not `Sync`, so a
 //! closure that is `Send` holds no such reference openly, and `Platform::current` gives it none. But a wrapper such as
 //! `send_wrapper::SendWrapper` is `Send` for every type, and gives access on the thread that created it, which is the thread
-//! that runs the closure. So the caller of `lend` must promise that the closures use no reference. The handles that a pool
-//! gives to its users check that the calling thread is still the worker.
+//! that runs the closure. A scoped thread-local variable gives one to the waiter of the platform as well, which is safe to
+//! implement. So the caller of `lend` must promise that its thread uses no reference. The handles that a pool gives to its
+//! users check that the calling thread is still the worker.
 
 use core::{fmt, ptr};
 
@@ -104,7 +105,9 @@ impl<P: Platform> WorkerThread<P> {
     /// Continues a panic of the closures, when the calling thread is the worker again.
     ///
     /// # Safety
-    /// 1. Neither closure uses a reference to the worker, except to read what never changes: its number and its registry.
+    /// 1. Until the call returns, this thread uses no reference to the worker, except to read what never changes: its number
+    ///    and its registry. That holds for both closures, and for the platform's [`Waiter`](crate::Waiter) and
+    ///    [`DeadlockDetection`](crate::DeadlockDetection), which this calls.
     pub unsafe fn lend<R>(
         &self,
         give: impl FnOnce(LentWorker<P>) + Send,

@@ -44,9 +44,9 @@ pub(crate) use parker::{TestParker, TestWaiter};
 pub(crate) use protocol::{TestBusy, TestClassic, TestHints};
 pub(crate) use protocol::{TestJec, TestProtocol};
 pub(crate) use queue::{BUSY, TestQueue};
-pub(crate) use worker::with_worker;
 #[cfg(loom)]
 pub(crate) use worker::{model, spawn_other};
+pub(crate) use worker::{run_until_stopped, run_until_terminated, with_worker};
 
 thread_local! {
     static CURRENT: Cell<*const ()> = Cell::new(ptr::null());
@@ -350,7 +350,7 @@ pub(crate) fn with_registry<P: TestPlatform, R>(
                 let worker = unsafe { WorkerThread::new(Arc::as_ptr(&registry), index) }.unwrap();
                 // SAFETY: 1. it stays until it leaves.
                 unsafe { worker.enter() };
-                worker.run_until_terminated();
+                run_until_terminated(&worker);
                 worker.leave();
             })
         })

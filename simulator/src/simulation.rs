@@ -228,7 +228,8 @@ pub(crate) fn worker_body<K: Protocol>(pool: Pool<K>, index: usize) -> machine::
         let worker = unsafe { WorkerThread::new(Arc::as_ptr(&pool), index) }.expect("the only one");
         // SAFETY: 1. it stays until it leaves.
         unsafe { worker.enter() };
-        worker.run_until_terminated();
+        // SAFETY: 1. the pools have no guests.
+        unsafe { worker.run_until_terminated() };
         worker.leave();
     })
 }

@@ -23,6 +23,18 @@ pub(crate) fn with_worker<P: TestPlatform>(
     worker.leave();
 }
 
+/// Runs a worker until its pool ends.
+pub(crate) fn run_until_terminated<P: TestPlatform>(worker: &WorkerThread<P>) {
+    // SAFETY: 1. the parkers and protocols of tests that have guests find no worker.
+    unsafe { worker.run_until_terminated() };
+}
+
+/// Runs a worker until it is requested to stop.
+pub(crate) fn run_until_stopped<P: TestPlatform>(worker: &WorkerThread<P>) {
+    // SAFETY: 1. as above.
+    unsafe { worker.run_until_stopped() };
+}
+
 /// Makes a thread of its own the second worker, as `with_worker` does.
 #[cfg(loom)]
 pub(crate) fn spawn_other<P: TestPlatform>(

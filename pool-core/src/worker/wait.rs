@@ -41,7 +41,10 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Runs jobs until this worker is requested to stop. While it sleeps, a guest may take its seat.
-    pub(super) fn wait_for_stop(&self) {
+    ///
+    /// # Safety
+    /// 1. As for [`run_until_stopped`](Self::run_until_stopped).
+    pub(super) unsafe fn wait_for_stop(&self) {
         let latch = self.shared().terminate();
         if !latch.probe() {
             self.wait_until_cold(latch, Setter::Stop);
@@ -174,7 +177,8 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Leaves this worker to guests while its thread sleeps, if the pool has guests and this thread is the host: below
     /// a guest are frames that use the worker. Returns whether it does.
-    /// Then this thread must not use the worker until it has [reclaimed](Self::reclaim_seat) it.
+    /// Then this thread must not use the worker until it has [reclaimed](Self::reclaim_seat) it. For what lies below the
+    /// loop, its caller has promised that.
     fn vacate_seat(&self) -> bool {
         let has_guests = P::has_guests(self.registry()) && self.shared().seat().is_hosts();
         if has_guests {

@@ -100,7 +100,8 @@ impl<S: System> SpinPool<S> {
                 if condition() {
                     return ExitReason::Done;
                 }
-                worker.run_until_stopped();
+                // SAFETY: 1. The pools of this crate have no guests.
+                unsafe { worker.run_until_stopped() };
             }
         });
         match reason {

@@ -109,8 +109,9 @@ where
         return closure();
     };
     let taken = Taken { spares, spare };
-    // SAFETY: 1. the first closure uses no worker. The user's closure can reach one only through a handle.
-    // `Worker::join` checks that the thread is the worker, and a `BroadcastContext` reads only the number and the registry.
+    // SAFETY: 1. the first closure and the waiter use no worker. The user's closure, and a handler for deadlocks, can reach
+    // one only through a handle. `Worker::join` checks that the thread is the worker, and a `BroadcastContext` reads only the
+    // number and the registry.
     lender::while_lending(worker, || unsafe {
         worker.lend(|lent| taken.spare.give(lent), closure)
     })

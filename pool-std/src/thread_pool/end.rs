@@ -48,7 +48,9 @@ impl ThreadPool {
             if waits_for_itself || !adopted::is_adopted_by(&registry) {
                 return Err(ShutdownError::FromWorker);
             }
-            worker.run_until_terminated();
+            // SAFETY: 1. frames below may have left handles to the worker. But `Worker::join` checks that the thread is
+            // the worker, and the parkers and protocols of this crate use none.
+            unsafe { worker.run_until_terminated() };
         }
         registry.data().wait_until_stopped();
         Ok(())

@@ -177,7 +177,8 @@ impl ThreadBuilder {
             worker.run_inbox_jobs();
             // SAFETY: 1. it was entered above, and stays.
             match unsafe { data.active.next_step(&worker) } {
-                NextStep::Run => worker.run_until_stopped(),
+                // SAFETY: 1. this frame keeps the worker to itself, and the calls above have returned.
+                NextStep::Run => unsafe { worker.run_until_stopped() },
                 NextStep::LookAgain => {}
                 NextStep::Park => return true,
             }

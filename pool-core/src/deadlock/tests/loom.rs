@@ -12,7 +12,8 @@ use crate::{
     job::StackJob,
     latch::BlockingLatch,
     testing::{
-        Accounted, TestJec, TestParker, accounting::accounted, model, spawn_other, with_worker,
+        Accounted, TestJec, TestParker, accounting::accounted, model, run_until_terminated,
+        spawn_other, with_worker,
     },
 };
 
@@ -28,7 +29,7 @@ fn blocking_against_falling_asleep() {
             known.0.unpark();
         });
         with_worker(&registry, 0, |worker| {
-            let sleeper = spawn_other(&registry, WorkerThread::run_until_terminated);
+            let sleeper = spawn_other(&registry, run_until_terminated);
             let ticket = worker.mark_blocked().unwrap();
             reported.park();
             registry.deadlock().mark_self_unblocked(ticket).unwrap();
@@ -47,7 +48,7 @@ fn a_job_of_a_worker_that_blocks_is_not_overlooked() {
         // When the job has been run, the worker is marked as blocked for nothing, and may be reported.
         let registry = accounted::<TestJec>(2, |_| ());
         with_worker(&registry, 0, |worker| {
-            let other = spawn_other(&registry, WorkerThread::run_until_terminated);
+            let other = spawn_other(&registry, run_until_terminated);
             let job = StackJob::<Accounted, _, _, _>::new(|_| 7, BlockingLatch::<Accounted>::new());
             // SAFETY: `as_job_ref`: 1. it stays until the latch is set, after the job has been run;
             // `into_result`: 1. the latch is set; 2. once.

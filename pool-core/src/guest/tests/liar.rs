@@ -14,7 +14,7 @@ use sleep_core::{CoreLatch, IdlePolicy};
 use super::super::*;
 use crate::testing::{
     DEQUE_CAPACITY, Event, TestBusy, TestOn, TestParker, TestPlatform, TestProtocol, observe,
-    observed, with_registry,
+    observed, run_until_stopped, with_registry,
 };
 
 /// Says of a worker that searches that it sleeps, and lends it to any thread that asks.
@@ -145,7 +145,7 @@ fn a_guest_that_calls_the_loop_keeps_its_seat() {
             let worker = unsafe { WorkerThread::new(Arc::as_ptr(&registry), index) }.unwrap();
             // SAFETY: 1. it stays until it leaves.
             unsafe { worker.enter() };
-            worker.run_until_stopped();
+            run_until_stopped(&worker);
             worker.leave();
         });
         let loop_as_guest = |worker: &WorkerThread<Lied>| {
@@ -164,7 +164,7 @@ fn a_guest_that_calls_the_loop_keeps_its_seat() {
                 }
             };
             observe(Some(Box::new(before_sleep)));
-            worker.run_until_stopped();
+            run_until_stopped(worker);
             observe(None);
         };
         // Liveness: the host, which never sleeps, vacates its seat again and again.

@@ -21,7 +21,7 @@ use crate::{
     job::StackJob,
     latch::BlockingLatch,
     queue::JobQueue as _,
-    testing::{Test, TestQueue, model, registry, with_registry},
+    testing::{Test, TestQueue, model, registry, run_until_terminated, with_registry},
 };
 
 /// Runs `body` with a pool of one worker that has guests.
@@ -142,7 +142,7 @@ fn a_guest_that_joins_against_a_thief() {
                 worker.leave();
             })
         };
-        let host = run(0, WorkerThread::run_until_terminated);
+        let host = run(0, run_until_terminated);
         let thief = run(1, |worker| _ = worker.yield_now());
         let _ = registry.try_call(|worker| {
             assert_eq!(worker.join_context(|_| 1, |_| 2, false), (1, 2));

@@ -21,8 +21,8 @@ use crate::{
     latch::BlockingLatch,
     queue::JobQueue as _,
     testing::{
-        Test, TestDetection, TestJec, TestOn, TestPlatform, TestQueue, TestTogether, on_platform,
-        with_registry,
+        Event, Test, TestDetection, TestJec, TestOn, TestPlatform, TestQueue, TestTogether,
+        observe, on_platform, run_until_stopped, with_registry,
     },
 };
 
@@ -296,6 +296,41 @@ fn a_protocol_that_lends_nothing_has_none() {
     });
 }
 
+/// Checks that the parker of a host cannot use the worker beside a guest. A reference to the worker that is left elsewhere is
+/// against the obligation of the loop.
+#[test]
+fn a_parker_finds_no_worker_when_the_seat_is_vacant() {
+    let (parks, found) = (Arc::new(Tally::new(0)), Arc::new(Tally::new(0)));
+    let registry = <Test as TestPlatform>::registry(1);
+    registry.data().store(true, SeqCst);
+    thread::scope(|scope| {
+        let host = scope.spawn(|| {
+            let index = registry.worker(0).unwrap();
+            // SAFETY: 1. this frame holds the registry; 2. it is the `Arc`'s pointer.
+            let worker = unsafe { WorkerThread::new(Arc::as_ptr(&registry), index) }.unwrap();
+            // SAFETY: 1. it stays until it leaves.
+            unsafe { worker.enter() };
+            let (parks, found) = (parks.clone(), found.clone());
+            observe(Some(Box::new(move |event| {
+                if event == Event::Park {
+                    parks.fetch_add(1, SeqCst);
+                    found.fetch_add(usize::from(!Test::current().is_null()), SeqCst);
+                }
+            })));
+            run_until_stopped(&worker);
+            observe(None);
+            worker.leave();
+        });
+        call_as_guest(&*registry, |worker| registry.request_stop(worker.index()));
+        host.join().unwrap();
+    });
+    assert!(
+        parks.load(SeqCst) > 0,
+        "a guest comes while the host sleeps"
+    );
+    assert_eq!(found.load(SeqCst), 0);
+}
+
 /// The request comes while the guest has the seat, so it wakes no thread. The look at the guest's end does.
 #[test]
 fn a_request_to_stop_waits_for_the_guest() {
@@ -309,7 +344,7 @@ fn a_request_to_stop_waits_for_the_guest() {
             let worker = unsafe { WorkerThread::new(Arc::as_ptr(&registry), index) }.unwrap();
             // SAFETY: 1. it stays until it leaves.
             unsafe { worker.enter() };
-            worker.run_until_stopped();
+            run_until_stopped(&worker);
             has_stopped.store(true, SeqCst);
             worker.leave();
         });

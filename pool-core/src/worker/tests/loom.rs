@@ -15,7 +15,10 @@ use super::super::*;
 use crate::{
     job::StackJob,
     latch::BlockingLatch,
-    testing::{Test, TestParker, model, registry, spawn_other, with_pool, with_worker},
+    testing::{
+        Test, TestParker, model, registry, run_until_stopped, run_until_terminated, spawn_other,
+        with_pool, with_worker,
+    },
 };
 
 /// Models the whole life of a job from outside, and of a sleep.
@@ -85,7 +88,7 @@ fn fast_push_is_disabled_while_a_worker_sleeps() {
         let registry = registry::<Test>(2);
         with_worker(&registry, 0, |worker| {
             enable_fast_push(worker);
-            let sleeper = spawn_other(&registry, WorkerThread::run_until_terminated);
+            let sleeper = spawn_other(&registry, run_until_terminated);
             worker.shared().deque().disable_fast_push();
             worker.announce_join();
             worker.announce_join();
@@ -109,7 +112,7 @@ fn a_posted_job_is_not_overlooked() {
         // As after an earlier job: the counter is odd, so that a post writes nothing.
         registry.announce_own_jobs(registry.worker(0).unwrap(), 1, || true);
         with_worker(&registry, 0, |worker| {
-            let other = spawn_other(&registry, WorkerThread::run_until_terminated);
+            let other = spawn_other(&registry, run_until_terminated);
             let job = StackJob::<Test, _, _, _>::new(|_| 7, BlockingLatch::<Test>::new());
             // SAFETY: `as_job_ref`: 1. it stays until the latch is set; `post`: 1. once;
             // `into_result`: 1. the latch is set; 2. once.
@@ -133,7 +136,7 @@ fn jobs_posted_together_are_not_overlooked() {
         // As after an earlier job: the counter is odd, so that a post writes nothing.
         registry.announce_own_jobs(registry.worker(0).unwrap(), 1, || true);
         with_worker(&registry, 0, |worker| {
-            let other = spawn_other(&registry, WorkerThread::run_until_terminated);
+            let other = spawn_other(&registry, run_until_terminated);
             let new = || StackJob::<Test, _, _, _>::new(|_| 7, BlockingLatch::<Test>::new());
             let jobs = [new(), new()];
             // SAFETY: `as_job_ref`: 1. they stay until the latches are set; `post_many`: 1. once;
@@ -199,7 +202,7 @@ fn a_worker_that_resets_its_stop_sees_the_end_of_the_pool() {
             thread::spawn(move || {
                 with_worker(&registry, 0, |worker| {
                     while worker.reset_stop() {
-                        worker.run_until_stopped();
+                        run_until_stopped(worker);
                     }
                 });
             })
@@ -216,7 +219,7 @@ fn a_join_with_fast_push_disabled_is_not_overlooked() {
     model(1, || {
         let registry = registry::<Test>(2);
         with_worker(&registry, 0, |worker| {
-            let sleeper = spawn_other(&registry, WorkerThread::run_until_terminated);
+            let sleeper = spawn_other(&registry, run_until_terminated);
             let has_begun = Arc::new(TestParker::new());
             let joined = worker.join_context(
                 |_| has_begun.park(),
