@@ -2,6 +2,8 @@
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
@@ -50,7 +52,7 @@ pub use reap_lock::ReapLock;
 pub use registry::Registry;
 pub use scope::ScopeCore;
 pub use sources::WaitingJob;
-pub use worker::{WorkerShared, WorkerThread};
+pub use worker::{WorkerShared, WorkerStorage, WorkerThread};
 
 /// The parts of the crates below that a platform names.
 pub use deque_core::{Deque, FencePrice, Fixed, IntrusiveInjector, Node, Order, Steal, Storage};

@@ -10,7 +10,7 @@ use crate::{
     metrics::Observer,
     queue::JobQueue,
     registry::Registry,
-    worker::{WorkerShared, WorkerThread},
+    worker::{WorkerStorage, WorkerThread},
 };
 
 /// The world a pool runs in: threads or cores, unwinding or not, memory or none.
@@ -18,14 +18,12 @@ use crate::{
 /// # Safety
 /// 1. [`current`](Self::current) returns what was last given to [`set_current`](Self::set_current)
 ///    on the same thread, or null.
-/// 2. [`Workers`](Self::Workers) always gives the same slice, also after the value was moved into a
-///    [`Registry`].
-/// 3. [`keep_alive`](Self::keep_alive) keeps the registry in place until its value is dropped.
-/// 4. [`catch_unwind`](Self::catch_unwind) returns exactly when the closure ends, also if it
+/// 2. [`keep_alive`](Self::keep_alive) keeps the registry in place until its value is dropped.
+/// 3. [`catch_unwind`](Self::catch_unwind) returns exactly when the closure ends, also if it
 ///    unwinds, or does not return at all.
-/// 5. [`free_later`](Self::free_later) drops what it is given only when all workers have made
-///    progress, or never.
-/// 6. Nothing unwinds but [`resume_unwind`](Self::resume_unwind): no other function, no method of the
+/// 4. [`free_later`](Self::free_later) drops what it is given only when all workers have made
+///    progress, or never. It puts no other managed thread in the place of the worker's.
+/// 5. Nothing unwinds but [`resume_unwind`](Self::resume_unwind): no other function, no method of the
 ///    [`Observer`](Self::Observer), and no drop of a [`KeepAlive`](Self::KeepAlive). They are called from
 ///    frames that other threads use.
 ///
@@ -36,8 +34,8 @@ pub unsafe trait Platform: Sized + 'static {
     type Parker: Parker + Send + Sync;
     /// Decides when a worker sleeps, and which worker is woken.
     type Sleep: SleepProtocol<Parker = Self::Parker> + Send + Sync;
-    /// Where the workers' shared halves are.
-    type Workers: AsRef<[WorkerShared<Self>]> + Send + Sync;
+    /// Where the workers' shared halves are. No other registry has them, as [`WorkerStorage`] says.
+    type Workers: WorkerStorage<Self> + Send + Sync;
     /// Where a worker's deque keeps its jobs.
     type Storage: Storage<JobRef> + Send + Sync;
     /// The types of the pool's thread progress.

@@ -40,7 +40,8 @@ impl<P: Platform> Registry<P> {
         /// Creates a pool of its parts, with one reference.
         ///
         /// `sleep`, `workers`, `progress` and `deadlock` must have the same number of workers;
-        /// [`is_consistent`](Self::is_consistent) checks that.
+        /// [`is_consistent`](Self::is_consistent) checks that. No other pool has these workers, see
+        /// [`WorkerStorage`](crate::WorkerStorage).
         pub fn new(
             sleep: P::Sleep,
             workers: P::Workers,

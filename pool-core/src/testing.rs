@@ -243,9 +243,8 @@ pub(crate) fn registry_with<S: TestStorage, K: TestProtocol, D: TestDetection>(
     registry
 }
 
-// SAFETY: 1. both use the same thread-local; 2. boxed slices give their own memory; 3. registries
-// are in `Arc`s, and the value is one; 4. that is what the standard library's function does; 5. it
-// defers the drop, or there is none; 6. nothing here panics.
+// SAFETY: 1. both use the same thread-local; 2. registries are in `Arc`s, and the value is one; 3. that is what the
+// standard library's function does; 4. it defers the drop, or there is none; 5. nothing here panics.
 unsafe impl<S: TestStorage, K: TestProtocol, D: TestDetection> Platform for TestOn<S, K, D> {
     type Parker = TestParker;
     type Sleep = K;

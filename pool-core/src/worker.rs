@@ -19,7 +19,7 @@ mod tests;
 mod trail;
 mod wait;
 
-pub use shared::WorkerShared;
+pub use shared::{WorkerShared, WorkerStorage};
 pub(crate) use trail::{Source, Trail};
 
 /// The half of a worker that is its thread's own.
@@ -52,7 +52,7 @@ impl<P: Platform> WorkerThread<P> {
     /// [`enter`](Self::enter) makes it known.
     ///
     /// # Safety
-    /// 1. The registry outlives the value.
+    /// 1. The registry outlives the value and stays in place: nothing moves or replaces it.
     /// 2. The pointer is one that [`Platform::keep_alive`] can use. One made from a reference to
     ///    the registry is not, if keeping alive needs memory beside the registry.
     pub unsafe fn new(registry: *const Registry<P>, index: WorkerIndex) -> Option<Self> {

@@ -56,9 +56,8 @@ pub(crate) type WorkerObserver = pool_core::NoMetrics;
 /// Every registry of this platform is in an [`Arc`].
 pub(crate) enum Std {}
 
-// SAFETY: 1. both functions use the same thread-local; 2. boxed slices give their own memory; 3.
-// registries are in `Arc`s, and the value is one; 4. the standard library's function does that; 5. the
-// drop is deferred; 6. nothing here panics, and the drop of a registry catches the panics of what
+// SAFETY: 1. both functions use the same thread-local; 2. registries are in `Arc`s, and the value is one;
+// 3. the standard library's function does that; 4. the drop is deferred; 5. nothing here panics, and the drop of a registry catches the panics of what
 // handlers have captured, and of what was deferred.
 unsafe impl Platform for Std {
     type Parker = OsParker;

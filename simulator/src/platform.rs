@@ -183,9 +183,8 @@ unsafe impl JobQueue for Queue {
 #[derive(Debug)]
 pub struct Virtual<K>(PhantomData<K>);
 
-// SAFETY: 1. both functions use the same word of the running thread; 2. boxed slices give their own memory; 3.
-// registries are in `Arc`s, and the value is one; 4. that is what the standard library's function does; 5. the
-// drop is deferred; 6. nothing here panics.
+// SAFETY: 1. both functions use the same word of the running thread; 2. registries are in `Arc`s, and the value is one;
+// 3. that is what the standard library's function does; 4. the drop is deferred; 5. nothing here panics.
 unsafe impl<K: Protocol> Platform for Virtual<K> {
     type Parker = VirtualParker;
     type Sleep = K;

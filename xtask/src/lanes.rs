@@ -339,7 +339,7 @@ fn no_std(_quick: bool) -> Result<u64> {
         build(target, &["--package", "deque-core", "--features", "alloc"]).run()?;
         build(
             target,
-            &["--package", "pool-core", "--features", "deadlock"],
+            &["--package", "pool-core", "--features", "alloc,deadlock"],
         )
         .run()?;
         count += 2;

@@ -28,6 +28,48 @@ pub struct WorkerShared<P: Platform> {
     observer: P::Observer,
 }
 
+/// A place for the [`WorkerShared`] of one [`Registry`](crate::Registry).
+///
+/// Implemented by an array, by a box with a slice (feature `alloc`), and by a slice that is borrowed exclusively:
+/// ```
+/// use pool_core::{Platform, WorkerShared, WorkerStorage};
+///
+/// fn is_storage<P: Platform, S: WorkerStorage<P>>() {}
+/// fn storages<P: Platform>() {
+///     is_storage::<P, [WorkerShared<P>; 2]>();
+///     is_storage::<P, &'static mut [WorkerShared<P>]>();
+/// }
+/// ```
+///
+/// A shared slice is not enough, because two registries must not share workers. A thief of one registry takes part in the
+/// thread progress of that registry alone, so the other one would free a buffer while the thief reads it:
+/// ```compile_fail,E0277
+/// use pool_core::{Platform, WorkerShared, WorkerStorage};
+///
+/// fn is_storage<P: Platform, S: WorkerStorage<P>>() {}
+/// fn storages<P: Platform>() {
+///     is_storage::<P, &'static [WorkerShared<P>]>();
+/// }
+/// ```
+///
+/// # Safety
+/// 1. `as_ref` returns the same workers each time. This includes calls after the value was moved, except that workers
+///    which are part of the value move with it.
+/// 2. As long as the value lives, no other registry uses any of these workers.
+pub unsafe trait WorkerStorage<P: Platform>: AsRef<[WorkerShared<P>]> {}
+
+// SAFETY: obligation 1: an array returns itself and moves with its workers; a registry that is in use does not move.
+// Obligation 2: the array owns the workers.
+unsafe impl<P: Platform, const N: usize> WorkerStorage<P> for [WorkerShared<P>; N] {}
+
+// SAFETY: obligation 1: the box leads to the same memory wherever the box is. Obligation 2: the box owns the workers.
+#[cfg(feature = "alloc")]
+unsafe impl<P: Platform> WorkerStorage<P> for alloc::boxed::Box<[WorkerShared<P>]> {}
+
+// SAFETY: obligation 1: the reference leads to the same memory wherever the reference is. Obligation 2: the reference is
+// exclusive.
+unsafe impl<P: Platform> WorkerStorage<P> for &mut [WorkerShared<P>] {}
+
 impl<P: Platform> fmt::Debug for WorkerShared<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WorkerShared")

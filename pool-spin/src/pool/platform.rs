@@ -55,9 +55,9 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>, 
 }
 
 // SAFETY: 1. By the contract of `CoreLocal`; `downcast` recognizes the worker of another type of
-// pool. 2. Arrays return their own memory. 3. Pools are statics. 4. Without unwinding, a closure
-// either returns or does not. 5. Deques of a fixed size replace nothing. 6. Nothing here panics
-// except the functions of a machine; such a panic counts as a panic of a job and aborts.
+// pool. 2. Pools are statics. 3. Without unwinding, a closure either returns or does not. 4. Deques
+// of a fixed size replace nothing. 5. Nothing here panics except the functions of a machine; such a
+// panic counts as a panic of a job and aborts.
 unsafe impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>, D: Detection>
     Platform for Cores<M, CORES, JOBS, K, D>
 {

@@ -7,7 +7,6 @@ use std::sync::{
 
 use sleep_core::Parker as _;
 
-use super::super::*;
 use crate::{
     job::StackJob,
     latch::BlockingLatch,
