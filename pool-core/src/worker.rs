@@ -314,10 +314,16 @@ impl<P: Platform> WorkerThread<P> {
     /// Forgets that this worker was requested to stop, by [`Registry::request_stop`] or because the
     /// pool ends. Returns false if the pool has ended. What happened before the request is visible.
     ///
-    /// Before each [`run_until_stopped`](Self::run_until_stopped).
+    /// Before each [`run_until_stopped`](Self::run_until_stopped). A guest forgets nothing: the request is for the worker's
+    /// own thread, which sleeps.
     #[doc(alias = "renew")]
     pub fn reset_stop(&self) -> bool {
-        self.shared().terminate().reset();
+        let latch = self.shared().terminate();
+        // Only a request is undone. The latch of a worker that sleeps says so to the next request, which wakes the worker.
+        // A request that is not visible yet stays, and the next wait ends at once.
+        if !self.is_guest() && latch.probe() {
+            latch.reset();
+        }
         // A pool that ends gives up its last reference before it requests its workers to stop. If
         // the request came before the reset, we see that the pool has ended; if it comes after the
         // reset, the latch says so.

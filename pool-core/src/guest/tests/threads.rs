@@ -22,7 +22,7 @@ use crate::{
     queue::JobQueue as _,
     testing::{
         Event, Test, TestDetection, TestJec, TestOn, TestPlatform, TestQueue, TestTogether,
-        observe, on_platform, run_until_stopped, with_registry,
+        observe, on_platform, run_until_stopped, with_registry, with_worker,
     },
 };
 
@@ -293,6 +293,70 @@ fn a_protocol_that_lends_nothing_has_none() {
         }
         assert!(registry.try_call(|_| ()).is_err());
         assert_eq!(registry.call(|_, _| 7), 7);
+    });
+}
+
+/// Requests the only worker, which sleeps, to stop. Returns whether that wakes it.
+fn stop_sleeper(registry: &Registry<Test>) -> bool {
+    let index = registry.worker(0).unwrap();
+    let was_asleep = registry.num_sleeping() == 1;
+    registry.request_stop(index);
+    let is_woken = was_asleep && registry.num_sleeping() == 0;
+    // The test ends also if it fails.
+    registry.wake_worker(index);
+    is_woken
+}
+
+/// Runs `body` with a pool of one worker that has guests and stops when it is requested to.
+fn with_host(body: impl FnOnce(&Arc<Registry<Test>>)) {
+    let registry = <Test as TestPlatform>::registry(1);
+    registry.data().store(true, SeqCst);
+    thread::scope(|scope| {
+        scope.spawn(|| with_worker(&registry, 0, run_until_stopped));
+        body(&registry);
+    });
+}
+
+/// The host waits for the request, and its latch says that it sleeps.
+#[test]
+fn a_guest_that_resets_the_stop_does_not_hide_the_host_from_the_next_request() {
+    with_host(|registry| {
+        assert!(call_as_guest(registry, WorkerThread::reset_stop));
+        assert!(stop_sleeper(registry));
+    });
+}
+
+#[test]
+fn a_guest_does_not_take_back_a_request_to_stop() {
+    with_host(|registry| {
+        let is_kept = call_as_guest(registry, |worker| {
+            registry.request_stop(worker.index());
+            assert!(worker.reset_stop(), "the pool goes on");
+            let is_kept = worker.shared().terminate().probe();
+            // The test ends also if it fails.
+            registry.request_stop(worker.index());
+            is_kept
+        });
+        assert!(is_kept);
+    });
+}
+
+/// Without guests, the functions of a parker find the worker.
+#[test]
+fn a_parker_that_resets_the_stop_does_not_hide_the_worker_from_the_next_request() {
+    let registry = <Test as TestPlatform>::registry(1);
+    with_worker(&registry, 0, |worker| {
+        let woken = Arc::new(Tally::new(0));
+        let (of_parker, pool) = (woken.clone(), registry.clone());
+        observe(Some(Box::new(move |event| {
+            if event == Event::Park {
+                assert!(pool.in_worker(|worker, _| worker.reset_stop()));
+                of_parker.fetch_add(usize::from(stop_sleeper(&pool)), SeqCst);
+            }
+        })));
+        run_until_stopped(worker);
+        observe(None);
+        assert_eq!(woken.load(SeqCst), 1);
     });
 }
 
