@@ -2,6 +2,9 @@
 
 use core::cell::Cell;
 
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 /// xorshift64*: one word of state, a few instructions, good enough to spread thieves.
 ///
 /// Source: S. Vigna, *An experimental exploration of Marsaglia's xorshift generators, scrambled*

@@ -30,6 +30,9 @@ use crate::{
     worker::{Source, WorkerThread},
 };
 
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 /// In a pool of more workers than this, a worker that last found a job in another worker's deque searches once before it
 /// counts as idle.
 ///

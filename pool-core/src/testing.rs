@@ -44,6 +44,8 @@ pub(crate) use parker::{TestParker, TestWaiter};
 pub(crate) use protocol::{TestBusy, TestClassic, TestHints};
 pub(crate) use protocol::{TestJec, TestProtocol};
 pub(crate) use queue::{BUSY, TestQueue};
+#[cfg(not(loom))]
+pub(crate) use worker::workers;
 #[cfg(loom)]
 pub(crate) use worker::{model, spawn_other};
 pub(crate) use worker::{run_until_stopped, run_until_terminated, with_worker};
@@ -100,6 +102,8 @@ thread_local! {
 thread_local! {
     /// How many workers can make progress at a time, as this thread sees it.
     pub(crate) static PARALLELISM: Cell<usize> = Cell::new(usize::MAX);
+    /// The seed of each worker that is created on this thread.
+    pub(crate) static RANDOM_SEED: Cell<u64> = Cell::new(7);
 }
 
 #[cfg(not(loom))]
@@ -308,7 +312,7 @@ unsafe impl<S: TestStorage, K: TestProtocol, D: TestDetection> Platform for Test
     }
 
     fn random_seed() -> u64 {
-        7
+        RANDOM_SEED.with(Cell::get)
     }
 
     #[cfg(not(loom))]

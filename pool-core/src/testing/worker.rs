@@ -8,6 +8,18 @@ use ::loom::{model::Builder, thread};
 use super::TestPlatform;
 use crate::{Registry, WorkerThread};
 
+/// Creates the workers of a pool, on this thread.
+#[cfg(not(loom))]
+pub(crate) fn workers<P: TestPlatform, const N: usize>(
+    registry: &Arc<Registry<P>>,
+) -> [WorkerThread<P>; N] {
+    std::array::from_fn(|index| {
+        let index = registry.worker(index).unwrap();
+        // SAFETY: 1. the caller holds the registry; 2. it is the `Arc`'s pointer.
+        unsafe { WorkerThread::new(Arc::as_ptr(registry), index) }.unwrap()
+    })
+}
+
 /// Makes this thread a worker for as long as `body` takes.
 pub(crate) fn with_worker<P: TestPlatform>(
     registry: &Arc<Registry<P>>,

@@ -9,11 +9,11 @@ use std::{
 
 use sleep_core::{CoreLatch, SleepProtocol as _};
 
-use super::{super::*, steps::workers};
+use super::super::*;
 use crate::{
     job::{JobContext, StackJob},
     latch::BlockingLatch,
-    testing::{Event, Test, observe, registry, with_pool},
+    testing::{Event, Test, observe, registry, with_pool, workers},
 };
 
 type Job<F> = StackJob<Test, BlockingLatch<Test>, F, ()>;

@@ -5,10 +5,7 @@ use std::{
     cell::Cell,
     ptr::NonNull,
     rc::Rc,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
 use sleep_core::CoreLatch;
@@ -19,23 +16,12 @@ use crate::{
     latch::BlockingLatch,
     testing::{
         Event, HAS_PROCESS_FENCE, Test, TestHinted, TestPlatform, TestTogether, observe,
-        on_platform, registry,
+        on_platform, registry, workers,
     },
 };
 
 type Queue = <Test as Platform>::Queue;
 type TestNode = <Queue as JobQueue>::Node;
-
-/// Creates the workers of a pool, on this thread.
-pub(super) fn workers<P: TestPlatform, const N: usize>(
-    registry: &Arc<Registry<P>>,
-) -> [WorkerThread<P>; N] {
-    std::array::from_fn(|index| {
-        let index = registry.worker(index).unwrap();
-        // SAFETY: 1. the caller holds the registry; 2. it is the `Arc`'s pointer.
-        unsafe { WorkerThread::new(Arc::as_ptr(registry), index) }.unwrap()
-    })
-}
 
 /// Queues a job of a test, which keeps job and node until the job has been run, and wakes no worker.
 fn put(queue: &Queue, node: NonNull<TestNode>, job: JobRef) {

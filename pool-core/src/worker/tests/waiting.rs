@@ -4,11 +4,11 @@ use std::{cell::Cell, thread_local};
 
 use sleep_core::{CoreLatch, SleepProtocol};
 
-use super::{super::*, steps::workers};
+use super::super::*;
 use crate::{
     job::{JobContext, StackJob},
     latch::BlockingLatch,
-    testing::{Test, TestBusy, TestOn, TestParker, TestProtocol, registry},
+    testing::{Test, TestBusy, TestOn, TestParker, TestProtocol, registry, workers},
 };
 
 thread_local! {
