@@ -22,7 +22,8 @@ use crate::{
 /// 3. [`catch_unwind`](Self::catch_unwind) returns exactly when the closure ends, also if it
 ///    unwinds, or does not return at all.
 /// 4. [`free_later`](Self::free_later) drops what it is given only when all workers have made
-///    progress, or never. It puts no other managed thread in the place of the worker's.
+///    progress, or never. It puts no other managed thread in the place of the worker's, and keeps no
+///    reference that it gets from that: the lifetime of a [`ManagedWorker`] is longer than the pool's.
 /// 5. Nothing unwinds but [`resume_unwind`](Self::resume_unwind): no other function, no method of the
 ///    [`Observer`](Self::Observer), and no drop of a [`KeepAlive`](Self::KeepAlive). They are called from
 ///    frames that other threads use.
