@@ -2,11 +2,11 @@
 
 use sleep_core::CoreLatch;
 
-use super::{super::*, steps::workers};
+use super::super::*;
 use crate::{
     job::{JobContext, StackJob},
     latch::BlockingLatch,
-    testing::{PARALLELISM, Test, registry},
+    testing::{PARALLELISM, Test, registry, workers},
 };
 
 type Job<F> = StackJob<Test, BlockingLatch<Test>, F, ()>;
