@@ -33,6 +33,7 @@ mod retries;
 mod scope;
 mod sources;
 mod unwind;
+mod wake_history;
 mod worker;
 
 pub use cold_arg::ColdArg;

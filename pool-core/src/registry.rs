@@ -12,6 +12,7 @@ use crate::{
     primitive::{AtomicUsize, Ordering, fence},
     queue::JobQueue,
     unwind::no_unwind,
+    wake_history::WakeHistory,
     worker::{WorkerShared, WorkerThread},
 };
 
@@ -32,6 +33,8 @@ pub struct Registry<P: Platform> {
     deadlock: P::Deadlock,
     /// The number of users of the pool and of spawned jobs. At zero the workers are requested to stop.
     references: AtomicUsize,
+    /// What the wake-ups for joins have come to.
+    wake_history: WakeHistory,
     data: P::Data,
 }
 
@@ -51,7 +54,8 @@ impl<P: Platform> Registry<P> {
             data: P::Data,
         ) -> Self {
             let references = AtomicUsize::new(1);
-            Self { sleep, workers, progress, injector, deadlock, references, data }
+            let wake_history = WakeHistory::new();
+            Self { sleep, workers, progress, injector, deadlock, references, wake_history, data }
         }
     }
 
@@ -104,6 +108,11 @@ impl<P: Platform> Registry<P> {
     #[inline]
     pub fn deadlock(&self) -> &P::Deadlock {
         &self.deadlock
+    }
+
+    /// Returns what the wake-ups for joins have come to.
+    pub(crate) fn wake_history(&self) -> &WakeHistory {
+        &self.wake_history
     }
 
     /// Returns the queue of jobs from outside.

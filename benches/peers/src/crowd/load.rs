@@ -27,6 +27,8 @@ use crate::{
 
 /// How long a run lasts at least.
 const RUN: Duration = Duration::from_millis(60);
+/// In which rounds end.
+const PAUSE: Duration = Duration::from_micros(50);
 /// In which the workers go to sleep.
 const NAP: Duration = Duration::from_millis(3);
 
@@ -43,6 +45,12 @@ pub(super) enum Work {
     Scope,
     /// A new pool, of three workers, which does one job on each of them.
     NewPool,
+    /// A sum of a thousand numbers, which takes less time than to wake a worker.
+    SmallSum,
+    /// The same now and then: all workers sleep when it begins.
+    RareSmallSum,
+    /// A sum of a hundred thousand numbers.
+    Sum,
     /// A parallel region, after which the caller computes for as long as the region takes.
     Region,
     /// Products of small matrices and vectors, one after the other, as a language model's token needs them.
@@ -52,12 +60,15 @@ pub(super) enum Work {
 }
 
 impl Work {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Broadcast,
         Self::Spawns,
         Self::Joins,
         Self::Scope,
         Self::NewPool,
+        Self::SmallSum,
+        Self::RareSmallSum,
+        Self::Sum,
         Self::Region,
         Self::Token,
         Self::Product,
@@ -70,6 +81,9 @@ impl Work {
             Self::Joins => "fib18",
             Self::Scope => "scope-64",
             Self::NewPool => "new-pool-of-3",
+            Self::SmallSum => "sum-1k",
+            Self::RareSmallSum => "rare-sum-1k",
+            Self::Sum => "sum-100k",
             Self::Region => "region-pause",
             Self::Token => "token",
             Self::Product => "product-512",
@@ -80,7 +94,13 @@ impl Work {
     pub(super) fn is_a_call(self) -> bool {
         matches!(
             self,
-            Self::Joins | Self::Region | Self::Token | Self::Product
+            Self::Joins
+                | Self::SmallSum
+                | Self::RareSmallSum
+                | Self::Sum
+                | Self::Region
+                | Self::Token
+                | Self::Product
         )
     }
 }
@@ -141,6 +161,9 @@ fn run<P: Crowded>(pool: &P, work: Work) -> [f64; 3] {
             let new = <P::Inner as Pool>::new(3);
             assert_eq!(new.broadcast(|| ()), 3);
         }),
+        Work::SmallSum => sums(pool, 1_000, Duration::ZERO),
+        Work::RareSmallSum => sums(pool, 1_000, 4 * PAUSE),
+        Work::Sum => sums(pool, 100_000, Duration::ZERO),
         Work::Region => {
             const JOBS: usize = 16;
             const JOB: Duration = Duration::from_micros(2);
@@ -203,6 +226,31 @@ fn spawn_and_wait<P: Spawning>(pool: &P, jobs: usize) {
     while left.load(Ordering::Acquire) > 0 {
         thread::park();
     }
+}
+
+/// Computes the same sum again and again, in eight parts, with pauses in which the caller computes. Without these pauses.
+fn sums<P: Crowded>(pool: &P, count: usize, pause: Duration) -> [f64; 3] {
+    let numbers: Vec<u64> = (0..count as u64).collect();
+    let [time, cpu, wakes] = measure(pool, || {
+        let sum = pool.run(|context| sum::<P>(context, &numbers, count / 8));
+        assert_eq!(sum, (count * (count - 1) / 2) as u64);
+        spin(pause);
+    });
+    let pause = Unit::Microseconds.of(pause);
+    [time - pause, cpu - pause, wakes]
+}
+
+fn sum<P: ForkJoin>(context: &mut P::Context<'_>, numbers: &[u64], part: usize) -> u64 {
+    if numbers.len() <= part {
+        return black_box(numbers).iter().sum();
+    }
+    let (left, right) = numbers.split_at(numbers.len() / 2);
+    let (left, right) = P::join(
+        context,
+        |context| sum::<P>(context, left, part),
+        |context| sum::<P>(context, right, part),
+    );
+    left + right
 }
 
 fn fib<P: ForkJoin>(context: &mut P::Context<'_>, n: u32) -> u32 {
