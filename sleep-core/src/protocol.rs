@@ -48,7 +48,7 @@ pub(crate) use slot::Tenant;
 /// 2. A call that announces jobs comes after the jobs were queued.
 /// 3. A latch has one waiter.
 /// 4. The queue of a worker is empty when it calls `no_work_found`. It announces the next job that it queues there after
-///    a fence, unless all workers are awake then.
+///    a fence, unless all workers are awake then, or it will run that job itself if no other worker takes it.
 ///
 /// A caller that breaks a promise loses wake-ups; no memory safety rests on them.
 ///
@@ -69,7 +69,7 @@ pub(crate) use slot::Tenant;
 /// 5. `any_awake` leaves out only workers that are registered as sleepers or withdraw a registration. Let a worker *S*
 ///    register, execute a sequentially consistent fence, and call `any_awake`, which leaves out a worker *O*. If *O*
 ///    later leaves its registration and executes such a fence, its `all_are_awake` is false while *S* is registered.
-///    So it must announce a job that it queues. The same holds if *S* leaves its search by `work_found` in place of
+///    So it must announce a job that it may leave to others. The same holds if *S* leaves its search by `work_found` in place of
 ///    registering: its call comes after such a fence too, and a worker whose fence came before is not left out.
 /// 6. No call that announces jobs or wakes a worker blocks or allocates, so that interrupt handlers
 ///    may make them. No call panics.
