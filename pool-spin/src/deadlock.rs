@@ -40,8 +40,9 @@
 //! [`Worker::wait_for`](crate::Worker::wait_for) halts in the machine's parker until a
 //! [`Completion`] comes, and marks the core meanwhile. That is the simplest way, and the one for
 //! devices. A program's own waiting loop goes into [`Worker::blocking`](crate::Worker::blocking).
-//! The loop checks for the event and executes `WFE`, or masks interrupts, checks, and executes
-//! `WFI`. A blocked core runs no jobs. It leaves those that it has queued to the other workers.
+//! The loop checks for the event by a plain load and executes `WFE`, or masks interrupts, checks,
+//! and executes `WFI`. (On some chips an exchange makes the next `WFE` return at once, see
+//! [`Wfe`](crate::Wfe).) A blocked core runs no jobs. It leaves those that it has queued to the other workers.
 //!
 //! # Examples
 //! ```

@@ -194,5 +194,8 @@ pub trait Events: 'static {
     fn send();
 
     /// Halts until this core's event register is set, and clears it. May return spuriously.
+    ///
+    /// Reads of memory that follow must not be performed before the register is cleared: a read
+    /// that is performed earlier misses what another core wrote before the event.
     fn wait();
 }

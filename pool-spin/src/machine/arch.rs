@@ -59,9 +59,11 @@ impl Events for Aarch64 {
 
     #[inline]
     fn wait() {
+        // `wfe` alone is not ordered before later loads. With the barrier the core begins them only
+        // when it has cleared the register.
         // SAFETY: halts at most until an event. Memory counts as clobbered; registers and flags are
         // preserved.
-        unsafe { asm!("wfe", options(nostack, preserves_flags)) };
+        unsafe { asm!("wfe", "isb", options(nostack, preserves_flags)) };
     }
 }
 
@@ -114,9 +116,11 @@ impl Events for CortexM {
 
     #[inline]
     fn wait() {
+        // `wfe` alone is not ordered before later loads. With the barrier the core begins them only
+        // when it has cleared the register.
         // SAFETY: halts at most until an event. Memory counts as clobbered; registers and flags are
         // preserved.
-        unsafe { asm!("wfe", options(nostack, preserves_flags)) };
+        unsafe { asm!("wfe", "isb", options(nostack, preserves_flags)) };
     }
 }
 

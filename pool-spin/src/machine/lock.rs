@@ -22,6 +22,8 @@ mod tests;
 /// What is done under the lock should be short: interrupts of this core wait for it, and so may
 /// other cores. A core that waits for the lock takes interrupts meanwhile, as before the call.
 ///
+/// `R` must return by itself: giving up the lock sends no event that would end a `WFE`.
+///
 /// # Liveness
 /// The core that holds the lock cannot be interrupted by a handler that waits for it. It runs
 /// on and gives up the lock, unless what it does under the lock never ends. The lock is not fair.

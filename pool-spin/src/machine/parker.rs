@@ -9,7 +9,12 @@ use pool_core::Parker;
 #[cfg(not(loom))]
 use super::CoreParker;
 use super::Events;
-use crate::primitive::{AtomicBool, Ordering};
+#[cfg(any(not(test), loom))]
+use crate::primitive::AtomicBool;
+use crate::primitive::Ordering;
+// A double whose exchanges are events.
+#[cfg(all(test, not(loom)))]
+use tests::events::AtomicBool;
 
 mod halting;
 #[cfg(test)]
@@ -22,6 +27,9 @@ pub use halting::{HltIpi, WfiIpi};
 /// For cores that have no other work and no energy to save, for tests on a host, and for the first
 /// steps on a new board. Where the core can wait for an event or an interrupt, use a parker that
 /// does.
+///
+/// `R` must return by itself: `unpark` sends no event and no interrupt that would end a `WFE` or a
+/// `WFI`.
 ///
 /// # Examples
 /// ```
@@ -94,12 +102,25 @@ impl<R> fmt::Debug for Spin<R> {
 /// It needs no interrupt controller. Each `unpark` wakes all cores that wait for an event; those it
 /// is not for look and wait again. So it suits machines of few cores.
 ///
+/// On some chips each exclusive access sets the event register of the core that executes it: on the
+/// RP2350, for instance. There a core that exchanges before each `WFE` never sleeps. So `park`
+/// looks at the token by a plain load, and exchanges only a token that is there. The exchange makes
+/// the first `WFE` of the next `park` return at once, and the second one waits.
+///
 /// # Liveness
 /// `unpark` stores the token, a barrier completes the store, and then it sets every core's event
-/// register. A worker that looked before that store and has not executed `WFE` yet finds its
-/// register set, so `WFE` returns at once: the register makes looking and waiting one step.
-/// Interrupts and the `WFE` of other locks also set or clear the register. They cost one more look,
-/// not a wake-up, since each `WFE` is followed by a look at the token.
+/// register. Consider a look that finds no token. It came before that store, so the register is set
+/// after the look. From then on only a `WFE` of this core clears the register:
+///
+/// - The `WFE` that follows the look. It returns at once or wakes, and the next look comes after
+///   the barrier of `unpark`, so it finds the token ([`Events::wait`] keeps that look from being
+///   early).
+/// - A `WFE` of a handler that runs between the two. The return from the handler sets the register
+///   again.
+///
+/// No `WFE` comes before the result of its look: whether it is executed depends on the result. So
+/// looking and waiting are one step without an exchange. A register that is set for another reason
+/// (an interrupt, another lock, another parker) costs one more look.
 pub struct Wfe<E> {
     token: AtomicBool,
     events: PhantomData<fn() -> E>,
@@ -128,10 +149,12 @@ impl<E: Events> Default for Wfe<E> {
 
 impl<E: Events> Parker for Wfe<E> {
     fn park(&self) {
-        // Ordering: Acquire pairs with `unpark`: what its caller wrote is visible.
+        // Ordering: Acquire pairs with `unpark`: what its caller wrote is visible. Relaxed for the
+        // load: only this worker takes the token, so the exchange finds what the load has found. The
+        // load comes first because an exchange may set the event register, see the type.
         //
         // Liveness: see the type.
-        while !self.token.swap(false, Ordering::Acquire) {
+        while !self.token.load(Ordering::Relaxed) || !self.token.swap(false, Ordering::Acquire) {
             E::wait();
         }
     }

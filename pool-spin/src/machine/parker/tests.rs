@@ -6,6 +6,8 @@ use crate::machine::Events;
 use crate::machine::{Interrupts, Ipi};
 
 #[cfg(not(loom))]
+pub(super) mod events;
+#[cfg(not(loom))]
 mod handlers;
 #[cfg(loom)]
 mod loom;
