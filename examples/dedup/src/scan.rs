@@ -28,6 +28,18 @@ pub struct Unreadable {
     pub reason: String,
 }
 
+impl Unreadable {
+    fn new(error: &walkdir::Error, root: &Path) -> Self {
+        Self {
+            path: error.path().unwrap_or(root).to_owned(),
+            // The whole error names the path, too.
+            reason: error
+                .io_error()
+                .map_or_else(|| error.to_string(), ToString::to_string),
+        }
+    }
+}
+
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path.display(), self.reason)
@@ -60,10 +72,7 @@ impl Tree {
                 },
                 Ok(_) => continue,
                 Err(error) => {
-                    tree.unreadable.push(Unreadable {
-                        path: error.path().unwrap_or(root).to_owned(),
-                        reason: error.to_string(),
-                    });
+                    tree.unreadable.push(Unreadable::new(&error, root));
                     continue;
                 }
             };
@@ -90,4 +99,21 @@ pub fn default_path() -> PathBuf {
         .ok()
         .filter(|sources| sources.is_dir())
         .unwrap_or_else(|| PathBuf::from("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unreadable_path_is_named_once() {
+        let path = Path::new("/no/such/directory");
+        let error = WalkDir::new(path).into_iter().next().unwrap().unwrap_err();
+        let text = Unreadable::new(&error, Path::new("/no")).to_string();
+        assert!(
+            text.starts_with("/no/such/directory: No such file"),
+            "{text}"
+        );
+        assert_eq!(text.matches("/no/such/directory").count(), 1, "{text}");
+    }
 }
