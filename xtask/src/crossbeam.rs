@@ -9,6 +9,7 @@ use crate::{
     published::{self, Published},
     root,
     speaker::say,
+    target,
 };
 
 /// How many tests the published crate has. Fewer would mean that some were not found.
@@ -18,7 +19,7 @@ const RUNS: u64 = 20;
 const QUICK_RUNS: u64 = 2;
 
 pub(crate) fn lane(quick: bool) -> Result<u64> {
-    let directory = root().join("target/crossbeam");
+    let directory = target::directory("crossbeam");
     let published = directory.join("published");
     Published::fetch("crossbeam-deque", "~0.8.6")?.copy_to(&published)?;
     // A package of those tests and the adapter, which has the library's name, in its place.

@@ -4,7 +4,9 @@ mod checkers;
 
 use anyhow::{Result, ensure};
 
-use crate::{boards, command::Step, crossbeam, debian, links, rayon, root, rustup, simulate};
+use crate::{
+    boards, command::Step, crossbeam, debian, links, rayon, root, rustup, simulate, target,
+};
 
 /// One kind of check. Returns how many tests, or single checks, passed.
 pub(crate) struct Lane {
@@ -167,14 +169,6 @@ fn checks(steps: impl IntoIterator<Item = Step>) -> Result<u64> {
     Ok(count)
 }
 
-fn target_directory(name: &str) -> String {
-    root()
-        .join("target")
-        .join(name)
-        .to_string_lossy()
-        .into_owned()
-}
-
 /// Features that add code of ours.
 const FEATURES: &str = "pool-std/io-uring,dedup/io,pool-spin/host,pool-spin/deadlock";
 
@@ -220,7 +214,7 @@ fn lint(_quick: bool) -> Result<u64> {
             LOOM_FEATURE[1],
         ])
         .env("RUSTFLAGS", LOOM)
-        .env("CARGO_TARGET_DIR", target_directory("loom")),
+        .env("CARGO_TARGET_DIR", target::directory("loom")),
     ];
     // What measures is in workspaces of its own.
     for directory in ["benches", "benches/apps", "benches/apps-ours", "benches/io"] {
@@ -228,7 +222,7 @@ fn lint(_quick: bool) -> Result<u64> {
         steps.push(Step::cargo(&["fmt", "--all", "--check"]).args(manifest));
         steps.push(
             clippy(&[manifest[0], manifest[1], "--all-targets"])
-                .env("CARGO_TARGET_DIR", target_directory("benches")),
+                .env("CARGO_TARGET_DIR", target::directory("benches")),
         );
     }
     // So is the simulator, whose flag changes the atomics of all crates below.
@@ -264,7 +258,7 @@ fn host(quick: bool) -> Result<u64> {
     tests += Step::cargo(&["test", "--package", "pool-spin", "--lib"])
         .args(["--features", "host"])
         .env("RUSTFLAGS", "--cfg sleep_busy")
-        .env("CARGO_TARGET_DIR", target_directory("busy"))
+        .env("CARGO_TARGET_DIR", target::directory("busy"))
         .run_tests()?;
     // Pools of virtual workers: that runs can be repeated, and that a lost wake-up is found.
     tests += simulate::step("test")
@@ -328,7 +322,7 @@ fn no_std(_quick: bool) -> Result<u64> {
         Step::cargo(&["build", "--target", target])
             .args(arguments)
             .env("RUSTFLAGS", flags)
-            .env("CARGO_TARGET_DIR", target_directory("no_std"))
+            .env("CARGO_TARGET_DIR", target::directory("no_std"))
     };
     let mut count = 0;
     for target in TARGETS {
@@ -352,7 +346,7 @@ fn no_std(_quick: bool) -> Result<u64> {
     for target in OTHER_SYSTEMS {
         Step::cargo(&["check", "--package", "rayon-core", "--target", target])
             .env("RUSTFLAGS", DENY_WARNINGS)
-            .env("CARGO_TARGET_DIR", target_directory("no_std"))
+            .env("CARGO_TARGET_DIR", target::directory("no_std"))
             .run()?;
         count += 1;
     }
@@ -385,7 +379,7 @@ fn docs(_quick: bool) -> Result<u64> {
         Step::cargo(&["rustdoc", "--lib", "--package", "rustc-rayon-core"])
             .args(["--", "--document-private-items"])
             .env("RUSTDOCFLAGS", DENY_WARNINGS)
-            .env("CARGO_TARGET_DIR", target_directory("docs")),
+            .env("CARGO_TARGET_DIR", target::directory("docs")),
     ])?;
     Ok(built + links::check(&root())?)
 }
@@ -446,5 +440,5 @@ fn foreign_tests(target: &str) -> Step {
     let variable = target.to_uppercase().replace('-', "_");
     Step::cargo(&["test", "--lib", "--tests", "--target", target])
         .env(&format!("CARGO_TARGET_{variable}_LINKER"), "rust-lld")
-        .env("CARGO_TARGET_DIR", target_directory("user"))
+        .env("CARGO_TARGET_DIR", target::directory("user"))
 }

@@ -13,6 +13,7 @@ mod rayon;
 mod rustup;
 mod simulate;
 mod speaker;
+mod target;
 mod test_all;
 
 use std::{path::PathBuf, process::ExitCode};

@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::MetadataCommand;
 
-use crate::{command::Step, root};
+use crate::{command::Step, target};
 
 /// A published crate's source.
 pub(crate) struct Published {
@@ -19,7 +19,7 @@ pub(crate) struct Published {
 impl Published {
     /// Fetches a crate from cargo's registry, in a version that meets the requirement.
     pub(crate) fn fetch(name: &str, requirement: &str) -> Result<Self> {
-        let scratch = root().join("target/published").join(name);
+        let scratch = target::directory("published").join(name);
         write_package(
             &scratch,
             &format!("[dependencies]\n{name} = \"{requirement}\"\n"),

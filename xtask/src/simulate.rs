@@ -4,7 +4,7 @@ use std::{ffi::OsString, process::ExitCode};
 
 use anyhow::Result;
 
-use crate::{command::Step, root};
+use crate::{command::Step, target};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -16,16 +16,15 @@ pub(crate) struct Arguments {
 /// Returns a step that builds the simulator, in a directory of its own: its flag changes the atomics of all
 /// crates below.
 pub(crate) fn step(command: &str) -> Step {
-    let directory = root().join("target").join("simulate");
     Step::cargo(&[command, "--manifest-path", "simulator/Cargo.toml"])
         .env("RUSTFLAGS", "--cfg simulate")
-        .env("CARGO_TARGET_DIR", directory)
+        .env("CARGO_TARGET_DIR", target::directory("simulate"))
 }
 
 /// Builds and runs the simulator, and ends as it ends. Its files are relative to where the user is.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    step("build").args(["--quiet", "--release"]).run()?;
-    let program = root().join("target/simulate/release/simulator");
+    let build = || step("build").args(["--quiet", "--release"]);
+    let program = target::program(build, "simulator")?;
     let here = std::env::current_dir()?;
     let status = Step::new(&program.to_string_lossy(), &[])
         .args(&arguments.arguments)

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use protocol::Description;
 
-use crate::{command::Step, root};
+use crate::{command::Step, root, target};
 
 /// Where a program comes from.
 pub(crate) struct Source {
@@ -92,7 +92,7 @@ impl Source {
 }
 
 pub(super) fn target_directory() -> PathBuf {
-    root().join("target/benches")
+    target::directory("benches")
 }
 
 /// A running program that measures what it is asked for.

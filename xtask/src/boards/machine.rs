@@ -16,6 +16,7 @@ use crate::{
     command::{ProcessTree, Step, shown},
     debian, root,
     speaker::{Speaker, say},
+    target,
 };
 
 /// How QEMU runs the cores, and what their clock counts.
@@ -79,22 +80,17 @@ const PASSED: [i32; 2] = [0, 33];
 impl Image {
     /// Builds a board's program for release, with these features and the board's own.
     pub(crate) fn build(board: &Board, with: &[&str]) -> Result<Self> {
-        let boards = root().join("pool-spin/boards");
-        Step::cargo(&["build", "--quiet", "--release", "--target", board.target])
-            .args(features(&[board.features]))
-            .args(features(with))
-            .directory(&boards.join(board.directory))
-            .run()?;
+        let directory = root().join("pool-spin/boards").join(board.directory);
+        let build = || {
+            Step::cargo(&["build", "--quiet", "--release", "--target", board.target])
+                .args(features(&[board.features]))
+                .args(features(with))
+                .directory(&directory)
+        };
+        let path = target::program(build, board.directory)?;
         let runner = runner(board, &configuration(board))?;
         debian::need(&runner[0], board.package)?;
-        Ok(Self {
-            runner,
-            path: boards
-                .join("target")
-                .join(board.target)
-                .join("release")
-                .join(board.directory),
-        })
+        Ok(Self { runner, path })
     }
 
     /// Runs the program. What it prints is shown if it is to be, or if it does not pass.

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use comfy_table::Table;
 use object::{Object, ObjectSection, SectionKind};
 
-use crate::{command::Step, root, rustup};
+use crate::{command::Step, root, rustup, target};
 
 /// Where it is measured.
 const TARGETS: [&str; 3] = [
@@ -64,16 +64,13 @@ fn measure(target: &str, program: &str) -> Result<Size> {
     } else {
         ""
     };
-    Step::cargo(&["build", "--quiet", "--profile", "size", "--target", target])
-        .args(["--bin", program])
-        .args(super::features(&[features]))
-        .directory(&directory)
-        .run()?;
-    let path = root()
-        .join("pool-spin/boards/target")
-        .join(target)
-        .join("size")
-        .join(program);
+    let build = || {
+        Step::cargo(&["build", "--quiet", "--profile", "size", "--target", target])
+            .args(["--bin", program])
+            .args(super::features(&[features]))
+            .directory(&directory)
+    };
+    let path = target::program(build, program)?;
     let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
     let file = object::File::parse(&*bytes)?;
     let mut size = Size {

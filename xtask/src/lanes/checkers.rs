@@ -2,10 +2,8 @@
 
 use anyhow::Result;
 
-use super::{
-    CORE_CRATES, LOOM, LOOM_FEATURE, WITHOUT_WIDE_ATOMICS, need_x86_64_linux, target_directory,
-};
-use crate::{command::Step, rustup};
+use super::{CORE_CRATES, LOOM, LOOM_FEATURE, WITHOUT_WIDE_ATOMICS, need_x86_64_linux};
+use crate::{command::Step, rustup, target};
 
 /// Runs the tests under Miri. It uses one processor, so several commands run at once, the longest
 /// first.
@@ -17,7 +15,7 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
             .env("MIRIFLAGS", flags)
             // A panic that a test expects would take a minute to tell where it comes from.
             .env("RUST_BACKTRACE", "0")
-            .env("CARGO_TARGET_DIR", target_directory("miri"))
+            .env("CARGO_TARGET_DIR", target::directory("miri"))
     };
     // Miri builds a standard library when it first needs one. Commands that run at once would
     // build it in the same directory, and fail.
@@ -107,7 +105,7 @@ pub(super) fn thread_sanitizer(_quick: bool) -> Result<u64> {
             .env("TSAN_OPTIONS", "report_thread_leaks=0")
             // Each step of a stampede takes fifty times as long.
             .env("DEQUE_CORE_ELEMENTS", "few")
-            .env("CARGO_TARGET_DIR", target_directory("tsan"))
+            .env("CARGO_TARGET_DIR", target::directory("tsan"))
     };
     sanitized("run", &["-p", "progress-core", "--example", "hash_map"]).run()?;
     let mut tests = 1;
@@ -158,7 +156,7 @@ pub(super) fn loom(_quick: bool) -> Result<u64> {
             .env("RUSTFLAGS", LOOM)
             // Each model checks the debug assertions as well.
             .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
-            .env("CARGO_TARGET_DIR", target_directory("loom"))
+            .env("CARGO_TARGET_DIR", target::directory("loom"))
     };
     // The last model of a crate leaves a processor to the next crate. Crates have other features alone
     // than all together, so to build all at once first would build most of them twice.

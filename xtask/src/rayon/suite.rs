@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Result, ensure};
 
 use super::{DropIn, RAYON, RUSTC, surface, user};
-use crate::{command::Step, published, published::Published, root, speaker::say};
+use crate::{command::Step, published, published::Published, speaker::say, target};
 
 /// The tests of what differs from the original.
 const OURS_ALONE: [&str; 1] = ["differs"];
@@ -47,7 +47,7 @@ pub(crate) fn lane(quick: bool) -> Result<u64> {
 fn tests_of_iterators(drop_in: &DropIn, quick: bool) -> Result<u64> {
     let (name, version) = drop_in.iterators;
     let iterators = Published::fetch(name, version)?;
-    let manifest = iterators.copy_to(&root().join("target/rayon/suite").join(name))?;
+    let manifest = iterators.copy_to(&target::directory("rayon/suite").join(name))?;
     // A lock file that was published with the source may name an older version than ours.
     Step::cargo(&["update", drop_in.package, "--manifest-path"])
         .args([&manifest])
@@ -111,12 +111,12 @@ const FOR_TESTS: &str = "crossbeam-utils = \"0.8\"\nscoped-tls = \"1.0\"\nlibc =
 fn tests_of_core(drop_in: &DropIn) -> Result<u64> {
     let published = Published::fetch(drop_in.package, drop_in.original)?;
     let name = format!("{}-itself", drop_in.package);
-    let source = root().join("target/rayon/suite").join(&name);
+    let source = target::directory("rayon/suite").join(&name);
     published.copy_to(&source)?;
     let mut lines = drop_in.dependency_on_original() + FOR_TESTS;
     let programs = add_test_programs(&mut lines, &source.join("tests"), &[])?;
     ensure!(programs > 0, "{} has no test programs", drop_in.package);
-    let directory = root().join("target/rayon").join(&name);
+    let directory = target::directory("rayon").join(&name);
     published::write_package(&directory, &lines)?;
     let manifest = directory.join("Cargo.toml");
     Step::cargo(&["update", "--manifest-path"])
@@ -156,7 +156,7 @@ fn add_test_programs(lines: &mut String, directory: &Path, but: &[&str]) -> Resu
 fn our_tests_on_the_original(drop_in: &DropIn) -> Result<u64> {
     let mut lines = drop_in.dependency_on_original();
     add_test_programs(&mut lines, &drop_in.directory().join("tests"), &OURS_ALONE)?;
-    let directory = root().join("target/rayon/original").join(drop_in.package);
+    let directory = target::directory("rayon/original").join(drop_in.package);
     published::write_package(&directory, &lines)?;
     Step::cargo(&["test", "--tests", "--manifest-path"])
         .args([directory.join("Cargo.toml")])
@@ -166,7 +166,7 @@ fn our_tests_on_the_original(drop_in: &DropIn) -> Result<u64> {
 
 /// Everything that this lane builds is here, so that no dependency is built twice.
 pub(super) fn build_directory() -> PathBuf {
-    root().join("target/rayon/build")
+    target::directory("rayon/build")
 }
 
 #[cfg(test)]

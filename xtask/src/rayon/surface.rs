@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use regex::Regex;
 
 use super::{DropIn, suite::build_directory};
-use crate::{command::Step, published, root};
+use crate::{command::Step, published, root, target};
 
 /// By the name of rustdoc's page, what it declares.
 type Surface = BTreeMap<String, BTreeSet<String>>;
@@ -60,7 +60,7 @@ pub(super) fn compare(drop_in: &DropIn) -> Result<u64> {
             .run()?;
         read(&build.join("doc/rayon_core"))
     };
-    let scratch = root().join("target/rayon/surface").join(drop_in.package);
+    let scratch = target::directory("rayon/surface").join(drop_in.package);
     published::write_package(&scratch, &drop_in.dependency_on_original())?;
     let original = doc(&scratch.join("Cargo.toml"))?;
     let ours = doc(&root().join("Cargo.toml"))?;

@@ -14,7 +14,7 @@ use cargo_metadata::Message;
 use protocol::quantile;
 
 use super::{RAYON, REMEDY};
-use crate::{command::Step, published::Published, root};
+use crate::{command::Step, published::Published, target};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -118,10 +118,7 @@ fn install(which: Which, arguments: &Arguments) -> Result<PathBuf> {
         .map_or((&*arguments.package, "*".to_owned()), |(name, version)| {
             (name, format!("={version}"))
         });
-    let directory = root()
-        .join("target/rayon-run")
-        .join(name)
-        .join(which.name());
+    let directory = target::directory("rayon-run").join(name).join(which.name());
     let source = directory.join("source");
     Published::fetch(name, &version)?.copy_to(&source)?;
     lock(&source, which, arguments.locked)?;
@@ -131,7 +128,7 @@ fn install(which: Which, arguments: &Arguments) -> Result<PathBuf> {
         .args(["--message-format", "json-render-diagnostics"])
         .args(["--root".as_ref(), directory.as_os_str()])
         .args(which.patch())
-        .env("CARGO_TARGET_DIR", root().join("target/rayon-run/build"));
+        .env("CARGO_TARGET_DIR", target::directory("rayon-run/build"));
     let messages = step.read()?;
     let packages = Message::parse_stream(messages.as_bytes()).filter_map(|message| match message {
         Ok(Message::CompilerArtifact(artifact)) => Some(artifact.package_id.repr),

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 
 use super::{RAYON, REMEDY};
-use crate::{command::Step, published, root};
+use crate::{command::Step, published, root, target};
 
 /// All packages of a new project that uses rayon on our pool. The packages that only our tests need
 /// (loom, proptest) are not among them.
@@ -109,7 +109,7 @@ fn the_lowest_versions() -> Result<()> {
     }
     Step::cargo(&["build", "--manifest-path"])
         .args([project.manifest()])
-        .env("CARGO_TARGET_DIR", root().join("target/rayon/lowest"))
+        .env("CARGO_TARGET_DIR", target::directory("rayon/lowest"))
         .run()
 }
 
@@ -152,7 +152,7 @@ struct Project {
 impl Project {
     /// Creates a project without a lock file.
     fn new(name: &str, dependencies: &str) -> Result<Self> {
-        let directory = root().join("target/rayon/user").join(name);
+        let directory = target::directory("rayon/user").join(name);
         published::write_package(&directory, &format!("[dependencies]\n{dependencies}"))?;
         let lock = directory.join("Cargo.lock");
         if lock.exists() {
