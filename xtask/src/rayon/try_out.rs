@@ -1,5 +1,9 @@
 //! `cargo xtask rayon-run`: a published program that uses rayon, as published and on our pool.
 
+mod agreement;
+mod features;
+mod programs;
+
 use std::{
     ffi::OsString,
     fs,
@@ -15,6 +19,8 @@ use protocol::quantile;
 
 use super::{RAYON, REMEDY};
 use crate::{command::Step, published::Published, target};
+use agreement::Agreement;
+use features::Features;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -30,9 +36,12 @@ pub(crate) struct Arguments {
     #[arg(long)]
     locked: bool,
 
-    /// Features of the crate to build it with
-    #[arg(long, default_value = "")]
-    features: String,
+    #[command(flatten)]
+    features: Features,
+
+    /// Compare the lines of the outputs in sorted order, for a program whose threads print
+    #[arg(long)]
+    sort: bool,
 
     /// How often to run each of the two
     #[arg(long, default_value_t = 1)]
@@ -58,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
 
-    let mut same = true;
+    let mut agreement = Agreement::Same;
     let (mut original_times, mut our_times) = (Vec::new(), Vec::new());
     for _ in 0..arguments.times.max(1) {
         let original = Outcome::of(&original, Which::Original, &arguments.arguments)?;
@@ -66,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         if original_times.is_empty() {
             std::io::stdout().write_all(&ours.output)?;
         }
-        same &= original.status == ours.status && original.output == ours.output;
+        agreement = agreement.max(original.compare(&ours));
         original_times.push(original.time.as_secs_f64());
         our_times.push(ours.time.as_secs_f64());
     }
@@ -74,13 +83,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         "original {:.3} s, ours {:.3} s; {}",
         quantile(original_times, 0.5),
         quantile(our_times, 0.5),
-        if same {
-            "the same output"
-        } else {
-            "the output differs"
-        }
+        agreement.text(arguments.sort)
     );
-    Ok(if same {
+    Ok(if agreement.is_enough(arguments.sort) {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
@@ -120,23 +125,28 @@ fn install(which: Which, arguments: &Arguments) -> Result<PathBuf> {
         });
     let directory = target::directory("rayon-run").join(name).join(which.name());
     let source = directory.join("source");
-    Published::fetch(name, &version)?.copy_to(&source)?;
+    let manifest = Published::fetch(name, &version)?.copy_to(&source)?;
+    let package = programs::check(&manifest)?;
     lock(&source, which, arguments.locked)?;
     let step = Step::cargo(&["install", "--force", "--locked"])
         .args(["--path".as_ref(), source.as_os_str()])
-        .args(["--features", &arguments.features])
+        .args(arguments.features.options())
         .args(["--message-format", "json-render-diagnostics"])
         .args(["--root".as_ref(), directory.as_os_str()])
         .args(which.patch())
         .env("CARGO_TARGET_DIR", target::directory("rayon-run/build"));
     let messages = step.read()?;
-    let packages = Message::parse_stream(messages.as_bytes()).filter_map(|message| match message {
-        Ok(Message::CompilerArtifact(artifact)) => Some(artifact.package_id.repr),
-        _ => None,
-    });
-    let core = packages
-        .filter(|package| package.contains("rayon-core"))
-        .last();
+    let artifacts =
+        Message::parse_stream(messages.as_bytes()).filter_map(|message| match message {
+            Ok(Message::CompilerArtifact(artifact)) => Some(artifact),
+            _ => None,
+        });
+    let artifacts: Vec<_> = artifacts.collect();
+    if artifacts.is_empty() {
+        bail!(programs::why_none_is_built(&package));
+    }
+    let mut packages = artifacts.iter().map(|artifact| &artifact.package_id.repr);
+    let core = packages.rfind(|package| package.contains("rayon-core"));
     let Some(core) = core else {
         bail!("`{name}` does not use rayon, not with these features");
     };
@@ -234,5 +244,13 @@ impl Outcome {
             output: output.stdout,
             status: output.status,
         })
+    }
+
+    fn compare(&self, ours: &Self) -> Agreement {
+        if self.status == ours.status {
+            Agreement::of_outputs(&self.output, &ours.output)
+        } else {
+            Agreement::DifferentStatus
+        }
     }
 }
