@@ -16,7 +16,8 @@ use crate::{
 ///
 /// While a worker [waits](Worker::wait_for), it is marked as blocked and halts in a parker of the
 /// completion. [`complete`](Self::complete) unmarks it and wakes it. A completion that comes before
-/// the wait is kept: the next wait returns at once. Several before a wait returns count as one.
+/// the wait is kept: the next wait returns at once. Several before a wait returns count as one, and
+/// belong to that wait.
 ///
 /// # Examples
 /// ```
@@ -47,7 +48,9 @@ enum Progress {
     Pending,
     /// A worker waits, in this blocked section.
     Awaited(Ticket),
-    /// The event has come, and no worker has noticed.
+    /// The event has come, and the worker that waits has not noticed.
+    Resuming,
+    /// The event has come, and no worker waits.
     Complete,
 }
 
@@ -70,7 +73,11 @@ impl<S: DetectsDeadlocks> Completion<S> {
     /// everything that was written before the call.
     pub fn complete(&self) {
         let mut progress = self.progress.lock();
-        if let Progress::Awaited(ticket) = mem::replace(&mut *progress, Progress::Complete) {
+        let next = match *progress {
+            Progress::Pending | Progress::Complete => Progress::Complete,
+            Progress::Awaited(_) | Progress::Resuming => Progress::Resuming,
+        };
+        if let Progress::Awaited(ticket) = mem::replace(&mut *progress, next) {
             // Under the lock: the worker may be looking at the progress, because its parker has
             // returned without a token, and would otherwise go on while it counts as blocked. An
             // error says that the section was ended with a ticket from a report.
@@ -91,7 +98,8 @@ impl<S: DetectsDeadlocks> Completion<S> {
                 *progress = Progress::Pending;
                 return Ok(());
             }
-            Progress::Awaited(_) => return Err(WaitError::Taken),
+            // Also if the event has come: the worker that waits for it would miss it.
+            Progress::Awaited(_) | Progress::Resuming => return Err(WaitError::Taken),
             Progress::Pending => {}
         }
         // Under the lock of the completion: `complete` comes before the mark, which then is not made,
@@ -102,16 +110,18 @@ impl<S: DetectsDeadlocks> Completion<S> {
         // A parker may return early, and one token may be left over from the wait before.
         while !self.take_completion() {
             // Liveness: after a look that found no completion, `complete` finds the ticket, and then
-            // gives a token. No call of an earlier wait takes it: that call has returned.
+            // gives a token. No call of an earlier wait takes it: that call has returned. Nor does another
+            // worker take the completion: its wait is refused until this one returns.
             self.parker.park();
         }
         Ok(())
     }
 
-    /// Returns whether the event has come, and if it has, makes the next wait one for a new event.
+    /// Returns whether the event of the worker that waits has come, and if it has, makes the next wait one
+    /// for a new event.
     fn take_completion(&self) -> bool {
         let mut progress = self.progress.lock();
-        let is_complete = matches!(*progress, Progress::Complete);
+        let is_complete = matches!(*progress, Progress::Resuming);
         if is_complete {
             *progress = Progress::Pending;
         }
@@ -127,8 +137,8 @@ impl<S: DetectsDeadlocks> Worker<'_, S> {
     /// Interrupt handlers run as in the parker of the machine.
     ///
     /// # Errors
-    /// [`WaitError`] if another worker waits for it, if it is for another pool, or if this worker is
-    /// blocked already.
+    /// [`WaitError`] if another worker waits for it, and its wait has not returned; if it is for another
+    /// pool; or if this worker is blocked already.
     ///
     /// # Examples
     /// See [`Completion`], and the [module](crate::deadlock).

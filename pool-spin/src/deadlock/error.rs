@@ -8,7 +8,7 @@ use pool_core::accounting::NotActive;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitError {
-    /// Another worker waits for it.
+    /// Another worker waits for it, or its wait has not returned although the event has come.
     Taken,
     /// The completion is for the workers of another pool.
     OtherPool,

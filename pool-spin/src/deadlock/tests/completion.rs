@@ -206,3 +206,59 @@ fn a_parker_that_returns_early_ends_no_wait() {
         }
     });
 }
+
+/// A machine in whose parkers code of the program runs.
+struct Meddling;
+
+struct MeddlingParker;
+
+std::thread_local! {
+    /// What the next park of this thread does.
+    static IN_PARK: core::cell::Cell<Option<fn()>> = const { core::cell::Cell::new(None) };
+}
+
+impl Parker for MeddlingParker {
+    fn park(&self) {
+        if let Some(act) = IN_PARK.get() {
+            act();
+        }
+        thread::yield_now();
+    }
+
+    fn unpark(&self) {}
+}
+
+impl CoreParker for MeddlingParker {
+    const NEW: Self = Self;
+}
+
+// SAFETY: 1. and 2. as for `Host`, whose pointers it has.
+unsafe impl Machine for Meddling {
+    type Local = <Host as Machine>::Local;
+    type Parker = MeddlingParker;
+}
+
+#[test]
+fn no_other_worker_takes_a_completion_that_a_worker_waits_for() {
+    type System = DetectingCores<Meddling, HostLock, 2, 16>;
+    static POOL: SpinPool<System> = SpinPool::with_deadlock_handler(|_| ());
+    static EVENT: Completion<System> = Completion::new(&POOL);
+    static OTHER: Mutex<Option<Result<(), WaitError>>> = Mutex::new(None);
+    IN_PARK.set(Some(|| {
+        EVENT.complete();
+        // The first worker has not noticed that its event has come.
+        let other = thread::spawn(|| POOL.run_with(1, |core| core.wait_for(&EVENT)).unwrap());
+        OTHER.lock().unwrap().get_or_insert(other.join().unwrap());
+        // If the other worker has taken the event, the first one would wait forever.
+        EVENT.complete();
+    }));
+    POOL.run_with(0, |core| {
+        assert_eq!(core.wait_for(&EVENT), Ok(()));
+        assert_eq!(*OTHER.lock().unwrap(), Some(Err(WaitError::Taken)));
+        // The two completions counted as one.
+        IN_PARK.set(Some(|| EVENT.complete()));
+        assert_eq!(core.wait_for(&EVENT), Ok(()));
+        assert!(std::format!("{EVENT:?}").contains("Pending"), "{EVENT:?}");
+    })
+    .unwrap();
+}
