@@ -1,7 +1,7 @@
 //! How a worker blocks, and how it is unblocked.
 
 use pool_core::{
-    UnknownWorker,
+    Registry, UnknownWorker,
     accounting::{NotActive, NotBlocked, State, Ticket},
 };
 
@@ -47,7 +47,7 @@ impl<S: DetectsDeadlocks> Worker<'_, S> {
     ///
     /// The closure gets the ticket, for the code that brings about the event; see
     /// [`mark_blocked`](Self::mark_blocked). If the section has not been ended with the ticket when
-    /// the closure returns, this call ends it.
+    /// the closure returns or panics, this call ends it.
     ///
     /// # Errors
     /// [`NotActive`] if this worker is blocked already. Then the closure is not called.
@@ -94,12 +94,22 @@ impl<S: DetectsDeadlocks> Worker<'_, S> {
     /// });
     /// ```
     pub fn blocking<R>(self, wait: impl FnOnce(Ticket) -> R) -> Result<R, NotActive> {
+        /// Ends the section also when the closure panics, which a job on a host may catch.
+        struct Section<'s, S: DetectsDeadlocks> {
+            registry: &'s Registry<S>,
+            ticket: Ticket,
+        }
+        impl<S: DetectsDeadlocks> Drop for Section<'_, S> {
+            fn drop(&mut self) {
+                // As a rule, another core has done it.
+                let _ = S::accounting(self.registry).mark_self_unblocked(self.ticket);
+            }
+        }
+
         let ticket = self.mark_blocked()?;
-        // A panic here does not unwind out of the job, so nothing need be undone for it.
-        let result = wait(ticket);
-        // As a rule, another core has done it.
-        let _ = S::accounting(self.0.registry()).mark_self_unblocked(ticket);
-        Ok(result)
+        let registry = self.0.registry();
+        let _section = Section::<S> { registry, ticket };
+        Ok(wait(ticket))
     }
 }
 

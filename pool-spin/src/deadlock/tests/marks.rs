@@ -1,5 +1,7 @@
 //! Marks, and the reports that they lead to.
 
+use std::panic;
+
 use super::*;
 
 #[test]
@@ -203,4 +205,17 @@ fn bad_marks_are_errors() {
     .unwrap();
     let unknown: Result<State, UnknownWorker> = POOL.blocking_state(1);
     assert!(unknown.is_err());
+}
+
+// On a host, a job may catch a panic.
+#[test]
+fn a_section_ends_with_a_panic_that_the_job_catches() {
+    static POOL: SpinPool<TestCores<1>> = pool(|_| ());
+    POOL.run_with(0, |core| {
+        let section = panic::AssertUnwindSafe(|| core.blocking(|_| panic!("caught")));
+        assert!(panic::catch_unwind(section).is_err());
+        assert_eq!(POOL.blocking_state(0), Ok(State::Active));
+        assert!(core.blocking(|_| ()).is_ok());
+    })
+    .unwrap();
 }
