@@ -166,16 +166,18 @@ impl<S: System> SpinPool<S> {
             data.lifecycle.leave();
             return Err(RunError::Taken);
         };
-        // SAFETY: 1. The worker stays in this frame until it leaves.
-        unsafe { worker.enter() };
-        data.gates.as_ref()[index].open();
-
-        let result = run(|| body(&worker));
-
-        data.gates.as_ref()[index].close();
-        worker.run_inbox_jobs();
-        worker.notify_leftovers();
-        worker.leave();
+        // No panic leaves this frame while the core's pointer leads to the worker.
+        let result = run(|| {
+            // SAFETY: 1. The worker stays in this frame until it leaves.
+            unsafe { worker.enter() };
+            data.gates.as_ref()[index].open();
+            let result = body(&worker);
+            data.gates.as_ref()[index].close();
+            worker.run_inbox_jobs();
+            worker.notify_leftovers();
+            worker.leave();
+            result
+        });
         drop(worker);
         data.lifecycle.leave();
         Ok(result)

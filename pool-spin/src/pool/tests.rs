@@ -13,6 +13,8 @@ mod join;
 mod metrics;
 mod scope;
 mod spawn;
+#[cfg(all(unix, not(miri)))]
+mod unwinding;
 
 /// Reduces a number of repetitions under Miri, which is slow.
 const fn times(count: usize) -> usize {
