@@ -74,6 +74,7 @@ fn sorts() -> Vec<Program> {
     let mut sorted = random.clone();
     sorted.sort_unstable();
     let reverse: Vec<_> = sorted.iter().rev().copied().collect();
+    let short = random[..50_000].to_vec();
     let stable = |values: &mut [u32]| values.par_sort();
     vec![
         sorter("sort-random", 1, random.clone(), stable),
@@ -81,6 +82,9 @@ fn sorts() -> Vec<Program> {
         sorter("sort-reverse", 10, reverse, stable),
         sorter("sort-equal", 30, vec![7; MILLION], stable),
         sorter("sort-unstable", 2, random, |values| {
+            values.par_sort_unstable()
+        }),
+        sorter("sort-unstable-50k", 40, short, |values| {
             values.par_sort_unstable()
         }),
     ]
