@@ -157,7 +157,7 @@ impl AtomicTop {
     #[inline]
     pub(super) fn claim(&self, top: Top, count: usize) -> Result<(), Top> {
         // Ordering: Release keeps the reads of the slots before this exchange: the owner that
-        // reads the new top (Acquire, in `Worker::has_room`) may overwrite them. Relaxed would
+        // reads the new top (Acquire, in `Worker::make_room`) may overwrite them. Relaxed would
         // let a thief win with words of a later element. Acquire would add nothing: what the
         // words refer to came with `bottom`. Not SeqCst: the fences decide what `top` and
         // `bottom` each side sees, and this exchange acts on `top` alone.

@@ -43,7 +43,7 @@ pub struct Worker<H: Handle> {
     /// Which bits of a position tell its slot in the ring.
     mask: Cell<usize>,
     /// The position of `bottom` at which the ring may be full, by the `top` that was loaded last. Pushes
-    /// below it need not load `top`.
+    /// below it need not load `top`. `bottom` never comes to stand beyond it: pushes compare for equality.
     fast_push_limit: Cell<Position>,
     order: Order,
     /// Used while the deque is fenced.
@@ -222,7 +222,7 @@ impl<H: Handle> Worker<H> {
         }
         // Ordering: Relaxed, only the owner writes it.
         let bottom = self.deque.bottom.load(Ordering::Relaxed);
-        // Ordering: Acquire, as in `has_room`: pushes up to the new limit rely on this `top`.
+        // Ordering: Acquire, as in `make_room`: pushes up to the new limit rely on this `top`.
         let top = self.deque.top.load(Ordering::Acquire).position();
         // SAFETY: 1. `self` is the owner, and between two operations.
         let shrinks = unsafe { self.deque.shared.storage.shrink(top, bottom, least) };

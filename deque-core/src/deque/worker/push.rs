@@ -35,7 +35,7 @@ impl<H: Handle> Worker<H> {
         let words = element.into_words();
         // Ordering: Relaxed, only the owner writes it.
         let bottom = self.deque.bottom.load(Ordering::Relaxed);
-        if bottom == self.fast_push_limit.get() && !self.has_room(bottom, 1) {
+        if bottom == self.fast_push_limit.get() && self.make_room(bottom, 1) == 0 {
             // SAFETY: 1. the words are from just now; 2. they are in no slot.
             return Err(Full(unsafe { H::Element::from_words(words) }));
         }
@@ -177,9 +177,13 @@ impl<H: Handle> Worker<H> {
         self.deque.bottom.fast_push_enabled()
     }
 
-    /// Whether `count` more elements fit from the position `bottom` on. Grows the ring if its storage can.
+    /// Returns how many of `count` more elements fit from the position `bottom` on. Grows the ring if its
+    /// storage can.
+    ///
+    /// This is the only place that looks for room, and it always renews the fast push limit by what it has
+    /// found. So `bottom` is never moved beyond the limit, where a push would no longer meet it.
     #[cold]
-    pub(super) fn has_room(&self, bottom: Position, count: usize) -> bool {
+    pub(super) fn make_room(&self, bottom: Position, count: usize) -> usize {
         // Ordering: Acquire pairs with the Release of `AtomicTop::claim`: when we see that a position is
         // taken, its thief has read the slot that we are about to overwrite.
         let top = self.deque.top.load(Ordering::Acquire).position();
@@ -187,19 +191,12 @@ impl<H: Handle> Worker<H> {
         while used + count > self.capacity() {
             // SAFETY: 1. `self` is the owner.
             if unsafe { self.deque.shared.storage.grow(top, bottom) }.is_none() {
-                return false;
+                break;
             }
             self.refresh_buffer();
         }
         self.set_fast_push_limit(top);
-        true
-    }
-
-    /// Returns how many elements fit from the position `bottom` on, without growth.
-    pub(super) fn free_slots(&self, bottom: Position) -> usize {
-        // Ordering: Acquire, as in `has_room`.
-        let top = self.deque.top.load(Ordering::Acquire).position();
-        self.capacity() - top.distance_to(bottom).unsigned_abs()
+        count.min(self.capacity() - used)
     }
 }
 

@@ -20,10 +20,9 @@ impl<H: Handle> Worker<H> {
     pub(crate) fn reserve(&self, count: usize) -> Reserved<'_, H> {
         // Ordering: Relaxed, only the owner writes it.
         let bottom = self.deque().bottom.load(Ordering::Relaxed);
-        let room = if count == 0 || self.has_room(bottom, count) {
-            count
-        } else {
-            self.free_slots(bottom).min(count)
+        let room = match count {
+            0 => 0,
+            count => self.make_room(bottom, count),
         };
         Reserved {
             worker: self,
@@ -61,6 +60,8 @@ impl<H: Handle> Reserved<'_, H> {
         if count == 0 {
             return;
         }
-        self.worker.deque().bottom.publish(self.bottom.plus(count));
+        let end = self.bottom.plus(count);
+        debug_assert!(end.distance_to(self.worker.fast_push_limit.get()) >= 0);
+        self.worker.deque().bottom.publish(end);
     }
 }
