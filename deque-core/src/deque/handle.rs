@@ -19,6 +19,15 @@ use crate::element::Element;
 /// (0..3).for_each(|job| worker.push(job));
 /// assert_eq!(drain(&worker), 3);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a handle to a deque",
+    label = "expected `Arc<Deque<..>>` or `&Deque<..>`",
+    note = "`Worker<H>` and `Stealer<H>` name the handle, not the element",
+    note = "if this is the element, write `ArcWorker<{Self}>` and `ArcStealer<{Self}>`, which \
+            `Worker::new_lifo`, `Worker::new_fifo` and `Worker::stealer` return",
+    note = "to borrow a deque, write `Worker<&Deque<{Self}, Growable<{Self}>>>`, or \
+            `Fixed<{Self}, CAPACITY>` instead of `Growable<{Self}>`"
+)]
 pub trait Handle:
     Clone + Deref<Target = Deque<Self::Element, Self::Storage>> + sealed::Sealed
 {

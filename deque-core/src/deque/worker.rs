@@ -36,6 +36,32 @@ pub use push::{FastPush, Full};
 /// assert_eq!(worker.pop(), Some("second"));
 /// assert_eq!(worker.len(), 1);
 /// ```
+///
+/// `H` is the type of the handle. In a struct, write `ArcWorker<T>` for what
+/// `Worker::new_lifo` and `Worker::new_fifo` create:
+/// ```
+/// use deque_core::{ArcWorker, Worker};
+///
+/// type Job = Box<dyn FnOnce() + Send>;
+///
+/// struct Scheduler {
+///     queue: ArcWorker<Job>,
+/// }
+///
+/// let scheduler = Scheduler { queue: Worker::new_lifo() };
+/// scheduler.queue.push(Box::new(|| println!("done")));
+/// ```
+///
+/// A deque that is borrowed has a `Worker<&Deque<_, _>>`. The type of the elements alone is an error:
+/// ```compile_fail,E0277
+/// use deque_core::Worker;
+///
+/// type Job = Box<dyn FnOnce() + Send>;
+///
+/// struct Scheduler {
+///     queue: Worker<Job>,
+/// }
+/// ```
 pub struct Worker<H: Handle> {
     deque: H,
     /// The ring that the deque uses. Only the owner replaces it, so this copy is current.
