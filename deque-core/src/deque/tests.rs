@@ -20,6 +20,8 @@ mod loom;
 #[cfg(loom)]
 mod loom_biased;
 #[cfg(not(loom))]
+mod meddling;
+#[cfg(not(loom))]
 mod room;
 #[cfg(not(loom))]
 mod sequences;
