@@ -135,3 +135,22 @@ fn a_fifo_deque_never_enables_fast_push() {
     assert_eq!(push(&worker, 1), FastPush::PushedWhileDisabled);
     assert_eq!((worker.pop(), worker.pop()), (Some(0), Some(1)));
 }
+
+#[test]
+fn a_panic_of_the_question_leaves_fast_push_disabled() {
+    let deque: Shared = Deque::fixed(Order::Lifo);
+    let worker = deque.worker().unwrap();
+    worker.try_push(0).unwrap();
+    for enabled_before in [false, true] {
+        if enabled_before {
+            enable(&worker);
+        }
+        let ask = || worker.enable_fast_push(|| panic!("a question that panics"));
+        assert!(std::panic::catch_unwind(ask).is_err());
+        assert!(
+            !worker.fast_push_enabled(),
+            "no worker was asked whether it sleeps"
+        );
+    }
+    enable(&worker);
+}

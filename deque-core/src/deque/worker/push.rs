@@ -1,6 +1,6 @@
 //! The owner's pushes.
 
-use core::fmt;
+use core::{fmt, mem};
 
 use super::Worker;
 #[cfg(doc)]
@@ -8,7 +8,7 @@ use crate::deque::Deque;
 #[cfg(feature = "alloc")]
 use crate::deque::Growable;
 use crate::{
-    deque::{Handle, Order, Position, Storage},
+    deque::{Handle, Order, Position, Storage, bottom::AtomicBottom},
     element::{Element, Slot},
     primitive::{Ordering, full_fence, interruption_point, light_fence},
 };
@@ -121,7 +121,8 @@ impl<H: Handle> Worker<H> {
     }
 
     /// Enables fast push until a thread [disables](Deque::disable_fast_push) it, if `may_enable` returns
-    /// true. Returns what `may_enable` returned. In a FIFO deque fast push stays disabled.
+    /// true. Returns what `may_enable` returned. In a FIFO deque fast push stays disabled. If `may_enable`
+    /// panics, fast push is disabled.
     ///
     /// `may_enable` is called after a sequentially consistent fence. A thread that disables fast push has
     /// written what `may_enable` reads before a fence of its own. So there are two cases. Either
@@ -148,9 +149,10 @@ impl<H: Handle> Worker<H> {
         // fence comes first, `may_enable` sees what was written before it. Nothing weaker orders the
         // stores before the loads.
         full_fence();
+        let disable = DisableOnDrop(&self.deque.bottom);
         let enables = may_enable();
-        if !enables {
-            self.deque.disable_fast_push();
+        if enables {
+            mem::forget(disable);
         }
         enables
     }
@@ -216,6 +218,15 @@ impl<T: Element, H: Handle<Element = T, Storage = Growable<T>>> Worker<H> {
     pub fn push(&self, element: T) {
         let pushed = self.try_push(element);
         debug_assert!(pushed.is_ok(), "a growable deque always has room");
+    }
+}
+
+/// Disables fast push again, unless it may stay enabled.
+struct DisableOnDrop<'a>(&'a AtomicBottom);
+
+impl Drop for DisableOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.disable_fast_push();
     }
 }
 
