@@ -39,6 +39,10 @@ impl Position {
     /// zero.
     pub(super) const STEP: usize = 4;
 
+    /// The most elements of a ring, a power of two. Distances within it are positive, and no position is
+    /// beyond a word of a fenced mode (see `FENCED_OFFSET`). Only elements without words reach it.
+    pub(super) const MOST_ELEMENTS: usize = 1 << (usize::BITS - 4);
+
     /// Returns the position as a word.
     ///
     /// # Examples

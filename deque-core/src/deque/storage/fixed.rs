@@ -21,6 +21,13 @@ use crate::element::{Element, SlotOf};
 /// assert_eq!(worker.try_push(3), Err(Full(3)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// Slots for elements without words take no memory. Even so, there must be a position for each:
+/// ```compile_fail,E0080
+/// use deque_core::{Deque, Fixed, Order};
+///
+/// let deque = Deque::<(), Fixed<(), { 1 << (usize::BITS - 3) }>>::fixed(Order::Lifo);
+/// ```
 pub struct Fixed<T: Element, const CAPACITY: usize> {
     slots: [SlotOf<T>; CAPACITY],
 }
@@ -34,14 +41,20 @@ impl<T: Element, const CAPACITY: usize> fmt::Debug for Fixed<T, CAPACITY> {
 }
 
 impl<T: Element, const CAPACITY: usize> Fixed<T, CAPACITY> {
-    const IS_POWER_OF_TWO: () = assert!(
-        CAPACITY.is_power_of_two(),
-        "the capacity must be a power of two"
-    );
+    const HAS_POSITIONS: () = {
+        assert!(
+            CAPACITY.is_power_of_two(),
+            "the capacity must be a power of two"
+        );
+        assert!(
+            CAPACITY <= Position::MOST_ELEMENTS,
+            "the capacity must be at most 2^(usize::BITS - 4)"
+        );
+    };
 
     #[cfg(not(loom))]
     pub(in crate::deque) const fn new() -> Self {
-        const { Self::IS_POWER_OF_TWO };
+        const { Self::HAS_POSITIONS };
         Self {
             slots: [const { <SlotOf<T> as Slot>::VACANT }; CAPACITY],
         }
@@ -49,7 +62,7 @@ impl<T: Element, const CAPACITY: usize> Fixed<T, CAPACITY> {
 
     #[cfg(loom)]
     pub(in crate::deque) fn new() -> Self {
-        const { Self::IS_POWER_OF_TWO };
+        const { Self::HAS_POSITIONS };
         Self {
             slots: core::array::from_fn(|_| crate::element::Slot::vacant()),
         }

@@ -9,6 +9,9 @@ use crate::{
     primitive::{AtomicPtr, Ordering},
 };
 
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 /// Slots on the heap. Their number doubles when there is no room, and falls when the owner
 /// [shrinks](crate::Worker::shrink_to) them.
 ///
@@ -52,6 +55,15 @@ impl<T: Element> Growable<T> {
         }
     }
 
+    /// Returns how many slots come after this many.
+    ///
+    /// # Panics
+    /// If there are more than positions, which only slots without memory can be.
+    fn capacity_after(capacity: usize) -> usize {
+        assert!(capacity < Position::MOST_ELEMENTS, "capacity overflow");
+        (2 * capacity).max(Self::FIRST_CAPACITY)
+    }
+
     /// Replaces the ring by one of another capacity, with the elements from the position `top` to `bottom`.
     ///
     /// # Safety
@@ -87,7 +99,7 @@ impl<T: Element> Storage<T> for Growable<T> {
 
     #[cold]
     unsafe fn grow(&self, top: Position, bottom: Position) -> Option<Buffer<'_, T>> {
-        let capacity = (2 * self.buffer().slots.len()).max(Self::FIRST_CAPACITY);
+        let capacity = Self::capacity_after(self.buffer().slots.len());
         // SAFETY: obligation 1 is forwarded to our caller; 2. the elements fitted into half of the new
         // ring.
         unsafe { self.replace(top, bottom, capacity) };
