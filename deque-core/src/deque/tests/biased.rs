@@ -52,6 +52,7 @@ macro_rules! counted_fence {
     };
 }
 
+mod callbacks;
 #[cfg(all(target_os = "linux", not(miri)))]
 mod threads;
 
