@@ -224,7 +224,9 @@ impl<H: Handle> Worker<H> {
     /// apart in another way.
     ///
     /// # Safety
-    /// 1. The position is that of an element that this worker has pushed, or [`Position::NOWHERE`].
+    /// 1. The position is that of an element that this worker has pushed to a LIFO deque, or
+    ///    [`Position::NOWHERE`]. So with a FIFO deque it never is one from
+    ///    [`next_position`](Self::next_position).
     ///
     /// # Examples
     /// ```

@@ -67,7 +67,8 @@ impl<H: Handle> Worker<H> {
     ///
     /// # Safety
     /// 1. [`next_position`](Self::next_position) has given the position, and this worker has pushed and
-    ///    taken nothing since; nor does [`Element::into_words`] push or take anything.
+    ///    taken nothing since, and was not the destination of a batch; nor does [`Element::into_words`]
+    ///    lead to any of that.
     ///
     /// # Examples
     /// ```
