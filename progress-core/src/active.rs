@@ -59,10 +59,8 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     #[inline]
     pub fn activate(&mut self) -> Active<'_, 'p, D> {
         let registration = self.registration;
-        // True only if a guard was forgotten.
-        if self.leads {
-            self.return_leadership();
-        }
+        // Changes something only if a guard was forgotten.
+        self.stop_leading();
         // Likewise. The exclusive reference proves that no guard lives.
         self.pins.set(0);
         self.enter();
@@ -111,18 +109,19 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         let current = registration.progress.current();
         registration.confirm(next(current));
         if !registration.progress.state().is_quiet_at(current) {
-            self.enter_again();
+            self.enter_after(Self::wait_while_blocked);
         }
     }
 
-    /// Continues to enter, after something has changed meanwhile.
+    /// Enters, or continues to enter after something has changed meanwhile. Calls `wait` if another
+    /// thread blocks.
     #[cold]
-    fn enter_again(&self) {
+    pub(crate) fn enter_after(&self, wait: fn(&Self)) {
         loop {
             if self.progress().state().is_blocked() && self.blocks == 0 {
                 // A thread that enters does not lead.
                 self.registration.leave();
-                self.wait_while_blocked();
+                wait(self);
             }
             let current = self.progress().current();
             self.registration.confirm(next(current));
@@ -133,13 +132,12 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         }
     }
 
-    /// Goes from active to waiting.
+    /// Returns the leadership if this thread has it.
     #[inline]
-    pub(crate) fn leave(&mut self) {
+    pub(crate) fn stop_leading(&mut self) {
         if self.leads {
             self.return_leadership();
         }
-        self.registration.leave();
     }
 
     #[cold]
@@ -237,8 +235,8 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
 impl<D: Domain> Drop for Active<'_, '_, D> {
     #[inline]
     fn drop(&mut self) {
-        if self.has_updated && self.thread.leads {
-            self.thread.return_leadership();
+        if self.has_updated {
+            self.thread.stop_leading();
         }
         self.registration.leave();
     }

@@ -5,9 +5,24 @@ use core::fmt;
 use sleep_core::Parker;
 use sleep_primitives::{Ordering, spin_loop};
 
-use crate::{Active, AsymmetricFence, Domain, ManagedThread, Progress, moment::WAITING};
+use crate::{
+    Active, AsymmetricFence, Domain, ManagedThread, Progress,
+    moment::WAITING,
+    unwind::{for_each, on_unwind},
+};
 
 impl<D: Domain> Progress<D> {
+    /// Ends the block of the calling thread and wakes all others.
+    pub(crate) fn let_continue(&self) {
+        // Ordering: Release pairs with the exchange in `become_blocker`. The flag is cleared first:
+        // later it would be the flag of the next blocker.
+        self.shared.state.unblock();
+        self.blocker.store(0, Ordering::Release);
+        for_each(self.participants(), |participant| {
+            participant.parker().unpark();
+        });
+    }
+
     /// Wakes the thread that blocks, if there is one, because a participant has changed.
     pub(crate) fn wake_blocker(&self) {
         // Ordering: Relaxed; the parker publishes. Another thread may block by now, which then looks
@@ -32,20 +47,24 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     /// Panics if the [`AsymmetricFence`] has no heavy fence any more.
     #[doc(alias = "stop_machine")]
     pub fn block(&mut self) -> Blocked<'_, 'p, D> {
-        self.start_blocking();
+        if self.blocks == 0 {
+            self.become_blocker();
+        }
+        // Forgotten guards could make the count overflow, and it would lose one that lives.
+        self.blocks = self
+            .blocks
+            .checked_add(1)
+            .expect("too many forgotten guards");
         Blocked { thread: self }
     }
 
-    fn start_blocking(&mut self) {
-        self.blocks += 1;
-        if self.blocks > 1 {
-            return;
-        }
+    /// Stops all other threads. If this panics, this thread does not block.
+    fn become_blocker(&mut self) {
         let progress = self.progress();
-        // Ordering: Acquire pairs with `stop_blocking`: this thread sees what the last blocker did.
+        // Ordering: Acquire pairs with `let_continue`: this thread sees what the last blocker did.
         // Relaxed on failure: the loop looks again.
         //
-        // Liveness: the other blocker stores zero in `stop_blocking`. While it blocks, this thread
+        // Liveness: the other blocker stores zero in `let_continue`. While it blocks, this thread
         // waits, so that the other blocker does not wait for it.
         while progress
             .blocker
@@ -55,11 +74,16 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
             self.yield_to_blocker();
             spin_loop();
         }
+        on_unwind(|| self.stop_others(), || progress.let_continue());
+    }
+
+    /// Waits until no other managed thread is active. This thread is the blocker.
+    fn stop_others(&self) {
+        let progress = self.progress();
         progress.shared.state.block();
         // Ordering: pairs with the light fence of `confirm`: either a thread that becomes active
         // sees the flag, or this thread sees its participant.
         if !D::Fence::heavy() {
-            self.stop_blocking();
             panic!(
                 "threads cannot be blocked: the system refuses a barrier that it has granted before"
             );
@@ -77,21 +101,6 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         }
     }
 
-    pub(crate) fn stop_blocking(&mut self) {
-        self.blocks -= 1;
-        if self.blocks > 0 {
-            return;
-        }
-        let progress = self.progress();
-        // Ordering: Release pairs with the exchange in `start_blocking`. The flag is cleared first:
-        // later it would be the flag of the next blocker.
-        progress.shared.state.unblock();
-        progress.blocker.store(0, Ordering::Release);
-        for participant in progress.participants() {
-            participant.parker().unpark();
-        }
-    }
-
     /// Waits while another thread blocks, even if this thread is active.
     #[cold]
     pub(crate) fn yield_to_blocker(&mut self) {
@@ -99,22 +108,40 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         if self.progress().blocker.load(Ordering::Relaxed) == self.index + 1 {
             return;
         }
-        if self.is_active() {
-            self.leave();
+        if !self.is_active() {
+            self.wait_while_blocked();
+            return;
+        }
+        self.stop_leading();
+        let leave_and_enter = || {
+            self.registration.leave();
             self.wait_while_blocked();
             self.enter();
-        } else {
-            self.wait_while_blocked();
-        }
+        };
+        // A guard may live, which must protect after a panic too.
+        on_unwind(leave_and_enter, || {
+            self.spin_while_blocked();
+            self.enter_after(Self::spin_while_blocked);
+        });
     }
 
     /// Parks while another thread blocks. This thread waits, so that it is not waited for.
     #[cold]
     pub(crate) fn wait_while_blocked(&self) {
         while self.progress().state().is_blocked() {
-            // Liveness: `stop_blocking` clears the flag and then unparks every participant; the
+            // Liveness: `let_continue` clears the flag and then unparks every participant; the
             // token stays until this thread parks.
             self.participant().parker().park();
+        }
+    }
+
+    /// Waits as [`wait_while_blocked`](Self::wait_while_blocked) does, without the parker, which may have
+    /// panicked.
+    #[cold]
+    fn spin_while_blocked(&self) {
+        // Liveness: `let_continue` clears the flag.
+        while self.progress().state().is_blocked() {
+            spin_loop();
         }
     }
 }
@@ -143,7 +170,10 @@ impl<'p, D: Domain> Blocked<'_, 'p, D> {
 
 impl<D: Domain> Drop for Blocked<'_, '_, D> {
     fn drop(&mut self) {
-        self.thread.stop_blocking();
+        self.thread.blocks -= 1;
+        if self.thread.blocks == 0 {
+            self.thread.progress().let_continue();
+        }
     }
 }
 

@@ -36,6 +36,10 @@ use crate::{AsymmetricFence, FullFences, Participant};
 #[doc(alias = "Collector")]
 pub trait Domain: Sized {
     /// The way in which a managed thread waits.
+    ///
+    /// Its methods should not panic. If one does, the panic goes on in the thread that called it, after
+    /// that thread has completed its step: guards still protect, and other threads are woken. A second
+    /// panic before that ends the process.
     type Parker: Parker;
     /// The storage of the participants.
     type Participants: ParticipantStorage<Self::Parker>;

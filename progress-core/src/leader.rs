@@ -8,6 +8,7 @@ use crate::{
     moment::{WAITING, is_reached, next},
     participant::Wanted,
     state::State,
+    unwind::{finally, for_each, on_unwind},
 };
 
 /// The position of the leader's scan of the participants. Only leaders touch it, and a leader
@@ -96,17 +97,25 @@ impl<D: Domain> Progress<D> {
     #[cold]
     pub(crate) fn advance_to(&self, value: RawWord) -> bool {
         if self.try_lead() {
-            while !is_reached(self.current(), value) && self.try_advance() {}
-            self.stop_leading();
-            // Ordering: pairs with the heavy fence of a thread that requested a wake-up while this
-            // one led (`request_wakeup`): either that thread finds the leadership free, or this one
-            // sees the request. Requests from before are visible by way of the leadership.
-            D::Fence::light();
-            if self.state().has_wakeups() {
-                self.advance_while_needed();
-            }
+            finally(
+                || while !is_reached(self.current(), value) && self.try_advance() {},
+                || self.stop_polling(),
+            );
         }
         is_reached(self.current(), value)
+    }
+
+    /// Releases the leadership of a thread that leads for no request, and makes progress for the
+    /// requests that came meanwhile.
+    fn stop_polling(&self) {
+        self.stop_leading();
+        // Ordering: pairs with the heavy fence of a thread that requested a wake-up while this one led
+        // (`request_wakeup`): either that thread finds the leadership free, or this one sees the
+        // request. Requests from before are visible by way of the leadership.
+        D::Fence::light();
+        if self.state().has_wakeups() {
+            self.advance_while_needed();
+        }
     }
 
     /// Wakes the threads whose value is reached, and makes operations due. Only the leader may call
@@ -117,17 +126,30 @@ impl<D: Domain> Progress<D> {
         }
         self.shared.state.take_wakeups();
         let current = self.current();
-        let mut some_are_left = false;
-        for participant in self.participants() {
+        let set_flag = || {
+            self.shared.state.set_wakeups();
+        };
+        // After a panic it is not known whether some are left, and the flag may be set for none.
+        if on_unwind(|| self.release_all(current), set_flag) {
+            set_flag();
+        }
+    }
+
+    /// Does the work of [`wake_reached`](Self::wake_reached). Returns whether some wait for a later
+    /// value.
+    fn release_all(&self, current: RawWord) -> bool {
+        let (mut threads_are_left, mut operations_are_left) = (false, false);
+        let wake_up = |participant: &Participant<D::Parker>| {
             if participant.take_reached(current) {
                 participant.parker().unpark();
             }
-            some_are_left |= participant.wanted() != Wanted::NONE;
-        }
-        some_are_left |= self.unowned.release_reached(current);
-        if some_are_left {
-            self.shared.state.set_wakeups();
-        }
+            threads_are_left |= participant.wanted() != Wanted::NONE;
+        };
+        finally(
+            || for_each(self.participants(), wake_up),
+            || operations_are_left = self.unowned.release_reached(current),
+        );
+        threads_are_left || operations_are_left
     }
 
     /// Publishes a request that the caller has stored, and makes progress for it if nothing stands in
@@ -144,14 +166,21 @@ impl<D: Domain> Progress<D> {
     /// Makes progress as long as there are requests and nothing stands in the way. Called by a
     /// thread that has ceased to stand in the way, or that waits.
     ///
-    /// When it gives up, another thread continues: see the README's liveness table.
+    /// When it gives up, another thread continues: see the README's liveness table. A panic of a parker
+    /// or a wake-up is no reason to give up.
     #[cold]
     pub(crate) fn advance_while_needed(&self) {
+        on_unwind(|| self.lead_while_needed(), || self.advance_while_needed());
+    }
+
+    fn lead_while_needed(&self) {
         // Liveness: the outer loop repeats only if an obstacle has gone since the last scan, or if a
         // delay was not marked yet, which the next scan marks.
         while self.state().has_wakeups() && self.try_lead() {
-            while self.state().has_wakeups() && self.try_advance() {}
-            self.stop_leading();
+            finally(
+                || while self.state().has_wakeups() && self.try_advance() {},
+                || self.stop_leading(),
+            );
             // Ordering: pairs with the fence of a thread that ceased to stand in the way while this
             // one led: either it finds the leadership free, or this thread sees it out of the way.
             // Without a fence no thread can advance.
@@ -174,11 +203,15 @@ impl<D: Domain> Progress<D> {
     /// Handles the flags of the state. Called by a thread that has gone to wait.
     #[cold]
     pub(crate) fn handle_pending(&self, state: State) {
-        if state.is_blocked() {
-            self.wake_blocker();
-        }
-        if state.has_wakeups() {
-            self.advance_while_needed();
-        }
+        let wake_blocker = || {
+            if state.is_blocked() {
+                self.wake_blocker();
+            }
+        };
+        finally(wake_blocker, || {
+            if state.has_wakeups() {
+                self.advance_while_needed();
+            }
+        });
     }
 }

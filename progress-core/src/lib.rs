@@ -26,6 +26,7 @@ mod reader;
 mod reclaimable;
 mod state;
 mod unowned;
+mod unwind;
 mod waiting;
 
 pub use active::{Active, Pinned};

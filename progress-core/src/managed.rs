@@ -11,6 +11,7 @@ use crate::{
     active::Registration,
     operation::IntoOperation,
     queue::{Batch, Queue},
+    unwind::finally,
 };
 
 /// All participant slots of an instance are taken.
@@ -220,17 +221,22 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
 
 impl<D: Domain> Drop for ManagedThread<'_, D> {
     fn drop(&mut self) {
-        // True only if a guard was forgotten.
-        if self.is_active() {
-            self.leave();
-        }
-        if self.blocks > 0 {
-            self.blocks = 1;
-            self.stop_blocking();
-        }
-        self.participant().clear_wanted();
-        self.leave_operations();
-        self.participant().give_back();
+        // The first three steps change something only if a guard was forgotten.
+        self.stop_leading();
+        let (registration, blocks) = (self.registration, self.blocks > 0);
+        let let_continue = || {
+            if blocks {
+                registration.progress.let_continue();
+            }
+        };
+        let end = || {
+            registration.participant.clear_wanted();
+            finally(
+                || self.leave_operations(),
+                || registration.participant.give_back(),
+            );
+        };
+        finally(|| registration.leave(), || finally(let_continue, end));
     }
 }
 

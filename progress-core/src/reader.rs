@@ -4,6 +4,7 @@ use core::{fmt, marker::PhantomData};
 
 use crate::{
     Domain, Participant, Progress, TooManyParticipants, active::Registration, moment::next,
+    unwind::finally,
 };
 
 impl<D: Domain> Progress<D> {
@@ -88,8 +89,10 @@ fn begin_again<D: Domain>(registration: Registration<'_, D>) {
 impl<D: Domain> Drop for Reader<'_, D> {
     fn drop(&mut self) {
         // This changes something only if a guard was forgotten.
-        self.registration.leave();
-        self.registration.participant.give_back();
+        finally(
+            || self.registration.leave(),
+            || self.registration.participant.give_back(),
+        );
     }
 }
 

@@ -27,6 +27,8 @@ mod sequential;
 mod threads;
 #[cfg(not(loom))]
 mod unowned;
+#[cfg(not(loom))]
+mod unwinding;
 
 type TestDomain = (TestParker, Box<[Participant<TestParker>]>);
 type TestProgress = Progress<TestDomain>;

@@ -11,6 +11,7 @@ use crate::{
     moment::is_reached,
     operation::{Header, IntoOperation, run},
     queue::{Chain, Queue, Stack},
+    unwind::{finally, for_each, on_unwind},
 };
 
 use sleep_primitives::{AtomicBool, Ordering, RawWord};
@@ -71,37 +72,57 @@ impl Unowned {
     /// other threads do not see what it has taken out.
     pub(crate) fn release_reached(&self, current: RawWord) -> bool {
         let wake_up = |wakeup: &mut Queue| wakeup.pop().into_iter().for_each(run);
-        let wakeups_are_left = sort(&self.wakeups, current, wake_up);
-        let are_left = sort(&self.pending, current, |reached| self.due.push_all(reached));
-        wakeups_are_left || are_left
+        let mut operations_are_left = false;
+        let wakeups_are_left = finally(
+            || sort(&self.wakeups, current, wake_up),
+            || {
+                operations_are_left =
+                    sort(&self.pending, current, |reached| self.due.push_all(reached));
+            },
+        );
+        wakeups_are_left || operations_are_left
     }
 
     /// Runs all operations. No thread may be reading any more.
     pub(crate) fn run_all(&mut self) {
         // An operation cannot schedule others here, because it has no reference to the instance.
-        for stack in [&self.wakeups, &self.pending, &self.due] {
-            stack.take().for_each(run);
-        }
+        let stacks = [&self.wakeups, &self.pending, &self.due];
+        for_each(stacks.into_iter().flat_map(Stack::take), run);
     }
 }
 
 /// Passes each operation whose value is reached to `use_reached`, in a queue that holds nothing else.
-/// Returns whether some are left in the stack.
+/// Returns whether some are left in the stack. They are also left there if `use_reached` panics.
 fn sort(stack: &Stack, current: RawWord, mut use_reached: impl FnMut(&mut Queue)) -> bool {
-    let (mut reached, mut left) = (Queue::new(), Queue::new());
-    for operation in stack.take() {
+    let mut left = Left {
+        stack,
+        queue: Queue::new(),
+    };
+    let sort_one = |operation: NonNull<Header>| {
         // SAFETY: the operation was taken out of the stack, so this call owns it.
         let value = unsafe { operation.as_ref() }.value();
         if is_reached(current, value) {
+            let mut reached = Queue::new();
             reached.push(operation, value);
             use_reached(&mut reached);
         } else {
-            left.push(operation, value);
+            left.queue.push(operation, value);
         }
+    };
+    for_each(stack.take(), sort_one);
+    left.queue.len() > 0
+}
+
+/// Operations that go back to their stack when this is dropped.
+struct Left<'u> {
+    stack: &'u Stack,
+    queue: Queue,
+}
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        self.stack.push_all(&mut self.queue);
     }
-    let are_left = left.len() > 0;
-    stack.push_all(&mut left);
-    are_left
 }
 
 /// The right to run what is due. When it is dropped, also by a panic, another thread may take it.
@@ -281,34 +302,51 @@ impl<D: Domain> Progress<D> {
     /// Makes progress for operations that were added just now. `value` is the first of their values.
     pub(crate) fn request_unowned(&self, value: RawWord) {
         let before = self.shared.state.set_wakeups();
-        if !before.has_wakeups() {
-            // Ordering: as in `request_wakeup`.
-            let _ = D::Fence::heavy();
-            self.advance_while_needed();
-        }
+        let advance = || {
+            if !before.has_wakeups() {
+                // Ordering: as in `request_wakeup`.
+                let _ = D::Fence::heavy();
+                self.advance_while_needed();
+            }
+        };
         // If the flag was set: the thread that set it continues, see the README's liveness table.
         // The leader that takes the flag sees what this thread has added, because it takes the flag
         // after this thread has set it.
 
         // The leader that came to the value has seen what this thread has added, unless it came
         // there before this thread set the flag.
-        let mut current = before.value();
+        finally(advance, || self.release_late(before.value(), value));
+    }
+
+    /// Releases operations that were added after the leader came to their values. `value` is the first of
+    /// these.
+    fn release_late(&self, mut current: RawWord, value: RawWord) {
         while is_reached(current, value) {
-            if !self.unowned.release_reached(current) {
+            let release = || self.unowned.release_reached(current);
+            let repair = || {
+                if let Some(current) = self.request_left(current) {
+                    self.release_late(current, value);
+                }
+            };
+            if !on_unwind(release, repair) {
                 return;
             }
-            // Operations of other threads are left. While this thread had them, a leader may have
-            // overlooked them.
-            let state = self.shared.state.set_wakeups();
-            if !state.has_wakeups() {
-                // Ordering: as in `request_wakeup`.
-                let _ = D::Fence::heavy();
-                self.advance_while_needed();
+            match self.request_left(current) {
+                Some(later) => current = later,
+                None => return,
             }
-            if state.value() == current {
-                return;
-            }
-            current = state.value();
         }
+    }
+
+    /// Makes progress for operations of other threads that are left after this thread had them. A leader
+    /// may have overlooked them meanwhile: then this returns the value to which progress has come.
+    fn request_left(&self, current: RawWord) -> Option<RawWord> {
+        let state = self.shared.state.set_wakeups();
+        if !state.has_wakeups() {
+            // Ordering: as in `request_wakeup`.
+            let _ = D::Fence::heavy();
+            self.advance_while_needed();
+        }
+        Some(state.value()).filter(|value| *value != current)
     }
 }

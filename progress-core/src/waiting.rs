@@ -5,7 +5,9 @@ use core::{cell::UnsafeCell, ptr::NonNull};
 use sleep_core::Parker;
 use sleep_primitives::{AtomicU8, Ordering, RawWord, spin_loop};
 
-use crate::{Domain, ManagedThread, Moment, Progress, moment::is_reached, operation::Header};
+use crate::{
+    Domain, ManagedThread, Moment, Progress, moment::is_reached, operation::Header, unwind::finally,
+};
 
 impl<D: Domain> ManagedThread<'_, D> {
     /// Parks until the first operation of this thread may be run, or until its parker is unparked.
@@ -88,14 +90,18 @@ impl<D: Domain> ManagedThread<'_, D> {
     /// nothing delays that.
     fn request_wakeup_at(&self, value: RawWord) {
         let progress = self.progress();
-        let mut is_due = self.participant().set_wanted(value, progress.current());
-        progress.request_wakeup();
-        // The leader that came to the value has seen the request, unless it came there before the
-        // request was published.
-        is_due |= self.participant().take_reached(progress.current());
-        if is_due {
-            self.participant().parker().unpark();
-        }
+        let participant = self.participant();
+        let is_due = participant.set_wanted(value, progress.current());
+        finally(
+            || progress.request_wakeup(),
+            || {
+                // The leader that came to the value has seen the request, unless it came there before
+                // the request was published.
+                if participant.take_reached(progress.current()) || is_due {
+                    participant.parker().unpark();
+                }
+            },
+        );
     }
 }
 
@@ -141,9 +147,9 @@ impl<'w, W: Parker> Waiting<'w, W> {
         // Ordering: Release, for a thread that looks without having been woken. For the others the
         // parker publishes.
         this.step.store(IS_WOKEN, Ordering::Release);
-        parker.unpark();
         // Ordering: Release pairs with `step`: all uses of the frame happen before.
-        this.step.store(DONE, Ordering::Release);
+        let set_done = || this.step.store(DONE, Ordering::Release);
+        finally(|| parker.unpark(), set_done);
     }
 }
 

@@ -111,7 +111,8 @@ fn check(start: u8, steps: Vec<Step>) -> Result<(), TestCaseError> {
         match step {
             Step::Enter(index) if !is_active(&threads[index]) => threads[index].enter(),
             Step::Leave(index) if is_active(&threads[index]) => {
-                threads[index].leave();
+                threads[index].stop_leading();
+                threads[index].registration.leave();
                 moments
                     .iter_mut()
                     .for_each(|moment| moment.threads[index] = false);
@@ -196,7 +197,8 @@ fn check(start: u8, steps: Vec<Step>) -> Result<(), TestCaseError> {
     drop((delays, readers));
     for thread in &mut threads {
         if is_active(thread) {
-            thread.leave();
+            thread.stop_leading();
+            thread.registration.leave();
         }
     }
     for _ in 0..2 {
