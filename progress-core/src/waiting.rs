@@ -121,7 +121,7 @@ struct Waiting<'w, W> {
     parker: &'w W,
 }
 
-impl<'w, W: Parker> Waiting<'w, W> {
+impl<'w, W: Parker + Sync> Waiting<'w, W> {
     fn new(parker: &'w W) -> Self {
         Self {
             header: UnsafeCell::new(Header::new(Self::wake)),
@@ -201,7 +201,32 @@ impl<D: Domain> Progress<D> {
     /// progress.wait_for(moment, &ThisThread(thread::current()));
     /// assert!(progress.has_reached(moment));
     /// ```
-    pub fn wait_for(&self, moment: Moment<'_>, parker: &impl Parker) {
+    ///
+    /// Another thread unparks the parker, so it must be shared:
+    /// ```compile_fail,E0277
+    /// use std::cell::Cell;
+    /// use progress_core::{Participant, Progress};
+    /// use sleep_core::Parker;
+    /// # struct Core;
+    /// # impl Parker for Core {
+    /// #     fn park(&self) {}
+    /// #     fn unpark(&self) {}
+    /// # }
+    ///
+    /// struct OfOneThread(Cell<bool>);
+    /// impl Parker for OfOneThread {
+    ///     fn park(&self) {
+    ///         while !self.0.take() {}
+    ///     }
+    ///     fn unpark(&self) {
+    ///         self.0.set(true);
+    ///     }
+    /// }
+    ///
+    /// let progress: Progress<(Core, _)> = Progress::new([Participant::new(Core)]);
+    /// progress.wait_for(progress.later(), &OfOneThread(Cell::new(false)));
+    /// ```
+    pub fn wait_for(&self, moment: Moment<'_>, parker: &(impl Parker + Sync)) {
         if self.has_reached(moment) {
             return;
         }
