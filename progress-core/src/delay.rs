@@ -18,6 +18,9 @@ impl<D: Domain> Progress<D> {
     /// Costs two read-modify-writes on one of a few cache lines that all such threads share. A thread
     /// that reads often does better with a [`Reader`](crate::Reader), which touches only a cache line
     /// of its own.
+    ///
+    /// # Panics
+    /// On targets with less than 64 bits, panics if about a billion delays were forgotten.
     #[doc(alias = "thread_progress_unmanaged_delay")]
     #[inline]
     #[must_use = "the delay ends when it is dropped"]
@@ -70,6 +73,14 @@ impl<D: Domain> fmt::Debug for Delay<'_, D> {
 /// Marks a counter that progress has waited for. The thread that brings a marked counter to zero must
 /// make progress.
 const AWAITED: usize = 1 << (usize::BITS - 1);
+
+/// Whether a program could forget so many delays that a counter reaches its mark, which would hide a
+/// delay that lives. With 64 bits, that takes centuries.
+const CAN_OVERFLOW: bool = usize::BITS < 64;
+
+/// The number of delays that one counter counts. Those above it, up to the mark, are of threads that find
+/// too many and take their own back.
+const LIMIT: usize = AWAITED / 2;
 
 /// The number of pairs of counters. Models have one, because each further pair is only more to
 /// explore.
@@ -131,7 +142,11 @@ impl Delays {
             let parity = parity(current);
             let index = CounterIndex { pair, parity };
             // Ordering: Relaxed; the fence orders it before the second look.
-            self.pairs[pair].0[parity].fetch_add(1, Ordering::Relaxed);
+            let before = self.pairs[pair].0[parity].fetch_add(1, Ordering::Relaxed);
+            if CAN_OVERFLOW && before & !AWAITED >= LIMIT {
+                end(index);
+                panic!("too many forgotten delays");
+            }
             // Ordering: pairs with the leader's heavy fence after its advance to `current + 1`:
             // either the scan for `current + 2` sees the count, or the second look sees that
             // advance. Also with the full fence of `later`, see "Why no reader is overtaken".
@@ -169,6 +184,14 @@ impl Delays {
             let count = pair.0[parity].load(Ordering::Relaxed);
             count & AWAITED != 0 && count != AWAITED
         })
+    }
+
+    /// Adds to all counters, as that many forgotten delays do.
+    #[cfg(all(test, not(loom), not(target_pointer_width = "64")))]
+    pub(crate) fn add_to_all(&self, count: usize) {
+        for counter in self.pairs.iter().flat_map(|pair| &pair.0) {
+            counter.fetch_add(count, Ordering::Relaxed);
+        }
     }
 
     /// Returns the number of delays that let the next advance pass and of those that do not. Debug

@@ -79,6 +79,14 @@ impl<P> Participant<P> {
         self.seldom.holder.store(FREE, Ordering::Release);
     }
 
+    /// Makes the slot as new, after all threads have ended. Changes something only if the handle of one
+    /// was forgotten.
+    pub(crate) fn reset(&self) {
+        self.set_confirmed(WAITING);
+        self.clear_wanted();
+        self.give_back();
+    }
+
     pub(crate) fn is_taken(&self) -> bool {
         // Ordering: Relaxed; debug output only.
         self.seldom.holder.load(Ordering::Relaxed) != FREE

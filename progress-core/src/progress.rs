@@ -236,6 +236,8 @@ impl<D: Domain> Progress<D> {
 /// Runs the operations that belong to no thread. All threads have ended by now, so that none reads.
 impl<D: Domain> Drop for Progress<D> {
     fn drop(&mut self) {
+        // The next instance may have the same participants, which must not delay it.
+        self.participants().iter().for_each(Participant::reset);
         self.unowned.run_all();
     }
 }

@@ -1,0 +1,75 @@
+//! Guards and handles that are forgotten: what they delay ends, and no count overflows.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::*;
+use crate::moment::WAITING;
+
+fn panics<R>(call: impl FnOnce() -> R) -> bool {
+    catch_unwind(AssertUnwindSafe(|| drop(call()))).is_err()
+}
+
+/// Reproduces a bug: the thread waited when it was dropped, and kept the leadership for good.
+#[test]
+fn a_forgotten_leader_that_pins_afterwards_leads_no_longer_than_it_lives() {
+    let progress = progress(2);
+    let (mut one, mut other) = (progress.register().unwrap(), progress.register().unwrap());
+    let _moment = progress.later();
+    let mut active = one.activate();
+    assert!(active.update(), "it leads");
+    core::mem::forget(active);
+    drop(one.pin());
+    assert_eq!(one.confirmed(), WAITING);
+    drop(one);
+    other.wait_for(progress.later());
+}
+
+/// Reproduces a bug: after an overflow of the count, the thread waited for itself to end its block.
+#[test]
+fn more_forgotten_blocks_than_can_be_counted_are_refused() {
+    let progress = progress(1);
+    let mut thread = progress.register().unwrap();
+    core::mem::forget(thread.block());
+    thread.blocks = usize::MAX;
+    assert!(panics(|| thread.block()));
+    assert_eq!(thread.blocks, usize::MAX);
+    drop(thread);
+    assert!(!progress.state().is_blocked());
+}
+
+/// Reproduces a bug on 32-bit targets: forgotten delays made a counter reach its mark, which hid a delay
+/// that lived.
+#[test]
+#[cfg(not(target_pointer_width = "64"))]
+fn more_forgotten_delays_than_can_be_counted_are_refused() {
+    let progress = progress(0);
+    let delay = progress.delay();
+    progress.delays.add_to_all(usize::MAX / 4 + 1);
+    assert!(panics(|| progress.delay()));
+    let moment = progress.later();
+    assert!(
+        !(0..9).any(|_| progress.has_reached(moment)),
+        "{progress:?}"
+    );
+    drop(delay);
+}
+
+/// Checks that what a forgotten handle has left in its participant does not reach the next instance.
+#[test]
+fn participants_of_an_instance_that_has_ended_are_as_new() {
+    let mut participants = [(); 2].map(|()| Participant::new(TestParker::new()));
+    for _ in 0..2 {
+        let progress: Progress<(TestParker, &mut [_])> = Progress::new(&mut participants[..]);
+        let mut forgotten = progress.register().unwrap();
+        core::mem::forget(progress.delay());
+        forgotten.wakeup(progress.later());
+        core::mem::forget(forgotten.activate());
+        core::mem::forget(forgotten);
+        let mut other = progress.register().expect("both slots are free");
+        drop(other.activate());
+    }
+    let progress: Progress<(TestParker, &mut [_])> = Progress::new(&mut participants[..]);
+    let moment = progress.later();
+    assert!((0..3).any(|_| progress.has_reached(moment)), "{progress:?}");
+    assert!(!progress.state().has_wakeups());
+}
