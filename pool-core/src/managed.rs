@@ -131,8 +131,21 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
+    /// Whether there is something for [`leave_operations`](Self::leave_operations) to leave.
+    pub(crate) fn holds_operations(&self) -> bool {
+        let managed = self.managed();
+        // Otherwise it would leave nothing.
+        let Ok(thread) = managed.thread.try_borrow_mut() else {
+            return false;
+        };
+        let scheduled = managed.scheduled.take();
+        let count = scheduled.len() + thread.pending();
+        managed.scheduled.set(scheduled);
+        count > 0
+    }
+
     /// Leaves this worker's operations to the pool, and makes progress for them, before it sleeps or
-    /// leaves. Returns whether any operation is due, of this worker or of another one.
+    /// leaves. Not while it is registered as a sleeper: progress calls wake-ups. Returns whether any operation is due, of this worker or of another one.
     pub(crate) fn leave_operations(&self) -> bool {
         let managed = self.managed();
         // Otherwise code of the platform has been called in the middle of progress, and the frame

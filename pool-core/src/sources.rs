@@ -47,6 +47,9 @@ pub(crate) struct LastLook {
     pub(crate) has_work: bool,
     /// Other workers may have fallen asleep that rely on this one to see a job in another worker's deque.
     pub(crate) is_relied_on: bool,
+    /// The worker has operations of its own, which it must leave to the pool before it sleeps. It does so when it is no
+    /// longer registered as a sleeper, because that makes progress, and progress calls wake-ups of the program.
+    pub(crate) holds_operations: bool,
 }
 
 /// Takes half a microsecond to three, depending on the processor's pause. That is several times as long as
@@ -224,10 +227,14 @@ impl<P: Platform> WorkerThread<P> {
     /// [`SleepProtocol::no_work_found`](sleep_core::SleepProtocol::no_work_found).
     pub(crate) fn check_sources_before_sleep(&self) -> LastLook {
         let has_process_fence = self.registry().disable_other_fast_pushes(self.index());
-        // In this order, because the operations that this worker leaves may be due.
-        let has_own_work = self.leave_operations() || !self.shared().inbox().is_empty();
-        self.registry()
-            .look_at_sources(has_own_work, has_process_fence)
+        let holds_operations = self.holds_operations();
+        let has_own_work = holds_operations || !self.shared().inbox().is_empty();
+        LastLook {
+            holds_operations,
+            ..self
+                .registry()
+                .look_at_sources(has_own_work, has_process_fence)
+        }
     }
 
     /// Wakes the workers that sleep, for jobs that this worker has seen after its process fence. Each of them
@@ -321,6 +328,7 @@ impl<P: Platform> Registry<P> {
         LastLook {
             has_work: has_own_work || has_common_work,
             is_relied_on: has_process_fence && has_common_work,
+            holds_operations: false,
         }
     }
 

@@ -23,7 +23,7 @@ use std::{thread, thread_local};
 use ::loom::{thread, thread_local};
 
 use deque_core::{Deque, Fixed, Growable, Order, Storage};
-use progress_core::{Participant, Progress};
+use progress_core::{AsymmetricFence, FullFences, Participant, Progress};
 
 use crate::{
     DeadlockDetection, JobRef, ManagedWorker, NoDeadlockDetection, Platform, Registry, Replaced,
@@ -68,6 +68,8 @@ pub(crate) enum Event {
     ProcessFence,
     /// A worker parks.
     Park,
+    /// Thread progress executes a heavy fence.
+    HeavyFence,
 }
 
 #[cfg(not(loom))]
@@ -247,6 +249,23 @@ pub(crate) fn registry_with<S: TestStorage, K: TestProtocol, D: TestDetection>(
     registry
 }
 
+/// Full fences that a test can observe.
+pub(crate) enum TestFences {}
+
+// SAFETY: 1. and 2. both are full fences; 3. no observer unwinds.
+unsafe impl AsymmetricFence for TestFences {
+    #[inline]
+    fn light() {
+        FullFences::light();
+    }
+
+    fn heavy() -> bool {
+        #[cfg(not(loom))]
+        observed(Event::HeavyFence);
+        FullFences::heavy()
+    }
+}
+
 // SAFETY: 1. both use the same thread-local; 2. registries are in `Arc`s, and the value is one; 3. that is what the
 // standard library's function does; 4. it defers the drop, or there is none; 5. nothing here panics.
 unsafe impl<S: TestStorage, K: TestProtocol, D: TestDetection> Platform for TestOn<S, K, D> {
@@ -254,7 +273,7 @@ unsafe impl<S: TestStorage, K: TestProtocol, D: TestDetection> Platform for Test
     type Sleep = K;
     type Workers = Box<[WorkerShared<Self>]>;
     type Storage = S;
-    type Progress = (TestParker, Box<[Participant<TestParker>]>);
+    type Progress = (TestParker, Box<[Participant<TestParker>]>, TestFences);
     type Queue = TestQueue;
     type Waiter = TestWaiter;
     type Observer = TestObserver;

@@ -113,12 +113,14 @@ impl<P: Platform> WorkerThread<P> {
                         continue;
                     }
                     let (mut has_slept, mut is_relied_on) = (false, false);
+                    let mut holds_operations = false;
                     let mut has_vacated = false;
                     // Before the worker may register as a sleeper.
                     let was_left_out = self.begin_no_work_found();
                     idle.no_work_found(latch, || {
                         let look = self.check_sources_before_sleep();
                         is_relied_on = look.is_relied_on;
+                        holds_operations = look.holds_operations;
                         if !look.has_work {
                             // The next thing that the worker does is to park.
                             if is_fruitless {
@@ -142,6 +144,9 @@ impl<P: Platform> WorkerThread<P> {
                     self.may_be_left_out.set(was_left_out);
                     if is_relied_on {
                         self.pass_on_found_jobs();
+                    }
+                    if holds_operations {
+                        self.leave_operations();
                     }
                     if has_slept {
                         self.registry().deadlock().wake_up(self.index());

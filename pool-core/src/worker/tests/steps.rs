@@ -3,11 +3,17 @@
 use std::{
     boxed::Box,
     cell::Cell,
+    format,
     ptr::NonNull,
     rc::Rc,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    vec::Vec,
 };
 
+use progress_core::Operation;
 use sleep_core::CoreLatch;
 
 use super::super::*;
@@ -227,6 +233,80 @@ fn a_job_that_comes_up_during_a_search_is_found_before_the_worker_registers<P: T
     unsafe { job.into_result() };
 }
 
-on_platform! { jec, super::Test: a_job_that_comes_up_during_a_search_is_found_before_the_worker_registers }
-on_platform! { together, super::TestTogether: a_job_that_comes_up_during_a_search_is_found_before_the_worker_registers }
-on_platform! { hinted, super::TestHinted: a_job_that_comes_up_during_a_search_is_found_before_the_worker_registers }
+/// The closure of a `Progress::wakeup` runs on a thread that makes progress. It must not run on a worker that is
+/// registered as a sleeper: if it waited, that worker would register once more.
+///
+/// Here a worker that is about to sleep makes progress for an operation, and another thread, which the test is too,
+/// requests a wake-up meanwhile. That thread relies on the worker, which makes progress already.
+fn a_wake_up_does_not_run_on_a_worker_that_is_registered_as_a_sleeper<P: TestPlatform>() {
+    // An operation that comes up in the last search is too late to be run before the worker would sleep. Which search
+    // is the last one depends on the protocol.
+    let wake_ups = (1..10).filter_map(num_sleeping_in_a_wake_up::<P>);
+    let num_sleeping: Vec<_> = wake_ups.collect();
+    assert!(!num_sleeping.is_empty());
+    assert!(num_sleeping.iter().all(|num| *num == 0), "{num_sleeping:?}");
+}
+
+/// Lets a worker search until it sleeps. An operation comes up when it has asked so many queues for a job. Requests a
+/// wake-up when the worker leaves that operation to the pool, and returns how many workers sleep when the wake-up
+/// runs. Returns none if the operation is run before.
+fn num_sleeping_in_a_wake_up<P: TestPlatform>(after: usize) -> Option<usize> {
+    const NONE: usize = usize::MAX;
+    let registry = registry::<P>(1);
+    let [worker] = workers(&registry);
+    let worker = Rc::new(worker);
+    let (latch, index) = (CoreLatch::new(), worker.index());
+    let sleeping = Arc::new(AtomicUsize::new(NONE));
+    let pending = Arc::new(AtomicUsize::new(0));
+    observe(Some(Box::new({
+        let (worker, registry) = (worker.clone(), registry.clone());
+        let (sleeping, pending) = (sleeping.clone(), pending.clone());
+        let latch = &raw const latch;
+        let (takes, is_requested) = (Cell::new(0), Cell::new(false));
+        // SAFETY: 1. and 3. both live in the frame of the test; 2. `worker` waits; 4. for this.
+        let end = move |registry: &Registry<P>| unsafe { registry.set_latch(latch, index) };
+        move |event| match event {
+            Event::Take if sleeping.load(Relaxed) != NONE => end(&registry),
+            Event::Take => {
+                takes.set(takes.get() + 1);
+                if takes.get() == after {
+                    pending.store(1, Relaxed);
+                    let pending = pending.clone();
+                    let operation = move || pending.store(0, Relaxed);
+                    worker.schedule(Box::new(Operation::new(operation)));
+                }
+            }
+            // The worker has set the flag that lets other threads rely on it.
+            Event::HeavyFence
+                if format!("{:?}", registry.progress()).contains("has_wakeups: true")
+                    && !is_requested.replace(true) =>
+            {
+                let (sleeping, pool) = (sleeping.clone(), registry.clone());
+                let wake = move || sleeping.store(pool.num_sleeping(), Relaxed);
+                let progress = registry.progress();
+                progress.wakeup(progress.later(), Box::new(Operation::new(wake)));
+            }
+            Event::Park => end(&registry),
+            _ => {}
+        }
+    })));
+    worker.wait_until(&latch);
+    observe(None);
+    // The operation is not lost.
+    (0..3).for_each(|_| _ = worker.yield_now());
+    assert_eq!(pending.load(Relaxed), 0);
+    Some(sleeping.load(Relaxed)).filter(|num| *num != NONE)
+}
+
+macro_rules! suite {
+    ($name:ident, $platform:ty) => {
+        on_platform! { $name, $platform:
+            a_job_that_comes_up_during_a_search_is_found_before_the_worker_registers
+            a_wake_up_does_not_run_on_a_worker_that_is_registered_as_a_sleeper
+        }
+    };
+}
+
+suite!(jec, super::Test);
+suite!(together, super::TestTogether);
+suite!(hinted, super::TestHinted);
