@@ -9,7 +9,7 @@
 //! From [`ThreadPool::progress`](crate::ThreadPool::progress). The example `concurrent_map` of this
 //! crate is a map that jobs read without locks.
 
-use std::{fmt, ptr::NonNull, sync::Arc};
+use std::{fmt, mem, ptr::NonNull, sync::Arc};
 
 use pool_core::{CoreLatch, progress::Operation};
 
@@ -18,7 +18,7 @@ pub use pool_core::progress::{Guard, Moment, Reclaimable};
 use crate::{
     parker::{OsParker, ParkerKind},
     platform::{Registry, Std, WorkerThread},
-    thread_pool::data::PoolData,
+    thread_pool::data::{AbortOnUnwind, PoolData},
     worker::job::current_worker_of,
 };
 
@@ -196,6 +196,8 @@ impl Progress {
         let registry =
             unsafe { <Std as pool_core::Platform>::keep_alive(worker.registry_pointer()) };
         let index = worker.index();
+        // The latch must not go before it is set.
+        let no_way_out = AbortOnUnwind("pool-std: a parker panicked; aborting");
         self.wakeup(moment, move || {
             let latch = waiting;
             // SAFETY: 1. the worker leaves the frame when the latch is set; 2. it alone waits; 3.
@@ -203,11 +205,12 @@ impl Progress {
             unsafe { registry.set_latch(latch.0, index) };
         });
         worker.wait_for_outside(&latch);
+        mem::forget(no_way_out);
     }
 
     /// Calls a closure that wakes a thread or a task when a moment is reached, while the caller goes on.
     /// Another thread calls the closure in the middle of its work, or this one at once. So the closure
-    /// must only wake, and must not panic.
+    /// must only wake. Its panic goes where that of a [deferred](Self::defer) closure goes.
     ///
     /// # Panics
     /// If the value is another pool's.
@@ -228,7 +231,8 @@ impl Progress {
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     pub fn wakeup(&self, moment: Moment<'_>, wake: impl FnOnce() + Send + 'static) {
-        let operation = Box::new(Operation::new(wake));
+        let data = Handler(NonNull::from(self.registry.data()));
+        let operation = Box::new(Operation::new(move || data.run(wake)));
         self.registry.progress().wakeup(moment, operation);
         self.registry.announce_operations();
     }

@@ -120,6 +120,36 @@ fn panics_go_to_the_handler() {
     receiver.recv().unwrap();
 }
 
+/// Checks that a panic of a wake-up does not unwind through the thread that makes progress, whose frames other threads
+/// may use: a worker that waits for a moment has its latch there.
+#[test]
+fn panics_of_wake_ups_go_to_the_handler() {
+    let (sender, receiver) = mpsc::channel();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .panic_handler(move |_| sender.send(()).unwrap())
+        .build()
+        .unwrap();
+    let progress = pool.progress();
+    let past = progress.later();
+    progress.wait_for(past);
+    progress.wakeup(past, || panic!("at once"));
+    receiver.recv().unwrap();
+    let guard = progress.read();
+    progress.wakeup(progress.later(), || {
+        panic!("by the thread that drops a guard")
+    });
+    drop(guard);
+    receiver.recv().unwrap();
+    pool.install(|| {
+        let guard = progress.read();
+        progress.wakeup(progress.later(), || panic!("by a worker"));
+        drop(guard);
+        progress.wait_for(progress.later());
+    });
+    receiver.recv().unwrap();
+}
+
 // A thread outside, or the last handle, runs what is still delayed when the pool ends.
 #[test]
 fn what_is_left_when_the_pool_ends_is_run() {
