@@ -1,7 +1,10 @@
-//! The group `progress`: what it costs to read what others free, to free it, and how much is held.
+//! The group `progress`: what it costs to read what others free, to free it, and how much is held; what it costs to
+//! update more often, and what it gains; a load with reference counts and without them.
 
+mod interval;
 mod reading;
 mod retiring;
+mod tpcb;
 
 use progress_core::{AsymmetricFence, Participant, Progress};
 use protocol::{Case, Unit};
@@ -21,7 +24,8 @@ impl Parker for Yielding {
     fn unpark(&self) {}
 }
 
-type OurProgress<B> = Progress<(Yielding, Box<[Participant<Yielding>]>, B)>;
+type OursIn<B> = (Yielding, Box<[Participant<Yielding>]>, B);
+type OurProgress<B> = Progress<OursIn<B>>;
 
 fn our_progress<B: AsymmetricFence>(threads: usize) -> OurProgress<B> {
     Progress::new((0..threads).map(|_| Participant::new(Yielding)).collect())
@@ -111,6 +115,52 @@ pub(crate) fn cases(threads: &[usize]) -> Vec<Case> {
             Unit::Bytes,
             held::<retiring::Epoch>,
         );
+
+        cases.extend(interval_cases(threads));
+        cases.extend(tpcb_cases(threads));
     }
     cases
+}
+
+/// How often to update: what a read costs, and how long it takes until something is freed, for each interval. The
+/// number of the system is that of the reads between two updates.
+fn interval_cases(threads: usize) -> Vec<Case> {
+    use pool_std::ProcessBarrier as System;
+
+    type Measure = fn(usize, u32) -> f64;
+    let costs: [(&str, Unit, Measure); 2] = [
+        ("interval-cost", Unit::Nanoseconds, interval::cost::<System>),
+        (
+            "interval-delay",
+            Unit::Microseconds,
+            interval::delay::<System>,
+        ),
+    ];
+    let mut cases = Vec::new();
+    for (name, unit, measure) in costs {
+        for interval in interval::INTERVALS {
+            let system = format!("ours-{interval}");
+            let run = move || measure(threads, interval);
+            cases.push(Case::new("progress", name, threads, &system, unit, run));
+        }
+    }
+    cases
+}
+
+/// A load like TPC-B. The number of the system is that of the transactions between two updates, if not one.
+fn tpcb_cases(threads: usize) -> [Case; 5] {
+    use pool_std::ProcessBarrier as System;
+    use progress_core::FullFences;
+
+    let case = |system: &str, run: fn(usize) -> f64| {
+        let run = move || run(threads);
+        Case::new("progress", "tpcb", threads, system, Unit::PerSecond, run)
+    };
+    [
+        case("ours", tpcb::rate::<tpcb::Ours<System>>),
+        case("ours-16", tpcb::rate::<tpcb::Ours<System, 16>>),
+        case("ours-fenced", tpcb::rate::<tpcb::Ours<FullFences>>),
+        case("counts", tpcb::rate::<tpcb::Counts>),
+        case("crossbeam-epoch", tpcb::rate::<tpcb::Epoch>),
+    ]
 }

@@ -22,8 +22,12 @@ const READS: u32 = 500_000;
 pub(super) struct Shared(AtomicUsize);
 
 impl Shared {
+    pub(super) fn new(value: usize) -> Self {
+        Self(AtomicUsize::new(value))
+    }
+
     #[inline]
-    fn read(&self) {
+    pub(super) fn read(&self) {
         black_box(self.0.load(Ordering::Acquire));
     }
 }
@@ -39,7 +43,7 @@ pub(super) trait Protection: Sync {
 /// Nanoseconds for a reading and its protection, on so many threads at once.
 pub(super) fn reading<P: Protection>(threads: usize) -> f64 {
     let protection = P::new(threads);
-    let value = Shared(AtomicUsize::new(7));
+    let value = Shared::new(7);
     let meeting = Meeting::new(threads);
     let total: Duration = thread::scope(|scope| {
         let one = || {
