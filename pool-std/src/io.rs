@@ -12,13 +12,18 @@
 //! # Where operations run
 //! [`ThreadPoolBuilder::io`](crate::ThreadPoolBuilder::io) chooses; [`backend()`] says what was chosen.
 //! - [`IoBackend::Ring`]: the kernel, through one `io_uring` per worker.
-//! - [`IoBackend::HelperThreads`]: a few threads that make blocking system calls. This is the default; the
-//!   threads are started by the first operation.
+//! - [`IoBackend::HelperThreads`]: a few threads that make blocking system calls, and more if all
+//!   of them block. This is the default; the threads are started by the first operation.
 //!
 //! # Ownership
 //! An operation owns its buffer and shares its [`File`]. So safe code can neither free a buffer nor close a
 //! descriptor that the kernel still uses: not by dropping the completion, and not by
 //! [cancelling](Completion::cancel) it. The buffer comes back with the result.
+//!
+//! # When no thread is left
+//! The kernel carries out some operations on threads of its own: an `fsync`, many an `open`, some
+//! reads of files. Where it may start none (`RLIMIT_NPROC`), such an operation of a ring fails with
+//! the error `EAGAIN`.
 //!
 //! # When a pool ends
 //! Operations that are in flight when a pool ends are cancelled: their completions return the error
@@ -125,7 +130,10 @@ pub fn write_at(file: &File, buffer: Vec<u8>, offset: u64) -> Completion<Transfe
 }
 
 /// Reads the next bytes of a pipe, a socket or a terminal, or from the current position of a file, at
-/// most as many as the buffer is long. Waits until there is at least one byte; 0 bytes mean the end.
+/// most as many as the buffer is long.
+///
+/// Waits until there is at least one byte; 0 bytes mean the end. With an empty buffer it does not
+/// wait.
 ///
 /// # Errors
 /// The completion returns the system's error, with the buffer.
@@ -145,8 +153,10 @@ pub fn read(file: &File, buffer: Vec<u8>) -> Completion<Transfer> {
     start(Request::read(file, buffer, None))
 }
 
-/// Writes a buffer to a pipe, a socket or a terminal, or to the current position of a file. Waits until
-/// there is room for at least one byte, and may write fewer bytes than the buffer has.
+/// Writes a buffer to a pipe, a socket or a terminal, or to the current position of a file.
+///
+/// Waits until there is room for at least one byte, and may write fewer bytes than the buffer has.
+/// With an empty buffer it does not wait.
 ///
 /// # Errors
 /// The completion returns the system's error, with the buffer; `EPIPE` if no reader is left.

@@ -3,16 +3,18 @@
 //! | thread | what it does |
 //! | --- | --- |
 //! | helpers, a few | take operations from one queue, and make their calls, which may block for as long as a disk needs |
-//! | the poller | holds the transfers of streams, which may wait without limit, until `poll` says that they are ready; then it queues them |
+//! | the poller | holds the transfers of streams, which may wait without limit, until `poll` says that they are ready; then it queues them. Starts another helper when all of them are blocked for long, see [`growth`] |
 //!
-//! So a read of a silent pipe occupies no helper, and can be cancelled, as long as the system can refuse to
-//! wait (`RWF_NOWAIT`). On a kernel that cannot, a stream with two readers may make a helper wait: both see
-//! it ready, and one of them takes the bytes.
+//! So a read of a silent pipe occupies no helper, and can be cancelled, as long as the system can
+//! refuse to wait (`RWF_NOWAIT`). On a kernel that cannot, a stream with two readers may make a
+//! helper wait: both see it ready, and one of them takes the bytes. The `open` of a FIFO makes a
+//! helper wait on every kernel.
 
 use std::{
     collections::VecDeque,
     io, mem,
     sync::{Arc, Condvar, Mutex, PoisonError},
+    time::Instant,
 };
 
 use crate::{
@@ -25,8 +27,14 @@ use crate::{
     thread_pool::data::lock,
 };
 
-/// How many calls may block at the same time.
+mod growth;
+use growth::Watch;
+
+/// How many helpers a pool has at first.
 const HELPERS: usize = 4;
+
+/// How many helpers a pool has at most: so many calls may block at the same time.
+const MOST_HELPERS: usize = 64;
 
 /// Threads that make blocking system calls.
 pub(crate) struct Helpers {
@@ -42,6 +50,13 @@ struct State {
     queue: VecDeque<Arc<Operation>>,
     /// What the poller has not seen yet.
     to_poll: Vec<Arc<Operation>>,
+    helpers: usize,
+    /// The helpers that wait for an operation.
+    idle: usize,
+    /// How many operations the helpers have taken from the queue. Wraps.
+    taken: usize,
+    /// Whether the poller watches how the queue moves on.
+    is_watched: bool,
     has_ended: bool,
 }
 
@@ -61,11 +76,7 @@ impl Helpers {
     /// # Errors
     /// If the system refuses a thread. Those that run end.
     pub(super) fn start(self: &Arc<Self>, registry: &Arc<Registry>) -> io::Result<()> {
-        let helpers = (0..HELPERS).try_for_each(|number| {
-            let this = self.clone();
-            let name = format!("pool-io-{number}");
-            thread::start(registry, &name, move |registry| this.help(registry))
-        });
+        let helpers = (0..HELPERS).try_for_each(|_| self.start_helper(registry));
         let this = self.clone();
         helpers
             .and_then(|()| {
@@ -74,6 +85,19 @@ impl Helpers {
                 })
             })
             .inspect_err(|_| self.end())
+    }
+
+    /// Starts one more helper.
+    ///
+    /// # Errors
+    /// If the system refuses the thread.
+    fn start_helper(self: &Arc<Self>, registry: &Arc<Registry>) -> io::Result<()> {
+        let this = self.clone();
+        let number = lock(&self.state).helpers;
+        let name = format!("pool-io-{number}");
+        thread::start(registry, &name, move |registry| this.help(registry))?;
+        lock(&self.state).helpers += 1;
+        Ok(())
     }
 
     /// Takes an operation that was not concluded yet.
@@ -89,6 +113,10 @@ impl Helpers {
         } else {
             state.queue.push_back(operation);
             self.is_queued.notify_one();
+            if state.needs_watch() {
+                state.is_watched = true;
+                self.poke.increase();
+            }
         }
     }
 
@@ -142,23 +170,33 @@ impl Helpers {
     /// Waits for an operation. Returns `None` if the pool has ended.
     fn next(&self) -> Option<Arc<Operation>> {
         // Liveness: an operation is queued under the lock before the notification, and so is the end.
-        let state = self.is_queued.wait_while(lock(&self.state), |state| {
-            state.queue.is_empty() && !state.has_ended
-        });
+        let mut state = lock(&self.state);
+        state.idle += 1;
+        let state = self
+            .is_queued
+            .wait_while(state, |state| state.queue.is_empty() && !state.has_ended);
         let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        state.idle -= 1;
         if state.has_ended {
             return None;
         }
+        state.taken = state.taken.wrapping_add(1);
         state.queue.pop_front()
     }
 
-    fn poll(&self, registry: &Registry) {
+    fn poll(self: &Arc<Self>, registry: &Arc<Registry>) {
         let mut waiting: Vec<Arc<Operation>> = Vec::new();
+        let mut watch = Watch::default();
         loop {
             let mut state = lock(&self.state);
             waiting.append(&mut state.to_poll);
             let has_ended = state.has_ended;
+            let is_stalled = watch.is_stalled(&mut state, Instant::now());
             drop(state);
+            if is_stalled {
+                // If the system refuses the thread, the next look tries again.
+                let _ = self.start_helper(registry);
+            }
             // Calls of those that wait still; the others are concluded.
             let mut descriptors = vec![libc::pollfd {
                 fd: self.poke.raw(),
@@ -182,10 +220,10 @@ impl Helpers {
             if has_ended {
                 return;
             }
-            // Liveness: whatever changes for this thread (a new operation, a cancelled one, the end) is
-            // stored before the counter is increased, and the counter stays above zero until we have
-            // reset it, after which we look.
-            system::poll(&mut descriptors);
+            // Liveness: whatever changes for this thread (a new operation, a cancelled one, a queue
+            // to watch, the end) is stored before the counter is increased, and the counter stays
+            // above zero until we have reset it, after which we look.
+            system::poll(&mut descriptors, watch.milliseconds());
             if descriptors[0].revents != 0 {
                 // Without a wait: it is not known to be above zero if nothing could be polled.
                 self.poke.wait_and_reset_within(0);

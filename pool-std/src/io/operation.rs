@@ -25,6 +25,15 @@ use crate::{
 /// waits in turn, on the same stack.
 const NESTED_WAITS: usize = 16;
 
+/// How often an operation is tried again if the kernel cancels it although the caller does not ask
+/// for that.
+///
+/// The first time, the thread may have ended that has submitted the operation. Then the completer
+/// submits it, which does not end before the operation: so from then on, the kernel could start no
+/// thread of its own for it. It tries several times, but fails each time that a signal comes. A
+/// process that gets many signals needs more tries.
+const TRIES: u32 = 16;
+
 thread_local! {
     /// The waits of this thread in which it runs other jobs.
     static WAITS: Cell<usize> = const { Cell::new(0) };
@@ -50,6 +59,8 @@ struct State {
     /// Whether the next call waits until a transfer does not block.
     is_polling: bool,
     is_cancelled: bool,
+    /// How often the kernel has cancelled it although the caller has not.
+    kernel_cancels: u32,
     /// Set once.
     result: Option<Result<usize, i32>>,
     /// The handle has returned the result.
@@ -93,6 +104,7 @@ impl Operation {
                 progress: 0,
                 is_polling: false,
                 is_cancelled: false,
+                kernel_cancels: 0,
                 result: None,
                 is_taken: false,
                 waiter: Waiter::None,
@@ -136,7 +148,7 @@ impl Operation {
     /// Notes whether the operation begins with a wait until the transfer would not block.
     pub(super) fn poll_first(&self) {
         let mut state = lock(&self.state);
-        state.is_polling = state.request.is_of_stream();
+        state.is_polling = state.request.is_of_stream() && !state.request.is_empty();
     }
 
     /// Notes which ring has the operation from now on.
@@ -189,8 +201,14 @@ impl Operation {
                 return state.finish(Ok(value));
             }
             Err(_) if state.is_cancelled => {}
-            // A signal, or the thread has ended that started the call. The caller has asked for neither.
-            Err(libc::EINTR | libc::ECANCELED) => return Next::Again,
+            // A signal, for which the caller has not asked.
+            Err(libc::EINTR) => return Next::Again,
+            // Neither for this: the thread has ended that started the call, or the kernel has no
+            // thread for it.
+            Err(libc::ECANCELED) if state.kernel_cancels < TRIES => {
+                state.kernel_cancels += 1;
+                return Next::Again;
+            }
             // A descriptor that does not block by itself. What is no stream is always ready, so that a wait
             // would not help.
             Err(libc::EAGAIN) if state.request.is_of_stream() => {
@@ -201,6 +219,8 @@ impl Operation {
         }
         let error = match result {
             Err(libc::EINTR | libc::EAGAIN) if state.is_cancelled => Err(libc::ECANCELED),
+            // As where a thread of the process cannot be started.
+            Err(libc::ECANCELED) if !state.is_cancelled => Err(libc::EAGAIN),
             result => result,
         };
         // What was transferred counts; the caller meets the error again if it goes on.

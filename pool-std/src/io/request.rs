@@ -147,6 +147,11 @@ impl Request {
         matches!(self, Self::Transfer { file, .. } if file.is_stream())
     }
 
+    /// Whether this transfers nothing, for which the system has nothing to wait for.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Self::Transfer { buffer, .. } if buffer.is_empty())
+    }
+
     /// Whether the bytes may be in memory already, so that it is worth a try to read them at once.
     pub(super) fn may_be_cached(&self) -> bool {
         matches!(
@@ -155,8 +160,8 @@ impl Request {
                 direction: Direction::Read,
                 file,
                 position: Some(_),
-                buffer,
-            } if !file.is_stream() && !buffer.is_empty()
+                ..
+            } if !file.is_stream() && !self.is_empty()
         )
     }
 

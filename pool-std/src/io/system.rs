@@ -81,12 +81,13 @@ impl EventCounter {
 /// For how many milliseconds each part of the descriptors is polled if they are too many for one call.
 const POLL_PART: libc::c_int = 1;
 
-/// Waits until at least one of the descriptors is ready. May return early.
+/// Waits until at least one of the descriptors is ready, for so many milliseconds at most, or
+/// without a limit if the number is negative. May return early.
 ///
 /// The system polls at most as many at once as the process may open (`RLIMIT_NOFILE`). If there are more, they
 /// are polled in parts, each for a moment.
-pub(super) fn poll(descriptors: &mut [libc::pollfd]) {
-    if poll_until(descriptors, -1) != Err(libc::EINVAL) {
+pub(super) fn poll(descriptors: &mut [libc::pollfd], milliseconds: libc::c_int) {
+    if poll_until(descriptors, milliseconds) != Err(libc::EINVAL) {
         return;
     }
     let limit = open_files_limit();

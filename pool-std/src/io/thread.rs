@@ -21,7 +21,7 @@ pub(crate) fn serves(registry: &Registry) -> bool {
 pub(super) fn start(
     registry: &Arc<Registry>,
     name: &str,
-    body: impl FnOnce(&Registry) + Send + 'static,
+    body: impl FnOnce(&Arc<Registry>) + Send + 'static,
 ) -> io::Result<()> {
     struct Running(Arc<Registry>);
 

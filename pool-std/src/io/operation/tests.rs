@@ -48,6 +48,29 @@ fn what_no_caller_asked_for_is_tried_again() {
     expect_result(&read, read.conclude(Ok(3)), Ok(3));
 }
 
+/// It has no thread for it, or a signal comes each time that it starts one.
+#[test]
+fn what_the_kernel_cancels_again_and_again_fails() {
+    let read = read();
+    for _ in 0..TRIES {
+        assert!(matches!(read.conclude(Err(libc::ECANCELED)), Next::Again));
+    }
+    expect_result(
+        &read,
+        read.conclude(Err(libc::ECANCELED)),
+        Err(libc::EAGAIN),
+    );
+}
+
+#[test]
+fn an_empty_read_is_not_polled() {
+    let (reader, _) = pipe().unwrap();
+    let reader = File::new(reader).unwrap();
+    let read = Operation::new(None, Request::read(&reader, Vec::new(), None));
+    read.poll_first();
+    assert!(!read.is_polling());
+}
+
 #[test]
 fn a_read_that_would_block_is_polled() {
     let read = read();

@@ -162,3 +162,23 @@ pub(crate) fn files_and_threads_after(first: impl FnOnce()) -> (usize, usize) {
     wait_for(|| files_and_threads().1 == before);
     files_and_threads()
 }
+
+/// Refuses the process every further thread. The limit does not bind the superuser, so the process
+/// gives that up.
+pub(crate) fn allow_no_more_threads() {
+    const UNPRIVILEGED: libc::uid_t = 65_534;
+    // SAFETY: the calls take numbers, and a structure that lives during the call.
+    unsafe {
+        if libc::geteuid() == 0 {
+            assert_eq!(libc::setuid(UNPRIVILEGED), 0);
+        }
+        let limit = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
+        assert_eq!(libc::setrlimit(libc::RLIMIT_NPROC, &raw const limit), 0);
+    }
+    std::thread::Builder::new()
+        .spawn(|| ())
+        .expect_err("no thread is allowed");
+}

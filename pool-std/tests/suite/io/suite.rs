@@ -23,7 +23,8 @@ macro_rules! suite {
     ($module:ident, $backend:expr) => {
         crate::io::suite::suite! {
             $module, $backend;
-            files: round_trip short_reads_and_the_end full_device closed_pipe bad_input;
+            files: round_trip short_reads_and_the_end an_empty_buffer_does_not_wait full_device
+                closed_pipe bad_input;
             waits: a_wait_runs_other_jobs a_blocking_wait_runs_none a_wait_sleeps_without_jobs
                 waits_do_not_nest_without_limit a_worker_runs_jobs_while_many_wait
                 threads_that_lend_their_worker_wait workers_sleep_and_wake_with_each_protocol;
@@ -37,7 +38,9 @@ macro_rules! suite {
                 descriptors_that_do_not_block_are_waited_for signals_are_no_errors
                 too_many_open_files_are_an_error_of_the_build
                 each_descriptor_that_is_refused_is_an_error_of_the_build
-                more_streams_than_the_process_may_open;
+                more_streams_than_the_process_may_open
+                an_operation_for_which_no_thread_is_left_fails
+                fifos_that_are_opened_stall_no_other_operation;
         }
     };
     ($module:ident, $backend:expr; $($subject:ident: $($test:ident)*;)*) => {

@@ -63,6 +63,21 @@ pub(crate) fn short_reads_and_the_end(backend: IoBackend, name: &str) {
     assert_eq!(start_read(&pool, &reader).wait().unwrap().bytes, 0);
 }
 
+/// Whatever carries it out: the system has nothing to wait for.
+pub(crate) fn an_empty_buffer_does_not_wait(backend: IoBackend, _name: &str) {
+    let pool = pool(backend, 1);
+    let (silent, _writer) = pipe_to_read();
+    let read = pool.install(|| io::read(&silent, Vec::new()).wait());
+    assert_eq!(read.unwrap().bytes, 0);
+
+    let (_reader, full) = pipe_to_write();
+    pool.install(|| {
+        let written = io::write(&full, vec![0; 1 << 20]).wait().unwrap();
+        assert!(written.bytes < 1 << 20);
+        assert_eq!(io::write(&full, Vec::new()).wait().unwrap().bytes, 0);
+    });
+}
+
 pub(crate) fn full_device(backend: IoBackend, _name: &str) {
     pool(backend, 1).install(|| {
         let options = OpenOptions::new().write(true);

@@ -1,6 +1,7 @@
 //! Many operations, signals, and the limits of the process.
 
 use std::{
+    ffi::CString,
     fs,
     io::{Write as _, pipe},
     sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
@@ -14,8 +15,8 @@ use pool_std::{
 
 use crate::{
     io::child::{
-        allow_files, allow_no_more_files, files_and_threads, files_and_threads_after, in_child,
-        interrupt_all_threads_until, set_open_files,
+        allow_files, allow_no_more_files, allow_no_more_threads, files_and_threads,
+        files_and_threads_after, in_child, interrupt_all_threads_until, set_open_files,
     },
     io::suite::{TempFile, builder, pipe_to_read, pool, start_read},
     support::{wait_for, wait_for_asleep},
@@ -99,10 +100,7 @@ pub(crate) fn descriptors_that_do_not_block_are_waited_for(backend: IoBackend, _
 
 pub(crate) fn signals_are_no_errors(backend: IoBackend, name: &str) {
     in_child(name, || {
-        let path = TempFile::new(name);
-        let c_path = std::ffi::CString::new(path.0.to_str().unwrap()).unwrap();
-        // SAFETY: the path lives during the call.
-        assert_eq!(unsafe { libc::mkfifo(c_path.as_ptr(), 0o600) }, 0);
+        let path = fifo(name);
         let pool = pool(backend, 2);
         let (reader, mut writer) = pipe_to_read();
         let (rounds, finished) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -197,4 +195,60 @@ pub(crate) fn more_streams_than_the_process_may_open(backend: IoBackend, name: &
             }
         }
     });
+}
+
+/// The kernel has threads of its own for what it cannot do without a wait, and they count as the
+/// process's. It answers `ECANCELED` where it may start none, as it does when the thread ends that
+/// has submitted the operation.
+pub(crate) fn an_operation_for_which_no_thread_is_left_fails(backend: IoBackend, name: &str) {
+    in_child(name, || {
+        let path = TempFile::with(name, b"text");
+        let file = path.open();
+        let pool = pool(backend, 2);
+        allow_no_more_threads();
+        for _ in 0..3 {
+            let sync = pool.install(|| io::sync(&file));
+            wait_for(|| sync.is_finished());
+            // The helper threads were there before, and so may be a thread of the kernel.
+            if let Err(error) = sync.wait() {
+                assert_eq!(error.raw_os_error(), Some(libc::EAGAIN));
+            }
+        }
+        // What needs no thread goes on.
+        let read = pool.install(|| io::read_at(&file, vec![0; 4], 0).wait());
+        assert_eq!(read.unwrap().data(), b"text");
+        pool.shutdown().unwrap();
+    });
+}
+
+/// A helper thread waits in each for a writer. A ring returns the reader at once.
+pub(crate) fn fifos_that_are_opened_stall_no_other_operation(backend: IoBackend, name: &str) {
+    const FIFOS: usize = 20;
+    let pool = pool(backend, 1);
+    let paths: Vec<_> = (0..FIFOS)
+        .map(|number| fifo(&format!("{name}-{number}")))
+        .collect();
+    let options = OpenOptions::new().read(true);
+    pool.install(|| {
+        let opens: Vec<_> = paths
+            .iter()
+            .map(|path| io::open(&path.0, &options))
+            .collect();
+        let file = TempFile::with(name, b"text");
+        let opened = io::open(&file.0, &options).wait().unwrap();
+        io::sync(&opened).wait().unwrap();
+        for (path, open) in paths.iter().zip(opens) {
+            let writer = fs::OpenOptions::new().write(true).open(&path.0);
+            assert!(open.wait().is_ok());
+            drop(writer);
+        }
+    });
+}
+
+fn fifo(name: &str) -> TempFile {
+    let path = TempFile::new(name);
+    let c_path = CString::new(path.0.to_str().unwrap()).unwrap();
+    // SAFETY: the path lives during the call.
+    assert_eq!(unsafe { libc::mkfifo(c_path.as_ptr(), 0o600) }, 0);
+    path
 }
