@@ -1,6 +1,17 @@
 //! The steps of a parker one by one, in one thread that plays the worker, a waker and the completer.
 
+use std::{
+    io::{PipeWriter, Write as _, pipe},
+    sync::atomic::AtomicBool,
+    thread,
+    time::{Duration, Instant},
+};
+
 use super::*;
+use crate::io::{file::File, operation::Operation, request::Request};
+
+/// A multiple of what the slowest machine needs. Only ends a test that fails.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// A parker whose ring is the only one, or none where the kernel has none.
 fn parker() -> Option<RingParker> {
@@ -59,6 +70,68 @@ fn a_hint_that_was_taken_early_leaves_the_token() {
         assert_eq!(parker.state.swap(EMPTY, Ordering::Relaxed), TOKEN);
         take_hints(&parker);
         parker.receive();
+    }
+}
+
+/// Waits for a fact, until the limit.
+fn wait_for(fact: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !fact() && begin.elapsed() < LIMIT {
+        thread::yield_now();
+    }
+}
+
+/// Parks as a worker does, until an operation has finished. Another thread calls `action` when the
+/// worker waits, and lets it go on if the test fails.
+#[track_caller]
+fn expect_to_wake(parker: &RingParker, read: &Operation, action: impl FnOnce() + Send) {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            wait_for(|| parker.state.load(Ordering::Relaxed) == WAITING || read.is_finished());
+            action();
+            wait_for(|| read.is_finished());
+            is_over.store(true, Ordering::Relaxed);
+            parker.unpark();
+        });
+        while !is_over.load(Ordering::Relaxed) {
+            parker.park();
+        }
+    });
+    let (_, result) = read
+        .take()
+        .expect("the worker sleeps on, or the completion is lost");
+    assert_eq!(result, Ok(3));
+}
+
+fn silent_read() -> (Arc<Operation>, PipeWriter) {
+    let (reader, writer) = pipe().unwrap();
+    let request = Request::read(&File::new(reader).unwrap(), vec![0; 8], None);
+    (Operation::new(None, request), writer)
+}
+
+/// There is no completer, no thread unparks the worker, and its pipe stays empty.
+#[test]
+fn a_worker_wakes_by_its_own_completion_alone() {
+    let Some(parker) = parker() else { return };
+    for _ in 0..10 {
+        let (read, mut writer) = silent_read();
+        parker.rings.submit(Some(0), read.clone());
+        expect_to_wake(&parker, &read, || writer.write_all(b"abc").unwrap());
+    }
+}
+
+/// The worker finds its token, with a hint, and does not wait. There is no completer.
+#[test]
+fn a_worker_that_need_not_wait_loses_no_completion() {
+    let Some(parker) = parker() else { return };
+    for _ in 0..10 {
+        let (read, mut writer) = silent_read();
+        parker.rings.submit(Some(0), read.clone());
+        writer.write_all(b"abc").unwrap();
+        parker.send(Hint::Injector).unwrap();
+        parker.park();
+        expect_to_wake(&parker, &read, || ());
     }
 }
 
