@@ -1,7 +1,8 @@
-//! The table that a pool's metrics print.
+//! The table that a pool's metrics print, in parts that fit into a terminal.
 
 use core::{
     fmt::{self, Write},
+    ops::Range,
     time::Duration,
 };
 
@@ -16,6 +17,12 @@ const LEADING: [&str; 3] = ["worker", "state", "queued"];
 /// The columns behind those of the counts.
 const TIMES: [&str; 3] = ["active ms", "idle ms", "asleep ms"];
 const COLUMNS: usize = LEADING.len() + Counts::HEADINGS.len() + TIMES.len();
+
+/// How many spaces are between two columns.
+const GAP: usize = 2;
+
+/// How many characters a line has at most.
+const MOST_WIDTH: usize = 100;
 
 /// One field of the table.
 enum Field {
@@ -97,6 +104,31 @@ impl<W: AsRef<[WorkerMetrics]>> PoolMetrics<W> {
         row(leading, numbers(self.sum()), times(self.sum_of_times()))
     }
 
+    /// Writes some columns of each row, with the worker before them.
+    fn write_columns(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        widths: &[usize; COLUMNS],
+        columns: Range<usize>,
+    ) -> fmt::Result {
+        self.for_each_row(|row| {
+            let before = widths[0] - width_of(&row[0])?;
+            write!(f, "{:before$}{}", "", row[0])?;
+            for column in columns.clone() {
+                let (field, width) = (&row[column], widths[column]);
+                let padding = width - width_of(field)?;
+                // Aligned to the right, but for the state.
+                let (before, after) = if column == 1 {
+                    (GAP, padding)
+                } else {
+                    (GAP + padding, 0)
+                };
+                write!(f, "{:before$}{field}{:after$}", "", "")?;
+            }
+            f.write_char('\n')
+        })
+    }
+
     /// Calls a closure with each row.
     fn for_each_row(&self, mut row: impl FnMut(Row) -> fmt::Result) -> fmt::Result {
         row(headings())?;
@@ -116,19 +148,15 @@ impl<W: AsRef<[WorkerMetrics]>> fmt::Display for PoolMetrics<W> {
             }
             Ok(())
         })?;
-        self.for_each_row(|row| {
-            for (column, (width, field)) in widths.iter().zip(&row).enumerate() {
-                // Aligned to the right, but for the state.
-                let padding = width - width_of(field)?;
-                let (before, after) = match column {
-                    0 => (padding, 0),
-                    1 => (2, padding),
-                    _ => (2 + padding, 0),
-                };
-                write!(f, "{:before$}{field}{:after$}", "", "")?;
+        let mut begin = 1;
+        while begin < COLUMNS {
+            if begin > 1 {
+                f.write_char('\n')?;
             }
-            f.write_char('\n')
-        })?;
+            let end = end_of_part(&widths, begin);
+            self.write_columns(f, &widths, begin..end)?;
+            begin = end;
+        }
         match (self.injector_len(), self.injector_is_empty()) {
             (Some(len), _) => write!(f, "jobs from outside: {len}"),
             (None, true) => f.write_str("jobs from outside: none"),
@@ -148,6 +176,17 @@ impl<W: AsRef<[WorkerMetrics]>> fmt::Debug for PoolMetrics<W> {
             .field("sum", &self.sum())
             .finish_non_exhaustive()
     }
+}
+
+/// Returns the column before which the part of the table ends that begins with `begin`.
+fn end_of_part(widths: &[usize; COLUMNS], begin: usize) -> usize {
+    let mut width = widths[0];
+    let fits = |&column: &usize| {
+        width += GAP + widths[column];
+        width <= MOST_WIDTH
+    };
+    // At least one column, and each fits beside that of the workers.
+    begin + (begin..COLUMNS).take_while(fits).count().max(1)
 }
 
 /// Returns how many characters a field takes, all of which have one byte.

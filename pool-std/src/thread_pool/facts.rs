@@ -60,21 +60,22 @@ impl ThreadPool {
     }
 }
 
-/// Prints one line. The alternate form adds the table of the pool's [metrics](ThreadPool::metrics).
+/// Prints one line. The alternate form has a line for each fact, and the table of the pool's
+/// [metrics](ThreadPool::metrics), at most 100 columns wide.
 impl fmt::Debug for ThreadPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
-            write!(f, "{:?}\n{}", OneLine(self), self.metrics())
+            write!(f, "{:#?}\n{}", Facts(self), self.metrics())
         } else {
-            OneLine(self).fmt(f)
+            Facts(self).fmt(f)
         }
     }
 }
 
-/// A pool as one line of debug output.
-struct OneLine<'p>(&'p ThreadPool);
+/// A pool without its table.
+struct Facts<'p>(&'p ThreadPool);
 
-impl fmt::Debug for OneLine<'_> {
+impl fmt::Debug for Facts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPool")
             .field("num_threads", &self.0.current_num_threads())

@@ -57,12 +57,49 @@ fn table(metrics: &PoolMetrics<[WorkerMetrics; 2]>) -> String {
 #[cfg_attr(miri, ignore = "formats for seconds, without unsafe code")]
 fn a_table_has_a_row_for_each_worker_and_the_sum() {
     let metrics = PoolMetrics::of(workers(), Some(6), false);
-    assert_eq!(table(&metrics), "\
-worker  state   queued  jobs  posted  tried  stolen  retried     searches  sleeps  wakes  fruitless  full  revoked  active ms  idle ms  asleep ms
-     0  active       3  1234      20      9       7        1          300       4      4          1     2        1        1.5      2.0  3600000.0
-     1  asleep       0     1       0      0       0        0  12345678901       5      4          0     0        0          -        -          -
-   sum               3  1235      20      9       7        1  12345679201       9      8          1     2        1        1.5      2.0  3600000.0
-jobs from outside: 6");
+    assert_eq!(
+        table(&metrics),
+        "\
+worker  state   queued  jobs  posted  tried  stolen  retried     searches  sleeps  wakes  fruitless
+     0  active       3  1234      20      9       7        1          300       4      4          1
+     1  asleep       0     1       0      0       0        0  12345678901       5      4          0
+   sum               3  1235      20      9       7        1  12345679201       9      8          1
+
+worker  full  revoked  active ms  idle ms  asleep ms
+     0     2        1        1.5      2.0  3600000.0
+     1     0        0          -        -          -
+   sum     2        1        1.5      2.0  3600000.0
+jobs from outside: 6"
+    );
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "formats for seconds, without unsafe code")]
+fn no_line_of_a_table_is_wider_than_a_terminal() {
+    let [mut first, second] = workers();
+    let most = u64::MAX;
+    first.counts = Counts {
+        jobs_run: most,
+        jobs_posted: most,
+        steals_tried: most,
+        steals_succeeded: most,
+        steals_retried: most,
+        searches: most,
+        sleeps: most,
+        wakes: most,
+        fruitless_wakes: most,
+        deque_full: most,
+        revocations: most,
+    };
+    for workers in [workers(), [WorkerMetrics::default(); 2], [first, second]] {
+        let table = table(&PoolMetrics::of(workers, Some(6), false));
+        let widest = table.lines().map(str::len).max();
+        assert!(widest <= Some(100), "{table}");
+        for heading in Counts::HEADINGS.iter().chain(&["active ms", "asleep ms"]) {
+            let mut words = table.lines().filter(|line| line.contains(heading));
+            assert!(words.next().is_some(), "{heading}");
+        }
+    }
 }
 
 #[test]
