@@ -135,6 +135,36 @@ fn a_panic_of_a_handler_goes_to_the_panic_handler() {
     eventually("two of each", || panics.load(SeqCst) == 4);
 }
 
+// Threads that begin to run after the build has failed are workers all the same, from start to exit.
+#[test]
+fn workers_of_a_build_that_panics_run_their_handlers() {
+    let started = Arc::new(AtomicUsize::new(0));
+    let exited = Arc::new(AtomicUsize::new(0));
+    let (on_start, on_exit) = (started.clone(), exited.clone());
+    let mut threads = Vec::new();
+    let build = || {
+        ThreadPoolBuilder::new()
+            .num_threads(10)
+            .start_handler(move |_| _ = on_start.fetch_add(1, SeqCst))
+            .exit_handler(move |_| _ = on_exit.fetch_add(1, SeqCst))
+            .thread_name(|index| {
+                assert!(index < 5, "on purpose");
+                format!("worker {index}")
+            })
+            .spawn_handler(|thread| {
+                threads.push(thread);
+                Ok(())
+            })
+            .build()
+    };
+    assert!(catch_unwind(AssertUnwindSafe(build)).is_err());
+    assert_eq!(threads.len(), 5);
+    for thread in threads {
+        thread::spawn(|| thread.run()).join().unwrap();
+    }
+    assert_eq!((started.load(SeqCst), exited.load(SeqCst)), (5, 5));
+}
+
 #[test]
 fn a_stack_of_the_asked_size() {
     #[inline(never)]

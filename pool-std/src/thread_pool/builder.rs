@@ -286,8 +286,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// to take them from elsewhere.
     ///
     /// For each worker, the closure must start a thread that calls [`ThreadBuilder::run`], now or later,
-    /// or return an error. After an error, [`run`](ThreadBuilder::run) returns at once on threads that
-    /// have not started.
+    /// or return an error. After an error, threads that have not started yet only call their
+    /// [start](Self::start_handler) and [exit](Self::exit_handler) handlers in [`run`](ThreadBuilder::run).
     ///
     /// # Examples
     /// ```
@@ -427,7 +427,6 @@ struct Unfinished<'a>(&'a Arc<Registry>);
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
-        self.0.data().abandon();
         self.0.remove_reference();
         adopted::release(self.0);
     }

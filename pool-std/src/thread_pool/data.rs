@@ -4,10 +4,7 @@ use std::{
     io::{self, Write},
     panic::{AssertUnwindSafe, catch_unwind},
     process,
-    sync::{
-        Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
 };
 
@@ -46,8 +43,6 @@ pub(crate) struct PoolData {
     pub(crate) io: crate::io::backend::PoolIo,
     running: Mutex<Running>,
     all_stopped: Condvar,
-    /// Whether the build of the pool has failed.
-    is_abandoned: AtomicBool,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -157,17 +152,6 @@ impl PoolData {
             // through.
             worker.wait_for_outside(latch.core());
         }
-    }
-
-    /// Tells threads that start from now on that the pool could not be built.
-    pub(crate) fn abandon(&self) {
-        // Ordering: Relaxed; a thread that does not see it finds that the pool has ended.
-        self.is_abandoned.store(true, Ordering::Relaxed);
-    }
-
-    pub(crate) fn is_abandoned(&self) -> bool {
-        // Ordering: Relaxed, see `abandon`.
-        self.is_abandoned.load(Ordering::Relaxed)
     }
 }
 

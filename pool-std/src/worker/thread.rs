@@ -110,8 +110,8 @@ impl ThreadBuilder {
         Ok(())
     }
 
-    /// Makes the calling thread a worker, or a spare thread, and returns when the pool has ended. Returns at
-    /// once, without calling a handler, if the pool could not be built.
+    /// Makes the calling thread a worker, or a spare thread, and returns when the pool has ended. If the pool
+    /// could not be built, that is so already: a worker calls its start and exit handlers, and returns.
     ///
     /// While [fewer workers are active](crate::ThreadPool::set_active_workers) the thread may be parked
     /// in this call.
@@ -122,9 +122,6 @@ impl ThreadBuilder {
         // SAFETY: 1. the reference is only compared.
         let current = unsafe { WorkerThread::current() };
         assert!(current.is_none(), "a thread is one worker at a time");
-        if self.registry.data().is_abandoned() {
-            return;
-        }
         match &self.role {
             Role::Worker(index) => self.run_worker(*index),
             Role::Spare { spare, start, .. } => self.run_spare(spare, *start),

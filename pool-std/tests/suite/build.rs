@@ -67,8 +67,7 @@ fn bad_stacks_are_typed_errors() {
     );
 }
 
-// When a spawn fails, the threads before it end, each with its exit handler if it had started, and
-// nothing leaks.
+// When a spawn fails, the threads before it end, each with its handlers, and nothing leaks.
 #[test]
 fn a_failing_spawn_ends_the_threads_before_it() {
     let ended = Arc::new(AtomicUsize::new(0));
@@ -94,7 +93,7 @@ fn a_failing_spawn_ends_the_threads_before_it() {
     for thread in threads {
         thread.join().unwrap();
     }
-    assert!(ended.load(SeqCst) <= 2);
+    assert_eq!(ended.load(SeqCst), 2);
     assert_eq!(
         Arc::strong_count(&ended),
         1,
@@ -144,12 +143,13 @@ fn names_and_handlers() {
 
 #[test]
 fn a_closure_that_panics_while_building_ends_the_threads_before_it() {
-    let ended = Arc::new(AtomicUsize::new(0));
-    let count = ended.clone();
+    let called = Arc::new(AtomicUsize::new(0));
+    let (started, ended) = (called.clone(), called.clone());
     let panicked = std::panic::catch_unwind(|| {
         ThreadPoolBuilder::new()
             .num_threads(3)
-            .exit_handler(move |_| _ = count.fetch_add(1, SeqCst))
+            .start_handler(move |_| _ = started.fetch_add(1, SeqCst))
+            .exit_handler(move |_| _ = ended.fetch_add(1, SeqCst))
             .thread_name(|index| {
                 if index < 2 {
                     String::new()
@@ -160,10 +160,10 @@ fn a_closure_that_panics_while_building_ends_the_threads_before_it() {
             .build()
     });
     assert!(panicked.is_err());
-    while Arc::strong_count(&ended) > 1 {
+    while Arc::strong_count(&called) > 1 {
         thread::yield_now();
     }
-    assert!(ended.load(SeqCst) <= 2);
+    assert_eq!(called.load(SeqCst), 4, "two workers start, and end");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_failing_build_does_not_wait_for_kept_builders() {
     for builder in kept {
         builder.run();
     }
-    assert_eq!(called.load(SeqCst), 0, "they end at once");
+    assert_eq!(called.load(SeqCst), 4, "they start, and end at once");
     assert_eq!(Arc::strong_count(&called), 1);
 }
 
