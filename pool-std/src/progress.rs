@@ -270,7 +270,7 @@ impl Handler {
     fn run(self, closure: impl FnOnce()) {
         // SAFETY: an operation is run by a thread that uses the registry's progress, so that the
         // registry is alive, or when that is dropped, as an earlier field than the data.
-        unsafe { self.0.as_ref() }.run_and_handle_panic(closure);
+        unsafe { self.0.as_ref() }.run_and_handle_panic("a deferred closure", closure);
     }
 }
 

@@ -53,7 +53,9 @@ pub(super) fn follow(registry: &Registry, next: Next) -> bool {
         Next::Finished => false,
         Next::Again => true,
         Next::Wake(waker) => {
-            registry.data().run_and_handle_panic(|| waker.wake());
+            registry
+                .data()
+                .run_and_handle_panic("a waker", || waker.wake());
             false
         }
     }

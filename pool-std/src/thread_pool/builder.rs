@@ -138,7 +138,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Names the threads: calls a closure with the number of each worker.
+    /// Names the threads: calls a closure with the number of each worker. A name with a NUL in it is an
+    /// [error](BuildError::ThreadName) of the build.
     ///
     /// # Examples
     /// ```
@@ -286,7 +287,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// to take them from elsewhere.
     ///
     /// For each worker, the closure must start a thread that calls [`ThreadBuilder::run`], now or later,
-    /// or return an error. After an error, threads that have not started yet only call their
+    /// or return an error. A [`ThreadBuilder`] that is dropped unrun is an error of the build, too. After an error, threads that have not started yet only call their
     /// [start](Self::start_handler) and [exit](Self::exit_handler) handlers in [`run`](ThreadBuilder::run).
     ///
     /// # Examples
@@ -344,10 +345,13 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
         registry.data().io.start_chosen(&registry)?;
         for index in usize::from(self.use_current_thread)..num_threads {
-            self.start_thread(&registry, index)
-                .map_err(|source| BuildError::Spawn { index, source })?;
+            self.start_thread(&registry, index)?;
         }
         self.start_spares(&registry)?;
+        registry.data().finish_build().map_err(|index| {
+            let source = io::Error::other("it was dropped before it ran");
+            BuildError::Spawn { index, source }
+        })?;
         std::mem::forget(unfinished);
         Ok(registry)
     }
@@ -394,7 +398,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let mut data = std::mem::take(&mut self.data);
         let active = self.active_workers.unwrap_or(num_threads);
         data.active = ActiveWorkers::new(active, num_threads).map_err(BuildError::ActiveWorkers)?;
-        data.spares = self.spares(num_threads);
+        data.spares = self.spares(num_threads)?;
         data.overlooks_no_jobs = overlooks_no_jobs;
         data.guests = guests;
         data.sections = Sections::new(num_threads);
@@ -409,12 +413,21 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         }))
     }
 
-    fn start_thread(&mut self, registry: &Arc<Registry>, index: usize) -> io::Result<()> {
-        let name = self.thread_name.as_mut().map(|name| name(index));
-        let index = registry.worker(index).expect("counted");
-        let role = Role::Worker(index);
-        self.spawn
-            .spawn(ThreadBuilder::new(registry, role, name, self.stack_size))
+    fn start_thread(&mut self, registry: &Arc<Registry>, index: usize) -> Result<(), BuildError> {
+        let name = self.name_of(index)?;
+        let worker = registry.worker(index).expect("counted");
+        let thread = ThreadBuilder::new(registry, Role::Worker(worker), name, self.stack_size);
+        let result = self.spawn.spawn(thread);
+        result.map_err(|source| BuildError::Spawn { index, source })
+    }
+
+    /// Returns the name of a thread, if the threads have names.
+    fn name_of(&mut self, index: usize) -> Result<Option<String>, BuildError> {
+        match self.thread_name.as_mut().map(|name| name(index)) {
+            // The standard library would panic when the thread is started.
+            Some(name) if name.contains('\0') => Err(BuildError::ThreadName { index, name }),
+            name => Ok(name),
+        }
     }
 }
 

@@ -51,6 +51,10 @@ pub(crate) struct PoolData {
 struct Running {
     threads: usize,
     waiting: Vec<StopLatch>,
+    /// Whether the build has returned a pool.
+    is_built: bool,
+    /// The number of a thread that was dropped unrun during the build.
+    dropped: Option<usize>,
 }
 
 /// A latch in the frame of a worker that waits.
@@ -61,17 +65,20 @@ unsafe impl Send for StopLatch {}
 
 impl PoolData {
     /// Runs a closure for which no caller waits. Its panic goes to the handler. Without a handler, or if
-    /// the handler panics too, the process aborts: a panic must not vanish.
+    /// the handler panics too, the process aborts: a panic must not vanish. The message names the closure as
+    /// `what`.
     ///
     /// Never unwinds, because other threads use the frames that call this.
-    pub(crate) fn run_and_handle_panic(&self, closure: impl FnOnce()) {
+    pub(crate) fn run_and_handle_panic(&self, what: &'static str, closure: impl FnOnce()) {
         let Err(panic) = catch_unwind(AssertUnwindSafe(closure)) else {
             return;
         };
         let no_way_out = AbortOnUnwind("pool-std: the panic handler panicked; aborting");
         match &self.panic_handler {
             Some(handler) => handler(panic),
-            None => abort_with("pool-std: a panic in a spawned job has no handler; aborting"),
+            None => abort_with(&format!(
+                "pool-std: a panic in {what} has no handler; aborting"
+            )),
         }
         std::mem::forget(no_way_out);
     }
@@ -89,6 +96,26 @@ impl PoolData {
 
     pub(crate) fn thread_will_run(&self) {
         lock(&self.running).threads += 1;
+    }
+
+    /// Notes that the thread of a worker, or of a spare, was dropped without a run. Returns whether the build
+    /// has returned, so that it cannot fail for that reason any more.
+    pub(crate) fn thread_is_dropped(&self, index: usize) -> bool {
+        let mut running = lock(&self.running);
+        if !running.is_built {
+            running.dropped.get_or_insert(index);
+        }
+        running.is_built
+    }
+
+    /// Ends the build.
+    ///
+    /// # Errors
+    /// The number of a thread that was dropped unrun.
+    pub(crate) fn finish_build(&self) -> Result<(), usize> {
+        let mut running = lock(&self.running);
+        running.is_built = running.dropped.is_none();
+        running.dropped.map_or(Ok(()), Err)
     }
 
     pub(crate) fn thread_has_stopped(&self) {

@@ -22,7 +22,15 @@ pub enum BuildError {
         /// The smallest possible size, in bytes.
         minimum: usize,
     },
-    /// The system refused a thread, or the spawn handler did.
+    /// A name that no thread can have, because there is a NUL in it.
+    ThreadName {
+        /// The number of the worker, or of the spare, whose name it is.
+        index: usize,
+        /// The name.
+        name: String,
+    },
+    /// The system refused a thread, or the spawn handler did, or the spawn handler dropped its
+    /// [`ThreadBuilder`](crate::ThreadBuilder) unrun.
     Spawn {
         /// The number of the worker whose thread it was.
         index: usize,
@@ -71,6 +79,9 @@ impl fmt::Display for BuildError {
                 f,
                 "a stack of {requested} bytes is too small for a worker, which needs {minimum}"
             ),
+            Self::ThreadName { index, name } => {
+                write!(f, "the name of thread {index} has a NUL in it: {name:?}")
+            }
             Self::Spawn { index, source } => {
                 write!(
                     f,

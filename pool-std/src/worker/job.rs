@@ -67,7 +67,9 @@ pub(crate) unsafe fn counted_job(
         let pool = pool;
         // SAFETY: 1. by obligation 1 of `counted_job`.
         let registry = unsafe { pool.get() };
-        registry.data().run_and_handle_panic(closure);
+        registry
+            .data()
+            .run_and_handle_panic("a spawned job", closure);
         registry.remove_reference();
     });
     // SAFETY: 1. the block lives until the job is run; 2. the closure is `Send`.

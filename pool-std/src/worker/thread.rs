@@ -6,7 +6,9 @@ use pool_core::WorkerIndex;
 
 use crate::{
     platform::{Registry, WorkerThread},
-    thread_pool::{active::NextStep, error::BuildError, id::PoolId, spares::Spare},
+    thread_pool::{
+        active::NextStep, data::abort_with, error::BuildError, id::PoolId, spares::Spare,
+    },
 };
 
 /// The stack that a worker needs, without that of its jobs.
@@ -16,14 +18,26 @@ const MIN_STACK_SIZE: usize = 16 * 1024;
 /// arithmetic from overflowing.
 const MAX_STACK_SIZE: usize = usize::MAX / 4;
 
+/// What has panicked, in a message.
+const START_HANDLER: &str = "the start handler";
+/// What has panicked, in a message.
+const EXIT_HANDLER: &str = "the exit handler";
+
 /// A thread that a pool needs, for a [spawn handler](crate::ThreadPoolBuilder::spawn_handler).
 ///
 /// The handler starts a thread that calls [`run`](Self::run).
+///
+/// A value that is dropped unrun makes [`build`](crate::ThreadPoolBuilder::build) return an error. If the build has
+/// returned already, the pool starts the thread of a worker with the standard library instead, because its callers
+/// rely on every worker. If the system refuses that thread, the process aborts.
 pub struct ThreadBuilder {
     name: Option<String>,
     stack_size: Option<usize>,
     role: Role,
     registry: Arc<Registry>,
+    has_run: bool,
+    /// Whether the pool starts the thread because another one was dropped unrun.
+    is_replacement: bool,
 }
 
 /// What a thread of a pool is for.
@@ -61,6 +75,8 @@ impl ThreadBuilder {
             stack_size,
             role,
             registry: registry.clone(),
+            has_run: false,
+            is_replacement: false,
         }
     }
 
@@ -118,14 +134,31 @@ impl ThreadBuilder {
     ///
     /// # Panics
     /// If the thread is already a worker of some pool.
-    pub fn run(self) {
+    pub fn run(mut self) {
         // SAFETY: 1. the reference is only compared.
         let current = unsafe { WorkerThread::current() };
         assert!(current.is_none(), "a thread is one worker at a time");
+        self.has_run = true;
         match &self.role {
             Role::Worker(index) => self.run_worker(*index),
             Role::Spare { spare, start, .. } => self.run_spare(spare, *start),
         }
+    }
+
+    /// Starts another thread for the worker. Jobs, and callers that wait for them, may depend on that worker.
+    #[cold]
+    fn replace(&self, index: WorkerIndex) {
+        if self.is_replacement {
+            abort_with(&format!(
+                "pool-std: the thread of worker {} was dropped, and no other one can be started; aborting",
+                index.get()
+            ));
+        }
+        let role = Role::Worker(index);
+        let mut thread = Self::new(&self.registry, role, self.name.clone(), self.stack_size);
+        thread.is_replacement = true;
+        // If the system refuses the thread, this has dropped the value, which has ended the process.
+        let _started = thread.start();
     }
 
     fn run_worker(&self, index: WorkerIndex) {
@@ -147,12 +180,12 @@ impl ThreadBuilder {
         spare.run(|| {
             let is_first = !std::mem::replace(&mut has_started, true);
             if let Some(handler) = data.start_handler.as_ref().filter(|_| is_first) {
-                data.run_and_handle_panic(|| handler(self.index()));
+                data.run_and_handle_panic(START_HANDLER, || handler(self.index()));
             }
         });
         // The pool has ended, so the handler cannot wait for it.
         if let Some(handler) = data.exit_handler.as_ref().filter(|_| has_started) {
-            data.run_and_handle_panic(|| handler(self.index()));
+            data.run_and_handle_panic(EXIT_HANDLER, || handler(self.index()));
         }
     }
 
@@ -167,7 +200,7 @@ impl ThreadBuilder {
         // SAFETY: 1. `worker` stays where it is until it leaves.
         unsafe { worker.enter() };
         if let Some(handler) = data.start_handler.as_ref().filter(|_| !has_started) {
-            data.run_and_handle_panic(|| handler(self.index()));
+            data.run_and_handle_panic(START_HANDLER, || handler(self.index()));
         }
         while worker.reset_stop() {
             // The jobs of a broadcast are what a parked worker is revived for.
@@ -183,7 +216,7 @@ impl ThreadBuilder {
         // The pool has ended, and finishes what is queued.
         while worker.yield_now() {}
         if let Some(handler) = &data.exit_handler {
-            data.run_and_handle_panic(|| handler(self.index()));
+            data.run_and_handle_panic(EXIT_HANDLER, || handler(self.index()));
         }
         worker.leave();
         false
@@ -192,13 +225,26 @@ impl ThreadBuilder {
 
 impl Drop for ThreadBuilder {
     fn drop(&mut self) {
+        let data = self.registry.data();
+        // A spare that is started on demand may be missing.
+        let is_needed = !matches!(
+            self.role,
+            Role::Spare {
+                start: SpareStart::Taken,
+                ..
+            }
+        );
+        let is_late = is_needed && !self.has_run && data.thread_is_dropped(self.index());
         match &self.role {
+            Role::Worker(index) if is_late && self.registry.has_references() => {
+                self.replace(*index);
+            }
             // The pool has counted the worker as there; it may have been dropped without a run.
             Role::Worker(index) => self.registry.mark_absent(*index),
             // A worker may have lent its place already, and waits.
             Role::Spare { spare, .. } => spare.go(),
         }
-        self.registry.data().thread_has_stopped();
+        data.thread_has_stopped();
     }
 }
 

@@ -9,9 +9,13 @@ use std::{
         mpsc,
     },
     thread,
+    time::Duration,
 };
 
 use pool_std::{BuildError, ThreadPoolBuilder, current_thread_index, max_num_threads};
+
+/// A limit that only ends a test that fails.
+const LIMIT: Duration = Duration::from_secs(120);
 
 #[test]
 fn zero_threads_mean_the_default() {
@@ -234,4 +238,117 @@ fn a_failing_build_does_not_wait_for_a_start_handler() {
         .build();
     assert!(matches!(result, Err(BuildError::Spawn { index: 1, .. })));
     drop(start);
+}
+
+#[test]
+fn a_name_that_no_thread_can_have_is_a_typed_error() {
+    let build = |spares| {
+        ThreadPoolBuilder::new()
+            .num_threads(2)
+            .max_blocking_threads(spares)
+            .thread_name(move |index| {
+                format!(
+                    "worker{}{index}",
+                    if index < 1 + spares { '-' } else { '\0' }
+                )
+            })
+            .build()
+    };
+    // The last worker, and a spare.
+    for (spares, last) in [(0, 1), (1, 2)] {
+        match build(spares) {
+            Err(BuildError::ThreadName { index, name }) => {
+                assert_eq!((index, name), (last, format!("worker\0{last}")));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let error = build(0).unwrap_err().to_string();
+    assert!(error.contains(r"worker\01"), "{error}");
+}
+
+/// Waits for the result of a closure that hangs if the test fails.
+fn in_time<R: Send + 'static>(closure: impl FnOnce() -> R + Send + 'static) -> R {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(closure()));
+    receiver.recv_timeout(LIMIT).expect("nothing hangs")
+}
+
+#[test]
+fn a_spawn_handler_that_drops_its_thread_fails_the_build() {
+    for dropped in [0, 2] {
+        let build = move || {
+            ThreadPoolBuilder::new()
+                .num_threads(3)
+                .spawn_handler(move |builder| {
+                    if builder.index() != dropped {
+                        thread::spawn(|| builder.run());
+                    }
+                    Ok(())
+                })
+                .build()
+                .map(|pool| pool.broadcast(|context| context.index()))
+        };
+        match in_time(build) {
+            Err(BuildError::Spawn { index, source }) => {
+                assert_eq!(index, dropped);
+                assert!(source.to_string().contains("dropped"), "{source}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+// The build has returned by then, and its caller relies on each worker.
+#[test]
+fn a_thread_that_is_dropped_after_the_build_is_replaced() {
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let keep = kept.clone();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .thread_name(|index| format!("worker-{index}"))
+        .spawn_handler(move |builder| {
+            keep.lock().unwrap().push(builder);
+            Ok(())
+        })
+        .build()
+        .unwrap();
+    // One is run, but in a way that panics before.
+    let other = kept.lock().unwrap().pop().unwrap();
+    let panicking = thread::spawn(move || {
+        let _builder = other;
+        panic!("on purpose");
+    });
+    assert!(panicking.join().is_err());
+    drop(std::mem::take(&mut *kept.lock().unwrap()));
+    let names = in_time(move || {
+        let names = pool.broadcast(|_| thread::current().name().map(str::to_owned));
+        assert_eq!(pool.join(|| 1, || 2), (1, 2));
+        pool.shutdown().unwrap();
+        names
+    });
+    assert_eq!(
+        names,
+        ["worker-0", "worker-1"].map(|name| Some(name.to_owned()))
+    );
+}
+
+#[test]
+fn a_thread_that_is_dropped_after_the_end_is_not_replaced() {
+    let called = Arc::new(AtomicUsize::new(0));
+    let count = called.clone();
+    let mut kept = Vec::new();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .start_handler(move |_| _ = count.fetch_add(1, SeqCst))
+        .spawn_handler(|builder| {
+            kept.push(builder);
+            Ok(())
+        })
+        .build()
+        .unwrap();
+    drop(pool);
+    drop(kept);
+    assert_eq!(Arc::strong_count(&called), 1, "the pool is gone");
+    assert_eq!(called.load(SeqCst), 0);
 }

@@ -1,4 +1,4 @@
-//! Handlers that do what they must not. Each test runs itself once more, as a process of its own, which is
+//! Handlers that do what they must not, and panics without a handler. Each test runs itself once more, as a process of its own, which is
 //! expected to abort with a message.
 #![cfg(not(miri))]
 
@@ -52,6 +52,35 @@ fn a_deadlock_handler_that_panics_aborts() {
     let message = "pool-std: the deadlock handler panicked; aborting";
     aborts("a_deadlock_handler_that_panics_aborts", message, || {
         block_the_only_worker(ThreadPoolBuilder::new().deadlock_handler(|_| panic!("by design")));
+    });
+}
+
+#[test]
+fn a_panic_of_the_start_handler_says_so() {
+    let message = "pool-std: a panic in the start handler has no handler; aborting";
+    aborts("a_panic_of_the_start_handler_says_so", message, || {
+        let builder = ThreadPoolBuilder::new().start_handler(|_| panic!("by design"));
+        block_the_only_worker(builder);
+    });
+}
+
+#[test]
+fn a_panic_of_the_exit_handler_says_so() {
+    let message = "pool-std: a panic in the exit handler has no handler; aborting";
+    aborts("a_panic_of_the_exit_handler_says_so", message, || {
+        let builder = ThreadPoolBuilder::new().exit_handler(|_| panic!("by design"));
+        let pool = builder.num_threads(1).build().unwrap();
+        pool.shutdown().unwrap();
+    });
+}
+
+#[test]
+fn a_panic_of_a_spawned_job_says_so() {
+    let message = "pool-std: a panic in a spawned job has no handler; aborting";
+    aborts("a_panic_of_a_spawned_job_says_so", message, || {
+        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        pool.spawn(|| panic!("by design"));
+        pool.shutdown().unwrap();
     });
 }
 

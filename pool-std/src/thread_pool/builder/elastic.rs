@@ -74,16 +74,16 @@ impl<S> ThreadPoolBuilder<S> {
 
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Returns the spares of a pool with so many workers.
-    pub(super) fn spares(&mut self, num_threads: usize) -> Spares {
-        let numbers = 0..self.max_blocking_threads;
+    pub(super) fn spares(&mut self, num_threads: usize) -> Result<Spares, BuildError> {
+        let names = (0..self.max_blocking_threads)
+            .filter_map(|number| self.name_of(num_threads + number).transpose())
+            .collect::<Result<_, _>>()?;
         let settings = SpareSettings {
-            names: self.thread_name.as_mut().map_or(Vec::new(), |name| {
-                numbers.map(|number| name(num_threads + number)).collect()
-            }),
+            names,
             stack_size: self.stack_size,
             on_demand: S::ON_DEMAND,
         };
-        Spares::new(self.max_blocking_threads, settings)
+        Ok(Spares::new(self.max_blocking_threads, settings))
     }
 
     /// Starts the spare threads of a pool that cannot start them later.
