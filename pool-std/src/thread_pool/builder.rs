@@ -47,6 +47,9 @@ pub(crate) const MAX_THREADS: usize = if cfg!(target_has_atomic = "64") {
 
 /// Sets up and builds a [`ThreadPool`](crate::ThreadPool) or the global pool.
 ///
+/// Environment variables set what the program does not. The page "Environment variables" of the book,
+/// `docs/src/environment.md`, has all of them in one table.
+///
 /// # Examples
 /// ```
 /// let pool = pool_std::ThreadPoolBuilder::new()
@@ -108,9 +111,15 @@ impl Default for ThreadPoolBuilder {
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Sets the number of workers. With 0, the default, the environment variable
-    /// `POOL_STD_NUM_THREADS` is used, or else `RAYON_NUM_THREADS` or `RAYON_RS_NUM_CPUS`, if it is
-    /// a positive number; otherwise there is one worker per processor that this process may use.
+    /// Sets the number of workers. With 0, the default, the environment variable `POOL_STD_NUM_THREADS`
+    /// is used if it is set and not empty. A value that is no number, or more than [`max_num_threads`], is an
+    /// [error](BuildError::EnvironmentVariable) of the build.
+    ///
+    /// Without that variable, rayon's variables `RAYON_NUM_THREADS` and `RAYON_RS_NUM_CPUS` are read as rayon reads
+    /// them, which ignores what is no number. Otherwise, and if the number is 0, there is one worker per processor
+    /// that this process may use.
+    ///
+    /// [`max_num_threads`]: crate::max_num_threads
     #[must_use]
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
@@ -360,7 +369,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let requested = if self.num_threads > 0 {
             self.num_threads
         } else {
-            default_num_threads(MAX_THREADS)
+            default_num_threads()?
         };
         for number in [requested, self.max_blocking_threads] {
             if number > MAX_THREADS {

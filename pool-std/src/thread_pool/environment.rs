@@ -1,4 +1,6 @@
-//! What the environment says about pools: the default number of workers, and how they sleep.
+//! What the environment says about pools.
+//!
+//! The page "Environment variables" of the book has all of them in one table.
 
 use std::{
     env,
@@ -9,8 +11,11 @@ use pool_core::IdlePolicy;
 
 use crate::{
     sleep::SleepKind,
-    thread_pool::{error::BuildError, processors},
+    thread_pool::{builder::MAX_THREADS, error::BuildError, processors},
 };
+
+/// The variable that sets the number of workers.
+const NUM_THREADS: &str = "POOL_STD_NUM_THREADS";
 
 /// The variable that names the sleep protocol.
 const SLEEP: &str = "POOL_STD_SLEEP";
@@ -30,35 +35,59 @@ const IDLE_POLICIES: [(&str, IdlePolicy); 4] = [
 /// The variable that says whether threads outside the pool run a facade's closures themselves.
 const FACADE_GUESTS: &str = "RAYON_CORE_GUESTS";
 
-/// The variables that set the number, the first one first. The last two are rayon's.
-const VARIABLES: [&str; 3] = [
-    "POOL_STD_NUM_THREADS",
-    "RAYON_NUM_THREADS",
-    "RAYON_RS_NUM_CPUS",
-];
+/// Rayon's variables that set the number of workers, the first one first.
+const RAYON_NUM_THREADS: [&str; 2] = ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"];
 
-/// Returns the number that the environment asks for, or else one per processor that this process may
-/// use; at most `maximum`.
-pub(crate) fn default_num_threads(maximum: usize) -> usize {
-    requested(|variable| env::var(variable).ok())
+/// The values of [`NUM_THREADS`].
+const NUMBERS: &str = if MAX_THREADS == u16::MAX as usize {
+    "a number from 0 to 65535"
+} else {
+    "a number from 0 to 255"
+};
+
+/// Returns the number that the environment asks for, or else one per processor that this process may use.
+///
+/// # Errors
+/// [`BuildError::EnvironmentVariable`] if our own variable holds no number, or more than a pool can have.
+pub(crate) fn default_num_threads() -> Result<usize, BuildError> {
+    let requested = match own_number(env::var_os(NUM_THREADS))? {
+        Some(number) => Some(number),
+        None => rayons_number(|variable| env::var(variable).ok()),
+    };
+    let requested = requested.filter(|&threads| threads > 0);
+    Ok(requested
         .or_else(num_processors)
         .unwrap_or(1)
-        .min(maximum)
+        .min(MAX_THREADS))
 }
 
-/// Returns the number in the first variable that holds one, or None if it asks for the default by 0.
-fn requested(value: impl Fn(&str) -> Option<String>) -> Option<usize> {
-    VARIABLES
-        .iter()
-        .find_map(|variable| value(variable)?.parse().ok())
-        .filter(|&threads| threads > 0)
+/// Returns the number in a value of our own variable. An empty value asks for nothing.
+fn own_number(value: Option<OsString>) -> Result<Option<usize>, BuildError> {
+    let Some(value) = value.filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let number = value.to_str().and_then(|number| number.parse().ok());
+    match number.filter(|&number| number <= MAX_THREADS) {
+        Some(number) => Ok(Some(number)),
+        None => Err(BuildError::EnvironmentVariable {
+            variable: NUM_THREADS,
+            value,
+            choices: vec![NUMBERS],
+        }),
+    }
+}
+
+/// Returns the number in the first of rayon's variables that holds one. As in rayon, other values are ignored, so
+/// that each program of rayon's starts with our pool, too.
+fn rayons_number(value: impl Fn(&str) -> Option<String>) -> Option<usize> {
+    let mut variables = RAYON_NUM_THREADS.iter();
+    variables.find_map(|variable| value(variable)?.parse().ok())
 }
 
 /// Returns the sleep protocol that the environment asks for, if it asks for one.
 ///
 /// # Errors
-/// [`BuildError::EnvironmentVariable`] if no protocol has that name. Unlike a number of threads, a name
-/// cannot be taken for something else, so a wrong one is a mistake.
+/// [`BuildError::EnvironmentVariable`] if no protocol has that name.
 pub(crate) fn sleep_kind() -> Result<Option<SleepKind>, BuildError> {
     let names = SleepKind::ALL.iter().map(|&kind| (kind.name(), kind));
     choice(SLEEP, env::var_os(SLEEP), &names.collect::<Vec<_>>())
@@ -164,34 +193,64 @@ mod tests {
         assert!(error.to_string().contains("WAY"), "{error}");
     }
 
-    fn with(values: &[(&str, &str)]) -> Option<usize> {
-        requested(|variable| {
+    fn rayons(values: &[(&str, &str)]) -> Option<usize> {
+        rayons_number(|variable| {
             let (_, value) = values.iter().find(|(name, _)| *name == variable)?;
             Some((*value).to_owned())
         })
     }
 
     #[test]
-    fn takes_the_first_number() {
-        assert_eq!(with(&[]), None);
-        assert_eq!(with(&[("RAYON_RS_NUM_CPUS", "3")]), Some(3));
+    fn takes_the_first_number_of_rayons_variables() {
+        assert_eq!(rayons(&[]), None);
+        assert_eq!(rayons(&[("RAYON_RS_NUM_CPUS", "3")]), Some(3));
         let both = [("RAYON_RS_NUM_CPUS", "3"), ("RAYON_NUM_THREADS", "5")];
-        assert_eq!(with(&both), Some(5));
-        let ours = [("RAYON_NUM_THREADS", "5"), ("POOL_STD_NUM_THREADS", "7")];
-        assert_eq!(with(&ours), Some(7));
+        assert_eq!(rayons(&both), Some(5));
+        let zero = [("RAYON_RS_NUM_CPUS", "3"), ("RAYON_NUM_THREADS", "0")];
+        assert_eq!(rayons(&zero), Some(0), "it asks for the default");
     }
 
     #[test]
-    fn ignores_non_numeric_values() {
+    fn ignores_non_numeric_values_of_rayons_variables() {
         for nonsense in ["", "many", "-1", " 4", "99999999999999999999999"] {
             let values = [("RAYON_NUM_THREADS", nonsense), ("RAYON_RS_NUM_CPUS", "3")];
-            assert_eq!(with(&values), Some(3), "{nonsense:?}");
+            assert_eq!(rayons(&values), Some(3), "{nonsense:?}");
         }
     }
 
     #[test]
-    fn treats_zero_as_unset() {
-        let values = [("RAYON_NUM_THREADS", "0"), ("RAYON_RS_NUM_CPUS", "3")];
-        assert_eq!(with(&values), None);
+    fn takes_a_number_of_threads() {
+        let number = |value: &str| own_number(Some(OsString::from(value))).unwrap();
+        assert_eq!(own_number(None).unwrap(), None);
+        assert_eq!(number(""), None, "empty is unset");
+        assert_eq!(number("0"), Some(0));
+        assert_eq!(number(&MAX_THREADS.to_string()), Some(MAX_THREADS));
+    }
+
+    #[test]
+    fn a_bad_number_of_threads_is_an_error_that_names_the_greatest() {
+        let above = (MAX_THREADS + 1).to_string();
+        for bad in ["abc", "-1", " 4", "4 ", &above, "99999999999999999999999"] {
+            let error = own_number(Some(OsString::from(bad))).unwrap_err();
+            let text = format!(
+                "the environment variable POOL_STD_NUM_THREADS is `{bad}`, \
+                 but must be a number from 0 to {MAX_THREADS}"
+            );
+            assert_eq!(error.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn the_page_of_the_book_has_each_variable_and_each_choice() {
+        let page = include_str!("../../../docs/src/environment.md");
+        let own = [NUM_THREADS, SLEEP, OVERLOOK_NO_JOBS, IDLE, FACADE_GUESTS];
+        for variable in own.into_iter().chain(RAYON_NUM_THREADS) {
+            let row = format!("| `{variable}` |");
+            assert_eq!(page.matches(&row).count(), 1, "{variable}");
+        }
+        let kinds = SleepKind::ALL.iter().map(|kind| kind.name());
+        for choice in kinds.chain(IDLE_POLICIES.map(|(name, _)| name)) {
+            assert!(page.contains(&format!("`{choice}`")), "{choice}");
+        }
     }
 }

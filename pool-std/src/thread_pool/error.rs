@@ -37,7 +37,8 @@ pub enum BuildError {
         /// The reason.
         source: io::Error,
     },
-    /// An environment variable that chooses how workers sleep has a value that means nothing.
+    /// An environment variable has a value that means nothing. The page "Environment variables" of the book,
+    /// `docs/src/environment.md`, has all variables and their values in one table.
     EnvironmentVariable {
         /// The name of the variable.
         variable: &'static str,

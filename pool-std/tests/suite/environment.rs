@@ -1,17 +1,21 @@
-//! What the environment says about how pools sleep. Each test runs itself once more, as a process of its own
+//! What the environment says about pools. Each test runs itself once more, as a process of its own
 //! with other variables.
 #![cfg(not(miri))]
 
 use std::{
     env,
     ffi::OsString,
+    io,
     panic::catch_unwind,
     process::{Command, Output},
     thread::available_parallelism,
 };
 
-use pool_std::{BuildError, IdlePolicy, ProcessBarrier, SleepKind, ThreadPoolBuilder, join};
+use pool_std::{
+    BuildError, IdlePolicy, ProcessBarrier, SleepKind, ThreadPoolBuilder, join, max_num_threads,
+};
 
+const NUM_THREADS: &str = "POOL_STD_NUM_THREADS";
 const SLEEP: &str = "POOL_STD_SLEEP";
 const OVERLOOK_NO_JOBS: &str = "POOL_STD_OVERLOOK_NO_JOBS";
 const IDLE: &str = "POOL_STD_IDLE";
@@ -32,7 +36,7 @@ fn with_variables(name: &str, variables: &[(&str, &str)], body: impl FnOnce()) {
     child.args(words);
     let name = format!("environment::{name}");
     child.args([&*name, "--exact", "--nocapture", "--test-threads=1"]);
-    for variable in [SLEEP, OVERLOOK_NO_JOBS, IDLE] {
+    for variable in [NUM_THREADS, SLEEP, OVERLOOK_NO_JOBS, IDLE] {
         child.env_remove(variable);
     }
     child.env(CHILD, "yes").envs(variables.iter().copied());
@@ -97,7 +101,7 @@ fn an_idle_policy_that_does_not_exist_is_refused() {
     with_variables(
         "an_idle_policy_that_does_not_exist_is_refused",
         &variables,
-        || expect_refusal(IDLE, "lazy"),
+        || expect_refusal(IDLE, "lazy", "latency"),
     );
 }
 
@@ -133,21 +137,65 @@ fn the_builder_overrides_the_variables() {
 }
 
 /// Expects that a pool cannot be built because of this variable, and the global pool neither.
-fn expect_refusal(refused: &str, bad: &str) {
-    match ThreadPoolBuilder::new().num_threads(1).build() {
+fn expect_refusal(refused: &str, bad: &str, choice: &str) {
+    match ThreadPoolBuilder::new().build() {
         Err(BuildError::EnvironmentVariable {
             variable,
             value,
             choices,
         }) => {
             assert_eq!((variable, value), (refused, OsString::from(bad)));
-            assert!(choices.len() >= SleepKind::ALL.len().min(2), "{choices:?}");
+            assert!(choices.contains(&choice), "{choices:?}");
         }
         other => panic!("{other:?}"),
     }
     let panic = catch_unwind(|| join(|| (), || ())).unwrap_err();
     let text = panic.downcast_ref::<String>().unwrap();
-    assert!(text.contains(refused) && text.contains(bad), "{text}");
+    for part in [refused, bad, choice] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+fn expect_refusal_of_number(bad: &str) {
+    let choice = format!("a number from 0 to {}", max_num_threads());
+    expect_refusal(NUM_THREADS, bad, &choice);
+}
+
+#[test]
+fn a_number_of_threads_that_is_no_number_is_refused() {
+    let name = "a_number_of_threads_that_is_no_number_is_refused";
+    with_variables(
+        name,
+        &[(NUM_THREADS, "abc"), ("RAYON_NUM_THREADS", "2")],
+        || {
+            expect_refusal_of_number("abc");
+            // Its caller has not asked the environment.
+            let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+            assert_eq!(pool.current_num_threads(), 2);
+        },
+    );
+}
+
+#[test]
+fn more_threads_than_a_pool_can_have_are_refused() {
+    let name = "more_threads_than_a_pool_can_have_are_refused";
+    with_variables(name, &[(NUM_THREADS, "99999999")], || {
+        // Without the refusal, the build ends with the first thread.
+        let builder = ThreadPoolBuilder::new().spawn_handler(|_| Err(io::Error::other("no")));
+        match builder.build() {
+            Err(BuildError::EnvironmentVariable { value, .. }) => assert_eq!(value, "99999999"),
+            other => panic!("{other:?}"),
+        }
+    });
+}
+
+#[test]
+fn the_variable_sets_the_number_of_threads() {
+    let name = "the_variable_sets_the_number_of_threads";
+    with_variables(name, &[(NUM_THREADS, "3")], || {
+        let pool = ThreadPoolBuilder::new().build().unwrap();
+        assert_eq!(pool.current_num_threads(), 3);
+    });
 }
 
 #[test]
@@ -156,7 +204,7 @@ fn a_protocol_that_does_not_exist_is_refused() {
     with_variables(
         "a_protocol_that_does_not_exist_is_refused",
         &variables,
-        || expect_refusal(SLEEP, "snooze"),
+        || expect_refusal(SLEEP, "snooze", SleepKind::Jec.name()),
     );
 }
 
@@ -166,6 +214,6 @@ fn a_switch_that_is_neither_on_nor_off_is_refused() {
     with_variables(
         "a_switch_that_is_neither_on_nor_off_is_refused",
         &variables,
-        || expect_refusal(OVERLOOK_NO_JOBS, "perhaps"),
+        || expect_refusal(OVERLOOK_NO_JOBS, "perhaps", "0"),
     );
 }
