@@ -11,6 +11,8 @@ use std::{
 
 use pool_core::{FencePrice, progress::AsymmetricFence};
 
+use crate::thread_pool::environment;
+
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use registration::Watch;
 
@@ -23,6 +25,9 @@ pub(crate) use registration::Watch;
 /// A process may enter a sandbox that refuses the call later. Then pools go on with full fences, and
 /// the jobs of a deque that was in use can be stolen after its owner's next pop. But thread progress
 /// stops, and what it would have freed is freed with its instance.
+///
+/// A sandbox whose policy is to kill each process that calls `membarrier` needs the environment variable
+/// `POOL_STD_MEMBARRIER=0`. Then the system is never asked, and both halves are full fences.
 ///
 /// # Examples
 /// ```
@@ -93,6 +98,12 @@ unsafe impl AsymmetricFence for ProcessBarrier {
     }
 }
 
+/// Whether the environment lets the process ask the system. A value that means nothing is a no: the call could end
+/// the process, and each build returns an error for that value.
+fn is_allowed() -> bool {
+    environment::membarrier().is_ok_and(|is_allowed| is_allowed.unwrap_or(true))
+}
+
 /// Executes a fence, out of the way of the callers that need none.
 #[cold]
 #[inline(never)]
@@ -130,7 +141,7 @@ impl ProcessBarrier {
         // Ordering: Relaxed; the answer is the same for all threads.
         match KIND.load(Ordering::Relaxed) {
             UNKNOWN => {
-                let kind = if system::register() && price::measure() {
+                let kind = if is_allowed() && system::register() && price::measure() {
                     BY_SYSTEM
                 } else {
                     BY_FENCES

@@ -6,7 +6,7 @@ pub(crate) mod builder;
 pub(crate) mod crowd;
 pub(crate) mod data;
 mod end;
-mod environment;
+pub(crate) mod environment;
 pub(crate) mod error;
 mod facts;
 pub(crate) mod global;

@@ -1,8 +1,10 @@
 //! A sandbox that a program enters when its pools run already, and that forbids `membarrier`.
 #![cfg(all(target_os = "linux", feature = "metrics", not(miri)))]
 
+#[path = "support/seccomp.rs"]
+mod seccomp;
+
 use std::{
-    io, ptr,
     sync::{
         Arc, Barrier,
         atomic::{AtomicBool, Ordering::SeqCst},
@@ -12,59 +14,6 @@ use std::{
 };
 
 use pool_std::{ProcessBarrier, ThreadPoolBuilder, WorkerState, join, spawn};
-
-/// Makes the kernel refuse `membarrier` to all threads of this process, until it ends.
-fn forbid_membarrier() -> io::Result<()> {
-    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-    const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
-    let instruction = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
-    let mut filter = [
-        // The number of the system call is the first field of what a filter sees.
-        instruction(LOAD, 0, 0, 0),
-        instruction(JUMP_IF_EQUAL, libc::SYS_membarrier as u32, 0, 1),
-        instruction(RETURN, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32, 0, 0),
-        instruction(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0),
-    ];
-    let program = libc::sock_fprog {
-        len: filter.len() as u16,
-        filter: filter.as_mut_ptr(),
-    };
-    // SAFETY: The arguments are numbers.
-    let result = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
-    if result != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: The kernel reads the program, which lives until the call returns.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_seccomp,
-            libc::SECCOMP_SET_MODE_FILTER,
-            libc::SECCOMP_FILTER_FLAG_TSYNC,
-            ptr::from_ref(&program),
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
-}
-
-/// Whether the kernel filters system calls: a user-mode emulator does not.
-fn can_forbid() -> bool {
-    let action = libc::SECCOMP_RET_ERRNO;
-    // SAFETY: The kernel reads the action, which lives until the call returns.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_seccomp,
-            libc::SECCOMP_GET_ACTION_AVAIL,
-            0,
-            ptr::from_ref(&action),
-        )
-    };
-    result == 0
-}
 
 /// Whether the filter has any effect: under an emulator it may have been given numbers of system
 /// calls of another architecture.
@@ -125,7 +74,8 @@ fn pools_go_on_when_the_system_takes_membarrier_back() {
         println!("the system has no membarrier: nothing to take back");
         return;
     }
-    if !can_forbid() {
+    let refuse = libc::SECCOMP_RET_ERRNO;
+    if !seccomp::has_action(refuse) {
         println!("the system cannot forbid membarrier");
         return;
     }
@@ -141,7 +91,7 @@ fn pools_go_on_when_the_system_takes_membarrier_back() {
         is_held.wait();
         pool.install(|| {
             many_joins();
-            if let Err(error) = forbid_membarrier() {
+            if let Err(error) = seccomp::forbid_membarrier(refuse | libc::EPERM as u32) {
                 println!("no filter can be installed: {error}");
             }
             if !is_forbidden() {

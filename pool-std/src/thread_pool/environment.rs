@@ -21,6 +21,8 @@ const NUM_THREADS: &str = "POOL_STD_NUM_THREADS";
 const SLEEP: &str = "POOL_STD_SLEEP";
 /// The variable that says whether workers that fall asleep may overlook jobs.
 const OVERLOOK_NO_JOBS: &str = "POOL_STD_OVERLOOK_NO_JOBS";
+/// The variable that says whether process fences may be asked of the system.
+const MEMBARRIER: &str = "POOL_STD_MEMBARRIER";
 /// The variable that names a preset of idle policies.
 const IDLE: &str = "POOL_STD_IDLE";
 
@@ -31,6 +33,9 @@ const IDLE_POLICIES: [(&str, IdlePolicy); 4] = [
     ("power", IdlePolicy::POWER),
     ("immediate", IdlePolicy::IMMEDIATE),
 ];
+
+/// The values of a variable that says whether.
+const SWITCH: [(&str, bool); 2] = [("0", false), ("1", true)];
 
 /// The variable that says whether threads outside the pool run a facade's closures themselves.
 const FACADE_GUESTS: &str = "RAYON_CORE_GUESTS";
@@ -99,8 +104,15 @@ pub(crate) fn sleep_kind() -> Result<Option<SleepKind>, BuildError> {
 /// # Errors
 /// [`BuildError::EnvironmentVariable`] if the value is neither 0 nor 1.
 pub(crate) fn overlook_no_jobs() -> Result<Option<bool>, BuildError> {
-    let values = [("0", false), ("1", true)];
-    choice(OVERLOOK_NO_JOBS, env::var_os(OVERLOOK_NO_JOBS), &values)
+    choice(OVERLOOK_NO_JOBS, env::var_os(OVERLOOK_NO_JOBS), &SWITCH)
+}
+
+/// Returns whether process fences may be asked of the system, if the environment says anything.
+///
+/// # Errors
+/// [`BuildError::EnvironmentVariable`] if the value is neither 0 nor 1.
+pub(crate) fn membarrier() -> Result<Option<bool>, BuildError> {
+    choice(MEMBARRIER, env::var_os(MEMBARRIER), &SWITCH)
 }
 
 /// Returns the idle policy that the environment asks for, if it asks for one.
@@ -121,8 +133,7 @@ pub(crate) fn num_processors() -> Option<usize> {
 /// # Errors
 /// [`BuildError::EnvironmentVariable`] if the value is neither 0 nor 1.
 pub(crate) fn facade_guests() -> Result<Option<bool>, BuildError> {
-    let values = [("0", false), ("1", true)];
-    choice(FACADE_GUESTS, env::var_os(FACADE_GUESTS), &values)
+    choice(FACADE_GUESTS, env::var_os(FACADE_GUESTS), &SWITCH)
 }
 
 /// Returns what a value of a variable stands for. An empty value asks for nothing.
@@ -243,8 +254,12 @@ mod tests {
     #[test]
     fn the_page_of_the_book_has_each_variable_and_each_choice() {
         let page = include_str!("../../../docs/src/environment.md");
-        let own = [NUM_THREADS, SLEEP, OVERLOOK_NO_JOBS, IDLE, FACADE_GUESTS];
-        for variable in own.into_iter().chain(RAYON_NUM_THREADS) {
+        let own = [NUM_THREADS, SLEEP, IDLE, OVERLOOK_NO_JOBS];
+        for variable in own
+            .into_iter()
+            .chain([MEMBARRIER, FACADE_GUESTS])
+            .chain(RAYON_NUM_THREADS)
+        {
             let row = format!("| `{variable}` |");
             assert_eq!(page.matches(&row).count(), 1, "{variable}");
         }

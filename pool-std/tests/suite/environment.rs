@@ -19,6 +19,7 @@ const NUM_THREADS: &str = "POOL_STD_NUM_THREADS";
 const SLEEP: &str = "POOL_STD_SLEEP";
 const OVERLOOK_NO_JOBS: &str = "POOL_STD_OVERLOOK_NO_JOBS";
 const IDLE: &str = "POOL_STD_IDLE";
+const MEMBARRIER: &str = "POOL_STD_MEMBARRIER";
 const CHILD: &str = "POOL_STD_ENVIRONMENT_CHILD";
 /// Names the emulator that runs this program, where the system cannot start it by itself.
 const RUNNER: &str = "TEST_RUNNER";
@@ -36,7 +37,7 @@ fn with_variables(name: &str, variables: &[(&str, &str)], body: impl FnOnce()) {
     child.args(words);
     let name = format!("environment::{name}");
     child.args([&*name, "--exact", "--nocapture", "--test-threads=1"]);
-    for variable in [NUM_THREADS, SLEEP, OVERLOOK_NO_JOBS, IDLE] {
+    for variable in [NUM_THREADS, SLEEP, OVERLOOK_NO_JOBS, IDLE, MEMBARRIER] {
         child.env_remove(variable);
     }
     child.env(CHILD, "yes").envs(variables.iter().copied());
@@ -215,5 +216,35 @@ fn a_switch_that_is_neither_on_nor_off_is_refused() {
         "a_switch_that_is_neither_on_nor_off_is_refused",
         &variables,
         || expect_refusal(OVERLOOK_NO_JOBS, "perhaps", "0"),
+    );
+}
+
+#[test]
+fn a_membarrier_that_is_neither_used_nor_avoided_is_refused() {
+    let variables = [(MEMBARRIER, "no")];
+    with_variables(
+        "a_membarrier_that_is_neither_used_nor_avoided_is_refused",
+        &variables,
+        || {
+            expect_refusal(MEMBARRIER, "no", "0");
+            // A caller that meant something else is not killed for it.
+            assert!(!ProcessBarrier::is_by_system());
+        },
+    );
+}
+
+#[test]
+fn without_membarrier_fences_are_the_pools_own() {
+    let variables = [(MEMBARRIER, "0")];
+    with_variables(
+        "without_membarrier_fences_are_the_pools_own",
+        &variables,
+        || {
+            let builder = ThreadPoolBuilder::new().num_threads(2);
+            let pool = builder.overlook_no_jobs(true).build().unwrap();
+            assert!(!pool.overlooks_no_jobs());
+            assert!(format!("{pool:?}").contains(r#"fences: "own""#), "{pool:?}");
+            assert_eq!(pool.join(|| 1, || 2), (1, 2));
+        },
     );
 }

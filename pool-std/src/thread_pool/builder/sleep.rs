@@ -146,8 +146,10 @@ impl<S> ThreadPoolBuilder<S> {
             Some(overlook_no_jobs) => overlook_no_jobs,
             None => environment::overlook_no_jobs()?.unwrap_or(false),
         };
-        if overlooks_no_jobs {
-            // Now, however long it takes: the first worker that falls asleep must have the fence.
+        let is_allowed = environment::membarrier()?.unwrap_or(true);
+        if overlooks_no_jobs || !is_allowed {
+            // Now, however long it takes: the first worker that falls asleep must have the fence. If the environment
+            // forbids it, this only notes that.
             let _is_there = ProcessBarrier::is_by_system();
         } else {
             ProcessBarrier::prepare();
