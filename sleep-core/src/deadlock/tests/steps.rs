@@ -1,9 +1,20 @@
 //! The accounting alone, step by step.
 
-use std::{boxed::Box, cell::Cell, format, rc::Rc, string::ToString, vec::Vec};
+use std::{
+    boxed::Box,
+    cell::Cell,
+    format,
+    rc::Rc,
+    string::ToString,
+    sync::atomic::{AtomicUsize, Ordering::SeqCst},
+    vec::Vec,
+};
 
 use super::super::*;
-use crate::{WorkerIndex, testing::TestRawMutex};
+use crate::{
+    IdlePolicy, Jec, SleepProtocol, Slot, WorkerIndex,
+    testing::{TestRawMutex, scripted::Scripted},
+};
 
 /// Three active workers, and the number of reports.
 struct Pool<H> {
@@ -190,6 +201,89 @@ fn a_section_ends_once() {
     assert_eq!(pool.states(), [Blocked, Active, Active]);
     pool.accounting.mark_self_unblocked(second).unwrap();
     assert_eq!(pool.states(), [Active; 3]);
+}
+
+/// The worker that completed the deadlock has called the handler in its last look, and parks after it.
+#[test]
+fn a_worker_whose_sleep_is_reported_sleeps_afterwards() {
+    let slots = [const { Slot::new(Scripted) }; 3];
+    let sleep = Rc::new(Jec::<_, _>::from_array(slots, IdlePolicy::IMMEDIATE));
+    let pool = Rc::new(pool());
+    pool.block(0);
+    pool.sleep(1);
+    let (me, latch) = (worker(2), CoreLatch::new());
+    let mut idle = sleep.start_looking(me);
+    // The first search only announces that the worker gets sleepy.
+    sleep.no_work_found(&mut idle, &latch, || unreachable!());
+    // Plays a thread outside, which wakes the worker when it has parked.
+    let (seen, waker) = (pool.clone(), sleep.clone());
+    Scripted::prepare(move || {
+        assert_eq!(seen.reports.get(), 1, "reported before it parks");
+        assert_eq!(seen.states(), [Blocked, Asleep, Asleep]);
+        assert_eq!(seen.accounting.counts.lock().active, 0);
+        assert!(waker.wake_worker(me), "it counts as a sleeper");
+    });
+    sleep.no_work_found(&mut idle, &latch, || {
+        pool.accounting.fall_asleep(me, &latch, |_| false);
+        false
+    });
+    Scripted::assert_done();
+    assert_eq!(pool.states(), [Blocked, Asleep, Asleep], "until `wake_up`");
+    pool.accounting.wake_up(me);
+    assert_eq!(pool.states(), [Blocked, Asleep, Active]);
+    sleep.work_found(idle, || false);
+}
+
+/// A worker that completes a deadlock by blocking is blocked when the handler has returned, as it was before.
+#[test]
+fn a_worker_whose_section_is_reported_stays_blocked() {
+    let pool = pool();
+    pool.sleep(1);
+    pool.sleep(2);
+    pool.block(0);
+    assert_eq!(pool.reports.get(), 1);
+    assert_eq!(pool.states(), [Blocked, Asleep, Asleep]);
+    assert_eq!(pool.accounting.counts.lock().active, 0);
+}
+
+/// Otherwise a worker could be unmarked between the check and the report, which would be false then.
+#[test]
+fn the_handler_is_called_with_the_lock_held() {
+    static ACCOUNTING: Accounting<StdLock, [WorkerEntry; 3], fn(&Report<'_>)> =
+        Accounting::new([const { WorkerEntry::new() }; 3], handle);
+    static REPORTS: AtomicUsize = AtomicUsize::new(0);
+    fn handle(_: &Report<'_>) {
+        assert!(is_locked(&ACCOUNTING), "the lock is free");
+        REPORTS.fetch_add(1, SeqCst);
+    }
+    let latch = CoreLatch::new();
+    let [first, second, third] = [0, 1, 2].map(worker);
+    // Each call that makes the last worker inactive.
+    let calls: [fn(&CoreLatch); 4] = [
+        |_| _ = ACCOUNTING.mark_blocked(worker(2), |_| false).unwrap(),
+        |latch| ACCOUNTING.fall_asleep(worker(2), latch, |_| false),
+        |_| ACCOUNTING.leave(worker(2), |_| false),
+        |latch| {
+            ACCOUNTING.begin_outside();
+            ACCOUNTING.fall_asleep(worker(2), latch, |_| false);
+            ACCOUNTING.end_outside(|_| false);
+        },
+    ];
+    for (before, call) in calls.into_iter().enumerate() {
+        for worker in [first, second, third] {
+            ACCOUNTING.arrive(worker);
+        }
+        ACCOUNTING.mark_blocked(first, |_| false).unwrap();
+        ACCOUNTING.fall_asleep(second, &latch, |_| false);
+        assert_eq!(REPORTS.load(SeqCst), before, "a worker is active");
+        call(&latch);
+        assert_eq!(REPORTS.load(SeqCst), before + 1);
+        assert!(!is_locked(&ACCOUNTING));
+        // While the second worker sleeps and may run something, this makes no deadlock.
+        for worker in [third, first, second] {
+            ACCOUNTING.leave(worker, |_| true);
+        }
+    }
 }
 
 /// A lock that is free shows the counts in debug output.

@@ -34,6 +34,42 @@ fn smoke() {
     assert_eq!((now.inactive(), now.sleeping()), (1, 0));
 }
 
+/// The lowest bit of the sleeping count, of the inactive count and of the jobs event counter.
+const LAYOUT: [u32; 3] = if Word::BITS == 64 {
+    [0, 16, 32]
+} else {
+    [0, 8, 16]
+};
+
+/// The threads that sleep are lowest and the jobs event counter is highest, so that its carry leaves the word. It is
+/// stored one higher than its value.
+#[test]
+fn each_counter_has_its_bits() {
+    let [sleeping, inactive, jec] = LAYOUT;
+    let counters = AtomicCounters::<DefaultWidths>::new();
+    let word = || counters.word.load(Ordering::Relaxed);
+    assert_eq!(word(), 1 << jec);
+    for _ in 0..3 {
+        counters.add_inactive_thread();
+    }
+    assert_eq!(word(), 1 << jec | 3 << inactive);
+    for _ in 0..2 {
+        counters
+            .try_add_sleeping_thread(counters.load().jec())
+            .unwrap();
+    }
+    assert_eq!(word(), 1 << jec | 3 << inactive | 2 << sleeping);
+    counters.increment_jec_if_sleepy();
+    assert_eq!(word(), 2 << jec | 3 << inactive | 2 << sleeping);
+    counters.make_jec_sleepy();
+    assert_eq!(word(), 3 << jec | 3 << inactive | 2 << sleeping);
+    counters.sub_sleeping_and_inactive();
+    assert_eq!(word(), 3 << jec | 2 << inactive | 1 << sleeping);
+
+    let seen = Counters::<DefaultWidths>::from_word(8 << jec | 6 << inactive | 5 << sleeping);
+    assert_eq!((seen.sleeping(), seen.inactive(), seen.jec().0), (5, 6, 7));
+}
+
 #[test]
 fn a_thread_that_remembers_another_jec_is_not_counted_as_sleeping() {
     let counters = AtomicCounters::<DefaultWidths>::new();
