@@ -8,6 +8,8 @@
 //! cargo run --package sleep-core --example three_threads
 //! ```
 
+#![forbid(unsafe_code)]
+
 use std::{
     collections::VecDeque,
     sync::{
@@ -17,7 +19,7 @@ use std::{
     thread::{self, Thread},
 };
 
-use sleep_core::{CoreLatch, IdlePolicy, Jec, Parker, SleepProtocol, Slot};
+use sleep_core::{IdlePolicy, Jec, Parker, SleepProtocol, Slot, StopLatch};
 
 const WORKERS: usize = 3;
 const JOBS: usize = 1_000;
@@ -56,7 +58,7 @@ static SLEEP: Jec<ThreadParker, [Slot<ThreadParker>; WORKERS]> = Jec::from_array
     IdlePolicy::DEFAULT,
 );
 static QUEUE: Mutex<VecDeque<Job>> = Mutex::new(VecDeque::new());
-static STOP: [CoreLatch; WORKERS] = [const { CoreLatch::new() }; WORKERS];
+static STOP: [StopLatch; WORKERS] = [const { StopLatch::new() }; WORKERS];
 static DONE: AtomicUsize = AtomicUsize::new(0);
 
 fn has_work() -> bool {
@@ -74,12 +76,12 @@ fn post(job: Job) {
 
 fn worker(index: usize) -> usize {
     let me = SLEEP.worker(index).expect("there are three");
-    let latch = &STOP[index];
+    let stop = &STOP[index];
     let fresh = SLEEP.parker(me).thread.set(thread::current()).is_ok();
     assert!(fresh, "each worker is one thread");
     let mut jobs = 0;
     let mut idle = SLEEP.start_looking(me);
-    while !latch.probe() {
+    while !stop.probe() {
         let job = QUEUE.lock().unwrap().pop_front();
         if let Some(job) = job {
             SLEEP.work_found(idle, has_work);
@@ -87,7 +89,7 @@ fn worker(index: usize) -> usize {
             jobs += 1;
             idle = SLEEP.start_looking(me);
         } else {
-            SLEEP.no_work_found(&mut idle, latch, has_work);
+            SLEEP.no_work_found(&mut idle, stop.latch(), has_work);
         }
     }
     SLEEP.work_found(idle, has_work);
@@ -106,11 +108,7 @@ fn main() {
         thread::yield_now();
     }
 
-    for (index, latch) in STOP.iter().enumerate() {
-        // SAFETY: 1. and 3. statics are never dropped; 2. each worker waits on its own latch,
-        // 4. for this.
-        unsafe { SLEEP.set_latch(latch, SLEEP.worker(index).expect("there are three")) };
-    }
+    StopLatch::set_all(&STOP, &SLEEP);
     let jobs: Vec<_> = threads
         .into_iter()
         .map(|thread| thread.join().unwrap())

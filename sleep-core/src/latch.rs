@@ -117,12 +117,13 @@ impl CoreLatch {
     /// before this call returns. So nothing may be read from the latch, nor from anything that
     /// lives beside it, after the call: take what is needed to wake the waiter before.
     ///
-    /// Never blocks; may be called from an interrupt.
+    /// Never blocks; may be called from an interrupt. Safe code sets a [`StopLatch`](crate::StopLatch).
     ///
     /// # Safety
     /// 1. `this` points to a live latch when the call begins.
     /// 2. What the waiter waits for has happened: it may end a frame that others use until then.
     #[inline]
+    #[must_use = "a waiter that sleeps must be woken, by `SleepProtocol::wake_worker`"]
     pub unsafe fn set(this: *const Self) -> bool {
         // SAFETY: the latch is alive by obligation 1. The reference ends with the one atomic
         // operation.
@@ -143,7 +144,8 @@ impl CoreLatch {
     ///
     /// let latch = CoreLatch::new();
     /// // SAFETY: 1. the latch lives; 2. no waiter relies on it.
-    /// unsafe { CoreLatch::set(&latch) };
+    /// let must_wake = unsafe { CoreLatch::set(&latch) };
+    /// assert!(!must_wake, "no worker sleeps");
     /// latch.reset();
     /// assert!(!latch.probe());
     /// ```

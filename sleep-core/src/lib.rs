@@ -17,6 +17,7 @@ mod latch;
 mod parker;
 mod policy;
 pub mod protocol;
+mod stop;
 
 pub use index::{TooManyWorkers, UnknownWorker, WorkerIndex};
 pub use latch::CoreLatch;
@@ -29,6 +30,7 @@ pub use protocol::{
     hints::{ArrayChannel, ChannelFull, HintChannel, HintSlot, Hints},
     jec::{Jec, Slot},
 };
+pub use stop::StopLatch;
 
 #[cfg(all(test, feature = "deadlock"))]
 mod testing;

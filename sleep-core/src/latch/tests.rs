@@ -14,6 +14,15 @@ mod transitions {
 
     use super::*;
 
+    #[test]
+    #[deny(unfulfilled_lint_expectations)]
+    #[expect(unused_must_use, reason = "the compiler finds this line")]
+    fn the_compiler_finds_a_set_whose_answer_is_ignored() {
+        let latch = latch(&[CoreLatch::get_sleepy, CoreLatch::fall_asleep]);
+        // SAFETY: 1. the latch lives; 2. no waiter relies on it.
+        unsafe { CoreLatch::set(&latch) };
+    }
+
     /// Creates a latch that has gone through the given waiter's steps.
     fn latch(steps: &[fn(&CoreLatch) -> bool]) -> CoreLatch {
         let latch = CoreLatch::new();

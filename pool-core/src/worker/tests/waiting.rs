@@ -54,7 +54,8 @@ impl SleepProtocol for Telling {
 
     fn no_work_found(&self, _: &mut WorkerIndex, latch: &CoreLatch, _: impl FnOnce() -> bool) {
         // SAFETY: 1. the waiter's reference; 2. the tests wait for nothing else.
-        unsafe { CoreLatch::set(latch) };
+        let sleeps = unsafe { CoreLatch::set(latch) };
+        assert!(!sleeps, "it is awake, in this call");
     }
 
     fn work_found(&self, worker: WorkerIndex, more_work: impl FnOnce() -> bool) {
