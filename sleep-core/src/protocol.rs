@@ -11,6 +11,7 @@ pub mod classic;
 mod hint;
 pub mod hints;
 pub mod jec;
+mod mark;
 mod slot;
 
 #[cfg(all(test, not(loom)))]
@@ -123,7 +124,9 @@ pub trait SleepProtocol {
     /// One worker's way from having no work to being asleep.
     ///
     /// Created by [`start_looking`](Self::start_looking) or [`start_waiting`](Self::start_waiting), kept by the worker's
-    /// search loop, and given back to [`work_found`](Self::work_found).
+    /// search loop, and given back to [`work_found`](Self::work_found). A worker that drops it counts as idle for good,
+    /// and posters rely on a searcher that does not exist. The protocols of this crate find that with debug
+    /// assertions, when the worker begins its next search.
     type IdleState;
 
     /// Returns the number of workers.
@@ -142,6 +145,7 @@ pub trait SleepProtocol {
 
     /// Begins a worker's search for work. The worker is inactive until
     /// [`work_found`](Self::work_found).
+    #[must_use = "the worker counts as idle until this is given to `work_found`"]
     fn start_looking(&self, worker: WorkerIndex) -> Self::IdleState;
 
     /// Begins the search of a worker as [`start_looking`](Self::start_looking) does, for a worker that waits for a job
@@ -149,6 +153,7 @@ pub trait SleepProtocol {
     /// stay awake for a while, however many other workers search.
     ///
     /// By default this is `start_looking`.
+    #[must_use = "the worker counts as idle until this is given to `work_found`"]
     fn start_waiting(&self, worker: WorkerIndex) -> Self::IdleState {
         self.start_looking(worker)
     }
@@ -181,7 +186,9 @@ pub trait SleepProtocol {
     /// `queue_was_empty` says whether the queue was empty before. If not, the idle workers are
     /// not keeping up, and a protocol may wake sleepers for all the new jobs.
     ///
-    /// Call it after queueing. It never blocks, so an interrupt handler may call it.
+    /// Call it after queueing. It never blocks, so an interrupt handler may call it. A batch that turns out to be
+    /// empty may be announced: with a `count` of 0, no worker is woken. So a caller that queued a job and announces
+    /// none loses the wake-up.
     fn new_injected_jobs(&self, count: usize, queue_was_empty: bool);
 
     /// Announces `count` jobs that a worker of the pool queued on its own queue.
@@ -298,7 +305,8 @@ pub trait SleepProtocol {
     #[inline]
     fn caller_resumed(&self) {}
 
-    /// Sets a latch on which `worker` may be waiting, and wakes the worker if it sleeps.
+    /// Sets a latch on which `worker` may be waiting, and wakes the worker if it sleeps. Safe code sets a
+    /// [`StopLatch`](crate::StopLatch).
     ///
     /// # Safety
     /// 1. `latch` points to a live latch when the call begins. It may die during the call.

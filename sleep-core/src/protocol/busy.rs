@@ -78,7 +78,11 @@ impl<P: Parker, S: AsRef<[P]>> SleepProtocol for Busy<P, S> {
 
     fn start_looking(&self, worker: WorkerIndex) -> WorkerIndex {
         // Ordering: Relaxed, a plain count; no decision rests on it.
-        self.inactive.fetch_add(1, Ordering::Relaxed);
+        let before = self.inactive.fetch_add(1, Ordering::Relaxed);
+        debug_assert!(
+            before < self.num_workers(),
+            "more searches than workers: an idle state was not given to `work_found`"
+        );
         worker
     }
 
@@ -95,7 +99,8 @@ impl<P: Parker, S: AsRef<[P]>> SleepProtocol for Busy<P, S> {
 
     fn work_found(&self, _idle: WorkerIndex, _more_work: impl FnOnce() -> bool) {
         // Ordering: Relaxed, as in `start_looking`.
-        self.inactive.fetch_sub(1, Ordering::Relaxed);
+        let before = self.inactive.fetch_sub(1, Ordering::Relaxed);
+        debug_assert!(before > 0, "more searches end than have begun");
     }
 
     fn new_injected_jobs(&self, _count: usize, _queue_was_empty: bool) {}

@@ -195,6 +195,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W>
     }
 
     fn start_looking(&self, worker: WorkerIndex) -> IdleState {
+        self.slots()[worker.get()].search().begin(worker);
         // Ordering: Relaxed, a plain count; no decision rests on it.
         W::fetch_add(&self.inactive, 1, Ordering::Relaxed);
         IdleState::new(worker)
@@ -209,6 +210,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W>
         latch: &CoreLatch,
         has_work: impl FnOnce() -> bool,
     ) {
+        self.slots()[idle.worker.get()].search().go_on(idle.worker);
         match idle.next_step(self.policy) {
             Step::Relax => self.relax(idle.worker),
             Step::GetSleepy => self.get_sleepy(idle),
@@ -221,6 +223,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W>
     /// sleepers, so it leaves nothing to a worker that searches.
     #[inline]
     fn work_found(&self, idle: IdleState, _more_work: impl FnOnce() -> bool) {
+        self.slots()[idle.worker.get()].search().end(idle.worker);
         if idle.has_got_sleepy() {
             self.state.stop_being_sleepy(idle.worker);
         }
@@ -228,21 +231,21 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W>
         W::fetch_sub(&self.inactive, 1, Ordering::Relaxed);
     }
 
-    /// Makes the sleepy worker awake and wakes all sleepers, whatever the number of jobs.
+    /// Makes the sleepy worker awake and wakes all sleepers, whatever the number of jobs, unless there are none.
     #[doc(alias = "tickle")]
-    fn new_injected_jobs(&self, _count: usize, _queue_was_empty: bool) {
+    fn new_injected_jobs(&self, count: usize, _queue_was_empty: bool) {
         // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`: orders the caller's
         // write of its queue before our read of the state, which no acquire or release can.
         fence(Ordering::SeqCst);
-        self.tickle();
+        self.tickle(count);
     }
 
     /// Does what `new_injected_jobs` does, without the fence. While no worker is sleepy or asleep,
     /// this is one load and one comparison, and `queue_was_empty` is never asked.
     #[doc(alias = "tickle")]
     #[inline]
-    fn new_internal_jobs(&self, _count: usize, _queue_was_empty: impl FnOnce() -> bool) {
-        self.tickle();
+    fn new_internal_jobs(&self, count: usize, _queue_was_empty: impl FnOnce() -> bool) {
+        self.tickle(count);
     }
 
     #[inline]
@@ -290,17 +293,17 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W>
 }
 
 impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
-    /// Makes the sleepy worker awake and wakes all sleepers. The seed's `tickle`.
+    /// Makes the sleepy worker awake and wakes all sleepers, if there are jobs. The seed's `tickle`.
     #[inline]
-    fn tickle(&self) {
+    fn tickle(&self, count: usize) {
         if !self.state.all_are_awake() {
-            self.tickle_cold();
+            self.tickle_cold(count);
         }
     }
 
     #[cold]
-    fn tickle_cold(&self) {
-        if !self.state.strip() {
+    fn tickle_cold(&self, count: usize) {
+        if count == 0 || !self.state.strip() {
             return;
         }
         // Each worker that has registered as asleep before the exchange has opened its slot before:

@@ -259,14 +259,12 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> SleepProtoco
     }
 
     fn start_looking(&self, worker: WorkerIndex) -> IdleState {
-        self.slots()[worker.get()].set_inactive(true);
-        IdleState::new(worker, Purpose::Job)
+        self.begin_search(worker, Purpose::Job)
     }
 
     /// Learns from waits apart from other searches.
     fn start_waiting(&self, worker: WorkerIndex) -> IdleState {
-        self.slots()[worker.get()].set_inactive(true);
-        IdleState::new(worker, Purpose::Wait)
+        self.begin_search(worker, Purpose::Wait)
     }
 
     /// Relaxes or sleeps, as the policy says.
@@ -278,6 +276,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> SleepProtoco
         has_work: impl FnOnce() -> bool,
     ) {
         let slot = &self.slots()[idle.worker.get()];
+        slot.search().go_on(idle.worker);
         let (policy, parker) = (self.policy.as_ref(), slot.channel().parker());
         let mut step = idle.search.next_step(policy, slot.history(), parker);
         if step == Step::GetSleepy {
@@ -296,6 +295,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> SleepProtoco
     #[inline]
     fn work_found(&self, idle: IdleState, more_work: impl FnOnce() -> bool) {
         let slot = &self.slots()[idle.worker.get()];
+        slot.search().end(idle.worker);
         slot.set_inactive(false);
         idle.search.end(self.policy.as_ref(), slot.history());
         if idle.may_be_registered {
@@ -383,6 +383,13 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> SleepProtoco
 }
 
 impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, I> {
+    fn begin_search(&self, worker: WorkerIndex, purpose: Purpose) -> IdleState {
+        let slot = &self.slots()[worker.get()];
+        slot.search().begin(worker);
+        slot.set_inactive(true);
+        IdleState::new(worker, purpose)
+    }
+
     #[cold]
     fn cascade(&self, more_work: impl FnOnce() -> bool) {
         if more_work() {

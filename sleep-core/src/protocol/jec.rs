@@ -205,6 +205,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
         has_work: impl FnOnce() -> bool,
     ) {
         let slot = &self.slots()[idle.worker.get()];
+        slot.search().go_on(idle.worker);
         let policy = self.policy.as_ref();
         idle.search.begins_after(&self.resumed);
         match idle.search.next_step(policy, slot.history(), slot.parker()) {
@@ -225,8 +226,9 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
     #[inline]
     fn work_found(&self, idle: IdleState, more_work: impl FnOnce() -> bool) {
         let worker = idle.worker.get();
-        let history = self.slots()[worker].history();
-        idle.search.end(self.policy.as_ref(), history);
+        let slot = &self.slots()[worker];
+        slot.search().end(idle.worker);
+        idle.search.end(self.policy.as_ref(), slot.history());
         let counters = self.shared.counters.sub_inactive_thread();
         if counters.sleeping() > 0 {
             self.cascade(worker, counters, more_work);

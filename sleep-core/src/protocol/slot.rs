@@ -8,6 +8,7 @@ use crate::{
     parker::Parker,
     policy::{History, WakeTime},
     primitive::{AtomicU8, AtomicUsize, Custody, LoadStoreU8, Ordering},
+    protocol::mark::SearchMark,
 };
 
 #[cfg(test)]
@@ -114,6 +115,7 @@ struct Line<P> {
     /// Whether few workers were awake when the worker last asked. For the thread that is the worker: its own, or a
     /// guest's.
     few_are_awake: LoadStoreU8,
+    search: SearchMark,
 }
 
 impl<P> Slot<P> {
@@ -129,6 +131,7 @@ impl<P> Slot<P> {
                 count: Custody::new(),
                 group: AtomicUsize::new(0),
                 few_are_awake: LoadStoreU8::new(0),
+                search: SearchMark::new(),
             }) }
         }
     }
@@ -147,6 +150,11 @@ impl<P> Slot<P> {
     /// Returns when the worker was woken. For the worker, and for a waker that has claimed it.
     pub(crate) fn wake_time(&self) -> &WakeTime {
         &self.line.wake_time
+    }
+
+    /// Returns whether the worker searches, for assertions. For the thread that is the worker.
+    pub(crate) fn search(&self) -> &SearchMark {
+        &self.line.search
     }
 
     /// Returns a word for a whole group of workers, which the slots of the first workers have.

@@ -148,6 +148,79 @@ fn a_worker_that_does_not_exist_is_a_typed_error<S: TestProtocol>() {
     );
 }
 
+/// What debug assertions find, and the counts would not show before they overflow.
+#[cfg(debug_assertions)]
+mod mistakes {
+    use super::*;
+
+    pub(super) fn an_idle_state_that_is_dropped_is_found<S: TestProtocol>() {
+        let sleep = S::new(1, IdlePolicy::DEFAULT);
+        let worker = sleep.worker(0).unwrap();
+        drop(sleep.start_looking(worker));
+        let _idle = sleep.start_looking(worker);
+    }
+
+    pub(super) fn two_threads_that_are_one_worker_are_found<S: TestProtocol>() {
+        let sleep = &S::new(3, IdlePolicy::DEFAULT);
+        let worker = sleep.worker(1).unwrap();
+        let mut idle = sleep.start_looking(worker);
+        sleep.no_work_found(&mut idle, &CoreLatch::new(), || false);
+        let _waiting = sleep.start_waiting(worker);
+    }
+
+    pub(super) fn an_idle_state_of_another_pool_is_found<S: TestProtocol>() {
+        let [one, other] = [(); 2].map(|()| S::new(2, IdlePolicy::DEFAULT));
+        let mut idle = one.start_looking(one.worker(1).unwrap());
+        other.no_work_found(&mut idle, &CoreLatch::new(), || false);
+    }
+
+    pub(super) fn an_idle_state_that_ends_in_another_pool_is_found<S: TestProtocol>() {
+        let [one, other] = [(); 2].map(|()| S::new(2, IdlePolicy::DEFAULT));
+        other.work_found(one.start_looking(one.worker(1).unwrap()), || false);
+    }
+}
+
+#[test]
+#[deny(unfulfilled_lint_expectations)]
+#[expect(unused_must_use, reason = "the compiler finds each of these lines")]
+fn the_compiler_finds_an_idle_state_that_is_not_kept() {
+    let sleep = <TestJec as TestProtocol>::new(2, IdlePolicy::DEFAULT);
+    sleep.start_looking(sleep.worker(0).unwrap());
+    let sleep = <TestBusy as TestProtocol>::new(2, IdlePolicy::DEFAULT);
+    sleep.start_waiting(sleep.worker(1).unwrap());
+}
+
+/// A batch that turns out to be empty announces nothing.
+fn no_jobs_wake_no_worker<S: TestProtocol>() {
+    let sleep = &S::new(1, IdlePolicy::IMMEDIATE);
+    let latch = &CoreLatch::new();
+    let worker = sleep.worker(0).unwrap();
+    std::thread::scope(|threads| {
+        threads.spawn(move || {
+            let mut idle = sleep.start_looking(worker);
+            while !latch.probe() {
+                sleep.no_work_found(&mut idle, latch, || false);
+            }
+            sleep.work_found(idle, || false);
+        });
+        // Liveness: there is no job, so the worker falls asleep.
+        while sleep.num_sleeping() == 0 {
+            std::thread::yield_now();
+        }
+        for queue_was_empty in [true, false] {
+            sleep.new_injected_jobs(0, queue_was_empty);
+            sleep.new_injected_jobs_at(Hint::Injector, 0, queue_was_empty);
+            sleep.new_internal_jobs(0, || queue_was_empty);
+            sleep.new_internal_jobs_at(Hint::Injector, 0, || queue_was_empty);
+        }
+        // A waker lowers the count before it returns.
+        let asleep = sleep.num_sleeping();
+        // SAFETY: 1. to 3. all of them live in this frame, and only that worker waits; 4. for this.
+        unsafe { sleep.set_latch(latch, worker) };
+        assert_eq!(asleep, 1);
+    });
+}
+
 /// Puts a pool to sleep and wakes it, as often as the environment variable `SLEEP_CYCLES` says. Every
 /// second time all workers sleep before the next burst; otherwise they are anywhere on their way. Prints how
 /// many workers were woken.
@@ -208,11 +281,52 @@ macro_rules! suite {
     };
 }
 
+/// The mistakes that a protocol finds.
+#[cfg(debug_assertions)]
+macro_rules! mistakes {
+    ($name:ident, $protocol:ty: $($test:ident $message:literal)*) => {
+        mod $name {
+            use super::*;
+
+            $(
+                #[test]
+                #[should_panic = $message]
+                fn $test() {
+                    super::mistakes::$test::<$protocol>();
+                }
+            )*
+        }
+    };
+    ($name:ident, $protocol:ty) => {
+        mistakes! { $name, $protocol:
+            an_idle_state_that_is_dropped_is_found "worker 0 begins a search in the middle of another"
+            two_threads_that_are_one_worker_are_found "worker 1 begins a search in the middle of another"
+            an_idle_state_of_another_pool_is_found "worker 1 has begun no search here"
+            an_idle_state_that_ends_in_another_pool_is_found "worker 1 ends a search that it has not begun here"
+        }
+    };
+}
+
 suite!(jec, TestJec);
 suite!(classic, TestClassic);
 suite!(classic_of_16_bits, TestClassic<u16>);
 suite!(busy, TestBusy);
 suite!(hints, TestHints);
+suite!(jec_without_jobs, TestJec: no_jobs_wake_no_worker);
+suite!(classic_without_jobs, TestClassic: no_jobs_wake_no_worker);
+suite!(hints_without_jobs, TestHints: no_jobs_wake_no_worker);
+
+#[cfg(debug_assertions)]
+mistakes!(mistakes_with_jec, TestJec);
+#[cfg(debug_assertions)]
+mistakes!(mistakes_with_classic, TestClassic);
+#[cfg(debug_assertions)]
+mistakes!(mistakes_with_hints, TestHints);
+#[cfg(debug_assertions)]
+mistakes! { mistakes_with_busy, TestBusy:
+    an_idle_state_that_is_dropped_is_found "more searches than workers"
+    an_idle_state_that_ends_in_another_pool_is_found "more searches end than have begun"
+}
 
 /// The [`sleep_cycles`] of a protocol with each parker, without rounds and with the default.
 macro_rules! cycles {

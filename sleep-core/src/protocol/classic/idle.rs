@@ -6,6 +6,7 @@ use crate::{index::WorkerIndex, policy::IdlePolicy};
 ///
 /// Created by [`start_looking`](crate::SleepProtocol::start_looking), kept by the worker's search
 /// loop, and advanced by [`no_work_found`](crate::SleepProtocol::no_work_found).
+#[must_use = "the worker counts as idle until this is given to `work_found`"]
 #[derive(Debug)]
 pub struct IdleState {
     pub(super) worker: WorkerIndex,

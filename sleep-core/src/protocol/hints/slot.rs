@@ -7,6 +7,7 @@ use crossbeam_utils::CachePadded;
 use crate::{
     policy::{History, WakeTime},
     primitive::{AtomicU8, Ordering},
+    protocol::mark::SearchMark,
 };
 
 #[cfg(test)]
@@ -50,6 +51,7 @@ struct Line<C> {
     /// The worker's own.
     history: History,
     wake_time: WakeTime,
+    search: SearchMark,
     channel: C,
 }
 
@@ -85,6 +87,7 @@ impl<C> HintSlot<C> {
                 inactive: AtomicU8::new(0),
                 history: History::new(),
                 wake_time: WakeTime::new(),
+                search: SearchMark::new(),
                 channel,
             }) }
         }
@@ -104,6 +107,11 @@ impl<C> HintSlot<C> {
     /// Returns when the worker was woken. For the worker and its wakers.
     pub(super) fn wake_time(&self) -> &WakeTime {
         &self.line.wake_time
+    }
+
+    /// Returns whether the worker searches, for assertions. For the worker alone.
+    pub(super) fn search(&self) -> &SearchMark {
+        &self.line.search
     }
 
     /// Notes whether the worker searches or sleeps.

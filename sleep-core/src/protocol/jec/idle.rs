@@ -13,6 +13,7 @@ use crate::{
 /// Created by [`start_looking`](crate::SleepProtocol::start_looking) or
 /// [`start_waiting`](crate::SleepProtocol::start_waiting), kept by the worker's search loop, and advanced by
 /// [`no_work_found`](crate::SleepProtocol::no_work_found).
+#[must_use = "the worker counts as idle until this is given to `work_found`"]
 #[derive(Debug)]
 pub struct IdleState {
     pub(super) worker: WorkerIndex,
@@ -33,6 +34,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
     pub(super) fn begin_search(&self, worker: WorkerIndex, purpose: Purpose) -> IdleState {
         // First, so that a policy that panics leaves no count of a worker that does not search.
         let policy = self.policy.as_ref();
+        self.slots()[worker.get()].search().begin(worker);
         let counters = self.shared.counters.add_inactive_thread();
         // Of the workers that are awake, so that a large pool with little to do has few searchers. For a moment
         // the count of sleepers may be too high.

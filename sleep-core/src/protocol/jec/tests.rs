@@ -164,7 +164,7 @@ mod threads {
         )
         .unwrap();
         let latch = CoreLatch::new();
-        sleep.start_looking(sleep.worker(0).unwrap());
+        let _idle = sleep.start_looking(sleep.worker(0).unwrap());
         let mut sleeper = sleep.start_looking(sleep.worker(1).unwrap());
         sleep.no_work_found(&mut sleeper, &latch, || false);
         sleep.no_work_found(&mut sleeper, &latch, || {
