@@ -2,7 +2,10 @@
 
 use core::fmt;
 
-use crate::primitive::{AtomicU8, Ordering};
+use crate::{
+    hook,
+    primitive::{AtomicU8, Ordering},
+};
 
 #[cfg(test)]
 mod tests;
@@ -63,6 +66,7 @@ impl CoreLatch {
     #[inline]
     #[must_use]
     pub fn probe(&self) -> bool {
+        hook::point("looks at its latch");
         // Ordering: Acquire pairs with the Release of `set`: the waiter goes on to read what the
         // setter wrote (a job's result). Relaxed would let it read older memory.
         self.state.load(Ordering::Acquire) == SET
@@ -84,12 +88,14 @@ impl CoreLatch {
     /// assert!(!latch.probe() && latch.get_sleepy());
     /// ```
     pub fn get_sleepy(&self) -> bool {
+        hook::point("is about to get sleepy");
         self.advance(UNSET, SLEEPY)
     }
 
     /// Notes that the waiter is about to park. Returns false if the latch was set meanwhile: then the
     /// waiter must not park.
     pub fn fall_asleep(&self) -> bool {
+        hook::point("is about to fall asleep");
         self.advance(SLEEPY, SLEEPING)
     }
 
@@ -125,6 +131,7 @@ impl CoreLatch {
     #[inline]
     #[must_use = "a waiter that sleeps must be woken, by `SleepProtocol::wake_worker`"]
     pub unsafe fn set(this: *const Self) -> bool {
+        hook::point("is about to set a latch");
         // SAFETY: the latch is alive by obligation 1. The reference ends with the one atomic
         // operation.
         let state = unsafe { &(*this).state };

@@ -2,12 +2,13 @@
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(test)]
+#[cfg(any(test, all(feature = "testing", not(any(loom, target_os = "none")))))]
 extern crate std;
 
 #[macro_use]
 extern crate sleep_primitives;
 
+mod hook;
 mod primitive;
 
 #[cfg(feature = "deadlock")]
@@ -32,5 +33,8 @@ pub use protocol::{
 };
 pub use stop::StopLatch;
 
-#[cfg(all(test, feature = "deadlock"))]
-mod testing;
+#[cfg(any(
+    all(test, feature = "deadlock"),
+    all(feature = "testing", not(any(loom, target_os = "none")))
+))]
+pub mod testing;

@@ -8,6 +8,7 @@ use crate::{
 
 pub mod busy;
 pub mod classic;
+mod fence;
 mod hint;
 pub mod hints;
 pub mod jec;
@@ -17,6 +18,7 @@ mod slot;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
+pub use fence::full_fence;
 pub use hint::Hint;
 #[cfg(all(test, not(loom)))]
 pub(crate) use slot::Tenant;

@@ -9,9 +9,9 @@ mod tests;
 
 /// A latch that tells one worker to stop.
 ///
-/// [`CoreLatch::set`] is unsafe, because a latch may say that a frame is free which another thread still uses. This one
-/// says nothing but that its worker has to stop: no memory safety may rest on it. So [`set`](Self::set) and
-/// [`set_all`](Self::set_all) are safe, and they wake the worker too.
+/// [`CoreLatch::set`] is unsafe, because a latch may say that a frame is free which another thread
+/// still uses. This one says nothing but that its worker has to stop: no memory safety may rest on
+/// it. So [`set`](Self::set) and [`set_all`](Self::set_all) are safe, and they wake the worker too.
 ///
 /// Each worker has its own, because a latch has one waiter.
 ///
@@ -59,15 +59,16 @@ impl StopLatch {
         }
     }
 
-    /// Whether the worker has to stop. If so, all that happened before [`set`](Self::set) is visible.
+    /// Whether the worker has to stop. If so, all that happened before [`set`](Self::set) is
+    /// visible.
     #[inline]
     #[must_use]
     pub fn probe(&self) -> bool {
         self.latch.probe()
     }
 
-    /// Returns the latch for the worker's [`no_work_found`](SleepProtocol::no_work_found). The worker may also
-    /// [reset](CoreLatch::reset) it.
+    /// Returns the latch for the worker's [`no_work_found`](SleepProtocol::no_work_found). The
+    /// worker may also [reset](CoreLatch::reset) it.
     #[inline]
     #[must_use]
     pub fn latch(&self) -> &CoreLatch {
@@ -78,8 +79,8 @@ impl StopLatch {
     ///
     /// Never blocks; may be called from an interrupt.
     pub fn set(&self, sleep: &impl SleepProtocol, worker: WorkerIndex) {
-        // SAFETY: 1. `self` is borrowed. 2. It has happened that the worker has to stop; no other code may take the
-        // latch for a sign that a frame is free.
+        // SAFETY: 1. `self` is borrowed. 2. It has happened that the worker has to stop; no other
+        // code may take the latch for a sign that a frame is free.
         if unsafe { CoreLatch::set(&raw const self.latch) } {
             sleep.wake_worker(worker);
         }

@@ -1,209 +1,56 @@
-//! A parker, a lock and a queue for this crate's tests, real and under loom.
+//! Checks for queues, parkers, protocols and loops of one's own.
+//!
+//! What goes wrong around sleeping goes wrong seldom: a queue that the last look leaves out, a
+//! fence that is missing, a token that is lost. These checks make it go wrong at once, and the same
+//! way in each run. An author calls them in a test:
+//!
+//! | check | for | finds |
+//! | --- | --- | --- |
+//! | [`check_queues`] | the `has_work` of a pool | a queue that it leaves out, or sees where it is empty |
+//! | [`check_parker`] | a [`Parker`](crate::Parker) | a token that is lost |
+//! | [`check_protocol`] | a [`SleepProtocol`](crate::SleepProtocol) | a wake-up that is lost, a fence or a last look that is missing, a worker that is counted wrongly |
+//! | [`Schedules`] | the loop of a pool, with its queues, on [`LastLook`] or the pool's own protocol | a wake-up that is lost, in any order of the threads |
+//!
+//! The feature `testing` brings this module. It needs `std`, and is without effect on targets
+//! without an operating system. While it is on, each fence and each look at a latch costs one more
+//! load; so let only tests turn it on:
+//!
+//! ```toml
+//! [dev-dependencies]
+//! sleep-core = { version = "*", features = ["testing"] }
+//! ```
 
-#[cfg(loom)]
-pub(crate) use ::loom::{
-    sync::{Arc, Condvar, Mutex, MutexGuard, atomic::AtomicUsize},
-    thread,
-};
+#[cfg(all(test, feature = "deadlock"))]
+mod fixtures;
 #[cfg(not(loom))]
-pub(crate) use std::{
-    sync::{Arc, Condvar, Mutex, MutexGuard, atomic::AtomicUsize},
-    thread,
-};
-
-use std::{boxed::Box, vec::Vec};
-
-use crate::{
-    ArrayChannel, Busy, Classic, CoreLatch, HintSlot, Hints, IdlePolicy, Jec, Parker,
-    SleepProtocol, Slot,
-    deadlock::{GuardNoSend, RawMutex},
-    primitive::Ordering::{Relaxed, SeqCst},
-    protocol::{
-        classic::Word,
-        jec::{DefaultWidths, Widths},
-    },
-};
-
-#[cfg(loom)]
-pub(crate) mod model;
+pub(crate) mod hook;
+#[cfg(not(loom))]
+mod last_look;
+#[cfg(not(loom))]
+mod memory;
+#[cfg(not(loom))]
 mod parker;
-#[cfg(loom)]
-mod process_fence;
 #[cfg(not(loom))]
-pub(crate) mod scripted;
-
+mod parkers;
 #[cfg(not(loom))]
-pub(crate) use parker::{Counting, EarlyParker, SpinningParker, take_wakes};
-pub(crate) use parker::{NewParker, TestParker};
+mod protocol;
+#[cfg(not(loom))]
+mod queues;
+#[cfg(not(loom))]
+mod schedule;
+#[cfg(not(loom))]
+mod schedules;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
-/// The lock of the accounting: in a model, one that loom follows.
-pub(crate) struct TestRawMutex {
-    /// Made when it is first locked, since loom makes no mutex in a constant.
-    mutex: std::sync::OnceLock<Box<Mutex<()>>>,
-    /// Of the thread that has the lock.
-    guard: std::cell::UnsafeCell<Option<MutexGuard<'static, ()>>>,
-}
-
-// SAFETY: only the thread that has the lock touches the guard.
-unsafe impl Sync for TestRawMutex {}
-// SAFETY: a mutex that is moved is not locked.
-unsafe impl Send for TestRawMutex {}
-
-// SAFETY: it locks a mutex, and keeps the guard until the unlock.
-unsafe impl RawMutex for TestRawMutex {
-    #[allow(clippy::declare_interior_mutable_const)]
-    const INIT: Self = Self {
-        mutex: std::sync::OnceLock::new(),
-        guard: std::cell::UnsafeCell::new(None),
-    };
-    type GuardMarker = GuardNoSend;
-
-    fn lock(&self) {
-        let mutex: *const Mutex<()> = &**self.mutex.get_or_init(|| Box::new(Mutex::new(())));
-        // SAFETY: the guard lives until the unlock, and a mutex that is locked is not dropped; the box
-        // stays where it is. We have the lock then, so the cell is ours.
-        unsafe { *self.guard.get() = Some((*mutex).lock().unwrap()) };
-    }
-
-    fn try_lock(&self) -> bool {
-        self.lock();
-        true
-    }
-
-    unsafe fn unlock(&self) {
-        // SAFETY: the caller has the lock.
-        drop(unsafe { (*self.guard.get()).take() });
-    }
-}
-
-/// A protocol that tests run on.
-pub(crate) trait TestProtocol: SleepProtocol + Send + Sync + Sized + 'static {
-    fn new(workers: usize, policy: IdlePolicy) -> Self;
-}
-
-fn slots<P: NewParker>(workers: usize) -> Box<[Slot<P>]> {
-    (0..workers).map(|_| Slot::new(P::new())).collect()
-}
-
-pub(crate) type TestJec<W = DefaultWidths, P = TestParker> = Jec<P, Box<[Slot<P>]>, IdlePolicy, W>;
-
-impl<W: Widths, P: NewParker> TestProtocol for TestJec<W, P> {
-    fn new(workers: usize, policy: IdlePolicy) -> Self {
-        Self::new(slots(workers), policy).unwrap()
-    }
-}
-
-pub(crate) type TestClassic<W = usize, P = TestParker> = Classic<P, Box<[Slot<P>]>, W>;
-
-impl<W: Word, P: NewParker> TestProtocol for TestClassic<W, P> {
-    fn new(workers: usize, policy: IdlePolicy) -> Self {
-        Self::new(slots(workers), policy).unwrap()
-    }
-}
-
-pub(crate) type TestBusy = Busy<TestParker, Box<[TestParker]>>;
-
-impl TestProtocol for TestBusy {
-    fn new(workers: usize, policy: IdlePolicy) -> Self {
-        Self::new((0..workers).map(|_| TestParker::new()).collect(), policy)
-    }
-}
-
-/// A channel for one hint, so that tests jam it.
-pub(crate) type TestChannel<P = TestParker> = ArrayChannel<P, 1>;
-
-pub(crate) type TestHints<P = TestParker> = Hints<TestChannel<P>, Box<[HintSlot<TestChannel<P>>]>>;
-
-impl<P: NewParker> TestProtocol for TestHints<P> {
-    fn new(workers: usize, policy: IdlePolicy) -> Self {
-        let slot = || HintSlot::new(TestChannel::new(P::new()));
-        Self::new((0..workers).map(|_| slot()).collect(), policy).unwrap()
-    }
-}
-
-/// A whole pool without jobs: a number of pending "jobs" stands for the injector.
-pub(crate) struct Pool<S> {
-    pub(crate) sleep: S,
-    pub(crate) pending: AtomicUsize,
-    pub(crate) finished: AtomicUsize,
-    /// How many workers were woken by workers that have ended.
-    #[cfg(not(loom))]
-    pub(crate) wakes: AtomicUsize,
-    terminate: Box<[CoreLatch]>,
-    done: TestParker,
-}
-
-impl<S: TestProtocol> Pool<S> {
-    pub(crate) fn new(workers: usize, policy: IdlePolicy) -> Arc<Self> {
-        Arc::new(Self {
-            sleep: S::new(workers, policy),
-            pending: AtomicUsize::new(0),
-            finished: AtomicUsize::new(0),
-            #[cfg(not(loom))]
-            wakes: AtomicUsize::new(0),
-            terminate: (0..workers).map(|_| CoreLatch::new()).collect(),
-            done: TestParker::new(),
-        })
-    }
-
-    /// Starts the workers. Each runs until [`terminate`](Self::terminate).
-    pub(crate) fn start(this: &Arc<Self>) -> Vec<thread::JoinHandle<()>> {
-        (0..this.terminate.len())
-            .map(|index| {
-                let pool = this.clone();
-                thread::spawn(move || pool.work(index))
-            })
-            .collect()
-    }
-
-    fn has_work(&self) -> bool {
-        self.pending.load(Relaxed) > 0
-    }
-
-    fn take(&self) -> bool {
-        self.pending
-            .fetch_update(Relaxed, Relaxed, |pending| pending.checked_sub(1))
-            .is_ok()
-    }
-
-    fn work(&self, index: usize) {
-        let worker = self.sleep.worker(index).unwrap();
-        let latch = &self.terminate[index];
-        let mut idle = self.sleep.start_looking(worker);
-        while !latch.probe() {
-            if self.take() {
-                self.sleep.work_found(idle, || self.has_work());
-                self.finished.fetch_add(1, SeqCst);
-                self.done.unpark();
-                idle = self.sleep.start_looking(worker);
-            } else {
-                self.sleep
-                    .no_work_found(&mut idle, latch, || self.has_work());
-            }
-        }
-        self.sleep.work_found(idle, || self.has_work());
-        #[cfg(not(loom))]
-        self.wakes.fetch_add(take_wakes(), Relaxed);
-    }
-
-    /// Posts from outside, as many jobs at once.
-    pub(crate) fn inject(&self, jobs: usize) {
-        let before = self.pending.fetch_add(jobs, Relaxed);
-        self.sleep.new_injected_jobs(jobs, before == 0);
-    }
-
-    /// Waits until so many jobs have been run in all. A lost wake-up makes this hang.
-    pub(crate) fn wait_for(&self, jobs: usize) {
-        while self.finished.load(SeqCst) < jobs {
-            self.done.park();
-        }
-    }
-
-    pub(crate) fn terminate(&self) {
-        for (index, latch) in self.terminate.iter().enumerate() {
-            let worker = self.sleep.worker(index).unwrap();
-            // SAFETY: 1. and 3. `self` holds both; 2. each worker waits on its own, 4. for this.
-            unsafe { self.sleep.set_latch(latch, worker) };
-        }
-    }
-}
+#[cfg(all(test, feature = "deadlock"))]
+pub(crate) use fixtures::*;
+#[cfg(not(loom))]
+pub use {
+    last_look::LastLook,
+    parker::ScheduledParker,
+    parkers::check_parker,
+    protocol::check_protocol,
+    queues::{Queue, check_queues},
+    schedules::{Schedules, point},
+};

@@ -2,11 +2,11 @@
 
 use crate::index::WorkerIndex;
 
-/// Whether a worker is in a search: between `start_looking` and `work_found`. Empty without debug assertions, and in
-/// models, which count states.
+/// Whether a worker is in a search: between `start_looking` and `work_found`. Empty without debug
+/// assertions, and in models, which count states.
 ///
-/// Without it, a worker that drops its idle state, or two threads that take themselves for one worker, would only make
-/// counts grow, and posters would rely on searchers that do not exist.
+/// Without it, a worker that drops its idle state, or two threads that take themselves for one
+/// worker, would only make counts grow, and posters would rely on searchers that do not exist.
 pub(crate) struct SearchMark {
     /// The real atomic, also in simulations, because the mark is no part of a protocol.
     #[cfg(all(debug_assertions, not(loom)))]
@@ -59,8 +59,8 @@ impl SearchMark {
         );
     }
 
-    /// Takes the worker out of its search for a guest, which does not search yet. The guest [begins](Self::begin) the
-    /// search again when it gives the worker back.
+    /// Takes the worker out of its search for a guest, which does not search yet. The guest
+    /// [begins](Self::begin) the search again when it gives the worker back.
     #[inline(always)]
     pub(crate) fn lend(&self) {
         if cfg!(debug_assertions) {
@@ -73,8 +73,9 @@ impl SearchMark {
         #[cfg(all(debug_assertions, not(loom)))]
         {
             use core::sync::atomic::Ordering::Relaxed;
-            // Ordering: Relaxed. Only the thread that is the worker changes the mark, and what hands the worker over
-            // orders the changes. This is not an exchange, because some cores have none.
+            // Ordering: Relaxed. Only the thread that is the worker changes the mark, and what
+            // hands the worker over orders the changes. This is not an exchange, because some cores
+            // have none.
             let was_set = self.is_set.load(Relaxed);
             self.is_set.store(is_set, Relaxed);
             Some(was_set)

@@ -1,189 +1,109 @@
-//! The parkers that tests run on.
+//! The parker whose waits a check plays.
 
-#[cfg(not(loom))]
-use std::{
-    cell::Cell,
-    sync::atomic::{AtomicBool, Ordering},
-    thread_local,
-};
+use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-use super::{Condvar, Mutex, thread};
+use super::schedule::{Actor, Switch};
 use crate::Parker;
 
-/// A parker that tests make.
-pub(crate) trait NewParker: Parker + Send + Sync + 'static {
-    fn new() -> Self;
+/// A parker for the threads that a check runs: [`Schedules`](super::Schedules) and
+/// [`check_protocol`](super::check_protocol).
+///
+/// No thread is really blocked. Before a thread parks, which is right after its last look, and
+/// whenever it calls the parker otherwise, the check may let any other thread run. A park may also
+/// return without a token.
+///
+/// # Panics
+/// [`park`](Parker::park) panics on a thread that no check runs.
+#[derive(Debug)]
+pub struct ScheduledParker {
+    own: AtomicBool,
+    of_guest: AtomicBool,
 }
 
-/// A mutex with a condition variable, real or loom's.
-pub(crate) struct TestParker {
-    own: Token,
-    of_guest: Token,
-}
-
-struct Token {
-    is_there: Mutex<bool>,
-    available: Condvar,
-}
-
-impl Token {
-    fn new() -> Self {
+impl ScheduledParker {
+    /// Creates a parker without a token.
+    #[must_use]
+    pub const fn new() -> Self {
         Self {
-            is_there: Mutex::new(false),
-            available: Condvar::new(),
-        }
-    }
-
-    fn take(&self) {
-        let mut is_there = self.is_there.lock().unwrap();
-        while !*is_there {
-            is_there = self.available.wait(is_there).unwrap();
-        }
-        *is_there = false;
-    }
-
-    fn give(&self) {
-        *self.is_there.lock().unwrap() = true;
-        self.available.notify_one();
-    }
-}
-
-impl TestParker {
-    pub(crate) fn new() -> Self {
-        Self {
-            own: Token::new(),
-            of_guest: Token::new(),
+            own: AtomicBool::new(false),
+            of_guest: AtomicBool::new(false),
         }
     }
 }
 
-impl NewParker for TestParker {
-    fn new() -> Self {
+/// For the waits of a check itself, which no other thread interrupts.
+impl ScheduledParker {
+    pub(super) fn wait(&self) {
+        wait(&Actor::current(), &self.own);
+    }
+
+    pub(super) fn notify(&self) {
+        provide(&self.own);
+    }
+}
+
+impl Default for ScheduledParker {
+    fn default() -> Self {
         Self::new()
     }
 }
 
-impl Parker for TestParker {
+/// Waits for a token and takes it.
+fn take(token: &AtomicBool) {
+    let actor = Actor::current();
+    actor.reach(Switch::Point, "is about to park");
+    if actor.takes_spurious_wake_up() {
+        actor.note("returns from its park without a token");
+        return;
+    }
+    wait(&actor, token);
+}
+
+/// Waits for a token and takes it, without a point before.
+fn wait(actor: &Actor, token: &AtomicBool) {
+    // Liveness: `give` makes the actor runnable, and no other actor runs between the look and the
+    // wait. If no actor will give the token, that is a lost wake-up, and the check reports it.
+    while !token.swap(false, SeqCst) {
+        actor.reach(Switch::Park(address(token)), "parks");
+    }
+    actor.memory(|memory, me| memory.refresh(me));
+}
+
+/// Makes a token available.
+fn give(token: &AtomicBool) {
+    Actor::with_current(|actor| actor.reach(Switch::Point, "is about to unpark"));
+    provide(token);
+    Actor::with_current(|actor| actor.reach(Switch::Point, "has unparked"));
+}
+
+/// Makes a token available, without a point.
+fn provide(token: &AtomicBool) {
+    token.store(true, SeqCst);
+    Actor::with_current(|actor| actor.unpark(address(token)));
+}
+
+fn address(token: &AtomicBool) -> usize {
+    std::ptr::from_ref(token).addr()
+}
+
+impl Parker for ScheduledParker {
     fn park(&self) {
-        self.own.take();
+        take(&self.own);
     }
 
     fn unpark(&self) {
-        self.own.give();
+        give(&self.own);
     }
 
     fn relax(&self) {
-        thread::yield_now();
+        Actor::with_current(|actor| actor.reach(Switch::Yield, "relaxes"));
     }
 
     fn park_guest(&self) {
-        self.of_guest.take();
+        take(&self.of_guest);
     }
 
     fn unpark_guest(&self) {
-        self.of_guest.give();
+        give(&self.of_guest);
     }
-}
-
-/// Spins until the token is there. It yields, because tests have more workers than processors.
-#[cfg(not(loom))]
-pub(crate) struct SpinningParker(AtomicBool);
-
-#[cfg(not(loom))]
-impl NewParker for SpinningParker {
-    fn new() -> Self {
-        Self(AtomicBool::new(false))
-    }
-}
-
-#[cfg(not(loom))]
-impl Parker for SpinningParker {
-    fn park(&self) {
-        // Liveness: ends with the `unpark` that the protocol waits for.
-        while !self.0.swap(false, Ordering::Acquire) {
-            thread::yield_now();
-        }
-    }
-
-    fn unpark(&self) {
-        self.0.swap(true, Ordering::Release);
-    }
-
-    fn relax(&self) {
-        thread::yield_now();
-    }
-}
-
-/// Returns from each park at once, with or without the token, as `WFE` may.
-#[cfg(not(loom))]
-pub(crate) struct EarlyParker;
-
-#[cfg(not(loom))]
-impl NewParker for EarlyParker {
-    fn new() -> Self {
-        Self
-    }
-}
-
-#[cfg(not(loom))]
-impl Parker for EarlyParker {
-    fn park(&self) {
-        thread::yield_now();
-    }
-
-    fn unpark(&self) {}
-
-    fn relax(&self) {
-        thread::yield_now();
-    }
-}
-
-#[cfg(not(loom))]
-thread_local! {
-    static WAKES: Cell<usize> = const { Cell::new(0) };
-}
-
-/// Counts how often workers are woken, by the threads that wake them: so no line is shared for it.
-#[cfg(not(loom))]
-pub(crate) struct Counting<P>(P);
-
-#[cfg(not(loom))]
-impl<P: NewParker> NewParker for Counting<P> {
-    fn new() -> Self {
-        Self(P::new())
-    }
-}
-
-#[cfg(not(loom))]
-impl<P: Parker> Parker for Counting<P> {
-    fn park(&self) {
-        self.0.park();
-    }
-
-    fn unpark(&self) {
-        WAKES.set(WAKES.get() + 1);
-        self.0.unpark();
-    }
-
-    fn relax(&self) {
-        self.0.relax();
-    }
-
-    fn now(&self) -> Option<u64> {
-        self.0.now()
-    }
-
-    fn park_guest(&self) {
-        self.0.park_guest();
-    }
-
-    fn unpark_guest(&self) {
-        self.0.unpark_guest();
-    }
-}
-
-/// Returns how many workers this thread has woken by [`Counting`] parkers since it was asked last.
-#[cfg(not(loom))]
-pub(crate) fn take_wakes() -> usize {
-    WAKES.take()
 }

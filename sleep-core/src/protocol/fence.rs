@@ -1,0 +1,17 @@
+//! The fence of protocols outside this crate.
+
+use crate::primitive::{Ordering, fence};
+
+/// Executes a sequentially consistent fence, for a protocol of one's own.
+///
+/// It is `core::sync::atomic::fence(SeqCst)`, and with the feature `testing` the checks of the
+/// module `testing` see it. They cannot see a fence of another kind, and report it as missing.
+///
+/// A protocol needs it in two places: in `no_work_found`, after the worker has registered as a
+/// sleeper and before its last look; and in a call that announces jobs, before it looks for
+/// sleepers. See [Implementing one](crate::SleepProtocol#implementing-one).
+#[inline]
+pub fn full_fence() {
+    // Ordering: SeqCst, which is what the caller asks for; the caller says what it pairs with.
+    fence(Ordering::SeqCst);
+}

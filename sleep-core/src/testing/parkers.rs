@@ -1,0 +1,144 @@
+//! The check of a parker.
+
+use std::{
+    panic::resume_unwind,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
+
+use crate::Parker;
+
+/// A park that lasts so long has lost its token. A check that passes does not wait for time.
+const PATIENCE: Duration = Duration::from_secs(30);
+const ROUNDS: usize = if cfg!(miri) { 20 } else { 2_000 };
+
+/// Checks that a parker keeps what [`Parker`] promises.
+///
+/// `make` creates a parker for the thread that calls it, which alone parks.
+///
+/// In one thread, so the same in each run: a token that comes before `park` is kept; two tokens are
+/// not fewer than one; the tokens of the worker and of its guest are two; `relax` returns; and
+/// `now` does not decrease. Then two threads pass numbers to each other, and a token that is lost
+/// in between is found, or a number that is not visible after the `park`; these are races, which
+/// luck decides.
+///
+/// # Examples
+/// ```
+/// use sleep_core::{Parker, testing::check_parker};
+///
+/// struct Thread(std::thread::Thread);
+/// impl Parker for Thread {
+///     fn park(&self) { std::thread::park() }
+///     fn unpark(&self) { self.0.unpark() }
+/// }
+///
+/// check_parker(|| Thread(std::thread::current()));
+/// ```
+///
+/// # Panics
+/// If a park does not return within half a minute although the token is there, or the parker breaks
+/// another promise. The thread that hangs is left alone.
+pub fn check_parker<P: Parker + Send + Sync + 'static>(make: impl Fn() -> P + Send + 'static) {
+    check_within(PATIENCE, make);
+}
+
+/// Does what [`check_parker`] does, with another patience.
+pub(super) fn check_within<P: Parker + Send + Sync + 'static>(
+    patience: Duration,
+    make: impl Fn() -> P + Send + 'static,
+) {
+    let (step, steps) = mpsc::channel();
+    let thread = thread::spawn(move || {
+        in_one_thread(&make(), &step);
+        in_two_threads(&Arc::new(make()), &step);
+    });
+    let mut last = "";
+    loop {
+        match steps.recv_timeout(patience) {
+            Ok(step) => last = step,
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                panic!("the parker has lost a token, or does not return: {last}");
+            }
+            // The thread has ended.
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    if let Err(payload) = thread.join() {
+        resume_unwind(payload);
+    }
+}
+
+fn in_one_thread<P: Parker>(parker: &P, step: &mpsc::Sender<&'static str>) {
+    let begin = |what| step.send(what).expect("the check receives the steps");
+    for _ in 0..3 {
+        begin("`unpark`, then `park`");
+        parker.unpark();
+        parker.park();
+    }
+    begin("`unpark` twice, then `park`");
+    parker.unpark();
+    parker.unpark();
+    parker.park();
+    begin("`relax`");
+    parker.relax();
+    begin("`unpark`, `relax`, then `park`");
+    parker.unpark();
+    parker.relax();
+    parker.park();
+    begin("`unpark` and `unpark_guest`, then `park_guest` and `park`");
+    parker.unpark();
+    parker.unpark_guest();
+    parker.park_guest();
+    parker.park();
+    begin("`unpark` and `unpark_guest`, then `park` and `park_guest`");
+    parker.unpark();
+    parker.unpark_guest();
+    parker.park();
+    parker.park_guest();
+    begin("`now`");
+    let mut last = None;
+    for _ in 0..100 {
+        let now = parker.now();
+        assert!(now >= last, "the parker's clock goes backwards");
+        last = now;
+    }
+}
+
+/// Passes numbers from another thread to this one, which answers each.
+fn in_two_threads<P: Parker + Send + Sync + 'static>(
+    parker: &Arc<P>,
+    step: &mpsc::Sender<&'static str>,
+) {
+    let numbers = Arc::new([const { AtomicUsize::new(0) }; 2]);
+    let other = {
+        let (parker, numbers) = (parker.clone(), numbers.clone());
+        thread::spawn(move || {
+            for round in 1..=ROUNDS {
+                numbers[0].store(round, Relaxed);
+                parker.unpark();
+                // Liveness: the other thread answers when it has seen the number. If its parker has
+                // lost the token, it does not, and the check fails.
+                while numbers[1].load(Relaxed) < round {
+                    thread::yield_now();
+                }
+            }
+        })
+    };
+    for round in 1..=ROUNDS {
+        step.send("`park`, while another thread unparks")
+            .expect("the check receives the steps");
+        // Liveness: the token comes after the number. A park may return without it.
+        while numbers[0].load(Relaxed) < round {
+            parker.park();
+        }
+        numbers[1].store(round, Relaxed);
+    }
+    if let Err(payload) = other.join() {
+        resume_unwind(payload);
+    }
+}

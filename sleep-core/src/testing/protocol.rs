@@ -1,0 +1,242 @@
+//! The check of a whole protocol: workers, posters, setters and guests, in every order.
+
+use std::{
+    format,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    vec::Vec,
+};
+
+use super::{
+    ScheduledParker,
+    memory::QUEUES,
+    schedule::{Actor, Switch},
+};
+use crate::{SleepProtocol, StopLatch, WorkerIndex, protocol::full_fence};
+
+mod scenarios;
+
+/// The queue that all workers take from. Then there is one for each worker.
+const SHARED: usize = 0;
+const WORKERS: [&str; QUEUES - 1] = ["worker 0", "worker 1"];
+
+/// A pool of at most two workers, whose queues the check plays.
+struct Pool<S> {
+    sleep: S,
+    stop: Vec<StopLatch>,
+    finished: AtomicUsize,
+    /// How many jobs have begun that wait for another one.
+    begun: AtomicUsize,
+    jobs: Jobs,
+    /// For the thread that waits for jobs.
+    done: ScheduledParker,
+    /// Whether a job has been taken, and for the thread that waits for it.
+    has_taken: AtomicBool,
+    taken: ScheduledParker,
+    /// For the job that waits for another one.
+    partner: ScheduledParker,
+}
+
+/// What the jobs of a scenario do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Jobs {
+    /// They end at once.
+    Short,
+    /// The first one ends when the second one has begun. So two workers must run them.
+    NeedEachOther,
+}
+
+/// Runs on the thread of an actor.
+fn actor<R>(act: impl FnOnce(&Actor) -> R) -> R {
+    act(&Actor::current())
+}
+
+fn note(what: &'static str) {
+    actor(|actor| actor.note(what));
+}
+
+fn point(what: &'static str) {
+    actor(|actor| actor.reach(Switch::Point, what));
+}
+
+impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
+    fn new(sleep: S, jobs: Jobs) -> Self {
+        Self {
+            stop: (0..sleep.num_workers()).map(|_| StopLatch::new()).collect(),
+            sleep,
+            finished: AtomicUsize::new(0),
+            begun: AtomicUsize::new(0),
+            jobs,
+            done: ScheduledParker::new(),
+            has_taken: AtomicBool::new(false),
+            taken: ScheduledParker::new(),
+            partner: ScheduledParker::new(),
+        }
+    }
+
+    fn worker(&self, index: usize) -> WorkerIndex {
+        match self.sleep.worker(index) {
+            Ok(worker) => worker,
+            Err(error) => actor(|actor| actor.fail(&format!("{error}, which the check asked for"))),
+        }
+    }
+
+    /// Plays a worker from its first search to its stop.
+    fn work(&self, index: usize) {
+        let (me, stop) = (self.worker(index), &self.stop[index]);
+        let queues = [SHARED, 1 + index];
+        let more_work = || {
+            note("looks for more work");
+            actor(|actor| actor.memory(|memory, _| memory.is_there(&[SHARED])))
+        };
+        let mut idle = self.sleep.start_looking(me);
+        while !stop.probe() {
+            if actor(|actor| actor.memory(|memory, me| memory.take(me, &queues))) {
+                self.has_taken.store(true, SeqCst);
+                self.taken.notify();
+                point("has taken a job");
+                self.sleep.work_found(idle, more_work);
+                self.run_job();
+                idle = self.sleep.start_looking(me);
+            } else {
+                note("finds no job");
+                self.sleep
+                    .no_work_found(&mut idle, stop.latch(), || self.has_work(&queues));
+            }
+        }
+        self.sleep.work_found(idle, more_work);
+    }
+
+    /// The last look at these queues.
+    fn has_work(&self, queues: &[usize]) -> bool {
+        let sees = actor(|actor| actor.memory(|memory, me| memory.is_seen(me, queues)));
+        note(if sees {
+            "sees a job in its last look"
+        } else {
+            "sees no job in its last look"
+        });
+        sees
+    }
+
+    fn run_job(&self) {
+        if self.jobs == Jobs::NeedEachOther {
+            // Liveness: the job that begins second gives the token.
+            if self.begun.fetch_add(1, SeqCst).is_multiple_of(2) {
+                note("runs a job that waits for another one");
+                self.partner.wait();
+            } else {
+                self.partner.notify();
+            }
+        }
+        self.finished.fetch_add(1, SeqCst);
+        self.done.notify();
+    }
+
+    /// Queues a job. Returns whether the queue was empty.
+    fn push(&self, queue: usize) -> bool {
+        let was_empty = actor(|actor| actor.memory(|memory, me| memory.push(me, queue)));
+        point("has queued a job");
+        was_empty
+    }
+
+    /// Queues jobs that any worker may run, and announces them at once.
+    fn inject(&self, count: usize) {
+        let was_empty = (0..count).fold(true, |was_empty, _| self.push(SHARED) && was_empty);
+        // Not whether the queue was empty between two jobs of the batch.
+        self.sleep.new_injected_jobs(count, was_empty || count > 1);
+        note("has announced");
+    }
+
+    /// Waits until so many jobs have been run in all.
+    fn wait_for(&self, jobs: usize) {
+        // Liveness: each job gives the token when it has been counted.
+        while self.finished.load(SeqCst) < jobs {
+            self.done.wait();
+        }
+    }
+
+    /// Waits until a worker has taken a job, which it may not have told the protocol yet.
+    fn wait_until_taken(&self) {
+        // Liveness: a worker gives the token when it has taken a job.
+        while !self.has_taken.load(SeqCst) {
+            self.taken.wait();
+        }
+    }
+
+    /// Waits until all workers sleep, or do nothing but search, and checks the counts.
+    fn rest(&self) {
+        actor(|actor| actor.reach(Switch::Rest, "waits until the pool is at rest"));
+        let workers = self.sleep.num_workers();
+        let parked = actor(Actor::num_parked);
+        let (inactive, sleeping) = (self.sleep.num_inactive(), self.sleep.num_sleeping());
+        if (inactive, sleeping) != (workers, parked) {
+            let message = format!(
+                "miscounted: of {workers} workers without work {parked} sleep, but the protocol counts {inactive} \
+                 inactive and {sleeping} sleeping"
+            );
+            actor(|actor| actor.fail(&message));
+        }
+        full_fence();
+        if parked > 0 && self.sleep.all_are_awake() {
+            actor(|actor| {
+                actor.fail("miscounted: a worker sleeps, but `all_are_awake` says that none does");
+            });
+        }
+    }
+
+    fn stop(&self) {
+        StopLatch::set_all(&self.stop, &self.sleep);
+    }
+
+    /// Plays a guest, which borrows the worker if it sleeps, gives it back, and waits for the job
+    /// of a poster.
+    fn visit(&self) {
+        if let Some(worker) = self.sleep.borrow_sleeper(|_| true) {
+            point("has borrowed the worker");
+            let queues = [SHARED, 1 + worker.get()];
+            self.sleep.give_back(worker, || self.has_work(&queues));
+        }
+        self.finished.fetch_add(1, SeqCst);
+        self.done.notify();
+    }
+}
+
+/// Checks that a protocol keeps what [`SleepProtocol`] promises: that no wake-up is lost, and that
+/// workers are counted.
+///
+/// `make` creates the protocol for as many workers as it is told, one or two, on
+/// [`ScheduledParker`]s. Let it use [`IdlePolicy::IMMEDIATE`](crate::IdlePolicy::IMMEDIATE), or
+/// other rounds that are few.
+///
+/// The check plays a thread outside with one worker, one worker and a guest, or two workers. It runs
+/// them in every order of their steps with at most two preemptions, or one if there are two workers.
+/// It finds, with a schedule that is the same in each run:
+///
+/// - a wake-up that is lost, because the last look is missing or comes before the registration, the
+///   latch is not looked at, or a worker that finds work leaves the rest to one that sleeps;
+/// - a fence that is missing, if the protocol executes its fences by [`full_fence`]. To this end,
+///   the check's queues show each write and read as late as a processor may without a fence;
+/// - a park that returns without a token, and is taken for a wake-up;
+/// - workers that are counted wrongly: `num_inactive`, `num_sleeping` and `all_are_awake`.
+///
+/// It does not reorder the protocol's own atomics. For that, write a model with loom.
+///
+/// # Examples
+/// ```
+/// use sleep_core::{IdlePolicy, Jec, Slot, testing::{ScheduledParker, check_protocol}};
+///
+/// check_protocol(|workers| {
+///     let slots: Box<[_]> = (0..workers).map(|_| Slot::new(ScheduledParker::new())).collect();
+///     Jec::<_, _>::new(slots, IdlePolicy::IMMEDIATE).unwrap()
+/// });
+/// ```
+///
+/// # Panics
+/// If it finds a mistake, with the schedule that shows it.
+pub fn check_protocol<S>(make: impl Fn(usize) -> S)
+where
+    S: SleepProtocol<Parker = ScheduledParker> + Send + Sync + 'static,
+{
+    for scenario in scenarios::scenarios() {
+        scenario.run(&make);
+    }
+}

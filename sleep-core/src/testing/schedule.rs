@@ -1,0 +1,370 @@
+//! Threads that run one at a time, in every order that has few preemptions.
+
+use std::{
+    boxed::Box,
+    cell::RefCell,
+    format,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    string::{String, ToString},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    thread, thread_local,
+    time::Duration,
+    vec::Vec,
+};
+
+use super::memory::Memory;
+
+mod state;
+
+pub(crate) use state::Switch;
+use state::{Choice, State, Status};
+
+/// So many points without a yield count as one: the actor probably waits in a loop.
+const POINTS_IN_A_ROW: u32 = 300;
+/// So many points without an end are taken for a loop.
+const MOST_POINTS: u32 = 50_000;
+/// An actor that reaches no point for so long waits for something that the check does not know of.
+/// Nothing else depends on time.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Ends an actor of an execution that has failed.
+struct Aborted;
+
+/// One execution of the actors.
+#[derive(Debug)]
+pub(crate) struct Execution {
+    state: Mutex<State>,
+    /// One for each actor, which waits for its turn, and the last one for the thread that explores.
+    turns: Vec<Condvar>,
+}
+
+impl Execution {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes all threads of the execution, which has failed or ended.
+    fn wake_all(&self) {
+        self.turns.iter().for_each(Condvar::notify_all);
+    }
+
+    /// Waits on the condition variable of that number until the execution has failed, or the
+    /// condition holds. Fails if it takes too long.
+    ///
+    /// Liveness: the actor that runs reaches a point or ends, and notifies the next one; or else
+    /// time is up.
+    fn wait<'a>(
+        &'a self,
+        turn: usize,
+        mut state: MutexGuard<'a, State>,
+        is_over: impl Fn(&State) -> bool,
+    ) -> MutexGuard<'a, State> {
+        while state.failure.is_none() && !is_over(&state) {
+            let points = state.points;
+            let (next, timeout) = self.turns[turn]
+                .wait_timeout(state, PATIENCE)
+                .unwrap_or_else(PoisonError::into_inner);
+            state = next;
+            if timeout.timed_out() && state.points == points && !is_over(&state) {
+                let name = state.names[state.current];
+                state.fail(&format!(
+                    "{name} reaches no point at which another thread may run: does it wait for a lock that another \
+                     thread holds while it calls a parker or a protocol, or in a loop?"
+                ));
+                state.is_stuck = true;
+                self.wake_all();
+            }
+        }
+        state
+    }
+}
+
+/// How many checks run. While none does, no thread looks whether it plays an actor.
+static CHECKS: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts a check while it runs.
+struct Check;
+
+impl Check {
+    fn begin() -> Self {
+        // Ordering: Relaxed; a thread that plays an actor was spawned after this.
+        CHECKS.fetch_add(1, Relaxed);
+        Self
+    }
+}
+
+impl Drop for Check {
+    fn drop(&mut self) {
+        // Ordering: Relaxed, as above.
+        CHECKS.fetch_sub(1, Relaxed);
+    }
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Actor>> = const { RefCell::new(None) };
+}
+
+/// The thread that plays one actor of an execution.
+#[derive(Debug, Clone)]
+pub(crate) struct Actor {
+    execution: Arc<Execution>,
+    me: usize,
+}
+
+impl Actor {
+    /// Calls `act` with the actor that this thread plays, if it plays one.
+    #[inline]
+    pub(crate) fn with_current(act: impl FnOnce(&Self)) {
+        // Ordering: Relaxed, as in `Check`.
+        if CHECKS.load(Relaxed) > 0 {
+            Self::with_current_cold(act);
+        }
+    }
+
+    #[cold]
+    fn with_current_cold(act: impl FnOnce(&Self)) {
+        let current = CURRENT.try_with(|current| current.borrow().clone());
+        if let Ok(Some(actor)) = current {
+            act(&actor);
+        }
+    }
+
+    /// Returns the actor that this thread plays.
+    pub(super) fn current() -> Self {
+        CURRENT
+            .with(|current| current.borrow().clone())
+            .expect("only a thread that a check runs calls this")
+    }
+
+    pub(super) fn memory<R>(&self, act: impl FnOnce(&mut Memory, usize) -> R) -> R {
+        act(&mut self.execution.lock().memory, self.me)
+    }
+
+    /// Makes the actor that waits for the token of this parker runnable.
+    pub(super) fn unpark(&self, parker: usize) {
+        let mut state = self.execution.lock();
+        state.memory.write_back(self.me);
+        for actor in &mut state.actors {
+            if *actor == Status::Parked(parker) {
+                *actor = Status::Runnable;
+            }
+        }
+    }
+
+    /// Adds a line to the schedule that a failure shows.
+    pub(super) fn note(&self, what: &'static str) {
+        self.execution.lock().trace.push((self.me, what));
+    }
+
+    /// Whether a park is to return without a token.
+    pub(super) fn takes_spurious_wake_up(&self) -> bool {
+        let mut state = self.execution.lock();
+        let is_spurious = state.spurious_left > 0;
+        state.spurious_left = state.spurious_left.saturating_sub(1);
+        is_spurious
+    }
+
+    /// Returns how many actors are parked.
+    pub(super) fn num_parked(&self) -> usize {
+        let state = self.execution.lock();
+        let parked = |status: &&Status| matches!(status, Status::Parked(_));
+        state.actors.iter().filter(parked).count()
+    }
+
+    /// Reports a mistake and ends the execution.
+    pub(super) fn fail(&self, message: &str) -> ! {
+        self.execution.lock().fail(message);
+        self.execution.wake_all();
+        resume_unwind(Box::new(Aborted))
+    }
+
+    /// Waits for its turn after a point.
+    pub(crate) fn reach(&self, switch: Switch, what: &'static str) {
+        let me = self.me;
+        let mut state = self.execution.lock();
+        if state.failure.is_none() {
+            state.points += 1;
+            state.points_in_a_row += 1;
+            if switch != Switch::Yield || !state.memory.is_still() {
+                state.trace.push((me, what));
+            }
+            if state.points > MOST_POINTS {
+                state.fail("the threads go on without end: each waits for another in a loop");
+            }
+        }
+        let switch = match switch {
+            Switch::Point if state.points_in_a_row > POINTS_IN_A_ROW => Switch::Yield,
+            switch => switch,
+        };
+        if state.failure.is_none() {
+            state.actors[me] = match switch {
+                Switch::Point | Switch::Yield => Status::Runnable,
+                Switch::Park(parker) => Status::Parked(parker),
+                Switch::Rest => Status::Resting,
+                Switch::End => Status::Ended,
+            };
+            match state.next_actor(me, switch) {
+                Some(next) => {
+                    if next != me || switch == Switch::Yield {
+                        state.points_in_a_row = 0;
+                    }
+                    state.current = next;
+                }
+                None if state.actors.iter().all(|&it| it == Status::Ended) => {}
+                None => {
+                    let message = state.describe_deadlock();
+                    state.fail(&message);
+                }
+            }
+        }
+        if state.failure.is_some() || switch == Switch::End {
+            self.execution.wake_all();
+        } else if state.current != me {
+            self.execution.turns[state.current].notify_one();
+        }
+        if switch == Switch::End {
+            return;
+        }
+        state = self.execution.wait(me, state, |state| state.current == me);
+        let is_over = state.failure.is_some();
+        drop(state);
+        // A thread that unwinds already runs to its end.
+        if is_over && !thread::panicking() {
+            resume_unwind(Box::new(Aborted));
+        }
+    }
+}
+
+/// What one actor does.
+pub(super) type Script<T> = Arc<dyn Fn(&T) + Send + Sync>;
+
+/// How far schedules are explored.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    /// How often an actor may be interrupted that could go on.
+    pub(super) preemptions: usize,
+    /// How many parks return without a token.
+    pub(super) spurious: usize,
+}
+
+/// Runs the actors in every order within the bounds. `check` looks at what is left at the end of
+/// each execution.
+///
+/// # Panics
+/// If an execution fails, with its schedule.
+pub(super) fn explore<T: Send + Sync + 'static>(
+    title: &str,
+    bounds: Bounds,
+    make: &dyn Fn() -> T,
+    actors: &[(&'static str, Script<T>)],
+    check: &dyn Fn(&T) -> Result<(), String>,
+) {
+    let _check = Check::begin();
+    let mut choices = Vec::new();
+    loop {
+        let execution = Arc::new(Execution {
+            state: Mutex::new(State {
+                names: actors.iter().map(|(name, _)| *name).collect(),
+                current: 0,
+                actors: std::vec![Status::Runnable; actors.len()],
+                memory: Memory::new(actors.len()),
+                choices: std::mem::take(&mut choices),
+                made: 0,
+                preemptions_left: bounds.preemptions,
+                spurious_left: bounds.spurious,
+                points: 0,
+                points_in_a_row: 0,
+                trace: Vec::new(),
+                failure: None,
+                is_stuck: false,
+            }),
+            turns: (0..=actors.len()).map(|_| Condvar::new()).collect(),
+        });
+        let mut state = execution.lock();
+        state.current = state.decide(actors.len());
+        drop(state);
+        let shared = Arc::new(make());
+        let mut threads: Vec<_> = actors
+            .iter()
+            .enumerate()
+            .map(|(me, (_, script))| {
+                let execution = execution.clone();
+                let (actor, shared, script) =
+                    (Actor { execution, me }, shared.clone(), script.clone());
+                thread::spawn(move || play(&actor, &*shared, &script))
+            })
+            .collect();
+        let is_over = |state: &State| state.actors.iter().all(|&it| it == Status::Ended);
+        let mut state = execution.wait(actors.len(), execution.lock(), is_over);
+        if state.failure.is_none() {
+            drop(state);
+            for thread in std::mem::take(&mut threads) {
+                thread.join().expect("an actor catches its panics");
+            }
+            let result = check(&shared);
+            state = execution.lock();
+            if let Err(message) = result {
+                state.fail(&message);
+            }
+        }
+        if let Some(failure) = state.failure.clone() {
+            let is_stuck = state.is_stuck;
+            drop(state);
+            // A thread that is stuck is left alone.
+            for thread in threads.into_iter().filter(|_| !is_stuck) {
+                thread.join().expect("an actor catches its panics");
+            }
+            panic!("{title}: {failure}");
+        }
+        choices = std::mem::take(&mut state.choices);
+        choices.truncate(state.made);
+        drop(state);
+        if !advance(&mut choices) {
+            return;
+        }
+    }
+}
+
+/// Makes the next path of all. Returns false after the last one.
+fn advance(choices: &mut Vec<Choice>) -> bool {
+    while let Some(choice) = choices.last_mut() {
+        choice.chosen += 1;
+        if choice.chosen < choice.options {
+            return true;
+        }
+        choices.pop();
+    }
+    false
+}
+
+/// Plays an actor from its first turn to its end.
+fn play<T>(actor: &Actor, shared: &T, script: &Script<T>) {
+    let state = actor.execution.lock();
+    let state = actor
+        .execution
+        .wait(actor.me, state, |state| state.current == actor.me);
+    let has_failed = state.failure.is_some();
+    drop(state);
+    if has_failed {
+        return;
+    }
+    CURRENT.set(Some(actor.clone()));
+    let result = catch_unwind(AssertUnwindSafe(|| script(shared)));
+    CURRENT.set(None);
+    match result {
+        Ok(()) => actor.reach(Switch::End, "ends"),
+        Err(payload) if payload.is::<Aborted>() => {}
+        Err(payload) => {
+            let message = payload
+                .downcast_ref::<&str>()
+                .map(ToString::to_string)
+                .or_else(|| payload.downcast_ref::<String>().cloned())
+                .unwrap_or_else(|| String::from("a panic"));
+            actor.execution.lock().fail(&message);
+            actor.execution.wake_all();
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Where an execution stands, and which actor runs next.
+
+use std::{format, string::String, vec::Vec};
+
+use super::super::memory::Memory;
+
+/// What an actor is about to do at a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Switch {
+    /// It goes on, unless it is preempted.
+    Point,
+    /// It waits for others in a loop.
+    Yield,
+    /// It waits for the token of the parker at this address.
+    Park(usize),
+    /// It waits until no other actor can go on.
+    Rest,
+    /// It has ended.
+    End,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Status {
+    Runnable,
+    Parked(usize),
+    Resting,
+    Ended,
+}
+
+/// One choice of an execution: the number that was chosen, and of how many.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Choice {
+    pub(super) chosen: usize,
+    pub(super) options: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) names: Vec<&'static str>,
+    /// The actor that runs. The others wait.
+    pub(super) current: usize,
+    pub(super) actors: Vec<Status>,
+    pub(super) memory: Memory,
+    pub(super) choices: Vec<Choice>,
+    /// How many choices have been made.
+    pub(super) made: usize,
+    pub(super) preemptions_left: usize,
+    /// How many parks return without a token from now on.
+    pub(super) spurious_left: usize,
+    pub(super) points: u32,
+    pub(super) points_in_a_row: u32,
+    pub(super) trace: Vec<(usize, &'static str)>,
+    pub(super) failure: Option<String>,
+    /// Whether a thread reaches no point any more.
+    pub(super) is_stuck: bool,
+}
+
+impl State {
+    /// Chooses one of so many options: as in the last execution, up to the choice that differs, and
+    /// then the first.
+    pub(super) fn decide(&mut self, options: usize) -> usize {
+        if options == 1 {
+            return 0;
+        }
+        if self.made == self.choices.len() {
+            let chosen = 0;
+            self.choices.push(Choice { chosen, options });
+        }
+        let choice = self.choices[self.made];
+        self.made += 1;
+        assert_eq!(
+            choice.options, options,
+            "the program does not do the same when it is run again, so its schedules cannot be explored"
+        );
+        choice.chosen
+    }
+
+    /// Returns the actor that runs next. `None` if no actor can go on.
+    pub(super) fn next_actor(&mut self, me: usize, switch: Switch) -> Option<usize> {
+        let count = self.actors.len();
+        let after_me = (1..=count).map(|distance| (me + distance) % count);
+        let runnable: Vec<_> = after_me
+            .filter(|&actor| self.actors[actor] == Status::Runnable)
+            .collect();
+        if switch == Switch::Point {
+            let others = if self.preemptions_left == 0 || self.memory.only_waits() {
+                0
+            } else {
+                runnable.len() - 1
+            };
+            // The last of the runnable actors is this one.
+            return match self.decide(1 + others) {
+                0 => Some(me),
+                chosen => {
+                    self.preemptions_left -= 1;
+                    Some(runnable[chosen - 1])
+                }
+            };
+        }
+        // Workers that never sleep search on while the pool is at rest.
+        let is_still = switch == Switch::Yield && self.memory.is_still();
+        if runnable.is_empty() || is_still {
+            let rests = self.actors.iter().position(|&it| it == Status::Resting);
+            if let Some(actor) = rests {
+                self.actors[actor] = Status::Runnable;
+                self.memory.stir();
+                return Some(actor);
+            }
+        }
+        match switch {
+            // In turn, so that the actors that others wait for make progress.
+            Switch::Yield => runnable.first().copied(),
+            _ if runnable.is_empty() => None,
+            _ => {
+                let chosen = self.decide(runnable.len());
+                Some(runnable[chosen])
+            }
+        }
+    }
+
+    pub(super) fn fail(&mut self, message: &str) {
+        if self.failure.is_some() {
+            return;
+        }
+        let mut text = format!("{message}\nthe schedule, which is the same in each run:");
+        for (actor, what) in &self.trace {
+            text += &format!("\n  {}: {what}", self.names[*actor]);
+        }
+        self.failure = Some(text);
+    }
+
+    pub(super) fn describe_deadlock(&self) -> String {
+        let mut text = String::from("a wake-up is lost:");
+        for (actor, status) in self.actors.iter().enumerate() {
+            let name = self.names[actor];
+            match status {
+                Status::Ended => text += &format!(" {name} has ended;"),
+                _ => text += &format!(" {name} waits, and no thread will wake it;"),
+            }
+        }
+        text
+    }
+}
