@@ -156,6 +156,11 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
         let entry = self.entry(worker);
         counts.consume_resumed(entry);
         if entry.state() != State::Active {
+            debug_assert!(
+                entry.state() != State::Absent,
+                "worker {} falls asleep, but has not arrived",
+                worker.get()
+            );
             return;
         }
         // In this order: a setter of this latch that makes its note before the first step is seen by the
@@ -318,7 +323,12 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
     /// [`mark_blocked`](Self::mark_blocked).
     pub fn end_outside(&self, may_run: impl Fn(WorkerIndex) -> bool) {
         let mut counts = self.counts.lock();
-        counts.outside -= 1;
+        debug_assert!(
+            counts.outside > 0,
+            "more threads outside end than have begun"
+        );
+        // Less than none would prevent all reports.
+        counts.outside = counts.outside.saturating_sub(1);
         self.check(&mut counts, may_run);
     }
 

@@ -34,7 +34,8 @@ const SET: u8 = 4;
 /// setter could not tell a waiter that will look again from one that is already on its way to
 /// sleep.
 ///
-/// Only one worker may wait on a latch; any thread may set it.
+/// Only one worker may wait on a latch; any thread may set it. If two wait, the first one may sleep on
+/// when it is set. Debug assertions find the second one.
 ///
 /// # Examples
 /// ```
@@ -87,6 +88,7 @@ impl CoreLatch {
     /// latch.wake_up();
     /// assert!(!latch.probe() && latch.get_sleepy());
     /// ```
+    #[must_use = "if the latch is set, the waiter must not sleep"]
     pub fn get_sleepy(&self) -> bool {
         hook::point("is about to get sleepy");
         self.advance(UNSET, SLEEPY)
@@ -94,6 +96,7 @@ impl CoreLatch {
 
     /// Notes that the waiter is about to park. Returns false if the latch was set meanwhile: then the
     /// waiter must not park.
+    #[must_use = "if the latch is set, the waiter must not sleep"]
     pub fn fall_asleep(&self) -> bool {
         hook::point("is about to fall asleep");
         self.advance(SLEEPY, SLEEPING)
@@ -111,9 +114,14 @@ impl CoreLatch {
         // the setter that reads SLEEPING (Acquire in `set`) must find that slot open. With
         // Relaxed it could find it closed and wake no worker, and the waiter would never return.
         // Relaxed on failure: that can only mean SET, which `probe` reads again.
-        self.state
-            .compare_exchange(from, to, Ordering::Release, Ordering::Relaxed)
-            .is_ok()
+        let result = self
+            .state
+            .compare_exchange(from, to, Ordering::Release, Ordering::Relaxed);
+        debug_assert!(
+            matches!(result, Ok(_) | Err(SET)),
+            "two workers wait for one latch, or its waiter left an earlier wait by a panic"
+        );
+        result.is_ok()
     }
 
     /// Sets the latch. Returns true if the waiter sleeps and the caller must wake it, with
@@ -159,7 +167,11 @@ impl CoreLatch {
     pub fn reset(&self) {
         // Ordering: Acquire pairs with the Release of `set`, as in `probe`. An exchange, so that it
         // is the newest state that is undone and received.
-        self.state.swap(UNSET, Ordering::Acquire);
+        let old = self.state.swap(UNSET, Ordering::Acquire);
+        debug_assert!(
+            matches!(old, UNSET | SET),
+            "a latch is reset while a worker waits for it"
+        );
     }
 }
 

@@ -15,7 +15,8 @@ use crate::primitive::spin_loop;
 /// otherwise a worker sleeps forever.
 ///
 /// No method may panic: they are called from frames that other threads use. A pool ends the process
-/// then.
+/// then. A pool that goes on has a worker that counts as asleep for good, if `park` has panicked, or a
+/// worker that was released and sleeps on, if `unpark` has.
 ///
 /// Typical parkers: a futex, a mutex with a condition variable, `WFE` and `SEV`, `WFI` and an
 /// inter-processor interrupt. The simplest possible one spins:

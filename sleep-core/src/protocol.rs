@@ -53,7 +53,12 @@ pub(crate) use slot::Tenant;
 /// 4. The queue of a worker is empty when it calls `no_work_found`. It announces the next job that it queues there after
 ///    a fence, unless all workers are awake then, or it will run that job itself if no other worker takes it.
 ///
-/// A caller that breaks a promise loses wake-ups; no memory safety rests on them.
+/// 5. `has_work`, `more_work` and the parkers do not panic. If one does, end the process: the worker stays registered as a
+///    sleeper, or is released without a token, so that a later wake-up is lost on it.
+///
+/// A caller that breaks a promise loses wake-ups; no memory safety rests on them. Debug assertions find a worker that
+/// begins a search in the middle of another, and a latch with two waiters. The module `testing`, of the feature of that
+/// name, finds more.
 ///
 /// # What a protocol promises
 /// 1. Let a job be announced by `new_injected_jobs`, or for one worker by `new_job_for`. Each worker
@@ -335,6 +340,7 @@ pub trait SleepProtocol {
     /// job finds another sleeper, or leaves the job to the look in `give_back`.
     ///
     /// By default there is never a sleeper to borrow.
+    #[must_use = "the worker sleeps until it is given back"]
     fn borrow_sleeper(&self, eligible: impl FnMut(WorkerIndex) -> bool) -> Option<WorkerIndex> {
         let _ = eligible;
         None

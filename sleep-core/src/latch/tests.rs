@@ -14,6 +14,41 @@ mod transitions {
 
     use super::*;
 
+    /// The first one would sleep on when the latch is set, and the second one would not sleep at all.
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic = "two workers wait for one latch"]
+    fn two_workers_that_wait_for_one_latch_are_found() {
+        let latch = latch(&[CoreLatch::get_sleepy, CoreLatch::fall_asleep]);
+        _ = latch.get_sleepy();
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic = "two workers wait for one latch"]
+    fn a_second_waiter_that_wakes_up_is_found_by_the_first_one() {
+        let latch = latch(&[CoreLatch::get_sleepy]);
+        latch.wake_up();
+        _ = latch.fall_asleep();
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic = "a latch is reset while a worker waits for it"]
+    fn a_reset_while_the_waiter_sleeps_is_found() {
+        latch(&[CoreLatch::get_sleepy, CoreLatch::fall_asleep]).reset();
+    }
+
+    #[test]
+    #[deny(unfulfilled_lint_expectations)]
+    fn the_compiler_finds_steps_whose_answer_is_ignored() {
+        let latch = CoreLatch::new();
+        #[expect(unused_must_use, reason = "the compiler finds this line")]
+        latch.get_sleepy();
+        #[expect(unused_must_use, reason = "the compiler finds this line")]
+        latch.fall_asleep();
+    }
+
     #[test]
     #[deny(unfulfilled_lint_expectations)]
     #[expect(unused_must_use, reason = "the compiler finds this line")]
@@ -81,6 +116,7 @@ mod transitions {
     }
 
     #[test]
+    #[cfg(not(debug_assertions))]
     fn no_step_can_be_skipped() {
         assert!(!CoreLatch::new().fall_asleep());
         assert!(!latch(&[CoreLatch::get_sleepy]).get_sleepy());
@@ -90,9 +126,9 @@ mod transitions {
     fn debug_names_the_state() {
         let latch = CoreLatch::default();
         assert_eq!(format!("{latch:?}"), "CoreLatch(UNSET)");
-        latch.get_sleepy();
+        assert!(latch.get_sleepy());
         assert_eq!(format!("{latch:?}"), "CoreLatch(SLEEPY)");
-        latch.fall_asleep();
+        assert!(latch.fall_asleep());
         assert_eq!(format!("{latch:?}"), "CoreLatch(SLEEPING)");
         set(&latch);
         assert_eq!(format!("{latch:?}"), "CoreLatch(SET)");

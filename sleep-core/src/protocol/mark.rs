@@ -59,8 +59,19 @@ impl SearchMark {
         );
     }
 
-    /// Takes the worker out of its search for a guest, which does not search yet. The guest
-    /// [begins](Self::begin) the search again when it gives the worker back.
+    /// Notes that a guest gives the worker back, which is in its search again.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn give_back(&self, worker: WorkerIndex) {
+        debug_assert_ne!(
+            self.set(true),
+            Some(true),
+            "worker {} is given back, but no guest has it, or the guest is in the middle of a search",
+            worker.get(),
+        );
+    }
+
+    /// Takes the worker out of its search for a guest, which does not search yet.
     #[inline(always)]
     pub(crate) fn lend(&self) {
         if cfg!(debug_assertions) {

@@ -168,6 +168,20 @@ mod mistakes {
         let _waiting = sleep.start_waiting(worker);
     }
 
+    /// A panic in a last look leaves the worker registered, so that the next wake-up is lost on it.
+    pub(super) fn a_worker_that_left_its_last_look_by_a_panic_is_found<S: TestProtocol>() {
+        let sleep = S::new(1, IdlePolicy::IMMEDIATE);
+        let worker = sleep.worker(0).unwrap();
+        let look = std::panic::AssertUnwindSafe(|| {
+            let (latch, mut idle) = (CoreLatch::new(), sleep.start_looking(worker));
+            loop {
+                sleep.no_work_found(&mut idle, &latch, || panic!("in the last look"));
+            }
+        });
+        std::panic::catch_unwind(look).unwrap_err();
+        let _idle = sleep.start_looking(worker);
+    }
+
     pub(super) fn an_idle_state_of_another_pool_is_found<S: TestProtocol>() {
         let [one, other] = [(); 2].map(|()| S::new(2, IdlePolicy::DEFAULT));
         let mut idle = one.start_looking(one.worker(1).unwrap());
@@ -182,12 +196,15 @@ mod mistakes {
 
 #[test]
 #[deny(unfulfilled_lint_expectations)]
-#[expect(unused_must_use, reason = "the compiler finds each of these lines")]
-fn the_compiler_finds_an_idle_state_that_is_not_kept() {
+fn the_compiler_finds_an_answer_that_is_ignored() {
     let sleep = <TestJec as TestProtocol>::new(2, IdlePolicy::DEFAULT);
+    #[expect(unused_must_use, reason = "the compiler finds this line")]
     sleep.start_looking(sleep.worker(0).unwrap());
     let sleep = <TestBusy as TestProtocol>::new(2, IdlePolicy::DEFAULT);
+    #[expect(unused_must_use, reason = "the compiler finds this line")]
     sleep.start_waiting(sleep.worker(1).unwrap());
+    #[expect(unused_must_use, reason = "the compiler finds this line")]
+    sleep.borrow_sleeper(|_| true);
 }
 
 /// A batch that turns out to be empty announces nothing.
@@ -301,6 +318,7 @@ macro_rules! mistakes {
         mistakes! { $name, $protocol:
             an_idle_state_that_is_dropped_is_found "worker 0 begins a search in the middle of another"
             two_threads_that_are_one_worker_are_found "worker 1 begins a search in the middle of another"
+            a_worker_that_left_its_last_look_by_a_panic_is_found "worker 0 begins a search in the middle of another"
             an_idle_state_of_another_pool_is_found "worker 1 has begun no search here"
             an_idle_state_that_ends_in_another_pool_is_found "worker 1 ends a search that it has not begun here"
         }

@@ -64,8 +64,12 @@ impl SleepProtocol for Careless {
         } else if self.every(2) {
             has_work();
         } else {
-            // Never notes that the worker is asleep, nor that it is awake again.
-            latch.get_sleepy();
+            // Never notes that the worker is asleep.
+            _ = latch.get_sleepy();
+            // Nor that it is awake again, unless debug assertions would find that.
+            if cfg!(debug_assertions) {
+                latch.wake_up();
+            }
         }
         std::thread::yield_now();
     }

@@ -418,6 +418,23 @@ fn a_report_says_what_every_worker_does() {
 }
 
 #[test]
+#[cfg(debug_assertions)]
+#[should_panic = "more threads outside end than have begun"]
+fn a_thread_outside_that_has_not_begun_does_not_end() {
+    pool().accounting.end_outside(|_| false);
+}
+
+/// Otherwise it would never be counted, and no deadlock would be reported.
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic = "worker 2 falls asleep, but has not arrived"]
+fn a_worker_that_has_not_arrived_does_not_fall_asleep() {
+    let pool = pool();
+    pool.accounting.leave(worker(2), |_| false);
+    pool.sleep(2);
+}
+
+#[test]
 fn a_thread_outside_prevents_a_report_until_it_ends() {
     let pool = pool();
     pool.accounting.begin_outside();

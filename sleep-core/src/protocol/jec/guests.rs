@@ -48,7 +48,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
     /// Counts the host as asleep again, and wakes it if there is work.
     pub(super) fn take_back(&self, worker: WorkerIndex, has_work: impl FnOnce() -> bool) -> bool {
         let slot = &self.slots()[worker.get()];
-        slot.search().begin(worker);
+        slot.search().give_back(worker);
         self.shared.counters.add_sleeping_and_inactive();
         // Before the slot is open, so that the bit of an open slot is set.
         self.shared.sleepers.add(self.slots(), worker.get());

@@ -180,3 +180,14 @@ mod steps {
         assert_eq!((sleep.num_inactive(), sleep.num_sleeping()), (0, 0));
     }
 }
+
+#[test]
+#[cfg(all(debug_assertions, not(loom)))]
+#[should_panic = "worker 0 is given back, but no guest has it"]
+fn a_worker_that_no_guest_has_is_not_given_back() {
+    let sleep =
+        <crate::testing::TestJec as crate::testing::TestProtocol>::new(1, IdlePolicy::IMMEDIATE);
+    let worker = sleep.worker(0).unwrap();
+    let _idle = sleep.start_looking(worker);
+    sleep.give_back(worker, || false);
+}
