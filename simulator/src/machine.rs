@@ -9,6 +9,7 @@ mod calls;
 mod directory;
 mod error;
 mod part;
+mod processors;
 mod region;
 
 use std::{
@@ -26,10 +27,11 @@ use crate::cost::{CostModel, MS};
 use directory::Directory;
 
 use calls::give_way;
+use processors::Processors;
 
 pub use calls::{
-    begin_window, current, events, free_of_charge, now, reset_traffic, shared_lines, sites,
-    sleep_until, work, yield_now,
+    begin_window, current, events, free_of_charge, now, processors, reset_traffic, shared_lines,
+    sites, sleep_until, work, yield_now,
 };
 pub(crate) use calls::{
     forget, local, park, price_of_process_fence, process_fence, random, set_local, wake,
@@ -58,6 +60,8 @@ pub struct Settings {
     pub quantum: u64,
     /// The virtual time at which the run is given up, in picoseconds.
     pub limit: u64,
+    /// How many threads run at a time; `usize::MAX` if each has a processor.
+    pub processors: usize,
     /// Memory of which each access costs as much as a load from a line that the core has: to find out how much depends on
     /// its contention.
     pub free: Parts,
@@ -72,6 +76,7 @@ impl Settings {
             seed,
             quantum: 100_000,
             limit: 10_000 * MS,
+            processors: usize::MAX,
             free: Parts::NONE,
         }
     }
@@ -97,6 +102,8 @@ struct Thread {
     clock: u64,
     /// When its stores have left the store buffer.
     drained_at: u64,
+    /// Until when it keeps its processor though others wait for one, if it has one.
+    slice_ends: Option<u64>,
     /// What interrupts have taken from it since it ran last.
     stolen: u64,
     node: u8,
@@ -128,7 +135,8 @@ struct Machine {
     /// When it gives way.
     horizon: u64,
     queue: BinaryHeap<Reverse<(u64, u32, usize)>>,
-    /// How many threads in the queue are ready, the running one included.
+    processors: Processors,
+    /// How many threads are ready, the running one and those that wait for a processor included.
     num_ready: usize,
     random: u64,
     trace: u64,
@@ -181,6 +189,7 @@ pub fn run(
         now: 0,
         horizon: 0,
         queue: BinaryHeap::with_capacity(num_threads),
+        processors: Processors::new(settings.processors),
         num_ready: 0,
         random: settings.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
         trace: 0,
@@ -207,6 +216,7 @@ pub fn run(
             state: State::Parked,
             clock: 0,
             drained_at: 0,
+            slice_ends: None,
             stolen: 0,
             node,
             is_worker,
@@ -275,6 +285,7 @@ impl Installed {
                 CoroutineResult::Return(()) => self.with(|machine| {
                     machine.threads[thread].state = State::Ended;
                     machine.num_ready -= 1;
+                    machine.leave_processor(thread, machine.now);
                     machine.note(thread as u64 ^ machine.now);
                 }),
             }
@@ -333,13 +344,18 @@ impl Machine {
     /// Takes the thread that is behind from the queue. Returns it, and whether all others wait to be woken,
     /// so that only the passing of time goes on.
     fn next(&mut self) -> Option<(usize, bool)> {
-        let Reverse((at, _, thread)) = self.queue.pop()?;
-        let is_timed = self.threads[thread].state == State::Timed;
-        let is_quiet = is_timed && self.num_ready == 0;
-        if is_timed {
-            self.threads[thread].state = State::Ready;
-            self.num_ready += 1;
-        }
+        let (at, thread, is_quiet) = loop {
+            let Reverse((at, _, thread)) = self.queue.pop()?;
+            let is_timed = self.threads[thread].state == State::Timed;
+            let is_quiet = is_timed && self.num_ready == 0;
+            if is_timed {
+                self.threads[thread].state = State::Ready;
+                self.num_ready += 1;
+            }
+            if self.take_processor(thread, at) {
+                break (at, thread, is_quiet);
+            }
+        };
         self.running = thread;
         self.now = at + std::mem::take(&mut self.threads[thread].stolen);
         self.horizon = self.next_horizon();

@@ -232,6 +232,11 @@ unsafe impl<K: Protocol> Platform for Virtual<K> {
         worker.defer(move || drop(replaced));
     }
 
+    /// No worker blocks, so no watchdog is needed.
+    fn parallelism(_registry: &Registry<Self>) -> usize {
+        machine::processors()
+    }
+
     fn random_seed() -> u64 {
         machine::random()
     }

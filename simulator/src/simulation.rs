@@ -190,6 +190,10 @@ pub fn simulate<K: Protocol>(
     workloads: &[Workload],
 ) -> Result<Report, SimulationError> {
     forget_waiters();
+    let policy = match settings.processors {
+        usize::MAX => policy,
+        processors => policy.for_processors(workers, processors),
+    };
     let pool = pool::<K>(workers, policy)?;
     let outcomes = Rc::new(RefCell::new(Vec::new()));
     let driver = {

@@ -41,14 +41,33 @@ pub fn sleep_until(at: u64) {
         machine.threads[thread].state = State::Timed;
         machine.num_ready -= 1;
         let at = at.max(machine.now);
+        machine.leave_processor(thread, machine.now);
         machine.push(thread, at);
     });
     suspend();
 }
 
-/// Gives the rest of the time slice to other threads, of which the core has none.
+/// Gives the rest of the time slice to other threads, if some wait for a processor.
 pub fn yield_now() {
-    work(with(|machine| machine.settings.costs.yield_now));
+    let yields = with(|machine| {
+        machine.now += machine.settings.costs.yield_now;
+        let are_wanted = machine.processors.are_wanted();
+        if are_wanted {
+            machine.give_turn();
+        }
+        are_wanted
+    });
+    if yields {
+        suspend();
+    } else {
+        give_way();
+    }
+}
+
+/// Returns how many threads run at a time.
+#[must_use]
+pub fn processors() -> usize {
+    with(|machine| machine.settings.processors)
 }
 
 /// Waits until another thread calls [`wake`]. The caller has seen to it that one will.
@@ -59,6 +78,7 @@ pub(crate) fn park() {
         // A thread that is woken while it goes to sleep comes back when it has gone.
         machine.threads[thread].clock = machine.now + machine.settings.costs.park;
         machine.num_ready -= 1;
+        machine.leave_processor(thread, machine.now);
     });
     suspend();
 }

@@ -136,3 +136,22 @@ fn a_process_fence_interrupts_the_threads_that_run() {
     .unwrap();
     assert_eq!(ended_at.get(), 10 * US + costs.interrupt);
 }
+
+/// Returns when the last one of some threads ends that compute for 10 us each, on so many processors.
+fn end_of_threads(threads: usize, processors: usize) -> u64 {
+    let settings = Settings {
+        processors,
+        ..Settings::new(CostModel::SERVER, 1)
+    };
+    let bodies = (0..threads).map(|_| -> Body { Box::new(|| work(10 * US)) });
+    let finished = run(settings, [], bodies.collect(), Vec::new(), || false);
+    finished.unwrap().at
+}
+
+#[test]
+fn threads_take_turns_on_their_processors() {
+    assert_eq!(end_of_threads(4, usize::MAX), 10 * US);
+    assert_eq!(end_of_threads(4, 4), 10 * US);
+    assert!((20 * US..22 * US).contains(&end_of_threads(4, 2)));
+    assert!((40 * US..43 * US).contains(&end_of_threads(4, 1)));
+}

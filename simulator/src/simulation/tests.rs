@@ -43,6 +43,51 @@ fn runs_all_workloads<K: Protocol>() {
     }
 }
 
+/// With more workers than processors.
+fn runs_all_workloads_in_a_crowd<K: Protocol>() {
+    for (workers, processors) in [(2, 1), (8, 2), (64, 4)] {
+        let settings = Settings {
+            processors,
+            ..settings(3)
+        };
+        let report = simulate::<K>(settings, workers, IdlePolicy::DEFAULT, Workload::ALL).unwrap();
+        assert_eq!(report.outcomes.len(), Workload::ALL.len());
+        for outcome in report.outcomes {
+            assert!(outcome.probe.workers_used >= 1 && outcome.counts.jobs_run >= 1);
+        }
+    }
+}
+
+#[test]
+fn jec_runs_all_workloads_in_a_crowd() {
+    runs_all_workloads_in_a_crowd::<VirtualJec>();
+}
+
+#[test]
+fn classic_runs_all_workloads_in_a_crowd() {
+    runs_all_workloads_in_a_crowd::<VirtualClassic>();
+}
+
+#[test]
+fn hints_runs_all_workloads_in_a_crowd() {
+    runs_all_workloads_in_a_crowd::<VirtualHints>();
+}
+
+/// The jobs of joins wake as many workers as have a processor.
+#[test]
+fn few_workers_run_the_joins_of_a_crowd() {
+    let used = |processors| {
+        let settings = Settings {
+            processors,
+            ..settings(5)
+        };
+        let report = simulate::<VirtualJec>(settings, 16, IdlePolicy::DEFAULT, &[Workload::Split]);
+        report.unwrap().outcomes[0].probe.workers_used
+    };
+    assert!(used(usize::MAX) > 8, "{}", used(usize::MAX));
+    assert!((2..=4).contains(&used(2)), "{}", used(2));
+}
+
 #[test]
 fn jec_runs_all_workloads() {
     runs_all_workloads::<VirtualJec>();
