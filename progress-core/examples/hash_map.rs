@@ -5,6 +5,9 @@
 //! 2002): sorted lists, in which a removed entry is first marked and then unlinked. Writers are
 //! managed threads. Readers delay progress for each look.
 //!
+//! A guard protects only what its own instance frees. So the map has the instance, and takes the guards
+//! itself: no caller can pass that of another instance.
+//!
 //! ```sh
 //! cargo run --release -p progress-core --example hash_map
 //! ```
@@ -19,7 +22,9 @@ use std::{
     thread,
 };
 
-use progress_core::{Active, Guard, Participant, Progress, Reclaimable};
+use progress_core::{
+    Active, ManagedThread, Participant, Progress, Reclaimable, TooManyParticipants,
+};
 use sleep_core::Parker;
 
 const BUCKETS: usize = 64;
@@ -30,12 +35,19 @@ const READERS: usize = 2;
 const ROUNDS: u64 = if cfg!(miri) { 6 } else { 300 };
 
 type Threads = (ThreadParker, [Participant<ThreadParker>; WRITERS]);
-type Writer<'t, 'p> = Active<'t, 'p, Threads>;
 type Link<V> = AtomicPtr<Reclaimable<Entry<V>>>;
 
 /// A map from numbers to values.
 struct Map<V> {
     buckets: [Link<V>; BUCKETS],
+    /// Frees the removed entries.
+    progress: Progress<Threads>,
+}
+
+/// A thread that may change a map.
+struct Writer<'m, V> {
+    map: &'m Map<V>,
+    thread: ManagedThread<'m, Threads>,
 }
 
 struct Entry<V> {
@@ -46,7 +58,7 @@ struct Entry<V> {
 }
 
 /// The place where a key is or would be.
-struct Registration<'m, V> {
+struct Position<'m, V> {
     /// The link that leads to the first entry that is not before the key.
     link: &'m Link<V>,
     entry: *mut Reclaimable<Entry<V>>,
@@ -57,64 +69,34 @@ impl<V: Send + Sync + 'static> Map<V> {
     fn new() -> Self {
         Self {
             buckets: [const { AtomicPtr::new(ptr::null_mut()) }; BUCKETS],
+            progress: Progress::new([const { Participant::new(ThreadParker::new()) }; WRITERS]),
         }
     }
 
-    /// Returns the value of a key, as long as the guard protects it.
-    fn get<'g>(&'g self, key: u64, _guard: &'g impl Guard) -> Option<&'g V> {
+    /// Returns a handle by which the calling thread changes the map.
+    fn writer(&self) -> Result<Writer<'_, V>, TooManyParticipants> {
+        let thread = self.progress.register()?;
+        Ok(Writer { map: self, thread })
+    }
+
+    /// Passes the value of a key to a closure.
+    fn get<R>(&self, key: u64, read: impl FnOnce(&V) -> R) -> Option<R> {
+        let _delay = self.progress.delay();
         let mut entry = self.bucket(key).load(Ordering::Acquire);
-        // SAFETY: the entry was in reach after the guard began to protect, so it is not freed before
-        // the guard ends.
+        // SAFETY: the entry was in reach after the delay began, so it is not freed before the delay
+        // ends.
         while let Some(found) = unsafe { unmarked(entry).as_ref() } {
             let next = found.next.load(Ordering::Acquire);
             if found.key >= key {
-                return (found.key == key && !is_marked(next)).then_some(&found.value);
+                return (found.key == key && !is_marked(next)).then(|| read(&found.value));
             }
             entry = next;
         }
         None
     }
 
-    /// Adds a value. Returns false if the key has one.
-    fn insert(&self, key: u64, value: V, writer: &mut Writer<'_, '_>) -> bool {
-        let next = AtomicPtr::new(ptr::null_mut());
-        let mut new = Box::new(Reclaimable::new(Entry { key, value, next }));
-        loop {
-            let registration = self.find(key, writer);
-            if registration.is_found {
-                return false;
-            }
-            *new.next.get_mut() = registration.entry;
-            let pointer = Box::into_raw(new);
-            if replace(registration.link, registration.entry, pointer) {
-                return true;
-            }
-            // SAFETY: no other thread has seen the entry.
-            new = unsafe { Box::from_raw(pointer) };
-        }
-    }
-
-    /// Removes a key. Returns false if it was not there.
-    fn remove(&self, key: u64, writer: &mut Writer<'_, '_>) -> bool {
-        loop {
-            let registration = self.find(key, writer);
-            if !registration.is_found {
-                return false;
-            }
-            // SAFETY: the writer has been active since before it found the entry.
-            let entry = unsafe { &*registration.entry };
-            let next = entry.next.load(Ordering::Acquire);
-            if is_marked(next) || !replace(&entry.next, next, marked(next)) {
-                continue;
-            }
-            // The entry is removed. The next writer that passes unlinks it.
-            self.find(key, writer);
-            return true;
-        }
-    }
-
-    /// Looks for a key, and unlinks the removed entries on the way.
-    fn find(&self, key: u64, writer: &mut Writer<'_, '_>) -> Registration<'_, V> {
+    /// Looks for a key, and unlinks the removed entries on the way. The writer is one of this map.
+    fn find(&self, key: u64, writer: &mut Active<'_, '_, Threads>) -> Position<'_, V> {
         'again: loop {
             let mut link = self.bucket(key);
             let mut entry = link.load(Ordering::Acquire);
@@ -132,7 +114,7 @@ impl<V: Send + Sync + 'static> Map<V> {
                     entry = unmarked(next);
                 } else if found.key >= key {
                     let is_found = found.key == key;
-                    return Registration {
+                    return Position {
                         link,
                         entry,
                         is_found,
@@ -143,7 +125,7 @@ impl<V: Send + Sync + 'static> Map<V> {
                 }
             }
             let is_found = false;
-            return Registration {
+            return Position {
                 link,
                 entry,
                 is_found,
@@ -153,6 +135,60 @@ impl<V: Send + Sync + 'static> Map<V> {
 
     fn bucket(&self, key: u64) -> &Link<V> {
         &self.buckets[(key % BUCKETS as u64) as usize]
+    }
+}
+
+impl<V: Send + Sync + 'static> Writer<'_, V> {
+    /// Adds a value. Returns false if the key has one.
+    fn insert(&mut self, key: u64, value: V) -> bool {
+        let mut active = self.thread.activate();
+        let next = AtomicPtr::new(ptr::null_mut());
+        let mut new = Box::new(Reclaimable::new(Entry { key, value, next }));
+        loop {
+            let position = self.map.find(key, &mut active);
+            if position.is_found {
+                return false;
+            }
+            *new.next.get_mut() = position.entry;
+            let pointer = Box::into_raw(new);
+            if replace(position.link, position.entry, pointer) {
+                return true;
+            }
+            // SAFETY: no other thread has seen the entry.
+            new = unsafe { Box::from_raw(pointer) };
+        }
+    }
+
+    /// Removes a key. Returns false if it was not there.
+    fn remove(&mut self, key: u64) -> bool {
+        let mut active = self.thread.activate();
+        loop {
+            let position = self.map.find(key, &mut active);
+            if !position.is_found {
+                return false;
+            }
+            // SAFETY: the thread has been active since before it found the entry.
+            let entry = unsafe { &*position.entry };
+            let next = entry.next.load(Ordering::Acquire);
+            if is_marked(next) || !replace(&entry.next, next, marked(next)) {
+                continue;
+            }
+            // The entry is removed. The next writer that passes unlinks it.
+            self.map.find(key, &mut active);
+            return true;
+        }
+    }
+
+    /// Makes progress, and frees removed entries whose time has come.
+    fn tick(&mut self) {
+        self.thread.activate().tick();
+    }
+
+    /// Waits until all entries that this thread has unlinked are freed.
+    fn free_all(&mut self) {
+        while self.thread.pending() > 0 {
+            self.thread.wait();
+        }
     }
 }
 
@@ -242,55 +278,48 @@ impl Drop for Counted {
 }
 
 /// Adds and removes keys. Each writer has its own keys, so that it knows what to expect.
-fn write(map: &Map<Counted>, progress: &Progress<Threads>, number: u64) {
-    let mut this_thread = progress.register().expect("a line for each writer");
+fn write(map: &Map<Counted>, number: u64) {
+    let mut writer = map.writer().expect("a participant for each writer");
     let own_keys = || (number..KEYS).step_by(WRITERS);
     for round in 0..ROUNDS {
         for key in own_keys() {
-            let mut active = this_thread.activate();
             if round % 2 == 0 {
-                assert!(map.insert(key, Counted::new(key), &mut active));
+                assert!(writer.insert(key, Counted::new(key)));
             } else {
-                assert!(map.remove(key, &mut active));
+                assert!(writer.remove(key));
             }
-            active.tick();
+            writer.tick();
         }
     }
     for key in own_keys() {
-        map.remove(key, &mut this_thread.activate());
+        writer.remove(key);
     }
-    while this_thread.pending() > 0 {
-        this_thread.wait();
-    }
+    writer.free_all();
 }
 
 /// Looks up one key after the other, and returns the number of those that were there.
-fn read(map: &Map<Counted>, progress: &Progress<Threads>, stop: &AtomicBool) -> u64 {
+fn read(map: &Map<Counted>, stop: &AtomicBool) -> u64 {
     let mut found = 0;
     while !stop.load(Ordering::Relaxed) {
         for key in 0..KEYS {
-            let delay = progress.delay();
-            if let Some(value) = map.get(key, &delay) {
-                assert!(value.is_alive && value.key == key);
-                found += 1;
-            }
+            let check = |value: &Counted| assert!(value.is_alive && value.key == key);
+            found += u64::from(map.get(key, check).is_some());
         }
     }
     found
 }
 
 fn main() {
-    let progress = Progress::new([const { Participant::new(ThreadParker::new()) }; WRITERS]);
     let map = Map::new();
     let stop = AtomicBool::new(false);
     let found: u64 = thread::scope(|scope| {
         let readers: Vec<_> = (0..READERS)
-            .map(|_| scope.spawn(|| read(&map, &progress, &stop)))
+            .map(|_| scope.spawn(|| read(&map, &stop)))
             .collect();
         let writers: Vec<_> = (0..WRITERS as u64)
             .map(|number| {
-                let (map, progress) = (&map, &progress);
-                scope.spawn(move || write(map, progress, number))
+                let map = &map;
+                scope.spawn(move || write(map, number))
             })
             .collect();
         for writer in writers {
@@ -303,8 +332,8 @@ fn main() {
             .sum()
     });
     println!("{found} entries were read while they were added and removed");
-    println!("{progress:?}");
-    drop(progress);
+    println!("{:?}", map.progress);
+    drop(map);
     assert_eq!(
         ALIVE.load(Ordering::Relaxed),
         0,
