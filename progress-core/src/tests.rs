@@ -16,6 +16,8 @@ use crate::{moment::is_reached, testing::TestParker};
 #[cfg(not(loom))]
 mod alone;
 #[cfg(not(loom))]
+mod callbacks;
+#[cfg(not(loom))]
 mod forgotten;
 #[cfg(loom)]
 mod loom;
