@@ -147,9 +147,22 @@ impl<'w, W: Parker + Sync> Waiting<'w, W> {
         // Ordering: Release, for a thread that looks without having been woken. For the others the
         // parker publishes.
         this.step.store(IS_WOKEN, Ordering::Release);
-        // Ordering: Release pairs with `step`: all uses of the frame happen before.
-        let set_done = || this.step.store(DONE, Ordering::Release);
-        finally(|| parker.unpark(), set_done);
+        // Also if the parker panics. Not by `finally`, whose frame would hold references to this one.
+        let done = SetDone(&raw const this.step);
+        parker.unpark();
+        drop(done);
+    }
+}
+
+/// Stores `DONE` when it is dropped. From then on the frame with the step may end.
+struct SetDone(*const AtomicU8);
+
+impl Drop for SetDone {
+    fn drop(&mut self) {
+        // Ordering: Release pairs with `Waiting::step`: all uses of the frame happen before.
+        //
+        // SAFETY: by obligation 1 of `wake` the step lives until this store.
+        unsafe { &*self.0 }.store(DONE, Ordering::Release);
     }
 }
 
