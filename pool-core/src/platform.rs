@@ -91,6 +91,13 @@ pub unsafe trait Platform: Sized + 'static {
         let _ = registry;
     }
 
+    /// Observes that a reference to a pool was removed which is [watched](Registry::watch). The
+    /// thread that has removed it calls this, and holds the registry in place by other means. By
+    /// default nothing happens, because nothing watches the pool.
+    fn on_reference_removed(registry: &Registry<Self>) {
+        let _ = registry;
+    }
+
     /// Lets another thread run, which is in the middle of an operation on a queue and for whose end the
     /// worker waits. `round` counts the calls of one wait from zero.
     ///

@@ -31,12 +31,16 @@ pub struct Registry<P: Platform> {
     progress: PoolProgress<P>,
     injector: P::Queue,
     deadlock: P::Deadlock,
-    /// The number of users of the pool and of spawned jobs. At zero the workers are requested to stop.
+    /// The number of users of the pool and of spawned jobs. At zero the workers are requested to
+    /// stop. The topmost bit says that the pool is [watched](Registry::watch).
     references: AtomicUsize,
     /// What the wake-ups for joins have come to.
     wake_history: WakeHistory,
     data: P::Data,
 }
+
+/// In the count of references: the pool is [watched](Registry::watch). It makes the count negative.
+const WATCHED: usize = 1 << (usize::BITS - 1);
 
 impl<P: Platform> Registry<P> {
     const_unless_loom! {
@@ -268,10 +272,47 @@ impl<P: Platform> Registry<P> {
         // thread, gathers it, and `terminate` passes it on to the workers. With less, a worker could
         // end without seeing it.
         let before = self.references.fetch_sub(1, Ordering::AcqRel);
-        debug_assert!(before > 0, "a reference is removed twice");
+        debug_assert!(before & !WATCHED > 0, "a reference is removed twice");
+        // One comparison for both cases, because a count that is watched is negative.
+        if before.cast_signed() <= 1 {
+            self.reference_removed_cold(before);
+        }
+    }
+
+    #[cold]
+    fn reference_removed_cold(&self, before: usize) {
         if before == 1 {
             self.terminate();
+        } else {
+            P::on_reference_removed(self);
         }
+    }
+
+    /// Makes each [`remove_reference`](Self::remove_reference) call
+    /// [`Platform::on_reference_removed`], until [`unwatch`](Self::unwatch). A removal either comes
+    /// first, and [`num_references`](Self::num_references) counts it, or makes that call.
+    ///
+    /// The caller has added a reference, and keeps it while the pool is watched.
+    pub fn watch(&self) {
+        // Ordering: Relaxed here and in `unwatch`. The bit and the count are one word, whose
+        // changes have one order. A thread that looks at the count receives what was done under the
+        // references that are gone, because this continues the release sequences of their removals.
+        let before = self.references.fetch_or(WATCHED, Ordering::Relaxed);
+        debug_assert!(before.cast_signed() > 0, "watched, or ended");
+    }
+
+    /// Ends what [`watch`](Self::watch) has begun. The caller then removes its reference.
+    pub fn unwatch(&self) {
+        // Ordering: Relaxed, see `watch`.
+        let before = self.references.fetch_and(!WATCHED, Ordering::Relaxed);
+        debug_assert!(before & WATCHED > 0, "not watched");
+    }
+
+    /// Returns the number of references. What was done under those that have been removed is
+    /// visible.
+    pub fn num_references(&self) -> usize {
+        // Ordering: Acquire pairs with the Release of `remove_reference`.
+        self.references.load(Ordering::Acquire) & !WATCHED
     }
 
     /// Whether the pool has references, so that it goes on.
@@ -338,7 +379,10 @@ impl<P: Platform> fmt::Debug for Registry<P> {
         f.debug_struct("Registry")
             .field("num_workers", &self.num_workers())
             // Ordering: Relaxed; debug output only.
-            .field("references", &self.references.load(Ordering::Relaxed))
+            .field(
+                "references",
+                &(self.references.load(Ordering::Relaxed) & !WATCHED),
+            )
             .field("inactive", &self.sleep.num_inactive())
             .field("sleeping", &self.sleep.num_sleeping())
             .finish_non_exhaustive()

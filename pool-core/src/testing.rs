@@ -96,6 +96,12 @@ pub(crate) fn observed(event: Event) {
     });
 }
 
+// Of the standard library, because all threads of a model are on one thread of the system.
+std::thread_local! {
+    /// The smallest count of references that a removal from a watched pool has left.
+    pub(crate) static FEWEST_REFERENCES: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
 thread_local! {
     /// What a process fence answers on this thread.
     pub(crate) static HAS_PROCESS_FENCE: Cell<bool> = Cell::new(false);
@@ -314,6 +320,10 @@ unsafe impl<S: TestStorage, K: TestProtocol, D: TestDetection> Platform for Test
 
     fn free_later(worker: &mut ManagedWorker<Self>, replaced: Replaced<Self>) {
         S::free_later::<K, D>(worker, replaced);
+    }
+
+    fn on_reference_removed(registry: &Registry<Self>) {
+        FEWEST_REFERENCES.set(FEWEST_REFERENCES.get().min(registry.num_references()));
     }
 
     fn fence_before_sleep(_registry: &Registry<Self>) -> bool {

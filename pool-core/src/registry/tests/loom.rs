@@ -8,7 +8,7 @@ use std::sync::{
 use ::loom::{cell::UnsafeCell, model, thread};
 
 use super::super::*;
-use crate::testing::{Test, registry};
+use crate::testing::{FEWEST_REFERENCES, Test, registry};
 
 /// A pool, and what was done under each of two references.
 struct Scene {
@@ -125,4 +125,43 @@ fn a_worker_of_a_renewed_pool_sees_what_was_done_before() {
         other.join().unwrap();
     });
     assert!(SEEN.load(Relaxed) > 0, "a late look was explored");
+}
+
+/// Models a thread that waits until its reference and the owner's are the only ones. It sees that
+/// they are, or the thread that removes the last other one is told.
+#[test]
+fn a_watcher_overlooks_no_removal() {
+    static SEEN: Tally = Tally::new(0);
+    static TOLD: Tally = Tally::new(0);
+    model(|| {
+        FEWEST_REFERENCES.set(usize::MAX);
+        let scene = Scene::new();
+        scene.registry.add_reference();
+        let other = Scene::spawn(&scene, |registry| {
+            // A job that spawns another one.
+            registry.add_reference();
+            registry.remove_reference();
+            registry.remove_reference();
+        });
+        scene.registry.add_reference();
+        scene.registry.watch();
+        let is_idle = scene.registry.num_references() == 2;
+        if is_idle {
+            scene.assert_done(0);
+            SEEN.fetch_add(1, Relaxed);
+        }
+        other.join().unwrap();
+        if !is_idle {
+            assert_eq!(FEWEST_REFERENCES.get(), 2);
+            TOLD.fetch_add(1, Relaxed);
+        }
+        scene.registry.unwatch();
+        assert_eq!(scene.registry.num_references(), 2);
+        scene.registry.remove_reference();
+        assert!(scene.registry.has_references());
+        scene.registry.remove_reference();
+        assert!(!scene.registry.has_references());
+    });
+    assert!(SEEN.load(Relaxed) > 0, "a late look was explored");
+    assert!(TOLD.load(Relaxed) > 0, "an early look was explored");
 }
