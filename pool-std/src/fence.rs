@@ -26,8 +26,9 @@ pub(crate) use registration::Watch;
 /// the jobs of a deque that was in use can be stolen after its owner's next pop. But thread progress
 /// stops, and what it would have freed is freed with its instance.
 ///
-/// A sandbox whose policy is to kill each process that calls `membarrier` needs the environment variable
-/// `POOL_STD_MEMBARRIER=0`. Then the system is never asked, and both halves are full fences.
+/// A sandbox whose policy is to kill each process that calls `membarrier` needs the environment
+/// variable `POOL_STD_MEMBARRIER=0`. Then the system is never asked, and both halves are full
+/// fences.
 ///
 /// # Examples
 /// ```
@@ -98,8 +99,8 @@ unsafe impl AsymmetricFence for ProcessBarrier {
     }
 }
 
-/// Whether the environment lets the process ask the system. A value that means nothing is a no: the call could end
-/// the process, and each build returns an error for that value.
+/// Whether the environment lets the process ask the system. A value that means nothing is a no: the
+/// call could end the process, and each build returns an error for that value.
 fn is_allowed() -> bool {
     environment::membarrier().is_ok_and(|is_allowed| is_allowed.unwrap_or(true))
 }

@@ -47,7 +47,7 @@ pub use sleep::{SleepKind, UnknownSleepKind};
 pub use thread_pool::{
     ThreadPool,
     builder::ThreadPoolBuilder,
-    error::{ActiveWorkersError, BuildError, ShutdownError},
+    error::{ActiveWorkersError, BuildError, ShutdownError, WaitIdleError},
     global::{
         current_num_threads, current_thread_has_pending_tasks, current_thread_index,
         max_num_threads,

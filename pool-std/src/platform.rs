@@ -112,6 +112,10 @@ unsafe impl Platform for Std {
         registry.data().io.end();
     }
 
+    fn on_reference_removed(registry: &Registry) {
+        registry.data().idle.on_reference_removed(registry);
+    }
+
     fn give_way(_worker: &WorkerThread, round: u32) {
         // A yield lets no thread of a lower real-time priority run, but a sleep does.
         if round < YIELDS {

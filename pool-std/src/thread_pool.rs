@@ -14,8 +14,10 @@ pub(crate) mod guard;
 pub(crate) mod guests;
 pub(crate) mod handle;
 pub(crate) mod id;
+pub(crate) mod idle;
 mod processors;
 pub(crate) mod spares;
+mod visit;
 
 use std::{fmt, sync::Arc};
 
@@ -34,8 +36,10 @@ use crate::{
 
 /// A pool of worker threads.
 ///
-/// Created by [`ThreadPoolBuilder`](crate::ThreadPoolBuilder). A pool that is dropped finishes what was
-/// spawned and ends; the drop does not wait for that. [`shutdown`](Self::shutdown) does.
+/// Created by [`ThreadPoolBuilder`](crate::ThreadPoolBuilder). A pool that is dropped finishes what
+/// was spawned and ends, but the drop does not wait for that. A process that returns from `main`
+/// meanwhile ends the workers, and jobs are lost. [`shutdown`](Self::shutdown),
+/// [`shutdown_timeout`](Self::shutdown_timeout) and [`wait_idle`](Self::wait_idle) wait.
 ///
 /// # Examples
 /// ```
@@ -75,7 +79,7 @@ impl ThreadPool {
         F: FnOnce() -> R + Send,
         R: Send,
     {
-        self.registry.in_worker(|_, _| closure())
+        self.in_worker(|_, _| closure())
     }
 
     /// Runs a closure on the calling thread, as a worker of this pool. `join`, `scope` and the other free
@@ -134,7 +138,11 @@ impl ThreadPool {
         R: Send,
     {
         if self.registry.data().guests.are_for(Caller::Own) {
-            self.registry.call(|_, _| closure())
+            let visit = self.visit();
+            self.registry.call(|_, _| {
+                let _visit = visit;
+                closure()
+            })
         } else {
             self.install(closure)
         }
@@ -164,8 +172,15 @@ impl ThreadPool {
         &self.registry
     }
 
-    pub(crate) fn in_worker<R: Send>(&self, closure: impl FnOnce(&WorkerThread) -> R + Send) -> R {
-        self.registry.in_worker(|worker, _| closure(worker))
+    pub(crate) fn in_worker<R: Send>(
+        &self,
+        closure: impl FnOnce(&WorkerThread, bool) -> R + Send,
+    ) -> R {
+        let visit = self.visit();
+        self.registry.in_worker(|worker, migrated| {
+            let _visit = visit;
+            closure(worker, migrated)
+        })
     }
 
     /// Runs two closures as [`join`](crate::join()) does, on this pool.
@@ -187,8 +202,7 @@ impl ThreadPool {
         RA: Send,
         RB: Send,
     {
-        self.registry
-            .in_worker(|worker, migrated| worker.join_context(|_| a(), |_| b(), migrated))
+        self.in_worker(|worker, migrated| worker.join_context(|_| a(), |_| b(), migrated))
     }
 
     /// Runs a scope as [`scope`](crate::scope()) does, on this pool.
@@ -246,7 +260,7 @@ impl ThreadPool {
     where
         F: FnOnce(&Scope<'scope>) -> R,
     {
-        scope::in_place_scope_on(&self.registry, body)
+        self.while_visiting(|registry| scope::in_place_scope_on(registry, body))
     }
 
     /// Runs a scope as [`in_place_scope_fifo`](crate::in_place_scope_fifo) does; its jobs run on this
@@ -255,7 +269,7 @@ impl ThreadPool {
     where
         F: FnOnce(&ScopeFifo<'scope>) -> R,
     {
-        scope::in_place_scope_fifo_on(&self.registry, body)
+        self.while_visiting(|registry| scope::in_place_scope_fifo_on(registry, body))
     }
 
     /// Spawns a job as [`spawn`](crate::spawn()) does, on this pool.
@@ -272,7 +286,7 @@ impl ThreadPool {
     where
         F: FnOnce() + Send + 'static,
     {
-        self.registry.add_reference();
+        self.add_reference();
         spawn::spawn_on(&self.registry, job);
     }
 
@@ -297,7 +311,7 @@ impl ThreadPool {
     where
         I: IntoIterator<Item: FnOnce() + Send + 'static>,
     {
-        spawn::spawn_many_on(&self.registry, jobs);
+        self.while_visiting(|registry| spawn::spawn_many_on(registry, jobs));
     }
 
     /// Spawns a job as [`spawn_fifo`](crate::spawn_fifo) does, on this pool.
@@ -305,7 +319,7 @@ impl ThreadPool {
     where
         F: FnOnce() + Send + 'static,
     {
-        self.registry.add_reference();
+        self.add_reference();
         spawn::spawn_fifo_on(&self.registry, job);
     }
 
@@ -326,7 +340,11 @@ impl ThreadPool {
         F: Fn(BroadcastContext<'_>) -> R + Sync,
         R: Send,
     {
-        broadcast::broadcast_on(&self.registry, job)
+        let visit = self.visit_each();
+        broadcast::broadcast_on(&self.registry, |context| {
+            let _visit = visit();
+            job(context)
+        })
     }
 
     /// Spawns a job on each worker as [`spawn_broadcast`](crate::spawn_broadcast) does, on this pool.
@@ -334,6 +352,7 @@ impl ThreadPool {
     where
         F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
     {
+        let _visit = self.hold();
         broadcast::spawn_broadcast_on(&self.registry, job);
     }
 

@@ -127,7 +127,7 @@ impl ThreadPool {
     /// # Panics
     /// Continues the closure's panic.
     pub fn install_with<R: Send>(&self, closure: impl FnOnce(Worker<'_>) -> R + Send) -> R {
-        self.in_worker(|thread| closure(Worker { thread }))
+        self.in_worker(|thread, _| closure(Worker { thread }))
     }
 }
 

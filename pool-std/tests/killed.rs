@@ -1,5 +1,5 @@
-//! A sandbox that kills each process that calls `membarrier`. The test runs itself once more, as processes of their
-//! own in such a sandbox.
+//! A sandbox that kills each process that calls `membarrier`. The test runs itself once more, as
+//! processes of their own in such a sandbox.
 #![cfg(all(target_os = "linux", not(miri)))]
 
 #[path = "support/seccomp.rs"]

@@ -135,7 +135,8 @@ fn a_panic_of_a_handler_goes_to_the_panic_handler() {
     eventually("two of each", || panics.load(SeqCst) == 4);
 }
 
-// Threads that begin to run after the build has failed are workers all the same, from start to exit.
+// Threads that begin to run after the build has failed are workers all the same, from start to
+// exit.
 #[test]
 fn workers_of_a_build_that_panics_run_their_handlers() {
     let started = Arc::new(AtomicUsize::new(0));

@@ -47,8 +47,8 @@ pub(crate) const MAX_THREADS: usize = if cfg!(target_has_atomic = "64") {
 
 /// Sets up and builds a [`ThreadPool`](crate::ThreadPool) or the global pool.
 ///
-/// Environment variables set what the program does not. The page "Environment variables" of the book,
-/// `docs/src/environment.md`, has all of them in one table.
+/// Environment variables set what the program does not. The page "Environment variables" of the
+/// book, `docs/src/environment.md`, has all of them in one table.
 ///
 /// # Examples
 /// ```
@@ -111,13 +111,13 @@ impl Default for ThreadPoolBuilder {
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Sets the number of workers. With 0, the default, the environment variable `POOL_STD_NUM_THREADS`
-    /// is used if it is set and not empty. A value that is no number, or more than [`max_num_threads`], is an
-    /// [error](BuildError::EnvironmentVariable) of the build.
+    /// Sets the number of workers. With 0, the default, the environment variable
+    /// `POOL_STD_NUM_THREADS` is used if it is set and not empty. A value that is no number, or
+    /// more than [`max_num_threads`], is an [error](BuildError::EnvironmentVariable) of the build.
     ///
-    /// Without that variable, rayon's variables `RAYON_NUM_THREADS` and `RAYON_RS_NUM_CPUS` are read as rayon reads
-    /// them, which ignores what is no number. Otherwise, and if the number is 0, there is one worker per processor
-    /// that this process may use.
+    /// Without that variable, rayon's variables `RAYON_NUM_THREADS` and `RAYON_RS_NUM_CPUS` are
+    /// read as rayon reads them, which ignores what is no number. Otherwise, and if the number is
+    /// 0, there is one worker per processor that this process may use.
     ///
     /// [`max_num_threads`]: crate::max_num_threads
     #[must_use]
@@ -147,8 +147,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Names the threads: calls a closure with the number of each worker. A name with a NUL in it is an
-    /// [error](BuildError::ThreadName) of the build.
+    /// Names the threads: calls a closure with the number of each worker. A name with a NUL in it
+    /// is an [error](BuildError::ThreadName) of the build.
     ///
     /// # Examples
     /// ```
@@ -295,9 +295,11 @@ impl<S> ThreadPoolBuilder<S> {
     /// Starts the threads with a closure instead of the standard library: to pin them, to scope them, or
     /// to take them from elsewhere.
     ///
-    /// For each worker, the closure must start a thread that calls [`ThreadBuilder::run`], now or later,
-    /// or return an error. A [`ThreadBuilder`] that is dropped unrun is an error of the build, too. After an error, threads that have not started yet only call their
-    /// [start](Self::start_handler) and [exit](Self::exit_handler) handlers in [`run`](ThreadBuilder::run).
+    /// For each worker, the closure must start a thread that calls [`ThreadBuilder::run`], now or
+    /// later, or return an error. A [`ThreadBuilder`] that is dropped unrun is an error of the
+    /// build, too. After an error, threads that have not started yet only call their
+    /// [start](Self::start_handler) and [exit](Self::exit_handler) handlers in
+    /// [`run`](ThreadBuilder::run).
     ///
     /// # Examples
     /// ```

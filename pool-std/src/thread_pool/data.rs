@@ -13,11 +13,12 @@ use pool_core::{Latch as _, SpinLatch};
 use crate::{
     blocking::{deadlock::Reporting, handlers::ThreadHandlers, sections::Sections},
     platform::{Std, WorkerThread},
-    thread_pool::{active::ActiveWorkers, guests::Guests, spares::Spares},
+    thread_pool::{active::ActiveWorkers, guests::Guests, idle::Idle, spares::Spares},
 };
 
 #[cfg(test)]
 mod tests;
+pub(super) mod timed;
 
 /// What a pool keeps beside its workers.
 #[derive(Default)]
@@ -39,6 +40,7 @@ pub(crate) struct PoolData {
     pub(crate) crowd: Option<std::sync::Arc<crate::thread_pool::crowd::Crowd>>,
     pub(crate) active: ActiveWorkers,
     pub(crate) spares: Spares,
+    pub(crate) idle: Idle,
     #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
     pub(crate) io: crate::io::backend::PoolIo,
     running: Mutex<Running>,
@@ -58,15 +60,31 @@ struct Running {
 }
 
 /// A latch in the frame of a worker that waits.
-struct StopLatch(*const SpinLatch<'static, Std>);
+pub(super) struct StopLatch(*const SpinLatch<'static, Std>);
 
 // SAFETY: latches are set by any thread, and this is the one that may set it.
 unsafe impl Send for StopLatch {}
 
+impl StopLatch {
+    pub(super) fn new(latch: &SpinLatch<'_, Std>) -> Self {
+        Self(std::ptr::from_ref(latch).cast())
+    }
+
+    /// Sets the latch.
+    ///
+    /// # Safety
+    /// 1. The frame that holds the latch waits for this call, the only one.
+    pub(super) unsafe fn set(self) {
+        // SAFETY: 1. by obligation 1 it is alive; 2. it is the only call; 3. any thread may set
+        // such a latch.
+        unsafe { SpinLatch::set(self.0) };
+    }
+}
+
 impl PoolData {
-    /// Runs a closure for which no caller waits. Its panic goes to the handler. Without a handler, or if
-    /// the handler panics too, the process aborts: a panic must not vanish. The message names the closure as
-    /// `what`.
+    /// Runs a closure for which no caller waits. Its panic goes to the handler. Without a handler,
+    /// or if the handler panics too, the process aborts: a panic must not vanish. The message names
+    /// the closure as `what`.
     ///
     /// Never unwinds, because other threads use the frames that call this.
     pub(crate) fn run_and_handle_panic(&self, what: &'static str, closure: impl FnOnce()) {
@@ -98,8 +116,8 @@ impl PoolData {
         lock(&self.running).threads += 1;
     }
 
-    /// Notes that the thread of a worker, or of a spare, was dropped without a run. Returns whether the build
-    /// has returned, so that it cannot fail for that reason any more.
+    /// Notes that the thread of a worker, or of a spare, was dropped without a run. Returns whether
+    /// the build has returned, so that it cannot fail for that reason any more.
     pub(crate) fn thread_is_dropped(&self, index: usize) -> bool {
         let mut running = lock(&self.running);
         if !running.is_built {
@@ -128,9 +146,8 @@ impl PoolData {
         drop(running);
         self.all_stopped.notify_all();
         for latch in waiting {
-            // SAFETY: 1. its frame waits until it is set; 2. it was taken out of the only list; 3.
-            // any thread may set such a latch.
-            unsafe { SpinLatch::set(latch.0) };
+            // SAFETY: 1. it was taken out of the only list, and its frame waits.
+            unsafe { latch.set() };
         }
     }
 
@@ -173,7 +190,7 @@ impl PoolData {
         let latch = SpinLatch::cross(worker);
         let mut running = lock(&self.running);
         if running.threads > 0 {
-            running.waiting.push(StopLatch((&raw const latch).cast()));
+            running.waiting.push(StopLatch::new(&latch));
             drop(running);
             // The latch stays in this frame, which a panic cannot leave: `wait_until` lets none
             // through.

@@ -1,7 +1,18 @@
-//! The end of a pool: dropped, or shut down by a thread that waits for it.
+//! The end of a pool, which is dropped or shut down, and waiting until it has nothing to do.
 
-use super::{ThreadPool, error::ShutdownError, guard::keeps_own_pool};
-use crate::worker::{adopted, job::current_worker_of, lender};
+use std::time::Duration;
+
+use super::{
+    ThreadPool,
+    data::timed::Limit,
+    error::{ShutdownError, WaitIdleError},
+    guard::keeps_own_pool,
+    visit,
+};
+use crate::{
+    platform::Registry,
+    worker::{adopted, job::current_worker_of, lender},
+};
 
 impl ThreadPool {
     /// Finishes what was spawned, and waits until the workers' threads have ended.
@@ -36,18 +47,10 @@ impl ThreadPool {
     pub fn shutdown(self) -> Result<(), ShutdownError> {
         let registry = self.registry.clone();
         drop(self);
-        #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-        if crate::io::thread::serves(&registry) {
-            return Err(ShutdownError::FromWorker);
-        }
-        if lender::is_lending_of(&registry) {
+        if waits_for_itself(&registry) {
             return Err(ShutdownError::FromWorker);
         }
         if let Some(worker) = current_worker_of(&registry) {
-            let waits_for_itself = worker.is_running_job() || keeps_own_pool();
-            if waits_for_itself || !adopted::is_adopted_by(&registry) {
-                return Err(ShutdownError::FromWorker);
-            }
             // SAFETY: 1. frames below may have left handles to the worker. But `Worker::join` checks that the thread is
             // the worker, and the parkers and protocols of this crate use none.
             unsafe { worker.run_until_terminated() };
@@ -55,10 +58,132 @@ impl ThreadPool {
         registry.data().wait_until_stopped();
         Ok(())
     }
+
+    /// Ends the pool as [`shutdown`](Self::shutdown) does, and waits no longer than `timeout`.
+    /// Whatever it returns, no job is lost: the pool finishes what was spawned, and ends then.
+    ///
+    /// The pool can be shared. Several threads may call this, at the same time or one after the
+    /// other, and each is told whether the pool has ended in its time. A call with a timeout of
+    /// zero begins the end and does not wait.
+    ///
+    /// Until the pool has ended, it still takes jobs from every thread, which delay the end. From
+    /// then on, its methods that run or spawn anything panic, because no worker is left that would
+    /// do it.
+    ///
+    /// A worker of another pool, or a thread that is a worker by
+    /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread), runs jobs meanwhile.
+    /// So it may return later, when the job that it is in has ended.
+    ///
+    /// # Errors
+    /// - [`ShutdownError::TimedOut`] if the pool has not ended in time.
+    /// - [`ShutdownError::FromWorker`] as in [`shutdown`](Self::shutdown), and in the body of an
+    ///   [`in_place_scope`](Self::in_place_scope) of the pool, or in a job that runs while this
+    ///   thread waits for one.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// pool.spawn(|| println!("this is printed before the pool ends"));
+    /// if let Err(error) = pool.shutdown_timeout(Duration::from_secs(10)) {
+    ///     eprintln!("{error}");
+    /// }
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    pub fn shutdown_timeout(&self, timeout: Duration) -> Result<(), ShutdownError> {
+        let limit = Limit::new(timeout);
+        let registry = &*self.registry;
+        registry.data().idle.disown(registry);
+        if waits_for_itself(registry) {
+            return Err(ShutdownError::FromWorker);
+        }
+        if let Some(worker) = current_worker_of(registry) {
+            if !limit.poll(Some(worker), || !registry.has_references()) {
+                return Err(ShutdownError::TimedOut);
+            }
+            // It takes part in the end, as the other workers do.
+            while worker.yield_now() {}
+        }
+        if registry.data().wait_until_stopped_for(limit) {
+            Ok(())
+        } else {
+            Err(ShutdownError::TimedOut)
+        }
+    }
+
+    /// Waits until the pool has nothing to do: no job is queued or running, and no call from
+    /// outside is under way. The pool can be used on.
+    ///
+    /// There is a moment of the call at which that is so. It includes the jobs that other jobs
+    /// spawn, however many generations there are. What other threads spawn during the call may
+    /// delay its return, and may be there again when it returns.
+    ///
+    /// | counts | does not count |
+    /// | --- | --- |
+    /// | spawned jobs, by `spawn`, `spawn_fifo`, `spawn_many` and `spawn_broadcast`, until they have ended | a panic handler's own threads, and other threads that a job has started |
+    /// | [`install`](Self::install), [`call`](Self::call), [`join`](Self::join), [`scope`](Self::scope), [`broadcast`](Self::broadcast), until their closures have ended | what a thread that is a worker by [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) runs by itself, in no job |
+    /// | [`in_place_scope`](Self::in_place_scope) and its jobs | start and exit handlers |
+    /// | a job in [`block_in_place`](crate::block_in_place()), and one that is [marked as blocked](crate::mark_blocked) | [deferred](crate::progress::Progress::defer) closures |
+    /// | a job that waits for an operation on a file | an operation for which no job waits |
+    ///
+    /// Many threads may call this at the same time. A thread that is a worker by
+    /// `use_current_thread`, or of another pool, runs jobs meanwhile.
+    ///
+    /// Nothing is paid for this by a [`join`](crate::join()). A spawned job has a reference to its
+    /// pool anyway, and the end of the last one is noticed only while threads wait.
+    ///
+    /// # Errors
+    /// [`WaitIdleError::FromWorker`] on one of the pool's own threads, also in a closure of
+    /// [`call`](Self::call) or [`block_in_place`](crate::block_in_place()), on an adopted thread
+    /// within a job or a scope of the pool, and in the body of an
+    /// [`in_place_scope`](Self::in_place_scope) of the pool, or in a job that runs while this
+    /// thread waits for one: the thread would wait for itself.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// static JOBS_RUN: AtomicUsize = AtomicUsize::new(0);
+    ///
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// for _ in 0..10 {
+    ///     pool.spawn(|| pool_std::spawn(|| _ = JOBS_RUN.fetch_add(1, Ordering::Relaxed)));
+    /// }
+    /// pool.wait_idle()?;
+    /// assert_eq!(JOBS_RUN.load(Ordering::Relaxed), 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "quiescence")]
+    pub fn wait_idle(&self) -> Result<(), WaitIdleError> {
+        if waits_for_itself(&self.registry) {
+            return Err(WaitIdleError::FromWorker);
+        }
+        self.registry.data().idle.wait(&self.registry);
+        Ok(())
+    }
+}
+
+/// Whether this thread would wait for itself if it waited for the pool.
+fn waits_for_itself(registry: &Registry) -> bool {
+    #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
+    if crate::io::thread::serves(registry) {
+        return true;
+    }
+    // A deadlock handler runs under a lock that the workers need.
+    if lender::is_lending_of(registry)
+        || visit::is_visiting(registry)
+        || registry.data().reporting.is_here()
+    {
+        return true;
+    }
+    current_worker_of(registry).is_some_and(|worker| {
+        worker.is_running_job() || keeps_own_pool() || !adopted::is_adopted_by(registry)
+    })
 }
 
 impl Drop for ThreadPool {
     fn drop(&mut self) {
-        self.registry.remove_reference();
+        self.registry.data().idle.disown(&self.registry);
     }
 }

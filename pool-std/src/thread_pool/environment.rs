@@ -50,10 +50,12 @@ const NUMBERS: &str = if MAX_THREADS == u16::MAX as usize {
     "a number from 0 to 255"
 };
 
-/// Returns the number that the environment asks for, or else one per processor that this process may use.
+/// Returns the number that the environment asks for, or else one per processor that this process
+/// may use.
 ///
 /// # Errors
-/// [`BuildError::EnvironmentVariable`] if our own variable holds no number, or more than a pool can have.
+/// [`BuildError::EnvironmentVariable`] if our own variable holds no number, or more than a pool can
+/// have.
 pub(crate) fn default_num_threads() -> Result<usize, BuildError> {
     let requested = match own_number(env::var_os(NUM_THREADS))? {
         Some(number) => Some(number),
@@ -82,8 +84,8 @@ fn own_number(value: Option<OsString>) -> Result<Option<usize>, BuildError> {
     }
 }
 
-/// Returns the number in the first of rayon's variables that holds one. As in rayon, other values are ignored, so
-/// that each program of rayon's starts with our pool, too.
+/// Returns the number in the first of rayon's variables that holds one. As in rayon, other values
+/// are ignored, so that each program of rayon's starts with our pool, too.
 fn rayons_number(value: impl Fn(&str) -> Option<String>) -> Option<usize> {
     let mut variables = RAYON_NUM_THREADS.iter();
     variables.find_map(|variable| value(variable)?.parse().ok())

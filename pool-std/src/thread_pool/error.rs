@@ -37,8 +37,8 @@ pub enum BuildError {
         /// The reason.
         source: io::Error,
     },
-    /// An environment variable has a value that means nothing. The page "Environment variables" of the book,
-    /// `docs/src/environment.md`, has all variables and their values in one table.
+    /// An environment variable has a value that means nothing. The page "Environment variables" of
+    /// the book, `docs/src/environment.md`, has all variables and their values in one table.
     EnvironmentVariable {
         /// The name of the variable.
         variable: &'static str,
@@ -153,21 +153,46 @@ impl fmt::Display for ActiveWorkersError {
 
 impl Error for ActiveWorkersError {}
 
-/// The error of a pool for whose end the caller cannot wait.
+/// The error of a pool for whose end the caller cannot wait, or has waited in vain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShutdownError {
-    /// One of the pool's own workers called, or a thread that carries out its operations (in a waker), and would
-    /// wait for itself. The pool still ends when its work is done.
+    /// The caller would wait for itself: it is one of the pool's own workers, or a thread that
+    /// carries out its operations (in a waker), or is in the body of a scope of the pool. The pool
+    /// still ends when its work is done.
     FromWorker,
+    /// The time is over. The pool still ends when its work is done.
+    TimedOut,
 }
 
 impl fmt::Display for ShutdownError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::FromWorker => f.write_str("a worker cannot wait for its own pool to end"),
+            Self::TimedOut => f.write_str("the pool has not ended in time"),
         }
     }
 }
 
 impl Error for ShutdownError {}
+
+/// The error of a pool until whose idleness the caller cannot wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WaitIdleError {
+    /// The caller would wait for itself: it is one of the pool's own workers, or a thread that
+    /// carries out its operations (in a waker), or is in the body of a scope of the pool.
+    FromWorker,
+}
+
+impl fmt::Display for WaitIdleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FromWorker => {
+                f.write_str("a worker cannot wait until its own pool has nothing to do")
+            }
+        }
+    }
+}
+
+impl Error for WaitIdleError {}

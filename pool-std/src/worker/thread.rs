@@ -27,9 +27,10 @@ const EXIT_HANDLER: &str = "the exit handler";
 ///
 /// The handler starts a thread that calls [`run`](Self::run).
 ///
-/// A value that is dropped unrun makes [`build`](crate::ThreadPoolBuilder::build) return an error. If the build has
-/// returned already, the pool starts the thread of a worker with the standard library instead, because its callers
-/// rely on every worker. If the system refuses that thread, the process aborts.
+/// A value that is dropped unrun makes [`build`](crate::ThreadPoolBuilder::build) return an error.
+/// If the build has returned already, the pool starts the thread of a worker with the standard
+/// library instead, because its callers rely on every worker. If the system refuses that thread,
+/// the process aborts.
 pub struct ThreadBuilder {
     name: Option<String>,
     stack_size: Option<usize>,
@@ -126,8 +127,9 @@ impl ThreadBuilder {
         Ok(())
     }
 
-    /// Makes the calling thread a worker, or a spare thread, and returns when the pool has ended. If the pool
-    /// could not be built, that is so already: a worker calls its start and exit handlers, and returns.
+    /// Makes the calling thread a worker, or a spare thread, and returns when the pool has ended.
+    /// If the pool could not be built, that is so already: a worker calls its start and exit
+    /// handlers, and returns.
     ///
     /// While [fewer workers are active](crate::ThreadPool::set_active_workers) the thread may be parked
     /// in this call.
@@ -145,7 +147,8 @@ impl ThreadBuilder {
         }
     }
 
-    /// Starts another thread for the worker. Jobs, and callers that wait for them, may depend on that worker.
+    /// Starts another thread for the worker. Jobs, and callers that wait for them, may depend on
+    /// that worker.
     #[cold]
     fn replace(&self, index: WorkerIndex) {
         if self.is_replacement {
@@ -157,7 +160,8 @@ impl ThreadBuilder {
         let role = Role::Worker(index);
         let mut thread = Self::new(&self.registry, role, self.name.clone(), self.stack_size);
         thread.is_replacement = true;
-        // If the system refuses the thread, this has dropped the value, which has ended the process.
+        // If the system refuses the thread, this has dropped the value, which has ended the
+        // process.
         let _started = thread.start();
     }
 

@@ -1,5 +1,5 @@
-//! Handlers that do what they must not, and panics without a handler. Each test runs itself once more, as a process of its own, which is
-//! expected to abort with a message.
+//! Handlers that do what they must not, and panics without a handler. Each test runs itself once
+//! more, as a process of its own, which is expected to abort with a message.
 #![cfg(not(miri))]
 
 use std::{

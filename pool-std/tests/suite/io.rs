@@ -7,7 +7,7 @@
 ))]
 
 mod child;
-mod suite;
+pub(crate) mod suite;
 
 use pool_std::io::IoBackend;
 

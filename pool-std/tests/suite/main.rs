@@ -13,6 +13,7 @@ mod crowd;
 mod deadlock;
 mod elastic;
 mod elastic_deadlock;
+mod end;
 mod environment;
 mod guests;
 mod handlers;

@@ -2,7 +2,8 @@
 
 use std::{io, ptr};
 
-/// Makes the kernel answer each `membarrier` of any thread of this process with `action`, until the process ends.
+/// Makes the kernel answer each `membarrier` of any thread of this process with `action`, until the
+/// process ends.
 pub(crate) fn forbid_membarrier(action: u32) -> io::Result<()> {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;

@@ -12,8 +12,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Builds the pool and starts its threads.
     ///
     /// # Errors
-    /// [`BuildError`]. The threads that were started before the failure call their start and exit handlers, and
-    /// end; the call does not wait for them. The same happens if a closure of this builder panics.
+    /// [`BuildError`]. The threads that were started before the failure call their start and exit
+    /// handlers, and end; the call does not wait for them. The same happens if a closure of this
+    /// builder panics.
     pub fn build(self) -> Result<ThreadPool, BuildError> {
         self.start().map(|registry| ThreadPool { registry })
     }

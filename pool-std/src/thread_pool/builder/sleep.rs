@@ -148,8 +148,8 @@ impl<S> ThreadPoolBuilder<S> {
         };
         let is_allowed = environment::membarrier()?.unwrap_or(true);
         if overlooks_no_jobs || !is_allowed {
-            // Now, however long it takes: the first worker that falls asleep must have the fence. If the environment
-            // forbids it, this only notes that.
+            // Now, however long it takes: the first worker that falls asleep must have the fence.
+            // If the environment forbids it, this only notes that.
             let _is_there = ProcessBarrier::is_by_system();
         } else {
             ProcessBarrier::prepare();

@@ -1,0 +1,170 @@
+//! Waiting until a pool has nothing to do.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use pool_core::SpinLatch;
+
+use crate::{
+    platform::{Registry, Std, WorkerThread},
+    thread_pool::data::{StopLatch, lock},
+};
+
+/// The references to an idle pool at most: the owner's, and that of those that wait.
+const FEW: usize = 2;
+
+/// Where threads wait until a pool has nothing to do.
+///
+/// # When a pool is idle
+///
+/// Each spawned job has a reference to the pool, from before it is queued until it has ended, and
+/// so has each call from outside. A job that spawns another one adds that reference while its own
+/// counts. So the count comes down to the owner's reference only when there is no job, and no job
+/// can bring another one into being. This is one moment, because the count is one word. Jobs of a
+/// join or a scope need no references: they end before the job or the call whose frame waits for
+/// them.
+///
+/// # How a thread waits
+///
+/// The count is [watched](Registry::watch) while threads wait, and only then does a thread that
+/// removes a reference look at this. Those that wait have one reference together, so that the pool
+/// cannot end meanwhile.
+///
+/// | event | what it does under the lock | which thread does it |
+/// | --- | --- | --- |
+/// | wait | watches; returns if the pool is idle, or else is put on the list | one outside, or a worker between jobs |
+/// | removal | if the pool is idle, ends the watch and wakes all that are on the list | the one that has removed a reference |
+/// | disown | notes that the owner's reference does not count any more | the one that drops the pool, or shuts it down |
+///
+/// No thread waits in vain. It looks at the count after it has begun to watch, under the lock. A
+/// removal that comes first is counted. One that comes later finds the pool watched, and takes the
+/// lock when the thread is on the list. A thread that finds more references than those of an idle
+/// pool leaves the list to the removal of the others.
+///
+/// No thread returns too early: the count is looked at under the lock when the thread is on the
+/// list, so the pool is idle at a moment of its own call.
+#[derive(Default)]
+pub(crate) struct Idle {
+    state: Mutex<State>,
+    is_idle: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Whether the owner's reference was removed.
+    is_disowned: bool,
+    /// Whether threads wait. They have a reference.
+    is_watched: bool,
+    /// How often those that wait were woken.
+    round: u64,
+    /// Those of the workers that wait.
+    latches: Vec<StopLatch>,
+}
+
+impl State {
+    /// Whether there are no references but those of an idle pool that is watched.
+    fn is_idle(&self, registry: &Registry) -> bool {
+        registry.num_references() == FEW - usize::from(self.is_disowned)
+    }
+
+    /// Ends the watch. The caller then removes the reference.
+    fn unwatch(&mut self, registry: &Registry) {
+        self.is_watched = false;
+        self.round += 1;
+        registry.unwatch();
+    }
+}
+
+impl Idle {
+    /// Waits until the pool has nothing to do, or has ended. A worker runs jobs of its own pool
+    /// meanwhile. If that is this pool, it is one that is in no job.
+    pub(crate) fn wait(&self, registry: &Registry) {
+        // SAFETY: 1. this thread stays the worker until the call returns.
+        match unsafe { WorkerThread::current() } {
+            Some(worker) => self.work(registry, worker),
+            None => {
+                let Some(round) = self.begin(registry, None) else {
+                    return;
+                };
+                registry.data().thread_handlers.around_wait(|| {
+                    // Liveness: see above; the thread that changes the round does so under the
+                    // lock, and notifies after that.
+                    let state = lock(&self.state);
+                    let state = self.is_idle.wait_while(state, |state| state.round == round);
+                    drop(state.unwrap_or_else(PoisonError::into_inner));
+                });
+            }
+        }
+    }
+
+    fn work(&self, registry: &Registry, worker: &WorkerThread) {
+        let latch = SpinLatch::cross(worker);
+        if self.begin(registry, Some(&latch)).is_none() {
+            return;
+        }
+        // Liveness: as for a thread that is no worker. The latch stays in this frame, which a panic
+        // cannot leave: the waits let none through.
+        if std::ptr::eq(worker.registry(), registry) {
+            // The jobs of this pool set the latch, so the worker counts as asleep when they are all
+            // blocked.
+            worker.wait_until(latch.core());
+        } else {
+            worker.wait_for_outside(latch.core());
+        }
+    }
+
+    /// Begins to wait. Returns the round, or `None` if the pool is idle or has ended.
+    fn begin(&self, registry: &Registry, latch: Option<&SpinLatch<'_, Std>>) -> Option<u64> {
+        let mut state = lock(&self.state);
+        if !state.is_watched {
+            if !registry.try_add_reference() {
+                // What was done under any reference is visible from here on.
+                let _has_ended = !registry.has_references();
+                return None;
+            }
+            registry.watch();
+            state.is_watched = true;
+        } else if state.is_idle(registry) {
+            // The thread that has removed the last reference is about to wake the others.
+            return None;
+        }
+        if state.is_idle(registry) {
+            state.unwatch(registry);
+            drop(state);
+            registry.remove_reference();
+            return None;
+        }
+        state.latches.extend(latch.map(StopLatch::new));
+        Some(state.round)
+    }
+
+    /// Wakes the threads that wait if the pool is idle. Only while it is watched, for the thread
+    /// that has removed a reference.
+    #[cold]
+    pub(crate) fn on_reference_removed(&self, registry: &Registry) {
+        // Without the lock: while there are many jobs, they do not wait for each other here.
+        if registry.num_references() > FEW {
+            return;
+        }
+        let mut state = lock(&self.state);
+        if !state.is_watched || !state.is_idle(registry) {
+            return;
+        }
+        state.unwatch(registry);
+        let latches = std::mem::take(&mut state.latches);
+        drop(state);
+        self.is_idle.notify_all();
+        for latch in latches {
+            // SAFETY: 1. it was taken out of the only list, and its frame waits.
+            unsafe { latch.set() };
+        }
+        registry.remove_reference();
+    }
+
+    /// Removes the owner's reference, the first time.
+    pub(crate) fn disown(&self, registry: &Registry) {
+        let was_disowned = std::mem::replace(&mut lock(&self.state).is_disowned, true);
+        if !was_disowned {
+            registry.remove_reference();
+        }
+    }
+}
