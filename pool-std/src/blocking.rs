@@ -39,7 +39,8 @@ use crate::{
 /// The thread that ends the wait calls [`Blocked::mark_unblocked`] before it does so. Then the worker
 /// counts as active from that moment on, and not only when the system lets it run. So mark under the lock that
 /// guards the event, and leave the ticket there. Where a closure encloses the wait,
-/// [`blocking`](crate::blocking()) is simpler.
+/// [`blocking`](crate::blocking()) is simpler. Neither starts a thread: [which way to
+/// wait](crate::guide::waiting) says what does.
 ///
 /// A wait for something outside the pool, such as input, should not be marked in a pool with a deadlock
 /// handler: if all other workers are idle, it is reported. Neither should a wait in
@@ -141,7 +142,8 @@ pub fn mark_all_unblocked(tickets: impl IntoIterator<Item = Blocked>) -> Result<
 }
 
 /// Runs a closure in which the calling worker waits, and marks the worker as blocked meanwhile, as
-/// [`mark_blocked`] does.
+/// [`mark_blocked`] does. Neither starts a thread: [which way to wait](crate::guide::waiting) says
+/// what does.
 ///
 /// The closure gets the ticket of the section, to give it to the thread that will end the wait. That
 /// thread calls [`Blocked::mark_unblocked`] before it does so. If no thread has, the section ends when the closure

@@ -1,3 +1,6 @@
+// Links of the README lead to pages of the repository. Here the first definition of a name counts.
+#![doc = "[hangs]: guide::hangs"]
+#![doc = "[waiting]: guide::waiting"]
 #![doc = include_str!("../README.md")]
 //!
 //! # Where to start
@@ -5,12 +8,14 @@
 //! [`join()`], [`scope()`], [`spawn()`] and [`broadcast()`] run jobs on the current pool;
 //! [`ThreadPoolBuilder`] builds a [`ThreadPool`]; [`progress`] is for reading without locks;
 //! [`blocking()`] and [`mark_blocked`] are for jobs that wait, and
-//! [`deadlock_handler`](ThreadPoolBuilder::deadlock_handler) is told when all workers do.
+//! [`deadlock_handler`](ThreadPoolBuilder::deadlock_handler) is told when all workers do. The
+//! [`guide`] says which function is for which wait, and what to do if a program hangs.
 
 mod api;
 mod blocking;
 mod clock;
 mod fence;
+pub mod guide;
 #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
 pub mod io;
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -73,10 +78,10 @@ pub mod functions {
 
 /// The examples of the book's page about blocking, compiled and run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/src/blocking.md")]
+#[doc = include_str!("../docs/blocking.md")]
 mod book_page {}
 
 /// The examples of the project's front page, compiled and run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
+#[doc = include_str!("../docs/front-page.md")]
 mod front_page {}

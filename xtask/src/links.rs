@@ -41,6 +41,10 @@ type Pages = BTreeMap<PathBuf, Page>;
 fn read_pages(directory: &Path, pages: &mut Pages) -> Result<()> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
+        if path.is_symlink() {
+            // A page of another directory, for which its links are meant.
+            continue;
+        }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if path.is_dir() {
             if name != "target" && name != "book" && !name.starts_with('.') {

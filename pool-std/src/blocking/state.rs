@@ -221,6 +221,9 @@ impl ThreadPool {
     /// Returns what every worker does at this moment: whether it runs a job, searches for one, sleeps, or is
     /// blocked, under which label and for how long.
     ///
+    /// Use it when a program seems to hang: [this page](crate::guide::hangs) says what the answer
+    /// means.
+    ///
     /// Any thread may call this at any time, also a [deadlock
     /// handler](crate::ThreadPoolBuilder::deadlock_handler). It stops no worker and waits for none.
     /// Printed by `{}`, the answer is a table. For how often workers did what, see
@@ -239,7 +242,7 @@ impl ThreadPool {
 }
 
 /// Returns the [state](ThreadPool::state) of the current pool: the one that this thread is a worker of, or
-/// the global one.
+/// the global one. See [what it says of a program that hangs](crate::guide::hangs).
 ///
 /// # Examples
 /// ```

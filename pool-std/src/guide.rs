@@ -1,0 +1,26 @@
+//! Pages of the book that the documentation of functions refers to.
+//!
+//! - [`hangs`]: what a pool says of a program that hangs.
+//! - [`waiting`]: what to call around a wait.
+
+// A link on a page leads to another page of the book. Here the first definition of a name counts.
+
+#[doc = "[blocking]: crate::ThreadPoolBuilder::deadlock_handler"]
+#[doc = "[waiting]: crate::guide::waiting"]
+#[doc = "[rayon]: crate::current_state"]
+#[doc = include_str!("../docs/hangs.md")]
+pub mod hangs {}
+
+#[doc = "[hangs]: crate::guide::hangs#a-lock-held-across-a-join"]
+#[doc = "[blocking]: crate::blocking()"]
+#[doc = "[elastic]: crate::block_in_place"]
+#[cfg_attr(
+    all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"),
+    doc = "[io]: crate::io"
+)]
+#[cfg_attr(
+    not(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64")),
+    doc = "[io]: crate"
+)]
+#[doc = include_str!("../docs/waiting.md")]
+pub mod waiting {}
