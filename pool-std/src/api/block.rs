@@ -11,14 +11,19 @@ use crate::{
     worker::lender,
 };
 
-/// Runs a closure that blocks, and lends the calling worker's place to a spare thread meanwhile. So the
-/// pool runs jobs on as many threads as before.
+/// Runs a closure that blocks, and lends the calling worker's place to a spare thread meanwhile, if
+/// the pool has one.
+///
+/// **By default a pool has no spare threads**, and this function only calls its closure. With
+/// [`max_blocking_threads`](crate::ThreadPoolBuilder::max_blocking_threads), the pool starts a
+/// spare thread when it first needs one, and runs jobs on as many threads as before.
 ///
 /// Use it for waits that end without the pool: input and output, a process, a lock or a channel of other
 /// threads. For a wait that another job of the same pool ends, [`blocking`](crate::blocking()) is there:
 /// it is cheaper, and counts for the [detection of
 /// deadlocks](crate::ThreadPoolBuilder::deadlock_handler), whereas a worker in this function counts as
-/// active. A wait for a job that may be queued behind the caller needs this function.
+/// active. A wait for a job that may be queued behind the caller needs this function. [Which way to
+/// wait](crate::guide::waiting) compares them all.
 ///
 /// # Where the closure runs
 ///
@@ -30,9 +35,9 @@ use crate::{
 ///   `None`, and `join`, `scope` and the other free functions go to this pool from outside. When
 ///   the closure has ended, the caller waits until the spare has finished its current job. Then the
 ///   caller is the worker again.
-/// - All spares are in use, the system refuses a thread, or the pool has none, which is the default. The
-///   closure runs as if it were called directly: on the worker, whose place is empty while it blocks. The
-///   worker first wakes another one for the jobs that it has queued.
+/// - The pool has no spare threads, which is the default, all of them are in use, or the system
+///   refuses a thread. The closure runs as if it were called directly: on the worker, whose place
+///   is empty while it blocks. The worker first wakes another one for the jobs that it has queued.
 /// - The worker is in a blocked section, by [`blocking`](crate::blocking()) or
 ///   [`mark_blocked`](crate::mark_blocked()). The jobs that a spare runs would be part of that section. The
 ///   closure runs as if all spares were in use.

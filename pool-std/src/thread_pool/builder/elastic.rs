@@ -35,8 +35,9 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets how many spare threads the pool may have, which take the places of workers while those block in
-    /// [`block_in_place`](crate::block_in_place()). The default is 0: then no place is lent.
+    /// Sets how many spare threads the pool may have, which take the places of workers while those
+    /// block in [`block_in_place`](crate::block_in_place()). The default is 0: then that function
+    /// only calls its closure.
     ///
     /// The pool starts a spare thread when it needs one and none is free, keeps it for the next time, and ends
     /// it with the pool; [`shutdown`](crate::ThreadPool::shutdown) waits for it. With a

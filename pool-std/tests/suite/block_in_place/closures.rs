@@ -13,8 +13,8 @@ use std::{
 };
 
 use pool_std::{
-    block_in_place, blocking, current_num_threads, current_thread_index, join, mark_blocked, scope,
-    spawn,
+    ThreadPoolBuilder, block_in_place, blocking, current_num_threads, current_thread_index, join,
+    mark_blocked, scope, spawn,
 };
 
 use super::{here, lends, pool};
@@ -42,6 +42,26 @@ fn a_job_that_waits_for_another_one_goes_on_with_a_spare() {
 }
 
 // The closure runs on the worker, whose jobs wait until it has ended.
+/// Programs see spares even if they never block: by the names and the handlers.
+#[test]
+fn a_pool_has_no_spares_by_default() {
+    let named = Arc::new(AtomicUsize::new(0));
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .thread_name({
+            let named = named.clone();
+            move |number| {
+                assert!(number < 2);
+                named.fetch_add(1, SeqCst);
+                format!("worker {number}")
+            }
+        })
+        .build()
+        .unwrap();
+    assert_eq!(named.load(SeqCst), 2);
+    assert!(!pool.install(lends));
+}
+
 #[test]
 fn without_a_spare_the_closure_runs_on_the_worker() {
     let pool = pool(1, 0);
