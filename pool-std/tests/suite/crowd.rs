@@ -99,7 +99,7 @@ fn jobs_of_joins_that_spin_get_all_workers() {
     });
 }
 
-/// Jobs that nobody else runs wake a worker in any case.
+/// Jobs that no other thread runs wake a worker in any case.
 #[test]
 fn spawned_jobs_get_all_workers_at_once() {
     let pool = crowded();
