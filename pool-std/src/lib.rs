@@ -11,6 +11,9 @@
 //! [`deadlock_handler`](ThreadPoolBuilder::deadlock_handler) is told when all workers do. The
 //! [`guide`] says which function is for which wait, and what to do if a program hangs.
 
+// rustdoc shows the methods of a type in the order of the modules. What is used first comes first.
+mod thread_pool;
+
 mod api;
 mod blocking;
 mod clock;
@@ -25,7 +28,6 @@ mod parker;
 mod platform;
 pub mod progress;
 mod sleep;
-mod thread_pool;
 mod worker;
 
 pub use api::{

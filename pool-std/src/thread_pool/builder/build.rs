@@ -1,12 +1,86 @@
-//! The three ways to build a pool: for an owner, as the global pool, and for a scope.
+//! What most pools need of the builder, and the three ways to build a pool: for an owner, as the global
+//! pool, and for a scope.
 
 use std::thread;
 
+use deque_core::Order;
+
 use super::ThreadPoolBuilder;
 use crate::{
-    thread_pool::{ThreadPool, error::BuildError, global},
-    worker::thread::{ThreadBuilder, ThreadSpawn},
+    parker::ParkerKind,
+    thread_pool::{ThreadPool, data::PoolData, error::BuildError, global},
+    worker::thread::{DefaultSpawn, ThreadBuilder, ThreadSpawn},
 };
+
+impl ThreadPoolBuilder {
+    /// Creates a builder with the defaults: one worker per processor that this process may use.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            num_threads: 0,
+            active_workers: None,
+            max_blocking_threads: 0,
+            stack_size: None,
+            use_current_thread: false,
+            order: Order::Lifo,
+            sleep: None,
+            overlook_no_jobs: None,
+            guests: true,
+            facade_guests: None,
+            idle_policy: None,
+            parker: ParkerKind::default(),
+            thread_name: None,
+            deadlock_handler: None,
+            data: PoolData::default(),
+            spawn: DefaultSpawn,
+        }
+    }
+}
+
+impl Default for ThreadPoolBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S> ThreadPoolBuilder<S> {
+    /// Sets the number of workers. With 0, the default, the environment variable
+    /// `POOL_STD_NUM_THREADS` is used if it is set and not empty. A value that is no number, or
+    /// more than [`max_num_threads`], is an [error](BuildError::EnvironmentVariable) of the build.
+    ///
+    /// Without that variable, rayon's variables `RAYON_NUM_THREADS` and `RAYON_RS_NUM_CPUS` are
+    /// read as rayon reads them, which ignores what is no number. Otherwise, and if the number is
+    /// 0, there is one worker per processor that this process may use.
+    ///
+    /// [`max_num_threads`]: crate::max_num_threads
+    #[must_use]
+    pub fn num_threads(mut self, num_threads: usize) -> Self {
+        self.num_threads = num_threads;
+        self
+    }
+
+    /// Names the threads: calls a closure with the number of each worker. A name with a NUL in it
+    /// is an [error](BuildError::ThreadName) of the build.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .thread_name(|index| format!("worker-{index}"))
+    ///     .build()?;
+    /// let name = pool.install(|| std::thread::current().name().map(str::to_owned));
+    /// assert_eq!(name.as_deref(), Some("worker-0"));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn thread_name<F>(mut self, name: F) -> Self
+    where
+        F: FnMut(usize) -> String + 'static,
+    {
+        self.thread_name = Some(Box::new(name));
+        self
+    }
+}
 
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Builds the pool and starts its threads.
