@@ -1,3 +1,6 @@
+// Links of the README lead to pages of the repository. Here the first definition of a name counts.
+#![doc = "[header]: ../src/pool_core/job/header.rs.html"]
+#![doc = "[sources]: ../src/pool_core/sources.rs.html"]
 #![doc = include_str!("../README.md")]
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -33,7 +33,7 @@ pub use report::{DeadlockHandler, NoHandler, Report};
 ///
 /// Functions panic if their `worker` has no entry.
 ///
-/// The front page of [this module](self) says which thread calls what, and shows a worker's loop.
+/// The front page of [this module](crate::deadlock) says which thread calls what, and shows a worker's loop.
 pub struct Accounting<M, W, H> {
     counts: Mutex<M, Counts>,
     workers: W,

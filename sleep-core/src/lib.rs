@@ -1,3 +1,9 @@
+// Links of the README lead to pages of the repository. Here the first definition of a name counts.
+#![doc = "[jec]: protocol::jec"]
+#![doc = "[classic]: protocol::classic"]
+#![doc = "[hints]: protocol::hints"]
+#![doc = "[busy]: protocol::busy"]
+#![doc = "[deadlock]: deadlock"]
 #![doc = include_str!("../README.md")]
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]

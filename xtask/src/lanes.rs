@@ -2,6 +2,8 @@
 
 mod checkers;
 
+use std::fs;
+
 use anyhow::{Result, ensure};
 
 use crate::{
@@ -371,8 +373,14 @@ fn docs(_quick: bool) -> Result<u64> {
             .args(arguments)
             .env("RUSTDOCFLAGS", DENY_WARNINGS)
     };
+    // As users see them. Pages of an earlier run would hide that one is gone.
+    let pages = target::directory("doc");
+    if pages.exists() {
+        fs::remove_dir_all(&pages)?;
+    }
+    doc(&["--workspace"]).run()?;
+    let followed = links::rustdoc::check(&pages)?;
     let built = checks([
-        doc(&["--workspace"]),
         doc(&["--workspace", "--all-features", "--document-private-items"]),
         doc(&["--package", "deque-core", "--no-default-features"]),
         // Its library has the name of rayon-core's, whose pages must stay.
@@ -381,7 +389,7 @@ fn docs(_quick: bool) -> Result<u64> {
             .env("RUSTDOCFLAGS", DENY_WARNINGS)
             .env("CARGO_TARGET_DIR", target::directory("docs")),
     ])?;
-    Ok(built + links::check(&root())?)
+    Ok(1 + followed + built + links::check(&root())?)
 }
 
 fn qemu_user(_quick: bool) -> Result<u64> {

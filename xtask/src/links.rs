@@ -1,7 +1,8 @@
 //! Checks the relative links of all Markdown pages, anchors included, and that every page of the
-//! book is in its table of contents.
+//! book is in its table of contents. `rustdoc` checks the pages of rustdoc.
 
 mod page;
+pub(crate) mod rustdoc;
 
 use std::{
     collections::BTreeMap,

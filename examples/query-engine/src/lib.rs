@@ -1,3 +1,16 @@
+// Links of the README lead to pages of the repository. Here the first definition of a name counts.
+#![doc = "[pool-std]: ../pool_std/index.html"]
+#![doc = "[rules]: ../src/query_engine/rules.rs.html"]
+#![doc = "[context]: ../src/query_engine/context.rs.html"]
+#![doc = "[engine]: ../src/query_engine/engine.rs.html"]
+#![doc = "[table]: ../src/query_engine/table.rs.html"]
+#![doc = "[evaluate]: ../src/query_engine/evaluate.rs.html"]
+#![doc = "[evaluate/validate]: ../src/query_engine/evaluate/validate.rs.html"]
+#![doc = "[waits]: ../src/query_engine/waits.rs.html"]
+#![doc = "[waits/deadlock]: ../src/query_engine/waits/deadlock.rs.html"]
+#![doc = "[blocking]: ../src/query_engine/blocking.rs.html"]
+#![doc = "[targets]: ../src/query_engine/targets.rs.html"]
+#![doc = "[graph]: ../src/query_engine/graph.rs.html"]
 #![doc = include_str!("../README.md")]
 //!
 //! # Where to start

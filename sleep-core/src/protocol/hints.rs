@@ -66,7 +66,7 @@ const MAX_WORKERS: usize = if usize::BITS < 32 {
 /// ```
 ///
 /// The crate's front page has a worker's whole loop. The proof that no wake-up is lost is on the
-/// front page of [this module](self).
+/// front page of [this module](crate::protocol::hints).
 ///
 /// Source: the pipe sleep strategy of EMPER.
 pub struct Hints<C, S = &'static [HintSlot<C>], I = IdlePolicy> {

@@ -56,7 +56,7 @@ use sleepers::Sleepers;
 /// ```
 ///
 /// The crate's front page has a worker's whole loop. The proof that no wake-up is lost is on the
-/// front page of [this module](self).
+/// front page of [this module](crate::protocol::jec).
 ///
 /// Source: rayon RFC 5 and Blitz, with a lock-free hand-over in place of a mutex per worker.
 #[doc(alias = "Sleep")]
