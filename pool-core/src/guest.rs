@@ -136,8 +136,6 @@ impl<'r, P: Platform> Guest<'r, P> {
             worker,
         };
         no_unwind(|| registry.deadlock().wake_up(index));
-        // SAFETY: as in `try_call`.
-        unsafe { (*worker).forget_left_out_wakes() };
         // SAFETY: 1. it stays in place while the seat is ours, and this is called again before.
         unsafe { P::set_current(worker) };
         Some(guest)

@@ -110,12 +110,8 @@ impl<P: Platform> WorkerThread<P> {
                 // SAFETY: 1. we are the owner, and have not waited.
                 unsafe { job_b.header().set_position(Position::NOWHERE) };
             }
-            let began = no_unwind(|| self.announce_join());
-            let results = self.join_pushed(a, job_b, migrated);
-            if let Some(began) = began {
-                self.record_left_out_wake(began);
-            }
-            return results;
+            no_unwind(|| self.announce_join());
+            return self.join_pushed(a, job_b, migrated);
         }
         self.observer().on_deque_full();
         let context = || JobContext::on_worker(self, migrated);

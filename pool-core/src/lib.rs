@@ -36,7 +36,6 @@ mod retries;
 mod scope;
 mod sources;
 mod unwind;
-mod wake_history;
 mod worker;
 
 pub use cold_arg::ColdArg;

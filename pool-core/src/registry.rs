@@ -12,7 +12,6 @@ use crate::{
     primitive::{AtomicUsize, Ordering, fence},
     queue::JobQueue,
     unwind::no_unwind,
-    wake_history::WakeHistory,
     worker::{WorkerShared, WorkerThread},
 };
 
@@ -34,8 +33,6 @@ pub struct Registry<P: Platform> {
     /// The number of users of the pool and of spawned jobs. At zero the workers are requested to
     /// stop. The topmost bit says that the pool is [watched](Registry::watch).
     references: AtomicUsize,
-    /// What the wake-ups for joins have come to.
-    wake_history: WakeHistory,
     data: P::Data,
 }
 
@@ -58,8 +55,7 @@ impl<P: Platform> Registry<P> {
             data: P::Data,
         ) -> Self {
             let references = AtomicUsize::new(1);
-            let wake_history = WakeHistory::new();
-            Self { sleep, workers, progress, injector, deadlock, references, wake_history, data }
+            Self { sleep, workers, progress, injector, deadlock, references, data }
         }
     }
 
@@ -112,11 +108,6 @@ impl<P: Platform> Registry<P> {
     #[inline]
     pub fn deadlock(&self) -> &P::Deadlock {
         &self.deadlock
-    }
-
-    /// Returns what the wake-ups for joins have come to.
-    pub(crate) fn wake_history(&self) -> &WakeHistory {
-        &self.wake_history
     }
 
     /// Returns the queue of jobs from outside.

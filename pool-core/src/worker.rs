@@ -41,8 +41,6 @@ pub struct WorkerThread<P: Platform> {
     depth: Cell<usize>,
     /// Whether this worker may be registered as a sleeper, so that others may leave its deque out.
     may_be_left_out: Cell<bool>,
-    /// How many joins have left out a wake-up since this worker began with its job.
-    left_out_wakes: Cell<u32>,
     /// Neither `Send` nor `Sync`.
     thread: PhantomData<*const ()>,
 }
@@ -76,7 +74,6 @@ impl<P: Platform> WorkerThread<P> {
             shared,
             depth: Cell::new(0),
             may_be_left_out: Cell::new(false),
-            left_out_wakes: Cell::new(0),
             thread: PhantomData,
         })
     }

@@ -6,7 +6,6 @@ use crate::{
     platform::Platform,
     primitive::{Ordering, fence},
     unwind::no_unwind,
-    wake_history::MOST_LEFT_OUT,
     worker::WorkerThread,
 };
 
@@ -21,39 +20,15 @@ impl<P: Platform> WorkerThread<P> {
     /// we see that worker, and it [disables our fast push](deque_core::Deque::disable_fast_push), so that we announce the
     /// next one. If none is woken because enough are awake, sleepers may overlook the job until one of the others falls
     /// asleep, which disables our fast push likewise. This worker runs the job itself if no thief comes.
-    ///
-    /// If the [history](crate::wake_history::WakeHistory) says that the wake-up would be for nothing, it is left out. Then this returns the time, for
-    /// [`record_left_out_wake`](Self::record_left_out_wake).
-    pub(crate) fn announce_join(&self) -> Option<u64> {
+    pub(crate) fn announce_join(&self) {
         let registry = self.registry();
         // While this worker is registered as a sleeper, one that falls asleep may not disable its fast push.
         let may_enable = || !self.may_be_left_out.get() && registry.enough_are_awake();
-        if self.own().enable_fast_push(may_enable) {
-            return None;
+        if !self.own().enable_fast_push(may_enable) {
+            self.stop_being_left_out();
+            // The fence that this needs for such a job is in `enable_fast_push`.
+            registry.announce_own_jobs(self.index(), 1, || self.own().len() <= 1);
         }
-        if registry.wake_history().is_fruitless() && !self.may_be_left_out.get() {
-            let left_out = self.left_out_wakes.get();
-            let began = (left_out < MOST_LEFT_OUT).then(P::now).flatten();
-            if began.is_some() {
-                self.left_out_wakes.set(left_out + 1);
-                return began;
-            }
-        }
-        self.stop_being_left_out();
-        // The fence that this needs for such a job is in `enable_fast_push`.
-        registry.announce_own_jobs(self.index(), 1, || self.own().len() <= 1);
-        None
-    }
-
-    /// Records that a join has ended whose wake-up was left out at this time.
-    pub(crate) fn record_left_out_wake(&self, began: u64) {
-        let duration = P::now().map_or(0, |now| now.saturating_sub(began));
-        self.registry().wake_history().record_duration(duration);
-    }
-
-    /// Lets joins leave out wake-ups again: this worker begins with another job.
-    pub(crate) fn forget_left_out_wakes(&self) {
-        self.left_out_wakes.set(0);
     }
 
     /// Queues a job on this worker's deque, or runs it at once if that is full. No sleeping worker

@@ -1,8 +1,6 @@
 #[cfg(not(loom))]
 mod crowd;
 #[cfg(not(loom))]
-mod fruitless;
-#[cfg(not(loom))]
 mod hints;
 #[cfg(not(loom))]
 mod left_out;

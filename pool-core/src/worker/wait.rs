@@ -90,12 +90,7 @@ impl<P: Platform> WorkerThread<P> {
                 Some(hint) => self.find_work_at(hint),
             };
             match found {
-                Some(job) => {
-                    if is_fruitless && self.trail().led_to_worker() {
-                        self.registry().wake_history().record_useful();
-                    }
-                    break Some(job);
-                }
+                Some(job) => break Some(job),
                 None => {
                     if mem::take(&mut is_just_woken) {
                         observer.on_idle(P::now);
@@ -125,7 +120,6 @@ impl<P: Platform> WorkerThread<P> {
                             // The next thing that the worker does is to park.
                             if is_fruitless {
                                 observer.on_fruitless_wake();
-                                self.registry().wake_history().record_fruitless();
                             }
                             observer.on_sleep(P::now);
                             has_slept = true;
@@ -237,7 +231,6 @@ impl<P: Platform> WorkerThread<P> {
     /// Notes that the worker stops searching.
     fn end_search(&self, idle: IdleSession<'_, P>) {
         idle.end(|| self.has_work_to_pass_on());
-        self.forget_left_out_wakes();
         self.observer().on_active(P::now);
     }
 }
