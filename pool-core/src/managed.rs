@@ -145,7 +145,8 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Leaves this worker's operations to the pool, and makes progress for them, before it sleeps or
-    /// leaves. Not while it is registered as a sleeper: progress calls wake-ups. Returns whether any operation is due, of this worker or of another one.
+    /// leaves. Not while it is registered as a sleeper, because progress calls wake-ups. Returns whether
+    /// any operation is due, of this worker or of another one.
     pub(crate) fn leave_operations(&self) -> bool {
         let managed = self.managed();
         // Otherwise code of the platform has been called in the middle of progress, and the frame

@@ -5,8 +5,8 @@ use crate::{Active, Delay, Domain, Pinned, Reading};
 /// A value whose owner may read what progress frees: [`Delay`], [`Reading`], [`Active`] or
 /// [`Pinned`]. References to what is read should borrow from the guard.
 ///
-/// A guard protects only what its own instance frees. A structure that takes a guard from its caller must
-/// know that it is of that instance; the example `hash_map` takes its guards itself.
+/// A guard protects only what its own instance frees. A structure that takes a guard from its
+/// caller must know that it is of that instance; the example `hash_map` takes its guards itself.
 ///
 /// # Safety
 /// 1. As long as the value lives, progress does not come to a moment that is requested meanwhile.

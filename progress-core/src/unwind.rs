@@ -1,8 +1,8 @@
 //! Steps that are completed although code of the program panics in the middle of them.
 //!
-//! A parker, a wake-up and an operation are code of the program, and may panic. The caller of such code
-//! leaves nothing half done: the panic goes on only after the rest of the step. If the rest panics too,
-//! the process ends, as it does whenever a drop panics while another panic unwinds.
+//! A parker, a wake-up and an operation are code of the program, and may panic. The caller of such
+//! code leaves nothing half done: the panic goes on only after the rest of the step. If the rest
+//! panics too, the process ends, as it does whenever a drop panics while another panic unwinds.
 
 /// Calls a closure when it is dropped, unless it was disarmed.
 struct OnDrop<F: FnOnce()>(Option<F>);
@@ -32,8 +32,8 @@ pub(crate) fn on_unwind<R>(step: impl FnOnce() -> R, repair: impl FnOnce()) -> R
     result
 }
 
-/// Calls a closure for each item. If a call panics, calls it for the other items before the panic goes
-/// on.
+/// Calls a closure for each item. If a call panics, calls it for the other items before the panic
+/// goes on.
 pub(crate) fn for_each<T>(items: impl IntoIterator<Item = T>, call: impl FnMut(T)) {
     // The drop finds no items if no call panics.
     let items = items.into_iter().fuse();

@@ -1,5 +1,6 @@
-//! The group `progress`: what it costs to read what others free, to free it, and how much is held; what it costs to
-//! update more often, and what it gains; a load with reference counts and without them.
+//! The group `progress`: what it costs to read what others free, to free it, and how much is held;
+//! what it costs to update more often, and what it gains; a load with reference counts and without
+//! them.
 
 mod interval;
 mod reading;
@@ -48,7 +49,8 @@ pub(crate) fn cases(threads: &[usize]) -> Vec<Case> {
                 run,
             ));
         };
-        // By threads that are not managed: delays, on a line of their own or by the shared counters.
+        // By threads that are not managed: delays, on a line of their own or by the shared
+        // counters.
         read("pin", "ours", reading::<reading::Reading<System>>);
         read(
             "pin",
@@ -64,7 +66,8 @@ pub(crate) fn cases(threads: &[usize]) -> Vec<Case> {
             reading::<reading::Delaying<FullFences>>,
         );
         read("delay", "crossbeam-epoch", reading::<reading::Pinning>);
-        // By managed threads, which are activated each time, or stay active and say that they let go.
+        // By managed threads, which are activated each time, or stay active and say that they let
+        // go.
         read("activate", "ours", reading::<reading::Activating<System>>);
         read(
             "activate",
@@ -122,8 +125,8 @@ pub(crate) fn cases(threads: &[usize]) -> Vec<Case> {
     cases
 }
 
-/// How often to update: what a read costs, and how long it takes until something is freed, for each interval. The
-/// number of the system is that of the reads between two updates.
+/// How often to update: what a read costs, and how long it takes until something is freed, for each
+/// interval. The number of the system is that of the reads between two updates.
 fn interval_cases(threads: usize) -> Vec<Case> {
     use pool_std::ProcessBarrier as System;
 
@@ -147,7 +150,8 @@ fn interval_cases(threads: usize) -> Vec<Case> {
     cases
 }
 
-/// A load like TPC-B. The number of the system is that of the transactions between two updates, if not one.
+/// A load like TPC-B. The number of the system is that of the transactions between two updates, if
+/// not one.
 fn tpcb_cases(threads: usize) -> [Case; 5] {
     use pool_std::ProcessBarrier as System;
     use progress_core::FullFences;

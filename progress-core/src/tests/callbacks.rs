@@ -25,8 +25,8 @@ fn use_all(progress: &'static TestProgress, tally: &StdArc<Tally>) {
     tally.fetch_add(1, SeqCst);
 }
 
-/// Calls `use_all` in an operation of a managed thread, in one that belongs to no thread, and in a wake-up, which runs
-/// in the middle of an advance.
+/// Calls `use_all` in an operation of a managed thread, in one that belongs to no thread, and in a
+/// wake-up, which runs in the middle of an advance.
 #[test]
 fn operations_and_wake_ups_may_use_the_instance() {
     let owned = Box::into_raw(Box::new(progress(4)));
@@ -77,7 +77,8 @@ fn an_operation_that_panics_leaves_the_others_to_its_thread() {
     assert_eq!((thread.pending(), tally.load(SeqCst)), (0, 2));
 }
 
-/// Checks delays and readers, which may move to another thread. They end in another order than they began.
+/// Checks delays and readers, which may move to another thread. They end in another order than they
+/// began.
 #[test]
 fn guards_may_end_on_another_thread() {
     let progress = progress(1);

@@ -37,8 +37,8 @@ fn more_forgotten_blocks_than_can_be_counted_are_refused() {
     assert!(!progress.state().is_blocked());
 }
 
-/// Reproduces a bug on 32-bit targets: forgotten delays made a counter reach its mark, which hid a delay
-/// that lived.
+/// Reproduces a bug on 32-bit targets: forgotten delays made a counter reach its mark, which hid a
+/// delay that lived.
 #[test]
 #[cfg(not(target_pointer_width = "64"))]
 fn more_forgotten_delays_than_can_be_counted_are_refused() {
@@ -54,7 +54,8 @@ fn more_forgotten_delays_than_can_be_counted_are_refused() {
     drop(delay);
 }
 
-/// Checks that what a forgotten handle has left in its participant does not reach the next instance.
+/// Checks that what a forgotten handle has left in its participant does not reach the next
+/// instance.
 #[test]
 fn participants_of_an_instance_that_has_ended_are_as_new() {
     let mut participants = [(); 2].map(|()| Participant::new(TestParker::new()));

@@ -72,9 +72,9 @@ fn panics<R>(call: impl FnOnce() -> R) -> bool {
     catch_unwind(AssertUnwindSafe(|| drop(call()))).is_err()
 }
 
-/// Calls `update` of a guard while another thread blocks, and panics in a parker meanwhile. `set_up`
-/// gives the panic to the parker of the first participant, which reads, or of the second, which blocks.
-/// Then reads what is retired afterwards.
+/// Calls `update` of a guard while another thread blocks, and panics in a parker meanwhile.
+/// `set_up` gives the panic to the parker of the first participant, which reads, or of the second,
+/// which blocks. Then reads what is retired afterwards.
 fn update_beside_a_blocker(set_up: fn(&ScriptedProgress, Script)) {
     let progress = scripted(2);
     let first = Box::into_raw(Box::new(Reclaimable::new(1_u32)));
@@ -128,8 +128,8 @@ fn a_guard_protects_after_the_parker_of_a_blocker_panicked_in_an_update() {
     update_beside_a_blocker(|progress, script| parker(progress, 1).on_unpark(script));
 }
 
-/// Reproduces a bug: the thread counted a guard that it did not have, and the next call returned while
-/// another thread was active.
+/// Reproduces a bug: the thread counted a guard that it did not have, and the next call returned
+/// while another thread was active.
 #[test]
 fn blocking_waits_again_after_its_parker_panicked() {
     let progress = scripted(3);
@@ -146,8 +146,8 @@ fn blocking_waits_again_after_its_parker_panicked() {
     drop(reader.activate());
 }
 
-/// Reproduces a bug: the thread counted a guard that it did not have, and ended the block of another
-/// thread when it was dropped.
+/// Reproduces a bug: the thread counted a guard that it did not have, and ended the block of
+/// another thread when it was dropped.
 #[test]
 fn a_thread_that_panicked_before_it_blocked_leaves_another_blocker_alone() {
     let progress = scripted(2);
@@ -174,8 +174,8 @@ fn the_end_of_a_block_wakes_all_threads() {
     }
 }
 
-/// Checks that a panic in the middle of an advance neither keeps the leadership nor forgets the threads
-/// that would have been woken after it.
+/// Checks that a panic in the middle of an advance neither keeps the leadership nor forgets the
+/// threads that would have been woken after it.
 #[test]
 fn all_wake_ups_come_after_a_parker_panicked_in_an_advance() {
     let progress = scripted(3);
@@ -235,8 +235,8 @@ fn all_wake_ups_come_after_one_panicked() {
     }
 }
 
-/// Checks that a panic of a wake-up whose moment is reached already does not hide those of others, which
-/// the thread has taken out of the stack meanwhile.
+/// Checks that a panic of a wake-up whose moment is reached already does not hide those of others,
+/// which the thread has taken out of the stack meanwhile.
 #[test]
 fn a_late_wake_up_that_panics_leaves_the_others() {
     let progress = scripted(0);
@@ -279,8 +279,8 @@ fn a_wait_ends_although_its_parker_panics_in_the_thread_that_wakes_it() {
     });
 }
 
-/// Checks that a panic while a thread or a reader ends does not keep its participant, its block or its
-/// operations.
+/// Checks that a panic while a thread or a reader ends does not keep its participant, its block or
+/// its operations.
 #[test]
 fn a_thread_that_panics_while_it_ends_leaves_nothing_behind() {
     let progress = scripted(2);

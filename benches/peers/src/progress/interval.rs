@@ -1,7 +1,8 @@
 //! How often a managed thread updates, against how long it takes until something is freed.
 //!
-//! Each thread reads a value again and again, updates after so many reads, and always has one operation pending. So
-//! progress never rests: a thread that updates more often frees earlier, and spends more time on it.
+//! Each thread reads a value again and again, updates after so many reads, and always has one
+//! operation pending. So progress never rests: a thread that updates more often frees earlier, and
+//! spends more time on it.
 
 use std::{
     sync::{

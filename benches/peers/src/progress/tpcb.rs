@@ -1,12 +1,13 @@
-//! A load like TPC-B on tables like those of ETS: a thread looks each table up for each operation on it, and a table may
-//! be replaced, and freed, meanwhile.
+//! A load like TPC-B on tables like those of ETS: a thread looks each table up for each operation
+//! on it, and a table may be replaced, and freed, meanwhile.
 //!
-//! A transaction adds an amount to an account, to a teller and to a branch, and notes it in the history. Each thread
-//! now and then replaces the history. What differs is what keeps a table while it is used: a reference count in each
-//! table, which all threads change for each operation, or thread progress. (In Erlang/OTP, a benchmark of this kind
-//! became more than 10 % faster by it.)
+//! A transaction adds an amount to an account, to a teller and to a branch, and notes it in the
+//! history. Each thread now and then replaces the history. What differs is what keeps a table while
+//! it is used: a reference count in each table, which all threads change for each operation, or
+//! thread progress. (In Erlang/OTP, a benchmark of this kind became more than 10 % faster by it.)
 //!
-//! Rows are atomic numbers. No row is locked, so that only the tables' protection costs more than the load itself.
+//! Rows are atomic numbers. No row is locked, so that only the tables' protection costs more than
+//! the load itself.
 
 use std::{
     ptr,
@@ -117,7 +118,8 @@ fn run(session: &mut impl Session, thread: usize, transactions: usize) {
     }
 }
 
-/// Thread progress: the threads are managed, stay active, and update after every so many transactions.
+/// Thread progress: the threads are managed, stay active, and update after every so many
+/// transactions.
 pub(super) struct Ours<B: AsymmetricFence, const INTERVAL: usize = 1> {
     progress: OurProgress<B>,
     tables: [CachePadded<AtomicPtr<Reclaimable<Table>>>; TABLES],
@@ -151,8 +153,8 @@ impl<B: AsymmetricFence, const INTERVAL: usize> Tables for Ours<B, INTERVAL> {
 
 impl<B: AsymmetricFence, const INTERVAL: usize> Session for OurSession<'_, '_, '_, B, INTERVAL> {
     fn with(&mut self, table: usize, operation: impl FnOnce(&Table)) {
-        // SAFETY: it was in reach after the thread became active or last updated, and the thread does neither before
-        // the operation ends.
+        // SAFETY: it was in reach after the thread became active or last updated, and the thread
+        // does neither before the operation ends.
         operation(unsafe { &*self.tables.tables[table].load(Ordering::Acquire) });
     }
 
@@ -217,7 +219,8 @@ impl Session for &Counts {
         let counted = &self.0[table];
         let new = Box::into_raw(Box::new(new));
         let old = counted.table.swap(new, Ordering::SeqCst);
-        // An operation takes a few nanoseconds, so this ends soon unless a thread is interrupted within one.
+        // An operation takes a few nanoseconds, so this ends soon unless a thread is interrupted
+        // within one.
         while counted.count.load(Ordering::SeqCst) != 0 {
             thread::yield_now();
         }
