@@ -49,6 +49,16 @@ impl<D: Domain> Registration<'_, D> {
             self.progress.handle_pending(state);
         }
     }
+
+    /// Goes to waiting if a forgotten guard has left the thread active.
+    ///
+    /// A thread that waits makes no progress here. Its owner may have looked whether operations are due, and left them
+    /// to others. If they became due now, no other thread would know.
+    pub(crate) fn leave_forgotten(self) {
+        if self.participant.confirmed() != WAITING {
+            self.leave();
+        }
+    }
 }
 
 impl<'p, D: Domain> ManagedThread<'p, D> {

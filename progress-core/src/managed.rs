@@ -236,7 +236,10 @@ impl<D: Domain> Drop for ManagedThread<'_, D> {
                 || registration.participant.give_back(),
             );
         };
-        finally(|| registration.leave(), || finally(let_continue, end));
+        finally(
+            || registration.leave_forgotten(),
+            || finally(let_continue, end),
+        );
     }
 }
 

@@ -88,9 +88,8 @@ fn begin_again<D: Domain>(registration: Registration<'_, D>) {
 
 impl<D: Domain> Drop for Reader<'_, D> {
     fn drop(&mut self) {
-        // This changes something only if a guard was forgotten.
         finally(
-            || self.registration.leave(),
+            || self.registration.leave_forgotten(),
             || self.registration.participant.give_back(),
         );
     }

@@ -63,6 +63,26 @@ fn without_a_heavy_fence_nothing_is_freed() {
     assert_eq!(tally.load(SeqCst), 1);
 }
 
+/// A worker of a pool leaves its operations, looks whether any are due, and ends. No thread looks after that.
+#[test]
+fn a_thread_that_waits_makes_no_progress_when_it_is_dropped() {
+    let progress = progress();
+    let tally = StdArc::new(Tally::new(0));
+    let mut thread = progress.register().unwrap();
+    IS_GRANTED.set(false);
+    thread.activate().schedule(counting(&tally));
+    thread.leave_operations();
+    assert!(!progress.has_due());
+    IS_GRANTED.set(true);
+    drop(thread);
+    assert!(!progress.has_due());
+
+    let mut other = progress.register().unwrap();
+    while tally.load(SeqCst) == 0 {
+        other.activate().tick();
+    }
+}
+
 #[test]
 fn what_is_left_is_freed_with_the_instance() {
     let progress = progress();
