@@ -5,7 +5,7 @@
 
 use std::{io, ptr, sync::atomic::AtomicU32, time::Duration};
 
-use libc::{c_int, c_long};
+use libc::{c_int, c_long, c_ulong};
 
 /// A duration as the kernel reads it in a futex call.
 #[repr(C)]
@@ -72,35 +72,32 @@ pub(crate) fn process_time() -> Option<Duration> {
 
 /// Returns on how many processors the calling thread may run, by its affinity. None on machines with more than a thousand.
 pub(crate) fn num_processors_by_affinity() -> Option<usize> {
-    let mut set = [0_usize; 1024 / usize::BITS as usize];
-    // SAFETY: The kernel writes at most as many bytes as it is told, to an array that is borrowed for the call.
-    let bytes = unsafe {
-        libc::syscall(
-            libc::SYS_sched_getaffinity,
-            0,
-            size_of_val(&set),
-            set.as_mut_ptr(),
-        )
-    };
-    let count: u32 = set.iter().map(|word| word.count_ones()).sum();
-    (bytes > 0).then_some(count as usize)
+    let count: u32 = affinity()?.iter().map(|word| word.count_ones()).sum();
+    usize::try_from(count).ok()
+}
+
+/// Processors, a bit each, as the system reads and writes them.
+type Processors = [c_ulong; 1024 / c_ulong::BITS as usize];
+
+/// Returns the processors on which the calling thread may run. None if the machine has more.
+fn affinity() -> Option<Processors> {
+    let mut set: Processors = Default::default();
+    // SAFETY: The call writes at most as many bytes as it is told, to an array that is borrowed for it.
+    let result = unsafe { libc::sched_getaffinity(0, size_of_val(&set), (&raw mut set).cast()) };
+    (result == 0).then_some(set)
 }
 
 /// Lets the calling thread run on the first processor that it may use, and on no other one.
 #[cfg(test)]
 pub(crate) fn pin_to_first_processor() {
-    let mut set = [0_usize; 1024 / usize::BITS as usize];
-    // SAFETY: As in `num_processors_by_affinity`; the second call reads the array.
-    unsafe {
-        let size = size_of_val(&set);
-        libc::syscall(libc::SYS_sched_getaffinity, 0, size, set.as_mut_ptr());
-        let first = set.iter().position(|&word| word != 0).expect("it runs");
-        let lowest = set[first] & set[first].wrapping_neg();
-        set.fill(0);
-        set[first] = lowest;
-        let result = libc::syscall(libc::SYS_sched_setaffinity, 0, size, set.as_ptr());
-        assert_eq!(result, 0, "{}", io::Error::last_os_error());
-    }
+    let mut set = affinity().expect("the machine is small");
+    let first = set.iter().position(|&word| word != 0).expect("it runs");
+    let lowest = set[first] & set[first].wrapping_neg();
+    set.fill(0);
+    set[first] = lowest;
+    // SAFETY: The call reads as many bytes as it is told, from an array that is borrowed for it.
+    let result = unsafe { libc::sched_setaffinity(0, size_of_val(&set), (&raw const set).cast()) };
+    assert_eq!(result, 0, "{}", io::Error::last_os_error());
 }
 
 /// Commands of the system call `membarrier`, from `linux/membarrier.h`.

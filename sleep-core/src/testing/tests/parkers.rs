@@ -1,7 +1,7 @@
 use core::time::Duration;
 use std::sync::{
     Condvar, Mutex,
-    atomic::{AtomicU64, Ordering::Relaxed},
+    atomic::{AtomicU32, Ordering::Relaxed},
 };
 
 use super::{super::parkers::check_within, *};
@@ -121,7 +121,7 @@ fn a_guest_that_takes_the_token_of_the_worker_is_found() {
 
 #[test]
 fn a_clock_that_goes_backwards_is_found() {
-    struct Backwards(AtomicU64);
+    struct Backwards(AtomicU32);
     impl Parker for Backwards {
         fn park(&self) {}
         fn unpark(&self) {}
@@ -129,6 +129,6 @@ fn a_clock_that_goes_backwards_is_found() {
             Some(self.0.fetch_sub(1, Relaxed))
         }
     }
-    let found = failure(|| check_parker(|| Backwards(AtomicU64::new(1_000))));
+    let found = failure(|| check_parker(|| Backwards(AtomicU32::new(1_000))));
     assert!(found.contains("backwards"), "{found}");
 }
