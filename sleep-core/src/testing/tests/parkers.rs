@@ -126,7 +126,7 @@ fn a_clock_that_goes_backwards_is_found() {
         fn park(&self) {}
         fn unpark(&self) {}
         fn now(&self) -> Option<u64> {
-            Some(self.0.fetch_sub(1, Relaxed))
+            Some(self.0.fetch_sub(1, Relaxed).into())
         }
     }
     let found = failure(|| check_parker(|| Backwards(AtomicU32::new(1_000))));
