@@ -175,6 +175,16 @@ pub unsafe trait Platform: Sized + 'static {
         usize::MAX
     }
 
+    /// Whether this thread, which has queued a job of a join while workers sleep, wakes none of them yet. It asks again at
+    /// its next join.
+    ///
+    /// For a guest whose closure may end before a worker that is woken would help. As with
+    /// [`parallelism`](Self::parallelism), the platform needs a way to notice a job that waits for long.
+    fn delays_wake(registry: &Registry<Self>) -> bool {
+        let _ = registry;
+        false
+    }
+
     /// Returns a number that differs from worker to worker, for the order in which it tries its
     /// victims.
     fn random_seed() -> u64;

@@ -158,6 +158,12 @@ unsafe impl Platform for Std {
         crowd.map_or(usize::MAX, |crowd| crowd.parallelism(registry))
     }
 
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn delays_wake(registry: &Registry) -> bool {
+        let crowd = registry.data().crowd.as_ref();
+        crowd.is_some_and(|crowd| crowd.delays_wake())
+    }
+
     fn wait_outside(registry: &Registry, wait: impl FnOnce()) {
         registry.data().thread_handlers.around_wait(wait);
     }

@@ -20,11 +20,13 @@ impl<P: Platform> WorkerThread<P> {
     /// we see that worker, and it [disables our fast push](deque_core::Deque::disable_fast_push), so that we announce the
     /// next one. If none is woken because enough are awake, sleepers may overlook the job until one of the others falls
     /// asleep, which disables our fast push likewise. This worker runs the job itself if no thief comes.
+    ///
+    /// If the platform [delays](Platform::delays_wake) the wake-up, the next join asks again.
     pub(crate) fn announce_join(&self) {
         let registry = self.registry();
         // While this worker is registered as a sleeper, one that falls asleep may not disable its fast push.
         let may_enable = || !self.may_be_left_out.get() && registry.enough_are_awake();
-        if !self.own().enable_fast_push(may_enable) {
+        if !self.own().enable_fast_push(may_enable) && !P::delays_wake(registry) {
             self.stop_being_left_out();
             // The fence that this needs for such a job is in `enable_fast_push`.
             registry.announce_own_jobs(self.index(), 1, || self.own().len() <= 1);

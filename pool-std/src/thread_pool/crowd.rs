@@ -1,4 +1,4 @@
-//! Pools with more workers than the process has processors: how many of them are worth waking.
+//! How many workers are worth waking for the jobs of joins, and when.
 
 use std::{
     sync::{
@@ -20,8 +20,11 @@ const PATIENCE: u32 = 10;
 const SHORT_RELIEF: Duration = Duration::from_millis(100);
 const LONG_RELIEF: Duration = Duration::from_secs(10);
 
+pub(crate) mod short_calls;
 #[cfg(all(test, not(miri)))]
 mod tests;
+
+use short_calls::ShortCalls;
 
 /// No worker watches, so that workers are woken for each job.
 const UNWATCHED: u8 = 0;
@@ -39,14 +42,19 @@ const RELIEVED: u8 = 2;
 ///
 /// | mode | limit | ends when |
 /// | --- | --- | --- |
-/// | unwatched | none | a worker falls asleep while others are active: it becomes the watchdog |
+/// | unwatched | none | a worker falls asleep while others are active, or while [short calls](ShortCalls) are expected: it becomes the watchdog |
 /// | watched | the processors | the watchdog is woken, or finds nothing that it is needed for: unwatched. Or it finds that a job has waited from one check to the next while a processor was idle: relieved |
 /// | relieved | none | some time is over, and a worker falls asleep while others are active |
 ///
 /// So no job of a join waits for much longer than two checks while a processor is idle, nor for much longer than
 /// [`PATIENCE`] checks while a worker sleeps.
+///
+/// In a pool with a processor for each worker there is no limit, and a watchdog only while short calls are expected.
 pub(crate) struct Crowd {
     processors: usize,
+    /// There are more workers than processors.
+    is_crowded: bool,
+    short_calls: ShortCalls,
     mode: AtomicU8,
     relief: Mutex<Relief>,
     /// Set when the pool is built.
@@ -61,9 +69,11 @@ struct Relief {
 
 impl Crowd {
     /// Creates the state of a pool whose workers share so many processors.
-    pub(crate) fn new(processors: usize) -> Arc<Self> {
+    pub(crate) fn new(num_workers: usize, processors: usize) -> Arc<Self> {
         Arc::new(Self {
             processors,
+            is_crowded: num_workers > processors,
+            short_calls: ShortCalls::new(),
             mode: AtomicU8::new(UNWATCHED),
             relief: Mutex::new(Relief {
                 ends: None,
@@ -81,9 +91,7 @@ impl Crowd {
     /// Returns how many workers of the pool can make progress at a time, see
     /// [`Platform::parallelism`](pool_core::Platform::parallelism).
     pub(crate) fn parallelism(&self, registry: &Registry) -> usize {
-        // Ordering: Relaxed. A worker that asks executes a fence before, which pairs with the one in
-        // `Registry::reconsider_wakes`, called after each change to a mode without a limit.
-        if self.mode.load(Ordering::Relaxed) != WATCHED {
+        if !self.is_crowded || !self.is_watched() {
             return usize::MAX;
         }
         // These count as awake in the protocol.
@@ -91,17 +99,50 @@ impl Crowd {
         self.processors + absent + num_blocked(registry)
     }
 
+    /// Whether the guest that calls leaves its wake-up to its next join, see [`ShortCalls`].
+    pub(crate) fn delays_wake(&self) -> bool {
+        self.short_calls.delay_wake(|| self.is_watched())
+    }
+
+    fn is_watched(&self) -> bool {
+        // Ordering: Relaxed. A worker that asks executes a fence before, which pairs with the one in
+        // `Registry::reconsider_wakes`, called after each change to another mode. So it sees that mode, or the thread
+        // that has changed it sees what the worker has queued before.
+        self.mode.load(Ordering::Relaxed) == WATCHED
+    }
+
     fn registry(&self) -> Option<Arc<Registry>> {
         self.registry.get()?.upgrade()
     }
 
+    /// Ends the duty of a worker that goes on sleeping.
+    fn end_watch(&self) {
+        // A job that was queued before a worker saw the new mode may have been left to the watch.
+        let registry = self.stop_watch();
+        if let Some(registry) = registry.filter(|it| it.waiting_job().is_some()) {
+            registry.announce_jobs(1, false);
+        }
+    }
+
+    /// Ends the duty of a worker. Returns the pool if the worker had the duty.
+    fn stop_watch(&self) -> Option<Arc<Registry>> {
+        // Ordering: Relaxed, see `is_watched`.
+        let was_watched =
+            self.mode
+                .compare_exchange(WATCHED, UNWATCHED, Ordering::Relaxed, Ordering::Relaxed);
+        let registry = was_watched.ok().and_then(|_| self.registry())?;
+        registry.reconsider_wakes();
+        Some(registry)
+    }
+
     /// Begins a relief: wakes a worker, which wakes others as long as there are jobs.
     fn relieve(&self, registry: &Registry) {
+        self.short_calls.expect_long();
         let mut relief = lock(&self.relief);
         relief.ends = Some(Instant::now() + relief.duration);
         relief.duration = LONG_RELIEF.min(relief.duration * 2);
         drop(relief);
-        // Ordering: Relaxed, see `parallelism`.
+        // Ordering: Relaxed, see `is_watched`.
         self.mode.store(RELIEVED, Ordering::Relaxed);
         registry.reconsider_wakes();
         registry.announce_jobs(registry.num_workers(), false);
@@ -147,8 +188,12 @@ impl<'c> Watchdog<'c> {
             RELIEVED if !lock(&crowd.relief).is_over() => return None,
             _ => {}
         }
+        let expects_short_calls = crowd.short_calls.are_expected();
+        if !crowd.is_crowded && !expects_short_calls {
+            return None;
+        }
         let registry = crowd.registry()?;
-        let begins = is_active(&registry)
+        let begins = (expects_short_calls || is_active(&registry))
             && crowd
                 .mode
                 .compare_exchange(mode, WATCHED, Ordering::Relaxed, Ordering::Relaxed)
@@ -168,6 +213,7 @@ impl<'c> Watchdog<'c> {
         if now >= self.next_check {
             self.next_check = now + INTERVAL;
             if !self.check(now) {
+                self.crowd.end_watch();
                 return None;
             }
         }
@@ -176,7 +222,9 @@ impl<'c> Watchdog<'c> {
 
     /// Returns whether the duty goes on.
     fn check(&mut self, time: Instant) -> bool {
-        let Some(registry) = self.crowd.registry().filter(|it| is_active(it)) else {
+        let any_delayed = self.crowd.short_calls.take_any_delayed();
+        let is_needed = |registry: &Arc<_>| any_delayed || is_active(registry);
+        let Some(registry) = self.crowd.registry().filter(is_needed) else {
             return false;
         };
         let Some(used) = process_time() else {
@@ -188,6 +236,7 @@ impl<'c> Watchdog<'c> {
         match self.judge(Finding { job, time, used }, old_job.is_some()) {
             Verdict::Watch => true,
             Verdict::WakeOne => {
+                self.crowd.short_calls.expect_long();
                 registry.announce_jobs(1, false);
                 true
             }
@@ -236,17 +285,8 @@ enum Verdict {
 
 impl Drop for Watchdog<'_> {
     fn drop(&mut self) {
-        // Ordering: Relaxed, see `Crowd::parallelism`.
-        let was_watched = self.crowd.mode.compare_exchange(
-            WATCHED,
-            UNWATCHED,
-            Ordering::Relaxed,
-            Ordering::Relaxed,
-        );
-        let registry = was_watched.ok().and_then(|_| self.crowd.registry());
-        if let Some(registry) = registry {
-            registry.reconsider_wakes();
-        }
+        // A worker that was woken searches, and sees what was left to its watch.
+        self.crowd.stop_watch();
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct PoolData {
     /// Workers that fall asleep are to execute a process fence.
     pub(crate) overlooks_no_jobs: bool,
     pub(crate) guests: Guests,
-    /// If there are more workers than processors.
+    /// If there are several workers, which sleep in futexes.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(crate) crowd: Option<std::sync::Arc<crate::thread_pool::crowd::Crowd>>,
     pub(crate) active: ActiveWorkers,

@@ -15,7 +15,7 @@ use crate::{
         data::lock,
         error::BuildError,
         guard::PoolGuard,
-        guests::Caller,
+        guests::{self, Caller},
     },
     worker::lender,
 };
@@ -118,7 +118,7 @@ fn in_pool_from_outside<R: Send>(
     closure: impl FnOnce(&WorkerThread, bool) -> R + Send,
 ) -> R {
     if registry.data().guests.are_for(caller) {
-        registry.call(closure)
+        guests::call(registry, closure)
     } else {
         registry.in_worker_cold(closure)
     }

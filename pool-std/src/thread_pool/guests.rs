@@ -1,6 +1,11 @@
 //! Whether threads outside a pool run closures as its guests.
 
-use crate::blocking::handlers::is_in_handler;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use crate::thread_pool::crowd::short_calls::in_call;
+use crate::{
+    blocking::handlers::is_in_handler,
+    platform::{Registry, WorkerThread},
+};
 
 /// Whether threads outside a pool run closures as its guests.
 #[derive(Debug, Clone, Copy, Default)]
@@ -42,4 +47,18 @@ impl Guests {
                 Caller::Facade => self.for_facade,
             }
     }
+}
+
+/// Runs a closure on a worker of a pool. A thread outside every pool runs it as a guest, if it can.
+#[inline]
+pub(crate) fn call<R: Send>(
+    registry: &Registry,
+    closure: impl FnOnce(&WorkerThread, bool) -> R + Send,
+) -> R {
+    registry.call(|worker, migrated| in_call(worker, || closure(worker, migrated)))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn in_call<R>(_worker: &WorkerThread, closure: impl FnOnce() -> R) -> R {
+    closure()
 }

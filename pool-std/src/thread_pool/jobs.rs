@@ -1,6 +1,9 @@
 //! The jobs of a pool: what runs on its workers, and what waits for it.
 
-use super::{ThreadPool, guests::Caller};
+use super::{
+    ThreadPool,
+    guests::{self, Caller},
+};
 use crate::api::{
     broadcast::{self, BroadcastContext},
     scope::{self, Scope, ScopeFifo},
@@ -91,7 +94,7 @@ impl ThreadPool {
     {
         if self.registry.data().guests.are_for(Caller::Own) {
             let visit = self.visit();
-            self.registry.call(|_, _| {
+            guests::call(&self.registry, |_, _| {
                 let _visit = visit;
                 closure()
             })

@@ -128,15 +128,17 @@ impl<S> ThreadPoolBuilder<S> {
         OsParker::new(self.parker)
     }
 
-    /// Returns the state of a pool with more workers than processors, if its workers sleep in futexes.
+    /// Returns what the pool knows of its workers and processors, if the workers sleep in futexes.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(super) fn crowd(
         &self,
         num_threads: usize,
         processors: Option<usize>,
     ) -> Option<Arc<Crowd>> {
-        let processors = processors.filter(|&processors| processors < num_threads)?;
-        (self.parker == ParkerKind::Futex && !self.has_io()).then(|| Crowd::new(processors))
+        // A worker that is alone has no other one to wake.
+        let is_possible = num_threads > 1 && self.parker == ParkerKind::Futex && !self.has_io();
+        let processors = processors.filter(|_| is_possible)?;
+        Some(Crowd::new(num_threads, processors))
     }
 
     /// Asks the system for process fences, or has a worker ask it later. Returns whether workers that fall

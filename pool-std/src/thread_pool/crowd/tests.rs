@@ -65,7 +65,7 @@ fn some_job() -> WaitingJob {
 
 #[test]
 fn a_job_that_waits_while_a_processor_is_idle_begins_a_relief() {
-    let crowd = Crowd::new(PROCESSORS);
+    let crowd = Crowd::new(PROCESSORS + 1, PROCESSORS);
     for (used, verdict) in [
         (0, Verdict::Relieve),
         (14, Verdict::Relieve),
@@ -81,7 +81,7 @@ fn a_job_that_waits_while_a_processor_is_idle_begins_a_relief() {
 /// In a loop of short regions some job waits at each moment, and no processor is to blame.
 #[test]
 fn jobs_that_wait_for_a_moment_begin_none() {
-    let crowd = Crowd::new(PROCESSORS);
+    let crowd = Crowd::new(PROCESSORS + 1, PROCESSORS);
     let mut play = Play::new(&crowd);
     for _ in 0..100 {
         assert_eq!(play.check(0, Waits::New), Verdict::Watch);
@@ -90,7 +90,7 @@ fn jobs_that_wait_for_a_moment_begin_none() {
 
 #[test]
 fn a_job_that_waits_for_long_wakes_a_worker_in_any_case() {
-    let crowd = Crowd::new(PROCESSORS);
+    let crowd = Crowd::new(PROCESSORS + 1, PROCESSORS);
     let mut play = Play::new(&crowd);
     assert_eq!(play.check(0, Waits::New), Verdict::Watch);
     for check in 1..=30 {
@@ -106,7 +106,7 @@ fn a_job_that_waits_for_long_wakes_a_worker_in_any_case() {
 
 #[test]
 fn a_watchdog_with_nothing_to_watch_ends() {
-    let crowd = Crowd::new(PROCESSORS);
+    let crowd = Crowd::new(PROCESSORS + 1, PROCESSORS);
     let mut play = Play::new(&crowd);
     for _ in 0..PATIENCE {
         assert_eq!(play.check(0, Waits::None), Verdict::Watch);
@@ -119,7 +119,7 @@ fn a_watchdog_with_nothing_to_watch_ends() {
 fn each_relief_lasts_twice_as_long_until_processors_are_busy() {
     let pool = crowded();
     let registry = &pool.registry;
-    let crowd = Crowd::new(PROCESSORS);
+    let crowd = Crowd::new(PROCESSORS + 1, PROCESSORS);
     let duration = || lock(&crowd.relief).duration;
     assert_eq!(duration(), SHORT_RELIEF);
     crowd.relieve(registry);
@@ -145,7 +145,7 @@ fn crowded() -> ThreadPool {
 fn workers_that_cannot_run_do_not_count() {
     let pool = crowded();
     let registry = &pool.registry;
-    let crowd = Crowd::new(PROCESSORS);
+    let crowd = Crowd::new(PROCESSORS + 1, PROCESSORS);
     assert_eq!(crowd.parallelism(registry), usize::MAX, "no worker watches");
     crowd.mode.store(RELIEVED, Ordering::Relaxed);
     assert_eq!(crowd.parallelism(registry), usize::MAX);
@@ -162,7 +162,7 @@ fn workers_that_cannot_run_do_not_count() {
 #[test]
 fn a_watchdog_is_taken_on_by_one_worker_of_an_active_pool() {
     let pool = crowded();
-    let crowd = Crowd::new(PROCESSORS);
+    let crowd = Crowd::new(PROCESSORS + 1, PROCESSORS);
     assert!(
         Watchdog::begin(&crowd).is_none(),
         "the pool is not built yet"
@@ -181,13 +181,65 @@ fn a_watchdog_is_taken_on_by_one_worker_of_an_active_pool() {
 }
 
 #[test]
-fn only_pools_with_too_few_processors_have_one() {
+fn only_pools_with_too_few_processors_have_a_limit() {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    for (threads, expected) in [(processors, false), (processors + 1, true)] {
+    for threads in [processors.max(2), processors + 1] {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-        assert_eq!(pool.unwrap().registry.data().crowd.is_some(), expected);
+        let registry = &pool.unwrap().registry;
+        let crowd = registry.data().crowd.as_ref().unwrap();
+        crowd.mode.store(WATCHED, Ordering::Relaxed);
+        let has_limit = crowd.parallelism(registry) != usize::MAX;
+        assert_eq!(has_limit, threads > processors, "{threads}");
+        crowd.mode.store(UNWATCHED, Ordering::Relaxed);
     }
     let builder = ThreadPoolBuilder::new().num_threads(processors + 1);
     let pool = builder.overlook_no_jobs(true).build().unwrap();
     assert!(pool.registry.data().crowd.is_none(), "it overlooks no jobs");
+}
+
+/// In a pool with a processor for each worker, too.
+#[test]
+fn a_watchdog_watches_while_short_calls_are_expected() {
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let crowd = Crowd::new(2, 2);
+    crowd.set_registry(&Arc::downgrade(&pool.registry));
+    pool.install(|| assert!(Watchdog::begin(&crowd).is_none(), "none is expected"));
+    crowd.short_calls.expect_short();
+    let mut watchdog = Watchdog::begin(&crowd).expect("short calls are expected");
+    assert!(watchdog.remaining().is_some(), "it is not time to check");
+    drop(watchdog);
+    crowd.relieve(&pool.registry);
+    assert!(!crowd.short_calls.are_expected());
+}
+
+/// The first half of each join waits for the second one, which no worker is woken for at once.
+#[test]
+fn a_call_that_waits_for_its_delayed_job_ends() {
+    use std::sync::mpsc;
+
+    for threads in [2, 8] {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        let crowd = pool.registry.data().crowd.as_ref().unwrap();
+        for _ in 0..3 {
+            *lock(&crowd.relief) = Relief {
+                ends: None,
+                duration: SHORT_RELIEF,
+            };
+            crowd.short_calls.expect_short();
+            // A worker that falls asleep becomes the watchdog.
+            while !crowd.is_watched() || pool.registry.num_sleeping() < threads {
+                pool.install(std::thread::yield_now);
+            }
+            let (sender, receiver) = mpsc::channel();
+            pool.call(|| {
+                crate::join(
+                    move || receiver.recv().unwrap(),
+                    move || sender.send(()).unwrap(),
+                )
+            });
+        }
+    }
 }

@@ -1,0 +1,144 @@
+//! Calls of guests that end before a worker that was woken for them would help.
+
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
+    time::{Duration, Instant},
+};
+
+use crate::platform::{Registry, WorkerThread};
+
+#[cfg(all(test, not(miri)))]
+mod tests;
+
+/// How long a call delays its wake-up: about as long as a wake-up takes the thread that makes it.
+const DELAY: Duration = Duration::from_micros(10);
+/// After a call that was longer, so many calls wake workers at once, before one delays its wake-up again.
+const CALLS_BETWEEN_TRIALS: u32 = 64;
+
+thread_local! {
+    static CALL: Cell<Call> = const { Cell::new(Call::None) };
+}
+
+/// The call that this thread makes as a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Call {
+    /// This thread is no guest.
+    None,
+    /// The call has queued no job while workers slept.
+    Begun,
+    /// The call delays its wake-up, since this moment.
+    Delays(Instant),
+    /// The call wakes a worker for each join, if one sleeps.
+    Wakes,
+}
+
+/// Says whether the next call of a guest wakes a worker for the job of a join at once, or later if at all.
+///
+/// To wake a worker takes the caller ten microseconds. In many calls that is more than the rest of the call takes, and the
+/// worker finds nothing. So a call waits before it wakes the first worker, for as long as a wake-up takes, and asks the
+/// clock at each join meanwhile. A call that is shorter wakes no worker. One that is longer loses that time at most once in
+/// [`CALLS_BETWEEN_TRIALS`]: after it, as many calls wake workers at once.
+///
+/// If a call makes no other join, its job waits until the [watchdog](super::Watchdog) finds it. So calls delay wake-ups only
+/// while a worker is the watchdog. A worker takes that duty when it falls asleep and the next call would delay.
+pub(crate) struct ShortCalls {
+    /// How many calls wake workers at once before one delays its wake-up.
+    until_trial: AtomicU32,
+    /// A call has delayed its wake-up since the watchdog last checked.
+    any_delayed: AtomicBool,
+}
+
+impl ShortCalls {
+    pub(super) const fn new() -> Self {
+        Self {
+            until_trial: AtomicU32::new(CALLS_BETWEEN_TRIALS),
+            any_delayed: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether the next call would delay its wake-up.
+    pub(super) fn are_expected(&self) -> bool {
+        // Ordering: Relaxed here and below. These are counts; what they decide costs time and nothing else.
+        self.until_trial.load(Ordering::Relaxed) == 0
+    }
+
+    /// Notes that a call was long, or that a job has waited for long.
+    pub(super) fn expect_long(&self) {
+        self.until_trial
+            .store(CALLS_BETWEEN_TRIALS, Ordering::Relaxed);
+    }
+
+    /// Lets the next call delay its wake-up.
+    #[cfg(all(test, not(miri)))]
+    pub(super) fn expect_short(&self) {
+        self.until_trial.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether a call has delayed its wake-up since this was asked last.
+    pub(super) fn take_any_delayed(&self) -> bool {
+        self.any_delayed.load(Ordering::Relaxed) && self.any_delayed.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether the call of this thread, if it is a guest, wakes no worker yet. `is_watched` says whether a worker is the
+    /// watchdog.
+    pub(super) fn delay_wake(&self, is_watched: impl FnOnce() -> bool) -> bool {
+        let call = CALL.get();
+        if matches!(call, Call::None | Call::Wakes) {
+            return false;
+        }
+        let call = self.next_state(call, is_watched(), Instant::now);
+        CALL.set(call);
+        matches!(call, Call::Delays(_))
+    }
+
+    /// Returns the state of a call after it has asked.
+    fn next_state(&self, call: Call, is_watched: bool, now: impl FnOnce() -> Instant) -> Call {
+        match call {
+            Call::Begun if !self.are_expected() => {
+                // Two threads may both count the last one. Then one of them is not counted.
+                let until_trial = self.until_trial.load(Ordering::Relaxed);
+                self.until_trial
+                    .store(until_trial.saturating_sub(1), Ordering::Relaxed);
+                Call::Wakes
+            }
+            Call::Begun if is_watched => {
+                self.any_delayed.store(true, Ordering::Relaxed);
+                Call::Delays(now())
+            }
+            Call::Delays(start) if is_watched && now() < start + DELAY => call,
+            Call::Delays(_) => {
+                self.expect_long();
+                Call::Wakes
+            }
+            Call::None | Call::Begun | Call::Wakes => call,
+        }
+    }
+}
+
+/// Calls a closure on a thread that is a worker, perhaps as a guest.
+#[inline]
+pub(crate) fn in_call<R>(worker: &WorkerThread, closure: impl FnOnce() -> R) -> R {
+    if !worker.is_guest() {
+        return closure();
+    }
+    let _end = EndOfCall(worker.registry());
+    CALL.set(Call::Begun);
+    closure()
+}
+
+/// Ends the call of a guest when it is dropped, by a panic too.
+struct EndOfCall<'r>(&'r Registry);
+
+impl Drop for EndOfCall<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Call::Delays(start) = CALL.replace(Call::None)
+            && let Some(crowd) = &self.0.data().crowd
+            && start.elapsed() >= DELAY
+        {
+            // The call was long after its last join.
+            crowd.short_calls.expect_long();
+        }
+    }
+}

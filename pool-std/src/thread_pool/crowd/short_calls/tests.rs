@@ -1,0 +1,63 @@
+use super::*;
+
+/// Plays one call that asks at these times, in microseconds. Returns its last state.
+fn play(calls: &ShortCalls, is_watched: bool, times: &[u64]) -> Call {
+    let start = Instant::now();
+    let ask = |call, &time: &u64| {
+        calls.next_state(call, is_watched, || start + Duration::from_micros(time))
+    };
+    times.iter().fold(Call::Begun, ask)
+}
+
+/// Plays as many calls as wake workers at once.
+fn expect_short(calls: &ShortCalls) {
+    for _ in 0..CALLS_BETWEEN_TRIALS {
+        assert!(!calls.are_expected());
+        assert_eq!(play(calls, true, &[0, 1]), Call::Wakes);
+    }
+    assert!(calls.are_expected());
+}
+
+#[test]
+fn short_calls_delay_their_wake_ups_after_a_trial() {
+    let calls = ShortCalls::new();
+    expect_short(&calls);
+    assert!(!calls.take_any_delayed());
+    for _ in 0..1000 {
+        assert!(matches!(play(&calls, true, &[0, 1, 9]), Call::Delays(_)));
+    }
+    assert!(calls.take_any_delayed());
+    assert!(!calls.take_any_delayed());
+}
+
+#[test]
+fn a_call_that_turns_out_long_wakes_workers_and_so_do_the_next_ones() {
+    let calls = ShortCalls::new();
+    expect_short(&calls);
+    assert_eq!(play(&calls, true, &[0, 9, 10]), Call::Wakes);
+    expect_short(&calls);
+}
+
+#[test]
+fn a_call_that_no_worker_watches_wakes_workers() {
+    let calls = ShortCalls::new();
+    expect_short(&calls);
+    assert_eq!(play(&calls, false, &[0, 1]), Call::Begun);
+    assert!(calls.are_expected(), "a worker that sleeps takes the watch");
+    // The watch ends in the middle of a call.
+    let Call::Delays(start) = play(&calls, true, &[0]) else {
+        panic!("it delays")
+    };
+    let call = calls.next_state(Call::Delays(start), false, || start);
+    assert_eq!(call, Call::Wakes);
+}
+
+#[test]
+fn a_worker_on_its_own_thread_delays_nothing() {
+    let calls = ShortCalls::new();
+    expect_short(&calls);
+    assert!(!calls.delay_wake(|| true));
+    CALL.set(Call::Begun);
+    assert!(calls.delay_wake(|| true));
+    CALL.set(Call::None);
+}
