@@ -46,6 +46,10 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["only", "quick", "json", "svg"])]
     callgrind: bool,
 
+    /// Keep the counts of `--callgrind` in docs/figures, for the pages that show them
+    #[arg(long, requires = "callgrind")]
+    keep: bool,
+
     /// Write the tables to this file, as Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
@@ -58,7 +62,7 @@ pub(crate) struct Arguments {
 /// Builds the programs that measure, lets them take turns, and reports. Or reports what a file holds.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.callgrind {
-        callgrind::run()?;
+        callgrind::run(arguments.keep)?;
         return Ok(ExitCode::SUCCESS);
     }
     let comparisons = match &arguments.from {

@@ -12,7 +12,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crate::{command::Step, root, rustup};
 pub(crate) use lanes::{aarch64, cortex_m, riscv, x86_64};
 use machine::{Clock, Image, Outcome};
-pub(crate) use size::size;
+pub(crate) use size::{Arguments as SizeArguments, size};
 
 /// A board, in one of its variants.
 #[derive(Clone, Copy)]

@@ -7,7 +7,8 @@ use std::fs;
 use anyhow::{Result, ensure};
 
 use crate::{
-    boards, command::Step, crossbeam, debian, links, rayon, root, rustup, simulate, target,
+    boards, command::Step, crossbeam, debian, decisions, figures, links, rayon, root, rustup,
+    simulate, target,
 };
 
 /// One kind of check. Returns how many tests, or single checks, passed.
@@ -93,7 +94,7 @@ pub(crate) const LANES: &[Lane] = &[
     },
     Lane {
         name: "docs",
-        about: "rustdoc without a warning, links of all pages",
+        about: "rustdoc without a warning, links and figures of all pages",
         run: docs,
     },
 ];
@@ -389,7 +390,9 @@ fn docs(_quick: bool) -> Result<u64> {
             .env("RUSTDOCFLAGS", DENY_WARNINGS)
             .env("CARGO_TARGET_DIR", target::directory("docs")),
     ])?;
-    Ok(1 + followed + built + links::check(&root())?)
+    let root = root();
+    let pages = links::check(&root)? + figures::check(&root)? + decisions::check(&root)?;
+    Ok(1 + followed + built + pages)
 }
 
 fn qemu_user(_quick: bool) -> Result<u64> {

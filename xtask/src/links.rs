@@ -6,7 +6,7 @@ pub(crate) mod rustdoc;
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs,
     path::{Component, Path, PathBuf},
 };
 
@@ -17,8 +17,7 @@ use page::{Link, Page};
 
 /// Checks all pages below `root`, and returns how many links it followed.
 pub(crate) fn check(root: &Path) -> Result<u64> {
-    let mut pages = BTreeMap::new();
-    read_pages(root, &mut pages)?;
+    let pages = read_pages(root)?;
     let mut links = 0;
     let mut broken = Vec::new();
     for (path, page) in &pages {
@@ -39,25 +38,38 @@ pub(crate) fn check(root: &Path) -> Result<u64> {
 
 type Pages = BTreeMap<PathBuf, Page>;
 
-fn read_pages(directory: &Path, pages: &mut Pages) -> Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
-        if path.is_symlink() {
-            // A page of another directory, for which its links are meant.
-            continue;
-        }
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if path.is_dir() {
-            if name != "target" && name != "book" && !name.starts_with('.') {
-                read_pages(&path, pages)?;
+fn read_pages(root: &Path) -> Result<Pages> {
+    let mut pages = BTreeMap::new();
+    for path in find_pages(root)? {
+        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        pages.insert(path, Page::parse(&text));
+    }
+    Ok(pages)
+}
+
+/// Returns the Markdown pages below `root`, in order. A page that is a symbolic link is left out: its links are meant for
+/// the directory of the page itself.
+pub(crate) fn find_pages(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut pages = Vec::new();
+    let mut directories = vec![root.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory)? {
+            let path = entry?.path();
+            if path.is_symlink() {
+                continue;
             }
-        } else if name.ends_with(".md") {
-            let read = || -> io::Result<Page> { Ok(Page::parse(&fs::read_to_string(&path)?)) };
-            let page = read().with_context(|| path.display().to_string())?;
-            pages.insert(path, page);
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if path.is_dir() {
+                if name != "target" && name != "book" && !name.starts_with('.') {
+                    directories.push(path);
+                }
+            } else if name.ends_with(".md") {
+                pages.push(path);
+            }
         }
     }
-    Ok(())
+    pages.sort();
+    Ok(pages)
 }
 
 /// Checks that a link on the page at `from` leads to a file, and to a heading if it has an anchor.

@@ -5,7 +5,9 @@ mod boards;
 mod command;
 mod crossbeam;
 mod debian;
+mod decisions;
 mod demo;
+mod figures;
 mod lanes;
 mod links;
 mod published;
@@ -39,7 +41,9 @@ enum Command {
     /// Run the program of a board in QEMU.
     Board(boards::Arguments),
     /// Print how much flash and memory the crates take on small processors.
-    Size,
+    Size(boards::SizeArguments),
+    /// Write the measured numbers on all pages anew, from the files that hold them.
+    Figures,
     /// Run a published program that uses rayon, as published and on our pool, and compare.
     RayonRun(rayon::Arguments),
     /// Run the pool on up to 4,096 virtual workers, and report what waking and searching cost.
@@ -52,7 +56,8 @@ fn main() -> ExitCode {
         Command::TestAll(arguments) => test_all::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Board(arguments) => boards::run(&arguments),
-        Command::Size => boards::size(),
+        Command::Size(arguments) => boards::size(&arguments),
+        Command::Figures => figures::run(),
         Command::RayonRun(arguments) => rayon::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
     };

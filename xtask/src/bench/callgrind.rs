@@ -1,10 +1,12 @@
 //! The number of instructions of a join and of a spawn, counted by valgrind: the same in every run, whatever
 //! else the machine does.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result};
 
 use super::program::{PROGRAMS, target_directory};
-use crate::{command::Step, debian};
+use crate::{command::Step, debian, figures};
 
 const SYSTEMS: [&str; 3] = ["ours", "rayon-core", "sequential"];
 /// The same program with spawned jobs.
@@ -13,21 +15,33 @@ const SPAWNING: [&str; 2] = ["ours-spawn", "rayon-core-spawn"];
 const SMALL: u32 = 10;
 const LARGE: u32 = 20;
 
-/// Counts, and prints a line for each system.
-pub(super) fn run() -> Result<()> {
+/// Counts, and prints a line for each system. Keeps the counts for the pages that show them, if asked to.
+pub(super) fn run(keep: bool) -> Result<()> {
     debian::need("valgrind", "valgrind")?;
     PROGRAMS[0].build()?;
     println!("\ninstructions for a join that no worker steals, and its share of the program");
-    SYSTEMS.into_iter().try_for_each(print)?;
+    let mut counts = BTreeMap::new();
+    for system in SYSTEMS {
+        counts.insert(format!("join.{system}"), each(system)?);
+    }
     println!("\nfor a job that is spawned in a scope and run by the same worker, likewise");
-    SPAWNING.into_iter().try_for_each(print)
+    for system in SPAWNING {
+        let (name, _) = system.rsplit_once('-').expect("the names end so");
+        counts.insert(format!("spawn.{name}"), each(system)?);
+    }
+    if keep {
+        figures::keep_counts(&counts)?;
+    }
+    Ok(())
 }
 
-fn print(system: &str) -> Result<()> {
+/// Returns and prints the number of instructions for each join, or each spawn.
+fn each(system: &str) -> Result<f64> {
     let difference = count(system, LARGE)? - count(system, SMALL)?;
     let joins = joins(LARGE) - joins(SMALL);
-    println!("{system:16} {:6.1}", difference as f64 / joins as f64);
-    Ok(())
+    let each = difference as f64 / joins as f64;
+    println!("{system:16} {each:6.1}");
+    Ok((each * 10.0).round() / 10.0)
 }
 
 /// Returns the number of joins, or spawns, of `fib(n)`: `fib(n + 1) - 1`.

@@ -6,7 +6,14 @@ use anyhow::{Context, Result};
 use comfy_table::Table;
 use object::{Object, ObjectSection, SectionKind};
 
-use crate::{command::Step, root, rustup, target};
+use crate::{command::Step, figures, root, rustup, target};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Keep the sizes in docs/figures, for the pages that show them
+    #[arg(long)]
+    keep: bool,
+}
 
 /// Where it is measured.
 const TARGETS: [&str; 3] = [
@@ -36,24 +43,36 @@ struct Size {
 }
 
 /// Builds the programs and prints what each has beyond the one that does nothing.
-pub(crate) fn size() -> Result<ExitCode> {
+pub(crate) fn size(arguments: &Arguments) -> Result<ExitCode> {
     rustup::add_targets(&TARGETS)?;
+    let mut sizes = Vec::new();
     let mut table = Table::new();
     table.set_header(["program", "target", "flash", "RAM"]);
     for (program, about) in &PROGRAMS[1..] {
         for target in TARGETS {
             let base = measure(target, PROGRAMS[0].0)?;
             let size = measure(target, program)?;
+            let beyond = figures::Size {
+                program: (*program).to_owned(),
+                about: (*about).to_owned(),
+                target: target.to_owned(),
+                flash: size.flash - base.flash,
+                memory: size.memory - base.memory,
+            };
             table.add_row([
-                (*about).to_owned(),
-                target.to_owned(),
-                (size.flash - base.flash).to_string(),
-                (size.memory - base.memory).to_string(),
+                beyond.about.clone(),
+                beyond.target.clone(),
+                beyond.flash.to_string(),
+                beyond.memory.to_string(),
             ]);
+            sizes.push(beyond);
         }
     }
     println!("{table}");
     println!("bytes beyond {}, without stacks", PROGRAMS[0].1);
+    if arguments.keep {
+        figures::keep_sizes(&sizes)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

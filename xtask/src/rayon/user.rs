@@ -32,6 +32,11 @@ const PACKAGES: [&str; 15] = [
     "sleep-primitives",
 ];
 
+/// Returns how many packages other than the project itself are in its lock file.
+pub(super) const fn packages() -> usize {
+    PACKAGES.len() - 1
+}
+
 /// What lock files of two years before the drop-in name.
 const OLD: [(&str, &str); 6] = [
     ("rayon", "1.8.0"),
