@@ -363,7 +363,7 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     /// assert!(worker.enable_fast_push(|| true));
     /// assert!(deque.disable_fast_push());
     /// assert!(!deque.disable_fast_push(), "it is disabled already");
-    /// // SAFETY: 1. the place is the next one, and nothing comes between.
+    /// // SAFETY: 1. the position is the next one, and nothing comes between.
     /// let pushed = unsafe { worker.fast_push(worker.next_position(), 1) };
     /// assert_eq!(pushed, FastPush::PushedWhileDisabled);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -7,11 +7,14 @@
 //! | what is counted | where the worker tells it |
 //! | --- | --- |
 //! | jobs run | `WorkerThread::run`, for each job that a queue gave |
-//! | jobs posted, deque full | `WorkerThread::post`; deque full also in the cold path of a join |
-//! | searches | `WorkerThread::find_work` |
-//! | steals tried, succeeded, retried; revocations | `WorkerThread::steal_from_any` |
+//! | jobs posted | `WorkerThread::post`, `post_many` |
+//! | deque full | `WorkerThread::run_for_lack_of_room`, and `join_cold` for a join |
+//! | searches | `WorkerThread::find_work`, `find_work_at` |
+//! | steals tried, succeeded, retried; revocations | `WorkerThread::steal_from` |
 //! | sleeps, wake-ups, fruitless wake-ups; idle and asleep | `WorkerThread::search` |
+//! | active again | `WorkerThread::end_search` |
 //! | absent and active | `WorkerThread::enter`, `WorkerThread::leave` |
+//! | a guest has left | the drop of `Guest` |
 //!
 //! A worker counts as asleep from the moment when its last check of all sources finds nothing: the sleep
 //! protocol makes that check right before the worker parks.
@@ -21,7 +24,7 @@
 //! 2. `metrics/observer.rs`: a method for what happens, unless one of those that exist tells it;
 //! 3. the file where it happens, which calls that method.
 //!
-//! Its test goes into `metrics/tests.rs`. Snapshots, sums and the table take it from the list.
+//! Its test goes into `metrics/tests/counters.rs`. Snapshots, sums and the table take it from the list.
 
 mod counter;
 mod counters;

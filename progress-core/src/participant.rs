@@ -11,8 +11,9 @@ use crate::moment::{STEP, WAITING, is_reached, number};
 /// [`Reader`](crate::Reader).
 #[doc(alias = "Line")]
 pub struct Participant<P> {
-    /// The value that the thread has confirmed, on a cache line that only the thread writes and
-    /// only the leader reads.
+    /// The value that the thread has confirmed, on a cache line that only the thread writes. The
+    /// leader scans these lines. A thread that gives the leadership up and one that blocks read them
+    /// too.
     confirmed: CachePadded<AtomicWord>,
     seldom: CachePadded<Seldom<P>>,
 }

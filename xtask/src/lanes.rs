@@ -39,7 +39,7 @@ pub(crate) const LANES: &[Lane] = &[
     },
     Lane {
         name: "loom",
-        about: "the core crates' models, every interleaving",
+        about: "the core crates' models",
         run: checkers::loom,
     },
     Lane {

@@ -1,4 +1,4 @@
-//! Small scenes in every interleaving. Readers look at a loom cell: to free it too early is a race that
+//! Small scenes with two to four preemptions. Readers look at a loom cell: to free it too early is a race that
 //! loom reports. To wait without end is a deadlock, which it reports too.
 
 mod readers;

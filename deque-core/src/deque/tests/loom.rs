@@ -1,4 +1,4 @@
-//! Every interleaving of a few operations: no element is lost, none is taken twice.
+//! A few operations, with one thief in every interleaving: no element is lost, none is taken twice.
 
 use ::loom::{model, model::Builder, sync::Arc, thread};
 use std::vec::Vec;

@@ -1,4 +1,4 @@
-//! The parkers in every interleaving, on cores whose interrupts and events are a mutex and a
+//! The parkers with up to three preemptions, on cores whose interrupts and events are a mutex and a
 //! condition variable: a core that is not woken is a deadlock, which loom reports; what was written
 //! before an `unpark` and is not visible after the `park` is a race, which it reports as well.
 
