@@ -45,9 +45,9 @@ use top::AtomicTop;
 
 /// A work-stealing deque: one owner pushes and pops, any number of thieves steal.
 ///
-/// A deque can live anywhere, also in a `static`. It is used through handles: one [`Worker`] and any
-/// number of [`Stealer`]s, either borrowed or, with `alloc`, through an `Arc`. Elements that are
-/// left when the deque is dropped are dropped with it.
+/// A deque can live anywhere, also in a `static`. It is used through handles: one [`Worker`] and
+/// any number of [`Stealer`]s, either borrowed or, with `alloc`, through an `Arc`. Elements that
+/// are left when the deque is dropped are dropped with it.
 ///
 /// | operation | cost |
 /// | --- | --- |
@@ -78,8 +78,8 @@ use top::AtomicTop;
 /// of N. M. Lê et al., *Correct and efficient work-stealing for weak memory models* (2013),
 /// written as fences. The crate's front page explains what differs.
 pub struct Deque<T: Element, S: Storage<T>> {
-    /// The position of the oldest element, which only grows, and the mode. Written by every thread that
-    /// takes from this end.
+    /// The position of the oldest element, which only grows, and the mode. Written by every thread
+    /// that takes from this end.
     top: CachePadded<AtomicTop>,
     /// The position after the newest element.
     bottom: CachePadded<AtomicBottom>,
@@ -164,10 +164,11 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
         }
     }
 
-    /// Lets the owner of a LIFO deque pop without a fence while no thread steals, see [`FencePrice`].
+    /// Lets the owner of a LIFO deque pop without a fence while no thread steals, see
+    /// [`FencePrice`].
     ///
-    /// Has no effect on processors that are not multi-copy atomic, such as POWER: there the owner goes on
-    /// with fences, and the process fence is never called.
+    /// Has no effect on processors that are not multi-copy atomic, such as POWER: there the owner
+    /// goes on with fences, and the process fence is never called.
     ///
     /// # Panics
     /// If the deque has a process fence already.
@@ -247,9 +248,10 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
 
     /// Returns the approximate number of elements.
     ///
-    /// An element that is there during the whole call is counted, and the number is never more than a
-    /// capacity that the deque had. It is exact while no other thread uses the deque, and for its owner
-    /// while no thread steals. Otherwise elements may be counted that were never there at the same moment.
+    /// An element that is there during the whole call is counted, and the number is never more than
+    /// a capacity that the deque had. It is exact while no other thread uses the deque, and for its
+    /// owner while no thread steals. Otherwise elements may be counted that were never there at the
+    /// same moment.
     ///
     /// Any thread may call this at any time, even one for which replaced rings are not kept.
     ///
@@ -265,11 +267,13 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     /// ```
     #[must_use]
     pub fn len(&self) -> usize {
-        // `bottom` first, and not the ring, which its owner may replace and free at any time. When the
-        // owner published this `bottom`, it had read a `top` from which the elements fit the ring.
+        // `bottom` first, and not the ring, which its owner may replace and free at any time. When
+        // the owner published this `bottom`, it had read a `top` from which the elements fit the
+        // ring.
         //
-        // Ordering: Acquire pairs with `AtomicBottom::publish`: the `top` that we read is that one or a
-        // later one. With less it could be an older one, and we would count more than there was room for.
+        // Ordering: Acquire pairs with `AtomicBottom::publish`: the `top` that we read is that one
+        // or a later one. With less it could be an older one, and we would count more than there
+        // was room for.
         let bottom = self.bottom.load(Ordering::Acquire);
         // Ordering: Relaxed; the Acquire above orders it.
         let top = self.top.load(Ordering::Relaxed);
@@ -294,7 +298,8 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
         self.len_between_looks() == 0
     }
 
-    /// Returns the distance from `top` to `bottom`. `bottom` may have moved far between the two loads.
+    /// Returns the distance from `top` to `bottom`. `bottom` may have moved far between the two
+    /// loads.
     #[inline]
     fn len_between_looks(&self) -> usize {
         // Ordering: Relaxed. An element that is there throughout is always between the two
@@ -304,7 +309,8 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
         top.position().count_to(bottom)
     }
 
-    /// Returns where the oldest element is, if there is one. The answer may be out of date on return.
+    /// Returns where the oldest element is, if there is one. The answer may be out of date on
+    /// return.
     ///
     /// While the same position is returned, no thread has taken that element.
     ///
@@ -330,13 +336,13 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
         (top.count_to(bottom) > 0).then_some(top)
     }
 
-    /// Disables the owner's fast push until the owner calls [`Worker::enable_fast_push`]. Takes effect
-    /// eventually; does not wait for the owner. Returns whether fast push was enabled.
+    /// Disables the owner's fast push until the owner calls [`Worker::enable_fast_push`]. Takes
+    /// effect eventually; does not wait for the owner. Returns whether fast push was enabled.
     ///
     /// While fast push is disabled, [`Worker::fast_push`] answers
-    /// [`PushedWhileDisabled`](FastPush::PushedWhileDisabled). A worker that is about to sleep disables
-    /// the fast push of every deque that may hold jobs for it. So the owners need not ask at each push
-    /// whether a worker sleeps:
+    /// [`PushedWhileDisabled`](FastPush::PushedWhileDisabled). A worker that is about to sleep
+    /// disables the fast push of every deque that may hold jobs for it. So the owners need not ask
+    /// at each push whether a worker sleeps:
     ///
     /// | owner: push | a thread that is about to sleep |
     /// | --- | --- |
@@ -345,13 +351,14 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     /// | *light fence* | **fence** |
     /// | reads whether fast push is enabled | looks for elements |
     ///
-    /// If the second fence of the thread is a [process fence](FencePrice), either the owner sees that fast push is
-    /// disabled, or the thread sees the element. With an ordinary fence there is a window: both may miss
-    /// each other while the element's publication is in the store buffer of the owner's processor. That
-    /// takes about a hundred nanoseconds. An interruption of the owner empties the buffer, so it does not
-    /// widen the window. A pause before the thread looks makes the window practically vanish, though no
-    /// memory model promises that. While fast push is disabled there is no such window, provided that the
-    /// owner calls `enable_fast_push` after the push.
+    /// If the second fence of the thread is a [process fence](FencePrice), either the owner sees
+    /// that fast push is disabled, or the thread sees the element. With an ordinary fence there is
+    /// a window: both may miss each other while the element's publication is in the store buffer of
+    /// the owner's processor. That takes about a hundred nanoseconds. An interruption of the owner
+    /// empties the buffer, so it does not widen the window. A pause before the thread looks makes
+    /// the window practically vanish, though no memory model promises that. While fast push is
+    /// disabled there is no such window, provided that the owner calls `enable_fast_push` after the
+    /// push.
     ///
     /// # Examples
     /// ```
@@ -398,8 +405,8 @@ impl<T: Element, S: Storage<T>> Drop for Deque<T, S> {
             (next != bottom).then(|| {
                 let words = buffer.slot(next).load();
                 next = next.plus(1);
-                // SAFETY: 1. the slot was filled by a push, being between top and bottom; 2. no thread
-                // took the element, and none will.
+                // SAFETY: 1. the slot was filled by a push, being between top and bottom; 2. no
+                // thread took the element, and none will.
                 unsafe { T::from_words(words) }
             })
         });

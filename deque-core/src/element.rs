@@ -64,8 +64,8 @@ pub use words::Words;
 /// # Safety
 /// 1. `from_words(value.into_words())` returns `value`, also on another thread if the type is
 ///    `Send`.
-/// 2. `into_words` gives up ownership: it drops nothing, and what the words refer to stays valid. Neither
-///    function moves what a pointer leads to, since the pointer may be in a `Pin`.
+/// 2. `into_words` gives up ownership: it drops nothing, and what the words refer to stays valid.
+///    Neither function moves what a pointer leads to, since the pointer may be in a `Pin`.
 ///
 /// # Examples
 /// ```

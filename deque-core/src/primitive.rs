@@ -1,5 +1,5 @@
-//! The atomics and fences that this crate uses, real or loom's, and what only this crate needs of that
-//! kind.
+//! The atomics and fences that this crate uses, real or loom's, and what only this crate needs of
+//! that kind.
 
 pub(crate) use sleep_primitives::{
     AtomicBool, AtomicPtr, AtomicUsize, Ordering, full_fence, spin_loop,
@@ -8,7 +8,8 @@ pub(crate) use sleep_primitives::{
 #[cfg(all(test, loom))]
 pub(crate) use crate::testing::interrupt::interruption_point;
 
-/// Marks where a process fence of another thread may take effect in a model, and where a test may delay.
+/// Marks where a process fence of another thread may take effect in a model, and where a test may
+/// delay.
 #[cfg(not(all(test, loom)))]
 #[inline]
 pub(crate) fn interruption_point() {
@@ -50,8 +51,8 @@ impl Backoff {
         self.spins.spin();
     }
 
-    /// Lets the other thread run. That thread may have a lower real-time priority, and then yielding does
-    /// not help: so after many yields this sleeps.
+    /// Lets the other thread run. That thread may have a lower real-time priority, and then
+    /// yielding does not help: so after many yields this sleeps.
     pub(crate) fn snooze(&self) {
         #[cfg(feature = "std")]
         if self.spins.is_completed() {
@@ -86,8 +87,8 @@ impl Backoff {
     }
 }
 
-/// Stands for memory in models, because loom follows neither boxes nor what relaxed atomics publish. Each
-/// use must happen before the change that follows it, and after the change before it.
+/// Stands for memory in models, because loom follows neither boxes nor what relaxed atomics
+/// publish. Each use must happen before the change that follows it, and after the change before it.
 #[cfg(all(loom, feature = "alloc"))]
 pub(crate) struct Tracked(loom::cell::UnsafeCell<()>);
 

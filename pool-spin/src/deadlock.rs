@@ -1,10 +1,10 @@
 //! Cores that wait for something outside of the pool, and a handler that learns when no core can go
 //! on.
 //!
-//! A job may have to wait for an event that the pool does not know of: the interrupt of a device, or
-//! a flag that another job sets. Its core marks itself as **blocked** meanwhile. The core, job or
-//! interrupt handler that brings about the event marks it as unblocked, before it lets the core go
-//! on. When every worker that is there is blocked or asleep, at least one is blocked, and no job
+//! A job may have to wait for an event that the pool does not know of: the interrupt of a device,
+//! or a flag that another job sets. Its core marks itself as **blocked** meanwhile. The core, job
+//! or interrupt handler that brings about the event marks it as unblocked, before it lets the core
+//! go on. When every worker that is there is blocked or asleep, at least one is blocked, and no job
 //! waits that a sleeping worker may run, then the pool calls its handler: once, until a worker is
 //! unblocked.
 //!
@@ -12,19 +12,19 @@
 //! of another type contains nothing of the accounting, also with the feature.
 //!
 //! # What a report means
-//! The pool cannot know whether a device will interrupt. If all cores wait and one of them waits for
-//! a device, there is a report all the same: nothing goes on unless the device answers. So the
+//! The pool cannot know whether a device will interrupt. If all cores wait and one of them waits
+//! for a device, there is a report all the same: nothing goes on unless the device answers. So the
 //! handler decides. It may return, because it knows that a request to the device is pending. It may
 //! start a timer that bounds the wait, or reset the device. It may print the report and stop the
-//! machine. There is no report while any core works, so a core that waits for a device beside others
-//! that have work is not reported.
+//! machine. There is no report while any core works, so a core that waits for a device beside
+//! others that have work is not reported.
 //!
 //! - Workers that are absent (not arrived, released, or between two calls of
 //!   [`run_with`](crate::SpinPool::run_with)) do not count. The pool does not know what they do
 //!   next.
 //! - A core that installs a closure and is not a worker does not count. The closure does.
-//! - A core that sleeps in [`run_worker_until`](crate::SpinPool::run_worker_until) counts as asleep,
-//!   although a handler may wake it by [`wake_worker`](crate::SpinPool::wake_worker).
+//! - A core that sleeps in [`run_worker_until`](crate::SpinPool::run_worker_until) counts as
+//!   asleep, although a handler may wake it by [`wake_worker`](crate::SpinPool::wake_worker).
 //! - With the protocol [`Busy`](crate::Busy) no worker ever sleeps. So there is a report only when
 //!   every worker is blocked.
 //!
@@ -42,7 +42,8 @@
 //! devices. A program's own waiting loop goes into [`Worker::blocking`](crate::Worker::blocking).
 //! The loop checks for the event by a plain load and executes `WFE`, or masks interrupts, checks,
 //! and executes `WFI`. (On some chips an exchange makes the next `WFE` return at once, see
-//! [`Wfe`](crate::Wfe).) A blocked core runs no jobs. It leaves those that it has queued to the other workers.
+//! [`Wfe`](crate::Wfe).) A blocked core runs no jobs. It leaves those that it has queued to the
+//! other workers.
 //!
 //! # Examples
 //! ```

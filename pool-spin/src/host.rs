@@ -82,7 +82,8 @@ impl RelaxStrategy for Yield {
     }
 }
 
-/// The lock of a pool of threads that [detects deadlocks](crate::deadlock): a spin lock that yields.
+/// The lock of a pool of threads that [detects deadlocks](crate::deadlock): a spin lock that
+/// yields.
 #[cfg(feature = "deadlock")]
 pub type HostLock = InterruptLock<NoInterrupts, Yield>;
 

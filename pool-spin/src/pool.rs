@@ -54,9 +54,9 @@ use platform::{PoolData, WorkerObserver};
 /// Interrupt handlers may call [`spawn`](Self::spawn), [`spawn_task`](Self::spawn_task),
 /// [`wake_worker`](Self::wake_worker), [`release_worker`](Self::release_worker),
 /// [`end`](Self::end), [`delay`](Self::delay), [`metrics`](Self::metrics) and
-/// [`num_sleeping`](Self::num_sleeping): none of these waits for anything. With an
-/// `InterruptLock`, they may also call the functions of the module `deadlock` that unblock a worker.
-/// Handlers must call nothing else: they may have interrupted this core's worker in the middle of an operation.
+/// [`num_sleeping`](Self::num_sleeping): none of these waits for anything. With an `InterruptLock`,
+/// they may also call the functions of the module `deadlock` that unblock a worker. Handlers must
+/// call nothing else: they may have interrupted this core's worker in the middle of an operation.
 ///
 /// # Examples
 /// ```
@@ -125,7 +125,8 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>>
     ///     SpinPool::with_protocol(Busy::from_array([Parker::NEW; 2], IdlePolicy::DEFAULT));
     /// ```
     ///
-    /// A policy that is [fixed](IdlePolicy#fixed-when-the-program-is-compiled) makes the program smaller:
+    /// A policy that is [fixed](IdlePolicy#fixed-when-the-program-is-compiled) makes the program
+    /// smaller:
     /// ```
     /// use pool_spin::{CoreParker, Cores, IdlePolicy, Jec, Machine, Slot, SpinPool, host::Host};
     ///

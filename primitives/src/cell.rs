@@ -40,8 +40,8 @@ impl<T> UnsafeCell<T> {
 /// under loom, where it is a cell.
 ///
 /// Each owner calls [`hold`](Self::hold) while it is the owner. Loom reports two owners whose
-/// hand-over nothing orders. A model cannot see such a gap otherwise if the thing is changed only by
-/// exchanges, because an exchange in loom always acts on the newest value.
+/// hand-over nothing orders. A model cannot see such a gap otherwise if the thing is changed only
+/// by exchanges, because an exchange in loom always acts on the newest value.
 pub struct Custody {
     #[cfg(loom)]
     cell: UnsafeCell<()>,

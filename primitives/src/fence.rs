@@ -21,8 +21,8 @@ pub fn full_fence() {
     // The word serves nothing else. If the caller's next instructions read it back, they would wait
     // for the fence.
     let mut word = 0_u32;
-    // SAFETY: the instruction adds zero to the word, so it changes no memory. For the compiler it is
-    // a call that may read and write any memory, because no option says otherwise.
+    // SAFETY: the instruction adds zero to the word, so it changes no memory. For the compiler it
+    // is a call that may read and write any memory, because no option says otherwise.
     unsafe {
         core::arch::asm!("lock or dword ptr [{}], 0", in(reg) &raw mut word, options(nostack));
     }
@@ -30,19 +30,20 @@ pub fn full_fence() {
 
 /// A pair of fences for an asymmetric Dekker point: `light` is executed often, and `heavy` seldom.
 ///
-/// [`FullFences`] is a full fence on both sides, on any machine. If the operating system can make all
-/// threads of the process execute a barrier (`membarrier` on Linux), then `heavy` is that system call
-/// and `light` only restrains the compiler. The names are those of C++ (P1202) and folly.
+/// [`FullFences`] is a full fence on both sides, on any machine. If the operating system can make
+/// all threads of the process execute a barrier (`membarrier` on Linux), then `heavy` is that
+/// system call and `light` only restrains the compiler. The names are those of C++ (P1202) and
+/// folly.
 ///
 /// # Safety
 /// 1. A call of `heavy` that returns true acts as a sequentially consistent fence towards calls of
-///    `heavy` and of `light`, and towards sequentially consistent fences, on any thread: of any two of
-///    these, one is before the other, as it is with two sequentially consistent fences.
+///    `heavy` and of `light`, and towards sequentially consistent fences, on any thread: of any two
+///    of these, one is before the other, as it is with two sequentially consistent fences.
 /// 2. A call of `light` acts as a sequentially consistent fence towards sequentially consistent
 ///    fences. Or the compiler moves no memory access across the call, and the program runs only on
 ///    processors that are multi-copy atomic: a store that one other processor sees, all others see.
-///    x86, AArch64, RISC-V and s390x are multi-copy atomic. POWER is not, and 32-bit Arm need not be
-///    before ARMv8.
+///    x86, AArch64, RISC-V and s390x are multi-copy atomic. POWER is not, and 32-bit Arm need not
+///    be before ARMv8.
 /// 3. Neither function unwinds.
 ///
 /// Nothing is required of two calls of `light`.

@@ -1,8 +1,9 @@
 //! The hook of the simulator, only under `--cfg simulate`.
 //!
-//! Each access that another thread could observe, and each fence, is announced to the calling thread's hook
-//! before it takes place. A hook that switches between coroutines can so decide the order of all accesses,
-//! and can price each of them. A thread without a hook makes the access and nothing else.
+//! Each access that another thread could observe, and each fence, is announced to the calling
+//! thread's hook before it takes place. A hook that switches between coroutines can so decide the
+//! order of all accesses, and can price each of them. A thread without a hook makes the access and
+//! nothing else.
 
 use core::{cell::Cell, panic::Location};
 
@@ -23,7 +24,8 @@ pub enum Access {
     Spin,
 }
 
-/// Is told what the calling thread is about to do, at which address, and by which line of the source.
+/// Is told what the calling thread is about to do, at which address, and by which line of the
+/// source.
 pub type Hook = fn(Access, usize, &'static Location<'static>);
 
 std::thread_local! {

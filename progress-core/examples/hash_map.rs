@@ -5,8 +5,8 @@
 //! 2002): sorted lists, in which a removed entry is first marked and then unlinked. Writers are
 //! managed threads. Readers delay progress for each look.
 //!
-//! A guard protects only what its own instance frees. So the map has the instance, and takes the guards
-//! itself: no caller can pass that of another instance.
+//! A guard protects only what its own instance frees. So the map has the instance, and takes the
+//! guards itself: no caller can pass that of another instance.
 //!
 //! ```sh
 //! cargo run --release -p progress-core --example hash_map

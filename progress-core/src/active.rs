@@ -52,8 +52,8 @@ impl<D: Domain> Registration<'_, D> {
 
     /// Goes to waiting if a forgotten guard has left the thread active.
     ///
-    /// A thread that waits makes no progress here. Its owner may have looked whether operations are due, and left them
-    /// to others. If they became due now, no other thread would know.
+    /// A thread that waits makes no progress here. Its owner may have looked whether operations are
+    /// due, and left them to others. If they became due now, no other thread would know.
     pub(crate) fn leave_forgotten(self) {
         if self.participant.confirmed() != WAITING {
             self.leave();
@@ -81,9 +81,9 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         }
     }
 
-    /// Makes the thread active until the guard is dropped. May be called again meanwhile: the thread
-    /// stays active until the last guard is dropped. For a thread whose frames read without knowing
-    /// of each other, such as a pool's worker that runs one job within another.
+    /// Makes the thread active until the guard is dropped. May be called again meanwhile: the
+    /// thread stays active until the last guard is dropped. For a thread whose frames read without
+    /// knowing of each other, such as a pool's worker that runs one job within another.
     ///
     /// Progress waits for the thread as long as a guard lives: there is no
     /// [update](Active::update) in between. Only the first guard costs what
@@ -160,8 +160,8 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
 /// A managed thread that may read, and that delays progress unless it [updates](Self::update).
 /// Created by [`ManagedThread::activate`].
 ///
-/// References to what progress frees should borrow from this guard. Then the compiler sees that none
-/// is held across an update.
+/// References to what progress frees should borrow from this guard. Then the compiler sees that
+/// none is held across an update.
 pub struct Active<'t, 'p, D: Domain> {
     pub(crate) thread: &'t mut ManagedThread<'p, D>,
     pub(crate) registration: Registration<'p, D>,
@@ -192,9 +192,9 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
         self.schedule(Box::new(Operation::new(closure)));
     }
 
-    /// Confirms that the thread holds no references: a quiescent state. If nothing has changed, this
-    /// costs only loads of a cache line that is seldom written. A thread that calls this less often
-    /// takes part in fewer advances, and delays progress longer.
+    /// Confirms that the thread holds no references: a quiescent state. If nothing has changed,
+    /// this costs only loads of a cache line that is seldom written. A thread that calls this less
+    /// often takes part in fewer advances, and delays progress longer.
     ///
     /// Returns true if this thread leads and a thread has asked for more than is reached. Then this
     /// thread must call [`leader_update`](Self::leader_update) as soon as it holds no locks. That
@@ -232,8 +232,8 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
         advanced
     }
 
-    /// Performs all that a managed thread should do often: updates, advances if it leads, and runs the
-    /// operations whose time has come. Returns the number of operations.
+    /// Performs all that a managed thread should do often: updates, advances if it leads, and runs
+    /// the operations whose time has come. Returns the number of operations.
     pub fn tick(&mut self) -> usize {
         self.thread.seal();
         if self.update() {

@@ -25,8 +25,8 @@ impl<D: Domain> Progress<D> {
 
     /// Wakes the thread that blocks, if there is one, because a participant has changed.
     pub(crate) fn wake_blocker(&self) {
-        // Ordering: Relaxed; the parker publishes. Another thread may block by now, which then looks
-        // once too often.
+        // Ordering: Relaxed; the parker publishes. Another thread may block by now, which then
+        // looks once too often.
         let blocker = self.blocker.load(Ordering::Relaxed);
         if let Some(participant) = blocker
             .checked_sub(1)
@@ -38,8 +38,8 @@ impl<D: Domain> Progress<D> {
 }
 
 impl<'p, D: Domain> ManagedThread<'p, D> {
-    /// Stops all other managed threads: waits until each of them waits, which it does when it is not
-    /// active or updates. None becomes active until the guard is dropped.
+    /// Stops all other managed threads: waits until each of them waits, which it does when it is
+    /// not active or updates. None becomes active until the guard is dropped.
     ///
     /// Delays and [readers](crate::Reader) are not stopped, because they are not managed.
     ///
@@ -93,9 +93,10 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
                 && participant.confirmed() != WAITING
                 && participant.is_managed()
             {
-                // Liveness: the thread sees the flag when it updates or goes to wait. It then unparks
-                // this thread, after it has written its participant; the token stays until this
-                // thread parks. If a reader had confirmed and has ended meanwhile, it unparks too.
+                // Liveness: the thread sees the flag when it updates or goes to wait. It then
+                // unparks this thread, after it has written its participant; the token stays until
+                // this thread parks. If a reader had confirmed and has ended meanwhile, it unparks
+                // too.
                 self.participant().parker().park();
             }
         }
@@ -135,8 +136,8 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         }
     }
 
-    /// Waits as [`wait_while_blocked`](Self::wait_while_blocked) does, without the parker, which may have
-    /// panicked.
+    /// Waits as [`wait_while_blocked`](Self::wait_while_blocked) does, without the parker, which
+    /// may have panicked.
     #[cold]
     fn spin_while_blocked(&self) {
         // Liveness: `let_continue` clears the flag.

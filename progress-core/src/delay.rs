@@ -15,9 +15,9 @@ impl<D: Domain> Progress<D> {
     /// Delays progress, so that a thread which is not managed may read. Any number of threads may
     /// delay, any number of times. The guard should be dropped soon.
     ///
-    /// Costs two read-modify-writes on one of a few cache lines that all such threads share. A thread
-    /// that reads often does better with a [`Reader`](crate::Reader), which touches only a cache line
-    /// of its own.
+    /// Costs two read-modify-writes on one of a few cache lines that all such threads share. A
+    /// thread that reads often does better with a [`Reader`](crate::Reader), which touches only a
+    /// cache line of its own.
     ///
     /// # Panics
     /// On targets with less than 64 bits, panics if about a billion delays were forgotten.
@@ -44,8 +44,8 @@ impl<D: Domain> Progress<D> {
     #[cold]
     fn advance_after_delay(&self) {
         // Ordering: pairs with the heavy fence in `advance_while_needed` of a leader that stops:
-        // either the leader sees that the delay has ended, or this thread finds the leadership free.
-        // If there is no fence, there is no progress either.
+        // either the leader sees that the delay has ended, or this thread finds the leadership
+        // free. If there is no fence, there is no progress either.
         let _ = D::Fence::heavy();
         self.advance_while_needed();
     }
@@ -70,16 +70,16 @@ impl<D: Domain> fmt::Debug for Delay<'_, D> {
     }
 }
 
-/// Marks a counter that progress has waited for. The thread that brings a marked counter to zero must
-/// make progress.
+/// Marks a counter that progress has waited for. The thread that brings a marked counter to zero
+/// must make progress.
 const AWAITED: usize = 1 << (usize::BITS - 1);
 
-/// Whether a program could forget so many delays that a counter reaches its mark, which would hide a
-/// delay that lives. With 64 bits, that takes centuries.
+/// Whether a program could forget so many delays that a counter reaches its mark, which would hide
+/// a delay that lives. With 64 bits, that takes centuries.
 const CAN_OVERFLOW: bool = usize::BITS < 64;
 
-/// The number of delays that one counter counts. Those above it, up to the mark, are of threads that find
-/// too many and take their own back.
+/// The number of delays that one counter counts. Those above it, up to the mark, are of threads
+/// that find too many and take their own back.
 const LIMIT: usize = AWAITED / 2;
 
 /// The number of pairs of counters. Models have one, because each further pair is only more to
@@ -91,18 +91,19 @@ const PAIRS: usize = match cfg!(loom) {
 
 /// The counters of delays.
 ///
-/// A delay counts in the counter of the value that is current when the delay begins: one counter for
-/// even values, the other one for odd values. An advance needs the counter of the *next* value to be
-/// zero, which is also the counter of the value before. So a delay lets one advance pass and stops the
-/// second one. New delays count in the other counter, so the one that is waited for only falls.
+/// A delay counts in the counter of the value that is current when the delay begins: one counter
+/// for even values, the other one for odd values. An advance needs the counter of the *next* value
+/// to be zero, which is also the counter of the value before. So a delay lets one advance pass and
+/// stops the second one. New delays count in the other counter, so the one that is waited for only
+/// falls.
 ///
-/// There are several such pairs, each on a cache line of its own, so that threads on different stacks
-/// seldom write the same cache line. What is said of a pair is true for each of them; an advance needs
-/// all.
+/// There are several such pairs, each on a cache line of its own, so that threads on different
+/// stacks seldom write the same cache line. What is said of a pair is true for each of them; an
+/// advance needs all.
 ///
 /// The counter is a function of the value, and a delay compares the whole value when it looks a
-/// second time. With one bit that flips, a delay would not notice that two advances passed between its
-/// looks.
+/// second time. With one bit that flips, a delay would not notice that two advances passed between
+/// its looks.
 pub(crate) struct Delays {
     pairs: [CachePadded<Pair>; PAIRS],
 }
@@ -162,9 +163,9 @@ impl Delays {
     #[inline]
     #[must_use]
     fn end(&self, index: CounterIndex) -> bool {
-        // Ordering: Release pairs with `try_pass`: what was read during the delay happens before what
-        // the advance allows. Heavy fences order what the thread that set the mark has requested: its
-        // own, before the mark, and that of the caller after this.
+        // Ordering: Release pairs with `try_pass`: what was read during the delay happens before
+        // what the advance allows. Heavy fences order what the thread that set the mark has
+        // requested: its own, before the mark, and that of the caller after this.
         self.pairs[index.pair].0[index.parity].fetch_sub(1, Ordering::Release) == AWAITED | 1
     }
 

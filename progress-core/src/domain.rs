@@ -9,9 +9,9 @@ use crate::{AsymmetricFence, FullFences, Participant};
 
 /// The types that a [`Progress`](crate::Progress) is made of, chosen by the program.
 ///
-/// Tuples are domains: `(P, S)` has the parker `P`, the storage `S` and full fences, and `(P, S, F)`
-/// has the fences `F` in addition. A program that names its instance in many places defines a type
-/// of its own.
+/// Tuples are domains: `(P, S)` has the parker `P`, the storage `S` and full fences, and
+/// `(P, S, F)` has the fences `F` in addition. A program that names its instance in many places
+/// defines a type of its own.
 ///
 /// # Examples
 /// ```
@@ -37,9 +37,9 @@ use crate::{AsymmetricFence, FullFences, Participant};
 pub trait Domain: Sized {
     /// The way in which a managed thread waits.
     ///
-    /// Its methods should not panic. If one does, the panic goes on in the thread that called it, after
-    /// that thread has completed its step: guards still protect, and other threads are woken. A second
-    /// panic before that ends the process.
+    /// Its methods should not panic. If one does, the panic goes on in the thread that called it,
+    /// after that thread has completed its step: guards still protect, and other threads are woken.
+    /// A second panic before that ends the process.
     type Parker: Parker;
     /// The storage of the participants.
     type Participants: ParticipantStorage<Self::Parker>;
@@ -71,8 +71,8 @@ impl<P: Parker, S: ParticipantStorage<P>, F: AsymmetricFence> Domain for (P, S, 
 #[doc(alias = "Lines")]
 pub unsafe trait ParticipantStorage<P>: AsRef<[Participant<P>]> {}
 
-// SAFETY: obligation 1: an array returns itself and moves with its participants; an instance that is
-// in use does not move. Obligation 2: the array owns the participants.
+// SAFETY: obligation 1: an array returns itself and moves with its participants; an instance that
+// is in use does not move. Obligation 2: the array owns the participants.
 unsafe impl<P, const N: usize> ParticipantStorage<P> for [Participant<P>; N] {}
 
 // SAFETY: obligation 1: the box leads to the same memory wherever the box is. Obligation 2: the box
@@ -80,6 +80,6 @@ unsafe impl<P, const N: usize> ParticipantStorage<P> for [Participant<P>; N] {}
 #[cfg(feature = "alloc")]
 unsafe impl<P> ParticipantStorage<P> for Box<[Participant<P>]> {}
 
-// SAFETY: obligation 1: the reference leads to the same memory wherever the reference is. Obligation
-// 2: the reference is exclusive.
+// SAFETY: obligation 1: the reference leads to the same memory wherever the reference is.
+// Obligation 2: the reference is exclusive.
 unsafe impl<P> ParticipantStorage<P> for &mut [Participant<P>] {}

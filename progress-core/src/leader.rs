@@ -16,8 +16,8 @@ use crate::{
 pub(crate) struct Scan {
     /// The first participant that is not known to have confirmed the next value.
     position: AtomicUsize,
-    /// The last advance was made, but the heavy fence after it was refused. Until there has been one,
-    /// the leader must not rely on any participant.
+    /// The last advance was made, but the heavy fence after it was refused. Until there has been
+    /// one, the leader must not rely on any participant.
     owes_fence: AtomicBool,
 }
 
@@ -109,9 +109,9 @@ impl<D: Domain> Progress<D> {
     /// requests that came meanwhile.
     fn stop_polling(&self) {
         self.stop_leading();
-        // Ordering: pairs with the heavy fence of a thread that requested a wake-up while this one led
-        // (`request_wakeup`): either that thread finds the leadership free, or this one sees the
-        // request. Requests from before are visible by way of the leadership.
+        // Ordering: pairs with the heavy fence of a thread that requested a wake-up while this one
+        // led (`request_wakeup`): either that thread finds the leadership free, or this one sees
+        // the request. Requests from before are visible by way of the leadership.
         D::Fence::light();
         if self.state().has_wakeups() {
             self.advance_while_needed();
@@ -152,8 +152,8 @@ impl<D: Domain> Progress<D> {
         threads_are_left || operations_are_left
     }
 
-    /// Publishes a request that the caller has stored, and makes progress for it if nothing stands in
-    /// the way. The README's liveness table tells which thread continues otherwise.
+    /// Publishes a request that the caller has stored, and makes progress for it if nothing stands
+    /// in the way. The README's liveness table tells which thread continues otherwise.
     pub(crate) fn request_wakeup(&self) {
         self.shared.state.set_wakeups();
         // Ordering: pairs with the light fence of a thread that stands in the way now and ceases to
@@ -166,16 +166,16 @@ impl<D: Domain> Progress<D> {
     /// Makes progress as long as there are requests and nothing stands in the way. Called by a
     /// thread that has ceased to stand in the way, or that waits.
     ///
-    /// When it gives up, another thread continues: see the README's liveness table. A panic of a parker
-    /// or a wake-up is no reason to give up.
+    /// When it gives up, another thread continues: see the README's liveness table. A panic of a
+    /// parker or a wake-up is no reason to give up.
     #[cold]
     pub(crate) fn advance_while_needed(&self) {
         on_unwind(|| self.lead_while_needed(), || self.advance_while_needed());
     }
 
     fn lead_while_needed(&self) {
-        // Liveness: the outer loop repeats only if an obstacle has gone since the last scan, or if a
-        // delay was not marked yet, which the next scan marks.
+        // Liveness: the outer loop repeats only if an obstacle has gone since the last scan, or if
+        // a delay was not marked yet, which the next scan marks.
         while self.state().has_wakeups() && self.try_lead() {
             finally(
                 || while self.state().has_wakeups() && self.try_advance() {},
@@ -190,8 +190,8 @@ impl<D: Domain> Progress<D> {
         }
     }
 
-    /// Whether something stands in the way of the next advance and will make progress when it ceases
-    /// to. A delay that no leader has marked will not.
+    /// Whether something stands in the way of the next advance and will make progress when it
+    /// ceases to. A delay that no leader has marked will not.
     fn has_obstacle(&self) -> bool {
         let current = self.current();
         let next = next(current);

@@ -34,8 +34,8 @@ impl<D: Domain> Progress<D> {
     /// Registers the calling thread as a managed thread. It waits until it is [activated].
     ///
     /// # Errors
-    /// Returns [`TooManyParticipants`] if managed threads and [readers](crate::Reader) have taken all
-    /// slots.
+    /// Returns [`TooManyParticipants`] if managed threads and [readers](crate::Reader) have taken
+    /// all slots.
     ///
     /// [activated]: ManagedThread::activate
     pub fn register(&self) -> Result<ManagedThread<'_, D>, TooManyParticipants> {
@@ -71,8 +71,8 @@ impl<D: Domain> Progress<D> {
 
 /// A managed thread. Created by [`Progress::register`].
 ///
-/// A managed thread delays progress only while it is [active](Self::activate). Only then may it read
-/// what progress frees.
+/// A managed thread delays progress only while it is [active](Self::activate). Only then may it
+/// read what progress frees.
 #[doc(alias = "LocalHandle")]
 pub struct ManagedThread<'p, D: Domain> {
     pub(crate) registration: Registration<'p, D>,
@@ -105,9 +105,10 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     }
 
     /// Schedules an operation that this thread runs when all threads have made progress, in
-    /// [`run_reached`](Self::run_reached), [`Active::tick`](crate::Active::tick) or [`wait`](Self::wait). If this thread
-    /// ends before, or [leaves its operations](Self::leave_operations), another thread runs it, or
-    /// the drop of the instance does.
+    /// [`run_reached`](Self::run_reached), [`Active::tick`](crate::Active::tick) or
+    /// [`wait`](Self::wait). If this thread ends before, or [leaves its
+    /// operations](Self::leave_operations), another thread runs it, or the drop of the instance
+    /// does.
     ///
     /// The grace period of an operation begins with the next such call, or when 32 operations are
     /// scheduled: they share one fence.
@@ -145,7 +146,8 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     }
 
     /// Whether there are operations for this thread: its own, or some that belong to no thread and
-    /// are due. Then it should call [`tick`](crate::Active::tick) or [`wait`](Self::wait) now and then.
+    /// are due. Then it should call [`tick`](crate::Active::tick) or [`wait`](Self::wait) now and
+    /// then.
     #[must_use]
     pub fn has_operations(&self) -> bool {
         self.pending() > 0 || self.progress().has_due()
@@ -172,21 +174,21 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         Some(DueOperation::new(header))
     }
 
-    /// Returns the number of operations that a thread should run at a time: 50 and half of those that
-    /// are pending.
+    /// Returns the number of operations that a thread should run at a time: 50 and half of those
+    /// that are pending.
     ///
-    /// With this limit a thread keeps up with any number of operations that it schedules between two
-    /// calls. When those are pending but not due, and as many from before the last call are due, the
-    /// thread runs all of the latter. With an eighth in place of the half it would first collect six
-    /// times as many.
+    /// With this limit a thread keeps up with any number of operations that it schedules between
+    /// two calls. When those are pending but not due, and as many from before the last call are
+    /// due, the thread runs all of the latter. With an eighth in place of the half it would first
+    /// collect six times as many.
     #[must_use]
     pub fn run_limit(&self) -> usize {
         50 + self.pending() / 2
     }
 
     /// Leaves the operations of this thread to the instance, and makes progress for them. When they
-    /// are due, the next thread that calls [`Progress::run_reached`] or an equivalent runs them. For
-    /// a thread that is about to do something else for long, such as sleep for another reason.
+    /// are due, the next thread that calls [`Progress::run_reached`] or an equivalent runs them.
+    /// For a thread that is about to do something else for long, such as sleep for another reason.
     ///
     /// This thread makes progress unless something delays it. Then the thread or the delay that is
     /// the last to end makes progress, and finds what is [due](Progress::has_due).

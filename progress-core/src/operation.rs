@@ -40,7 +40,8 @@ impl fmt::Debug for Header {
 }
 
 impl Header {
-    /// Creates the header of an operation that this function runs. The function receives the header.
+    /// Creates the header of an operation that this function runs. The function receives the
+    /// header.
     pub(crate) const fn new(run: unsafe fn(NonNull<Self>)) -> Self {
         Self {
             next: ptr::null_mut(),
@@ -149,10 +150,11 @@ pub(crate) fn run(operation: NonNull<Header>) {
 
 /// Operations that are not scheduled yet, in their order.
 ///
-/// [`ManagedThread::schedule`](crate::ManagedThread::schedule) needs exclusive access to the thread. A
-/// thread that must be usable while an operation is added, such as a pool's worker, collects
-/// operations here. It [schedules](crate::ManagedThread::schedule_all) them in the end: operations in
-/// a dropped list are leaked and never run, because other threads may still be reading.
+/// [`ManagedThread::schedule`](crate::ManagedThread::schedule) needs exclusive access to the
+/// thread. A thread that must be usable while an operation is added, such as a pool's worker,
+/// collects operations here. It [schedules](crate::ManagedThread::schedule_all) them in the end:
+/// operations in a dropped list are leaked and never run, because other threads may still be
+/// reading.
 #[derive(Default)]
 pub struct Operations {
     pub(crate) queue: Queue,

@@ -12,8 +12,8 @@ use crate::moment::{STEP, WAITING, is_reached, number};
 #[doc(alias = "Line")]
 pub struct Participant<P> {
     /// The value that the thread has confirmed, on a cache line that only the thread writes. The
-    /// leader scans these lines. A thread that gives the leadership up and one that blocks read them
-    /// too.
+    /// leader scans these lines. A thread that gives the leadership up and one that blocks read
+    /// them too.
     confirmed: CachePadded<AtomicWord>,
     seldom: CachePadded<Seldom<P>>,
 }
@@ -76,12 +76,13 @@ impl<P> Participant<P> {
     }
 
     pub(crate) fn give_back(&self) {
-        // Ordering: Release pairs with `take_as`: the next thread finds the slot as this one left it.
+        // Ordering: Release pairs with `take_as`: the next thread finds the slot as this one left
+        // it.
         self.seldom.holder.store(FREE, Ordering::Release);
     }
 
-    /// Makes the slot as new, after all threads have ended. Changes something only if the handle of one
-    /// was forgotten.
+    /// Makes the slot as new, after all threads have ended. Changes something only if the handle of
+    /// one was forgotten.
     pub(crate) fn reset(&self) {
         self.set_confirmed(WAITING);
         self.clear_wanted();

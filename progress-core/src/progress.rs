@@ -62,8 +62,8 @@ use crate::{
 /// assert_eq!(progress.participants().len(), 2);
 /// ```
 ///
-/// An implementation of `AsRef` is not enough to create an instance: it might return other participants
-/// each time, so that the leader does not look at those of threads that read. See
+/// An implementation of `AsRef` is not enough to create an instance: it might return other
+/// participants each time, so that the leader does not look at those of threads that read. See
 /// [`ParticipantStorage`](crate::ParticipantStorage).
 /// ```compile_fail,E0277
 /// use progress_core::{Participant, Progress};
@@ -83,8 +83,8 @@ use crate::{
 /// let progress: Progress<(Core, Elsewhere)> = Progress::new(Elsewhere);
 /// ```
 ///
-/// Nor can two instances share participants. The leader of one would mistake values of the other for
-/// its own:
+/// Nor can two instances share participants. The leader of one would mistake values of the other
+/// for its own:
 /// ```compile_fail,E0277
 /// use progress_core::{Participant, Progress};
 /// # use sleep_core::Parker;
@@ -150,8 +150,8 @@ impl<D: Domain> Progress<D> {
     /// Returns a moment by which every thread will have let go of what it reads now: the end of a
     /// grace period that begins here. Any thread may call this, managed or not. Costs a full fence.
     pub fn later(&self) -> Moment<'_> {
-        // Ordering: pairs with the light fences of `Active`: a thread that confirms a value after the
-        // one read below does not see what the caller took out of reach before.
+        // Ordering: pairs with the light fences of `Active`: a thread that confirms a value after
+        // the one read below does not see what the caller took out of reach before.
         full_fence();
         // One advance may be under way already. The next one needs all threads again.
         let value = next(next(self.current()));
@@ -162,8 +162,8 @@ impl<D: Domain> Progress<D> {
     /// Notes that a thread may be interested in this value.
     #[inline]
     pub(crate) fn raise_target(&self, value: RawWord) {
-        // Ordering: Relaxed here and below, a hint to active leaders. A thread that parks for a value
-        // publishes a request of its own (`request_wakeup`).
+        // Ordering: Relaxed here and below, a hint to active leaders. A thread that parks for a
+        // value publishes a request of its own (`request_wakeup`).
         let mut latest = self.shared.target.load(Ordering::Relaxed);
         while !is_reached(latest, value) {
             match self.shared.target.compare_exchange_weak(
@@ -185,12 +185,12 @@ impl<D: Domain> Progress<D> {
         !is_reached(current, self.shared.target.load(Ordering::Relaxed))
     }
 
-    /// Whether all threads have made progress to this moment. Then no thread reads any more what was
-    /// out of reach when the moment was requested.
+    /// Whether all threads have made progress to this moment. Then no thread reads any more what
+    /// was out of reach when the moment was requested.
     ///
-    /// Costs one load if so. Otherwise the caller makes progress itself, unless another thread does,
-    /// or one stands in the way. So a thread that polls sees a moment come even if all managed
-    /// threads wait.
+    /// Costs one load if so. Otherwise the caller makes progress itself, unless another thread
+    /// does, or one stands in the way. So a thread that polls sees a moment come even if all
+    /// managed threads wait.
     ///
     /// # Panics
     /// Panics if the moment belongs to another instance.

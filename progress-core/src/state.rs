@@ -60,10 +60,10 @@ impl SharedState {
 
     #[inline]
     pub(crate) fn load(&self) -> State {
-        // Ordering: Acquire pairs with `advance`: what all threads did before they confirmed happens
-        // before what follows here, such as freeing. It also pairs with `unblock`: the released
-        // threads see what the blocker did. Fences of the caller see to it that the flags are seen
-        // in time.
+        // Ordering: Acquire pairs with `advance`: what all threads did before they confirmed
+        // happens before what follows here, such as freeing. It also pairs with `unblock`: the
+        // released threads see what the blocker did. Fences of the caller see to it that the flags
+        // are seen in time.
         State(self.0.load(Ordering::Acquire))
     }
 
@@ -75,7 +75,8 @@ impl SharedState {
 
     /// Advances to the next value. Only the leader may call this.
     pub(crate) fn advance(&self) {
-        // Ordering: Release publishes what the leader received to every thread that loads the value.
+        // Ordering: Release publishes what the leader received to every thread that loads the
+        // value.
         self.0.fetch_add(STEP, Ordering::Release);
     }
 

@@ -27,8 +27,8 @@ pub(crate) struct Unowned {
     pending: Stack,
     /// Operations whose values are reached, which any thread may run.
     due: Stack,
-    /// Whether a thread runs what is due. Prevents an operation that schedules others, which are due
-    /// at once, from running them within itself.
+    /// Whether a thread runs what is due. Prevents an operation that schedules others, which are
+    /// due at once, from running them within itself.
     is_running: AtomicBool,
 }
 
@@ -67,9 +67,9 @@ impl Unowned {
         self.due.take()
     }
 
-    /// Wakes the threads whose values are reached, and moves the operations whose values are reached
-    /// to those that are due. Returns whether some are left. Any thread may call this; meanwhile
-    /// other threads do not see what it has taken out.
+    /// Wakes the threads whose values are reached, and moves the operations whose values are
+    /// reached to those that are due. Returns whether some are left. Any thread may call this;
+    /// meanwhile other threads do not see what it has taken out.
     pub(crate) fn release_reached(&self, current: RawWord) -> bool {
         let wake_up = |wakeup: &mut Queue| wakeup.pop().into_iter().for_each(run);
         let mut operations_are_left = false;
@@ -91,8 +91,9 @@ impl Unowned {
     }
 }
 
-/// Passes each operation whose value is reached to `use_reached`, in a queue that holds nothing else.
-/// Returns whether some are left in the stack. They are also left there if `use_reached` panics.
+/// Passes each operation whose value is reached to `use_reached`, in a queue that holds nothing
+/// else. Returns whether some are left in the stack. They are also left there if `use_reached`
+/// panics.
 fn sort(stack: &Stack, current: RawWord, mut use_reached: impl FnMut(&mut Queue)) -> bool {
     let mut left = Left {
         stack,
@@ -161,11 +162,11 @@ impl<D: Domain> Progress<D> {
     /// Schedules an operation to be run when all threads have made progress. Any thread may call
     /// this, managed or not.
     ///
-    /// The next thread that [runs what is due](Self::run_reached) runs the operation. This call runs
-    /// what is due too, so that an operation that nothing delays has been run when it returns. The
-    /// caller must not hold a lock that an operation takes. A managed thread should use its own
-    /// [`schedule`](crate::ManagedThread::schedule), which executes one fence for many operations and
-    /// runs none.
+    /// The next thread that [runs what is due](Self::run_reached) runs the operation. This call
+    /// runs what is due too, so that an operation that nothing delays has been run when it returns.
+    /// The caller must not hold a lock that an operation takes. A managed thread should use its own
+    /// [`schedule`](crate::ManagedThread::schedule), which executes one fence for many operations
+    /// and runs none.
     ///
     /// Accepts a `&'static mut` `Operation` or, with the feature `alloc`, a box with one.
     ///
@@ -224,9 +225,9 @@ impl<D: Domain> Progress<D> {
     /// Requests that an operation wake a thread when all threads have made progress to this moment,
     /// and returns. Any thread may call this, managed or not, for any number of moments.
     ///
-    /// The operation runs on the thread that makes progress, in the middle of an advance, or in this
-    /// call if the moment is reached already. It should do no more than wake a thread. It must not
-    /// wait, and it must not panic. For anything else there is [`schedule`](Self::schedule).
+    /// The operation runs on the thread that makes progress, in the middle of an advance, or in
+    /// this call if the moment is reached already. It should do no more than wake a thread. It must
+    /// not wait, and it must not panic. For anything else there is [`schedule`](Self::schedule).
     ///
     /// # Panics
     /// Panics if the moment belongs to another instance.
@@ -284,9 +285,9 @@ impl<D: Domain> Progress<D> {
         count
     }
 
-    /// Whether there are operations for [`run_reached`](Self::run_reached). Costs a plain load, for a
-    /// thread that may have made progress, for example by the drop of a guard, and that can make a
-    /// thread run them.
+    /// Whether there are operations for [`run_reached`](Self::run_reached). Costs a plain load, for
+    /// a thread that may have made progress, for example by the drop of a guard, and that can make
+    /// a thread run them.
     #[inline]
     #[must_use]
     pub fn has_due(&self) -> bool {
@@ -299,7 +300,8 @@ impl<D: Domain> Progress<D> {
         self.request_unowned(value);
     }
 
-    /// Makes progress for operations that were added just now. `value` is the first of their values.
+    /// Makes progress for operations that were added just now. `value` is the first of their
+    /// values.
     pub(crate) fn request_unowned(&self, value: RawWord) {
         let before = self.shared.state.set_wakeups();
         let advance = || {
@@ -318,8 +320,8 @@ impl<D: Domain> Progress<D> {
         finally(advance, || self.release_late(before.value(), value));
     }
 
-    /// Releases operations that were added after the leader came to their values. `value` is the first of
-    /// these.
+    /// Releases operations that were added after the leader came to their values. `value` is the
+    /// first of these.
     fn release_late(&self, mut current: RawWord, value: RawWord) {
         while is_reached(current, value) {
             let release = || self.unowned.release_reached(current);
@@ -338,8 +340,9 @@ impl<D: Domain> Progress<D> {
         }
     }
 
-    /// Makes progress for operations of other threads that are left after this thread had them. A leader
-    /// may have overlooked them meanwhile: then this returns the value to which progress has come.
+    /// Makes progress for operations of other threads that are left after this thread had them. A
+    /// leader may have overlooked them meanwhile: then this returns the value to which progress has
+    /// come.
     fn request_left(&self, current: RawWord) -> Option<RawWord> {
         let state = self.shared.state.set_wakeups();
         if !state.has_wakeups() {

@@ -95,8 +95,8 @@ impl<D: Domain> ManagedThread<'_, D> {
         finally(
             || progress.request_wakeup(),
             || {
-                // The leader that came to the value has seen the request, unless it came there before
-                // the request was published.
+                // The leader that came to the value has seen the request, unless it came there
+                // before the request was published.
                 if participant.take_reached(progress.current()) || is_due {
                     participant.parker().unpark();
                 }
@@ -138,7 +138,8 @@ impl<'w, W: Parker + Sync> Waiting<'w, W> {
     /// Wakes the thread.
     ///
     /// # Safety
-    /// 1. `header` is the header of a value of this type, whose owner waits until its step is `DONE`.
+    /// 1. `header` is the header of a value of this type, whose owner waits until its step is
+    ///    `DONE`.
     unsafe fn wake(header: NonNull<Header>) {
         // SAFETY: by obligation 1 the value lives until the second store. The header is the first
         // field.
@@ -147,7 +148,8 @@ impl<'w, W: Parker + Sync> Waiting<'w, W> {
         // Ordering: Release, for a thread that looks without having been woken. For the others the
         // parker publishes.
         this.step.store(IS_WOKEN, Ordering::Release);
-        // Also if the parker panics. Not by `finally`, whose frame would hold references to this one.
+        // Also if the parker panics. Not by `finally`, whose frame would hold references to this
+        // one.
         let done = SetDone(&raw const this.step);
         parker.unpark();
         drop(done);
@@ -245,7 +247,8 @@ impl<D: Domain> Progress<D> {
         }
         let value = self.raw(moment);
         let waiting = Waiting::new(parker);
-        // Obligation 1 of `wake`: from here on the frame stays until the step is `DONE`, see `drop`.
+        // Obligation 1 of `wake`: from here on the frame stays until the step is `DONE`, see
+        // `drop`.
         self.add_wakeup(NonNull::from(&waiting).cast(), value);
         loop {
             match waiting.step() {

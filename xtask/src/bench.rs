@@ -38,7 +38,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Measure nothing: read the results that `--json` has written to this file, for tables and charts
+    /// Measure nothing: read the results that `--json` has written to this file, for tables and
+    /// charts
     #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "quick", "json", "callgrind"])]
     from: Option<PathBuf>,
 
@@ -59,7 +60,8 @@ pub(crate) struct Arguments {
     svg: Option<PathBuf>,
 }
 
-/// Builds the programs that measure, lets them take turns, and reports. Or reports what a file holds.
+/// Builds the programs that measure, lets them take turns, and reports. Or reports what a file
+/// holds.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.callgrind {
         callgrind::run(arguments.keep)?;

@@ -171,8 +171,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "BOARD", value_parser = choice_parser())]
     choice: Choice,
 
-    /// What its program does: test, idle (three seconds asleep), cycles1000 (all cores sleep and wake
-    /// a thousand times), or tree4 (a fork-join tree on four cores)
+    /// What its program does: test, idle (three seconds asleep), cycles1000 (all cores sleep and
+    /// wake a thousand times), or tree4 (a fork-join tree on four cores)
     #[arg(long, default_value = "test")]
     mode: String,
 

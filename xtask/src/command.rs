@@ -32,8 +32,9 @@ use transcript::{Show, Transcript};
 /// No single command of a lane should take longer, even on a slow machine.
 const TIME_LIMIT: Duration = Duration::from_secs(25 * 60);
 
-/// What every run of cargo has in its environment, if the user has nothing else there. A lane builds most things
-/// once: what a second build could reuse, and tables of lines for backtraces, take nearly half of the time.
+/// What every run of cargo has in its environment, if the user has nothing else there. A lane
+/// builds most things once: what a second build could reuse, and tables of lines for backtraces,
+/// take nearly half of the time.
 const BUILT_ONCE: [(&str, &str); 2] = [
     ("CARGO_INCREMENTAL", "0"),
     ("CARGO_PROFILE_DEV_DEBUG", "false"),
@@ -243,7 +244,8 @@ fn sum(results: Vec<Result<u64>>) -> Result<u64> {
     }
 }
 
-/// Whether a variable is one that [every run of cargo](BUILT_ONCE) has, which says nothing of this one.
+/// Whether a variable is one that [every run of cargo](BUILT_ONCE) has, which says nothing of this
+/// one.
 fn is_in_every(name: &OsStr, value: Option<&OsStr>) -> bool {
     BUILT_ONCE
         .iter()

@@ -10,8 +10,8 @@ use crate::command::Step;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Start so many processes on this machine, which exchange digests; each hashes its share of the files on a
-    /// pool of its own
+    /// Start so many processes on this machine, which exchange digests; each hashes its share of
+    /// the files on a pool of its own
     #[arg(long, short = 'n', value_name = "NUMBER", conflicts_with = "io")]
     processes: Option<u16>,
 
@@ -19,13 +19,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", requires = "processes")]
     svg: Option<PathBuf>,
 
-    /// Read the files through `pool_std::io`, and say by what: rings of the kernel, or helper threads
+    /// Read the files through `pool_std::io`, and say by what: rings of the kernel, or helper
+    /// threads
     #[arg(long)]
     io: bool,
 
-    /// The directory, and options of the program itself (`cargo xtask demo -- --help`, or with several
-    /// processes `cargo xtask demo --processes 2 -- --help`)
-    /// [default: the sources in the cargo registry, or else this repository]
+    /// The directory, and options of the program itself (`cargo xtask demo -- --help`, or with
+    /// several processes `cargo xtask demo --processes 2 -- --help`) [default: the sources in the
+    /// cargo registry, or else this repository]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }

@@ -1,12 +1,13 @@
-//! Figures: measured numbers that pages show. Each one stands in one place, which the command that measures writes,
-//! and has a name. Other pages show it between two comments, which a reader of the page does not see:
+//! Figures: measured numbers that pages show. Each one stands in one place, which the command that
+//! measures writes, and has a name. Other pages show it between two comments, which a reader of the
+//! page does not see:
 //!
 //! ```text
 //! A join takes <!-- figure: callgrind.join.ours -->65.9<!-- /figure --> instructions.
 //! ```
 //!
-//! The lane `docs` compares them, and `cargo xtask figures` writes them anew. A whole table stands between the
-//! comments `<!-- table: NAME -->` and `<!-- /table -->`.
+//! The lane `docs` compares them, and `cargo xtask figures` writes them anew. A whole table stands
+//! between the comments `<!-- table: NAME -->` and `<!-- /table -->`.
 
 mod page;
 mod results;

@@ -19,8 +19,8 @@ pub(crate) struct Lane {
     pub(crate) run: fn(quick: bool) -> Result<u64>,
 }
 
-/// The longest first, so that the last one does not run alone; but neighbors do not build in the same
-/// directory, where one would wait for the other.
+/// The longest first, so that the last one does not run alone; but neighbors do not build in the
+/// same directory, where one would wait for the other.
 pub(crate) const LANES: &[Lane] = &[
     Lane {
         name: "lint",
@@ -127,8 +127,9 @@ const WAYS_TO_SLEEP: [(&str, &str); 3] = [
 /// Programs of tests in which workers sleep and are woken, of pool-std and of the drop-ins.
 const TESTS_OF_SLEEP: [&str; 5] = ["suite", "deadlock", "join", "pool", "scope"];
 
-/// Of these programs, modules that would tell nothing new with another way to sleep, or that choose it themselves.
-/// A test of the metrics waits for a worker that is not woken, which another protocol always wakes.
+/// Of these programs, modules that would tell nothing new with another way to sleep, or that choose
+/// it themselves. A test of the metrics waits for a worker that is not woken, which another
+/// protocol always wakes.
 const NOT_OF_SLEEP: [&str; 5] = [
     "build::",
     "environment::",
@@ -137,8 +138,9 @@ const NOT_OF_SLEEP: [&str; 5] = [
     "metrics::",
 ];
 
-/// Settings for tests that are optimized. To optimize what they depend on takes longer than all tests; tables of
-/// lines, and a last pass over all parts of a program together, take nearly half of the time to build them.
+/// Settings for tests that are optimized. To optimize what they depend on takes longer than all
+/// tests; tables of lines, and a last pass over all parts of a program together, take nearly half
+/// of the time to build them.
 const OPTIMIZE_OURS: [&str; 5] = [
     r#"profile.release.package."*".opt-level=0"#,
     "profile.release.build-override.opt-level=0",
@@ -147,11 +149,12 @@ const OPTIMIZE_OURS: [&str; 5] = [
     "profile.release.debug=false",
 ];
 
-/// Programs of tests that are optimized, beside the tests within libraries: those in which threads meet at any
-/// moment. The others show what a call returns, and take longest to build.
+/// Programs of tests that are optimized, beside the tests within libraries: those in which threads
+/// meet at any moment. The others show what a call returns, and take longest to build.
 const OPTIMIZED: [&str; 4] = ["conformance", "histories", "memory", "stress"];
 
-/// Packages that are not tested optimized: programs, which take long to build, and thin layers over what is.
+/// Packages that are not tested optimized: programs, which take long to build, and thin layers over
+/// what is.
 const NOT_OPTIMIZED: [&str; 7] = [
     "xtask",
     "dedup",
@@ -185,7 +188,8 @@ fn lint(_quick: bool) -> Result<u64> {
     };
     let mut steps = vec![
         Step::cargo(&["fmt", "--all", "--check"]),
-        // Not the feature that models have, below, nor the one that only hands on another crate's atomics.
+        // Not the feature that models have, below, nor the one that only hands on another crate's
+        // atomics.
         clippy(&["--workspace", "--all-targets", "--features", FEATURES]),
         clippy(&["--package", "deque-core", "--no-default-features"]),
         // Without metrics.
@@ -344,7 +348,8 @@ fn no_std(_quick: bool) -> Result<u64> {
     // A system without threads, which has the caller's alone.
     rustup::add_targets(&[WITHOUT_THREADS])?;
     build(WITHOUT_THREADS, &["--package", "rayon-core"]).run()?;
-    // Systems that are not at hand: what is theirs alone must compile. No linker is needed for that.
+    // Systems that are not at hand: what is theirs alone must compile. No linker is needed for
+    // that.
     rustup::add_targets(&OTHER_SYSTEMS)?;
     for target in OTHER_SYSTEMS {
         Step::cargo(&["check", "--package", "rayon-core", "--target", target])
@@ -429,7 +434,8 @@ fn i686(_quick: bool) -> Result<u64> {
         .run_tests()
 }
 
-/// For the test of pool-std that shares the tokens of GNU make. Windows and macOS have no such packages.
+/// For the test of pool-std that shares the tokens of GNU make. Windows and macOS have no such
+/// packages.
 fn need_make() -> Result<()> {
     if cfg!(target_os = "linux") {
         debian::need("make", "make")?;

@@ -47,8 +47,8 @@ fn read_pages(root: &Path) -> Result<Pages> {
     Ok(pages)
 }
 
-/// Returns the Markdown pages below `root`, in order. A page that is a symbolic link is left out: its links are meant for
-/// the directory of the page itself.
+/// Returns the Markdown pages below `root`, in order. A page that is a symbolic link is left out:
+/// its links are meant for the directory of the page itself.
 pub(crate) fn find_pages(root: &Path) -> Result<Vec<PathBuf>> {
     let mut pages = Vec::new();
     let mut directories = vec![root.to_owned()];

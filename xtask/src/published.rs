@@ -67,8 +67,9 @@ pub(crate) fn write_package(directory: &Path, lines: &str) -> Result<()> {
     Ok(())
 }
 
-/// Copies all dependencies of a package beside its manifest, and returns the directory of one. A crate without a
-/// library cannot be used as a dependency, so cargo's metadata leaves it out, but its source is copied.
+/// Copies all dependencies of a package beside its manifest, and returns the directory of one. A
+/// crate without a library cannot be used as a dependency, so cargo's metadata leaves it out, but
+/// its source is copied.
 fn vendor(manifest: &Path, name: &str) -> Result<PathBuf> {
     let directory = manifest.with_file_name("vendor");
     Step::cargo(&["vendor", "--quiet", "--manifest-path"])

@@ -58,15 +58,16 @@ impl DropIn {
         ["--config".to_owned(), patch]
     }
 
-    /// Finds, in what cargo says, its warning that ours is not in the graph. It is no error for cargo.
+    /// Finds, in what cargo says, its warning that ours is not in the graph. It is no error for
+    /// cargo.
     fn unused_patch<'s>(&self, says: &'s str) -> Option<&'s str> {
         let patch = format!("atch `{} v", self.package);
         let is_warning = |line: &&str| line.contains(&patch) && line.contains("was not used");
         says.lines().find(is_warning)
     }
 
-    /// Checks that a package, built with the [`patch`](Self::patch), contains ours: cargo only warns of a
-    /// patch that it does not use.
+    /// Checks that a package, built with the [`patch`](Self::patch), contains ours: cargo only
+    /// warns of a patch that it does not use.
     fn assert_ours(&self, manifest: &Path) -> Result<()> {
         let package = self.package;
         let tree = Step::cargo(&["tree", "--prefix", "none", "--invert", package])
@@ -96,7 +97,8 @@ impl DropIn {
     }
 }
 
-/// Returns how many packages the lock file of a new project names with rayon on our pool. The lane checks it.
+/// Returns how many packages the lock file of a new project names with rayon on our pool. The lane
+/// checks it.
 pub(crate) const fn packages() -> usize {
     user::packages()
 }

@@ -13,8 +13,8 @@ pub(crate) struct Arguments {
     arguments: Vec<OsString>,
 }
 
-/// Returns a step that builds the simulator, in a directory of its own: its flag changes the atomics of all
-/// crates below.
+/// Returns a step that builds the simulator, in a directory of its own: its flag changes the
+/// atomics of all crates below.
 pub(crate) fn step(command: &str) -> Step {
     Step::cargo(&[command, "--manifest-path", "simulator/Cargo.toml"])
         .env("RUSTFLAGS", "--cfg simulate")

@@ -1,5 +1,5 @@
-//! Where cargo builds. A user may have chosen another directory than `target`, by `CARGO_TARGET_DIR` or in a
-//! configuration of cargo's.
+//! Where cargo builds. A user may have chosen another directory than `target`, by
+//! `CARGO_TARGET_DIR` or in a configuration of cargo's.
 
 use std::{
     path::{Path, PathBuf},

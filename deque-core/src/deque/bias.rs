@@ -11,10 +11,10 @@ pub(super) use budget::{BudgetStep, RebiasBudget};
 #[doc = include_str!("bias/README.md")]
 ///
 /// # Safety
-/// 1. After [`price`](Self::price) has returned `Some`, a call of [`heavy`](AsymmetricFence::heavy) that
-///    returns true and a [`compiler_fence`] on another thread that may own a deque with this fence are
-///    ordered as two sequentially consistent fences are: one of the two comes first, and whatever its
-///    thread wrote before it is visible after the other.
+/// 1. After [`price`](Self::price) has returned `Some`, a call of [`heavy`](AsymmetricFence::heavy)
+///    that returns true and a [`compiler_fence`] on another thread that may own a deque with this
+///    fence are ordered as two sequentially consistent fences are: one of the two comes first, and
+///    whatever its thread wrote before it is visible after the other.
 /// 2. `price` does not unwind.
 ///
 /// `heavy` and `price` may use any deque, also the one that calls them.
@@ -63,13 +63,13 @@ pub unsafe trait FencePrice: AsymmetricFence {
     /// while. Then owners go on with fences, and ask again much later.
     ///
     /// After this has returned `Some` once, `heavy` may be called at any time. If that has become
-    /// impossible, this should return `None`. Otherwise owners bias deques from which thieves cannot steal
-    /// at once.
+    /// impossible, this should return `None`. Otherwise owners bias deques from which thieves
+    /// cannot steal at once.
     ///
-    /// An operating system may take back what it has granted before: then `heavy` returns false. The
-    /// thief leaves the element alone and answers [`Retry`](crate::Steal::Retry), until the owner has seen
-    /// the revocation, which its next pop does. From then on the owner of that deque takes a fence in each
-    /// pop.
+    /// An operating system may take back what it has granted before: then `heavy` returns false.
+    /// The thief leaves the element alone and answers [`Retry`](crate::Steal::Retry), until the
+    /// owner has seen the revocation, which its next pop does. From then on the owner of that deque
+    /// takes a fence in each pop.
     fn price() -> Option<NonZeroU32>;
 }
 
@@ -92,7 +92,8 @@ impl ProcessFence {
 }
 
 /// Whether the processor makes a store visible to all other processors at once, according to the
-/// documents of its architecture. Elsewhere deques stay fenced, see the front page of [`FencePrice`].
+/// documents of its architecture. Elsewhere deques stay fenced, see the front page of
+/// [`FencePrice`].
 pub(super) const IS_MULTI_COPY_ATOMIC: bool = cfg!(any(
     target_arch = "x86",
     target_arch = "x86_64",

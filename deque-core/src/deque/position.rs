@@ -5,11 +5,12 @@ use core::fmt;
 #[cfg(doc)]
 use super::Worker;
 
-/// Where an element is in a deque, or will be: from [`Worker::try_push`] or [`Worker::next_position`].
+/// Where an element is in a deque, or will be: from [`Worker::try_push`] or
+/// [`Worker::next_position`].
 ///
 /// A deque numbers its elements in the order of the pushes; that number is the element's *index*. A
-/// position is an index in the form in which the deque's words hold it: shifted by the two bits that a
-/// word needs for other things. Positions wrap around, so they have a distance but no order.
+/// position is an index in the form in which the deque's words hold it: shifted by the two bits
+/// that a word needs for other things. Positions wrap around, so they have a distance but no order.
 ///
 /// A position means something only to the worker that it is from. It fits into one word, so that a
 /// job can keep it.
@@ -35,12 +36,13 @@ impl Position {
     /// The position at which there is never an element. A FIFO deque returns it for every push.
     pub const NOWHERE: Self = Self(usize::MAX);
 
-    /// By how much the words of two neighboring positions differ: the lowest two bits of a position are
-    /// zero.
+    /// By how much the words of two neighboring positions differ: the lowest two bits of a position
+    /// are zero.
     pub(super) const STEP: usize = 4;
 
-    /// The most elements of a ring, a power of two. Distances within it are positive, and no position is
-    /// beyond a word of a fenced mode (see `FENCED_OFFSET`). Only elements without words reach it.
+    /// The most elements of a ring, a power of two. Distances within it are positive, and no
+    /// position is beyond a word of a fenced mode (see `FENCED_OFFSET`). Only elements without
+    /// words reach it.
     pub(super) const MOST_ELEMENTS: usize = 1 << (usize::BITS - 4);
 
     /// Returns the position as a word.
@@ -92,8 +94,8 @@ impl Position {
         Self(self.0.wrapping_sub(Self::STEP))
     }
 
-    /// Returns how many elements there are from this position to `end`, across the wrap-around. It is
-    /// negative if `end` comes first.
+    /// Returns how many elements there are from this position to `end`, across the wrap-around. It
+    /// is negative if `end` comes first.
     #[inline]
     pub(super) const fn distance_to(self, end: Self) -> isize {
         end.0.wrapping_sub(self.0).cast_signed() / Self::STEP.cast_signed()

@@ -102,8 +102,8 @@ impl<H: Handle> Stealer<H> {
 
     /// Steals the oldest element.
     ///
-    /// `Retry` means that another thread took an element at the same time, or changed the mode in which
-    /// owner and thieves divide the fences.
+    /// `Retry` means that another thread took an element at the same time, or changed the mode in
+    /// which owner and thieves divide the fences.
     ///
     /// # Examples
     /// ```
@@ -152,24 +152,25 @@ impl<H: Handle> Stealer<H> {
         if self.deque.top.claim(top, 1).is_err() {
             return Steal::Retry;
         }
-        // SAFETY: 1. the words were whole: `observe` acquired the push at this position, and a later
-        // element comes into its slot only after `top` has moved on, which it had not; 2. moving
-        // `top` makes them ours.
+        // SAFETY: 1. the words were whole: `observe` acquired the push at this position, and a
+        // later element comes into its slot only after `top` has moved on, which it had not; 2.
+        // moving `top` makes them ours.
         Steal::Success(unsafe { H::Element::from_words(words) })
     }
 
-    /// Reads the deque consistently: returns `top`, and how many elements there are from it on. Returns
-    /// `None` if another thread has changed `top` at the same time.
+    /// Reads the deque consistently: returns `top`, and how many elements there are from it on.
+    /// Returns `None` if another thread has changed `top` at the same time.
     fn observe(&self, on_revocation: impl FnOnce()) -> Option<(Top, usize)> {
         let deque = &*self.deque;
-        // Ordering: Acquire pairs with `AtomicTop::end_revocation` and `AtomicTop::bias`: in the mode
-        // that we find, we may rely on what led to it.
+        // Ordering: Acquire pairs with `AtomicTop::end_revocation` and `AtomicTop::bias`: in the
+        // mode that we find, we may rely on what led to it.
         let mut top = deque.top.load(Ordering::Acquire);
         if deque.shared.order == Order::Lifo {
             match (top.mode(), deque.shared.fence) {
-                // Ordering: pairs with the owner's fence in `Worker::load_top_after_fence`, see there.
-                // Needed although `top` is confirmed by the compare-exchange: that does not say whether
-                // `bottom` was read before the owner lowered it. A FIFO owner never lowers it.
+                // Ordering: pairs with the owner's fence in `Worker::load_top_after_fence`, see
+                // there. Needed although `top` is confirmed by the compare-exchange: that does not
+                // say whether `bottom` was read before the owner lowered it. A FIFO owner never
+                // lowers it.
                 (Mode::Fenced, _) | (_, None) => full_fence(),
                 (Mode::Biased, Some(_)) if deque.is_empty() => return Some((top, 0)),
                 (Mode::Biased, Some(fence)) => {
@@ -199,8 +200,8 @@ impl<H: Handle> Stealer<H> {
         Some((top, self.available(top)))
     }
 
-    /// Reads the deque as [`observe`](Self::observe) does, but also returns `None` if a thread would have to
-    /// take a fence for it first. Calls no code of the user.
+    /// Reads the deque as [`observe`](Self::observe) does, but also returns `None` if a thread
+    /// would have to take a fence for it first. Calls no code of the user.
     fn observe_unless_revoked(&self) -> Option<(Top, usize)> {
         let deque = &*self.deque;
         // Ordering: as in `observe`.
@@ -218,15 +219,16 @@ impl<H: Handle> Stealer<H> {
     /// Returns how many elements there are from `top` on, after the fences that `top` requires.
     fn available(&self, top: Top) -> usize {
         interruption_point();
-        // Ordering: Acquire pairs with `AtomicBottom::publish`: slots, ring and elements are visible.
+        // Ordering: Acquire pairs with `AtomicBottom::publish`: slots, ring and elements are
+        // visible.
         let bottom = self.deque.bottom.load(Ordering::Acquire);
         interruption_point();
         top.position().count_to(bottom)
     }
 
-    /// Waits a moment for the owner's answer, which comes with its next pop, and otherwise makes the owner
-    /// take a fence. Returns `None` if neither happens: the owner has not popped, and the system refuses
-    /// the fence.
+    /// Waits a moment for the owner's answer, which comes with its next pop, and otherwise makes
+    /// the owner take a fence. Returns `None` if neither happens: the owner has not popped, and the
+    /// system refuses the fence.
     fn await_owner_fence(&self, fence: &ProcessFence) -> Option<FenceSource> {
         // Liveness: this waits for a limited time only.
         let is_answered = (0..ANSWER_LOOKS).any(|_| {
@@ -234,18 +236,19 @@ impl<H: Handle> Stealer<H> {
             self.deque.top.is_answered()
         });
         if is_answered {
-            // Ordering: pairs with the owner's fence before `AtomicTop::answer`, so that we see every
-            // `bottom` that it wrote without a fence. It also pairs with the fences that the owner takes
-            // from now on.
+            // Ordering: pairs with the owner's fence before `AtomicTop::answer`, so that we see
+            // every `bottom` that it wrote without a fence. It also pairs with the fences that the
+            // owner takes from now on.
             full_fence();
             return Some(FenceSource::Answer);
         }
-        // Ordering: pairs with the owner's light fence in `Worker::try_take_newest`, where a full one
-        // is missing.
+        // Ordering: pairs with the owner's light fence in `Worker::try_take_newest`, where a full
+        // one is missing.
         (fence.heavy)().then_some(FenceSource::System)
     }
 
-    /// Returns what a thief knows without any fence of the owner: that the deque is empty, or nothing.
+    /// Returns what a thief knows without any fence of the owner: that the deque is empty, or
+    /// nothing.
     fn observe_without_fence(&self, top: Top) -> Option<(Top, usize)> {
         self.deque.is_empty().then_some((top, 0))
     }

@@ -36,16 +36,16 @@ pub trait Storage<T: Element>: sealed::Sealed {
     #[doc(hidden)]
     fn buffer(&self) -> Buffer<'_, T>;
 
-    /// Makes room beyond the elements from the position `top` to `bottom`, and returns the new ring.
-    /// Returns `None` if the storage cannot grow.
+    /// Makes room beyond the elements from the position `top` to `bottom`, and returns the new
+    /// ring. Returns `None` if the storage cannot grow.
     ///
     /// # Safety
     /// 1. Only the deque's owner calls this.
     #[doc(hidden)]
     unsafe fn grow(&self, top: Position, bottom: Position) -> Option<Buffer<'_, T>>;
 
-    /// Replaces the ring by a smaller one of at least `least` slots, if the elements from the position
-    /// `top` to `bottom` use at most a quarter of it. Returns whether it was replaced.
+    /// Replaces the ring by a smaller one of at least `least` slots, if the elements from the
+    /// position `top` to `bottom` use at most a quarter of it. Returns whether it was replaced.
     ///
     /// # Safety
     /// 1. Only the deque's owner calls this, and not within another operation.

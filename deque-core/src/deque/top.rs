@@ -8,14 +8,14 @@ use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-// The four encodings of the mode, in the two bits that a position leaves free. The README's number line
-// shows where each one puts the word.
+// The four encodings of the mode, in the two bits that a position leaves free. The README's number
+// line shows where each one puts the word.
 
-/// The owner takes no fence; a thief makes it take one, see `bias`. Every element from the position on
-/// is the owner's without an exchange.
+/// The owner takes no fence; a thief makes it take one, see `bias`. Every element from the position
+/// on is the owner's without an exchange.
 const BIASED: usize = 0;
-/// Biased, but a thief may have read the element at the position before. The owner takes that element by
-/// an exchange, which ends this encoding.
+/// Biased, but a thief may have read the element at the position before. The owner takes that
+/// element by an exchange, which ends this encoding.
 const BIASED_BEYOND: usize = 1;
 /// The owner takes a fence in each pop, and thieves take one.
 const FENCED: usize = 2;
@@ -26,8 +26,8 @@ const MODE: usize = Position::STEP - 1;
 
 /// This bit is set in the modes in which the owner takes fences.
 const FENCED_BIT: usize = 2;
-/// What is added to the position while the owner takes fences. It is so much that neither an element's
-/// position nor the one before the first element is beyond the word.
+/// What is added to the position while the owner takes fences. It is so much that neither an
+/// element's position nor the one before the first element is beyond the word.
 const FENCED_OFFSET: usize = isize::MAX.cast_unsigned() + 1 - 2 * Position::STEP;
 
 /// How the owner and its thieves divide the fences.
@@ -85,8 +85,8 @@ impl Top {
         }
     }
 
-    /// Whether the newest element, at this position, is the owner's without a fence or an exchange: the
-    /// deque is biased, the element is not taken, and no thief has read it before the bias.
+    /// Whether the newest element, at this position, is the owner's without a fence or an exchange:
+    /// the deque is biased, the element is not taken, and no thief has read it before the bias.
     #[inline]
     pub(super) const fn is_owner_exclusive(self, newest: Position) -> bool {
         newest.into_word().wrapping_sub(self.0).cast_signed() >= 0
@@ -97,8 +97,8 @@ impl Top {
         Self::new(self.position(), FENCED)
     }
 
-    /// Returns the word after `count` more elements are taken. The mode stays the same, but the element
-    /// that a thief may have read before the bias is left behind.
+    /// Returns the word after `count` more elements are taken. The mode stays the same, but the
+    /// element that a thief may have read before the bias is left behind.
     #[inline]
     const fn advanced_by(self, count: usize) -> Self {
         let further = self.0.wrapping_add(count * Position::STEP);
@@ -150,7 +150,8 @@ impl AtomicTop {
         self.word.store(top.0, Ordering::Relaxed);
     }
 
-    /// Takes the `count` oldest elements, whose words the caller has copied after it has read `top`.
+    /// Takes the `count` oldest elements, whose words the caller has copied after it has read
+    /// `top`.
     ///
     /// # Errors
     /// Returns the current word if another thread was faster or the mode has changed.
@@ -181,16 +182,16 @@ impl AtomicTop {
             .is_ok()
     }
 
-    /// Tells thieves that all pops from now on take fences. Only the owner calls this, after it has read
-    /// the mode revoking and taken a fence.
+    /// Tells thieves that all pops from now on take fences. Only the owner calls this, after it has
+    /// read the mode revoking and taken a fence.
     pub(super) fn answer(&self) {
         // Ordering: Relaxed. The fence before it, and that of a thief that sees it, make every
         // `bottom` visible that was written without a fence.
         self.is_answered.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the owner has answered the revocation that is under way. A thief that sees an answer takes
-    /// a full fence before it relies on it.
+    /// Whether the owner has answered the revocation that is under way. A thief that sees an answer
+    /// takes a full fence before it relies on it.
     pub(super) fn is_answered(&self) -> bool {
         // Ordering: Relaxed, the caller's fence makes it as good as Acquire.
         self.is_answered.load(Ordering::Relaxed)
@@ -220,19 +221,19 @@ impl AtomicTop {
         // Ordering: Relaxed, the exchange releases it to the thief that revokes.
         self.is_answered.store(false, Ordering::Relaxed);
         // Ordering: Release passes the owner's pops on to thieves that find this or a later mode
-        // (Acquire in `Stealer::observe`): they need no fence to see the `bottom` of those. An exchange
-        // reads the newest value, so the owner knows every position until now, see `bias`.
+        // (Acquire in `Stealer::observe`): they need no fence to see the `bottom` of those. An
+        // exchange reads the newest value, so the owner knows every position until now, see `bias`.
         self.word
             .compare_exchange(top.0, biased.0, Ordering::Release, Ordering::Relaxed)
             .is_ok()
     }
 
-    /// Changes biased to fenced without a revocation, and returns whether it did. Only the owner calls
-    /// this.
+    /// Changes biased to fenced without a revocation, and returns whether it did. Only the owner
+    /// calls this.
     pub(super) fn unbias(&self, top: Top) -> bool {
         debug_assert_eq!(top.mode(), Mode::Biased);
-        // Ordering: Release hands the owner's pops without a fence to thieves that find the mode fenced
-        // (Acquire in `Stealer::observe`): they see the `bottom` of each.
+        // Ordering: Release hands the owner's pops without a fence to thieves that find the mode
+        // fenced (Acquire in `Stealer::observe`): they see the `bottom` of each.
         self.word
             .compare_exchange(top.0, top.fenced().0, Ordering::Release, Ordering::Relaxed)
             .is_ok()

@@ -23,8 +23,8 @@ pub use push::{FastPush, Full};
 /// The owner's handle to a [`Deque`]: pushes, and pops at the end that the deque's
 /// [`Order`] names.
 ///
-/// Each deque has at most one at a time; dropping it lets another thread become the owner. It can be sent
-/// to another thread but not shared.
+/// Each deque has at most one at a time; dropping it lets another thread become the owner. It can
+/// be sent to another thread but not shared.
 ///
 /// # Examples
 /// ```
@@ -52,7 +52,8 @@ pub use push::{FastPush, Full};
 /// scheduler.queue.push(Box::new(|| println!("done")));
 /// ```
 ///
-/// A deque that is borrowed has a `Worker<&Deque<_, _>>`. The type of the elements alone is an error:
+/// A deque that is borrowed has a `Worker<&Deque<_, _>>`. The type of the elements alone is an
+/// error:
 /// ```compile_fail,E0277
 /// use deque_core::Worker;
 ///
@@ -68,8 +69,9 @@ pub struct Worker<H: Handle> {
     slots: Cell<NonNull<SlotOf<H::Element>>>,
     /// Which bits of a position tell its slot in the ring.
     mask: Cell<usize>,
-    /// The position of `bottom` at which the ring may be full, by the `top` that was loaded last. Pushes
-    /// below it need not load `top`. `bottom` never comes to stand beyond it: pushes compare for equality.
+    /// The position of `bottom` at which the ring may be full, by the `top` that was loaded last.
+    /// Pushes below it need not load `top`. `bottom` never comes to stand beyond it: pushes compare
+    /// for equality.
     fast_push_limit: Cell<Position>,
     order: Order,
     /// Used while the deque is fenced.
@@ -109,7 +111,8 @@ impl<H: Handle> Worker<H> {
         if deque.shared.owned.swap(true, Ordering::Acquire) {
             return Err(AlreadyOwned);
         }
-        // Ordering: Relaxed, only the owner writes it. No room is known of until the first push looks.
+        // Ordering: Relaxed, only the owner writes it. No room is known of until the first push
+        // looks.
         let fast_push_limit = Cell::new(deque.bottom.load(Ordering::Relaxed));
         let worker = Self {
             order: deque.shared.order,
@@ -223,10 +226,11 @@ impl<H: Handle> Worker<H> {
     }
 
     /// Gives memory back after a burst: if the deque uses at most a quarter of its slots, they are
-    /// replaced by twice as many as are in use, but at least `least`. Returns whether they were replaced.
+    /// replaced by twice as many as are in use, but at least `least`. Returns whether they were
+    /// replaced.
     ///
-    /// Call it when there is little to do, for example before the owner sleeps. It costs two loads if
-    /// there is nothing to give back. The old slots are freed when the owner [takes them
+    /// Call it when there is little to do, for example before the owner sleeps. It costs two loads
+    /// if there is nothing to give back. The old slots are freed when the owner [takes them
     /// away](Self::take_replaced), or with the deque.
     ///
     /// # Examples
@@ -259,8 +263,8 @@ impl<H: Handle> Worker<H> {
         shrinks
     }
 
-    /// Returns the rings that the deque has replaced since the last call, if any. They are freed when the
-    /// value is dropped; without this call, when the deque is.
+    /// Returns the rings that the deque has replaced since the last call, if any. They are freed
+    /// when the value is dropped; without this call, when the deque is.
     ///
     /// # Safety
     /// 1. The value is dropped only when every steal from the deque that began before this call

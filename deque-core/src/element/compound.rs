@@ -97,15 +97,15 @@ unsafe impl<P: Element + Deref> Element for Pin<P> {
 
     #[inline]
     fn into_words(self) -> Self::Words {
-        // SAFETY: the pointer is only taken apart, and by obligation 2 of its own `Element` its target is not
-        // moved.
+        // SAFETY: the pointer is only taken apart, and by obligation 2 of its own `Element` its
+        // target is not moved.
         unsafe { Self::into_inner_unchecked(self) }.into_words()
     }
 
     #[inline]
     unsafe fn from_words(words: Self::Words) -> Self {
-        // SAFETY: both obligations are forwarded to the caller; the pointer's target has been pinned
-        // all the time, and is not moved now, by obligation 2 of the pointer's `Element`.
+        // SAFETY: both obligations are forwarded to the caller; the pointer's target has been
+        // pinned all the time, and is not moved now, by obligation 2 of the pointer's `Element`.
         unsafe { Self::new_unchecked(P::from_words(words)) }
     }
 }

@@ -19,8 +19,8 @@ unsafe impl<T: Niche> Element for Option<T> {
     }
 }
 
-/// Implements [`Element`] for `Option`s of elements without a niche, with a word that tells whether it is
-/// `Some`.
+/// Implements [`Element`] for `Option`s of elements without a niche, with a word that tells whether
+/// it is `Some`.
 macro_rules! told_by_a_word {
     ($([$($generics:tt)*] $type:ty;)*) => {$(
         // SAFETY: 1. the last word tells whether the others are an element's; 2. holds for the

@@ -140,8 +140,8 @@ impl<T: ?Sized> PointerSlot<T> {
             assert!(align_of::<AtomicPtr<()>>() == align_of::<Word>());
         }
         assert!(index < PointerWords::<T>::COUNT);
-        // SAFETY: the pointer consists of `COUNT` initialized words, which are as aligned as it is. They
-        // live as long as `self` and are accessed only through this function, so atomically.
+        // SAFETY: the pointer consists of `COUNT` initialized words, which are as aligned as it is.
+        // They live as long as `self` and are accessed only through this function, so atomically.
         unsafe { AtomicPtr::from_ptr(self.pointer.get().cast::<Word>().add(index)) }
     }
 

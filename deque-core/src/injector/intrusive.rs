@@ -18,9 +18,9 @@ mod tests;
 /// never waits: while another thread is taking an element it answers [`Steal::Retry`]. Do not
 /// steal in an interrupt handler; the interrupted thread could be that other one.
 ///
-/// New nodes go on a Treiber stack, the inbox. A consumer that finds the outbox empty takes the whole
-/// inbox at once and reverses it. So no node is ever taken off the inbox alone, and neither the ABA
-/// problem nor a read of a freed node can occur.
+/// New nodes go on a Treiber stack, the inbox. A consumer that finds the outbox empty takes the
+/// whole inbox at once and reverses it. So no node is ever taken off the inbox alone, and neither
+/// the ABA problem nor a read of a freed node can occur.
 ///
 /// # Examples
 /// ```
@@ -51,8 +51,8 @@ pub struct IntrusiveInjector<'a, T> {
     inbox: CachePadded<AtomicPtr<Node<T>>>,
     /// Oldest first, or [`taking`].
     outbox: CachePadded<AtomicPtr<Node<T>>>,
-    /// Invariant in `'a`: a queue must not be used as one of shorter-lived nodes. Such a node could be
-    /// pushed into it, and would come out as a longer-lived one.
+    /// Invariant in `'a`: a queue must not be used as one of shorter-lived nodes. Such a node could
+    /// be pushed into it, and would come out as a longer-lived one.
     nodes: PhantomData<Cell<&'a mut Node<T>>>,
 }
 
@@ -246,8 +246,8 @@ impl<'a, T> IntrusiveInjector<'a, T> {
             return Steal::Retry;
         }
         if oldest.is_null() {
-            // Ordering: Acquire receives the pushed nodes. Release pairs with `is_empty`: a thread that
-            // sees the inbox empty because of this also sees the outbox taken before.
+            // Ordering: Acquire receives the pushed nodes. Release pairs with `is_empty`: a thread
+            // that sees the inbox empty because of this also sees the outbox taken before.
             oldest = reverse(self.inbox.swap(ptr::null_mut(), Ordering::AcqRel));
         }
         // SAFETY: a node in the outbox is valid and ours, since no other thread takes now.
@@ -275,8 +275,8 @@ impl<'a, T> IntrusiveInjector<'a, T> {
     /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        // The inbox first: elements go from there to the outbox, so in the other order we could miss
-        // one.
+        // The inbox first: elements go from there to the outbox, so in the other order we could
+        // miss one.
         //
         // Ordering: Acquire keeps that order, and pairs with the swap of the inbox. Relaxed for
         // the outbox: a thread that takes leaves it non-null until the element is gone.

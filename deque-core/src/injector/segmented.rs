@@ -27,9 +27,9 @@ use end::End;
 
 /// A first-in first-out queue of unbounded length that any thread may push to and steal from.
 ///
-/// Elements are kept in blocks of 63. The thread that takes the last element of a block frees it, so there
-/// is no epoch and no garbage. The queue makes one allocation for 63 elements, and none while it is
-/// new.
+/// Elements are kept in blocks of 63. The thread that takes the last element of a block frees it,
+/// so there is no epoch and no garbage. The queue makes one allocation for 63 elements, and none
+/// while it is new.
 ///
 /// A push or a steal is one compare-exchange on an index, which fails only when another
 /// succeeded, and a write to a slot. No lock is taken. Two short waits remain, both for a thread
@@ -56,8 +56,8 @@ pub struct Injector<T: Element> {
 /// The end that is stolen from.
 struct Head<T: Element> {
     end: End<T>,
-    /// Where the tail was when a consumer last read it. As long as the head is before it, no consumer
-    /// reads the tail again, whose cache line the producers write all the time.
+    /// Where the tail was when a consumer last read it. As long as the head is before it, no
+    /// consumer reads the tail again, whose cache line the producers write all the time.
     known_tail: AtomicUsize,
 }
 
@@ -187,7 +187,8 @@ impl<T: Element> Injector<T> {
     #[cold]
     fn first_block(&self) -> *mut Block<T> {
         let new = Box::into_raw(Block::allocate());
-        // Ordering: Release publishes the block; Acquire, if another producer was faster, receives its.
+        // Ordering: Release publishes the block; Acquire, if another producer was faster, receives
+        // its.
         match self.tail.block.compare_exchange(
             ptr::null_mut(),
             new,
@@ -239,8 +240,9 @@ impl<T: Element> Injector<T> {
             // The first producer is between its two stores.
             return Steal::Retry;
         }
-        // Ordering: Relaxed, for speed alone. Another consumer was faster, and an exchange that fails would take the
-        // cache line away from those that read it. Models do without: it adds nothing but a `Retry`.
+        // Ordering: Relaxed, for speed alone. Another consumer was faster, and an exchange that
+        // fails would take the cache line away from those that read it. Models do without: it adds
+        // nothing but a `Retry`.
         if !cfg!(loom) && head.index.load(Ordering::Relaxed) != index {
             return Steal::Retry;
         }
@@ -261,7 +263,8 @@ impl<T: Element> Injector<T> {
             head.link(index, unsafe { &*block }.wait_for_next());
         }
         let words = entries[offset].wait_for_words();
-        // SAFETY: 1. the words of one element of this block were read, and `entries` is used no more.
+        // SAFETY: 1. the words of one element of this block were read, and `entries` is used no
+        // more.
         unsafe { Block::consume(block, 1) };
         // SAFETY: 1. the words are whole, since the slot was full; 2. the index was ours alone.
         Steal::Success(unsafe { T::from_words(words) })
@@ -270,21 +273,21 @@ impl<T: Element> Injector<T> {
     /// Whether there is an element at `index`, which was the head's.
     #[inline]
     fn is_before_tail(&self, index: usize) -> bool {
-        // Ordering: Acquire pairs with the exchange below: `tail` is at least what the thread that wrote
-        // this saw, for us and for those that follow us.
+        // Ordering: Acquire pairs with the exchange below: `tail` is at least what the thread that
+        // wrote this saw, for us and for those that follow us.
         let known = self.head.known_tail.load(Ordering::Acquire);
         if known.wrapping_sub(index).cast_signed() > 0 {
             return true;
         }
-        // Ordering: Relaxed. The head's index and `known_tail` make sure that it is not older than what
-        // others saw; what was pushed is published by `fill`, and blocks by their pointers.
+        // Ordering: Relaxed. The head's index and `known_tail` make sure that it is not older than
+        // what others saw; what was pushed is published by `fill`, and blocks by their pointers.
         let tail = self.tail.index.load(Ordering::Relaxed);
         if tail == index {
             return false;
         }
-        // An exchange, not a store: a late store could come when others have gone on for half the range
-        // of the index, and mean the future. On 32 bits that takes minutes. If the exchange fails, another
-        // consumer knows more.
+        // An exchange, not a store: a late store could come when others have gone on for half the
+        // range of the index, and mean the future. On 32 bits that takes minutes. If the exchange
+        // fails, another consumer knows more.
         //
         // Ordering: Release, as above.
         let _ = self.head.known_tail.compare_exchange(

@@ -1,11 +1,11 @@
 //! For models: a process fence as an interrupt that the owner takes at some point of its own.
 //!
-//! A thief asks, waits for the answer, and takes a fence before and after. At each of its points the owner
-//! reads whether it was asked, and sees that now or later as loom decides. Then it takes a fence and
-//! answers. So the fence takes effect at any point after the call has begun and before it returns, as the
-//! system promises, and the exchange orders nothing that the system does not. The points are before,
-//! between and after the store and the load of a pop. Anywhere else in the owner's code a fence is no
-//! different from one at the nearest point.
+//! A thief asks, waits for the answer, and takes a fence before and after. At each of its points
+//! the owner reads whether it was asked, and sees that now or later as loom decides. Then it takes
+//! a fence and answers. So the fence takes effect at any point after the call has begun and before
+//! it returns, as the system promises, and the exchange orders nothing that the system does not.
+//! The points are before, between and after the store and the load of a pop. Anywhere else in the
+//! owner's code a fence is no different from one at the nearest point.
 
 use core::cell::Cell;
 

@@ -1,5 +1,5 @@
-//! Elements without memory of their own that note each drop, so that a second drop of one is a failed test
-//! and not undefined behavior.
+//! Elements without memory of their own that note each drop, so that a second drop of one is a
+//! failed test and not undefined behavior.
 
 use std::{cell::RefCell, vec::Vec};
 

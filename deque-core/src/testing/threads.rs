@@ -55,8 +55,9 @@ std::thread_local! {
     static INTERRUPTION: Cell<Option<Interruption>> = const { Cell::new(None) };
 }
 
-/// Runs `body` once for each interruption point that it passes on this thread, and once without. What
-/// `interruption` returns runs at that point, as if another thread did it while the system stops this one.
+/// Runs `body` once for each interruption point that it passes on this thread, and once without.
+/// What `interruption` returns runs at that point, as if another thread did it while the system
+/// stops this one.
 pub(crate) fn interrupted_everywhere<S>(
     prepare: impl Fn() -> S,
     interruption: impl Fn(&S) -> Box<dyn FnOnce()>,
@@ -82,8 +83,8 @@ pub(crate) fn interrupt() {
     }
 }
 
-/// The number of elements that a test with threads moves. `DEQUE_CORE_ELEMENTS=few`, when the tests are
-/// built, makes it less, for tools that slow each step down.
+/// The number of elements that a test with threads moves. `DEQUE_CORE_ELEMENTS=few`, when the tests
+/// are built, makes it less, for tools that slow each step down.
 pub(crate) const MANY: usize = if cfg!(miri) {
     24
 } else if option_env!("DEQUE_CORE_ELEMENTS").is_some() {

@@ -17,7 +17,8 @@ use crate::{ClusterError, Event, Report, message::Start, read_hosts};
 /// How often the parent looks whether a process has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How long the parent looks for the process that ended first, when another one says that it lost a connection.
+/// How long the parent looks for the process that ended first, when another one says that it lost a
+/// connection.
 const TIME_FOR_CULPRIT: Duration = Duration::from_secs(3);
 
 /// What to run on this machine.
@@ -93,8 +94,8 @@ impl Options {
 /// Calls `on_event` with all that the processes say, and with the processes themselves.
 ///
 /// # Errors
-/// If the options are wrong, or a process does not start or ends early. The other processes have been ended
-/// then, and none is left.
+/// If the options are wrong, or a process does not start or ends early. The other processes have
+/// been ended then, and none is left.
 pub fn run(
     options: &Options,
     mut on_event: impl FnMut(usize, &Event, &mut Children),
@@ -103,7 +104,8 @@ pub fn run(
     let mut children = Children::start(options)?;
     let mut addresses = vec![None; options.processes];
     let mut report = None;
-    // Liveness: a process ends, or says something. Processes that wait for each other at the start give up.
+    // Liveness: a process ends, or says something. Processes that wait for each other at the start
+    // give up.
     loop {
         // Asked first: what a process said before it ended is in the queue then.
         let has_ended = children.all_succeeded()?;

@@ -1,7 +1,8 @@
 //! The connections between processes, made here rather than by timely.
 //!
-//! A process listens before it says its address, so no other program can take the port between choice and use.
-//! A peer that does not answer, or belongs to another run, is an error, where timely tries forever.
+//! A process listens before it says its address, so no other program can take the port between
+//! choice and use. A peer that does not answer, or belongs to another run, is an error, where
+//! timely tries forever.
 
 use std::{
     io::{self, Read, Write},
@@ -98,13 +99,14 @@ pub(crate) fn listen(address: &str) -> Result<TcpListener, ClusterError> {
     })
 }
 
-/// Connects a process with all others: calls those before it, and answers those after it. Returns a connection
-/// for each process, and None for this one.
+/// Connects a process with all others: calls those before it, and answers those after it. Returns a
+/// connection for each process, and None for this one.
 ///
 /// All processes of a run give the same number `run`.
 ///
 /// # Errors
-/// If a process does not answer or call within the time limit, or was started for another number of processes.
+/// If a process does not answer or call within the time limit, or was started for another number of
+/// processes.
 pub(crate) fn connect(
     listener: &TcpListener,
     addresses: &[String],
@@ -126,9 +128,11 @@ pub(crate) fn connect(
     // Liveness: the processes after this one call it, or the deadline passes.
     while let Some(missing) = (process + 1..addresses.len()).find(|&peer| streams[peer].is_none()) {
         match listener.accept() {
-            // Looked at here too: strangers that call again and again would keep it from being seen.
+            // Looked at here too: strangers that call again and again would keep it from being
+            // seen.
             Ok((stream, _)) if Instant::now() < deadline => {
-                // A connection that is no peer ends here. A peer whose connection broke calls again.
+                // A connection that is no peer ends here. A peer whose connection broke calls
+                // again.
                 if let Ok(Some((peer, stream))) = answer(&us, stream) {
                     streams[peer] = Some(stream);
                 }
@@ -189,7 +193,8 @@ impl Hello {
         stream.write_all(&self.to_bytes())
     }
 
-    /// Reads until the deadline. A limit for each read alone would let a stranger send byte by byte.
+    /// Reads until the deadline. A limit for each read alone would let a stranger send byte by
+    /// byte.
     fn receive(mut stream: &TcpStream, deadline: Instant) -> io::Result<Option<Self>> {
         let mut bytes = [0; Self::LENGTH];
         let mut length = 0;
@@ -270,7 +275,8 @@ fn call_once(
     Err(last)
 }
 
-/// Answers a call. Returns None if it is from another run, or from a process that is not expected to call.
+/// Answers a call. Returns None if it is from another run, or from a process that is not expected
+/// to call.
 fn answer(us: &Hello, stream: TcpStream) -> io::Result<Option<(usize, TcpStream)>> {
     // On some systems it is as its listener is.
     stream.set_nonblocking(false)?;

@@ -4,8 +4,8 @@
 //!  tasks --by process--> hash --by digest--> group --to the first process--> gather
 //! ```
 //!
-//! The thread of the timely worker runs all operators. Only `hash` takes long: it hands a whole batch of files
-//! to the pool and blocks until the pool has hashed them.
+//! The thread of the timely worker runs all operators. Only `hash` takes long: it hands a whole
+//! batch of files to the pool and blocks until the pool has hashed them.
 
 mod hash;
 
@@ -28,7 +28,8 @@ use crate::{
     records::{Batch, Digest, Found, Hashed, Task},
 };
 
-/// Runs the dataflow to its end, with the tasks of this process and the files that are known to be unreadable.
+/// Runs the dataflow to its end, with the tasks of this process and the files that are known to be
+/// unreadable.
 ///
 /// Returns what all processes have found in the first process, and nothing in the others.
 ///
@@ -52,8 +53,9 @@ pub(crate) fn run(
         let found = group(hashed, &hasher);
         gather(found, &gathered);
     });
-    // Liveness: a worker with nothing to do parks until one of timely's threads has received something. When a
-    // peer ends, the thread of its connection panics, and the panic hook ends this process.
+    // Liveness: a worker with nothing to do parks until one of timely's threads has received
+    // something. When a peer ends, the thread of its connection panics, and the panic hook ends
+    // this process.
     while worker.has_dataflows() {
         worker.step_or_park(None);
         hasher.borrow_mut().take_failure()?;
@@ -61,8 +63,8 @@ pub(crate) fn run(
     Ok(gathered.take())
 }
 
-/// Adds the operator that groups equal digests. It sends the groups when all files are hashed, and then what
-/// this process did.
+/// Adds the operator that groups equal digests. It sends the groups when all files are hashed, and
+/// then what this process did.
 fn group<'scope>(
     hashed: StreamVec<'scope, u64, Batch>,
     hasher: &Rc<RefCell<Hasher>>,
@@ -71,7 +73,8 @@ fn group<'scope>(
     let by_process = Exchange::new(|batch: &Batch| batch.process);
     hashed.unary_frontier(by_process, "group", move |capability, _| {
         let mut groups = Groups::default();
-        // Held so that the first process waits for what this one will send, also if it sends no group.
+        // Held so that the first process waits for what this one will send, also if it sends no
+        // group.
         let mut capability = Some(capability);
         move |(input, frontier), output| {
             input.for_each(|_, batches| {

@@ -1,8 +1,9 @@
 //! Digests that a run has computed, on disk, so that another run computes only what is missing.
 //!
-//! Each process appends to a list of its own, `PROCESS.digests`, a line per file: escaped path, size, time of
-//! the last change, digest. Lines are only ever added. A process that is killed while it writes leaves a torn
-//! last line, which counts for nothing and is cut off before the next line is added.
+//! Each process appends to a list of its own, `PROCESS.digests`, a line per file: escaped path,
+//! size, time of the last change, digest. Lines are only ever added. A process that is killed while
+//! it writes leaves a torn last line, which counts for nothing and is cut off before the next line
+//! is added.
 
 use std::{
     collections::HashMap,
@@ -55,7 +56,8 @@ impl DigestList {
         }
     }
 
-    /// Adds the digest of a file. It is on its way to the disk when [`write`](Self::write) has returned.
+    /// Adds the digest of a file. It is on its way to the disk when [`write`](Self::write) has
+    /// returned.
     pub(crate) fn add(&mut self, task: &Task, digest: &[u8; 32]) {
         // Without a time, another run could not tell whether the file has changed.
         if let Some(modified) = task.modified {
@@ -155,7 +157,8 @@ impl Known {
         }
     }
 
-    /// Fills in the digest of a file that has the size and the time of the list. A changed file has not.
+    /// Fills in the digest of a file that has the size and the time of the list. A changed file has
+    /// not.
     pub(crate) fn fill_in(&self, task: &mut Task) {
         let Some(modified) = task.modified else {
             return;

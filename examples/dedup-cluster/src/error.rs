@@ -96,7 +96,8 @@ pub enum ClusterError {
     },
     /// All processes have ended well, but the first one sent no report.
     NoReport,
-    /// The parent of this process has ended, or said something else than the addresses of all processes.
+    /// The parent of this process has ended, or said something else than the addresses of all
+    /// processes.
     Launcher(String),
     /// Reading or writing failed between the processes.
     Io(io::Error),

@@ -7,7 +7,8 @@ use crate::ClusterError;
 /// Reads a file of hosts: in line I, `HOST:PORT` of process I. Empty lines do not count.
 ///
 /// # Errors
-/// If the file cannot be read, a line is no `HOST:PORT`, or the number of lines is not that of the processes.
+/// If the file cannot be read, a line is no `HOST:PORT`, or the number of lines is not that of the
+/// processes.
 pub fn read_hosts(path: &Path, processes: usize) -> Result<Vec<String>, ClusterError> {
     let text = fs::read_to_string(path).map_err(|source| ClusterError::File {
         path: path.to_owned(),

@@ -1,8 +1,8 @@
 //! Finds duplicate files with several processes: an example program of `pool-std` and `timely`.
 //!
-//! Each process hashes its share of the files on a pool of its own. The digests are exchanged so that equal
-//! ones meet in one process, which groups them. `timely` moves the data and knows when all of it has arrived;
-//! the pool balances the work within a process.
+//! Each process hashes its share of the files on a pool of its own. The digests are exchanged so
+//! that equal ones meet in one process, which groups them. `timely` moves the data and knows when
+//! all of it has arrived; the pool balances the work within a process.
 
 mod cluster;
 mod connect;

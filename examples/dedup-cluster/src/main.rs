@@ -13,25 +13,26 @@ use dedup_cluster::{
 
 /// Finds duplicate files with several processes, which exchange digests.
 ///
-/// Starts the processes on this machine. With `--process`, is one of the processes itself, and the others are
-/// started likewise, here or on other machines.
+/// Starts the processes on this machine. With `--process`, is one of the processes itself, and the
+/// others are started likewise, here or on other machines.
 #[derive(Parser)]
 #[command(version, group = ArgGroup::new("meeting").multiple(true))]
 struct Arguments {
-    /// One directory that all processes share, or one for each process [default: the sources in the cargo
-    /// registry, or else the current directory]
+    /// One directory that all processes share, or one for each process [default: the sources in the
+    /// cargo registry, or else the current directory]
     paths: Vec<PathBuf>,
 
     /// The number of processes
     #[arg(long, short = 'n', default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..))]
     processes: u16,
 
-    /// Workers in the pool of each process [default: the processors of this machine, shared by its processes]
+    /// Workers in the pool of each process [default: the processors of this machine, shared by its
+    /// processes]
     #[arg(long, short, default_value_t = 0, hide_default_value = true)]
     threads: usize,
 
-    /// A directory in which each process lists the digests that it has computed; another run takes them from
-    /// there
+    /// A directory in which each process lists the digests that it has computed; another run takes
+    /// them from there
     #[arg(long, value_name = "DIR")]
     lists: Option<PathBuf>,
 

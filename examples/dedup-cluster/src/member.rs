@@ -68,20 +68,20 @@ pub struct Member {
 pub enum Launched {
     /// By itself: from a file of hosts. The report is the result.
     ByItself(Vec<String>),
-    /// By a parent, over standard input, with an address of its own if there is a file of hosts. The report goes
-    /// to the parent.
+    /// By a parent, over standard input, with an address of its own if there is a file of hosts.
+    /// The report goes to the parent.
     ByParent(Option<Vec<String>>),
 }
 
 impl Member {
     /// Runs this process to the end of all. Returns the report in the first one.
     ///
-    /// After an error, this process must exit: its connections stay open until then, so that the others take its
-    /// end for the failure that it is.
+    /// After an error, this process must exit: its connections stay open until then, so that the
+    /// others take its end for the failure that it is.
     ///
     /// # Errors
-    /// If the port is taken, a process does not connect, the tree or a list cannot be read, or a list cannot be
-    /// written.
+    /// If the port is taken, a process does not connect, the tree or a list cannot be read, or a
+    /// list cannot be written.
     pub fn run(&self, launched: &Launched) -> Result<Option<Report>, ClusterError> {
         let (listener, start) = self.meet(launched)?;
         let has_parent = matches!(launched, Launched::ByParent(_));
@@ -125,7 +125,8 @@ impl Member {
             initialize_networking_from_sockets(local, streams.collect(), self.process, 1, hooks)?;
         let builder = builders.into_iter().next();
         let allocator = Allocator::Tcp(builder.expect("there is one worker").build());
-        // It sleeps as soon as it has nothing to do: a message that it waits for takes longer than a short spin.
+        // It sleeps as soon as it has nothing to do: a message that it waits for takes longer than
+        // a short spin.
         let config = WorkerConfig::default().idle_spin(Duration::ZERO);
         let mut worker = Worker::new(config, allocator, Some(Instant::now()));
         match dataflow::run(&mut worker, tasks, unreadable, hasher) {
@@ -234,8 +235,8 @@ fn read_start(processes: usize) -> Result<Start, ClusterError> {
     Ok(start)
 }
 
-/// Ends this process as soon as its parent has ended, however that was: the parent holds the other end of our
-/// standard input for as long as it lives, and writes no more.
+/// Ends this process as soon as its parent has ended, however that was: the parent holds the other
+/// end of our standard input for as long as it lives, and writes no more.
 fn exit_with_parent() {
     thread::spawn(|| {
         let _ = io::stdin().lock().read(&mut [0]);
@@ -243,8 +244,9 @@ fn exit_with_parent() {
     });
 }
 
-/// Makes each panic end this process. A thread of timely panics when it loses the connection to another process.
-/// The name of that thread says which process is lost; the worker would panic later without saying so.
+/// Makes each panic end this process. A thread of timely panics when it loses the connection to
+/// another process. The name of that thread says which process is lost; the worker would panic
+/// later without saying so.
 pub fn exit_on_panic() {
     panic::set_hook(Box::new(|panic| {
         let payload = panic.payload();

@@ -1,5 +1,5 @@
-//! What a parent and the processes that it started say to each other: lines of JSON on standard input and
-//! output.
+//! What a parent and the processes that it started say to each other: lines of JSON on standard
+//! input and output.
 
 use std::io::Write;
 

@@ -8,7 +8,8 @@ use std::{
 
 /// Returns a path as text of one line, from which [`unescape`] makes the same path again.
 ///
-/// Percent signs, control characters and bytes that are not UTF-8 become `%` and two hexadecimal digits.
+/// Percent signs, control characters and bytes that are not UTF-8 become `%` and two hexadecimal
+/// digits.
 #[must_use]
 pub fn escape(path: &Path) -> String {
     let bytes = path.as_os_str().as_encoded_bytes();
@@ -35,8 +36,8 @@ fn escape_bytes(bytes: &[u8], text: &mut String) {
 /// Returns the path of a text that [`escape`] returned.
 ///
 /// # Errors
-/// If [`escape`] returns no such text, or if the path came from another system and this one has no such
-/// paths.
+/// If [`escape`] returns no such text, or if the path came from another system and this one has no
+/// such paths.
 pub fn unescape(text: &str) -> io::Result<PathBuf> {
     let invalid = || {
         let message = format!("`{text}` is no escaped path");

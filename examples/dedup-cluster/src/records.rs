@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Statistics, escape};
 
-/// A file counts as at least this many bytes when the work is shared: to open, read and close one takes time.
+/// A file counts as at least this many bytes when the work is shared: to open, read and close one
+/// takes time.
 const COST_OF_FILE: u64 = 32 * 1024;
 
 /// The bytes of a digest.
@@ -45,8 +46,8 @@ impl Task {
 
 /// Shares tasks among processes, so that each has about the same number of bytes to hash.
 ///
-/// Each task goes to the process that has the least so far, which is best with the largest files first. Tasks
-/// with a known digest take no time.
+/// Each task goes to the process that has the least so far, which is best with the largest files
+/// first. Tasks with a known digest take no time.
 pub(crate) fn share(tasks: &mut [Task], processes: u64) {
     let mut loads: BinaryHeap<_> = (0..processes)
         .map(|process| Reverse((0, process)))
@@ -98,8 +99,9 @@ impl Digest {
         self.0[0] % processes
     }
 
-    /// Returns a number for hash tables. All bits of a digest are random, and the first word has chosen the
-    /// process. There is no key: a process that invents digests can make the tables of others slow.
+    /// Returns a number for hash tables. All bits of a digest are random, and the first word has
+    /// chosen the process. There is no key: a process that invents digests can make the tables of
+    /// others slow.
     pub(crate) fn hash(self) -> u32 {
         self.0[DIGEST_WORDS - 1] as u32
     }
@@ -107,8 +109,8 @@ impl Digest {
 
 /// What became of files, on its way to the process that groups their digests.
 ///
-/// The files with digests are in columns, all of which have the same length, so that a digest that arrives costs no
-/// memory of its own.
+/// The files with digests are in columns, all of which have the same length, so that a digest that
+/// arrives costs no memory of its own.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(try_from = "UncheckedBatch")]
 pub(crate) struct Batch {

@@ -113,8 +113,8 @@ impl Report {
         }
     }
 
-    /// Returns the same in the form that a run in one process has. A path that this system does not have, because it
-    /// comes from another one, is the escaped path then.
+    /// Returns the same in the form that a run in one process has. A path that this system does not
+    /// have, because it comes from another one, is the escaped path then.
     ///
     /// # Errors
     /// If a digest is not one.

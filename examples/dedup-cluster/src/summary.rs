@@ -75,7 +75,8 @@ fn print_processes(processes: &[Statistics]) {
     print_table(table, [CellAlignment::Right; 5]);
 }
 
-/// Returns the share of a processor that a process used while it waited, if that took long enough to tell.
+/// Returns the share of a processor that a process used while it waited, if that took long enough
+/// to tell.
 fn waiting(process: &Statistics) -> Option<f64> {
     const LEAST: f64 = 0.1;
     let used = process.processor_waiting?;

@@ -1,5 +1,5 @@
-//! Processes that no `run` of this test looks after: started by hand as on several machines, or by a parent that
-//! ends.
+//! Processes that no `run` of this test looks after: started by hand as on several machines, or by
+//! a parent that ends.
 #![cfg(target_os = "linux")]
 
 #[allow(dead_code, reason = "each program of tests uses some of it")]
@@ -117,8 +117,8 @@ fn a_process_exits_when_its_standard_input_ends() {
     }
 }
 
-/// Returns a file with addresses on which no other program and no other test listens: each process and each
-/// test has addresses of its own, of which the system gives none away.
+/// Returns a file with addresses on which no other program and no other test listens: each process
+/// and each test has addresses of its own, of which the system gives none away.
 fn hosts(directory: &Path) -> PathBuf {
     static LAST: AtomicUsize = AtomicUsize::new(1);
     let process = std::process::id();
@@ -180,7 +180,8 @@ fn a_process_without_a_parent_ends_when_another_one_does() {
     assert!(!report.exists());
 }
 
-/// Waits until a process ends because it has lost the connection to another one. It has printed no report.
+/// Waits until a process ends because it has lost the connection to another one. It has printed no
+/// report.
 #[track_caller]
 fn assert_lost_peer(process: Guard, peer: usize) {
     let (status, [out, said]) = process.end();
@@ -190,8 +191,8 @@ fn assert_lost_peer(process: Guard, peer: usize) {
     assert!(out.is_empty(), "{out}");
 }
 
-// Each process has files to hash, and one of them may write no file: its disk is full, so to speak. The other one
-// cannot come to the end either.
+// Each process has files to hash, and one of them may write no file: its disk is full, so to speak.
+// The other one cannot come to the end either.
 #[test]
 fn a_process_that_cannot_write_its_list_ends_and_no_process_reports() {
     for failing in 0..2 {

@@ -19,7 +19,8 @@ fn kill_and_restart(held: usize, victim: usize) {
     let mut options = options(3, &tree);
     options.lists = Some(lists.clone());
     let list = lists.join(format!("{held}.digests"));
-    // The held process writes its list, then says how far it is, and holds: so the others cannot come to the end.
+    // The held process writes its list, then says how far it is, and holds: so the others cannot
+    // come to the end.
     (options.held, options.hold_after) = (Some(held), Some(1));
     let mut ids = Vec::new();
     let error = run(&options, |process, event, children| {
@@ -117,8 +118,8 @@ fn a_program_that_is_not_there_is_not_started() {
 
 /// Kills a random process at a random moment of a run, as often as `CLUSTER_KILLS` says.
 ///
-/// The moment is an event that the processes have said, and some processor time of the victim after that: none
-/// while it waits to be told the addresses.
+/// The moment is an event that the processes have said, and some processor time of the victim after
+/// that: none while it waits to be told the addresses.
 ///
 /// A run that comes to its end before is no fault, and does not count.
 #[test]

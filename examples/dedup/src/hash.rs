@@ -10,7 +10,8 @@ pub type Digest = blake3::Hash;
 /// The result of one file.
 pub type Hashed = io::Result<Digest>;
 
-/// Hashes all files on the current pool, large ones in parts, and returns the hashes in the files' order.
+/// Hashes all files on the current pool, large ones in parts, and returns the hashes in the files'
+/// order.
 ///
 /// Calls `on_file` on a worker whenever a file is done.
 pub fn hash_all(files: &[File], on_file: &(impl Fn(&File) + Sync)) -> Vec<Hashed> {

@@ -1,7 +1,7 @@
 //! Finds duplicate files in a directory tree: an example program of `pool-std`.
 //!
-//! Every file is hashed, in parallel by recursive [`pool_std::join()`]; files with the same hash are
-//! duplicates.
+//! Every file is hashed, in parallel by recursive [`pool_std::join()`]; files with the same hash
+//! are duplicates.
 
 mod duplicates;
 mod hash;

@@ -1,7 +1,7 @@
 //! Hashing one large file with several workers.
 //!
-//! BLAKE3 is a tree of hashes, so parts of a file can be hashed in any order. Source: section 2.1 of the BLAKE3
-//! paper, and the module `hazmat` of its crate.
+//! BLAKE3 is a tree of hashes, so parts of a file can be hashed in any order. Source: section 2.1
+//! of the BLAKE3 paper, and the module `hazmat` of its crate.
 
 use std::{fs::File, io, os::unix::fs::FileExt, path::Path};
 
@@ -15,14 +15,15 @@ use blake3::{
 
 use crate::hash::{Digest, Hashed, hash_rest};
 
-/// Parts are at most this long: many for a file that is worth the trouble, and each long to a worker. A power
-/// of two, as the tree wants.
+/// Parts are at most this long: many for a file that is worth the trouble, and each long to a
+/// worker. A power of two, as the tree wants.
 const PART: u64 = 1 << 20;
 
 /// How much of a part is read at once, as the hasher itself does with a file.
 const BLOCK: u64 = 1 << 16;
 
-/// Hashes one file: a large one in parts, by all workers of the current pool that have nothing else to do.
+/// Hashes one file: a large one in parts, by all workers of the current pool that have nothing else
+/// to do.
 ///
 /// # Errors
 /// If the file cannot be read.

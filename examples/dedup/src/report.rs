@@ -10,7 +10,8 @@ use crate::{Duplicates, Unreadable};
 /// The maximum number of unreadable files that the report names.
 const NAMED: usize = 10;
 
-/// Prints what was found below `root`: a summary, the unreadable files, and the first `groups` groups.
+/// Prints what was found below `root`: a summary, the unreadable files, and the first `groups`
+/// groups.
 pub fn print_duplicates(
     root: &Path,
     files: u64,

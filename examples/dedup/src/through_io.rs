@@ -32,8 +32,8 @@ pub fn hash_contents(path: &Path) -> Hashed {
     }
 }
 
-/// Sets a pool up to use rings, or helper threads if the system refuses rings. Returns what it uses, and the
-/// reason of a refusal.
+/// Sets a pool up to use rings, or helper threads if the system refuses rings. Returns what it
+/// uses, and the reason of a refusal.
 ///
 /// # Errors
 /// If a pool with rings cannot be built for another reason.

@@ -32,8 +32,8 @@ pub(crate) fn print_times(one: &Pass, all: &Pass) {
     print_table(times, [CellAlignment::Right; 4]);
 }
 
-/// The shortest pass that tells something: in a shorter one, a worker that wakes late or a page that is
-/// read for the first time is a large part.
+/// The shortest pass that tells something: in a shorter one, a worker that wakes late or a page
+/// that is read for the first time is a large part.
 const MEASURABLE: Duration = Duration::from_millis(10);
 
 /// Returns how many times as fast the second pass was.

@@ -15,8 +15,8 @@ pub(crate) struct Closer(Sender<Option<DeadlockReport>>);
 
 /// Sets the deadlock handler of a pool.
 ///
-/// The handler runs under the lock of the pool's accounting, so it must not unmark a worker, and passes
-/// the report on.
+/// The handler runs under the lock of the pool's accounting, so it must not unmark a worker, and
+/// passes the report on.
 pub(crate) fn report_deadlocks(builder: ThreadPoolBuilder) -> (ThreadPoolBuilder, Reports, Closer) {
     let (sender, receiver) = mpsc::channel();
     let closer = Closer(sender.clone());

@@ -11,8 +11,8 @@ use crate::{
 
 /// Reads inputs and other queries for the query that is being computed, and remembers what it read.
 ///
-/// There is one for each side of a [`join`](Self::join). Both carry the same query, so that the engine
-/// knows on whichever thread which query needs which; a thread-local could not say that.
+/// There is one for each side of a [`join`](Self::join). Both carry the same query, so that the
+/// engine knows on whichever thread which query needs which; a thread-local could not say that.
 pub struct Context<'e, R: Rules> {
     evaluation: Evaluation<'e, R>,
     caller: Caller<R>,

@@ -187,8 +187,8 @@ impl<R: Rules> Engine<R> {
 
     /// Returns the cycles that known answers are on or need, sorted, each once.
     ///
-    /// Of cycles that overlap, the engine finds at least one: each query that is on a cycle or needs
-    /// one has an error, but not each possible path is reported.
+    /// Of cycles that overlap, the engine finds at least one: each query that is on a cycle or
+    /// needs one has an error, but not each possible path is reported.
     pub fn cycles(&self) -> Vec<Cycle<R::Key>> {
         let mut cycles = Vec::new();
         self.shared.table.for_each_memo(|_, memo| {
@@ -247,7 +247,8 @@ impl<R: Rules> Drop for Engine<R> {
     fn drop(&mut self) {
         if let Some((closer, resolver)) = self.resolver.take() {
             drop(closer);
-            // A panic in the resolver has been printed; the pool has no job left that could wait for it.
+            // A panic in the resolver has been printed; the pool has no job left that could wait
+            // for it.
             _ = resolver.join();
         }
     }

@@ -105,8 +105,9 @@ impl<R: Rules> Evaluation<'_, R> {
             self.shared.table.mark_cycle(&error);
             return Err(Next::Cycle(error));
         }
-        // On a thread that is no worker of the pool, the pool would not report a deadlock. And if this
-        // worker computes the query, below on its stack, then that goes on only when we have returned.
+        // On a thread that is no worker of the pool, the pool would not report a deadlock. And if
+        // this worker computes the query, below on its stack, then that goes on only when we have
+        // returned.
         if worker.is_none() || running.worker == worker {
             return Err(Next::RunToo);
         }
@@ -169,8 +170,8 @@ impl<R: Rules> Evaluation<'_, R> {
         current
     }
 
-    /// Stores a computed answer, unless another worker that computed the same query was first, and wakes
-    /// the workers that wait for it. Returns what is stored.
+    /// Stores a computed answer, unless another worker that computed the same query was first, and
+    /// wakes the workers that wait for it. Returns what is stored.
     fn publish(&self, key: &R::Key, answer: Answer<R>, reads: Reads<R>) -> Current<R> {
         let revision = self.revision();
         let counters = &self.shared.counters;

@@ -4,8 +4,9 @@ use std::{iter, sync::Arc};
 
 /// One computation of a query, with the one that asked for it.
 ///
-/// A parent says which query needs which, not whose frame is on whose stack: the two sides of a join
-/// have the same parent, wherever they run. So each step from a parent to its child is a real need.
+/// A parent says which query needs which, not whose frame is on whose stack: the two sides of a
+/// join have the same parent, wherever they run. So each step from a parent to its child is a real
+/// need.
 #[derive(Debug)]
 pub(crate) struct Job<K> {
     key: K,

@@ -15,8 +15,8 @@
 //!
 //! # Where to start
 //!
-//! [`Rules`] is what a user of the engine writes, [`Engine`] answers the queries; [`Targets`] is the
-//! engine of a dependency [`Graph`].
+//! [`Rules`] is what a user of the engine writes, [`Engine`] answers the queries; [`Targets`] is
+//! the engine of a dependency [`Graph`].
 
 mod blocking;
 mod context;

@@ -13,15 +13,15 @@ use query_engine::{
     Change, CycleError, Facts, Graph, Packages, Query, Statistics, Target, Targets,
 };
 
-/// Computes depth, number and digest of what each target depends on, and computes only what has to be
-/// computed again after changes. Cycles are found and named.
+/// Computes depth, number and digest of what each target depends on, and computes only what has to
+/// be computed again after changes. Cycles are found and named.
 ///
 /// The exit status is 1 if there is a cycle in the end, and 2 if the input is wrong.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// A file with lines `target: dependency dependency` [default: the packages of the cargo workspace in
-    /// the current directory]
+    /// A file with lines `target: dependency dependency` [default: the packages of the cargo
+    /// workspace in the current directory]
     file: Option<PathBuf>,
 
     /// The manifest of another cargo workspace
@@ -40,8 +40,8 @@ struct Arguments {
     #[arg(long, value_name = "TARGET")]
     only: Vec<String>,
 
-    /// Then edit the source of a target, `TARGET`, or change its dependencies, `TARGET: DEPENDENCY…`,
-    /// and bring all up to date; can be given several times
+    /// Then edit the source of a target, `TARGET`, or change its dependencies,
+    /// `TARGET: DEPENDENCY…`, and bring all up to date; can be given several times
     #[arg(long, short, value_name = "CHANGE")]
     change: Vec<String>,
 
@@ -49,12 +49,13 @@ struct Arguments {
     #[arg(long, short, default_value_t = 0, hide_default_value = true)]
     threads: usize,
 
-    /// Work per target: thousands of hashes to compute when its dependencies are read, and for its digest
+    /// Work per target: thousands of hashes to compute when its dependencies are read, and for its
+    /// digest
     #[arg(long, short, default_value_t = 0, hide_default_value = true)]
     work: u32,
 
-    /// Print also what may differ from run to run: times, how often workers waited for each other, and the
-    /// last report of the pool that all did
+    /// Print also what may differ from run to run: times, how often workers waited for each other,
+    /// and the last report of the pool that all did
     #[arg(long, short)]
     verbose: bool,
 }

@@ -6,9 +6,9 @@ use crate::rules::Rules;
 ///
 /// # Why the order matters
 /// A later read may depend on what an earlier one returned. So validation goes in order, and stops
-/// at the first read that has changed: only then is it sure that the query, computed now, would read
-/// the same next. In particular, a cycle that validation meets is a cycle of the current inputs.
-/// The two sides of a fork depend on the reads before it, but not on each other.
+/// at the first read that has changed: only then is it sure that the query, computed now, would
+/// read the same next. In particular, a cycle that validation meets is a cycle of the current
+/// inputs. The two sides of a fork depend on the reads before it, but not on each other.
 pub(crate) struct Reads<R: Rules>(Vec<Read<R>>);
 
 pub(crate) enum Read<R: Rules> {

@@ -26,8 +26,8 @@ pub trait Rules: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// Should pass on the errors of [`Context::get`]. The engine answers each query that is on a
-    /// reported cycle with an error, whatever this function returns. A query that replaces the error
-    /// of another one gets an answer that may depend on which cycle was found first.
+    /// reported cycle with an error, whatever this function returns. A query that replaces the
+    /// error of another one gets an answer that may depend on which cycle was found first.
     fn compute(&self, key: &Self::Key, context: &mut Context<'_, Self>) -> Answer<Self>;
 
     /// Returns what a query is called in reports of deadlocks.

@@ -71,7 +71,8 @@ fn hash_again(hash: blake3::Hash, work: u32) -> blake3::Hash {
 /// The queries of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Query {
-    /// Its direct dependencies, sorted, each once. So a line in another order changes nothing above.
+    /// Its direct dependencies, sorted, each once. So a line in another order changes nothing
+    /// above.
     Dependencies(Target),
     /// All its dependencies. This is the query that goes round in a cycle.
     Closure(Target),
@@ -206,13 +207,14 @@ fn dependencies(
 }
 
 impl Targets {
-    /// Creates an engine for a graph, with a number of workers (0: one per processor) and work to do
-    /// for each target: when its dependencies are read, and for its [digest](Facts::digest).
+    /// Creates an engine for a graph, with a number of workers (0: one per processor) and work to
+    /// do for each target: when its dependencies are read, and for its [digest](Facts::digest).
     ///
     /// # Errors
     /// If threads cannot be started.
     pub fn new(graph: Graph, threads: usize, work: u32) -> Result<Self, EngineError> {
-        // A stack may have to hold a chain of all targets. The memory is not used before it is needed.
+        // A stack may have to hold a chain of all targets. The memory is not used before it is
+        // needed.
         let stack_size = (16 << 20) + graph.targets().len() * (16 << 10);
         let builder = ThreadPoolBuilder::new()
             .num_threads(threads)

@@ -52,8 +52,8 @@ impl<K> Waits<K> {
 impl<K: Ord + Clone> Waits<K> {
     /// Marks this worker as blocked and notes its wait. Then [`Latch::wait`] waits for the outcome.
     ///
-    /// The caller holds the lock on the query's entry, which says that the query is in progress. So the
-    /// thread that answers it finds the wait, with its mark.
+    /// The caller holds the lock on the query's entry, which says that the query is in progress. So
+    /// the thread that answers it finds the wait, with its mark.
     ///
     /// # Errors
     /// If the thread cannot be marked. Then it must not wait either: no deadlock would be reported.
@@ -91,8 +91,8 @@ impl<K: Ord + Clone> Waits<K> {
         }
     }
 
-    /// Ends one wait, after a deadlock was reported, and calls `before` with what was found before the
-    /// worker goes on. Does nothing if there is no wait.
+    /// Ends one wait, after a deadlock was reported, and calls `before` with what was found before
+    /// the worker goes on. Does nothing if there is no wait.
     pub(crate) fn end_one(&self, before: impl FnOnce(&Deadlock<K>)) {
         let mut waits = self.lock();
         let needs: Vec<_> = waits.iter().map(|wait| &wait.need).collect();

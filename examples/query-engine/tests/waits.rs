@@ -152,8 +152,8 @@ fn a_second_computation_does_not_share_its_joins() {
     assert_eq!(engine.statistics().duplicated, 1);
 }
 
-// Two workers wait in the joins of `a` and `b`. The one below which `a` is takes `c` or `d`, which needs
-// `b`; the other one takes the other, which needs `a`.
+// Two workers wait in the joins of `a` and `b`. The one below which `a` is takes `c` or `d`, which
+// needs `b`; the other one takes the other, which needs `a`.
 #[test]
 fn queries_below_on_each_others_stacks_are_a_false_dependency() {
     static BEGUN_BY: [AtomicUsize; 2] = [const { AtomicUsize::new(usize::MAX) }; 2];
@@ -242,8 +242,8 @@ fn a_panic_reaches_the_queries_that_wait_and_the_engine_goes_on() {
     assert_eq!(engine.get_all(&["a", "b"]), [Ok(1), Ok(1)]);
 }
 
-// Otherwise the query would stay in progress, and its next computation would do without joins, as one for
-// which a worker must not wait.
+// Otherwise the query would stay in progress, and its next computation would do without joins, as
+// one for which a worker must not wait.
 #[test]
 fn a_query_that_panicked_is_computed_anew_with_joins() {
     let panics = AtomicBool::new(true);
@@ -359,7 +359,8 @@ fn a_query_on_a_cycle_of_waits_has_an_error_whatever_it_returns() {
     assert_eq!(engine.statistics().deadlocks, 1);
 }
 
-// Otherwise it would count as blocked while it computes, and could neither wait again nor be reported.
+// Otherwise it would count as blocked while it computes, and could neither wait again nor be
+// reported.
 #[test]
 fn a_worker_whose_wait_closed_a_cycle_is_active_again() {
     let engine = engine(2, |key, events, context| {

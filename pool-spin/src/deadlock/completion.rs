@@ -65,8 +65,8 @@ impl<S: DetectsDeadlocks> Completion<S> {
         }
     }
 
-    /// Completes the event: unmarks the worker that waits for it and wakes that worker, or keeps the
-    /// completion for the next wait.
+    /// Completes the event: unmarks the worker that waits for it and wakes that worker, or keeps
+    /// the completion for the next wait.
     ///
     /// Any core may call this, and so may an interrupt handler, if the pool's lock is an
     /// [`InterruptLock`](crate::InterruptLock). The deadlock handler must not. The worker sees
@@ -102,23 +102,23 @@ impl<S: DetectsDeadlocks> Completion<S> {
             Progress::Awaited(_) | Progress::Resuming => return Err(WaitError::Taken),
             Progress::Pending => {}
         }
-        // Under the lock of the completion: `complete` comes before the mark, which then is not made,
-        // or finds the ticket. In between, a worker whose event has come could be reported.
+        // Under the lock of the completion: `complete` comes before the mark, which then is not
+        // made, or finds the ticket. In between, a worker whose event has come could be reported.
         let ticket = worker.mark_blocked().map_err(WaitError::NotActive)?;
         *progress = Progress::Awaited(ticket);
         drop(progress);
         // A parker may return early, and one token may be left over from the wait before.
         while !self.take_completion() {
-            // Liveness: after a look that found no completion, `complete` finds the ticket, and then
-            // gives a token. No call of an earlier wait takes it: that call has returned. Nor does another
-            // worker take the completion: its wait is refused until this one returns.
+            // Liveness: after a look that found no completion, `complete` finds the ticket, and
+            // then gives a token. No call of an earlier wait takes it: that call has returned. Nor
+            // does another worker take the completion: its wait is refused until this one returns.
             self.parker.park();
         }
         Ok(())
     }
 
-    /// Returns whether the event of the worker that waits has come, and if it has, makes the next wait one
-    /// for a new event.
+    /// Returns whether the event of the worker that waits has come, and if it has, makes the next
+    /// wait one for a new event.
     fn take_completion(&self) -> bool {
         let mut progress = self.progress.lock();
         let is_complete = matches!(*progress, Progress::Resuming);
@@ -130,15 +130,15 @@ impl<S: DetectsDeadlocks> Completion<S> {
 }
 
 impl<S: DetectsDeadlocks> Worker<'_, S> {
-    /// Waits for a completion: halts this core, marked as blocked, until it comes. Returns at once if
-    /// it has come already.
+    /// Waits for a completion: halts this core, marked as blocked, until it comes. Returns at once
+    /// if it has come already.
     ///
     /// The core runs no jobs meanwhile, and leaves those that it has queued to the other workers.
     /// Interrupt handlers run as in the parker of the machine.
     ///
     /// # Errors
-    /// [`WaitError`] if another worker waits for it, and its wait has not returned; if it is for another
-    /// pool; or if this worker is blocked already.
+    /// [`WaitError`] if another worker waits for it, and its wait has not returned; if it is for
+    /// another pool; or if this worker is blocked already.
     ///
     /// # Examples
     /// See [`Completion`], and the [module](crate::deadlock).

@@ -119,8 +119,8 @@ impl<S: DetectsDeadlocks> SpinPool<S> {
     /// although it is not.
     ///
     /// Any core may call this, and so may an interrupt handler, if the pool's lock is an
-    /// [`InterruptLock`](crate::InterruptLock). The deadlock handler must not. The ticket must be one
-    /// of this pool: one of another pool may end a section here.
+    /// [`InterruptLock`](crate::InterruptLock). The deadlock handler must not. The ticket must be
+    /// one of this pool: one of another pool may end a section here.
     ///
     /// # Errors
     /// [`NotBlocked`] if the section has ended, even if the worker is blocked in a later one.
@@ -134,12 +134,12 @@ impl<S: DetectsDeadlocks> SpinPool<S> {
     /// Ends several blocked sections at once, so that no report comes in between. Otherwise as
     /// [`mark_unblocked`](Self::mark_unblocked).
     ///
-    /// The iterator is called with the lock of the accounting held and interrupts masked, so it must
-    /// not mark anything.
+    /// The iterator is called with the lock of the accounting held and interrupts masked, so it
+    /// must not mark anything.
     ///
     /// # Errors
-    /// [`NotBlocked`] for one of the tickets whose section has ended. The other sections are ended all
-    /// the same.
+    /// [`NotBlocked`] for one of the tickets whose section has ended. The other sections are ended
+    /// all the same.
     pub fn mark_all_unblocked(
         &self,
         tickets: impl IntoIterator<Item = Ticket>,

@@ -32,8 +32,8 @@ pub type CoreAccounting<L, const CORES: usize> = Accounting<L, [WorkerEntry; COR
 /// The handler of a deadlock.
 type Handler = fn(&Report<'_>);
 
-/// A [`System`] that detects deadlocks: [`DetectingCores`], for functions that work for pools of any
-/// size.
+/// A [`System`] that detects deadlocks: [`DetectingCores`], for functions that work for pools of
+/// any size.
 ///
 /// # Examples
 /// ```

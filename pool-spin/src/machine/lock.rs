@@ -52,8 +52,8 @@ pub struct InterruptLock<I: Interrupts, R = ::spin::Spin> {
     relax: PhantomData<fn() -> R>,
 }
 
-// SAFETY: only the core that holds the lock uses the cell, and it writes a mask of its own before it
-// reads one.
+// SAFETY: only the core that holds the lock uses the cell, and it writes a mask of its own before
+// it reads one.
 unsafe impl<I: Interrupts, R> Sync for InterruptLock<I, R> {}
 // SAFETY: as above. A lock that is not held contains nothing that is read.
 unsafe impl<I: Interrupts, R> Send for InterruptLock<I, R> {}
@@ -74,8 +74,8 @@ impl<I: Interrupts, R: RelaxStrategy> InterruptLock<I, R> {
     fn acquire(&self) {
         // Liveness: see the type.
         while !self.try_acquire() {
-            // Ordering: Relaxed; the exchange in `try_acquire` synchronizes. The load does not claim
-            // the cache line. Here interrupts are as before the call.
+            // Ordering: Relaxed; the exchange in `try_acquire` synchronizes. The load does not
+            // claim the cache line. Here interrupts are as before the call.
             while self.is_locked.load(Ordering::Relaxed) {
                 R::relax();
             }

@@ -150,8 +150,8 @@ impl<E: Events> Default for Wfe<E> {
 impl<E: Events> Parker for Wfe<E> {
     fn park(&self) {
         // Ordering: Acquire pairs with `unpark`: what its caller wrote is visible. Relaxed for the
-        // load: only this worker takes the token, so the exchange finds what the load has found. The
-        // load comes first because an exchange may set the event register, see the type.
+        // load: only this worker takes the token, so the exchange finds what the load has found.
+        // The load comes first because an exchange may set the event register, see the type.
         //
         // Liveness: see the type.
         while !self.token.load(Ordering::Relaxed) || !self.token.swap(false, Ordering::Acquire) {

@@ -116,9 +116,9 @@ impl<S: System> SpinPool<S> {
     /// The closure should join, or open scopes. Jobs that it spawns are run by other workers, or by
     /// this one when it next waits for something.
     ///
-    /// The number must be free: this does not take the place of a core that sleeps, as a guest of `pool-std`
-    /// takes that of a sleeping thread. A core that sleeps could run the closure itself, and a core that calls
-    /// has a number of its own.
+    /// The number must be free: this does not take the place of a core that sleeps, as a guest of
+    /// `pool-std` takes that of a sleeping thread. A core that sleeps could run the closure itself,
+    /// and a core that calls has a number of its own.
     ///
     /// # Errors
     /// Those of [`run_worker`](Self::run_worker), and [`RunError::Ended`] if the pool has ended.

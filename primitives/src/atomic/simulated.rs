@@ -1,7 +1,7 @@
 //! Atomics that announce each access before they make it.
 //!
-//! The operations themselves are those of `core`, with the caller's orderings. So a thread that has no hook
-//! runs the code as it ships.
+//! The operations themselves are those of `core`, with the caller's orderings. So a thread that has
+//! no hook runs the code as it ships.
 
 use core::sync::atomic;
 pub use core::sync::atomic::Ordering;
@@ -99,8 +99,8 @@ macro_rules! atomic {
                 self.0.compare_exchange(current, new, success, failure)
             }
 
-            /// Replaces the value if it is the current one. Here it never fails without a reason, so that a
-            /// run can be repeated.
+            /// Replaces the value if it is the current one. Here it never fails without a reason,
+            /// so that a run can be repeated.
             ///
             /// # Errors
             /// The value that is there.
@@ -151,7 +151,8 @@ macro_rules! fetch {
     ($name:ident, $value:ty: $($function:ident)*) => {
         impl $name {
             $(
-                /// Combines the value with another one as the method of `core` does. Returns the old value.
+                /// Combines the value with another one as the method of `core` does. Returns the
+                /// old value.
                 #[inline]
                 #[track_caller]
                 pub fn $function(&self, value: $value, order: Ordering) -> $value {

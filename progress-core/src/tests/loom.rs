@@ -1,5 +1,5 @@
-//! Small scenes with two to four preemptions. Readers look at a loom cell: to free it too early is a race that
-//! loom reports. To wait without end is a deadlock, which it reports too.
+//! Small scenes with two to four preemptions. Readers look at a loom cell: to free it too early is
+//! a race that loom reports. To wait without end is a deadlock, which it reports too.
 
 mod readers;
 mod requests;

@@ -63,7 +63,8 @@ fn without_a_heavy_fence_nothing_is_freed() {
     assert_eq!(tally.load(SeqCst), 1);
 }
 
-/// A worker of a pool leaves its operations, looks whether any are due, and ends. No thread looks after that.
+/// A worker of a pool leaves its operations, looks whether any are due, and ends. No thread looks
+/// after that.
 #[test]
 fn a_thread_that_waits_makes_no_progress_when_it_is_dropped() {
     let progress = progress();

@@ -1,5 +1,5 @@
-//! Random sequences on one thread, against a model: each participant and delay that could be reading
-//! when a moment was requested must have let go when it is reached.
+//! Random sequences on one thread, against a model: each participant and delay that could be
+//! reading when a moment was requested must have let go when it is reached.
 
 use std::{vec, vec::Vec};
 

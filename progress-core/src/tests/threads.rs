@@ -171,7 +171,8 @@ fn any_thread_frees() {
     Node::free(node.into_inner());
 }
 
-/// Runs ten million of them by hand with `PROGRESS_OPERATIONS=10000000 cargo test --release -p progress-core`.
+/// Runs ten million of them by hand with `PROGRESS_OPERATIONS=10000000 cargo test --release -p
+/// progress-core`.
 #[test]
 fn every_operation_is_run_exactly_once() {
     let operations: usize = std::env::var("PROGRESS_OPERATIONS")
@@ -229,7 +230,8 @@ fn all_threads_sleep_at_once() {
     }
 }
 
-/// Reproduces otp#4127: a wake-up between a thread's decision to sleep and its sleep must not be lost.
+/// Reproduces otp#4127: a wake-up between a thread's decision to sleep and its sleep must not be
+/// lost.
 #[test]
 fn a_wake_before_the_sleep_is_not_lost() {
     let progress = progress(2);

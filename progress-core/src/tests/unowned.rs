@@ -62,8 +62,8 @@ fn operations_that_a_thread_leaves_are_run_by_any() {
     assert!(!progress.state().has_wakeups(), "there is nothing to leave");
 }
 
-/// Checks that an operation which schedules others, due at once, does not run them within itself. That
-/// would take a frame for each.
+/// Checks that an operation which schedules others, due at once, does not run them within itself.
+/// That would take a frame for each.
 #[test]
 fn operations_that_schedule_others_are_not_nested() {
     static DEPTH: Tally = Tally::new(0);

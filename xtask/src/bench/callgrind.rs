@@ -1,5 +1,5 @@
-//! The number of instructions of a join and of a spawn, counted by valgrind: the same in every run, whatever
-//! else the machine does.
+//! The number of instructions of a join and of a spawn, counted by valgrind: the same in every run,
+//! whatever else the machine does.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,8 @@ const SPAWNING: [&str; 2] = ["ours-spawn", "rayon-core-spawn"];
 const SMALL: u32 = 10;
 const LARGE: u32 = 20;
 
-/// Counts, and prints a line for each system. Keeps the counts for the pages that show them, if asked to.
+/// Counts, and prints a line for each system. Keeps the counts for the pages that show them, if
+/// asked to.
 pub(super) fn run(keep: bool) -> Result<()> {
     debian::need("valgrind", "valgrind")?;
     PROGRAMS[0].build()?;

@@ -58,13 +58,13 @@ impl Turn {
     }
 }
 
-/// How often the programs are started anew: in each process their memory lies elsewhere, which makes
-/// other things fast.
+/// How often the programs are started anew: in each process their memory lies elsewhere, which
+/// makes other things fast.
 const LAUNCHES: u32 = 9;
 
-/// Measures the cases of these groups. A case is repeated as often as its description says, in equal
-/// shares after each start of its program. If `quick`, it runs once per start, or a third as often if it
-/// is slow.
+/// Measures the cases of these groups. A case is repeated as often as its description says, in
+/// equal shares after each start of its program. If `quick`, it runs once per start, or a third as
+/// often if it is slow.
 pub(crate) fn measure(
     sources: &[&Source],
     threads: &[usize],
@@ -106,8 +106,8 @@ fn start(sources: &[&Source], threads: &[usize]) -> Result<Vec<Program>> {
     programs.collect()
 }
 
-/// Measures each of the turns `rounds` times. A warm-up of pages, caches and frequencies before that does
-/// not count.
+/// Measures each of the turns `rounds` times. A warm-up of pages, caches and frequencies before
+/// that does not count.
 fn take_turns(
     programs: &mut [Program],
     turns: &mut [Turn],
@@ -202,8 +202,8 @@ fn sum_up(programs: &[Program], turns: &mut [Turn]) -> Comparison {
 }
 
 impl Comparison {
-    /// Returns the ratio of our result to another's: below 1 is better for us, whatever the unit. None
-    /// if both are zero.
+    /// Returns the ratio of our result to another's: below 1 is better for us, whatever the unit.
+    /// None if both are zero.
     pub(crate) fn ratio(&self, other: &Summary) -> Option<f64> {
         let (system, ours) = self.systems.first()?;
         let ours = ours.as_ref().ok().filter(|_| system == "ours")?;

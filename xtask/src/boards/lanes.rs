@@ -159,8 +159,8 @@ fn without_rounds(board: &Board) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the program hangs if one of a thousand interrupts is lost: otherwise the tests would not
-/// notice a core that sleeps on.
+/// Checks that the program hangs if one of a thousand interrupts is lost: otherwise the tests would
+/// not notice a core that sleeps on.
 fn lossy(board: &Board) -> Result<()> {
     let image = Image::build(board, &[DROP_IPI])?;
     let run = image.run(Clock::Multi, "test", LIMIT_OF_LOSSY, false)?;

@@ -76,8 +76,8 @@ impl ProcessTree {
         }
     }
 
-    /// Waits as [`wait_until`](Self::wait_until) does. Returns also how long the command itself, without
-    /// its descendants, kept processors busy, if the system tells.
+    /// Waits as [`wait_until`](Self::wait_until) does. Returns also how long the command itself,
+    /// without its descendants, kept processors busy, if the system tells.
     pub(crate) fn wait_and_measure(
         &self,
         deadline: Instant,
@@ -86,7 +86,8 @@ impl ProcessTree {
         let mut time = None;
         loop {
             let next = deadline.min(Instant::now() + POLL_INTERVAL);
-            // Read before the wait: afterwards the process may be gone. A poll's time is missing then.
+            // Read before the wait: afterwards the process may be gone. A poll's time is missing
+            // then.
             time = processor_time_of(process).or(time);
             let status = self.wait_until(next)?;
             if status.is_some() || next == deadline {

@@ -30,8 +30,8 @@ pub(super) fn processor_time_of(process: u32) -> Option<Duration> {
     /// The unit of this file, on every architecture.
     const TICKS_PER_SECOND: u64 = 100;
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // Its second field is a name in parentheses, which may contain anything; the time in user mode is
-    // the 14th, and that in the kernel the 15th.
+    // Its second field is a name in parentheses, which may contain anything; the time in user mode
+    // is the 14th, and that in the kernel the 15th.
     let (_, fields) = text.rsplit_once(')')?;
     let ticks = fields.split_whitespace().skip(11).take(2);
     let ticks: u64 = ticks.filter_map(|field| field.parse::<u64>().ok()).sum();
@@ -64,8 +64,8 @@ impl Stopwatch {
         self.start.elapsed().as_secs()
     }
 
-    /// Returns how long it took, for a report, and how much of the processors, if the system tells and
-    /// no other lane runs meanwhile.
+    /// Returns how long it took, for a report, and how much of the processors, if the system tells
+    /// and no other lane runs meanwhile.
     pub(crate) fn read(&self) -> String {
         let seconds = self.seconds();
         let used = processor_time_of_children().zip(self.processor_time);

@@ -42,7 +42,8 @@ struct Row {
     parts: Vec<f64>,
 }
 
-/// Draws the times of all workers, and how many files each process hashed and how many digests it grouped.
+/// Draws the times of all workers, and how many files each process hashed and how many digests it
+/// grouped.
 pub(super) fn draw(report: &Path, chart: &Path) -> Result<()> {
     let text = fs::read_to_string(report).with_context(|| report.display().to_string())?;
     let report: Report = serde_json::from_str(&text)?;

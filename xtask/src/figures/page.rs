@@ -46,7 +46,8 @@ pub(super) fn count(text: &str) -> u64 {
     (FIGURE.find_iter(text).count() + TABLE.find_iter(text).count()) as u64
 }
 
-/// Finds figures and tables that the results have otherwise, or not at all, and comments that are none.
+/// Finds figures and tables that the results have otherwise, or not at all, and comments that are
+/// none.
 pub(super) fn wrong_figures(text: &str, figures: &Figures) -> Vec<Error> {
     let mut errors = Vec::new();
     for (pattern, known) in [(&FIGURE, &figures.figures), (&TABLE, &figures.tables)] {
@@ -94,7 +95,8 @@ pub(super) fn wrong_counts<'a>(
     })
 }
 
-/// Finds measured times that are not figures: those with a decimal point. A limit that somebody chose has none.
+/// Finds measured times that are not figures: those with a decimal point. A limit that somebody
+/// chose has none.
 pub(super) fn typed_figures(text: &str) -> impl Iterator<Item = Error> {
     let error = |number| format!("{number:?} is typed: name a figure, or link to the results");
     typed(text, &TIME).map(move |(line, number)| (line, error(number)))

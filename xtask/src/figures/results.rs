@@ -20,8 +20,9 @@ struct Row<'a> {
     ratio: &'a str,
 }
 
-/// Returns the figures of all tables on a page: `bench.GROUP.NAME.WORKERS.SYSTEM` is a median with its unit, the same with
-/// `.ratio` is the ratio to it, and `bench.GROUP.mean` is the geometric mean of the ratios to rayon-core.
+/// Returns the figures of all tables on a page: `bench.GROUP.NAME.WORKERS.SYSTEM` is a median with
+/// its unit, the same with `.ratio` is the ratio to it, and `bench.GROUP.mean` is the geometric
+/// mean of the ratios to rayon-core.
 pub(super) fn figures(page: &str) -> BTreeMap<String, String> {
     let mut figures = BTreeMap::new();
     let mut ratios: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
@@ -49,7 +50,8 @@ pub(super) fn figures(page: &str) -> BTreeMap<String, String> {
     figures
 }
 
-/// Returns the tables that other pages include: `bench.GROUP.NAME` has all systems and numbers of workers.
+/// Returns the tables that other pages include: `bench.GROUP.NAME` has all systems and numbers of
+/// workers.
 pub(super) fn tables(page: &str) -> BTreeMap<String, String> {
     let mut tables = BTreeMap::new();
     for row in rows(page) {

@@ -47,8 +47,8 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
         let narrow = |arguments: &[&str]| {
             library(arguments, "-Zmiri-disable-isolation").args(["--target", WITHOUT_WIDE_ATOMICS])
         };
-        // 32 bits, no native 64-bit atomics, big-endian: the narrow layout of the counters, which nothing
-        // but this protocol has.
+        // 32 bits, no native 64-bit atomics, big-endian: the narrow layout of the counters, which
+        // nothing but this protocol has.
         steps.push(narrow(&["-p", "sleep-core", "jec"]));
         // The values of progress have 29 bits there.
         steps.push(narrow(&["-p", "progress-core"]));
@@ -110,8 +110,8 @@ pub(super) fn thread_sanitizer(_quick: bool) -> Result<u64> {
     sanitized("run", &["-p", "progress-core", "--example", "hash_map"]).run()?;
     let mut tests = 1;
     // What several threads do. The system's process fences are unknown to the tool, and it needs
-    // not know them: a biased deque, too, hands its elements over by acquire and release.
-    // In one command, which builds nothing twice: the features of these crates depend on each other.
+    // not know them: a biased deque, too, hands its elements over by acquire and release. In one
+    // command, which builds nothing twice: the features of these crates depend on each other.
     tests += sanitized("test", &["--lib"])
         .args(["-p", "progress-core", "-p", "deque-core", "-p", "pool-core"])
         .args(["--", "threads", "stampede", "metrics"])
@@ -133,7 +133,8 @@ pub(super) fn thread_sanitizer(_quick: bool) -> Result<u64> {
 }
 
 /// Of what models depend on, only these need be fast. To optimize the others takes longer than the
-/// models take less, and so do tables of lines and a last pass over all parts of a program together.
+/// models take less, and so do tables of lines and a last pass over all parts of a program
+/// together.
 const FAST_DEPENDENCIES: [&str; 6] = [
     r#"profile.release.lto="off""#,
     "profile.release.debug=false",
@@ -158,7 +159,7 @@ pub(super) fn loom(_quick: bool) -> Result<u64> {
             .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
             .env("CARGO_TARGET_DIR", target::directory("loom"))
     };
-    // The last model of a crate leaves a processor to the next crate. Crates have other features alone
-    // than all together, so to build all at once first would build most of them twice.
+    // The last model of a crate leaves a processor to the next crate. Crates have other features
+    // alone than all together, so to build all at once first would build most of them twice.
     Step::run_tests_at_once(CORE_CRATES.map(|name| models(&["-p", name])).into())
 }

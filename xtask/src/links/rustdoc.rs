@@ -1,5 +1,5 @@
-//! Checks what rustdoc has written: that each relative link leads to a page, and that the pages of types begin with
-//! what is used first.
+//! Checks what rustdoc has written: that each relative link leads to a page, and that the pages of
+//! types begin with what is used first.
 
 use std::{
     fs,
@@ -86,7 +86,8 @@ fn relative_links(html: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether a link comes from the documentation of an item of the standard library that a crate re-exports.
+/// Whether a link comes from the documentation of an item of the standard library that a crate
+/// re-exports.
 fn of_std(link: &str) -> bool {
     let path = link.trim_start_matches("../");
     path.starts_with("std/") || path.starts_with("nomicon/")

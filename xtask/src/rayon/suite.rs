@@ -1,5 +1,5 @@
-//! The lane `rayon`, for each drop-in: the whole test suite of the published parallel iterators on our
-//! pool, and our own tests of the original's behaviour on the original.
+//! The lane `rayon`, for each drop-in: the whole test suite of the published parallel iterators on
+//! our pool, and our own tests of the original's behaviour on the original.
 
 use std::{
     fmt::Write,
@@ -63,7 +63,8 @@ fn tests_of_iterators(drop_in: &DropIn, quick: bool) -> Result<u64> {
             .env("RUST_MIN_STACK", STACK_SIZE)
             .run_tests()
     };
-    // The fork's tests are an older copy of the others. Those of octillions of elements take half of the time.
+    // The fork's tests are an older copy of the others. Those of octillions of elements take half
+    // of the time.
     let is_original = name == RAYON.iterators.0;
     let left_out: &[&str] = match is_original {
         true => &[],
@@ -78,8 +79,8 @@ fn tests_of_iterators(drop_in: &DropIn, quick: bool) -> Result<u64> {
     Ok(tests)
 }
 
-/// Changes a manifest to the edition whose documentation tests are one program. In an older one each is a program
-/// of its own, and to link them all takes four times as long.
+/// Changes a manifest to the edition whose documentation tests are one program. In an older one
+/// each is a program of its own, and to link them all takes four times as long.
 fn with_merged_doc_tests(manifest: &str) -> Result<String> {
     let mut changed = String::new();
     let mut editions = 0;
@@ -105,9 +106,9 @@ fn with_merged_doc_tests(manifest: &str) -> Result<String> {
 /// What the original's own tests need beside it.
 const FOR_TESTS: &str = "crossbeam-utils = \"0.8\"\nscoped-tls = \"1.0\"\nlibc = \"0.2\"\n";
 
-/// Runs the test programs of the original itself on ours: a pool that is built twice, panics, threads of a
-/// scope, overflows of the stack. Its unit tests see its inside; what they show of the pool's behavior is in
-/// our own tests.
+/// Runs the test programs of the original itself on ours: a pool that is built twice, panics,
+/// threads of a scope, overflows of the stack. Its unit tests see its inside; what they show of the
+/// pool's behavior is in our own tests.
 fn tests_of_core(drop_in: &DropIn) -> Result<u64> {
     let published = Published::fetch(drop_in.package, drop_in.original)?;
     let name = format!("{}-itself", drop_in.package);
@@ -151,8 +152,8 @@ fn add_test_programs(lines: &mut String, directory: &Path, but: &[&str]) -> Resu
     Ok(programs)
 }
 
-/// Runs our tests of what the original documents on the original: they would be worth nothing if they
-/// demanded something else.
+/// Runs our tests of what the original documents on the original: they would be worth nothing if
+/// they demanded something else.
 fn our_tests_on_the_original(drop_in: &DropIn) -> Result<u64> {
     let mut lines = drop_in.dependency_on_original();
     add_test_programs(&mut lines, &drop_in.directory().join("tests"), &OURS_ALONE)?;

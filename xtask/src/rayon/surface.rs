@@ -29,7 +29,8 @@ const MORE: [&str; 11] = [
     "impl Freeze for ThreadBuilder",
     // Only for pools with spare threads, which the drop-ins do not build.
     "pub fn is_spare(&self)->bool",
-    // Jobs that are known together. Only a trait of the program's own with a method of this name would notice.
+    // Jobs that are known together. Only a trait of the program's own with a method of this name
+    // would notice.
     "pub fn spawn_many<T0>(&self,_:T0)where T0:IntoIterator,<T0 as IntoIterator>::Item:FnOnce(&Scope<'scope>)+Send+'scope,",
     // A setting that the original does not have.
     "pub fn guests(self,_:bool)->Self",

@@ -118,7 +118,8 @@ fn the_lowest_versions() -> Result<()> {
         .run()
 }
 
-/// Returns the registry's packages that ours need, each in the lowest version that satisfies all of ours.
+/// Returns the registry's packages that ours need, each in the lowest version that satisfies all of
+/// ours.
 fn lowest(metadata: &Metadata) -> Result<BTreeMap<String, String>> {
     let mut lowest = BTreeMap::new();
     let ours = metadata.packages.iter().filter(|it| it.source.is_none());

@@ -14,9 +14,9 @@ const ANSWER_PRICE: u32 = if cfg!(test) { 16 } else { 128 };
 
 /// How many more pops take fences before the owner biases the deque again.
 ///
-/// This is the ski rental problem. The owner takes fences until their cost since the last steal equals
-/// the cost of the revocation that a bias leads to later, if that is like the last one. Then the total
-/// is at most twice the cost of the better choice, whatever the thieves do.
+/// This is the ski rental problem. The owner takes fences until their cost since the last steal
+/// equals the cost of the revocation that a bias leads to later, if that is like the last one. Then
+/// the total is at most twice the cost of the better choice, whatever the thieves do.
 pub(in crate::deque) struct RebiasBudget {
     /// Fenced pops that are left; zero if no count is under way.
     pops_left: Cell<u32>,
@@ -44,8 +44,8 @@ impl RebiasBudget {
         }
     }
 
-    /// Records a pop with a fence that has read this position from `top`. Returns what the owner does when
-    /// the pop is over.
+    /// Records a pop with a fence that has read this position from `top`. Returns what the owner
+    /// does when the pop is over.
     #[inline]
     pub(in crate::deque) fn record_fenced_pop(&self, top: Position) -> BudgetStep {
         let left = self.pops_left.get();
@@ -67,8 +67,8 @@ impl RebiasBudget {
         self.top.set(top);
     }
 
-    /// Returns true if the owner may bias the deque now; otherwise restarts the count. `was_answered`
-    /// tells whether the last revocation needed no process fence.
+    /// Returns true if the owner may bias the deque now; otherwise restarts the count.
+    /// `was_answered` tells whether the last revocation needed no process fence.
     ///
     /// The fence is the user's code and may use the deque, so this must not be called within a pop.
     #[cold]

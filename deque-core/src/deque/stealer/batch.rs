@@ -12,12 +12,12 @@ impl<H: Handle> Stealer<H> {
     /// Steals half of the elements, rounded up, but at most 32, into the deque of another owner.
     /// Returns how many were stolen.
     ///
-    /// The other owner takes them in the order in which this deque's owner would have taken them: the
-    /// oldest first if this deque is FIFO, the newest of the batch first if it is LIFO.
+    /// The other owner takes them in the order in which this deque's owner would have taken them:
+    /// the oldest first if this deque is FIFO, the newest of the batch first if it is LIFO.
     ///
-    /// From a FIFO deque this is one compare-exchange; from a LIFO deque one for each element, so that
-    /// its owner and other thieves may take some in between. If the destination lacks room, fewer are
-    /// stolen; if it is full, none ([`Steal::Empty`]).
+    /// From a FIFO deque this is one compare-exchange; from a LIFO deque one for each element, so
+    /// that its owner and other thieves may take some in between. If the destination lacks room,
+    /// fewer are stolen; if it is full, none ([`Steal::Empty`]).
     ///
     /// # Examples
     /// ```
@@ -57,9 +57,9 @@ impl<H: Handle> Stealer<H> {
             .map(|(count, _)| count)
     }
 
-    /// Steals as [`steal_batch`](Self::steal_batch) does, but returns the element of the batch that this
-    /// deque's owner would have taken first, and puts only the others into `destination`. So a full
-    /// destination does not keep it from stealing one.
+    /// Steals as [`steal_batch`](Self::steal_batch) does, but returns the element of the batch that
+    /// this deque's owner would have taken first, and puts only the others into `destination`. So a
+    /// full destination does not keep it from stealing one.
     ///
     /// # Examples
     /// ```
@@ -77,8 +77,8 @@ impl<H: Handle> Stealer<H> {
         self.steal_batch_with_limit_and_pop(destination, MAX_BATCH)
     }
 
-    /// Steals as [`steal_batch_and_pop`](Self::steal_batch_and_pop) does, but at most `limit` elements,
-    /// the one that it returns included.
+    /// Steals as [`steal_batch_and_pop`](Self::steal_batch_and_pop) does, but at most `limit`
+    /// elements, the one that it returns included.
     ///
     /// # Panics
     /// If `limit` is zero.
@@ -170,8 +170,8 @@ impl<H: Handle> Stealer<H> {
         Steal::Success((count, first))
     }
 
-    /// Claims the elements of the batch one by one, from a LIFO deque. Ends early if there are none left, if
-    /// another thread is faster, or if a fence is needed again.
+    /// Claims the elements of the batch one by one, from a LIFO deque. Ends early if there are none
+    /// left, if another thread is faster, or if a fence is needed again.
     fn take_one_by_one<D>(
         &self,
         destination: &Worker<D>,

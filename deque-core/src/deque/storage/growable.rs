@@ -64,7 +64,8 @@ impl<T: Element> Growable<T> {
         (2 * capacity).max(Self::FIRST_CAPACITY)
     }
 
-    /// Replaces the ring by one of another capacity, with the elements from the position `top` to `bottom`.
+    /// Replaces the ring by one of another capacity, with the elements from the position `top` to
+    /// `bottom`.
     ///
     /// # Safety
     /// 1. Only the deque's owner calls this, and not within another operation.
@@ -100,8 +101,8 @@ impl<T: Element> Storage<T> for Growable<T> {
     #[cold]
     unsafe fn grow(&self, top: Position, bottom: Position) -> Option<Buffer<'_, T>> {
         let capacity = Self::capacity_after(self.buffer().slots.len());
-        // SAFETY: obligation 1 is forwarded to our caller; 2. the elements fitted into half of the new
-        // ring.
+        // SAFETY: obligation 1 is forwarded to our caller; 2. the elements fitted into half of the
+        // new ring.
         unsafe { self.replace(top, bottom, capacity) };
         Some(self.buffer())
     }
@@ -112,8 +113,8 @@ impl<T: Element> Storage<T> for Growable<T> {
         if used > capacity / 4 {
             return false;
         }
-        // Twice the room that is in use: the deque must double before it grows again, and halve before
-        // it shrinks again.
+        // Twice the room that is in use: the deque must double before it grows again, and halve
+        // before it shrinks again.
         let smaller = (2 * used)
             .max(least)
             .max(Self::FIRST_CAPACITY)
@@ -121,7 +122,8 @@ impl<T: Element> Storage<T> for Growable<T> {
         if smaller >= capacity {
             return false;
         }
-        // SAFETY: obligation 1 is forwarded to our caller; 2. `smaller` is at least twice what is in use.
+        // SAFETY: obligation 1 is forwarded to our caller; 2. `smaller` is at least twice what is
+        // in use.
         unsafe { self.replace(top, bottom, smaller) };
         true
     }
@@ -158,15 +160,16 @@ impl<T: Element> fmt::Debug for ReplacedRings<T> {
     }
 }
 
-// SAFETY: the value has the rings for itself, apart from thieves that only read atomics. A ring does
-// not own its elements.
+// SAFETY: the value has the rings for itself, apart from thieves that only read atomics. A ring
+// does not own its elements.
 unsafe impl<T: Element> Send for ReplacedRings<T> {}
 
 impl<T: Element> Drop for ReplacedRings<T> {
     fn drop(&mut self) {
         while !self.newest.is_null() {
-            // SAFETY: each ring came from a box and is in one list once. The caller of `take_replaced`, or
-            // the deque's drop, has guaranteed that no thread reads it any more.
+            // SAFETY: each ring came from a box and is in one list once. The caller of
+            // `take_replaced`, or the deque's drop, has guaranteed that no thread reads it any
+            // more.
             self.newest = unsafe { Box::from_raw(self.newest) }.replaced.get();
         }
     }

@@ -7,8 +7,8 @@ use crate::{Steal, testing::interrupted_everywhere};
 
 type Shared = Deque<usize, Fixed<usize, 8>>;
 
-/// Lets another thread disable fast push, look, and sleep if it sees nothing, at each moment of a push.
-/// Either it sees the element, or the owner sees that fast push is disabled.
+/// Lets another thread disable fast push, look, and sleep if it sees nothing, at each moment of a
+/// push. Either it sees the element, or the owner sees that fast push is disabled.
 #[test]
 fn a_sleeper_at_any_moment_of_a_push() {
     let fast_owner = || {

@@ -24,8 +24,8 @@ unsafe impl FencePrice for Cheap {
     }
 }
 
-/// Checks the gate: on POWER and, by its documents, on Armv7 a store may be visible to one processor
-/// before another. The `miri` lane runs this test as a program for POWER too.
+/// Checks the gate: on POWER and, by its documents, on Armv7 a store may be visible to one
+/// processor before another. The `miri` lane runs this test as a program for POWER too.
 #[test]
 fn deques_are_biased_only_where_stores_are_multi_copy_atomic() {
     let deque: Deque<usize, Fixed<usize, 4>> =

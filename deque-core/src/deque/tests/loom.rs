@@ -17,8 +17,8 @@ fn steal_all<S: Storage<usize>>(deque: &Deque<usize, S>, attempts: usize) -> Ele
         .collect()
 }
 
-/// Runs `own` as the owner, against thieves that make `attempts` each, and counts what is left at the
-/// end.
+/// Runs `own` as the owner, against thieves that make `attempts` each, and counts what is left at
+/// the end.
 fn check<S: Storage<usize> + 'static>(
     make: impl Fn() -> Deque<usize, S> + Sync + Send + 'static,
     prefilled: usize,
@@ -163,7 +163,8 @@ fn shrinking_against_steals() {
     }
 }
 
-/// Checks that what a thief has read in the previous ring is as good as what it reads in the smaller one.
+/// Checks that what a thief has read in the previous ring is as good as what it reads in the
+/// smaller one.
 #[test]
 fn pops_and_a_push_around_shrinking_against_a_steal() {
     check(
@@ -213,7 +214,8 @@ fn batch_steal_against_pop_and_growth() {
     }
 }
 
-/// Covers crossbeam#149: the owner takes without touching `top` what a claim of several would include.
+/// Covers crossbeam#149: the owner takes without touching `top` what a claim of several would
+/// include.
 #[test]
 fn batch_steal_against_pops() {
     for order in [Order::Lifo, Order::Fifo] {
@@ -239,7 +241,8 @@ fn batch_steal_against_pops() {
     }
 }
 
-/// Checks that a batch from a FIFO deque is one exchange: no other thief takes an element from its middle.
+/// Checks that a batch from a FIFO deque is one exchange: no other thief takes an element from its
+/// middle.
 #[test]
 fn a_batch_from_a_fifo_deque_has_no_gap() {
     let mut model = Builder::new();
@@ -297,7 +300,8 @@ fn an_element_is_published_with_what_it_refers_to() {
     }
 }
 
-/// Checks that the next owner goes on where the last one stopped: with its elements, positions and ring.
+/// Checks that the next owner goes on where the last one stopped: with its elements, positions and
+/// ring.
 #[test]
 fn ownership_is_handed_over() {
     for order in [Order::Lifo, Order::Fifo] {
@@ -325,8 +329,8 @@ fn ownership_is_handed_over() {
     }
 }
 
-/// Lets two threads fall asleep, one after the other or at once, while an owner enables fast push unless a
-/// thread sleeps: afterwards fast push is disabled.
+/// Lets two threads fall asleep, one after the other or at once, while an owner enables fast push
+/// unless a thread sleeps: afterwards fast push is disabled.
 #[test]
 fn a_sleeper_keeps_fast_push_disabled() {
     let mut model = Builder::new();
@@ -352,8 +356,8 @@ fn a_sleeper_keeps_fast_push_disabled() {
     });
 }
 
-/// Enables fast push after a push while another thread falls asleep: either the owner learns of that, or
-/// the other thread sees the element.
+/// Enables fast push after a push while another thread falls asleep: either the owner learns of
+/// that, or the other thread sees the element.
 #[test]
 fn a_push_before_enabling_is_not_overlooked() {
     model(|| {

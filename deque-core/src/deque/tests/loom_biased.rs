@@ -1,5 +1,5 @@
-//! Owners that take no fence, and thieves that make them take one: no element is lost, none is taken
-//! twice.
+//! Owners that take no fence, and thieves that make them take one: no element is lost, none is
+//! taken twice.
 
 use ::loom::{model::Builder, sync::Arc, thread};
 use core::num::NonZeroU32;
@@ -18,8 +18,8 @@ type Biased = Deque<usize, Fixed<usize, 4>>;
 /// An interrupt that the owner takes at some point.
 struct Interrupts;
 
-// SAFETY: obligations 1 and 2: the call waits until the owner has taken a fence, and takes one before and
-// after. Obligation 3: if the model fails, it is over.
+// SAFETY: obligations 1 and 2: the call waits until the owner has taken a fence, and takes one
+// before and after. Obligation 3: if the model fails, it is over.
 unsafe impl AsymmetricFence for Interrupts {
     fn light() {
         light_fence();
@@ -174,8 +174,8 @@ fn an_owner_that_ends_the_bias_against_refused_thieves() {
     );
 }
 
-/// A thief that may rely on the end of a bias sees what the owner did before, whether or not another thief
-/// has begun a revocation.
+/// A thief that may rely on the end of a bias sees what the owner did before, whether or not
+/// another thief has begun a revocation.
 #[test]
 fn the_end_of_a_bias_hands_over_what_the_owner_did() {
     for revocation_has_begun in [false, true] {
@@ -238,8 +238,8 @@ fn an_earlier_answer_does_not_count_when_the_bias_begins() {
     });
 }
 
-/// Lets a thief read the mode biased, and begin a revocation when the deque was revoked, with an answer,
-/// and biased again: that answer must be gone.
+/// Lets a thief read the mode biased, and begin a revocation when the deque was revoked, with an
+/// answer, and biased again: that answer must be gone.
 #[test]
 fn a_revocation_sees_the_answer_taken_back() {
     let mut model = Builder::new();
@@ -286,8 +286,8 @@ fn the_last_element_again_and_again() {
     });
 }
 
-/// Checks that a thief with the words of the first element does not find `top` unchanged after the owner
-/// has taken that element, another thief has revoked, and another element was pushed.
+/// Checks that a thief with the words of the first element does not find `top` unchanged after the
+/// owner has taken that element, another thief has revoked, and another element was pushed.
 #[test]
 fn a_bias_at_the_element_that_a_thief_has_read() {
     let unprepared = |_: &Worker<&Biased>| ();
@@ -344,8 +344,8 @@ fn push_and_take_back_against_a_steal() {
     });
 }
 
-/// Pushes with fast push enabled while another thread falls asleep. That thread's process fence takes
-/// effect anywhere in the push: either the owner sees that fast push is disabled, or the
+/// Pushes with fast push enabled while another thread falls asleep. That thread's process fence
+/// takes effect anywhere in the push: either the owner sees that fast push is disabled, or the
 /// other thread sees the element.
 #[test]
 fn a_fast_push_against_a_sleeper_with_a_process_fence() {

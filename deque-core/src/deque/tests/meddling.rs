@@ -83,7 +83,8 @@ impl Queues {
     }
 }
 
-/// Whatever a caller may do with the queues; each action converts one element at least, if there is one.
+/// Whatever a caller may do with the queues; each action converts one element at least, if there is
+/// one.
 const ACTIONS: &[Action] = &[
     |queues| queues.growable.push(queues.element()),
     |queues| drop(queues.fixed.try_push(queues.element())),
@@ -107,8 +108,8 @@ const ACTIONS: &[Action] = &[
     |queues| drop(queues.injector.steal_batch_and_pop(&queues.fixed)),
 ];
 
-/// Runs each action while a conversion runs `meddle`, once for each conversion that there is. Checks that at
-/// most `may_lose` elements were lost each time.
+/// Runs each action while a conversion runs `meddle`, once for each conversion that there is.
+/// Checks that at most `may_lose` elements were lost each time.
 fn with_each_action(orders: [Order; 2], count: usize, meddle: Action, may_lose: usize) {
     for action in ACTIONS {
         for before in 0.. {

@@ -1,4 +1,5 @@
-//! Rings of fixed capacity that a batch has filled: what comes next finds no room that there is not.
+//! Rings of fixed capacity that a batch has filled: what comes next finds no room that there is
+//! not.
 
 use std::vec::Vec;
 
@@ -40,7 +41,8 @@ impl<T: Element> Source<T> {
         Self::Deque(deque)
     }
 
-    /// Steals as much as there is room for, and one more if `pops`. Returns whether there was anything.
+    /// Steals as much as there is room for, and one more if `pops`. Returns whether there was
+    /// anything.
     fn steal_batch(&self, into: &Worker<&Eight<T>>, pops: bool) -> bool {
         match (self, pops) {
             (Self::Injector(injector), false) => injector.steal_batch(into).is_success(),
@@ -51,8 +53,8 @@ impl<T: Element> Source<T> {
     }
 }
 
-/// A ring of eight elements, `room` of which were stolen without its owner's knowledge, and a batch that is
-/// stolen into it.
+/// A ring of eight elements, `room` of which were stolen without its owner's knowledge, and a batch
+/// that is stolen into it.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     order: Order,

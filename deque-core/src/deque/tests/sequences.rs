@@ -1,7 +1,8 @@
-//! What one thread sees, whatever the order of its operations: as in queues of the standard library.
+//! What one thread sees, whatever the order of its operations: as in queues of the standard
+//! library.
 //!
-//! There are two deques with their owners, and an injector. Each operation of an owner, a thief or the
-//! injector may follow each other one.
+//! There are two deques with their owners, and an injector. Each operation of an owner, a thief or
+//! the injector may follow each other one.
 
 use core::num::NonZeroU32;
 use std::vec;
@@ -117,7 +118,8 @@ unsafe impl FencePrice for Fence {
 /// Makes a deque with storage of a certain kind.
 type Make<T, S> = fn(Order) -> Deque<T, S>;
 
-/// Runs a sequence on two deques and an injector. Each operation says whether it is one of the second deque.
+/// Runs a sequence on two deques and an injector. Each operation says whether it is one of the
+/// second deque.
 ///
 /// What is left is taken out of the first deque, and dropped with the second one.
 fn agrees_with_model<T: Sample, A: Storage<T>, B: Storage<T>>(

@@ -1,10 +1,11 @@
-//! All states of a small biased deque, with the store buffer of its owner: bias, revocation, answer and
-//! bias again, several times. Without any one rule of the protocol, an element is taken twice.
+//! All states of a small biased deque, with the store buffer of its owner: bias, revocation, answer
+//! and bias again, several times. Without any one rule of the protocol, an element is taken twice.
 //!
-//! The owner's stores go into a buffer and leave it in any order, as on weak hardware. Only stores to
-//! one location keep their order, and a releasing store stays behind those before it. A full fence and a
-//! releasing exchange wait until the buffer is empty; a process fence empties it. Thieves only load and
-//! exchange, in program order; the loom models cover what they may read too early.
+//! The owner's stores go into a buffer and leave it in any order, as on weak hardware. Only stores
+//! to one location keep their order, and a releasing store stays behind those before it. A full
+//! fence and a releasing exchange wait until the buffer is empty; a process fence empties it.
+//! Thieves only load and exchange, in program order; the loom models cover what they may read too
+//! early.
 //!
 //! `STATES_OPERATIONS` says how many pushes and pops the owner makes.
 
@@ -49,8 +50,8 @@ impl Hasher for Mix {
     }
 }
 
-/// Explores all states, or until a violation. Returns how many there were, and in how many a thief has
-/// ended a revocation of the last bias on the strength of an answer.
+/// Explores all states, or until a violation. Returns how many there were, and in how many a thief
+/// has ended a revocation of the last bias on the strength of an answer.
 fn explore(
     without: Without,
     operations: u8,

@@ -55,8 +55,8 @@ fn the_length_is_never_more_than_the_capacity() {
     }
 }
 
-/// Threads that are no thieves, such as one that prints a pool, look at the length too. Rings are freed
-/// without regard to them.
+/// Threads that are no thieves, such as one that prints a pool, look at the length too. Rings are
+/// freed without regard to them.
 #[test]
 fn the_length_is_read_while_rings_are_replaced() {
     let deque = Deque::growable(Order::Lifo);

@@ -83,8 +83,8 @@ fn a_batch_of_one_can_be_stolen() {
     }
 }
 
-/// Checks a promise of crossbeam-deque: the destination's owner takes a batch in the order in which its
-/// first owner would have taken it.
+/// Checks a promise of crossbeam-deque: the destination's owner takes a batch in the order in which
+/// its first owner would have taken it.
 #[test]
 fn a_batch_is_half_and_keeps_the_order_of_its_deque() {
     const ORDERS: [Order; 2] = [Order::Lifo, Order::Fifo];
@@ -257,8 +257,8 @@ fn destructors() {
     }
 }
 
-/// Makes the second destructor panic. All other elements are dropped, and the memory is freed, which Miri
-/// checks.
+/// Makes the second destructor panic. All other elements are dropped, and the memory is freed,
+/// which Miri checks.
 #[test]
 fn a_destructor_that_panics_leaves_no_element_behind() {
     let tally = Tally::default();

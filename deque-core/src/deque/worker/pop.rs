@@ -46,8 +46,8 @@ impl<H: Handle> Worker<H> {
         }
     }
 
-    /// Lowers `bottom` to the position of the newest element, which takes that element if it is exclusively
-    /// the owner's.
+    /// Lowers `bottom` to the position of the newest element, which takes that element if it is
+    /// exclusively the owner's.
     ///
     /// # Errors
     /// Returns `top` if the element may be a thief's, or if there is none. `bottom` stays lowered.
@@ -70,7 +70,8 @@ impl<H: Handle> Worker<H> {
         }
     }
 
-    /// Finishes a pop that has lowered `bottom` from `end` and could not take the newest element at once.
+    /// Finishes a pop that has lowered `bottom` from `end` and could not take the newest element at
+    /// once.
     #[cold]
     #[inline(never)]
     fn pop_cold(&self, top: Top, end: Position) -> Option<H::Element> {
@@ -78,8 +79,8 @@ impl<H: Handle> Worker<H> {
         // Before anything is asked of the process fence, which may push to this slot.
         let words = (answer == TakeBack::Taken).then(|| self.slot(end.previous()).load());
         self.rebias_if_due(step);
-        // SAFETY: 1. the slot held what was pushed at this position; 2. `take_newest_cold` says that the
-        // element is ours.
+        // SAFETY: 1. the slot held what was pushed at this position; 2. `take_newest_cold` says
+        // that the element is ours.
         words.map(|words| unsafe { H::Element::from_words(words) })
     }
 
@@ -92,8 +93,9 @@ impl<H: Handle> Worker<H> {
         answer
     }
 
-    /// Decides about the element before `end`, from where `bottom` was lowered, if a fence or an exchange
-    /// is needed, or if there is no element. Also returns what the owner does after the pop.
+    /// Decides about the element before `end`, from where `bottom` was lowered, if a fence or an
+    /// exchange is needed, or if there is no element. Also returns what the owner does after the
+    /// pop.
     fn take_newest_cold(&self, mut top: Top, end: Position) -> (TakeBack, BudgetStep) {
         debug_assert_eq!(self.order, Order::Lifo);
         let mut step = BudgetStep::Continue;
@@ -161,8 +163,8 @@ impl<H: Handle> Worker<H> {
         }
     }
 
-    /// Ends the bias of the deque, so that thieves take what is left without a process fence, which the
-    /// system may refuse.
+    /// Ends the bias of the deque, so that thieves take what is left without a process fence, which
+    /// the system may refuse.
     ///
     /// For an owner that will not pop again while the deque holds elements, for example because its
     /// thread ends. If it pops anyway, it takes fences, until it has popped often enough to bias
@@ -170,7 +172,8 @@ impl<H: Handle> Worker<H> {
     pub fn end_bias(&self) {
         let deque = &*self.deque;
         loop {
-            // Ordering: Relaxed; this owner alone biases the deque, and the exchange confirms the rest.
+            // Ordering: Relaxed; this owner alone biases the deque, and the exchange confirms the
+            // rest.
             let top = deque.top.load(Ordering::Relaxed);
             match top.mode() {
                 Mode::Fenced => return,
@@ -180,8 +183,8 @@ impl<H: Handle> Worker<H> {
                     }
                 }
                 Mode::Revoking => {
-                    // Ordering: as in `load_top_after_fence`: a thief that finds the answer sees every
-                    // `bottom` that was written before it.
+                    // Ordering: as in `load_top_after_fence`: a thief that finds the answer sees
+                    // every `bottom` that was written before it.
                     full_fence();
                     deque.top.answer();
                     return;
@@ -216,8 +219,8 @@ impl<H: Handle> Worker<H> {
         won
     }
 
-    /// Takes back an element that was pushed, if it is the newest, without reading it. This works only
-    /// with a LIFO deque: the positions of a FIFO one are [`Position::NOWHERE`].
+    /// Takes back an element that was pushed, if it is the newest, without reading it. This works
+    /// only with a LIFO deque: the positions of a FIFO one are [`Position::NOWHERE`].
     ///
     /// The position alone tells the element. If the owner has popped the element and pushed another
     /// at the same position, that one is taken. A caller that may have done so must tell the two

@@ -59,16 +59,17 @@ impl<H: Handle> Worker<H> {
         self.deque.bottom.load(Ordering::Relaxed)
     }
 
-    /// Adds an element at the next position if the worker knows of room, and then checks whether fast push
-    /// is still [enabled](Self::enable_fast_push).
+    /// Adds an element at the next position if the worker knows of room, and then checks whether
+    /// fast push is still [enabled](Self::enable_fast_push).
     ///
-    /// In a LIFO deque this takes one load and two comparisons more than the push itself. In a FIFO deque
-    /// fast push is never enabled, and the element can never be [taken back](Self::take_back).
+    /// In a LIFO deque this takes one load and two comparisons more than the push itself. In a FIFO
+    /// deque fast push is never enabled, and the element can never be [taken
+    /// back](Self::take_back).
     ///
     /// # Safety
-    /// 1. [`next_position`](Self::next_position) has given the position, and this worker has pushed and
-    ///    taken nothing since, and was not the destination of a batch; nor does [`Element::into_words`]
-    ///    lead to any of that.
+    /// 1. [`next_position`](Self::next_position) has given the position, and this worker has pushed
+    ///    and taken nothing since, and was not the destination of a batch; nor does
+    ///    [`Element::into_words`] lead to any of that.
     ///
     /// # Examples
     /// ```
@@ -93,11 +94,12 @@ impl<H: Handle> Worker<H> {
         if position == self.fast_push_limit.get() {
             return FastPush::LimitReached;
         }
-        // This address is computed before the fence, after which the compiler would compute it again.
+        // This address is computed before the fence, after which the compiler would compute it
+        // again.
         let end = &self.deque.bottom;
         self.put(position, words);
-        // After the push, not before it: whatever interrupts the worker between the two, a thread that
-        // looked too early to see the element has disabled fast push by now.
+        // After the push, not before it: whatever interrupts the worker between the two, a thread
+        // that looked too early to see the element has disabled fast push by now.
         if end.fast_push_enabled() {
             FastPush::Pushed
         } else {
@@ -105,30 +107,30 @@ impl<H: Handle> Worker<H> {
         }
     }
 
-    /// Adds an element at `bottom`, where there is room. A process fence orders this push before what the
-    /// caller reads next, see [`Deque::disable_fast_push`].
+    /// Adds an element at `bottom`, where there is room. A process fence orders this push before
+    /// what the caller reads next, see [`Deque::disable_fast_push`].
     #[inline]
     fn put(&self, bottom: Position, words: <H::Element as Element>::Words) {
-        // This address is computed before the slot is written, after which the compiler would compute it
-        // again.
+        // This address is computed before the slot is written, after which the compiler would
+        // compute it again.
         let end = &self.deque.bottom;
         self.slot(bottom).store(words);
         interruption_point();
         end.publish(bottom.plus(1));
         // Ordering: keeps the compiler from loading the fast-push flag before the store above. The
-        // processor may still do so while the store is in its buffer, unless the disabling thread calls a
-        // process fence, or the system interrupts this thread.
+        // processor may still do so while the store is in its buffer, unless the disabling thread
+        // calls a process fence, or the system interrupts this thread.
         light_fence();
     }
 
-    /// Enables fast push until a thread [disables](Deque::disable_fast_push) it, if `may_enable` returns
-    /// true. Returns what `may_enable` returned. In a FIFO deque fast push stays disabled. If `may_enable`
-    /// panics, fast push is disabled.
+    /// Enables fast push until a thread [disables](Deque::disable_fast_push) it, if `may_enable`
+    /// returns true. Returns what `may_enable` returned. In a FIFO deque fast push stays disabled.
+    /// If `may_enable` panics, fast push is disabled.
     ///
-    /// `may_enable` is called after a sequentially consistent fence. A thread that disables fast push has
-    /// written what `may_enable` reads before a fence of its own. So there are two cases. Either
-    /// `may_enable` reads it; or the thread disables fast push after this call has enabled it, and then the
-    /// thread also sees every element that was pushed before this call.
+    /// `may_enable` is called after a sequentially consistent fence. A thread that disables fast
+    /// push has written what `may_enable` reads before a fence of its own. So there are two cases.
+    /// Either `may_enable` reads it; or the thread disables fast push after this call has enabled
+    /// it, and then the thread also sees every element that was pushed before this call.
     ///
     /// # Examples
     /// ```
@@ -145,10 +147,10 @@ impl<H: Handle> Worker<H> {
         if self.order == Order::Lifo {
             self.deque.bottom.enable_fast_push();
         }
-        // Ordering: pairs with the fence before `Deque::disable_fast_push`. If our fence comes first, the
-        // thread disables fast push after our store above, and sees what we have pushed. If the other
-        // fence comes first, `may_enable` sees what was written before it. Nothing weaker orders the
-        // stores before the loads.
+        // Ordering: pairs with the fence before `Deque::disable_fast_push`. If our fence comes
+        // first, the thread disables fast push after our store above, and sees what we have pushed.
+        // If the other fence comes first, `may_enable` sees what was written before it. Nothing
+        // weaker orders the stores before the loads.
         full_fence();
         let disable = DisableOnDrop(&self.deque.bottom);
         let enables = may_enable();
@@ -158,8 +160,8 @@ impl<H: Handle> Worker<H> {
         enables
     }
 
-    /// Whether fast push is enabled: no thread has [disabled](Deque::disable_fast_push) it since the worker
-    /// has [enabled](Self::enable_fast_push) it.
+    /// Whether fast push is enabled: no thread has [disabled](Deque::disable_fast_push) it since
+    /// the worker has [enabled](Self::enable_fast_push) it.
     ///
     /// # Examples
     /// ```
@@ -180,15 +182,16 @@ impl<H: Handle> Worker<H> {
         self.deque.bottom.fast_push_enabled()
     }
 
-    /// Returns how many of `count` more elements fit from the position `bottom` on. Grows the ring if its
-    /// storage can.
+    /// Returns how many of `count` more elements fit from the position `bottom` on. Grows the ring
+    /// if its storage can.
     ///
-    /// This is the only place that looks for room, and it always renews the fast push limit by what it has
-    /// found. So `bottom` is never moved beyond the limit, where a push would no longer meet it.
+    /// This is the only place that looks for room, and it always renews the fast push limit by what
+    /// it has found. So `bottom` is never moved beyond the limit, where a push would no longer meet
+    /// it.
     #[cold]
     pub(super) fn make_room(&self, bottom: Position, count: usize) -> usize {
-        // Ordering: Acquire pairs with the Release of `AtomicTop::claim`: when we see that a position is
-        // taken, its thief has read the slot that we are about to overwrite.
+        // Ordering: Acquire pairs with the Release of `AtomicTop::claim`: when we see that a
+        // position is taken, its thief has read the slot that we are about to overwrite.
         let top = self.deque.top.load(Ordering::Acquire).position();
         let used = top.distance_to(bottom).unsigned_abs();
         while used + count > self.capacity() {
@@ -261,9 +264,9 @@ pub enum FastPush {
     /// The element is in the deque, and fast push is enabled.
     #[doc(alias = "Calmly")]
     Pushed,
-    /// The element is in the deque, but another thread has
-    /// [disabled fast push](crate::Deque::disable_fast_push). The worker checks what that thread has
-    /// announced, and may [enable fast push](Worker::enable_fast_push) again.
+    /// The element is in the deque, but another thread has [disabled fast
+    /// push](crate::Deque::disable_fast_push). The worker checks what that thread has announced,
+    /// and may [enable fast push](Worker::enable_fast_push) again.
     #[doc(alias = "Alerted")]
     PushedWhileDisabled,
     /// The element is not in the deque: the worker knows of no more room. [`Worker::try_push`]

@@ -82,7 +82,8 @@ mod threads {
                         scope.spawn(move || {
                             for number in 0..MANY {
                                 let node = Box::new(Node::new(producer * MANY + number));
-                                // SAFETY: 1. and 2. no other thread has the node until it is stolen.
+                                // SAFETY: 1. and 2. no other thread has the node until it is
+                                // stolen.
                                 unsafe { queue.push_raw(NonNull::from(Box::leak(node))) };
                             }
                         });

@@ -10,11 +10,12 @@ use crate::{
 };
 
 impl<T: Element> Injector<T> {
-    /// Steals half of the elements, rounded up, but at most 32 and only from one block, into the deque
-    /// of a worker. Returns how many were stolen.
+    /// Steals half of the elements, rounded up, but at most 32 and only from one block, into the
+    /// deque of a worker. Returns how many were stolen.
     ///
-    /// The worker takes them in the order in which they were pushed here. One compare-exchange claims all
-    /// of them. If the deque lacks room, fewer are stolen; if it is full, none ([`Steal::Empty`]).
+    /// The worker takes them in the order in which they were pushed here. One compare-exchange
+    /// claims all of them. If the deque lacks room, fewer are stolen; if it is full, none
+    /// ([`Steal::Empty`]).
     ///
     /// # Examples
     /// ```
@@ -54,9 +55,9 @@ impl<T: Element> Injector<T> {
             .map(|(count, _)| count)
     }
 
-    /// Steals as [`steal_batch`](Self::steal_batch) does, but returns the first element of the batch and
-    /// puts only the others into `destination`. So a full destination does not keep it from stealing
-    /// one.
+    /// Steals as [`steal_batch`](Self::steal_batch) does, but returns the first element of the
+    /// batch and puts only the others into `destination`. So a full destination does not keep it
+    /// from stealing one.
     ///
     /// # Examples
     /// ```
@@ -74,8 +75,8 @@ impl<T: Element> Injector<T> {
         self.steal_batch_with_limit_and_pop(destination, MAX_BATCH)
     }
 
-    /// Steals as [`steal_batch_and_pop`](Self::steal_batch_and_pop) does, but at most `limit` elements,
-    /// the one that it returns included.
+    /// Steals as [`steal_batch_and_pop`](Self::steal_batch_and_pop) does, but at most `limit`
+    /// elements, the one that it returns included.
     ///
     /// # Panics
     /// If `limit` is zero.
@@ -119,8 +120,9 @@ impl<T: Element> Injector<T> {
         if offset == BLOCK {
             return Steal::Retry;
         }
-        // This also advances `known_tail`. If only batches were stolen, it would stay behind. After half the range of the
-        // index, the next consumer would take it for a tail ahead of the head. On 32 bits that takes minutes.
+        // This also advances `known_tail`. If only batches were stolen, it would stay behind. After
+        // half the range of the index, the next consumer would take it for a tail ahead of the
+        // head. On 32 bits that takes minutes.
         if !self.is_before_tail(index) {
             return Steal::Empty;
         }
@@ -166,7 +168,8 @@ impl<T: Element> Injector<T> {
         for number in 0..count {
             reserved.write(number, words(popped + number));
         }
-        // SAFETY: 1. the words of `taken` elements of this block were read; `entries` is used no more.
+        // SAFETY: 1. the words of `taken` elements of this block were read; `entries` is used no
+        // more.
         unsafe { Block::consume(block, taken) };
         if destination.deque().order() == Order::Lifo {
             reserved.reverse(count);

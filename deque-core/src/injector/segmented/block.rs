@@ -76,7 +76,8 @@ impl<T: Element> Block<T> {
         self.next.store(next, Ordering::Release);
     }
 
-    /// Waits for the link to the next block, and returns it. Only the consumer of the last slot calls this.
+    /// Waits for the link to the next block, and returns it. Only the consumer of the last slot
+    /// calls this.
     pub(super) fn wait_for_next(&self) -> *mut Self {
         let backoff = Backoff::new();
         loop {
@@ -93,13 +94,13 @@ impl<T: Element> Block<T> {
     /// Counts elements of a block as taken and read, and frees the block if they were the last.
     ///
     /// # Safety
-    /// 1. The caller has claimed this many elements of the block, has read their words, and does not use
-    ///    the block any more.
+    /// 1. The caller has claimed this many elements of the block, has read their words, and does
+    ///    not use the block any more.
     pub(super) unsafe fn consume(block: *mut Self, count: usize) {
         // Ordering: Release keeps our reads before the free; Acquire, for the thread that frees,
         // receives those of all others.
-        // SAFETY: by obligation 1 the block lives until we have counted; it is our last access unless we
-        // are the last consumer.
+        // SAFETY: by obligation 1 the block lives until we have counted; it is our last access
+        // unless we are the last consumer.
         let before = unsafe { &(*block).consumed }.fetch_add(count, Ordering::AcqRel);
         if before + count == BLOCK {
             // SAFETY: as above.
@@ -123,8 +124,8 @@ impl<T: Element> Entry<T> {
         let this = unsafe { &*this };
         this.words.note_change();
         this.slot.store(words);
-        // Ordering: Release publishes the words and what they refer to. It is also the producer's last
-        // access to the block, which its consumer may free from now on.
+        // Ordering: Release publishes the words and what they refer to. It is also the producer's
+        // last access to the block, which its consumer may free from now on.
         this.full.store(true, Ordering::Release);
     }
 

@@ -23,11 +23,11 @@ impl<T: Element> End<T> {
 
     /// Moves from the last slot of a lap, which the caller has claimed, to the next lap.
     pub(super) fn link(&self, last: usize, block: *mut Block<T>) {
-        // Ordering: Relaxed, the index publishes it. A thread that sees the block and an older index loses
-        // its exchange on the index, and does not use the block.
+        // Ordering: Relaxed, the index publishes it. A thread that sees the block and an older
+        // index loses its exchange on the index, and does not use the block.
         self.block.store(block, Ordering::Relaxed);
-        // Ordering: Release, after the block: a thread that sees an index of the new lap sees its block,
-        // and the block's memory.
+        // Ordering: Release, after the block: a thread that sees an index of the new lap sees its
+        // block, and the block's memory.
         self.index.store(last.wrapping_add(2), Ordering::Release);
     }
 }

@@ -108,8 +108,8 @@ mod threads {
         }
     }
 
-    /// Makes the second destructor panic. All other elements are dropped, and the memory is freed, which Miri
-    /// checks.
+    /// Makes the second destructor panic. All other elements are dropped, and the memory is freed,
+    /// which Miri checks.
     #[test]
     fn a_destructor_that_panics_leaves_no_element_behind() {
         let tally = Tally::default();
@@ -140,8 +140,8 @@ mod threads {
         }
     }
 
-    /// Checks what would be a deadlock: a slot that is claimed and never filled keeps every later steal, and
-    /// the drop, waiting.
+    /// Checks what would be a deadlock: a slot that is claimed and never filled keeps every later
+    /// steal, and the drop, waiting.
     #[test]
     fn an_element_that_panics_when_taken_apart_claims_no_slot() {
         // At the first slot, in the middle of a block, and at its last slot.

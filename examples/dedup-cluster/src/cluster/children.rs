@@ -17,8 +17,8 @@ use crate::{ClusterError, Event, LOST_PEER, message::Start};
 /// How many of the last lines of a process's standard error are kept.
 const LINES: usize = 20;
 
-/// The processes of a run. They stay in the process group of their parent, so that a terminal interrupts all
-/// of them. When the value is dropped, all have ended and are reaped.
+/// The processes of a run. They stay in the process group of their parent, so that a terminal
+/// interrupts all of them. When the value is dropped, all have ended and are reaped.
 #[derive(Debug)]
 pub struct Children {
     children: Vec<ChildProcess>,
@@ -66,7 +66,8 @@ impl Children {
         self.children[process].child.kill()
     }
 
-    /// Returns the next event. If the processes have ended, waits until everything that they have said is read.
+    /// Returns the next event. If the processes have ended, waits until everything that they have
+    /// said is read.
     pub(super) fn next_event(
         &mut self,
         has_ended: bool,
@@ -87,7 +88,8 @@ impl Children {
         }
     }
 
-    /// Says something to all processes. One that does not read has ended, which is noticed elsewhere.
+    /// Says something to all processes. One that does not read has ended, which is noticed
+    /// elsewhere.
     pub(super) fn tell(&mut self, start: &Start) -> Result<(), ClusterError> {
         let line = serde_json::to_string(start).map_err(io::Error::from)?;
         for child in &mut self.children {
@@ -115,7 +117,8 @@ impl Children {
         self.statuses().flatten().any(|status| !status.success())
     }
 
-    /// Whether the only failures are lost connections: then another process is about to be seen as ended.
+    /// Whether the only failures are lost connections: then another process is about to be seen as
+    /// ended.
     pub(super) fn have_only_lost_peers(&self) -> bool {
         let mut failed = self.statuses().flatten().filter(|s| !s.success());
         failed.all(has_lost_peer)
@@ -130,7 +133,8 @@ impl Children {
             .enumerate()
             .filter_map(|(process, status)| Some((process, status?)))
             .collect();
-        // One that was killed before one that failed, and that before one that only lost a connection.
+        // One that was killed before one that failed, and that before one that only lost a
+        // connection.
         failed.sort_by_key(|(_, status)| (has_lost_peer(*status), status.code().is_some()));
         self.kill_and_reap();
         let Some(&(process, status)) = failed.first() else {
@@ -195,7 +199,8 @@ impl ChildProcess {
         })
     }
 
-    /// Starts a process, and completes the value. If that fails or panics, the process has ended afterwards.
+    /// Starts a process, and completes the value. If that fails or panics, the process has ended
+    /// afterwards.
     fn start_command(
         command: &mut Command,
         complete: impl FnOnce(&mut Self) -> io::Result<()>,
@@ -253,7 +258,8 @@ impl ChildProcess {
 
     fn join_readers(&mut self) {
         for reader in self.readers.drain(..) {
-            // Liveness: its process has ended, which closed the pipe. Such a process starts no other.
+            // Liveness: its process has ended, which closed the pipe. Such a process starts no
+            // other.
             let _ = reader.join();
         }
     }
@@ -306,8 +312,8 @@ mod tests {
 
     use super::*;
 
-    /// Starts a process that does not end by itself, with a step that fails after its start. Returns the
-    /// process.
+    /// Starts a process that does not end by itself, with a step that fails after its start.
+    /// Returns the process.
     fn fail_after_start(fail: impl FnOnce() -> io::Error) -> Pid {
         let mut id = None;
         // The end of its standard input is no reason for it to end.
@@ -323,7 +329,8 @@ mod tests {
         Pid::from_raw(id.expect("it was started").cast_signed())
     }
 
-    /// Whether this process has no such child: it would be a child until it is reaped, ended or not.
+    /// Whether this process has no such child: it would be a child until it is reaped, ended or
+    /// not.
     fn is_reaped(child: Pid) -> bool {
         waitpid(child, Some(WaitPidFlag::WNOHANG)) == Err(Errno::ECHILD)
     }

@@ -25,8 +25,9 @@ use crate::{
     usage::Usage,
 };
 
-/// A batch ends with the file that reaches either limit: large enough to keep all workers busy, small enough that
-/// the lists on disk and the other processes soon have its digests. Each batch wakes all other processes.
+/// A batch ends with the file that reaches either limit: large enough to keep all workers busy,
+/// small enough that the lists on disk and the other processes soon have its digests. Each batch
+/// wakes all other processes.
 const BATCH_BYTES: u64 = 128 << 20;
 pub(super) const BATCH_FILES: usize = 16_384;
 
@@ -189,7 +190,8 @@ impl Hasher {
         if let Some(list) = &mut self.list {
             self.failure = list.write().err();
         }
-        // Perhaps the last one: that is known only when all processes have said what they have to hash.
+        // Perhaps the last one: that is known only when all processes have said what they have to
+        // hash.
         self.done = self.now();
         self.hold();
         hashed
@@ -256,7 +258,8 @@ impl Hasher {
     }
 }
 
-/// Adds the operator: each task goes to its process, which hashes a batch whenever the operator runs.
+/// Adds the operator: each task goes to its process, which hashes a batch whenever the operator
+/// runs.
 pub(crate) fn operator<'scope>(
     tasks: StreamVec<'scope, u64, Task>,
     processes: u64,

@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl<R: Rules> Evaluation<'_, R> {
-    /// Returns the earlier answer of a query in progress, if it is still right, and wakes the workers that
-    /// wait for it.
+    /// Returns the earlier answer of a query in progress, if it is still right, and wakes the
+    /// workers that wait for it.
     pub(super) fn validate(&self, key: &R::Key, caller: &Caller<R>) -> Option<Current<R>> {
         let memo = self.memo(key)?;
         let is_right = match memo.answer {
@@ -48,10 +48,11 @@ impl<R: Rules> Evaluation<'_, R> {
 
     /// Whether no input has changed that a query needs, directly or through other queries.
     ///
-    /// This is how errors are validated: their reads go round in a cycle, so that each would have to be
-    /// valid before the others. If no input has changed, all queries on the way would be computed as
-    /// they were. Errors in between are looked through even if they are the same as before: one that is on
-    /// a second cycle may be, though the first cycle is no more. So an error may be computed again in vain.
+    /// This is how errors are validated: their reads go round in a cycle, so that each would have
+    /// to be valid before the others. If no input has changed, all queries on the way would be
+    /// computed as they were. Errors in between are looked through even if they are the same as
+    /// before: one that is on a second cycle may be, though the first cycle is no more. So an error
+    /// may be computed again in vain.
     fn needs_only_unchanged_inputs(&self, key: &R::Key, since: Revision) -> bool {
         let mut seen = HashSet::from([key.clone()]);
         let mut pending = vec![key.clone()];
@@ -84,8 +85,8 @@ impl<R: Rules> Evaluation<'_, R> {
         true
     }
 
-    /// Notes that the memo of a query in progress is right. Returns None if the query was found to be on
-    /// a cycle in the meantime.
+    /// Notes that the memo of a query in progress is right. Returns None if the query was found to
+    /// be on a cycle in the meantime.
     fn confirm(&self, key: &R::Key) -> Option<Current<R>> {
         let revision = self.revision();
         let mut shard = self.shared.table.lock(key);

@@ -17,8 +17,8 @@ struct Line<'a> {
 impl Graph {
     /// Reads a file with a line `target: dependency dependency` for each target.
     ///
-    /// Each dependency must be the target of a line too, perhaps a later one. A `#` begins a comment;
-    /// empty lines are skipped.
+    /// Each dependency must be the target of a line too, perhaps a later one. A `#` begins a
+    /// comment; empty lines are skipped.
     ///
     /// # Errors
     /// If the file cannot be read, a line is wrong, or there is none.

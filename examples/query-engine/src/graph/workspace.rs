@@ -32,10 +32,11 @@ pub enum WorkspaceError {
 }
 
 impl Graph {
-    /// Reads the graph of packages that `cargo metadata` prints, for the workspace with a manifest or
-    /// else of the current directory.
+    /// Reads the graph of packages that `cargo metadata` prints, for the workspace with a manifest
+    /// or else of the current directory.
     ///
-    /// A package is called by its name, with `@` and its version if there are several with that name.
+    /// A package is called by its name, with `@` and its version if there are several with that
+    /// name.
     ///
     /// # Errors
     /// If cargo fails, or there are no packages, or too many.

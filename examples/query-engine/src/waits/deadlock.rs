@@ -35,9 +35,10 @@ impl<K: Eq> Need<K> {
 
 /// Finds what keeps the waits from ending, and which of them to end. None if there is no wait.
 ///
-/// Follows the waits: from each to those that hold up its query. If that comes back to a wait, there
-/// is a cycle. If it never does, some wait's query is not held up by any wait: it is stuck below on a
-/// stack. That wait is the one to end, because its query needs no other one that is stuck.
+/// Follows the waits: from each to those that hold up its query. If that comes back to a wait,
+/// there is a cycle. If it never does, some wait's query is not held up by any wait: it is stuck
+/// below on a stack. That wait is the one to end, because its query needs no other one that is
+/// stuck.
 pub(super) fn find_deadlock<K: Ord + Clone>(waits: &[&Need<K>]) -> Option<(usize, Deadlock<K>)> {
     let mut search = Search {
         waits,
@@ -63,8 +64,8 @@ struct Search<'a, K> {
 }
 
 impl<K: Eq> Search<'_, K> {
-    /// Returns the cycle that a wait leads to. As deep as there are waits, which are at most as many as
-    /// workers.
+    /// Returns the cycle that a wait leads to. As deep as there are waits, which are at most as
+    /// many as workers.
     fn follow(&mut self, wait: usize) -> Option<Vec<usize>> {
         if let Some(start) = self.followed.iter().position(|&earlier| earlier == wait) {
             return Some(self.followed[start..].to_vec());
@@ -92,8 +93,8 @@ impl<K: Eq> Search<'_, K> {
     }
 }
 
-/// Returns the cycle of waits of which each one's query is held up by the next one, and the index of one
-/// of the waits that are on it.
+/// Returns the cycle of waits of which each one's query is held up by the next one, and the index
+/// of one of the waits that are on it.
 fn cycle_of<K: Ord + Clone>(waits: &[&Need<K>], round: &[usize]) -> (usize, Deadlock<K>) {
     // The queries from each awaited one down to the one that waits next. Together they are a closed
     // walk, which may pass a query several times.

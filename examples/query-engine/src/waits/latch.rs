@@ -29,9 +29,9 @@ impl<T> Latch<T> {
             if let Some(value) = value.take() {
                 return value;
             }
-            // Liveness: the thread that takes the wait out of the list sets the value, under the lock
-            // that this wait releases. That is the worker that answers the query, or the thread that
-            // handles deadlocks: the pool reports one if all its workers wait here.
+            // Liveness: the thread that takes the wait out of the list sets the value, under the
+            // lock that this wait releases. That is the worker that answers the query, or the
+            // thread that handles deadlocks: the pool reports one if all its workers wait here.
             value = self.is_set.wait(value).expect("no panic with the lock");
         }
     }

@@ -89,8 +89,8 @@ impl Graph {
         self.nodes().map(from).collect()
     }
 
-    /// Returns the values of all nodes, computed one after the other. None for those that are on a cycle
-    /// or need one.
+    /// Returns the values of all nodes, computed one after the other. None for those that are on a
+    /// cycle or need one.
     pub(crate) fn values(&self) -> Vec<Option<u64>> {
         let mut values = vec![None; self.0.len()];
         loop {
@@ -151,8 +151,8 @@ pub(crate) fn set_inputs(engine: &mut Engine<Nodes>, graph: &Graph) {
     }
 }
 
-/// Compares all answers of an engine with those of a sequential computation, and its cycles with the
-/// graph.
+/// Compares all answers of an engine with those of a sequential computation, and its cycles with
+/// the graph.
 #[track_caller]
 pub(crate) fn assert_agrees(engine: &Engine<Nodes>, graph: &Graph) {
     let keys: Vec<_> = graph.nodes().collect();

@@ -22,8 +22,8 @@ use crate::{
 const JOBS: usize = 16;
 /// How often each test does the same.
 const ROUNDS: usize = 50;
-/// How often all cores spin until they are resumed. Where QEMU runs them in turns, each spins through
-/// its whole turn, so a round takes a third of a second.
+/// How often all cores spin until they are resumed. Where QEMU runs them in turns, each spins
+/// through its whole turn, so a round takes a third of a second.
 const ALL_BLOCKED_ROUNDS: usize = 10;
 
 type Lock<B> = InterruptLock<<B as Board>::Interrupts>;
@@ -148,8 +148,8 @@ impl<B: Board, const CORES: usize> Blocking<B, CORES> {
         }
     }
 
-    /// Lets the core that boots wait for what never comes, while all others sleep: one report, whose
-    /// handler spawns a job that ends the wait.
+    /// Lets the core that boots wait for what never comes, while all others sleep: one report,
+    /// whose handler spawns a job that ends the wait.
     fn report_a_wait_without_end(&'static self) {
         self.report_spawns.store(true, Ordering::Relaxed);
         for _ in 0..ROUNDS {

@@ -23,7 +23,8 @@ pub type Sleep<B, const CORES: usize> = Protocol<Channel<B>, [HintSlot<Channel<B
 #[cfg(feature = "hints")]
 type Channel<B> = ArrayChannel<Parker<B>>;
 
-/// How idle workers behave. With the feature `no-rounds` they sleep after their first fruitless search.
+/// How idle workers behave. With the feature `no-rounds` they sleep after their first fruitless
+/// search.
 const POLICY: IdlePolicy = if cfg!(feature = "no-rounds") {
     IdlePolicy::IMMEDIATE
 } else {

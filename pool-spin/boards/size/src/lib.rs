@@ -18,8 +18,8 @@ impl Parker for Halt {
     fn unpark(&self) {}
 }
 
-/// Makes a program of sleep-core by itself: a worker's loop, a poster of jobs, and a latch, with this sleep
-/// protocol.
+/// Makes a program of sleep-core by itself: a worker's loop, a poster of jobs, and a latch, with
+/// this sleep protocol.
 #[macro_export]
 macro_rules! sleep_program {
     ($protocol:ty, $new:expr) => {

@@ -177,7 +177,8 @@ fn a_parker_that_returns_early_ends_no_wait() {
     static EVENT: Completion<System> = Completion::new(&POOL);
     static ROUNDS: AtomicUsize = AtomicUsize::new(0);
     static RETURNED: AtomicUsize = AtomicUsize::new(0);
-    // Each round yields some forty times: beside programs that keep the processors busy, each costs their turn.
+    // Each round yields some forty times: beside programs that keep the processors busy, each costs
+    // their turn.
     const LAST: usize = if cfg!(miri) { 5 } else { 100 };
     thread::scope(|threads| {
         threads.spawn(|| {

@@ -46,8 +46,8 @@ static DEVICE: Completion<System> = Completion::new(&POOL);
 fn a_handler_completes_the_wait_of_the_core_that_it_interrupts() {
     POOL.run_with(0, |core| {
         for round in 1..=3 {
-            // The device interrupts while the core holds the locks: its handler runs as soon as they
-            // are given up.
+            // The device interrupts while the core holds the locks: its handler runs as soon as
+            // they are given up.
             let masked = Core::mask();
             PENDING.set(true);
             MASKED.set(masked);

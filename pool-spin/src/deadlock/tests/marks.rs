@@ -29,8 +29,8 @@ fn all_workers_that_block_are_reported_once() {
             for round in 1..=3 {
                 let both_run = Barrier::new(2);
                 let states = POOL.broadcast(|core| {
-                    // A worker that blocks before the other one has its job, and while that one sleeps, is
-                    // reported.
+                    // A worker that blocks before the other one has its job, and while that one
+                    // sleeps, is reported.
                     both_run.wait();
                     let wait = |_| {
                         while RESUMED.load(SeqCst) < round {

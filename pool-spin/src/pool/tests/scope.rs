@@ -71,8 +71,8 @@ fn in_place_scope_from_outside() {
     });
 }
 
-/// Miri finds a worker that borrows from the frame of a scope after it has reported its last closure:
-/// run it with `-Zmiri-many-seeds`.
+/// Miri finds a worker that borrows from the frame of a scope after it has reported its last
+/// closure: run it with `-Zmiri-many-seeds`.
 #[test]
 fn closures_borrow_no_longer_than_their_scope() {
     static POOL: SpinPool<TestCores<2, 64>> = pool(IdlePolicy::DEFAULT);

@@ -36,8 +36,8 @@ unsafe impl Machine for StuckMachine {
 
 const CHILD: &str = "POOL_SPIN_UNWIND_CHILD";
 
-/// Checks that no panic leaves the frame of a worker that the core's pointer leads to: a job of the next
-/// pool would find a worker that is gone. Runs itself once more, as a process of its own.
+/// Checks that no panic leaves the frame of a worker that the core's pointer leads to: a job of the
+/// next pool would find a worker that is gone. Runs itself once more, as a process of its own.
 #[test]
 fn a_worker_that_cannot_leave_ends_the_process() {
     static POOL: SpinPool<Cores<StuckMachine, 1, 2>> = SpinPool::new();

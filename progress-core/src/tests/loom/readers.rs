@@ -108,7 +108,8 @@ fn two_managed_and_one_unmanaged() {
     assert!(FREED.load(SeqCst) > 0);
 }
 
-/// Frees on an active thread that leads, and that requests a moment by what it has confirmed itself.
+/// Frees on an active thread that leads, and that requests a moment by what it has confirmed
+/// itself.
 #[test]
 fn a_writer_that_leads() {
     model(2, || {
@@ -133,8 +134,8 @@ fn a_writer_that_leads() {
     });
 }
 
-/// Leads for as many advances as a moment needs to be reached, without the waiting around them, which
-/// would only make a model larger.
+/// Leads for as many advances as a moment needs to be reached, without the waiting around them,
+/// which would only make a model larger.
 fn lead(scene: &Scene) {
     if scene.progress.try_lead() {
         for _ in 0..2 {
@@ -144,8 +145,8 @@ fn lead(scene: &Scene) {
     }
 }
 
-/// Runs a scene in which one thread frees, another one leads, and a third one begins to read. It takes
-/// four preemptions to go wrong.
+/// Runs a scene in which one thread frees, another one leads, and a third one begins to read. It
+/// takes four preemptions to go wrong.
 fn one_frees_and_another_leads(read: fn(&Scene)) {
     static FREED: Tally = Tally::new(0);
     model(4, move || {
@@ -184,8 +185,8 @@ fn a_leader_that_does_not_free_and_a_delay() {
     });
 }
 
-/// Lets a delay look at the value a second time after two advances: its count is not where the third
-/// advance looks. The leader makes all three, and another thread frees.
+/// Lets a delay look at the value a second time after two advances: its count is not where the
+/// third advance looks. The leader makes all three, and another thread frees.
 #[test]
 fn a_delay_that_two_advances_overtake() {
     static FREED: Tally = Tally::new(0);
@@ -214,9 +215,9 @@ fn a_delay_that_two_advances_overtake() {
     assert!(FREED.load(SeqCst) > 0);
 }
 
-/// Checks that what was read during a delay happens before the freeing, although the thread that frees
-/// has only seen the value: the leader may not have come to its fence. Only the orderings of the
-/// delay's end and of the leader's look at the counter see to that.
+/// Checks that what was read during a delay happens before the freeing, although the thread that
+/// frees has only seen the value: the leader may not have come to its fence. Only the orderings of
+/// the delay's end and of the leader's look at the counter see to that.
 #[test]
 fn the_end_of_a_delay_is_received_with_the_value() {
     static FREED: Tally = Tally::new(0);
@@ -247,8 +248,8 @@ fn the_end_of_a_delay_is_received_with_the_value() {
     assert!(FREED.load(SeqCst) > 0);
 }
 
-/// Checks the second event: each thread that reads has executed a full fence between `later` and the
-/// moment. So what is published afterwards needs neither release nor acquire.
+/// Checks the second event: each thread that reads has executed a full fence between `later` and
+/// the moment. So what is published afterwards needs neither release nor acquire.
 #[test]
 fn what_is_published_after_progress_is_seen_whole() {
     model(3, || {

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Reproduces OTP-16870: all threads go to sleep at once, each with an operation that waits for progress.
+/// Reproduces OTP-16870: all threads go to sleep at once, each with an operation that waits for
+/// progress.
 #[test]
 fn all_threads_sleep_at_once() {
     model(2, || {
@@ -81,8 +82,9 @@ fn two_threads_that_are_not_managed_wait() {
     });
 }
 
-/// Runs a scene in which an unmanaged thread schedules while another one stands in the way, or leads to
-/// poll a value. When both have ended, the operation is due: the last one has made progress.
+/// Runs a scene in which an unmanaged thread schedules while another one stands in the way, or
+/// leads to poll a value. When both have ended, the operation is due: the last one has made
+/// progress.
 fn an_operation_is_due_in_the_end(preemptions: usize, participants: usize, other: fn(&Scene)) {
     model(preemptions, move || {
         let scene = Scene::new(participants);

@@ -7,7 +7,8 @@ use cargo_metadata::{MetadataCommand, Package};
 
 use crate::command::Step;
 
-/// Checks that a crate has a program, since cargo notices only after it has compiled what a library needs.
+/// Checks that a crate has a program, since cargo notices only after it has compiled what a library
+/// needs.
 pub(super) fn check(manifest: &Path) -> Result<Package> {
     let metadata = Step::cargo(&["metadata", "--no-deps", "--format-version", "1"])
         .args(["--manifest-path".as_ref(), manifest.as_os_str()])

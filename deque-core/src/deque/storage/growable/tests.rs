@@ -1,6 +1,7 @@
 use super::*;
 
-/// Slots without size take no memory, so a ring of them could grow until the distances within it overflow.
+/// Slots without size take no memory, so a ring of them could grow until the distances within it
+/// overflow.
 #[test]
 #[should_panic = "capacity overflow"]
 fn a_ring_does_not_grow_beyond_its_positions() {

@@ -275,7 +275,8 @@ impl<'a, T: Sample, S: Storage<T>> Side<'a, T, S> {
         }
     }
 
-    /// Puts a batch into the model, except the element that was returned. The owner takes it in this order.
+    /// Puts a batch into the model, except the element that was returned. The owner takes it in
+    /// this order.
     fn receive(&mut self, numbers: Vec<usize>, batch: Batch, stolen: Steal<Option<T>>) {
         let mut numbers: VecDeque<_> = numbers.into();
         if batch.pops {

@@ -151,8 +151,9 @@ fn destructors() {
     assert_eq!(tally.dropped(), COUNT);
 }
 
-/// If the known tail stays behind for half the range of an index, it looks like a tail ahead of the head. Then an empty queue
-/// seems to hold elements, and a consumer waits for one of them. With 32 bits that takes minutes of batches.
+/// If the known tail stays behind for half the range of an index, it looks like a tail ahead of the
+/// head. Then an empty queue seems to hold elements, and a consumer waits for one of them. With 32
+/// bits that takes minutes of batches.
 #[test]
 fn batches_leave_the_tail_that_consumers_know_one_block_behind_at_most() {
     let queue = Injector::new().starting_at(usize::MAX - 200);

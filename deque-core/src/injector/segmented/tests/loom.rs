@@ -79,7 +79,8 @@ fn two_consumers() {
     check(2, &[], &[1, 2], None);
 }
 
-/// Lets the second consumer follow the first one's index: it must see the tail that the first one saw.
+/// Lets the second consumer follow the first one's index: it must see the tail that the first one
+/// saw.
 #[test]
 fn two_consumers_and_a_producer() {
     check(0, &[1], &[1, 1], Some(3));
@@ -90,15 +91,15 @@ fn the_end_of_a_block() {
     check(2, &[2], &[3], Some(3));
 }
 
-/// Lets the first consumer tell the second one where the tail is, and take nothing; beyond that the second
-/// one must not find the tail behind.
+/// Lets the first consumer tell the second one where the tail is, and take nothing; beyond that the
+/// second one must not find the tail behind.
 #[test]
 fn a_consumer_relies_on_what_another_saw() {
     check(0, &[2], &[1, 2], Some(2));
 }
 
-/// Lets the second consumer take an element because the first one saw the tail, and the third one follow
-/// the second: it must not find the tail behind the head.
+/// Lets the second consumer take an element because the first one saw the tail, and the third one
+/// follow the second: it must not find the tail behind the head.
 #[test]
 fn a_consumer_follows_another_that_relied_on_a_third() {
     let mut builder = Builder::new();
@@ -239,7 +240,8 @@ fn a_batch_from_the_first_block() {
     });
 }
 
-/// Lets a consumer follow the head's index that a batch has moved: it must see the tail that the batch saw.
+/// Lets a consumer follow the head's index that a batch has moved: it must see the tail that the
+/// batch saw.
 #[test]
 fn a_consumer_follows_a_batch() {
     let mut builder = Builder::new();

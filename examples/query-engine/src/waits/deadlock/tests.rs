@@ -2,8 +2,8 @@ use super::*;
 
 type Key = &'static str;
 
-/// A worker that waits for `awaited` while it computes the last of some queries, each of which needs the
-/// next.
+/// A worker that waits for `awaited` while it computes the last of some queries, each of which
+/// needs the next.
 fn need(needed_by: &[Key], awaited: Key) -> Need<Key> {
     let needed_by = needed_by
         .iter()

@@ -1,4 +1,5 @@
-//! sleep-core with the protocol of the jobs event counter, and a policy that is fixed when the program is compiled.
+//! sleep-core with the protocol of the jobs event counter, and a policy that is fixed when the
+//! program is compiled.
 #![no_std]
 #![no_main]
 
