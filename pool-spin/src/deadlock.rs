@@ -53,7 +53,7 @@
 //!     host::{self, Host, HostLock},
 //! };
 //!
-//! // On a board: `InterruptLock<arch::Aarch64>`, for instance, in place of `HostLock`.
+//! // On a board: `InterruptLock<arch::Aarch64>`, for instance, instead of `HostLock`.
 //! type System = DetectingCores<Host, HostLock, 2, 64>;
 //!
 //! static POOL: SpinPool<System> = SpinPool::with_deadlock_handler(report_deadlock);

@@ -24,7 +24,7 @@ pub enum Access {
     Spin,
 }
 
-/// Is told what the calling thread is about to do, at which address, and by which line of the
+/// Receives what the calling thread is about to do, at which address, and by which line of the
 /// source.
 pub type Hook = fn(Access, usize, &'static Location<'static>);
 

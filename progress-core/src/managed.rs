@@ -179,7 +179,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     ///
     /// With this limit a thread keeps up with any number of operations that it schedules between
     /// two calls. When those are pending but not due, and as many from before the last call are
-    /// due, the thread runs all of the latter. With an eighth in place of the half it would first
+    /// due, the thread runs all of the latter. With an eighth instead of the half it would first
     /// collect six times as many.
     #[must_use]
     pub fn run_limit(&self) -> usize {

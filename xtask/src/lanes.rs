@@ -15,7 +15,7 @@ use crate::{
 pub(crate) struct Lane {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    /// Is told whether to leave out the slow parts.
+    /// Receives whether to leave out the slow parts.
     pub(crate) run: fn(quick: bool) -> Result<u64>,
 }
 
@@ -117,7 +117,7 @@ const DENY_WARNINGS: &str = "-D warnings";
 const LOOM: &str = "--cfg loom";
 const LOOM_FEATURE: [&str; 2] = ["--features", "loom"];
 
-/// What the environment can choose in place of how pools sleep by default.
+/// What the environment can choose instead of how pools sleep by default.
 const WAYS_TO_SLEEP: [(&str, &str); 3] = [
     ("POOL_STD_SLEEP", "classic"),
     ("POOL_STD_SLEEP", "hints"),

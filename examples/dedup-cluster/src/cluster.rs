@@ -34,7 +34,7 @@ pub struct Options {
     pub threads: usize,
     /// The directory of lists of digests, if an interrupted run is to be continued.
     pub lists: Option<PathBuf>,
-    /// A file with the addresses, in place of free ports that the system chooses.
+    /// A file with the addresses, instead of free ports that the system chooses.
     pub hosts: Option<PathBuf>,
     /// For tests of faults: the processes wait forever when they have hashed this many files.
     pub hold_after: Option<u64>,

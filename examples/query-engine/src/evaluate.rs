@@ -105,7 +105,7 @@ impl<R: Rules> Evaluation<'_, R> {
             self.shared.table.mark_cycle(&error);
             return Err(Next::Cycle(error));
         }
-        // On a thread that is no worker of the pool, the pool would not report a deadlock. And if
+        // On a thread outside the pool, the pool would not report a deadlock. And if
         // this worker computes the query, below on its stack, then that goes on only when we have
         // returned.
         if worker.is_none() || running.worker == worker {

@@ -39,7 +39,7 @@ mod tests;
 /// #     fn restore(_: ()) {}
 /// #     fn halt() {}
 /// # }
-/// // On a board: `pool_spin::arch::Aarch64` or one of the others in place of `Board`.
+/// // On a board: `pool_spin::arch::Aarch64` or one of the others instead of `Board`.
 /// static RECEIVED: lock_api::Mutex<InterruptLock<Board>, u32> = lock_api::Mutex::new(0);
 ///
 /// *RECEIVED.lock() += 1; // in a handler

@@ -11,7 +11,7 @@ use crate::moment::WAITING;
 
 type Script = Box<dyn FnOnce() + Send>;
 
-/// A parker that calls a closure once in place of the next `park`, or after the next `unpark`.
+/// A parker that calls a closure once instead of the next `park`, or after the next `unpark`.
 struct Scripted {
     parker: TestParker,
     on_park: Mutex<Option<Script>>,

@@ -40,7 +40,7 @@ const MORE: [&str; 11] = [
     "impl Freeze for ScopeFifo<'_>",
 ];
 
-/// What stands in the original in place of the above.
+/// What stands in the original instead of the above.
 const INSTEAD: [&str; 6] = [
     "pub fn max_num_threads()->usize",
     "impl!Sync for ThreadBuilder",

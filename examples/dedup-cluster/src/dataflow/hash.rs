@@ -173,7 +173,7 @@ impl Hasher {
                 result,
             });
         }
-        // This thread is no worker of the pool. It sleeps until the workers have hashed the batch.
+        // This thread is outside the pool. It sleeps until the workers have hashed the batch.
         let on_file = |file: &File| self.progress.add(file);
         let digests = self.pool.install(|| hash_all(&files, &on_file));
         for (task, digest) in tasks.into_iter().zip(digests) {

@@ -156,7 +156,7 @@ fn a_task_is_spawned_once_at_a_time() {
     assert_eq!(POOL.spawn_task(&TASK), Err(SpawnErrorReason::Ended));
 }
 
-/// Spawns from many threads, in place of interrupt handlers.
+/// Spawns from many threads, instead of interrupt handlers.
 #[test]
 fn stampede() {
     static POOL: SpinPool<TestCores<2, 4>> = pool(IdlePolicy::DEFAULT);
