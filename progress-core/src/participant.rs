@@ -1,4 +1,4 @@
-//! The slot of one thread.
+//! The record of one thread.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use sleep_primitives::{AtomicU8, AtomicWord, Ordering, RawWord};
 
 use crate::moment::{STEP, WAITING, is_reached, number};
 
-/// The slot of one thread in a [`Progress`](crate::Progress): of a managed thread or of a
+/// The record of one thread in a [`Progress`](crate::Progress): of a managed thread or of a
 /// [`Reader`](crate::Reader).
 #[doc(alias = "Line")]
 pub struct Participant<P> {
