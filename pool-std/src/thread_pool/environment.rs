@@ -256,6 +256,8 @@ mod tests {
     #[test]
     fn the_page_of_the_book_has_each_variable_and_each_choice() {
         let page = include_str!("../../../docs/src/environment.md");
+        // Other tables explain values, under headings.
+        let (variables, _) = page.split_once("\n## ").unwrap();
         let own = [NUM_THREADS, SLEEP, IDLE, OVERLOOK_NO_JOBS];
         for variable in own
             .into_iter()
@@ -263,7 +265,7 @@ mod tests {
             .chain(RAYON_NUM_THREADS)
         {
             let row = format!("| `{variable}` |");
-            assert_eq!(page.matches(&row).count(), 1, "{variable}");
+            assert_eq!(variables.matches(&row).count(), 1, "{variable}");
         }
         let kinds = SleepKind::ALL.iter().map(|kind| kind.name());
         for choice in kinds.chain(IDLE_POLICIES.map(|(name, _)| name)) {
