@@ -229,9 +229,15 @@ fn a_call_that_waits_for_its_delayed_job_ends() {
                 duration: SHORT_RELIEF,
             };
             crowd.short_calls.expect_short();
-            // A worker that falls asleep becomes the watchdog.
-            while !crowd.is_watched() || pool.registry.num_sleeping() < threads {
-                pool.install(std::thread::yield_now);
+            while !crowd.is_watched() {
+                // The worker that falls asleep after this becomes the watchdog.
+                pool.install(|| ());
+                while pool.registry.num_sleeping() < threads {
+                    std::thread::yield_now();
+                }
+                for _ in 0..100 {
+                    std::thread::yield_now();
+                }
             }
             let (sender, receiver) = mpsc::channel();
             pool.call(|| {
