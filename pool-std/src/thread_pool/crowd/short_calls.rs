@@ -119,7 +119,8 @@ impl ShortCalls {
 /// Calls a closure on a thread that is a worker, perhaps as a guest.
 #[inline]
 pub(crate) fn in_call<R>(worker: &WorkerThread, closure: impl FnOnce() -> R) -> R {
-    if !worker.is_guest() {
+    // A call within a call is a part of it.
+    if !worker.is_guest() || CALL.get() != Call::None {
         return closure();
     }
     let _end = EndOfCall(worker.registry());

@@ -61,3 +61,23 @@ fn a_worker_on_its_own_thread_delays_nothing() {
     assert!(calls.delay_wake(|| true));
     CALL.set(Call::None);
 }
+
+#[test]
+fn a_call_within_a_call_is_a_part_of_it() {
+    let pool = crate::ThreadPoolBuilder::new()
+        .num_threads(2)
+        .build()
+        .unwrap();
+    while pool.registry.num_sleeping() < 2 {
+        std::thread::yield_now();
+    }
+    let states = pool.call(|| {
+        let is_guest = CALL.get() == Call::Begun;
+        CALL.set(Call::Wakes);
+        let states = [pool.call(|| CALL.get()), CALL.get()];
+        is_guest.then_some(states)
+    });
+    // A worker that has just been woken leaves no seat for a guest.
+    assert!(states.is_none_or(|states| states == [Call::Wakes; 2]));
+    assert_eq!(CALL.get(), Call::None);
+}
