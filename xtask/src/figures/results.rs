@@ -29,9 +29,7 @@ pub(super) fn figures(page: &str) -> BTreeMap<String, String> {
     for row in rows(page) {
         let (group, system) = (row.group, row.system);
         let name = format!("bench.{group}.{}.{}.{system}", row.name, row.workers);
-        // What is counted has no unit.
-        let unit = if row.unit == "count" { "" } else { row.unit };
-        let median = format!("{} {unit}", row.median).trim_end().to_owned();
+        let median = format!("{} {}", row.median, row.unit).trim_end().to_owned();
         if !row.ratio.is_empty() {
             figures.insert(format!("{name}.ratio"), row.ratio.to_owned());
         }
@@ -71,7 +69,6 @@ pub(super) fn tables(page: &str) -> BTreeMap<String, String> {
             ratio,
             ..
         } = row;
-        let unit = if unit == "count" { "" } else { unit };
         let line =
             format!("| {workers} | {system} | {median} {unit} | {min} | {max} | {ratio} |\n");
         *table += &line.replace("  |", " |");
@@ -125,7 +122,8 @@ fn rows(page: &str) -> Vec<Row<'_>> {
             workers,
             system,
             median,
-            unit,
+            // What is counted has none.
+            unit: if unit == "count" { "" } else { unit },
             min,
             max,
             ratio,
