@@ -1,8 +1,16 @@
-//! What the original does not have: the names of pool-std, used beside it, for the same workers.
+//! What the original does not have: the names of pool-std, used beside it, for the same workers; and guests,
+//! which are threads outside every pool that take the place of a worker. There is one global pool in a process,
+//! so the tests of guests run themselves again in processes of their own.
 
-use std::sync::mpsc;
+use std::{
+    process::Command,
+    sync::mpsc,
+    thread::{self, ThreadId},
+};
 
-use rayon_core::{ThreadPoolBuilder, current_num_threads, spawn};
+use rayon_core::{ThreadPoolBuilder, current_num_threads, join, join_context, scope, spawn};
+
+const GUESTS: &str = "RAYON_CORE_GUESTS";
 
 #[test]
 fn pool_std_shows_the_workers_of_the_global_pool() {
@@ -20,4 +28,143 @@ fn pool_std_shows_the_workers_of_the_pool_that_runs_the_caller() {
     let pool = ThreadPoolBuilder::new().num_threads(5).build().unwrap();
     let state = pool.install(pool_std::current_state);
     assert_eq!(state.workers().len(), 5);
+}
+
+/// Runs an ignored test of this file in a process with a value of the variable, or without it.
+fn runs(test: &str, guests: Option<&str>) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--ignored", "--exact", test]);
+    match guests {
+        Some(value) => command.env(GUESTS, value),
+        None => command.env_remove(GUESTS),
+    };
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("1 passed"), "{text}");
+}
+
+/// A call from outside, which returns the thread that its closure runs on.
+type Call = fn() -> ThreadId;
+
+const CALLS: [Call; 3] = [
+    || join(this_thread, || ()).0,
+    || join_context(|_| this_thread(), |_| ()).0,
+    || scope(|_| this_thread()),
+];
+
+fn this_thread() -> ThreadId {
+    thread::current().id()
+}
+
+/// Waits until a worker of the global pool sleeps, so that its place may be taken.
+fn wait_for_a_sleeper() {
+    while pool_std::current_state().asleep().count() == 0 {
+        thread::yield_now();
+    }
+}
+
+fn assert_no_guest() {
+    for call in CALLS.repeat(5) {
+        wait_for_a_sleeper();
+        assert_ne!(call(), this_thread());
+    }
+}
+
+/// Calls until the closure runs on this thread, which it does as soon as a worker has left its place.
+fn assert_guest() {
+    for call in CALLS {
+        wait_for_a_sleeper();
+        while call() != this_thread() {
+            wait_for_a_sleeper();
+        }
+    }
+}
+
+#[test]
+fn calls_from_outside_run_on_the_pools_threads() {
+    for guests in [None, Some(""), Some("0")] {
+        runs("child_runs_on_the_pools_threads", guests);
+        runs("child_runs_on_the_threads_of_a_built_pool", guests);
+    }
+    runs("child_is_told_to_have_no_guests", Some("1"));
+}
+
+#[test]
+fn the_variable_makes_the_caller_a_guest() {
+    runs("child_runs_on_this_thread", Some("1"));
+    runs("child_runs_on_this_thread_in_a_built_pool", Some("1"));
+}
+
+#[test]
+fn the_setter_makes_the_caller_a_guest() {
+    runs("child_is_told_to_have_guests", None);
+    runs("child_is_told_to_have_guests", Some("0"));
+}
+
+#[test]
+fn another_value_of_the_variable_is_an_error() {
+    runs("child_builds_with_a_bad_variable", Some("yes"));
+    runs("child_joins_with_a_bad_variable", Some("yes"));
+}
+
+#[test]
+#[ignore = "run by calls_from_outside_run_on_the_pools_threads"]
+fn child_runs_on_the_pools_threads() {
+    assert_no_guest();
+}
+
+#[test]
+#[ignore = "run by calls_from_outside_run_on_the_pools_threads"]
+fn child_runs_on_the_threads_of_a_built_pool() {
+    let builder = ThreadPoolBuilder::new().num_threads(2);
+    builder.build_global().unwrap();
+    assert_no_guest();
+}
+
+#[test]
+#[ignore = "run by calls_from_outside_run_on_the_pools_threads"]
+fn child_is_told_to_have_no_guests() {
+    let builder = ThreadPoolBuilder::new().num_threads(2).guests(false);
+    builder.build_global().unwrap();
+    assert_no_guest();
+}
+
+#[test]
+#[ignore = "run by the_variable_makes_the_caller_a_guest"]
+fn child_runs_on_this_thread() {
+    assert_guest();
+}
+
+#[test]
+#[ignore = "run by the_variable_makes_the_caller_a_guest"]
+fn child_runs_on_this_thread_in_a_built_pool() {
+    let builder = ThreadPoolBuilder::new().num_threads(2);
+    builder.build_global().unwrap();
+    assert_guest();
+}
+
+#[test]
+#[ignore = "run by the_setter_makes_the_caller_a_guest"]
+fn child_is_told_to_have_guests() {
+    let builder = ThreadPoolBuilder::new().num_threads(2).guests(true);
+    builder.build_global().unwrap();
+    assert_guest();
+}
+
+#[test]
+#[ignore = "run by another_value_of_the_variable_is_an_error"]
+fn child_builds_with_a_bad_variable() {
+    let error = ThreadPoolBuilder::new().build().unwrap_err();
+    let text = "the environment variable RAYON_CORE_GUESTS is `yes`, but must be 0 or 1";
+    assert_eq!(error.to_string(), text);
+    let told = ThreadPoolBuilder::new().num_threads(1).guests(false);
+    assert!(told.build().is_ok(), "the variable does not count");
+}
+
+#[test]
+#[ignore = "run by another_value_of_the_variable_is_an_error"]
+#[should_panic(expected = "RAYON_CORE_GUESTS is `yes`, but must be 0 or 1")]
+fn child_joins_with_a_bad_variable() {
+    join(|| (), || ());
 }
