@@ -2,6 +2,7 @@
 
 pub(crate) mod block;
 pub(crate) mod broadcast;
+pub(crate) mod current_pool;
 pub(crate) mod join;
 mod join_many;
 pub(crate) mod scope;
@@ -10,6 +11,7 @@ pub(crate) mod yielding;
 
 pub use block::block_in_place;
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
+pub use current_pool::CurrentPool;
 pub use join::{FnContext, join, join_context};
 pub use join_many::join_n;
 pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};

@@ -31,7 +31,7 @@ mod sleep;
 mod worker;
 
 pub use api::{
-    BroadcastContext, FnContext, Scope, ScopeFifo, Yield, block_in_place, broadcast,
+    BroadcastContext, CurrentPool, FnContext, Scope, ScopeFifo, Yield, block_in_place, broadcast,
     in_place_scope, in_place_scope_fifo, join, join_context, join_n, scope, scope_fifo, spawn,
     spawn_broadcast, spawn_fifo, spawn_many, yield_local, yield_now,
 };
@@ -59,24 +59,9 @@ pub use thread_pool::{
         current_num_threads, current_thread_has_pending_tasks, current_thread_index,
         max_num_threads,
     },
+    handle::PoolHandle,
 };
 pub use worker::{Worker, thread::ThreadBuilder, with_worker};
-
-/// The parts that only the facades in `compat` use.
-#[doc(hidden)]
-pub mod facade {
-    pub use crate::thread_pool::handle::PoolHandle;
-}
-
-/// The functions that differ for the facades in `compat`: without the macros of the same names, which a facade
-/// must not re-export, and with guests only if the program has chosen them.
-#[doc(hidden)]
-pub mod functions {
-    #[doc(inline)]
-    pub use crate::api::join::facade::{join, join_context};
-    #[doc(inline)]
-    pub use crate::api::scope::facade::{scope, scope_fifo};
-}
 
 /// The examples of the book's page about blocking, compiled and run as tests.
 #[cfg(doctest)]

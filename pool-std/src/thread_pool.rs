@@ -67,8 +67,7 @@ impl ThreadPool {
         PoolId::of(&self.registry)
     }
 
-    /// Returns a name of this pool that does not keep it running. For the facades in `compat` only.
-    #[doc(hidden)]
+    /// Returns a name of this pool, which does not keep it running.
     #[must_use]
     pub fn handle(&self) -> PoolHandle {
         PoolHandle::of(&self.registry)

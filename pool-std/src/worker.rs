@@ -11,8 +11,9 @@ use std::{fmt, ptr};
 use pool_core::Platform as _;
 
 use crate::{
+    api::CurrentPool,
     platform::{Std, WorkerThread},
-    thread_pool::{ThreadPool, global::in_worker, guests::Caller},
+    thread_pool::{ThreadPool, global::in_worker},
 };
 
 /// The worker that a closure runs on.
@@ -118,7 +119,7 @@ fn not_this_thread() -> ! {
 /// Continues the closure's panic.
 #[inline(always)]
 pub fn with_worker<R: Send>(closure: impl FnOnce(Worker<'_>) -> R + Send) -> R {
-    in_worker(Caller::Own, |thread, _| closure(Worker { thread }))
+    in_worker(CurrentPool::OWN, |thread, _| closure(Worker { thread }))
 }
 
 impl ThreadPool {

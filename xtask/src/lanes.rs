@@ -125,13 +125,14 @@ const WAYS_TO_SLEEP: [(&str, &str); 3] = [
 ];
 
 /// Programs of tests in which workers sleep and are woken, of pool-std and of the drop-ins.
-const TESTS_OF_SLEEP: [&str; 5] = ["suite", "deadlock", "join", "pool", "scope"];
+const TESTS_OF_SLEEP: [&str; 3] = ["suite", "deadlock", "for_rayon"];
 
 /// Of these programs, modules that would tell nothing new with another way to sleep, or that choose
 /// it themselves. A test of the metrics waits for a worker that is not woken, which another
 /// protocol always wakes.
-const NOT_OF_SLEEP: [&str; 5] = [
+const NOT_OF_SLEEP: [&str; 6] = [
     "build::",
+    "current_pool::",
     "environment::",
     "handlers::",
     "jobserver::",
@@ -155,11 +156,13 @@ const OPTIMIZED: [&str; 4] = ["conformance", "histories", "memory", "stress"];
 
 /// Packages that are not tested optimized: programs, which take long to build, and thin layers over
 /// what is.
-const NOT_OPTIMIZED: [&str; 7] = [
+const NOT_OPTIMIZED: [&str; 9] = [
     "xtask",
     "dedup",
     "dedup-cluster",
     "query-engine",
+    "drop-in-tests",
+    "rayon-names",
     "rayon-core",
     "rustc-rayon-core",
     "crossbeam-deque-adapter",
@@ -428,6 +431,7 @@ fn i686(_quick: bool) -> Result<u64> {
     // Such a processor runs these programs itself.
     foreign_tests(I686)
         .args(["--package", "pool-std", "--package", "rayon-core"])
+        .args(["--package", "drop-in-tests", "--package", "rayon-names"])
         .args(["--package", "sleep-core", "--package", "deque-core"])
         .args(["--package", "pool-core", "--package", "progress-core"])
         .args(["--package", "sleep-primitives"])

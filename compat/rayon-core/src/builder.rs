@@ -1,15 +1,16 @@
-//! The settings of a pool. The drop-in for rustc's pool has this file too, with other [`Extras`].
+//! The settings of a pool.
 
 use std::{any::Any, fmt, io, thread};
 
-use pool_std::{ThreadBuilder, facade::PoolHandle, max_num_threads};
-
-use crate::{
-    error::ThreadPoolBuildError,
-    extras::Extras,
-    thread_pool::ThreadPool,
-    thread_spawn::{CustomSpawn, DefaultSpawn, ThreadSpawn, standard},
+use pool_std::ThreadBuilder;
+use rayon_names::{
+    error::{ThreadPoolBuildError, in_rayons_words},
+    guests,
+    settings::Settings,
+    spawn::{CustomSpawn, DefaultSpawn, StoppedAtEnd, ThreadSpawn, standard},
 };
+
+use crate::thread_pool::ThreadPool;
 
 /// Sets up and builds a [`ThreadPool`] or the global pool.
 ///
@@ -22,31 +23,18 @@ use crate::{
 /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
 /// ```
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
-    num_threads: usize,
-    pub(crate) extras: Extras,
-    get_thread_name: Option<Box<dyn FnMut(usize) -> String>>,
-    panic_handler: Option<Box<PanicHandler>>,
-    stack_size: Option<usize>,
-    start_handler: Option<Box<WorkerHandler>>,
-    exit_handler: Option<Box<WorkerHandler>>,
-    breadth_first: bool,
+    settings: Settings,
+    use_current_thread: bool,
+    guests: Option<bool>,
     spawn: S,
 }
-
-type PanicHandler = dyn Fn(Box<dyn Any + Send>) + Send + Sync;
-type WorkerHandler = dyn Fn(usize) + Send + Sync;
 
 impl Default for ThreadPoolBuilder {
     fn default() -> Self {
         Self {
-            num_threads: 0,
-            extras: Extras::default(),
-            get_thread_name: None,
-            panic_handler: None,
-            stack_size: None,
-            start_handler: None,
-            exit_handler: None,
-            breadth_first: false,
+            settings: Settings::default(),
+            use_current_thread: false,
+            guests: None,
             spawn: DefaultSpawn,
         }
     }
@@ -58,8 +46,9 @@ impl ThreadPoolBuilder {
         Self::default()
     }
 
-    /// Builds a pool whose threads may borrow from the caller, and ends the pool and its threads when
-    /// `with_pool` returns. Each thread runs `wrapper`, which must call [`ThreadBuilder::run`].
+    /// Builds a pool whose threads may borrow from the caller, and ends the pool and its threads
+    /// when `with_pool` returns. Each thread runs `wrapper`, which must call
+    /// [`ThreadBuilder::run`].
     ///
     /// # Errors
     /// As [`build`](Self::build); then `with_pool` has not been called.
@@ -89,14 +78,12 @@ where
     /// Builds the pool and starts its threads.
     ///
     /// # Errors
-    /// If the system or the spawn handler refuses a thread, or if this thread is to become a worker and
-    /// already is one. Threads that were started end.
+    /// If the system or the spawn handler refuses a thread, or if this thread is to become a worker
+    /// and already is one. Threads that were started end.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
-        let (builder, mut spawn) = self.into_parts();
-        let pool = builder
-            .spawn_handler(|thread| spawn.spawn(thread))
-            .build()
-            .map_err(ThreadPoolBuildError::new)?;
+        let (builder, mut spawn) = self.into_parts()?;
+        let builder = builder.spawn_handler(|thread| spawn.spawn(thread));
+        let pool = builder.build().map_err(in_rayons_words)?;
         Ok(ThreadPool::new_on(pool))
     }
 
@@ -106,34 +93,21 @@ where
     /// As [`build`](Self::build). Also if the global pool exists, because this was called before or
     /// because an earlier use has built it.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        let (builder, mut spawn) = self.into_parts();
+        let (builder, mut spawn) = self.into_parts()?;
         let builder = builder.spawn_handler(|thread| spawn.spawn(thread));
-        builder.build_global().map_err(ThreadPoolBuildError::new)
+        builder.build_global().map_err(in_rayons_words)
     }
 
-    fn into_parts(self) -> (pool_std::ThreadPoolBuilder, S) {
-        let builder =
-            pool_std::ThreadPoolBuilder::new().num_threads(self.num_threads.min(max_num_threads()));
-        let mut builder = self.extras.apply(builder);
-        if let Some(name) = self.get_thread_name {
-            builder = builder.thread_name(name);
+    fn into_parts(self) -> Result<(pool_std::ThreadPoolBuilder, S), ThreadPoolBuildError> {
+        let guests = match self.guests {
+            Some(guests) => guests,
+            None => guests::from_environment().map_err(in_rayons_words)?,
+        };
+        let mut builder = self.settings.into_builder().guests(guests);
+        if self.use_current_thread {
+            builder = builder.use_current_thread();
         }
-        if let Some(handler) = self.panic_handler {
-            builder = builder.panic_handler(handler);
-        }
-        if let Some(size) = self.stack_size {
-            builder = builder.stack_size(size);
-        }
-        if let Some(handler) = self.start_handler {
-            builder = builder.start_handler(handler);
-        }
-        if let Some(handler) = self.exit_handler {
-            builder = builder.exit_handler(handler);
-        }
-        if self.breadth_first {
-            builder = builder.breadth_first();
-        }
-        (builder, self.spawn)
+        Ok((builder, self.spawn))
     }
 }
 
@@ -145,14 +119,9 @@ impl<S> ThreadPoolBuilder<S> {
         F: FnMut(ThreadBuilder) -> io::Result<()>,
     {
         ThreadPoolBuilder {
-            num_threads: self.num_threads,
-            extras: self.extras,
-            get_thread_name: self.get_thread_name,
-            panic_handler: self.panic_handler,
-            stack_size: self.stack_size,
-            start_handler: self.start_handler,
-            exit_handler: self.exit_handler,
-            breadth_first: self.breadth_first,
+            settings: self.settings,
+            use_current_thread: self.use_current_thread,
+            guests: self.guests,
             spawn: CustomSpawn(spawn),
         }
     }
@@ -162,38 +131,38 @@ impl<S> ThreadPoolBuilder<S> {
     where
         F: FnMut(usize) -> String + 'static,
     {
-        self.get_thread_name = Some(Box::new(closure));
+        self.settings.get_thread_name = Some(Box::new(closure));
         self
     }
 
-    /// Sets the number of workers. With 0, the default, the environment variable `RAYON_NUM_THREADS`
-    /// counts, or else there is one worker per processor. A larger number than [`max_num_threads`]
-    /// means that maximum.
+    /// Sets the number of workers. With 0, the default, the environment variable
+    /// `RAYON_NUM_THREADS` counts, or else there is one worker per processor. A larger number than
+    /// [`max_num_threads`](crate::max_num_threads) means that maximum.
     pub fn num_threads(mut self, num_threads: usize) -> Self {
-        self.num_threads = num_threads;
+        self.settings.num_threads = num_threads;
         self
     }
 
-    /// Sets a closure that gets the panics for which no caller waits. Without it, such a panic aborts
-    /// the process.
+    /// Sets a closure that gets the panics for which no caller waits. Without it, such a panic
+    /// aborts the process.
     pub fn panic_handler<H>(mut self, panic_handler: H) -> Self
     where
         H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
     {
-        self.panic_handler = Some(Box::new(panic_handler));
+        self.settings.panic_handler = Some(Box::new(panic_handler));
         self
     }
 
     /// Sets the size of each worker's stack in bytes.
     pub fn stack_size(mut self, stack_size: usize) -> Self {
-        self.stack_size = Some(stack_size);
+        self.settings.stack_size = Some(stack_size);
         self
     }
 
     /// Makes workers take their own jobs oldest first instead of newest first.
     #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for similar effect")]
     pub fn breadth_first(mut self) -> Self {
-        self.breadth_first = true;
+        self.settings.breadth_first = true;
         self
     }
 
@@ -202,7 +171,7 @@ impl<S> ThreadPoolBuilder<S> {
     where
         H: Fn(usize) + Send + Sync + 'static,
     {
-        self.start_handler = Some(Box::new(start_handler));
+        self.settings.start_handler = Some(Box::new(start_handler));
         self
     }
 
@@ -211,38 +180,36 @@ impl<S> ThreadPoolBuilder<S> {
     where
         H: Fn(usize) + Send + Sync + 'static,
     {
-        self.exit_handler = Some(Box::new(exit_handler));
+        self.settings.exit_handler = Some(Box::new(exit_handler));
         self
     }
-}
 
-/// Waits for the threads of a pool when it is dropped, by a panic too. The scope would wait as well, but
-/// without telling the pool's handlers that this thread waits.
-struct StoppedAtEnd(PoolHandle);
+    /// Makes the thread that builds the pool its worker 0.
+    pub fn use_current_thread(mut self) -> Self {
+        self.use_current_thread = true;
+        self
+    }
 
-impl Drop for StoppedAtEnd {
-    fn drop(&mut self) {
-        self.0.wait_until_stopped();
+    /// Sets whether a thread outside every pool runs its joins, scopes and parallel iterators
+    /// itself, in the place of a worker that sleeps: [`pool_std::ThreadPoolBuilder::guests`]. For
+    /// the global pool.
+    ///
+    /// rayon-core has no such setting, and always runs them on threads of the pool. So without this
+    /// call they do too, unless the environment variable `RAYON_CORE_GUESTS` is 1. The page about
+    /// rayon of the book says which programs see a difference.
+    pub fn guests(mut self, guests: bool) -> Self {
+        self.guests = Some(guests);
+        self
     }
 }
 
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut output = f.debug_struct("ThreadPoolBuilder");
-        output.field("num_threads", &self.num_threads);
-        self.extras.debug(&mut output);
-        output
-            .field("get_thread_name", &closure(&self.get_thread_name))
-            .field("panic_handler", &closure(&self.panic_handler))
-            .field("stack_size", &self.stack_size)
-            .field("start_handler", &closure(&self.start_handler))
-            .field("exit_handler", &closure(&self.exit_handler))
-            .field("breadth_first", &self.breadth_first)
-            .finish()
+        self.settings.fmt_builder(f, |output| {
+            output.field("use_current_thread", &self.use_current_thread);
+            if let Some(guests) = self.guests {
+                output.field("guests", &guests);
+            }
+        })
     }
-}
-
-/// Returns what debug output shows of a closure: whether it is set.
-pub(crate) fn closure<F>(closure: &Option<F>) -> Option<fmt::Arguments<'static>> {
-    closure.as_ref().map(|_| format_args!("<closure>"))
 }

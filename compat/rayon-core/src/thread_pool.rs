@@ -1,20 +1,17 @@
-//! A pool of worker threads, as its owner sees it. The drop-in for rustc's pool has this file too, with
-//! another [`Pool`].
+//! A pool of worker threads, as its owner sees it.
 
 use std::{error::Error, fmt};
 
-use pool_std::facade::PoolHandle;
-
-use crate::{BroadcastContext, Pool, Scope, ScopeFifo, Yield};
+use pool_std::{BroadcastContext, PoolHandle, Scope, ScopeFifo, Yield};
 
 /// A pool of worker threads: [`pool_std::ThreadPool`], which documents the methods.
 pub struct ThreadPool {
-    pool: Pool,
+    pool: pool_std::ThreadPool,
 }
 
 impl ThreadPool {
-    pub(crate) fn new_on(pool: impl Into<Pool>) -> Self {
-        Self { pool: pool.into() }
+    pub(crate) fn new_on(pool: pool_std::ThreadPool) -> Self {
+        Self { pool }
     }
 
     pub(crate) fn handle(&self) -> PoolHandle {
@@ -54,12 +51,14 @@ impl ThreadPool {
         self.pool.current_num_threads()
     }
 
-    /// Returns the number of this thread in the pool: [`pool_std::ThreadPool::current_thread_index`].
+    /// Returns the number of this thread in the pool:
+    /// [`pool_std::ThreadPool::current_thread_index`].
     pub fn current_thread_index(&self) -> Option<usize> {
         self.pool.current_thread_index()
     }
 
-    /// Whether this thread's deque holds jobs that no worker has started: [`pool_std::ThreadPool::current_thread_has_pending_tasks`].
+    /// Whether this thread's deque holds jobs that no worker has started:
+    /// [`pool_std::ThreadPool::current_thread_has_pending_tasks`].
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         self.pool.current_thread_has_pending_tasks()
     }
@@ -101,7 +100,8 @@ impl ThreadPool {
         self.pool.in_place_scope(op)
     }
 
-    /// Runs a scope with the body on this thread, whose jobs start in order: [`pool_std::ThreadPool::in_place_scope_fifo`].
+    /// Runs a scope with the body on this thread, whose jobs start in order:
+    /// [`pool_std::ThreadPool::in_place_scope_fifo`].
     pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R,

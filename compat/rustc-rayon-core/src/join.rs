@@ -1,6 +1,7 @@
 //! Two closures, potentially in parallel, with the caller's value of [`TLV`](crate::tlv::TLV).
 
 use pool_std::FnContext;
+use rayon_names::guests::CURRENT_POOL;
 
 use crate::tlv::Value;
 
@@ -21,11 +22,11 @@ where
     RB: Send,
 {
     let value = Value::current();
-    pool_std::functions::join(move || value.with(oper_a), move || value.with(oper_b))
+    CURRENT_POOL.join(move || value.with(oper_a), move || value.with(oper_b))
 }
 
-/// Runs two closures as [`join`] does, and tells each whether another thread than its caller's runs it:
-/// [`pool_std::join_context`].
+/// Runs two closures as [`join`] does, and tells each whether another thread than its caller's runs
+/// it: [`pool_std::join_context`].
 ///
 /// # Panics
 /// As [`join`].
@@ -37,7 +38,7 @@ where
     RB: Send,
 {
     let value = Value::current();
-    pool_std::functions::join_context(
+    CURRENT_POOL.join_context(
         move |context| value.with(|| oper_a(context)),
         move |context| value.with(|| oper_b(context)),
     )

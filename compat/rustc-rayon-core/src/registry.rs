@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pool_std::{MarkError, facade::PoolHandle};
+use pool_std::{MarkError, PoolHandle};
 
 /// Names a pool, for [`mark_unblocked`]. Does not keep it running.
 #[allow(missing_debug_implementations, reason = "the original has none")]
@@ -11,20 +11,20 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Returns the pool that this thread is a worker of, or the global pool. May be called in a deadlock
-    /// handler.
+    /// Returns the pool that this thread is a worker of, or the global pool. May be called in a
+    /// deadlock handler.
     pub fn current() -> Arc<Registry> {
         let handle = PoolHandle::current();
         Arc::new(Self { handle })
     }
 }
 
-/// Marks this worker as blocked: it is about to wait for what another thread does, such as another worker
-/// with a query. If this completes a deadlock, the pool's
+/// Marks this worker as blocked: it is about to wait for what another thread does, such as another
+/// worker with a query. If this completes a deadlock, the pool's
 /// [handler](crate::ThreadPoolBuilder::deadlock_handler) is called here.
 ///
-/// Calls neither the acquire nor the release handler. A program that has a token of a jobserver gives it
-/// back itself, after this call.
+/// Calls neither the acquire nor the release handler. A program that has a token of a jobserver
+/// gives it back itself, after this call.
 ///
 /// # Panics
 /// If this thread is not a worker, if it is marked already, and in a handler.
@@ -35,8 +35,8 @@ pub fn mark_blocked() {
     }
 }
 
-/// Marks one of the blocked workers of a pool as unblocked. The thread that resumes the worker calls this
-/// right before it does so.
+/// Marks one of the blocked workers of a pool as unblocked. The thread that resumes the worker
+/// calls this right before it does so.
 ///
 /// # Panics
 /// If more workers were to be unblocked than are blocked, and in a handler.

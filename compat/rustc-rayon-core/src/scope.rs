@@ -1,11 +1,13 @@
-//! Scopes, whose jobs run with the value of [`TLV`](crate::tlv::TLV) that the scope was created with.
+//! Scopes, whose jobs run with the value of [`TLV`](crate::tlv::TLV) that the scope was created
+//! with.
 //!
-//! Not with the value of the moment at which they are spawned: that may point into a frame inside the
-//! scope's body, and a job may begin after the body has ended.
+//! Not with the value of the moment at which they are spawned: that may point into a frame inside
+//! the scope's body, and a job may begin after the body has ended.
 
 use std::{fmt, ptr::NonNull};
 
 use pool_std::BroadcastContext;
+use rayon_names::guests::CURRENT_POOL;
 
 use crate::tlv::Value;
 
@@ -65,7 +67,7 @@ where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    pool_std::functions::scope(Scope::body(op))
+    CURRENT_POOL.scope(Scope::body(op))
 }
 
 /// Runs a scope as [`scope()`] does, but the jobs that one worker spawns start in that order:
@@ -78,7 +80,7 @@ where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    pool_std::functions::scope_fifo(ScopeFifo::body(op))
+    CURRENT_POOL.scope_fifo(ScopeFifo::body(op))
 }
 
 /// Runs a scope as [`scope()`] does, with the body on this thread: [`pool_std::in_place_scope`].
@@ -105,8 +107,8 @@ where
 }
 
 impl<'scope> Scope<'scope> {
-    /// Returns the body of a pool's scope that calls the body of ours. Both, and all jobs of the scope,
-    /// run with the value that this thread has now.
+    /// Returns the body of a pool's scope that calls the body of ours. Both, and all jobs of the
+    /// scope, run with the value that this thread has now.
     pub(crate) fn body<R>(
         op: impl FnOnce(&Self) -> R,
     ) -> impl FnOnce(&pool_std::Scope<'scope>) -> R {
@@ -125,7 +127,8 @@ impl<'scope> Scope<'scope> {
         value.with(|| closure(&entered))
     }
 
-    /// Spawns a job, which is given the scope so that it may spawn more: [`pool_std::Scope::spawn`].
+    /// Spawns a job, which is given the scope so that it may spawn more:
+    /// [`pool_std::Scope::spawn`].
     pub fn spawn<BODY>(&self, body: BODY)
     where
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,

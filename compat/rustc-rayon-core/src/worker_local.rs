@@ -2,13 +2,14 @@
 
 use std::{fmt, ops::Deref};
 
-use pool_std::facade::PoolHandle;
+use pool_std::PoolHandle;
 
 /// One value per worker of a pool.
 ///
-/// Each worker sees its own value, without a lock, by [`Deref`]; other threads see none. Guests, which are
-/// threads that take the place of a worker, see none either. Pools of this package have no guests, with two exceptions: the
-/// global pool if `RAYON_CORE_GUESTS` is 1, and pools that a program also uses through pool-std.
+/// Each worker sees its own value, without a lock, by [`Deref`]; other threads see none. Guests,
+/// which are threads that take the place of a worker, see none either. Pools that this package
+/// builds have no guests. A global pool that another package or its first use has built may have
+/// some: if `RAYON_CORE_GUESTS` is 1, or if the program also uses it through pool-std.
 ///
 /// # Examples
 /// ```
@@ -29,21 +30,21 @@ pub struct WorkerLocal<T> {
 #[repr(align(128))]
 struct Local<T>(T);
 
-// SAFETY: a reference to one of the values comes from `current` alone, and only on the worker's own thread.
-// That is one thread, from the worker's start to its end: `new` refuses a pool with spare threads, and
-// `current` refuses a guest, which could keep the reference after the worker's own thread goes on. So no value
-// is used by two threads at once, and a `T` that is `Send` may be used by one that did not make it. A
-// shared reference goes to another thread only if `T` is `Sync`.
+// SAFETY: a reference to one of the values comes from `current` alone, and only on the worker's own
+// thread. That is one thread, from the worker's start to its end: `new` refuses a pool with spare
+// threads, and `current` refuses a guest, which could keep the reference after the worker's own
+// thread goes on. So no value is used by two threads at once, and a `T` that is `Send` may be used
+// by one that did not make it. A shared reference goes to another thread only if `T` is `Sync`.
 unsafe impl<T: Send> Sync for WorkerLocal<T> {}
 
 impl<T> WorkerLocal<T> {
-    /// Creates the values for the current pool: calls `initial` with the number of each worker, on this
-    /// thread.
+    /// Creates the values for the current pool: calls `initial` with the number of each worker, on
+    /// this thread.
     ///
     /// # Panics
-    /// If the pool has spare threads, which [`pool_std::block_in_place`] lets run as workers. Only a pool
-    /// that pool-std's own builder has built can have them. A closure there could use a worker's value while
-    /// the spare uses it too.
+    /// If the pool has spare threads, which [`pool_std::block_in_place`] lets run as workers. Only
+    /// a pool that pool-std's own builder has built can have them. A closure there could use a
+    /// worker's value while the spare uses it too.
     pub fn new<F: FnMut(usize) -> T>(mut initial: F) -> WorkerLocal<T> {
         let pool = PoolHandle::current();
         assert!(

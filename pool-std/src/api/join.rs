@@ -5,8 +5,9 @@ use std::{marker::PhantomData, mem::MaybeUninit};
 use pool_core::{ColdArg, JobContext};
 
 use crate::{
+    api::current_pool::CurrentPool,
     platform::{Std, WorkerThread},
-    thread_pool::{global::in_global_pool, guests::Caller},
+    thread_pool::global::in_global_pool,
 };
 
 /// Runs two closures, potentially in parallel, and returns both results.
@@ -43,7 +44,7 @@ where
     RA: Send,
     RB: Send,
 {
-    join_anywhere(Caller::Own, |_| a(), |_| b())
+    CurrentPool::OWN.join(a, b)
 }
 
 /// Runs two closures as [`join`] does, and tells each whether it has migrated to another thread.
@@ -78,27 +79,12 @@ where
     RA: Send,
     RB: Send,
 {
-    join_context_from(Caller::Own, a, b)
-}
-
-#[inline(always)]
-fn join_context_from<A, B, RA, RB>(caller: Caller, a: A, b: B) -> (RA, RB)
-where
-    A: FnOnce(FnContext) -> RA + Send,
-    B: FnOnce(FnContext) -> RB + Send,
-    RA: Send,
-    RB: Send,
-{
-    join_anywhere(
-        caller,
-        |by| a(FnContext::new(by.migrated())),
-        |by| b(FnContext::new(by.migrated())),
-    )
+    CurrentPool::OWN.join_context(a, b)
 }
 
 /// Joins on this thread if it is a worker, or else in the global pool: as a guest, or on a worker.
 #[inline(always)]
-fn join_anywhere<A, B, RA, RB>(caller: Caller, a: A, b: B) -> (RA, RB)
+pub(super) fn join_anywhere<A, B, RA, RB>(current: CurrentPool, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(JobContext<'_, Std>) -> RA + Send,
     B: FnOnce(JobContext<'_, Std>) -> RB + Send,
@@ -110,49 +96,12 @@ where
         Some(worker) => worker.join_context(a, b, false),
         // In a closure of its own: if both arms called one, the compiler would not always inline it here.
         None => in_global_pool(
-            caller,
+            current,
             ColdArg::new(
                 |worker: &WorkerThread, migrated| worker.join_context(a, b, migrated),
                 &mut MaybeUninit::uninit(),
             ),
         ),
-    }
-}
-
-/// The functions for the facades in `compat`, whose programs choose guests by other means.
-pub(crate) mod facade {
-    use super::*;
-
-    /// Runs two closures, potentially in parallel, and returns both results. As [`join`](crate::join()), but
-    /// outside every pool the closures run on threads of the global pool, unless the program has chosen guests.
-    ///
-    /// # Panics
-    /// As there.
-    #[inline(always)]
-    pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
-    where
-        A: FnOnce() -> RA + Send,
-        B: FnOnce() -> RB + Send,
-        RA: Send,
-        RB: Send,
-    {
-        join_anywhere(Caller::Facade, |_| a(), |_| b())
-    }
-
-    /// Runs two closures as [`join_context`](crate::join_context()) does. Outside every pool they run on
-    /// threads of the global pool, unless the program has chosen guests.
-    ///
-    /// # Panics
-    /// As there.
-    #[inline(always)]
-    pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
-    where
-        A: FnOnce(FnContext) -> RA + Send,
-        B: FnOnce(FnContext) -> RB + Send,
-        RA: Send,
-        RB: Send,
-    {
-        join_context_from(Caller::Facade, a, b)
     }
 }
 

@@ -7,10 +7,11 @@ use pool_core::{JobFifo, ScopeCore};
 use crate::{
     api::{
         broadcast::{BroadcastContext, inject_on_each},
+        current_pool::CurrentPool,
         spawn::queue_many,
     },
     platform::{Queue, Registry, Std, WorkerThread},
-    thread_pool::{global::in_running_pool, guard::PoolGuard, guests::Caller, id::PoolId},
+    thread_pool::{guard::PoolGuard, id::PoolId},
     worker::job::{
         AnyScope, NO_NODE, current_worker_of, post_or_inject_on, scope_job, uncounted_scope_job,
     },
@@ -74,7 +75,7 @@ where
     F: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    in_running_pool(Caller::Own, |_, pool| in_place_scope_on(pool, body))
+    CurrentPool::OWN.scope(body)
 }
 
 /// Runs a scope as [`scope()`] does, but the jobs that one worker spawns start in that order.
@@ -98,38 +99,7 @@ where
     F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    in_running_pool(Caller::Own, |_, pool| in_place_scope_fifo_on(pool, body))
-}
-
-/// The functions for the facades in `compat`, whose programs choose guests by other means.
-pub(crate) mod facade {
-    use super::*;
-
-    /// Runs a scope as [`scope`](crate::scope()) does. Outside every pool the body runs on a thread of the
-    /// global pool, unless the program has chosen guests.
-    ///
-    /// # Panics
-    /// As there.
-    pub fn scope<'scope, F, R>(body: F) -> R
-    where
-        F: FnOnce(&Scope<'scope>) -> R + Send,
-        R: Send,
-    {
-        in_running_pool(Caller::Facade, |_, pool| in_place_scope_on(pool, body))
-    }
-
-    /// Runs a scope as [`scope_fifo`](crate::scope_fifo) does. Outside every pool the body runs on a thread of
-    /// the global pool, unless the program has chosen guests.
-    ///
-    /// # Panics
-    /// As there.
-    pub fn scope_fifo<'scope, F, R>(body: F) -> R
-    where
-        F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
-        R: Send,
-    {
-        in_running_pool(Caller::Facade, |_, pool| in_place_scope_fifo_on(pool, body))
-    }
+    CurrentPool::OWN.scope_fifo(body)
 }
 
 /// Runs a scope as [`scope()`] does, but runs the body on this thread, so that it need not be `Send`.

@@ -73,8 +73,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     order: Order,
     sleep: Option<SleepKind>,
     overlook_no_jobs: Option<bool>,
-    guests: bool,
-    facade_guests: Option<bool>,
+    guests: Option<bool>,
     idle_policy: Option<IdlePolicy>,
     parker: ParkerKind,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
@@ -140,7 +139,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             self.data.crowd = self.crowd(num_threads, processors);
         }
         let sleep = self.sleep_protocol(num_threads, processors)?;
-        let guests = self.chosen_guests(sleep.kind())?;
+        let guests = self.chosen_guests(sleep.kind());
         let deque = || Deque::growable(self.order).with_process_fence::<ProcessBarrier>();
         let workers: Box<[_]> = (0..num_threads)
             .map(|_| WorkerShared::new(deque(), Queue::new(), Queue::new(), WorkerObserver::new()))

@@ -165,7 +165,7 @@ impl ThreadPool {
 }
 
 /// Whether this thread would wait for itself if it waited for the pool.
-fn waits_for_itself(registry: &Registry) -> bool {
+pub(super) fn waits_for_itself(registry: &Registry) -> bool {
     #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
     if crate::io::thread::serves(registry) {
         return true;

@@ -37,9 +37,6 @@ const IDLE_POLICIES: [(&str, IdlePolicy); 4] = [
 /// The values of a variable that says whether.
 const SWITCH: [(&str, bool); 2] = [("0", false), ("1", true)];
 
-/// The variable that says whether threads outside the pool run a facade's closures themselves.
-const FACADE_GUESTS: &str = "RAYON_CORE_GUESTS";
-
 /// Rayon's variables that set the number of workers, the first one first.
 const RAYON_NUM_THREADS: [&str; 2] = ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"];
 
@@ -128,14 +125,6 @@ pub(crate) fn idle_policy() -> Result<Option<IdlePolicy>, BuildError> {
 /// Returns the number of processors that this process may use, or None if the system does not say.
 pub(crate) fn num_processors() -> Option<usize> {
     processors::count()
-}
-
-/// Returns whether the environment asks for guests in programs that use a facade, if it says anything.
-///
-/// # Errors
-/// [`BuildError::EnvironmentVariable`] if the value is neither 0 nor 1.
-pub(crate) fn facade_guests() -> Result<Option<bool>, BuildError> {
-    choice(FACADE_GUESTS, env::var_os(FACADE_GUESTS), &SWITCH)
 }
 
 /// Returns what a value of a variable stands for. An empty value asks for nothing.
@@ -257,13 +246,10 @@ mod tests {
     fn the_page_of_the_book_has_each_variable_and_each_choice() {
         let page = include_str!("../../../docs/src/environment.md");
         // Other tables explain values, under headings.
-        let (variables, _) = page.split_once("\n## ").unwrap();
-        let own = [NUM_THREADS, SLEEP, IDLE, OVERLOOK_NO_JOBS];
-        for variable in own
-            .into_iter()
-            .chain([MEMBARRIER, FACADE_GUESTS])
-            .chain(RAYON_NUM_THREADS)
-        {
+        let (variables, _) = page.split_once("
+## ").unwrap();
+        let own = [NUM_THREADS, SLEEP, IDLE, OVERLOOK_NO_JOBS, MEMBARRIER];
+        for variable in own.into_iter().chain(RAYON_NUM_THREADS) {
             let row = format!("| `{variable}` |");
             assert_eq!(variables.matches(&row).count(), 1, "{variable}");
         }

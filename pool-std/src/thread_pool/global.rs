@@ -9,13 +9,14 @@ use std::{
 use pool_core::ColdArg;
 
 use crate::{
+    api::CurrentPool,
     platform::{Registry, WorkerThread},
     thread_pool::{
         builder::{MAX_THREADS, ThreadPoolBuilder},
         data::lock,
         error::BuildError,
         guard::PoolGuard,
-        guests::{self, Caller},
+        guests,
     },
     worker::lender,
 };
@@ -88,7 +89,7 @@ pub(super) fn global() -> &'static Arc<Registry> {
 
 /// Runs a closure on this thread if it is a worker, or else in the global pool: as a guest, or on a worker.
 #[inline(always)]
-pub(crate) fn in_worker<R, F>(caller: Caller, closure: F) -> R
+pub(crate) fn in_worker<R, F>(current: CurrentPool, closure: F) -> R
 where
     R: Send,
     F: FnOnce(&WorkerThread, bool) -> R + Send,
@@ -96,28 +97,28 @@ where
     // SAFETY: 1. the thread stays the worker at least until the closure returns.
     match unsafe { WorkerThread::current() } {
         Some(worker) => closure(worker, false),
-        None => in_global_pool(caller, ColdArg::new(closure, &mut MaybeUninit::uninit())),
+        None => in_global_pool(current, ColdArg::new(closure, &mut MaybeUninit::uninit())),
     }
 }
 
 /// Runs a closure on a worker of the global pool, or of the pool whose worker this thread lends.
 #[cold]
 #[inline(never)]
-pub(crate) fn in_global_pool<R, F>(caller: Caller, closure: ColdArg<'_, F>) -> R
+pub(crate) fn in_global_pool<R, F>(current: CurrentPool, closure: ColdArg<'_, F>) -> R
 where
     R: Send,
     F: FnOnce(&WorkerThread, bool) -> R + Send,
 {
-    with_outside_registry(|registry| in_pool_from_outside(registry, caller, closure.take()))
+    with_outside_registry(|registry| in_pool_from_outside(registry, current, closure.take()))
 }
 
 /// Runs a closure in a pool, for a thread that is no worker.
 fn in_pool_from_outside<R: Send>(
     registry: &Registry,
-    caller: Caller,
+    current: CurrentPool,
     closure: impl FnOnce(&WorkerThread, bool) -> R + Send,
 ) -> R {
-    if registry.data().guests.are_for(caller) {
+    if registry.data().guests.are_for(current) {
         guests::call(registry, closure)
     } else {
         registry.in_worker_cold(closure)
@@ -127,7 +128,7 @@ fn in_pool_from_outside<R: Send>(
 /// Runs a closure as [`in_worker`] does, but not on a worker whose pool has ended, because the closure
 /// may need other workers. The pool does not end during the call.
 pub(crate) fn in_running_pool<R: Send>(
-    caller: Caller,
+    current: CurrentPool,
     closure: impl FnOnce(&WorkerThread, &Arc<Registry>) -> R + Send,
 ) -> R {
     let pool = PoolGuard::current();
@@ -136,7 +137,7 @@ pub(crate) fn in_running_pool<R: Send>(
     if unsafe { WorkerThread::current() }.is_some() {
         registry.in_worker(|worker, _| closure(worker, registry))
     } else {
-        in_pool_from_outside(registry, caller, |worker, _| closure(worker, registry))
+        in_pool_from_outside(registry, current, |worker, _| closure(worker, registry))
     }
 }
 

@@ -3,6 +3,7 @@
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use crate::thread_pool::crowd::short_calls::in_call;
 use crate::{
+    api::CurrentPool,
     blocking::handlers::is_in_handler,
     platform::{Registry, WorkerThread},
 };
@@ -12,40 +13,27 @@ use crate::{
 pub(crate) struct Guests {
     /// Workers vacate their seats when they sleep.
     pub(crate) are_possible: bool,
-    /// The free functions of this crate are guests, when they are called outside every pool.
-    for_own: bool,
-    /// So are those that a facade re-exports.
-    for_facade: bool,
-}
-
-/// From which crate a free function was called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Caller {
-    /// From this one.
-    Own,
-    /// From a facade in `compat`, whose programs expect closures on threads of the pool.
-    Facade,
+    /// What the builder was told. Otherwise the function that is called decides.
+    chosen: Option<bool>,
 }
 
 impl Guests {
     /// Returns the choice of a pool. Without `are_possible` there are no guests at all.
-    pub(crate) fn new(are_possible: bool, for_own: bool, for_facade: bool) -> Self {
+    pub(crate) fn new(are_possible: bool, chosen: Option<bool>) -> Self {
         Self {
-            are_possible: are_possible && (for_own || for_facade),
-            for_own,
-            for_facade,
+            are_possible: are_possible && chosen != Some(false),
+            chosen,
         }
     }
 
     /// Whether a function that was called so makes the calling thread a guest. A handler is none: as a worker it
     /// would run other jobs, which may wait for the thread that is in the handler.
-    pub(crate) fn are_for(self, caller: Caller) -> bool {
+    pub(crate) fn are_for(self, current: CurrentPool) -> bool {
         self.are_possible
             && !is_in_handler()
-            && match caller {
-                Caller::Own => self.for_own,
-                Caller::Facade => self.for_facade,
-            }
+            && self
+                .chosen
+                .unwrap_or_else(|| current.has_guests_by_default())
     }
 }
 

@@ -7,11 +7,30 @@ use pool_core::Platform;
 use crate::{
     blocking::{error::MarkError, handlers::is_in_handler},
     platform::{Registry, Std, WorkerThread},
-    thread_pool::{global::with_outside_registry, id::PoolId},
+    thread_pool::{
+        end::waits_for_itself, error::ShutdownError, global::with_outside_registry, id::PoolId,
+    },
     worker::job::current_worker_of,
 };
 
 /// Names a pool, and does not keep it running. Two handles are equal if they name the same pool.
+///
+/// For crates that build their own kinds of pools on this one: state of each worker, the marks of
+/// blocked workers, and scopes that a pool must not outlive.
+///
+/// # Examples
+/// ```
+/// use pool_std::PoolHandle;
+///
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// let handle = pool.handle();
+/// assert_eq!(pool.install(PoolHandle::current), handle);
+/// assert_eq!(handle.num_threads(), 2);
+///
+/// drop(pool);
+/// handle.wait_until_stopped()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct PoolHandle {
     registry: Arc<Registry>,
@@ -78,9 +97,16 @@ impl PoolHandle {
     }
 
     /// Waits until the workers' threads have ended, as [`ThreadPool::shutdown`](crate::ThreadPool::shutdown)
-    /// does. The caller is not one of them, and has dropped the pool.
-    pub fn wait_until_stopped(&self) {
+    /// does. Does not end the pool: they end when the pool is dropped or shut down.
+    ///
+    /// # Errors
+    /// [`ShutdownError::FromWorker`] as there.
+    pub fn wait_until_stopped(&self) -> Result<(), ShutdownError> {
+        if waits_for_itself(&self.registry) {
+            return Err(ShutdownError::FromWorker);
+        }
         self.registry.data().wait_until_stopped();
+        Ok(())
     }
 }
 

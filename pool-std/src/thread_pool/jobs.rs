@@ -1,10 +1,8 @@
 //! The jobs of a pool: what runs on its workers, and what waits for it.
 
-use super::{
-    ThreadPool,
-    guests::{self, Caller},
-};
+use super::{ThreadPool, guests};
 use crate::api::{
+    CurrentPool,
     broadcast::{self, BroadcastContext},
     scope::{self, Scope, ScopeFifo},
     spawn,
@@ -92,7 +90,7 @@ impl ThreadPool {
         F: FnOnce() -> R + Send,
         R: Send,
     {
-        if self.registry.data().guests.are_for(Caller::Own) {
+        if self.registry.data().guests.are_for(CurrentPool::OWN) {
             let visit = self.visit();
             guests::call(&self.registry, |_, _| {
                 let _visit = visit;

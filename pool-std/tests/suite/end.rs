@@ -470,6 +470,23 @@ fn a_worker_does_not_wait_for_the_end_of_its_own_pool() {
 }
 
 #[test]
+fn a_handle_waits_for_the_threads_of_a_pool_that_is_dropped() {
+    let ended = Arc::new(AtomicUsize::new(0));
+    let count = ended.clone();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .exit_handler(move |_| _ = count.fetch_add(1, SeqCst))
+        .build()
+        .unwrap();
+    let handle = pool.handle();
+    let from_worker = pool.install(|| handle.wait_until_stopped());
+    assert!(matches!(from_worker, Err(ShutdownError::FromWorker)));
+    drop(pool);
+    handle.wait_until_stopped().unwrap();
+    assert_eq!(ended.load(SeqCst), 2);
+}
+
+#[test]
 fn an_adopted_thread_shuts_its_pool_down_in_time_or_not() {
     let on_new_thread = thread::spawn(|| {
         let pool = pool_with_this_thread(2);

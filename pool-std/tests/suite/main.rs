@@ -10,6 +10,7 @@ mod block_in_place;
 mod blocking;
 mod build;
 mod crowd;
+mod current_pool;
 mod deadlock;
 mod elastic;
 mod elastic_deadlock;

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Result, ensure};
 
 use super::{DropIn, RAYON, RUSTC, surface, user};
-use crate::{command::Step, published, published::Published, speaker::say, target};
+use crate::{command::Step, published, published::Published, root, speaker::say, target};
 
 /// The tests of what differs from the original.
 const OURS_ALONE: [&str; 1] = ["differs"];
@@ -159,6 +159,12 @@ fn our_tests_on_the_original(drop_in: &DropIn) -> Result<u64> {
     add_test_programs(&mut lines, &drop_in.directory().join("tests"), &OURS_ALONE)?;
     let directory = target::directory("rayon/original").join(drop_in.package);
     published::write_package(&directory, &lines)?;
+    // What both drop-ins have to do is a module, for which each of their programs names its own
+    // library.
+    let documented = root().join("compat/tests/tests/documented/mod.rs");
+    let program = format!("#[path = {documented:?}]\nmod documented;\n");
+    fs::create_dir_all(directory.join("tests"))?;
+    fs::write(directory.join("tests/documented.rs"), program)?;
     Step::cargo(&["test", "--tests", "--manifest-path"])
         .args([directory.join("Cargo.toml")])
         .env("CARGO_TARGET_DIR", build_directory())

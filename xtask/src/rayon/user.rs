@@ -14,7 +14,7 @@ use crate::{command::Step, published, root, target};
 
 /// All packages of a new project that uses rayon on our pool. The packages that only our tests need
 /// (loom, proptest) are not among them.
-const PACKAGES: [&str; 15] = [
+const PACKAGES: [&str; 16] = [
     "crossbeam-utils",
     "deque-core",
     "either",
@@ -26,6 +26,7 @@ const PACKAGES: [&str; 15] = [
     "progress-core",
     "rayon",
     "rayon-core",
+    "rayon-names",
     "scopeguard",
     "scratch",
     "sleep-core",

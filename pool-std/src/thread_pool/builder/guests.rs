@@ -1,10 +1,7 @@
 //! The settings of what threads outside the pool may do in it.
 
 use super::ThreadPoolBuilder;
-use crate::{
-    sleep::SleepKind,
-    thread_pool::{environment, error::BuildError, guests::Guests},
-};
+use crate::{sleep::SleepKind, thread_pool::guests::Guests};
 
 impl<S> ThreadPoolBuilder<S> {
     /// Sets whether a thread outside every pool may run closures itself, in the place of a worker that sleeps:
@@ -12,6 +9,9 @@ impl<S> ThreadPoolBuilder<S> {
     /// [`join`](crate::join()), [`join_context`](crate::join_context()), [`join_n`](crate::join_n),
     /// [`join!`](crate::join!), [`scope`](crate::scope()), [`scope_fifo`](crate::scope_fifo) and
     /// [`with_worker`](crate::with_worker). The default is true.
+    ///
+    /// This call also decides for crates that offer these functions under names of their own, whose
+    /// default may be [another](crate::CurrentPool).
     ///
     /// With `false`, such closures run on the pool's own threads, as in
     /// [`install`](crate::ThreadPool::install). Choose it if they rely on what those threads have: the size of
@@ -34,30 +34,17 @@ impl<S> ThreadPoolBuilder<S> {
     /// ```
     #[must_use]
     pub fn guests(mut self, guests: bool) -> Self {
-        self.guests = guests;
-        self
-    }
-
-    /// Sets the same for the free functions that a facade re-exports. For the facades in `compat` only. Without
-    /// this call, the environment variable `RAYON_CORE_GUESTS` counts; the default is false.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn facade_guests(mut self, guests: Option<bool>) -> Self {
-        self.facade_guests = guests;
+        self.guests = Some(guests);
         self
     }
 
     /// Returns what was chosen, for a pool that sleeps so.
-    pub(super) fn chosen_guests(&self, kind: SleepKind) -> Result<Guests, BuildError> {
-        let for_facade = match self.facade_guests {
-            Some(guests) => guests,
-            None => environment::facade_guests()?.unwrap_or(false),
-        };
+    pub(super) fn chosen_guests(&self, kind: SleepKind) -> Guests {
         let are_possible = kind == SleepKind::Jec
             && self.deadlock_handler.is_none()
             && self.data.thread_handlers.are_none()
             && !self.has_io();
-        Ok(Guests::new(are_possible, self.guests, for_facade))
+        Guests::new(are_possible, self.guests)
     }
 
     /// Whether workers may sleep in rings, where they also end operations.

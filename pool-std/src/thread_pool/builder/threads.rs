@@ -195,7 +195,6 @@ impl<S> ThreadPoolBuilder<S> {
             sleep: self.sleep,
             overlook_no_jobs: self.overlook_no_jobs,
             guests: self.guests,
-            facade_guests: self.facade_guests,
             idle_policy: self.idle_policy,
             parker: self.parker,
             thread_name: self.thread_name,

@@ -1,8 +1,8 @@
-//! Two ways to start the threads of a pool.
+//! Two ways to start the threads of a pool, and what waits for threads that borrow.
 
 use std::{fmt, io, thread};
 
-use pool_std::ThreadBuilder;
+use pool_std::{PoolHandle, ThreadBuilder};
 
 /// A way to start the threads of a pool.
 pub trait ThreadSpawn: private::Sealed {
@@ -22,7 +22,7 @@ impl ThreadSpawn for DefaultSpawn {
 }
 
 /// Starts threads with the user's closure.
-pub struct CustomSpawn<F>(pub(crate) F);
+pub struct CustomSpawn<F>(pub F);
 
 impl<F> fmt::Debug for CustomSpawn<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -37,7 +37,7 @@ impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
 }
 
 /// Returns a builder of the standard library with the name and the stack size of a thread.
-pub(crate) fn standard(thread: &ThreadBuilder) -> thread::Builder {
+pub fn standard(thread: &ThreadBuilder) -> thread::Builder {
     let mut builder = thread::Builder::new();
     if let Some(name) = thread.name() {
         builder = builder.name(name.to_owned());
@@ -48,21 +48,21 @@ pub(crate) fn standard(thread: &ThreadBuilder) -> thread::Builder {
     builder
 }
 
+/// Waits for the threads of a pool when it is dropped, by a panic too. The scope of the threads
+/// would wait as well, but without telling the pool's handlers that this thread waits. The pool
+/// itself must be dropped before.
+#[derive(Debug)]
+pub struct StoppedAtEnd(pub PoolHandle);
+
+impl Drop for StoppedAtEnd {
+    fn drop(&mut self) {
+        // An error says that this thread would wait for itself. Then only the scope waits.
+        _ = self.0.wait_until_stopped();
+    }
+}
+
 mod private {
     pub trait Sealed {}
     impl Sealed for super::DefaultSpawn {}
     impl<F> Sealed for super::CustomSpawn<F> {}
-}
-
-#[cfg(all(test, not(target_env = "musl")))]
-mod tests {
-    use crate::ThreadPoolBuilder;
-
-    // pool-std refuses such a stack, but rayon leaves it to the system, which rounds up: with musl to
-    // a page, which is too little for a worker.
-    #[test]
-    fn a_stack_of_any_smallness() {
-        let builder = ThreadPoolBuilder::new().num_threads(1).stack_size(1);
-        assert_eq!(builder.build().unwrap().install(|| 7), 7);
-    }
 }

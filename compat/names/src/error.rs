@@ -23,17 +23,17 @@ const GLOBAL_POOL_ALREADY_INITIALIZED: &str =
 const CURRENT_THREAD_ALREADY_IN_POOL: &str =
     "The current thread is already part of another thread pool.";
 
-impl ThreadPoolBuildError {
-    pub(crate) fn new(error: BuildError) -> Self {
-        let kind = match error {
-            BuildError::GlobalPoolAlreadyInitialized => ErrorKind::GlobalPoolAlreadyInitialized,
-            BuildError::CurrentThreadAlreadyInPool => ErrorKind::CurrentThreadAlreadyInPool,
-            BuildError::Spawn { source, .. } => ErrorKind::IOError(source),
-            // The builder here asks for nothing else that pool-std refuses, but the environment may.
-            other => ErrorKind::IOError(io::Error::other(other)),
-        };
-        Self { kind }
-    }
+/// Returns an error of pool-std in rayon's words. A conversion by a trait would be one more public
+/// item of the drop-ins.
+pub fn in_rayons_words(error: BuildError) -> ThreadPoolBuildError {
+    let kind = match error {
+        BuildError::GlobalPoolAlreadyInitialized => ErrorKind::GlobalPoolAlreadyInitialized,
+        BuildError::CurrentThreadAlreadyInPool => ErrorKind::CurrentThreadAlreadyInPool,
+        BuildError::Spawn { source, .. } => ErrorKind::IOError(source),
+        // The drop-ins ask for nothing else that pool-std refuses, but the environment may.
+        other => ErrorKind::IOError(io::Error::other(other)),
+    };
+    ThreadPoolBuildError { kind }
 }
 
 impl fmt::Display for ThreadPoolBuildError {

@@ -141,13 +141,13 @@ fn a_panic_of_the_first_closure_waits_for_the_second() {
     }
 }
 
-// rayon#10, #109: a panic of a job that was stolen, or that a stolen job spawned, must still release
-// the thread that waits.
+// rayon#10, #109: a panic of a job that was stolen, or that a stolen job spawned, must still
+// release the thread that waits.
 #[test]
 fn a_panic_of_a_stolen_job_releases_its_waiter() {
     for _ in 0..20 {
-        // A new one each time: that no sleeping worker overlooks the second half is promised for the
-        // first join of a worker only.
+        // A new one each time: that no sleeping worker overlooks the second half is promised for
+        // the first join of a worker only.
         let pool = pool(2);
         let stolen = AtomicBool::new(false);
         let result = catch_unwind(AssertUnwindSafe(|| {

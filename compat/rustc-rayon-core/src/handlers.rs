@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use crate::builder::{ThreadPoolBuilder, closure};
+use rayon_names::settings::closure;
+
+use crate::builder::ThreadPoolBuilder;
 
 #[derive(Default)]
-pub(crate) struct Extras {
+pub(crate) struct Handlers {
     deadlock_handler: Option<Box<Handler>>,
     acquire_thread_handler: Option<Box<Handler>>,
     release_thread_handler: Option<Box<Handler>>,
@@ -13,13 +15,14 @@ pub(crate) struct Extras {
 
 type Handler = dyn Fn() + Send + Sync;
 
-impl Extras {
-    /// Passes the settings on to the builder of a pool.
-    pub(crate) fn apply(self, builder: pool_std::ThreadPoolBuilder) -> pool_std::ThreadPoolBuilder {
+impl Handlers {
+    /// Adds the handlers to the builder of a pool.
+    pub(crate) fn add_to(
+        self,
+        builder: pool_std::ThreadPoolBuilder,
+    ) -> pool_std::ThreadPoolBuilder {
         // In a compiler, the thread that calls into the pool holds a token of the jobserver.
-        let builder = builder.thread_handlers_for_callers();
-        // A compiler's closures expect the thread-locals of the pool's threads.
-        let mut builder = builder.guests(false).facade_guests(Some(false));
+        let mut builder = builder.thread_handlers_for_callers();
         if let Some(handler) = self.deadlock_handler {
             builder = builder.deadlock_handler(move |_| handler());
         }
@@ -47,12 +50,12 @@ impl Extras {
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Sets a closure that is told of deadlocks: every worker is [blocked](crate::mark_blocked) or asleep,
-    /// at least one is blocked, and no job is queued that a sleeping worker may run. The closure is called
-    /// once, and once more only after a worker was unblocked.
+    /// Sets a closure that is told of deadlocks: every worker is [blocked](crate::mark_blocked) or
+    /// asleep, at least one is blocked, and no job is queued that a sleeping worker may run. The
+    /// closure is called once, and once more only after a worker was unblocked.
     ///
-    /// The closure runs on a worker, with the pool's accounting locked, so it must not unblock workers
-    /// itself. It should hand over to another thread and return.
+    /// The closure runs on a worker, with the pool's accounting locked, so it must not unblock
+    /// workers itself. It should hand over to another thread and return.
     ///
     /// # Examples
     /// ```
@@ -82,27 +85,28 @@ impl<S> ThreadPoolBuilder<S> {
     where
         H: Fn() + Send + Sync + 'static,
     {
-        self.extras.deadlock_handler = Some(Box::new(deadlock_handler));
+        self.handlers.deadlock_handler = Some(Box::new(deadlock_handler));
         self
     }
 
-    /// Sets a closure that a thread calls before it runs: a worker when it starts and when it has slept, and a
-    /// thread outside every pool when it has waited for this one. It may wait, for a token of a jobserver.
+    /// Sets a closure that a thread calls before it runs: a worker when it starts and when it has
+    /// slept, and a thread outside every pool when it has waited for this one. It may wait, for a
+    /// token of a jobserver.
     pub fn acquire_thread_handler<H>(mut self, acquire_thread_handler: H) -> Self
     where
         H: Fn() + Send + Sync + 'static,
     {
-        self.extras.acquire_thread_handler = Some(Box::new(acquire_thread_handler));
+        self.handlers.acquire_thread_handler = Some(Box::new(acquire_thread_handler));
         self
     }
 
-    /// Sets a closure that a thread calls before it waits: a worker before it sleeps and when it ends, and a
-    /// thread outside every pool before it waits for this one.
+    /// Sets a closure that a thread calls before it waits: a worker before it sleeps and when it
+    /// ends, and a thread outside every pool before it waits for this one.
     pub fn release_thread_handler<H>(mut self, release_thread_handler: H) -> Self
     where
         H: Fn() + Send + Sync + 'static,
     {
-        self.extras.release_thread_handler = Some(Box::new(release_thread_handler));
+        self.handlers.release_thread_handler = Some(Box::new(release_thread_handler));
         self
     }
 }

@@ -118,8 +118,9 @@ fn a_panic_goes_to_the_handler() {
 
 /// Runs one of the ignored tests below in a process of its own; true if it aborted.
 fn aborts(test: &str) -> bool {
+    let (_program, module) = module_path!().split_once("::").unwrap();
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", test])
+        .args(["--ignored", "--exact", &format!("{module}::{test}")])
         .output()
         .unwrap();
     #[cfg(unix)]

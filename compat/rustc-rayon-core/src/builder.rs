@@ -1,0 +1,182 @@
+//! The settings of a pool.
+
+use std::{any::Any, fmt, io, thread};
+
+use pool_std::ThreadBuilder;
+use rayon_names::{
+    error::{ThreadPoolBuildError, in_rayons_words},
+    settings::Settings,
+    spawn::{CustomSpawn, DefaultSpawn, StoppedAtEnd, ThreadSpawn, standard},
+};
+
+use crate::{handlers::Handlers, thread_pool::ThreadPool};
+
+/// Sets up and builds a [`ThreadPool`] or the global pool.
+///
+/// Stores the settings and passes them to [`pool_std::ThreadPoolBuilder`] at the end.
+///
+/// # Examples
+/// ```
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build()?;
+/// assert_eq!(pool.install(rayon_core::current_num_threads), 3);
+/// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+/// ```
+pub struct ThreadPoolBuilder<S = DefaultSpawn> {
+    settings: Settings,
+    pub(crate) handlers: Handlers,
+    spawn: S,
+}
+
+impl Default for ThreadPoolBuilder {
+    fn default() -> Self {
+        Self {
+            settings: Settings::default(),
+            handlers: Handlers::default(),
+            spawn: DefaultSpawn,
+        }
+    }
+}
+
+impl ThreadPoolBuilder {
+    /// Creates a builder with the defaults: one worker per processor that this process may use.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Builds a pool whose threads may borrow from the caller, and ends the pool and its threads
+    /// when `with_pool` returns. Each thread runs `wrapper`, which must call
+    /// [`ThreadBuilder::run`].
+    ///
+    /// # Errors
+    /// As [`build`](Self::build); then `with_pool` has not been called.
+    pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> Result<R, ThreadPoolBuildError>
+    where
+        W: Fn(ThreadBuilder) + Sync,
+        F: FnOnce(&ThreadPool) -> R,
+    {
+        thread::scope(|scope| {
+            let spawn = |thread: ThreadBuilder| {
+                let builder = standard(&thread);
+                builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
+            };
+            let built = self.spawn_handler(spawn).build()?;
+            let _stopped = StoppedAtEnd(built.handle());
+            // Dropped before `_stopped`.
+            let pool = built;
+            Ok(with_pool(&pool))
+        })
+    }
+}
+
+impl<S> ThreadPoolBuilder<S>
+where
+    S: ThreadSpawn,
+{
+    /// Builds the pool and starts its threads.
+    ///
+    /// # Errors
+    /// If the system or the spawn handler refuses a thread. Threads that were started end.
+    pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
+        let (builder, mut spawn) = self.into_parts();
+        let builder = builder.spawn_handler(|thread| spawn.spawn(thread));
+        let pool = builder.build().map_err(in_rayons_words)?;
+        Ok(ThreadPool::new_on(pool))
+    }
+
+    /// Builds the global pool, which threads outside every pool use.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build). Also if the global pool exists, because this was called before or
+    /// because an earlier use has built it.
+    pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
+        let (builder, mut spawn) = self.into_parts();
+        let builder = builder.spawn_handler(|thread| spawn.spawn(thread));
+        builder.build_global().map_err(in_rayons_words)
+    }
+
+    fn into_parts(self) -> (pool_std::ThreadPoolBuilder, S) {
+        // A compiler's closures expect the thread-locals of the pool's threads.
+        let builder = self.settings.into_builder().guests(false);
+        (self.handlers.add_to(builder), self.spawn)
+    }
+}
+
+impl<S> ThreadPoolBuilder<S> {
+    /// Starts the threads with a closure. For each worker, it must start a thread that calls
+    /// [`ThreadBuilder::run`], or return an error.
+    pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
+    where
+        F: FnMut(ThreadBuilder) -> io::Result<()>,
+    {
+        ThreadPoolBuilder {
+            settings: self.settings,
+            handlers: self.handlers,
+            spawn: CustomSpawn(spawn),
+        }
+    }
+
+    /// Names the threads: calls a closure with the number of each worker.
+    pub fn thread_name<F>(mut self, closure: F) -> Self
+    where
+        F: FnMut(usize) -> String + 'static,
+    {
+        self.settings.get_thread_name = Some(Box::new(closure));
+        self
+    }
+
+    /// Sets the number of workers. With 0, the default, the environment variable
+    /// `RAYON_NUM_THREADS` counts, or else there is one worker per processor. A larger number than
+    /// [`max_num_threads`](crate::max_num_threads) means that maximum.
+    pub fn num_threads(mut self, num_threads: usize) -> Self {
+        self.settings.num_threads = num_threads;
+        self
+    }
+
+    /// Sets a closure that gets the panics for which no caller waits. Without it, such a panic
+    /// aborts the process.
+    pub fn panic_handler<H>(mut self, panic_handler: H) -> Self
+    where
+        H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
+    {
+        self.settings.panic_handler = Some(Box::new(panic_handler));
+        self
+    }
+
+    /// Sets the size of each worker's stack in bytes.
+    pub fn stack_size(mut self, stack_size: usize) -> Self {
+        self.settings.stack_size = Some(stack_size);
+        self
+    }
+
+    /// Makes workers take their own jobs oldest first instead of newest first.
+    #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for similar effect")]
+    pub fn breadth_first(mut self) -> Self {
+        self.settings.breadth_first = true;
+        self
+    }
+
+    /// Sets a closure that each worker's thread calls before its first job, with its number.
+    pub fn start_handler<H>(mut self, start_handler: H) -> Self
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        self.settings.start_handler = Some(Box::new(start_handler));
+        self
+    }
+
+    /// Sets a closure that each worker's thread calls after its last job, with its number.
+    pub fn exit_handler<H>(mut self, exit_handler: H) -> Self
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        self.settings.exit_handler = Some(Box::new(exit_handler));
+        self
+    }
+}
+
+impl<S> fmt::Debug for ThreadPoolBuilder<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.settings
+            .fmt_builder(f, |output| self.handlers.debug(output))
+    }
+}

@@ -1,0 +1,130 @@
+//! The current pool, for crates that offer its functions under names of their own.
+
+use std::fmt;
+
+use crate::{
+    api::{
+        join::{FnContext, join_anywhere},
+        scope::{Scope, ScopeFifo, in_place_scope_fifo_on, in_place_scope_on},
+    },
+    thread_pool::global::in_running_pool,
+};
+
+/// The current pool, for a crate that offers [`join()`](crate::join()) and
+/// [`scope()`](crate::scope()) under names of its own, such as a drop-in for another pool.
+///
+/// The current pool is the one that the calling thread is a worker of, or else the [global
+/// pool](crate::ThreadPoolBuilder::build_global). A thread outside every pool may run closures
+/// itself, as a guest in the place of a worker that sleeps. The builder of the pool says
+/// [whether](crate::ThreadPoolBuilder::guests). If it says nothing, the functions of this crate
+/// have guests; a `CurrentPool` has them if its own default says so.
+///
+/// # Examples
+/// Closures whose users expect the pool's own threads:
+/// ```
+/// use std::thread;
+///
+/// use pool_std::CurrentPool;
+///
+/// const CURRENT_POOL: CurrentPool = CurrentPool::with_default_guests(|| false);
+///
+/// pub fn join<RA: Send, RB: Send>(
+///     a: impl FnOnce() -> RA + Send,
+///     b: impl FnOnce() -> RB + Send,
+/// ) -> (RA, RB) {
+///     CURRENT_POOL.join(a, b)
+/// }
+///
+/// let caller = thread::current().id();
+/// let (thread, sum) = join(|| thread::current().id(), || 1 + 2);
+/// assert_ne!(thread, caller);
+/// assert_eq!(sum, 3);
+/// ```
+#[derive(Clone, Copy)]
+pub struct CurrentPool {
+    default_guests: fn() -> bool,
+}
+
+impl CurrentPool {
+    /// What the functions of this crate use.
+    pub(crate) const OWN: Self = Self::with_default_guests(|| true);
+
+    /// Creates a name for the current pool, with a function that says whether a thread outside
+    /// every pool is a guest if the builder of the pool leaves that open.
+    ///
+    /// The function is called on the caller's thread, for each call from outside for which it
+    /// counts. Its panic goes to the caller. It must not use the current pool itself.
+    #[must_use]
+    pub const fn with_default_guests(default_guests: fn() -> bool) -> Self {
+        Self { default_guests }
+    }
+
+    /// Whether a thread outside every pool is a guest by default.
+    pub(crate) fn has_guests_by_default(self) -> bool {
+        (self.default_guests)()
+    }
+
+    /// Runs two closures, potentially in parallel, as [`join()`](crate::join()) does.
+    ///
+    /// # Panics
+    /// As there.
+    #[inline(always)]
+    pub fn join<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        join_anywhere(self, |_| a(), |_| b())
+    }
+
+    /// Runs two closures as [`join_context`](crate::join_context()) does.
+    ///
+    /// # Panics
+    /// As there.
+    #[inline(always)]
+    pub fn join_context<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(FnContext) -> RA + Send,
+        B: FnOnce(FnContext) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        join_anywhere(
+            self,
+            |by| a(FnContext::new(by.migrated())),
+            |by| b(FnContext::new(by.migrated())),
+        )
+    }
+
+    /// Runs a scope as [`scope()`](crate::scope()) does.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn scope<'scope, F, R>(self, body: F) -> R
+    where
+        F: FnOnce(&Scope<'scope>) -> R + Send,
+        R: Send,
+    {
+        in_running_pool(self, |_, pool| in_place_scope_on(pool, body))
+    }
+
+    /// Runs a scope as [`scope_fifo`](crate::scope_fifo) does.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn scope_fifo<'scope, F, R>(self, body: F) -> R
+    where
+        F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+        R: Send,
+    {
+        in_running_pool(self, |_, pool| in_place_scope_fifo_on(pool, body))
+    }
+}
+
+impl fmt::Debug for CurrentPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CurrentPool").finish_non_exhaustive()
+    }
+}
