@@ -7,8 +7,8 @@ use std::fs;
 use anyhow::{Result, ensure};
 
 use crate::{
-    boards, command::Step, crossbeam, debian, decisions, figures, links, rayon, root, rustup,
-    simulate, target,
+    boards, command::Step, crossbeam, debian, decisions, figures, links, packages, rayon, root,
+    rustup, simulate, target,
 };
 
 /// One kind of check. Returns how many tests, or single checks, passed.
@@ -94,7 +94,7 @@ pub(crate) const LANES: &[Lane] = &[
     },
     Lane {
         name: "docs",
-        about: "rustdoc without a warning, links and figures of all pages",
+        about: "rustdoc without a warning, links and figures of all pages, packages that stand alone",
         run: docs,
     },
 ];
@@ -400,7 +400,7 @@ fn docs(_quick: bool) -> Result<u64> {
     ])?;
     let root = root();
     let pages = links::check(&root)? + figures::check(&root)? + decisions::check(&root)?;
-    Ok(1 + followed + built + pages)
+    Ok(1 + followed + built + pages + packages::check()?)
 }
 
 fn qemu_user(_quick: bool) -> Result<u64> {

@@ -10,6 +10,7 @@ mod demo;
 mod figures;
 mod lanes;
 mod links;
+mod packages;
 mod published;
 mod rayon;
 mod rustup;

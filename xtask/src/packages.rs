@@ -1,0 +1,73 @@
+//! The packages that ship, each built from what is in its own tarball.
+
+use std::{fmt::Write, fs, path::Path};
+
+use anyhow::{Result, ensure};
+use cargo_metadata::MetadataCommand;
+
+use crate::{command::Step, target};
+
+/// Members of the workspace that only this repository uses.
+const NOT_SHIPPED: [&str; 5] = [
+    "dedup",
+    "dedup-cluster",
+    "drop-in-tests",
+    "query-engine",
+    "xtask",
+];
+
+/// Packages everything that ships, and builds the tarballs, in a workspace of their own where each
+/// finds the others. Returns the number of packages.
+///
+/// Cargo's own verification finds siblings in a registry that it keeps, and takes those of an
+/// earlier run for good.
+pub(crate) fn check() -> Result<u64> {
+    let directory = target::directory("packages");
+    if directory.exists() {
+        fs::remove_dir_all(&directory)?;
+    }
+    Step::cargo(&["package", "--workspace", "--no-verify"])
+        .args(["--no-metadata", "--allow-dirty"])
+        .args(NOT_SHIPPED.map(|name| ["--exclude", name]).concat())
+        .env("CARGO_TARGET_DIR", &directory)
+        .run()?;
+    let sources = directory.join("sources");
+    fs::create_dir(&sources)?;
+    let mut count = 0;
+    for entry in fs::read_dir(directory.join("package"))? {
+        let tarball = entry?.path();
+        if tarball.extension().is_some_and(|it| it == "crate") {
+            Step::new("tar", &["-xf"])
+                .args([&tarball])
+                .directory(&sources)
+                .run()?;
+            count += 1;
+        }
+    }
+    ensure!(count > 0, "nothing ships");
+    write_workspace(&sources)?;
+    Step::cargo(&["check", "--workspace"])
+        .directory(&sources)
+        // A fresh one: all files of all tarballs have one time, so cargo would see no change in
+        // them.
+        .env("CARGO_TARGET_DIR", directory.join("build"))
+        .run()?;
+    Ok(count)
+}
+
+/// Makes a workspace of all packages in a directory, each of which takes the others from there.
+fn write_workspace(directory: &Path) -> Result<()> {
+    let manifest = directory.join("Cargo.toml");
+    let mut text = "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n".to_owned();
+    fs::write(&manifest, &text)?;
+    let metadata = Step::cargo(&["metadata", "--no-deps", "--format-version", "1"])
+        .directory(directory)
+        .read()?;
+    text += "\n[patch.crates-io]\n";
+    for package in MetadataCommand::parse(metadata)?.packages {
+        let path = package.manifest_path.parent().expect("a file");
+        writeln!(text, "{} = {{ path = '{path}' }}", package.name)?;
+    }
+    fs::write(&manifest, text)?;
+    Ok(())
+}
