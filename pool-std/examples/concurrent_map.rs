@@ -3,6 +3,9 @@
 //! Writers of the same bucket exclude each other by a mutex. Readers take none: they take a guard,
 //! and what a writer unlinks meanwhile is freed when all guards are gone that might see it.
 //!
+//! A guard protects only what its own pool frees. So the map takes the guards itself: no caller can
+//! pass that of another pool.
+//!
 //! ```sh
 //! cargo run --release -p pool-std --example concurrent_map
 //! ```
@@ -20,7 +23,7 @@ use std::{
 
 use pool_std::{
     ThreadPoolBuilder,
-    progress::{Guard, Progress, ReadGuard, Reclaimable},
+    progress::{Guard, Progress, Reclaimable},
 };
 
 /// A map that is read without locks.
@@ -52,7 +55,11 @@ struct Entry<K, V> {
     next: Link<K, V>,
 }
 
-impl<K: Hash + Eq + Send + 'static, V: Send + 'static> Map<K, V> {
+impl<K, V> Map<K, V>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    V: Send + Sync + 'static,
+{
     /// Creates an empty map, whose removed entries are freed by the progress of a pool.
     pub fn new(buckets: usize, progress: Progress) -> Self {
         let bucket = || Bucket {
@@ -66,23 +73,18 @@ impl<K: Hash + Eq + Send + 'static, V: Send + 'static> Map<K, V> {
         }
     }
 
-    /// Returns a guard for [`get`](Self::get).
-    pub fn read(&self) -> ReadGuard<'_> {
-        self.progress.read()
-    }
-
-    /// Returns the value of a key, for as long as the guard lives, which is one of this map's
-    /// [own](Self::read). No locks, no writes.
-    pub fn get<'g>(&'g self, key: &K, guard: &'g ReadGuard<'_>) -> Option<&'g V> {
-        let (_, entry) = self.bucket(key).find(key, guard);
-        entry.map(|entry| &entry.value)
+    /// Passes the value of a key to a closure, if there is one. No locks, no writes.
+    pub fn get<R>(&self, key: &K, read: impl FnOnce(&V) -> R) -> Option<R> {
+        let guard = self.progress.read();
+        let (_, entry) = self.bucket(key).find(key, &guard);
+        entry.map(|entry| read(&entry.value))
     }
 
     /// Sets the value of a key. Returns whether it had none.
     pub fn insert(&self, key: K, value: V) -> bool {
         let bucket = self.bucket(&key);
         let _writer = bucket.lock();
-        let guard = self.read();
+        let guard = self.progress.read();
         let (link, old) = bucket.find(&key, &guard);
         let next = match old {
             Some(old) => old.next.load(Ordering::Relaxed),
@@ -98,7 +100,7 @@ impl<K: Hash + Eq + Send + 'static, V: Send + 'static> Map<K, V> {
     pub fn remove(&self, key: &K) -> bool {
         let bucket = self.bucket(key);
         let _writer = bucket.lock();
-        let guard = self.read();
+        let guard = self.progress.read();
         let (link, old) = bucket.find(key, &guard);
         if let Some(old) = old {
             self.replace(link, old.next.load(Ordering::Relaxed), true);
@@ -117,8 +119,8 @@ impl<K: Hash + Eq + Send + 'static, V: Send + 'static> Map<K, V> {
         // Release: the new entry is complete for readers.
         let old = link.swap(new, Ordering::AcqRel);
         if is_out_of_reach {
-            // SAFETY: 1. it came from a box, and is unlinked once, under the mutex; 2. only this link
-            // led to it.
+            // SAFETY: 1. it came from a box, and is unlinked once, under the mutex; 2. only this
+            // link led to it.
             unsafe { self.progress.retire(old) };
         }
     }
@@ -134,7 +136,8 @@ impl<K: Eq, V> Bucket<K, V> {
         self.writers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Finds the entry of a key and the link that leads there, or the last link.
+    /// Finds the entry of a key and the link that leads there, or the last link. The guard is one
+    /// of the pool that frees the map's entries.
     fn find<'g>(
         &'g self,
         key: &K,
@@ -204,11 +207,8 @@ fn work(map: &Map<u64, Counted>, rounds: std::ops::Range<u64>) -> u64 {
             4 => _ = map.insert(key, Counted::new(key * key)),
             _ => {}
         }
-        let guard = map.read();
-        if let Some(value) = map.get(&key, &guard) {
-            assert_eq!(value.0, key * key, "it is not freed");
-            found += 1;
-        }
+        let check = |value: &Counted| assert_eq!(value.0, key * key, "it is not freed");
+        found += u64::from(map.get(&key, check).is_some());
     }
     found
 }
