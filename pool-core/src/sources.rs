@@ -350,7 +350,11 @@ impl<P: Platform> Registry<P> {
         })
     }
 
-    /// Whether no worker has begun with a job. The answer may be out of date on return.
+    /// Whether no worker has begun with a job, which [`waiting_job`](Self::waiting_job) of this
+    /// registry has returned. The answer may be out of date on return.
+    ///
+    /// A job is known by its worker's number and its position on that worker's deque. For a job of
+    /// another registry the answer is about whatever job has the same place here.
     pub fn still_waits(&self, job: WaitingJob) -> bool {
         let worker = self.workers().get(job.worker);
         worker.and_then(|worker| worker.deque().oldest()) == Some(job.position)
