@@ -30,7 +30,6 @@ mod metrics;
 mod platform;
 mod queue;
 mod random;
-mod reap_lock;
 mod registry;
 mod retries;
 mod scope;
@@ -51,7 +50,6 @@ pub use metrics::{
 };
 pub use platform::{ManagedWorker, Platform, PoolProgress, Replaced, Waiter};
 pub use queue::JobQueue;
-pub use reap_lock::ReapLock;
 pub use registry::Registry;
 pub use scope::ScopeCore;
 pub use sources::WaitingJob;

@@ -15,6 +15,7 @@ use crate::thread_pool::environment;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use registration::Watch;
+pub(crate) use registration::register_if_due;
 
 /// An asymmetric fence (the asymmetric form of Dekker's algorithm) for thread progress and deques.
 ///

@@ -14,13 +14,6 @@ pub mod hangs {}
 #[doc = "[hangs]: crate::guide::hangs#a-lock-held-across-a-join"]
 #[doc = "[blocking]: crate::blocking()"]
 #[doc = "[elastic]: crate::block_in_place"]
-#[cfg_attr(
-    all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"),
-    doc = "[io]: crate::io"
-)]
-#[cfg_attr(
-    not(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64")),
-    doc = "[io]: crate"
-)]
+#[doc = "[io]: https://docs.rs/pool-io"]
 #[doc = include_str!("../docs/waiting.md")]
 pub mod waiting {}

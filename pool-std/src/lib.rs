@@ -17,10 +17,9 @@ mod thread_pool;
 mod api;
 mod blocking;
 mod clock;
+pub mod driver;
 mod fence;
 pub mod guide;
-#[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-pub mod io;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux;
 mod metrics;

@@ -1,4 +1,4 @@
-//! The parkers in which workers sleep: of one of two kinds, or in the ring of a pool with one.
+//! The parkers in which workers sleep: of one of two kinds, or given by a driver.
 
 use pool_core::Parker;
 
@@ -7,6 +7,7 @@ use crate::clock;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod alarms;
 mod condvar;
+mod custom;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod futex;
 
@@ -14,14 +15,12 @@ mod futex;
 mod tests;
 
 use condvar::CondvarParker;
+pub(crate) use custom::CustomParker;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use {
     crate::thread_pool::crowd::Crowd, alarms::Alarms, futex::FutexParker, std::sync::Arc,
     std::time::Duration,
 };
-
-#[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-use crate::io::ring::parker::RingParker;
 
 /// How the workers of a pool sleep.
 ///
@@ -51,9 +50,8 @@ pub(crate) enum OsParker {
     Condvar([CondvarParker; 2]),
     #[cfg(any(target_os = "linux", target_os = "android"))]
     Futex(Futexes),
-    /// Made by the pool's [`PoolIo`](crate::io::backend::PoolIo).
-    #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-    Ring(RingParker),
+    /// Given by the pool's driver.
+    Custom(CustomParker),
 }
 
 impl OsParker {
@@ -106,8 +104,7 @@ impl Parker for OsParker {
             Self::Condvar([own, _]) => own.park(),
             #[cfg(any(target_os = "linux", target_os = "android"))]
             Self::Futex(it) => it.own.park(Futexes::alarm(it.crowd.as_deref())),
-            #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-            Self::Ring(parker) => parker.park(),
+            Self::Custom(parker) => parker.park(),
         }
     }
 
@@ -116,8 +113,7 @@ impl Parker for OsParker {
             Self::Condvar([own, _]) => own.unpark(),
             #[cfg(any(target_os = "linux", target_os = "android"))]
             Self::Futex(it) => it.own.unpark(),
-            #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-            Self::Ring(parker) => parker.unpark(),
+            Self::Custom(parker) => parker.unpark(),
         }
     }
 
@@ -135,9 +131,8 @@ impl Parker for OsParker {
             Self::Condvar([_, guest]) => guest.park(),
             #[cfg(any(target_os = "linux", target_os = "android"))]
             Self::Futex(it) => it.guest.park(Futexes::alarm(None)),
-            // A pool with rings has no guests.
-            #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-            Self::Ring(_) => self.relax(),
+            // A pool with a driver has no guests.
+            Self::Custom(_) => self.relax(),
         }
     }
 
@@ -146,8 +141,7 @@ impl Parker for OsParker {
             Self::Condvar([_, guest]) => guest.unpark(),
             #[cfg(any(target_os = "linux", target_os = "android"))]
             Self::Futex(it) => it.guest.unpark(),
-            #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-            Self::Ring(_) => {}
+            Self::Custom(_) => {}
         }
     }
 }

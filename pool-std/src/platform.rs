@@ -108,8 +108,7 @@ unsafe impl Platform for Std {
     fn on_end(registry: &Registry) {
         registry.data().active.end(registry);
         registry.data().spares.end();
-        #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-        registry.data().io.end();
+        registry.data().drivers.end();
     }
 
     fn on_reference_removed(registry: &Registry) {

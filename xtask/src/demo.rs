@@ -19,8 +19,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", requires = "processes")]
     svg: Option<PathBuf>,
 
-    /// Read the files through `pool_std::io`, and say by what: rings of the kernel, or helper
-    /// threads
+    /// Read the files through `pool_io`, and say by what: rings of the kernel, or helper threads
     #[arg(long)]
     io: bool,
 

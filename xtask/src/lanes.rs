@@ -179,7 +179,7 @@ fn checks(steps: impl IntoIterator<Item = Step>) -> Result<u64> {
 }
 
 /// Features that add code of ours.
-const FEATURES: &str = "pool-std/io-uring,dedup/io,pool-spin/host,pool-spin/deadlock";
+const FEATURES: &str = "dedup/io,pool-spin/host,pool-spin/deadlock";
 
 fn lint(_quick: bool) -> Result<u64> {
     rustup::add_component("rustfmt", &["fmt", "--version"])?;
@@ -218,6 +218,8 @@ fn lint(_quick: bool) -> Result<u64> {
             "pool-core",
             "-p",
             "pool-spin",
+            "-p",
+            "pool-io",
             "--lib",
             "--tests",
             LOOM_FEATURE[0],
@@ -245,8 +247,7 @@ fn lint(_quick: bool) -> Result<u64> {
 
 fn host(quick: bool) -> Result<u64> {
     need_make()?;
-    // With the module `io`. The optimized tests below, and other lanes, are without it.
-    let everything = || Step::cargo(&["test", "--workspace", "--features", "pool-std/io-uring"]);
+    let everything = || Step::cargo(&["test", "--workspace"]);
     let mut tests = everything().run_tests()?;
     for (variable, value) in WAYS_TO_SLEEP {
         tests += everything()

@@ -1,4 +1,4 @@
-//! The group `io`: reading through `pool_std::io`, and by calls that block the workers.
+//! The group `io`: reading through `pool_io`, and by calls that block the workers.
 
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod pipes;

@@ -7,10 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pool_std::{
-    ThreadPool,
-    io::{self, File},
-};
+use pool_io::File;
+use pool_std::ThreadPool;
 use protocol::{Case, Unit, quantile};
 
 use crate::way::Way;
@@ -59,7 +57,7 @@ fn round(pool: &ThreadPool, way: Way) -> Vec<Duration> {
                     reader.read_exact(&mut [0]).expect("fed below");
                 } else {
                     let reader = File::new(reader).expect("a pipe");
-                    let read = io::read(&reader, vec![0; 1]);
+                    let read = pool_io::read(&reader, vec![0; 1]);
                     assert_eq!(read.wait().expect("fed below").bytes, 1);
                 }
                 let _ = done.send(());

@@ -8,10 +8,8 @@ use std::{
     rc::Rc,
 };
 
-use pool_std::{
-    ThreadPool,
-    io::{self, File},
-};
+use pool_io::File;
+use pool_std::ThreadPool;
 use protocol::{Case, Unit, time};
 
 use crate::way::Way;
@@ -126,14 +124,14 @@ fn blocking(file: &fs::File, range: std::ops::Range<u64>) -> blake3::Hash {
 fn through_io(file: &File, range: std::ops::Range<u64>) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     let mut spare = vec![0; BLOCK];
-    let mut next = Some(io::read_at(file, vec![0; BLOCK], range.start));
+    let mut next = Some(pool_io::read_at(file, vec![0; BLOCK], range.start));
     for offset in range.clone().step_by(BLOCK) {
         let read = next.take().expect("begun").wait_blocking();
         let read = read.expect("written before");
         assert_eq!(read.bytes, BLOCK, "files give whole blocks");
         let following = offset + BLOCK as u64;
         if following < range.end {
-            next = Some(io::read_at(file, spare, following));
+            next = Some(pool_io::read_at(file, spare, following));
         }
         hasher.update(&read.buffer);
         spare = read.buffer;

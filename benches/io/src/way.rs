@@ -1,6 +1,7 @@
 //! The ways to read that are compared.
 
-use pool_std::{BuildError, ThreadPool, ThreadPoolBuilder, io::IoBackend};
+use pool_io::{IoBackend, ThreadPoolBuilderExt as _};
+use pool_std::{BuildError, ThreadPool, ThreadPoolBuilder};
 
 /// A way to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -31,7 +31,7 @@ struct Arguments {
     #[arg(long, short, default_value_t = 5)]
     groups: usize,
 
-    /// Read through `pool_std::io`: by rings of the kernel, or by helper threads if it refuses them
+    /// Read through `pool_io`: by rings of the kernel, or by helper threads if it refuses them
     #[cfg(all(feature = "io", target_os = "linux", target_pointer_width = "64"))]
     #[arg(long)]
     io: bool,
@@ -53,7 +53,7 @@ impl Reading {
     #[cfg(all(feature = "io", target_os = "linux", target_pointer_width = "64"))]
     fn choose(arguments: &Arguments) -> Result<Self, BuildError> {
         use dedup::through_io;
-        use pool_std::io::IoBackend;
+        use pool_io::{IoBackend, ThreadPoolBuilderExt as _};
 
         if !arguments.io {
             return Ok(Self::BLOCKING);

@@ -1,11 +1,9 @@
-//! Hashing a file through `pool_std::io`: the next block is read while this one is hashed.
+//! Hashing a file through `pool_io`: the next block is read while this one is hashed.
 
 use std::path::Path;
 
-use pool_std::{
-    BuildError, ThreadPoolBuilder,
-    io::{self, IoBackend, OpenOptions},
-};
+use pool_io::{IoBackend, OpenOptions, ThreadPoolBuilderExt as _};
+use pool_std::{BuildError, ThreadPoolBuilder};
 
 use crate::hash::Hashed;
 
@@ -14,10 +12,10 @@ const BLOCK: usize = 64 * 1024;
 
 /// Hashes one file. The worker runs other jobs while it waits.
 pub fn hash_contents(path: &Path) -> Hashed {
-    let file = io::open(path, &OpenOptions::new().read(true)).wait()?;
+    let file = pool_io::open(path, &OpenOptions::new().read(true)).wait()?;
     let mut hasher = blake3::Hasher::new();
     let mut offset = 0;
-    let mut next = io::read_at(&file, vec![0; BLOCK], offset);
+    let mut next = pool_io::read_at(&file, vec![0; BLOCK], offset);
     let mut spare = vec![0; BLOCK];
     loop {
         let read = next.wait()?;
@@ -26,7 +24,7 @@ pub fn hash_contents(path: &Path) -> Hashed {
             return Ok(hasher.finalize());
         }
         offset += read.bytes as u64;
-        next = io::read_at(&file, spare, offset);
+        next = pool_io::read_at(&file, spare, offset);
         hasher.update(read.data());
         spare = read.buffer;
     }
@@ -44,7 +42,7 @@ pub fn choose_backend() -> Result<(IoBackend, Option<BuildError>), BuildError> {
         .build()
     {
         Ok(_) => Ok((IoBackend::Ring, None)),
-        Err(refused @ BuildError::Io { .. }) => Ok((IoBackend::HelperThreads, Some(refused))),
+        Err(refused @ BuildError::Driver { .. }) => Ok((IoBackend::HelperThreads, Some(refused))),
         Err(error) => Err(error),
     }
 }

@@ -87,16 +87,17 @@ pub(crate) fn during_adoption<R>(closure: impl FnOnce() -> R) -> R {
 /// Runs a closure while this thread is known as no worker, as if it lent its worker and no thread took it.
 /// If the closure uses a pool, it waits like a thread outside and runs no jobs: they would run in the
 /// handler, and in the middle of falling asleep. The closure does not unwind.
-fn as_no_worker(closure: impl FnOnce()) {
+pub(crate) fn as_no_worker<R>(closure: impl FnOnce() -> R) -> R {
     // SAFETY: 1. a worker does not leave while its thread is in this call.
     let Some(worker) = (unsafe { WorkerThread::current() }) else {
         return closure();
     };
     // SAFETY: 1. the pointer is null.
     unsafe { Std::set_current(ptr::null()) };
-    lender::while_lending(worker, closure);
+    let result = lender::while_lending(worker, closure);
     // SAFETY: 1. it was the current worker, which stays in place until it leaves.
     unsafe { Std::set_current(worker) };
+    result
 }
 
 /// Whether this thread is in a handler, where it must not mark workers.
@@ -106,11 +107,12 @@ pub(crate) fn is_in_handler() -> bool {
 
 /// Calls a handler. Prints the message and aborts if the handler panics, because the frames that call this
 /// must not unwind.
-pub(crate) fn call_handler(message: &'static str, handler: impl FnOnce()) {
+pub(crate) fn call_handler<R>(message: &'static str, handler: impl FnOnce() -> R) -> R {
     let no_way_out = AbortOnUnwind(message);
     // An outer handler that waits for another pool may call the inner one of its callers.
     let outer = IN_HANDLER.replace(true);
-    handler();
+    let result = handler();
     IN_HANDLER.set(outer);
     std::mem::forget(no_way_out);
+    result
 }

@@ -31,7 +31,7 @@ pub(super) fn begin() {
 /// Registers if it is time to, and no other thread does. For an owner of a deque that has popped many
 /// elements.
 #[cold]
-pub(super) fn register_if_due() {
+pub(crate) fn register_if_due() {
     if let Some(watch) = Watch::begin().filter(|watch| watch.remaining().is_zero()) {
         watch.register();
     }

@@ -4,8 +4,7 @@ use pool_core::{ArrayChannel, ChannelFull, Hint, HintChannel};
 
 use crate::parker::OsParker;
 
-/// A parker of the system, with hints beside it. Those of a worker that sleeps in its ring go through the
-/// pipe that wakes it.
+/// A parker of the system, with hints beside it. A parker of a driver carries them itself.
 pub(crate) struct OsChannel(ArrayChannel<OsParker>);
 
 impl OsChannel {
@@ -24,16 +23,14 @@ impl HintChannel for OsChannel {
 
     fn send(&self, hint: Hint) -> Result<(), ChannelFull> {
         match self.0.parker() {
-            #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-            OsParker::Ring(parker) => parker.send(hint),
+            OsParker::Custom(parker) => parker.send(hint),
             _ => self.0.send(hint),
         }
     }
 
     fn receive(&self) -> Option<Hint> {
         match self.0.parker() {
-            #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-            OsParker::Ring(parker) => parker.receive(),
+            OsParker::Custom(parker) => parker.receive(),
             _ => self.0.receive(),
         }
     }

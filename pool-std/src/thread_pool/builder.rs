@@ -6,10 +6,9 @@ mod build;
 mod threads;
 
 mod blocking;
+mod driver;
 mod elastic;
 mod guests;
-#[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-mod operations;
 mod sleep;
 
 use std::{fmt, io, sync::Arc};
@@ -26,6 +25,7 @@ use crate::{
         handlers::DeadlockHandler,
         sections::Sections,
     },
+    driver::Pool as DriverPool,
     fence::ProcessBarrier,
     parker::{OsParker, ParkerKind},
     platform::{Queue, Registry, WorkerObserver},
@@ -41,6 +41,8 @@ use crate::{
         thread::{DefaultSpawn, Role, ThreadBuilder, ThreadSpawn},
     },
 };
+
+use driver::MakeDriver;
 
 /// The greatest number that the counters of `sleep-core` can hold on this target.
 pub(crate) const MAX_THREADS: usize = if cfg!(target_has_atomic = "64") {
@@ -78,6 +80,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     parker: ParkerKind,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     deadlock_handler: Option<Box<DeadlockHandler>>,
+    driver: Option<Box<MakeDriver>>,
     data: PoolData,
     spawn: S,
 }
@@ -93,8 +96,10 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         }
         let unfinished = Unfinished(&registry);
         // Before the workers, whose start handlers may begin operations already.
-        #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-        registry.data().io.start_chosen(&registry)?;
+        if let Some(driver) = registry.data().drivers.first() {
+            let started = driver.start(DriverPool::new(&registry));
+            started.map_err(|source| BuildError::Driver { source })?;
+        }
         for index in usize::from(self.use_current_thread)..num_threads {
             self.start_thread(&registry, index)?;
         }
@@ -130,8 +135,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 
     fn registry(&mut self, num_threads: usize) -> Result<Arc<Registry>, BuildError> {
-        #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-        self.data.io.prepare(num_threads)?;
+        self.make_driver(num_threads)?;
         let overlooks_no_jobs = self.prepare_fences()?;
         let processors = environment::num_processors();
         #[cfg(any(target_os = "linux", target_os = "android"))]

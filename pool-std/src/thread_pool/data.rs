@@ -12,6 +12,7 @@ use pool_core::{Latch as _, SpinLatch};
 
 use crate::{
     blocking::{deadlock::Reporting, handlers::ThreadHandlers, sections::Sections},
+    driver::Drivers,
     platform::{Std, WorkerThread},
     thread_pool::{active::ActiveWorkers, guests::Guests, idle::Idle, spares::Spares},
 };
@@ -41,8 +42,7 @@ pub(crate) struct PoolData {
     pub(crate) active: ActiveWorkers,
     pub(crate) spares: Spares,
     pub(crate) idle: Idle,
-    #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-    pub(crate) io: crate::io::backend::PoolIo,
+    pub(crate) drivers: Drivers,
     running: Mutex<Running>,
     all_stopped: Condvar,
     threads: Mutex<Vec<JoinHandle<()>>>,

@@ -10,6 +10,7 @@ use super::{
     visit,
 };
 use crate::{
+    driver,
     platform::Registry,
     worker::{adopted, job::current_worker_of, lender},
 };
@@ -51,8 +52,9 @@ impl ThreadPool {
             return Err(ShutdownError::FromWorker);
         }
         if let Some(worker) = current_worker_of(&registry) {
-            // SAFETY: 1. frames below may have left handles to the worker. But `Worker::join` checks that the thread is
-            // the worker, and the parkers and protocols of this crate use none.
+            // SAFETY: 1. frames below may have left handles to the worker. But `Worker::join`
+            // checks that the thread is the worker, which it is not while a parker of a driver
+            // runs. The other parkers and the protocols of this crate use none.
             unsafe { worker.run_until_terminated() };
         }
         registry.data().wait_until_stopped();
@@ -166,12 +168,9 @@ impl ThreadPool {
 
 /// Whether this thread would wait for itself if it waited for the pool.
 pub(super) fn waits_for_itself(registry: &Registry) -> bool {
-    #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-    if crate::io::thread::serves(registry) {
-        return true;
-    }
     // A deadlock handler runs under a lock that the workers need.
-    if lender::is_lending_of(registry)
+    if driver::serves(registry)
+        || lender::is_lending_of(registry)
         || visit::is_visiting(registry)
         || registry.data().reporting.is_here()
     {

@@ -47,9 +47,10 @@ pub enum BuildError {
         /// The values that it may have.
         choices: Vec<&'static str>,
     },
-    /// The system refused what carries out the pool's [operations](crate::ThreadPoolBuilder#method.io): it has
-    /// no `io_uring`, a filter forbids it, or the process has too many open files or threads.
-    Io {
+    /// The pool's [driver](crate::ThreadPoolBuilder::driver) could not be made or started. That of
+    /// `pool-io` says so if the system has no `io_uring`, a filter forbids it, or the process has
+    /// too many open files or threads.
+    Driver {
         /// The reason.
         source: io::Error,
     },
@@ -99,11 +100,8 @@ impl fmt::Display for BuildError {
                 value.display(),
                 choices.join(" or ")
             ),
-            Self::Io { source } => {
-                write!(
-                    f,
-                    "the system refused the pool's input and output: {source}"
-                )
+            Self::Driver { source } => {
+                write!(f, "the driver of the pool could not be started: {source}")
             }
             Self::GlobalPoolAlreadyInitialized => {
                 f.write_str("the global thread pool has already been initialized")
@@ -118,7 +116,7 @@ impl fmt::Display for BuildError {
 impl Error for BuildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Spawn { source, .. } | Self::Io { source } => Some(source),
+            Self::Spawn { source, .. } | Self::Driver { source } => Some(source),
             _ => None,
         }
     }
@@ -158,7 +156,7 @@ impl Error for ActiveWorkersError {}
 #[non_exhaustive]
 pub enum ShutdownError {
     /// The caller would wait for itself: it is one of the pool's own workers, or a thread that
-    /// carries out its operations (in a waker), or is in the body of a scope of the pool. The pool
+    /// a [driver](crate::driver) has started, or is in the body of a scope of the pool. The pool
     /// still ends when its work is done.
     FromWorker,
     /// The time is over. The pool still ends when its work is done.
@@ -181,7 +179,7 @@ impl Error for ShutdownError {}
 #[non_exhaustive]
 pub enum WaitIdleError {
     /// The caller would wait for itself: it is one of the pool's own workers, or a thread that
-    /// carries out its operations (in a waker), or is in the body of a scope of the pool.
+    /// a [driver](crate::driver) has started, or is in the body of a scope of the pool.
     FromWorker,
 }
 

@@ -20,6 +20,15 @@ pub(crate) fn keeps_own_pool() -> bool {
     KEEPING_OWN_POOL.get() > 0
 }
 
+/// Calls a closure in a frame that counts as one that keeps this thread's own pool from ending. So
+/// the closure cannot end the worker that the thread is. It does not unwind.
+pub(crate) fn keeping_own_pool<R>(closure: impl FnOnce() -> R) -> R {
+    KEEPING_OWN_POOL.set(KEEPING_OWN_POOL.get() + 1);
+    let result = closure();
+    KEEPING_OWN_POOL.set(KEEPING_OWN_POOL.get() - 1);
+    result
+}
+
 /// Keeps a pool from ending while it is held.
 pub(crate) struct PoolGuard {
     registry: Arc<Registry>,

@@ -18,9 +18,14 @@ const RUNNER: &str = "TEST_RUNNER";
 const BROADCAST: &str = "pool-std: a deadlock handler used a broadcast; aborting";
 const WAIT: &str = "pool-std: a deadlock handler waited for its own pool; aborting";
 
+/// Checks as [`child_aborts`] does, for a test of this module.
+fn aborts(name: &str, message: &str, body: fn()) {
+    child_aborts(&format!("handlers::{name}"), message, body);
+}
+
 /// In the child, runs `body`. Otherwise runs the test `name` as a child, which must abort and print the
 /// message.
-fn aborts(name: &str, message: &str, body: fn()) {
+pub(crate) fn child_aborts(name: &str, message: &str, body: fn()) {
     if env::var_os(CHILD).is_some() {
         body();
         // The body comes here if nothing aborts.
@@ -28,10 +33,9 @@ fn aborts(name: &str, message: &str, body: fn()) {
     }
     let words = env::var_os(RUNNER).into_iter();
     let mut words = words.chain([env::current_exe().unwrap().into_os_string()]);
-    let name = format!("handlers::{name}");
     let child = Command::new(words.next().unwrap())
         .args(words)
-        .args([&*name, "--exact", "--nocapture", "--test-threads=1"])
+        .args([name, "--exact", "--nocapture", "--test-threads=1"])
         .env(CHILD, "yes")
         .output()
         .unwrap();

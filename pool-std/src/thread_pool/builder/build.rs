@@ -30,6 +30,7 @@ impl ThreadPoolBuilder {
             parker: ParkerKind::default(),
             thread_name: None,
             deadlock_handler: None,
+            driver: None,
             data: PoolData::default(),
             spawn: DefaultSpawn,
         }

@@ -19,8 +19,7 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// A pool has no guests, whatever this says, if it has another [sleep protocol](Self::sleep) than the
     /// default one, a [deadlock handler](Self::deadlock_handler), handlers that are told when threads run
-    /// ([`acquire_thread_handler`](Self::acquire_thread_handler)), or operations of its own on
-    /// files.
+    /// ([`acquire_thread_handler`](Self::acquire_thread_handler)), or a [driver](Self::driver).
     ///
     /// # Examples
     /// ```
@@ -43,18 +42,7 @@ impl<S> ThreadPoolBuilder<S> {
         let are_possible = kind == SleepKind::Jec
             && self.deadlock_handler.is_none()
             && self.data.thread_handlers.are_none()
-            && !self.has_io();
+            && !self.has_driver();
         Guests::new(are_possible, self.guests)
-    }
-
-    /// Whether workers may sleep in rings, where they also end operations.
-    #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
-    pub(super) fn has_io(&self) -> bool {
-        self.data.io.is_chosen()
-    }
-
-    #[cfg(not(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64")))]
-    pub(super) fn has_io(&self) -> bool {
-        false
     }
 }

@@ -5,7 +5,7 @@ use pool_core::TooManyWorkers;
 use super::ThreadPoolBuilder;
 use crate::{
     fence::ProcessBarrier,
-    parker::OsParker,
+    parker::{CustomParker, OsParker},
     sleep::{PoolSleep, SleepKind},
     thread_pool::{environment, error::BuildError},
 };
@@ -105,18 +105,16 @@ impl<S> ThreadPoolBuilder<S> {
         })
     }
 
-    #[cfg(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64"))]
     fn worker_parker(&self, worker: usize) -> OsParker {
-        self.data.io.parker(worker, || self.parker_outside_rings())
-    }
-
-    #[cfg(not(all(feature = "io-uring", target_os = "linux", target_pointer_width = "64")))]
-    fn worker_parker(&self, _worker: usize) -> OsParker {
-        self.parker_outside_rings()
+        let driver = self.data.drivers.first();
+        match driver.and_then(|driver| driver.parker(worker)) {
+            Some(parker) => OsParker::Custom(CustomParker::new(parker)),
+            None => self.system_parker(),
+        }
     }
 
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    fn parker_outside_rings(&self) -> OsParker {
+    fn system_parker(&self) -> OsParker {
         match &self.data.crowd {
             Some(crowd) => OsParker::in_crowd(crowd),
             None => OsParker::new(self.parker),
@@ -124,7 +122,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    fn parker_outside_rings(&self) -> OsParker {
+    fn system_parker(&self) -> OsParker {
         OsParker::new(self.parker)
     }
 
@@ -136,7 +134,7 @@ impl<S> ThreadPoolBuilder<S> {
         processors: Option<usize>,
     ) -> Option<Arc<Crowd>> {
         // A worker that is alone has no other one to wake.
-        let is_possible = num_threads > 1 && self.parker == ParkerKind::Futex && !self.has_io();
+        let is_possible = num_threads > 1 && self.parker == ParkerKind::Futex && !self.has_driver();
         let processors = processors.filter(|_| is_possible)?;
         Some(Crowd::new(num_threads, processors))
     }

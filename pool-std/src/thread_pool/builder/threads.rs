@@ -199,6 +199,7 @@ impl<S> ThreadPoolBuilder<S> {
             parker: self.parker,
             thread_name: self.thread_name,
             deadlock_handler: self.deadlock_handler,
+            driver: self.driver,
             data: self.data,
             spawn: CustomSpawn(handler),
         }

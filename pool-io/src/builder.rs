@@ -1,0 +1,41 @@
+//! The setting of what carries out operations.
+
+use pool_std::ThreadPoolBuilder;
+
+use crate::backend::{IoBackend, PoolIo};
+
+/// The setting of this crate for a [`ThreadPoolBuilder`].
+pub trait ThreadPoolBuilderExt: private::Sealed {
+    /// Sets what carries out the [operations](crate) of the pool, and makes it when the pool is
+    /// built.
+    ///
+    /// Without this call it is [`IoBackend::HelperThreads`], made by the first operation. The
+    /// threads beside the workers are started with the standard library, whatever [starts the
+    /// workers](ThreadPoolBuilder::spawn_handler).
+    ///
+    /// It is the pool's [driver](pool_std::driver). If the system refuses it, the build returns the
+    /// error [`BuildError::Driver`](pool_std::BuildError::Driver).
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_io::{IoBackend, OpenOptions, ThreadPoolBuilderExt as _};
+    ///
+    /// let pool = pool_std::ThreadPoolBuilder::new().io(IoBackend::HelperThreads).build()?;
+    /// let file = pool.install(|| pool_io::open("Cargo.toml", &OpenOptions::new().read(true)).wait());
+    /// assert!(file.is_ok());
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    #[must_use]
+    fn io(self, backend: IoBackend) -> Self;
+}
+
+impl<S> ThreadPoolBuilderExt for ThreadPoolBuilder<S> {
+    fn io(self, backend: IoBackend) -> Self {
+        self.driver(move |workers| PoolIo::new(backend, workers))
+    }
+}
+
+mod private {
+    pub trait Sealed {}
+    impl<S> Sealed for pool_std::ThreadPoolBuilder<S> {}
+}

@@ -1,0 +1,191 @@
+//! Files as operations share them, and how they are opened.
+
+use std::{
+    fmt, io,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
+    sync::Arc,
+};
+
+use libc::c_int;
+
+use crate::system;
+
+/// A file, pipe, socket or terminal on which operations run.
+///
+/// Cloning is cheap and shares the descriptor. The descriptor is closed when the last clone is dropped and
+/// no operation uses it any more.
+///
+/// # Examples
+/// ```
+/// use pool_io::File;
+///
+/// let file = File::new(std::fs::File::open("Cargo.toml")?)?;
+/// let read = pool_io::read_at(&file, vec![0; 100], 0);
+/// // The operation keeps the descriptor open.
+/// drop(file);
+/// assert_eq!(read.wait()?.bytes, 100);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct File(Arc<Inner>);
+
+struct Inner {
+    descriptor: OwnedFd,
+    is_stream: bool,
+}
+
+impl File {
+    /// Takes a descriptor: of a [`std::fs::File`], a [`PipeReader`](std::io::PipeReader), a socket.
+    ///
+    /// # Errors
+    /// If the system does not say what kind of file it is.
+    pub fn new(descriptor: impl Into<OwnedFd>) -> io::Result<Self> {
+        let descriptor = descriptor.into();
+        let is_stream = system::is_stream(descriptor.as_fd())?;
+        let inner = Inner {
+            descriptor,
+            is_stream,
+        };
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// Whether reads and writes may wait for another process or a device, so that there are no positions:
+    /// a pipe, a socket, a terminal.
+    #[must_use]
+    pub fn is_stream(&self) -> bool {
+        self.0.is_stream
+    }
+
+    pub(super) fn raw(&self) -> RawFd {
+        self.0.descriptor.as_raw_fd()
+    }
+}
+
+impl AsFd for File {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.descriptor.as_fd()
+    }
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("File")
+            .field("descriptor", &self.raw())
+            .field("is_stream", &self.is_stream())
+            .finish()
+    }
+}
+
+/// How [`open`](super::open) opens a file, as [`std::fs::OpenOptions`].
+///
+/// # Examples
+/// ```
+/// use pool_io::OpenOptions;
+///
+/// let options = OpenOptions::new().read(true);
+/// assert!(pool_io::open("Cargo.toml", &options).wait().is_ok());
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct OpenOptions {
+    read: bool,
+    write: bool,
+    append: bool,
+    flags: c_int,
+    mode: u32,
+}
+
+impl OpenOptions {
+    /// Creates options that allow nothing; a new file gets the mode 0o666, less the process' mask.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            read: false,
+            write: false,
+            append: false,
+            flags: 0,
+            mode: 0o666,
+        }
+    }
+
+    /// Sets whether the file can be read.
+    #[must_use]
+    pub const fn read(mut self, read: bool) -> Self {
+        self.read = read;
+        self
+    }
+
+    /// Sets whether the file can be written.
+    #[must_use]
+    pub const fn write(mut self, write: bool) -> Self {
+        self.write = write;
+        self
+    }
+
+    /// Sets whether each write goes to the end of the file.
+    #[must_use]
+    pub const fn append(mut self, append: bool) -> Self {
+        self.append = append;
+        self
+    }
+
+    /// Sets whether the file loses its contents.
+    #[must_use]
+    pub const fn truncate(self, truncate: bool) -> Self {
+        self.flag(libc::O_TRUNC, truncate)
+    }
+
+    /// Sets whether the file is created if there is none.
+    #[must_use]
+    pub const fn create(self, create: bool) -> Self {
+        self.flag(libc::O_CREAT, create)
+    }
+
+    /// Sets whether the file is created, and must not exist before.
+    #[must_use]
+    pub const fn create_new(self, create_new: bool) -> Self {
+        self.flag(libc::O_CREAT | libc::O_EXCL, create_new)
+    }
+
+    /// Sets flags of the system, such as `O_DIRECT`, beside those that the other options set.
+    #[must_use]
+    pub const fn custom_flags(self, flags: c_int) -> Self {
+        self.flag(flags, true)
+    }
+
+    /// Sets the mode of a file that is created, less the process' mask.
+    #[must_use]
+    pub const fn mode(mut self, mode: u32) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    const fn flag(mut self, flag: c_int, is_set: bool) -> Self {
+        if is_set {
+            self.flags |= flag;
+        } else {
+            self.flags &= !flag;
+        }
+        self
+    }
+
+    /// Returns the flags and the mode for the system call.
+    ///
+    /// # Errors
+    /// `EINVAL` if the file could be neither read nor written.
+    pub(super) fn system(&self) -> Result<(c_int, u32), i32> {
+        let access = match (self.read, self.write || self.append) {
+            (true, false) => libc::O_RDONLY,
+            (false, true) => libc::O_WRONLY,
+            (true, true) => libc::O_RDWR,
+            (false, false) => return Err(libc::EINVAL),
+        };
+        let append = if self.append { libc::O_APPEND } else { 0 };
+        Ok((self.flags | access | append | libc::O_CLOEXEC, self.mode))
+    }
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}

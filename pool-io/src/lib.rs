@@ -1,0 +1,96 @@
+//! Input and output for [`pool_std`], whose completion a job waits for while its worker runs other
+//! jobs.
+//!
+//! A function of this crate starts an operation on the current pool and returns a [`Completion`]. A
+//! job that [waits](Completion::wait) for it runs other jobs of its pool meanwhile, and its worker
+//! sleeps when there are none; a thread outside every pool blocks. A completion is also a
+//! [`Future`], for any executor.
+//!
+//! Use it where jobs both read and compute, or where many operations wait at the same time, such as
+//! reads of pipes and sockets. For one long wait without a file descriptor there is
+//! [`block_in_place`](pool_std::block_in_place()).
+//!
+//! # Where operations run
+//! [`ThreadPoolBuilderExt::io`] chooses; [`backend()`] says what was chosen.
+//! - [`IoBackend::Ring`]: the kernel, through one `io_uring` per worker.
+//! - [`IoBackend::HelperThreads`]: a few threads that make blocking system calls, and more if all
+//!   of them block. This is the default; the threads are started by the first operation.
+//!
+//! # Ownership
+//! An operation owns its buffer and shares its [`File`]. So safe code can neither free a buffer nor
+//! close a descriptor that the kernel still uses: not by dropping the completion, and not by
+//! [cancelling](Completion::cancel) it. The buffer comes back with the result.
+//!
+//! # When no thread is left
+//! The kernel carries out some operations on threads of its own: an `fsync`, many an `open`, some
+//! reads of files. Where it may start none (`RLIMIT_NPROC`), such an operation of a ring fails with
+//! the error `EAGAIN`.
+//!
+//! # When a pool ends
+//! Operations that are in flight when a pool ends are cancelled: their completions return the error
+//! `ECANCELED`. A job that waits keeps its pool from ending, so this concerns only handles that
+//! outlive the jobs.
+//!
+//! # Examples
+//! ```
+//! use pool_io::OpenOptions;
+//!
+//! let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+//! let text = pool.install(|| {
+//!     let file = pool_io::open("Cargo.toml", &OpenOptions::new().read(true)).wait()?;
+//!     let transferred = pool_io::read_at(&file, vec![0; 9], 0).wait()?;
+//!     Ok::<_, std::io::Error>(transferred.buffer)
+//! })?;
+//! assert_eq!(text, b"[package]");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Source of the design: EMPER's io_uring scheduler (see `src/README.md`).
+
+#![cfg(all(target_os = "linux", target_pointer_width = "64"))]
+
+// Under loom, the crate is this lock alone, for its model.
+#[cfg_attr(loom, allow(dead_code))]
+mod reap_lock;
+
+#[cfg(not(loom))]
+mod api;
+#[cfg(not(loom))]
+mod backend;
+#[cfg(not(loom))]
+mod builder;
+#[cfg(not(loom))]
+mod call;
+#[cfg(not(loom))]
+mod completion;
+#[cfg(not(loom))]
+mod error;
+#[cfg(not(loom))]
+mod file;
+#[cfg(not(loom))]
+mod helpers;
+#[cfg(not(loom))]
+mod operation;
+#[cfg(not(loom))]
+mod request;
+#[cfg(not(loom))]
+mod ring;
+#[cfg(not(loom))]
+mod stack;
+#[cfg(not(loom))]
+mod system;
+
+#[cfg(not(loom))]
+pub use {
+    api::{backend, open, read, read_at, sync, write, write_at},
+    backend::IoBackend,
+    builder::ThreadPoolBuilderExt,
+    completion::{Completion, Output},
+    error::{Transfer, TransferError, Transferred},
+    file::{File, OpenOptions},
+};
+
+/// The examples of the page of the crate, compiled and run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -1,0 +1,348 @@
+//! The state of an operation, which outlives its handle until the system has finished.
+
+use std::{
+    cell::Cell,
+    mem,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::Waker,
+};
+
+use pool_std::driver::{self, Pool, Signal};
+
+#[cfg(test)]
+mod tests;
+
+use crate::{backend::WeakBackend, call::Call, request::Request, stack, system::lock};
+
+/// How many waits of a worker may be nested if the size of its stack is unknown: in each it may run
+/// a job that waits in turn, on the same stack.
+const NESTED_WAITS: usize = 16;
+
+/// How often an operation is tried again if the kernel cancels it although the caller does not ask
+/// for that.
+///
+/// The first time, the thread may have ended that has submitted the operation. Then the completer
+/// submits it, which does not end before the operation: so from then on, the kernel could start no
+/// thread of its own for it. It tries several times, but fails each time that a signal comes. A
+/// process that gets many signals needs more tries.
+const TRIES: u32 = 16;
+
+thread_local! {
+    /// The waits of this thread in which it runs other jobs.
+    static WAITS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The state of an operation.
+///
+/// In an [`Arc`], one reference of which the backend has from the start until the operation has
+/// finished. So the request, with its buffer, its path and its file, stays where it is while the
+/// system uses it, whatever happens to the handle.
+pub(crate) struct Operation {
+    /// `None` if there is no backend, so that the operation has failed from the start.
+    backend: Option<WeakBackend>,
+    /// The number of the ring that has the operation, plus 1.
+    ring: AtomicUsize,
+    state: Mutex<State>,
+}
+
+struct State {
+    request: Request,
+    /// How many bytes have been transferred.
+    progress: usize,
+    /// Whether the next call waits until a transfer does not block.
+    is_polling: bool,
+    is_cancelled: bool,
+    /// How often the kernel has cancelled it although the caller has not.
+    kernel_cancels: u32,
+    /// Set once.
+    result: Option<Result<usize, i32>>,
+    /// The handle has returned the result.
+    is_taken: bool,
+    waiter: Waiter,
+}
+
+/// What waits for an operation.
+enum Waiter {
+    None,
+    /// A thread, whose wait the signal ends.
+    Thread(Signal),
+    /// A future.
+    Task(Waker),
+}
+
+// SAFETY: the addresses in a request belong to the request.
+unsafe impl Send for State {}
+
+/// What a backend has to do with an operation whose call has returned.
+#[must_use]
+pub(crate) enum Next {
+    /// Nothing: it has finished.
+    Finished,
+    /// To wake a task. That is code of the user, which may block.
+    Wake(Waker),
+    /// To submit the operation again.
+    Again,
+}
+
+impl Operation {
+    pub(super) fn new(backend: Option<WeakBackend>, request: Request) -> Arc<Self> {
+        Arc::new(Self {
+            backend,
+            ring: AtomicUsize::new(0),
+            state: Mutex::new(State {
+                request,
+                progress: 0,
+                is_polling: false,
+                is_cancelled: false,
+                kernel_cancels: 0,
+                result: None,
+                is_taken: false,
+                waiter: Waiter::None,
+            }),
+        })
+    }
+
+    /// Finishes an operation that no backend has, because it could not be started.
+    pub(super) fn fail(&self, error: i32) {
+        lock(&self.state).result = Some(Err(error));
+    }
+
+    /// Reads what is in memory already. Returns whether that was all there is to do.
+    pub(super) fn try_at_once(&self) -> bool {
+        let mut state = lock(&self.state);
+        if !state.request.may_be_cached() {
+            return false;
+        }
+        loop {
+            let progress = state.progress;
+            let Ok(call) = state.request.call(progress) else {
+                return false;
+            };
+            // SAFETY: 1. the request is borrowed under the lock; no backend has the operation yet.
+            match unsafe { call.execute_at_once() } {
+                // The end of the file, or the rest is not in memory: then the next turn says so.
+                Ok(bytes) => {
+                    state.progress += bytes;
+                    if bytes == 0 || state.request.is_complete(state.progress) {
+                        state.result = Some(Ok(state.progress));
+                        return true;
+                    }
+                }
+                Err(libc::EINTR) => {}
+                // Whatever it is, the call that may wait will say so, too.
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// Notes whether the operation begins with a wait until the transfer would not block.
+    pub(super) fn poll_first(&self) {
+        let mut state = lock(&self.state);
+        state.is_polling = state.request.is_of_stream() && !state.request.is_empty();
+    }
+
+    /// Notes which ring has the operation from now on.
+    pub(super) fn set_ring(&self, ring: usize) {
+        // Ordering: Relaxed. A cancel that does not see it has noted itself under the lock before
+        // that ring asks for the call.
+        self.ring.store(ring + 1, Ordering::Relaxed);
+    }
+
+    pub(super) fn ring(&self) -> Option<usize> {
+        // Ordering: Relaxed, see `set_ring`.
+        self.ring.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    pub(super) fn is_polling(&self) -> bool {
+        lock(&self.state).is_polling
+    }
+
+    /// Returns the next call. The addresses in it are valid until the operation is
+    /// [concluded](Self::conclude).
+    ///
+    /// # Errors
+    /// The error number with which the operation is to be concluded.
+    pub(super) fn call(&self) -> Result<Call, i32> {
+        let mut state = lock(&self.state);
+        if state.is_cancelled {
+            return Err(libc::ECANCELED);
+        }
+        match state.request.poll().filter(|_| state.is_polling) {
+            Some(call) => Ok(call),
+            None => {
+                let progress = state.progress;
+                state.request.call(progress)
+            }
+        }
+    }
+
+    /// Reports what the call has returned, by the backend that has the operation.
+    pub(super) fn conclude(&self, result: Result<usize, i32>) -> Next {
+        let mut state = lock(&self.state);
+        match result {
+            Ok(_) if state.is_polling && !state.is_cancelled => {
+                state.is_polling = false;
+                return Next::Again;
+            }
+            Ok(_) if state.is_polling => return state.finish(Err(libc::ECANCELED)),
+            Ok(value) => {
+                state.request.keep(value);
+                let value = state.progress + value;
+                return state.finish(Ok(value));
+            }
+            Err(_) if state.is_cancelled => {}
+            // A signal, for which the caller has not asked.
+            Err(libc::EINTR) => return Next::Again,
+            // Neither for this: the thread has ended that started the call, or the kernel has no
+            // thread for it.
+            Err(libc::ECANCELED) if state.kernel_cancels < TRIES => {
+                state.kernel_cancels += 1;
+                return Next::Again;
+            }
+            // A descriptor that does not block by itself. What is no stream is always ready, so
+            // that a wait would not help.
+            Err(libc::EAGAIN) if state.request.is_of_stream() => {
+                state.is_polling = true;
+                return Next::Again;
+            }
+            Err(_) => {}
+        }
+        let error = match result {
+            Err(libc::EINTR | libc::EAGAIN) if state.is_cancelled => Err(libc::ECANCELED),
+            // As where a thread of the process cannot be started.
+            Err(libc::ECANCELED) if !state.is_cancelled => Err(libc::EAGAIN),
+            result => result,
+        };
+        // What was transferred counts; the caller meets the error again if it goes on.
+        let result = match state.progress {
+            0 => error,
+            bytes => Ok(bytes),
+        };
+        state.finish(result)
+    }
+
+    /// Finishes an operation that the backend will not carry out any more.
+    pub(super) fn abandon(&self) -> Next {
+        lock(&self.state).is_cancelled = true;
+        self.conclude(Err(libc::ECANCELED))
+    }
+
+    pub(super) fn cancel(self: &Arc<Self>) {
+        let mut state = lock(&self.state);
+        if state.result.is_some() || mem::replace(&mut state.is_cancelled, true) {
+            return;
+        }
+        drop(state);
+        if let Some(backend) = &self.backend {
+            backend.cancel(self);
+        }
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        lock(&self.state).result.is_some()
+    }
+
+    /// Takes the request and its result, if the operation has finished. Once.
+    pub(super) fn take(&self) -> Option<(Request, Result<usize, i32>)> {
+        let mut state = lock(&self.state);
+        let result = state.result?;
+        if mem::replace(&mut state.is_taken, true) {
+            return None;
+        }
+        let nothing = Request::Invalid {
+            error: libc::EINVAL,
+            buffer: Vec::new(),
+        };
+        Some((mem::replace(&mut state.request, nothing), result))
+    }
+
+    /// Waits until the operation has finished: a worker runs other jobs meanwhile, or sleeps.
+    ///
+    /// Only for the owner of the handle, which sets no task meanwhile.
+    pub(super) fn wait(&self) {
+        let depth = WAITS.get();
+        if !may_nest(depth) {
+            return self.wait_blocking();
+        }
+        // First, because the drop of an earlier waker is code of the user and may unwind.
+        if !self.clear_task() {
+            return;
+        }
+        WAITS.set(depth + 1);
+        // Liveness: the backend concludes every operation, and that sets the signal. If the
+        // operation has finished already, the signal is dropped at once. There is no earlier waiter
+        // whose drop could unwind.
+        driver::wait(|signal| _ = self.set_waiter(Waiter::Thread(signal)));
+        WAITS.set(depth);
+    }
+
+    /// Waits until the operation has finished, and blocks the thread.
+    ///
+    /// Only for the owner of the handle, which sets no task meanwhile.
+    pub(super) fn wait_blocking(&self) {
+        // As in `wait`.
+        if self.clear_task() {
+            // Liveness: as in `wait`. The completer or a helper thread concludes the operation, and
+            // no worker has to.
+            driver::wait_blocking(|signal| _ = self.set_waiter(Waiter::Thread(signal)));
+        }
+    }
+
+    /// Notes which task is to be woken. Returns false if the operation has finished.
+    pub(super) fn set_task(&self, waker: &Waker) -> bool {
+        self.set_waiter(Waiter::Task(waker.clone()))
+    }
+
+    /// Forgets a task, whose handle is gone or waits now. Returns false if the operation has
+    /// finished.
+    pub(super) fn clear_task(&self) -> bool {
+        self.set_waiter(Waiter::None)
+    }
+
+    fn set_waiter(&self, mut waiter: Waiter) -> bool {
+        let mut state = lock(&self.state);
+        if state.result.is_some() {
+            return false;
+        }
+        mem::swap(&mut state.waiter, &mut waiter);
+        drop(state);
+        // The drop of an earlier waker is code of the user: not under the lock.
+        drop(waiter);
+        true
+    }
+}
+
+/// Does what an operation that was concluded asks for, on a thread that is not a worker. Returns
+/// whether it is to be submitted again.
+pub(super) fn follow(pool: Pool<'_>, next: Next) -> bool {
+    match next {
+        Next::Finished => false,
+        Next::Again => true,
+        Next::Wake(waker) => {
+            pool.run_and_handle_panic("a waker", || waker.wake());
+            false
+        }
+    }
+}
+
+/// Whether a worker may run other jobs in a wait. A worker that may not blocks, while others may
+/// run its jobs.
+fn may_nest(depth: usize) -> bool {
+    depth == 0 || stack::is_half_free().unwrap_or(depth < NESTED_WAITS)
+}
+
+impl State {
+    fn finish(&mut self, result: Result<usize, i32>) -> Next {
+        debug_assert!(self.result.is_none(), "an operation finishes once");
+        self.result = Some(result);
+        match mem::replace(&mut self.waiter, Waiter::None) {
+            Waiter::None => {}
+            Waiter::Thread(signal) => signal.set(),
+            Waiter::Task(waker) => return Next::Wake(waker),
+        }
+        Next::Finished
+    }
+}

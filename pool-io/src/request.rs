@@ -1,0 +1,198 @@
+//! What an operation is to do, and what it owns for that.
+
+use std::{
+    ffi::CString,
+    io,
+    os::{
+        fd::{FromRawFd, OwnedFd, RawFd},
+        unix::ffi::OsStrExt,
+    },
+    path::Path,
+};
+
+use libc::c_int;
+
+use crate::{
+    call::{Call, Direction, Memory},
+    file::{File, OpenOptions},
+};
+
+/// What an operation is to do, and what it owns for that.
+pub(super) enum Request {
+    Open {
+        path: CString,
+        flags: c_int,
+        mode: u32,
+        /// The result, which is closed if the caller does not want it any more.
+        opened: Option<io::Result<File>>,
+    },
+    Transfer {
+        direction: Direction,
+        file: File,
+        buffer: Vec<u8>,
+        position: Option<u64>,
+    },
+    Sync {
+        file: File,
+    },
+    /// A request that the system would misunderstand. Fails with this number.
+    Invalid {
+        error: i32,
+        buffer: Vec<u8>,
+    },
+}
+
+impl Request {
+    pub(super) fn open(path: &Path, options: &OpenOptions) -> Self {
+        let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| libc::EINVAL);
+        match path.and_then(|path| Ok((path, options.system()?))) {
+            Ok((path, (flags, mode))) => Self::Open {
+                path,
+                flags,
+                mode,
+                opened: None,
+            },
+            Err(error) => Self::Invalid {
+                error,
+                buffer: Vec::new(),
+            },
+        }
+    }
+
+    pub(super) fn read(file: &File, buffer: Vec<u8>, position: Option<u64>) -> Self {
+        Self::transfer(Direction::Read, file, buffer, position)
+    }
+
+    pub(super) fn write(file: &File, buffer: Vec<u8>, position: Option<u64>) -> Self {
+        Self::transfer(Direction::Write, file, buffer, position)
+    }
+
+    fn transfer(direction: Direction, file: &File, buffer: Vec<u8>, position: Option<u64>) -> Self {
+        // Rings ignore the position of a stream, and take the greatest position for the current one.
+        let error = match position {
+            Some(_) if file.is_stream() => Some(libc::ESPIPE),
+            Some(position) if i64::try_from(position).is_err() => Some(libc::EINVAL),
+            _ => None,
+        };
+        match error {
+            Some(error) => Self::Invalid { error, buffer },
+            None => Self::Transfer {
+                direction,
+                file: file.clone(),
+                buffer,
+                position,
+            },
+        }
+    }
+
+    pub(super) fn sync(file: &File) -> Self {
+        Self::Sync { file: file.clone() }
+    }
+
+    /// Returns the system call for what is left to do when `progress` bytes were transferred.
+    ///
+    /// Its addresses are valid as long as the request is neither changed nor dropped.
+    ///
+    /// # Errors
+    /// The error of an invalid request.
+    pub(super) fn call(&mut self, progress: usize) -> Result<Call, i32> {
+        Ok(match self {
+            Self::Open {
+                path, flags, mode, ..
+            } => Call::Open {
+                path: path.as_ptr(),
+                flags: *flags,
+                mode: *mode,
+            },
+            Self::Transfer {
+                direction,
+                file,
+                buffer,
+                position,
+            } => {
+                let memory = Memory {
+                    address: buffer.as_mut_ptr(),
+                    length: buffer.len(),
+                };
+                Call::Transfer {
+                    direction: *direction,
+                    descriptor: file.raw(),
+                    memory: memory.rest(progress),
+                    position: position.map(|position| position + progress as u64),
+                    is_stream: file.is_stream(),
+                }
+            }
+            Self::Sync { file } => Call::Sync {
+                descriptor: file.raw(),
+            },
+            Self::Invalid { error, .. } => return Err(*error),
+        })
+    }
+
+    /// Returns the call that waits until a transfer would not block.
+    pub(super) fn poll(&self) -> Option<Call> {
+        match self {
+            Self::Transfer {
+                direction, file, ..
+            } => Some(Call::Poll {
+                descriptor: file.raw(),
+                direction: *direction,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Whether this may wait for another process or a device.
+    pub(super) fn is_of_stream(&self) -> bool {
+        matches!(self, Self::Transfer { file, .. } if file.is_stream())
+    }
+
+    /// Whether this transfers nothing, for which the system has nothing to wait for.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Self::Transfer { buffer, .. } if buffer.is_empty())
+    }
+
+    /// Whether the bytes may be in memory already, so that it is worth a try to read them at once.
+    pub(super) fn may_be_cached(&self) -> bool {
+        matches!(
+            self,
+            Self::Transfer {
+                direction: Direction::Read,
+                file,
+                position: Some(_),
+                ..
+            } if !file.is_stream() && !self.is_empty()
+        )
+    }
+
+    /// Whether the buffer is full, or written whole.
+    pub(super) fn is_complete(&self, progress: usize) -> bool {
+        matches!(self, Self::Transfer { buffer, .. } if buffer.len() == progress)
+    }
+
+    /// Takes possession of what the call has returned.
+    pub(super) fn keep(&mut self, result: usize) {
+        if let Self::Open { opened, .. } = self {
+            let descriptor = RawFd::try_from(result).expect("the system returns a descriptor");
+            // SAFETY: the system has just made it for this operation, which asks once.
+            let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
+            *opened = Some(File::new(descriptor));
+        }
+    }
+
+    /// Returns the buffer.
+    pub(super) fn into_buffer(self) -> Vec<u8> {
+        match self {
+            Self::Transfer { buffer, .. } | Self::Invalid { buffer, .. } => buffer,
+            Self::Open { .. } | Self::Sync { .. } => Vec::new(),
+        }
+    }
+
+    /// Returns the file that was opened.
+    pub(super) fn into_opened(self) -> Option<io::Result<File>> {
+        match self {
+            Self::Open { opened, .. } => opened,
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What the module asks the kernel for, as entries of a ring.
+
+use io_uring::{
+    opcode,
+    squeue::{Entry, Flags},
+    types::{CancelBuilder, Fd},
+};
+
+use crate::{
+    call::{Call, Direction},
+    ring::IGNORED,
+};
+
+/// Returns the entry that asks the kernel to end others early.
+pub(super) fn cancel(which: CancelBuilder) -> Entry {
+    opcode::AsyncCancel2::new(which)
+        .build()
+        .flags(Flags::SKIP_SUCCESS)
+        .user_data(IGNORED)
+}
+
+/// Returns the entry for a call.
+pub(super) fn entry(call: Call) -> Entry {
+    match call {
+        Call::Open { path, flags, mode } => opcode::OpenAt::new(Fd(libc::AT_FDCWD), path)
+            .flags(flags)
+            .mode(mode)
+            .build(),
+        Call::Transfer {
+            direction,
+            descriptor,
+            memory,
+            position,
+            ..
+        } => {
+            // At most `MAX_TRANSFER`, which fits. The offset −1 is the current position.
+            let length = memory.length as u32;
+            let offset = position.unwrap_or(u64::MAX);
+            match direction {
+                Direction::Read => opcode::Read::new(Fd(descriptor), memory.address, length)
+                    .offset(offset)
+                    .build(),
+                Direction::Write => opcode::Write::new(Fd(descriptor), memory.address, length)
+                    .offset(offset)
+                    .build(),
+            }
+        }
+        Call::Sync { descriptor } => opcode::Fsync::new(Fd(descriptor)).build(),
+        Call::Poll {
+            descriptor,
+            direction,
+        } => opcode::PollAdd::new(Fd(descriptor), direction.events() as u32).build(),
+    }
+}

@@ -1,0 +1,227 @@
+//! The pipe that wakes a worker which sleeps in its ring, and says where the work is.
+
+use std::{
+    io::{self, PipeReader, PipeWriter, Write, pipe},
+    mem::ManuallyDrop,
+    os::fd::AsRawFd,
+    sync::{
+        Mutex,
+        atomic::{AtomicU32, AtomicUsize, Ordering},
+    },
+    thread::{self, ThreadId},
+};
+
+use pool_std::driver::{ChannelFull, Hint};
+
+use crate::{
+    call::{Call, Direction, Memory},
+    system::{lock, poll_until},
+};
+
+/// How many bytes a hint has.
+const LENGTH: usize = size_of::<u32>();
+
+/// How many hints one read takes.
+const HINTS: usize = 16;
+
+/// The pipe that wakes a worker which sleeps in its ring, and carries a [`Hint`].
+///
+/// A read of it stays in flight while the worker is awake, so a worker that sleeps often submits one only after a
+/// hint. The kernel completes a read on the thread that has submitted it, which may be busy in a system call
+/// that no signal ends. So a thread that takes the worker's place submits a read of its own.
+pub(crate) struct HintPipe {
+    reader: PipeReader,
+    writer: PipeWriter,
+    /// Written by the kernel while reads are in flight, perhaps by two at a time. A hint that is out of date or
+    /// overwritten costs one look in vain.
+    buffer: ManuallyDrop<Box<[AtomicU32; HINTS]>>,
+    /// The newest hint that was read and says something, or 0.
+    newest: AtomicU32,
+    /// How many hints were sent and not read yet, or are being sent.
+    unread: AtomicUsize,
+    /// Locked by the holder of the ring's lock alone, so without a wait.
+    reads: Mutex<Reads>,
+    is_leaked: bool,
+}
+
+/// The reads of the pipe that are in flight.
+#[derive(Default)]
+struct Reads {
+    in_flight: usize,
+    /// The number of the newest one; the first has the number 1.
+    newest: u64,
+    /// The thread that has submitted the newest one, if that is in flight.
+    thread: Option<ThreadId>,
+}
+
+/// A read that is to be submitted.
+pub(super) struct NewRead {
+    pub(super) number: u64,
+    /// The number of an earlier one, which is to be cancelled: another thread has submitted it.
+    pub(super) replaces: Option<u64>,
+}
+
+impl HintPipe {
+    /// # Errors
+    /// If the system refuses the pipe.
+    pub(super) fn new() -> io::Result<Self> {
+        let (reader, writer) = pipe()?;
+        // Only the writer: a ring does not wait for a descriptor that does not block.
+        //
+        // SAFETY: The call takes numbers only.
+        if unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self {
+            reader,
+            writer,
+            buffer: ManuallyDrop::new(Box::default()),
+            newest: AtomicU32::new(0),
+            unread: AtomicUsize::new(0),
+            reads: Mutex::default(),
+            is_leaked: false,
+        })
+    }
+
+    pub(super) fn reader(&self) -> &PipeReader {
+        &self.reader
+    }
+
+    /// Returns where a read puts what it finds: several hints at once, if there are several.
+    pub(super) fn buffer(&self) -> (*mut u8, u32) {
+        // `HINTS` words, which fits. The cells allow writes through a shared reference.
+        (
+            self.buffer.as_ptr().cast_mut().cast(),
+            (HINTS * LENGTH) as u32,
+        )
+    }
+
+    /// Writes a hint. Never blocks.
+    ///
+    /// # Errors
+    /// If the pipe is full. Then it holds hints that end the read.
+    pub(super) fn send(&self, hint: Hint) -> Result<(), ChannelFull> {
+        // Ordering: Relaxed; a count that is too low or too high costs a hint or a look.
+        self.unread.fetch_add(1, Ordering::Relaxed);
+        // The system writes so few bytes whole or not at all.
+        let written = (&self.writer).write(&hint.to_raw().to_ne_bytes());
+        if written.is_err() {
+            // Ordering: Relaxed, as above.
+            self.unread.fetch_sub(1, Ordering::Relaxed);
+        }
+        written.map(drop).map_err(|_| ChannelFull)
+    }
+
+    /// Takes the newest hint that was read.
+    pub(super) fn take(&self) -> Option<Hint> {
+        // Ordering: Relaxed: the number is all that is received.
+        Hint::from_raw(self.newest.swap(0, Ordering::Relaxed))
+    }
+
+    /// Whether the pipe holds hints.
+    pub(super) fn is_unread(&self) -> bool {
+        // Ordering: Relaxed, see `send`.
+        self.unread.load(Ordering::Relaxed) > 0
+    }
+
+    /// Notes that a read of this thread is in flight from now on. Returns `None` if one is.
+    pub(super) fn begin(&self) -> Option<NewRead> {
+        let mut reads = lock(&self.reads);
+        let this_thread = thread::current().id();
+        if reads.thread == Some(this_thread) {
+            return None;
+        }
+        let replaces = reads.thread.map(|_| reads.newest);
+        reads.in_flight += 1;
+        reads.newest += 1;
+        reads.thread = Some(this_thread);
+        Some(NewRead {
+            number: reads.newest,
+            replaces,
+        })
+    }
+
+    /// Notes that a read has completed: with so many bytes of hints, or with an error.
+    pub(super) fn has_come(&self, number: u64, bytes: i32) {
+        let hints = usize::try_from(bytes).map_or(0, |bytes| bytes / LENGTH);
+        // Ordering: Relaxed, see `send`. The kernel has written the hints before the completion.
+        self.unread.fetch_sub(hints, Ordering::Relaxed);
+        let hints = self.buffer[..hints.min(HINTS)].iter();
+        // Ordering: Relaxed, as above.
+        self.keep_newest(hints.map(|hint| hint.load(Ordering::Relaxed)));
+        let mut reads = lock(&self.reads);
+        reads.in_flight -= 1;
+        if number == reads.newest {
+            reads.thread = None;
+        }
+    }
+
+    /// Waits until the pipe holds hints, for so many milliseconds at most, and takes them out, without a ring.
+    pub(super) fn wait_without_ring(&self, milliseconds: libc::c_int) {
+        let descriptor = self.reader.as_raw_fd();
+        let mut pipe = [libc::pollfd {
+            fd: descriptor,
+            events: libc::POLLIN,
+            revents: 0,
+        }];
+        // An error is an early return.
+        let _ = poll_until(&mut pipe, milliseconds);
+        let mut buffer = [[0; LENGTH]; HINTS];
+        let read = Call::Transfer {
+            direction: Direction::Read,
+            descriptor,
+            memory: Memory {
+                address: buffer.as_mut_ptr().cast(),
+                length: HINTS * LENGTH,
+            },
+            position: None,
+            is_stream: true,
+        };
+        // A read that the kernel has in flight may be faster, so this one must not wait.
+        //
+        // SAFETY: 1. the buffer lives in this frame and the descriptor is our own; no other code accesses it.
+        let Ok(bytes) = (unsafe { read.execute_at_once() }) else {
+            // Nothing has come, or a system that cannot refuse to wait: then the hints stay there.
+            std::thread::yield_now();
+            return;
+        };
+        let hints = &buffer[..bytes / LENGTH];
+        // Ordering: Relaxed, see `send`.
+        self.unread.fetch_sub(hints.len(), Ordering::Relaxed);
+        self.keep_newest(hints.iter().map(|&hint| u32::from_ne_bytes(hint)));
+    }
+
+    /// Keeps the newest of these hints that says something.
+    fn keep_newest(&self, hints: impl DoubleEndedIterator<Item = u32>) {
+        let mut hints = hints.filter_map(Hint::from_raw);
+        if let Some(hint) = hints.rfind(|&hint| hint != Hint::Unknown) {
+            // Ordering: Relaxed, see `take`.
+            self.newest.store(hint.to_raw(), Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn is_in_flight(&self) -> bool {
+        lock(&self.reads).in_flight > 0
+    }
+
+    /// Returns how many reads are in flight, and the thread that has submitted the newest one.
+    #[cfg(test)]
+    pub(super) fn reads(&self) -> (usize, Option<ThreadId>) {
+        let reads = lock(&self.reads);
+        (reads.in_flight, reads.thread)
+    }
+
+    /// Keeps the buffer for good.
+    pub(super) fn leak(&mut self) {
+        self.is_leaked = true;
+    }
+}
+
+impl Drop for HintPipe {
+    fn drop(&mut self) {
+        if !self.is_leaked {
+            // SAFETY: this is the only drop of it, and no read is in flight.
+            unsafe { ManuallyDrop::drop(&mut self.buffer) };
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The rings of a pool, and the thread that looks after those whose workers are busy.
+
+use std::{
+    io, mem,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering, fence},
+    },
+    task::Waker,
+};
+
+use pool_std::driver::Pool;
+
+use crate::{
+    operation::{Next, Operation, follow},
+    ring::{Completed, Ring, hint::HintPipe},
+    system::{EventCounter, lock},
+};
+
+#[cfg(test)]
+mod tests;
+
+/// How many entries can be submitted by one call. More are submitted by several calls.
+const ENTRIES: u32 = 64;
+
+/// After how many milliseconds what is still in flight at the end of a pool is cancelled again.
+const CANCEL_AGAIN_AFTER: libc::c_int = 50;
+
+/// The rings of a pool: one per worker, and the completer's own.
+pub(crate) struct Rings {
+    rings: Box<[Ring]>,
+    /// Increased by the kernel for a completion that no thread waits for, and by threads that have something
+    /// for the completer.
+    event: EventCounter,
+    inbox: Mutex<Inbox>,
+    has_ended: AtomicBool,
+}
+
+/// What other threads leave to the completer.
+#[derive(Default)]
+struct Inbox {
+    /// Operations of threads that may end before the operation does, or that a ring has given up.
+    operations: Vec<Arc<Operation>>,
+    /// Tasks to wake, which is code of the user.
+    wakers: Vec<Waker>,
+}
+
+impl Rings {
+    /// # Errors
+    /// If the kernel has no rings, cannot do with them what it should, or refuses them or their descriptors.
+    pub(crate) fn new(workers: usize) -> io::Result<Arc<Self>> {
+        let event = EventCounter::new()?;
+        let rings: Box<[_]> = (0..=workers)
+            .map(|_| Ring::new(ENTRIES, &event))
+            .collect::<io::Result<_>>()?;
+        rings[0].check_operations()?;
+        Ok(Arc::new(Self {
+            rings,
+            event,
+            inbox: Mutex::default(),
+            has_ended: AtomicBool::new(false),
+        }))
+    }
+
+    /// Starts the completer.
+    ///
+    /// # Errors
+    /// If the system refuses the thread.
+    pub(crate) fn start(self: &Arc<Self>, pool: Pool<'_>) -> io::Result<()> {
+        #[cfg(test)]
+        if tests::WITHOUT_COMPLETER.get() {
+            return Ok(());
+        }
+        let this = self.clone();
+        pool.spawn_thread("pool-io-complete", move |pool| this.complete(pool))
+    }
+
+    /// Submits an operation: on the ring of the worker that calls, or else through the completer. What a
+    /// thread submits may be lost when it ends, so the completer submits for threads outside the pool.
+    pub(crate) fn submit(&self, worker: Option<usize>, operation: Arc<Operation>) {
+        let Some(worker) = worker else {
+            self.hand_over(operation);
+            return;
+        };
+        let ring = &self.rings[worker];
+        operation.set_ring(worker);
+        let mut failed = None;
+        let completed = ring.reap_after(|ring| failed = ring.submit(operation));
+        if ring.is_refused() {
+            // The completer repeats it.
+            self.event.increase();
+        }
+        self.conclude_all(ring, completed);
+        if let Some(failed) = failed {
+            self.follow(failed.operation.conclude(failed.result), failed.operation);
+        }
+    }
+
+    pub(crate) fn cancel(&self, operation: &Arc<Operation>) {
+        // If it has no ring yet, the completer, to which it was handed over, looks when it takes it.
+        if let Some(ring) = operation.ring() {
+            let ring = &self.rings[ring];
+            ring.cancel(Some(operation));
+            if ring.is_refused() {
+                // The completer repeats it.
+                self.event.increase();
+            }
+        }
+    }
+
+    /// Ends the completer, when everything that is in flight has been cancelled or has finished.
+    pub(crate) fn end(&self) {
+        // Ordering: Release pairs with the Acquire of `has_ended`; for the rest see `conclude_all`.
+        self.has_ended.store(true, Ordering::Release);
+        self.event.increase();
+    }
+
+    /// Waits for completions of a worker's ring, see [`Ring::sleep`]. The worker must
+    /// [conclude](Self::conclude) them.
+    pub(super) fn sleep(&self, worker: usize, may_wait: impl FnOnce() -> bool) -> Vec<Completed> {
+        self.rings[worker].sleep(may_wait)
+    }
+
+    /// Takes completions of a worker's ring, as the completer does.
+    #[cfg(test)]
+    pub(super) fn reap(&self, worker: usize) -> Vec<Completed> {
+        self.rings[worker].reap_after(|_| ())
+    }
+
+    pub(super) fn conclude(&self, worker: usize, completed: Vec<Completed>) {
+        self.conclude_all(&self.rings[worker], completed);
+    }
+
+    pub(super) fn hint_pipe(&self, worker: usize) -> &HintPipe {
+        self.rings[worker].hint_pipe()
+    }
+
+    fn hand_over(&self, operation: Arc<Operation>) {
+        lock(&self.inbox).operations.push(operation);
+        self.event.increase();
+    }
+
+    /// Concludes what was taken from a ring, on any thread.
+    fn conclude_all(&self, ring: &Ring, completed: Vec<Completed>) {
+        for Completed { operation, result } in completed {
+            self.follow(operation.conclude(result), operation);
+            ring.has_concluded();
+            // Ordering: pairs with the completer's fence. Either the completer sees that this operation is
+            // concluded, or we see that the pool has ended, and the completer looks again. Nothing weaker
+            // orders our count before our look.
+            fence(Ordering::SeqCst);
+            if self.has_ended() {
+                self.event.increase();
+            }
+        }
+    }
+
+    /// Leaves to the completer what an operation that was concluded asks for: a worker may be in the middle
+    /// of falling asleep, and must not run code of the user then.
+    fn follow(&self, next: Next, operation: Arc<Operation>) {
+        match next {
+            Next::Finished => {}
+            Next::Again => self.hand_over(operation),
+            Next::Wake(waker) => {
+                lock(&self.inbox).wakers.push(waker);
+                self.event.increase();
+            }
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        // Ordering: Acquire pairs with `end`.
+        self.has_ended.load(Ordering::Acquire)
+    }
+
+    /// What the completer does until the pool has ended.
+    fn complete(&self, pool: Pool<'_>) {
+        let mut cancelled = vec![false; self.rings.len()];
+        loop {
+            // Liveness: the kernel increases the counter for a completion that no thread waits for, and
+            // threads after they have left something in the inbox. It stays above zero until we have
+            // reset it, and after that we look at everything.
+            //
+            // At the end, the kernel may be in the middle of beginning an operation anew when it is asked to cancel
+            // all of them, and not find it. So that is repeated.
+            if !self.has_ended() {
+                self.event.wait_and_reset();
+            } else if !self.event.wait_and_reset_within(CANCEL_AGAIN_AFTER) {
+                cancelled.fill(false);
+            }
+            let has_ended = self.has_ended();
+            self.empty_inbox(pool, has_ended);
+            let mut is_done = true;
+            for (ring, is_cancelled) in self.rings.iter().zip(&mut cancelled) {
+                let is_flushed = ring.repeat();
+                if !is_flushed {
+                    // The kernel is short of memory.
+                    std::thread::yield_now();
+                }
+                let completed = ring.reap_after(|ring| {
+                    if has_ended && is_flushed && !mem::replace(is_cancelled, true) {
+                        ring.cancel(None);
+                    }
+                });
+                self.conclude_all(ring, completed);
+                if ring.is_refused() {
+                    self.event.increase();
+                }
+                // Ordering: see `conclude_all`.
+                fence(Ordering::SeqCst);
+                is_done &= ring.in_flight() == 0;
+            }
+            if has_ended && is_done && self.is_inbox_empty() {
+                return;
+            }
+        }
+    }
+
+    fn empty_inbox(&self, pool: Pool<'_>, has_ended: bool) {
+        let Inbox { operations, wakers } = mem::take(&mut *lock(&self.inbox));
+        for operation in operations {
+            if has_ended {
+                follow(pool, operation.abandon());
+            } else {
+                self.submit(Some(self.rings.len() - 1), operation);
+            }
+        }
+        for waker in wakers {
+            follow(pool, Next::Wake(waker));
+        }
+    }
+
+    fn is_inbox_empty(&self) -> bool {
+        let inbox = lock(&self.inbox);
+        inbox.operations.is_empty() && inbox.wakers.is_empty()
+    }
+}

@@ -1,0 +1,135 @@
+//! Operations that are dropped, cancelled or outlived.
+
+use std::{
+    io::Write as _,
+    pin::pin,
+    sync::{Arc, Mutex},
+    task::{Context, Waker},
+    thread::{self},
+};
+
+use pool_io::{self as io, IoBackend, OpenOptions};
+
+use crate::{
+    child::{in_child, open_files},
+    suite::{TempFile, builder, pipe_to_read, pool, raw_error, start_read},
+    support::{wait_for, wait_for_asleep},
+};
+
+pub(crate) fn a_dropped_handle_keeps_file_and_buffer(backend: IoBackend, _name: &str) {
+    let pool = pool(backend, 1);
+    for is_polled in [false, true] {
+        let (reader, mut writer) = pipe_to_read();
+        let mut read = start_read(&pool, &reader);
+        drop(reader);
+        if is_polled {
+            let context = &mut Context::from_waker(Waker::noop());
+            assert!(pin!(&mut read).poll(context).is_pending());
+        }
+        drop(read);
+        // The operation has the last reader, so this does not fail. It ends the operation.
+        writer.write_all(b"abc").unwrap();
+        // Then the reader is closed.
+        while writer.write_all(b"abc").is_ok() {}
+    }
+}
+
+pub(crate) fn a_silent_pipe_can_be_cancelled(backend: IoBackend, _name: &str) {
+    let pool = pool(backend, 1);
+    let (reader, mut writer) = pipe_to_read();
+    let read = start_read(&pool, &reader);
+    read.cancel();
+    let error = read.wait().unwrap_err();
+    assert_eq!(error.error.raw_os_error(), Some(libc::ECANCELED));
+    assert_eq!(error.buffer.len(), 16);
+
+    // Waited for by a worker that sleeps.
+    let read = Arc::new(Mutex::new(None));
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            pool.install(|| {
+                let first = io::read(&reader, vec![0; 16]);
+                *read.lock().unwrap() = Some(io::read(&reader, vec![0; 16]));
+                first.wait()
+            })
+        });
+        wait_for(|| read.lock().unwrap().is_some());
+        wait_for_asleep(&pool, 1);
+        let second = read.lock().unwrap().take().unwrap();
+        second.cancel();
+        assert_eq!(raw_error(second.wait()), libc::ECANCELED);
+        // The other one was not meant.
+        writer.write_all(b"abc").unwrap();
+        assert_eq!(waiter.join().unwrap().unwrap().data(), b"abc");
+    });
+}
+
+pub(crate) fn a_cancel_after_the_end_changes_nothing(backend: IoBackend, name: &str) {
+    let file = TempFile::with(name, b"text").open();
+    let pool = pool(backend, 1);
+    let read = pool.install(|| io::read_at(&file, vec![0; 4], 0));
+    wait_for(|| read.is_finished());
+    read.cancel();
+    assert_eq!(read.wait().unwrap().data(), b"text");
+}
+
+pub(crate) fn shutdown_cancels_what_is_in_flight(backend: IoBackend, name: &str) {
+    let file = TempFile::with(name, b"text").open();
+    let pool = pool(backend, 2);
+    let (reader, mut writer) = pipe_to_read();
+    let reads: Vec<_> = (0..10).map(|_| start_read(&pool, &reader)).collect();
+    let dropped = start_read(&pool, &reader);
+    drop((dropped, reader));
+    let at_once = pool.install(|| io::read_at(&file, vec![0; 4], 0));
+    pool.shutdown().unwrap();
+    for read in reads {
+        let error = read.wait().unwrap_err();
+        assert_eq!(error.error.raw_os_error(), Some(libc::ECANCELED));
+        assert_eq!(error.buffer.len(), 16);
+    }
+    // Nothing has kept the reader, but a process that another test starts at the moment.
+    while writer.write_all(b"abc").is_ok() {}
+    // It may have ended before.
+    if let Err(error) = at_once.wait() {
+        assert_eq!(error.error.raw_os_error(), Some(libc::ECANCELED));
+    }
+}
+
+pub(crate) fn threads_outside_may_end_before_their_operations(backend: IoBackend, name: &str) {
+    let path = TempFile::new(name);
+    // This thread is the only worker, and ends before its operations do.
+    let (reader, mut writer) = pipe_to_read();
+    let (started, adopted) = thread::spawn(move || {
+        let pool = builder(backend, 1).use_current_thread().build().unwrap();
+        let read = start_read(&pool, &reader);
+        let open = pool.install(|| {
+            let options = OpenOptions::new().write(true).create(true);
+            io::open(&path.0, &options)
+        });
+        ((read, open, path), pool)
+    })
+    .join()
+    .unwrap();
+    let (read, open, _path) = started;
+    writer.write_all(b"abc").unwrap();
+    assert_eq!(read.wait().unwrap().data(), b"abc");
+    assert!(open.wait().is_ok());
+    drop(adopted);
+}
+
+pub(crate) fn a_handle_keeps_no_descriptor_of_its_pool(backend: IoBackend, name: &str) {
+    in_child(name, || {
+        let (reader, mut writer) = pipe_to_read();
+        let before = open_files();
+        let pool = pool(backend, 2);
+        let read = start_read(&pool, &reader);
+        assert!(open_files() > before);
+        writer.write_all(b"abc").unwrap();
+        wait_for(|| read.is_finished());
+        pool.shutdown().unwrap();
+        // A thread of the pool may drop the last reference a moment later.
+        wait_for(|| open_files() == before);
+        read.cancel();
+        assert_eq!(read.wait().unwrap().data(), b"abc");
+    });
+}

@@ -1,0 +1,138 @@
+//! Reads and writes of files and pipes, and their errors.
+
+use std::io::{ErrorKind, Write as _};
+
+use pool_io::{self as io, IoBackend, OpenOptions};
+
+use crate::suite::{TempFile, pipe_to_read, pipe_to_write, pool, raw_error, start_read};
+
+pub(crate) fn round_trip(backend: IoBackend, name: &str) {
+    let path = TempFile::new(name);
+    let text: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
+    pool(backend, 2).install(|| {
+        let options = OpenOptions::new().read(true).write(true).create_new(true);
+        let file = io::open(&path.0, &options).wait().unwrap();
+        assert!(!file.is_stream());
+        let mut rest = text.clone();
+        let mut offset = 0;
+        while !rest.is_empty() {
+            let written = io::write_at(&file, rest, offset).wait().unwrap();
+            assert!(written.bytes > 0);
+            offset += written.bytes as u64;
+            rest = written.buffer[written.bytes..].to_vec();
+        }
+        io::sync(&file).wait().unwrap();
+        let exists = io::open(&path.0, &options).wait();
+        assert_eq!(exists.unwrap_err().kind(), ErrorKind::AlreadyExists);
+
+        let blocks: Vec<_> = (0..text.len() as u64)
+            .step_by(4096)
+            .map(|offset| io::read_at(&file, vec![0; 4096], offset))
+            .collect();
+        let read: Vec<u8> = blocks
+            .into_iter()
+            .flat_map(|block| block.wait().unwrap().data().to_vec())
+            .collect();
+        assert!(read == text);
+        // From the current position.
+        let first = io::read(&file, vec![0; 4]).wait().unwrap();
+        let second = io::read(&file, vec![0; 4]).wait().unwrap();
+        assert_eq!(first.data(), 0_u32.to_le_bytes());
+        assert_eq!(second.data(), 1_u32.to_le_bytes());
+    });
+}
+
+pub(crate) fn short_reads_and_the_end(backend: IoBackend, name: &str) {
+    let file = TempFile::with(name, b"0123456789");
+    let (reader, mut writer) = pipe_to_read();
+    let pool = pool(backend, 1);
+    pool.install(|| {
+        let file = file.open();
+        for (offset, bytes) in [(0, 10), (4, 6), (10, 0), (1 << 40, 0)] {
+            let read = io::read_at(&file, vec![7; 100], offset).wait().unwrap();
+            assert_eq!((read.bytes, read.buffer.len()), (bytes, 100), "{offset}");
+            assert_eq!(read.data(), &b"0123456789"[10 - bytes..]);
+            assert_eq!(read.buffer[bytes..], vec![7; 100 - bytes]);
+        }
+        assert_eq!(io::read_at(&file, Vec::new(), 0).wait().unwrap().bytes, 0);
+    });
+    let read = start_read(&pool, &reader);
+    writer.write_all(b"abc").unwrap();
+    assert_eq!(read.wait().unwrap().data(), b"abc");
+    drop(writer);
+    assert_eq!(start_read(&pool, &reader).wait().unwrap().bytes, 0);
+}
+
+/// Whatever carries it out: the system has nothing to wait for.
+pub(crate) fn an_empty_buffer_does_not_wait(backend: IoBackend, _name: &str) {
+    let pool = pool(backend, 1);
+    let (silent, _writer) = pipe_to_read();
+    let read = pool.install(|| io::read(&silent, Vec::new()).wait());
+    assert_eq!(read.unwrap().bytes, 0);
+
+    let (_reader, full) = pipe_to_write();
+    pool.install(|| {
+        let written = io::write(&full, vec![0; 1 << 20]).wait().unwrap();
+        assert!(written.bytes < 1 << 20);
+        assert_eq!(io::write(&full, Vec::new()).wait().unwrap().bytes, 0);
+    });
+}
+
+pub(crate) fn full_device(backend: IoBackend, _name: &str) {
+    pool(backend, 1).install(|| {
+        let options = OpenOptions::new().write(true);
+        let full = io::open("/dev/full", &options).wait().unwrap();
+        let error = io::write(&full, b"text".to_vec()).wait().unwrap_err();
+        assert_eq!(error.buffer, b"text");
+        assert_eq!(error.error.kind(), ErrorKind::StorageFull);
+    });
+}
+
+pub(crate) fn closed_pipe(backend: IoBackend, _name: &str) {
+    let pool = pool(backend, 1);
+    let (reader, writer) = pipe_to_write();
+    drop(reader);
+    let error = pool.install(|| io::write(&writer, b"text".to_vec()).wait());
+    let error = error.unwrap_err();
+    assert_eq!(error.buffer, b"text");
+    assert_eq!(error.error.kind(), ErrorKind::BrokenPipe);
+
+    // A write that waits for room meets the end of the reader.
+    let (reader, writer) = pipe_to_write();
+    let (written, waits) = pool.install(|| {
+        let written = io::write(&writer, vec![0; 1 << 20]).wait().unwrap();
+        (written.bytes, io::write(&writer, vec![0; 1 << 20]))
+    });
+    assert!(written > 0 && written < 1 << 20);
+    drop(reader);
+    assert_eq!(raw_error(waits.wait()), libc::EPIPE);
+}
+
+pub(crate) fn bad_input(backend: IoBackend, name: &str) {
+    let file = TempFile::with(name, b"text");
+    let (reader, _writer) = pipe_to_read();
+    pool(backend, 1).install(|| {
+        let options = OpenOptions::new().read(true);
+        let file = file.open();
+        assert_eq!(raw_error(io::open("a\0b", &options).wait()), libc::EINVAL);
+        let nothing = OpenOptions::new();
+        assert_eq!(raw_error(io::open("/", &nothing).wait()), libc::EINVAL);
+        let missing = io::open("/no/such/file", &options).wait();
+        assert_eq!(missing.unwrap_err().kind(), ErrorKind::NotFound);
+
+        // The greatest offset means the current position to a ring.
+        for offset in [u64::MAX, 1 << 63] {
+            let error = io::read_at(&file, vec![1; 4], offset).wait().unwrap_err();
+            assert_eq!(error.error.raw_os_error(), Some(libc::EINVAL));
+            assert_eq!(error.buffer, [1; 4]);
+        }
+        assert_eq!(
+            raw_error(io::write_at(&file, vec![1], 0).wait()),
+            libc::EBADF
+        );
+        assert!(reader.is_stream());
+        let error = io::read_at(&reader, vec![1; 4], 0).wait().unwrap_err();
+        assert_eq!(error.error.raw_os_error(), Some(libc::ESPIPE));
+        assert_eq!(error.buffer, [1; 4]);
+    });
+}

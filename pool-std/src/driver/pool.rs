@@ -1,0 +1,85 @@
+//! A pool, as its drivers know it, and the threads that they start for it.
+
+use std::{cell::Cell, fmt, io, ptr, sync::Arc, thread};
+
+use crate::{platform::Registry, thread_pool::id::PoolId, worker::job::current_worker_of};
+
+thread_local! {
+    /// The pool for whose driver this thread runs, or null.
+    static SERVED: Cell<*const Registry> = const { Cell::new(ptr::null()) };
+}
+
+/// Whether this thread runs for a driver of a pool, so that the pool's end waits for it.
+pub(crate) fn serves(registry: &Registry) -> bool {
+    ptr::eq(SERVED.get(), registry)
+}
+
+/// A pool, as its drivers know it. It does not keep the pool from ending.
+#[derive(Clone, Copy)]
+pub struct Pool<'p>(&'p Arc<Registry>);
+
+impl<'p> Pool<'p> {
+    pub(crate) fn new(registry: &'p Arc<Registry>) -> Self {
+        Self(registry)
+    }
+
+    /// Starts a thread that counts as one of the pool, though it is not a worker: what waits until
+    /// the pool's threads have ended also waits for this one. [`Driver::end`](super::Driver::end)
+    /// must make it end.
+    ///
+    /// The thread is started with the standard library, whatever
+    /// [starts the workers](crate::ThreadPoolBuilder::spawn_handler).
+    ///
+    /// # Errors
+    /// If the system refuses the thread.
+    ///
+    /// # Panics
+    /// If there is a NUL in the name.
+    pub fn spawn_thread(
+        self,
+        name: &str,
+        body: impl FnOnce(Pool<'_>) + Send + 'static,
+    ) -> io::Result<()> {
+        struct Running(Arc<Registry>);
+
+        impl Drop for Running {
+            fn drop(&mut self) {
+                self.0.data().thread_has_stopped();
+            }
+        }
+
+        let data = self.0.data();
+        let _starting = data.count_starting();
+        data.thread_will_run();
+        // Dropped with the closure if the thread does not start.
+        let running = Running(self.0.clone());
+        let builder = thread::Builder::new().name(name.to_owned());
+        data.keep_thread(builder.spawn(move || {
+            // All of it is captured, and so is dropped here.
+            let running = running;
+            SERVED.set(Arc::as_ptr(&running.0));
+            body(Pool(&running.0));
+        })?);
+        Ok(())
+    }
+
+    /// Runs a closure of the user for which no caller waits, as the pool runs a spawned job: a
+    /// panic goes to the pool's [panic handler](crate::ThreadPoolBuilder::panic_handler), or aborts
+    /// the process. The message names the closure as `what`.
+    pub fn run_and_handle_panic(self, what: &'static str, closure: impl FnOnce()) {
+        self.0.data().run_and_handle_panic(what, closure);
+    }
+
+    /// Returns the number of the worker of this pool that the calling thread is, if it is one.
+    #[must_use]
+    pub fn current_worker(self) -> Option<usize> {
+        current_worker_of(self.0).map(|worker| worker.index().get())
+    }
+}
+
+/// Prints what [`ThreadPool::id`](crate::ThreadPool::id) prints.
+impl fmt::Debug for Pool<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        PoolId::of(self.0).fmt(f)
+    }
+}

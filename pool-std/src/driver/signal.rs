@@ -1,0 +1,124 @@
+//! Waits for what happens outside the pool.
+
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+};
+
+use pool_core::{BlockingLatch, Latch as _, SpinLatch};
+
+use crate::{
+    platform::{Std, WorkerThread},
+    thread_pool::guard::keeping_own_pool,
+};
+
+/// Ends one [`wait`], when it is set or dropped.
+///
+/// A signal that is neither, because it was given to [`std::mem::forget`], makes the thread wait
+/// for good.
+#[must_use = "a signal that is dropped ends the wait"]
+pub struct Signal(Target);
+
+/// A latch in the frame of the thread that waits.
+enum Target {
+    Worker(*const SpinLatch<'static, Std>),
+    Thread(*const BlockingLatch<Std>),
+}
+
+// SAFETY: any thread may set such a latch, and this is the only value that sets it.
+unsafe impl Send for Signal {}
+// SAFETY: a shared reference gives access to nothing.
+unsafe impl Sync for Signal {}
+
+impl Signal {
+    /// Ends the wait. What this thread did before is visible to the thread that waits.
+    ///
+    /// Never blocks, and any thread may call it.
+    pub fn set(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Signal {
+    fn drop(&mut self) {
+        match self.0 {
+            // SAFETY: 1. its frame waits until it is set; 2. this is the only call, since the value
+            // is dropped once;
+            // 3. it is not a latch for jobs, and it keeps its pool alive.
+            Target::Worker(latch) => unsafe { SpinLatch::set(latch) },
+            // SAFETY: as above.
+            Target::Thread(latch) => unsafe { BlockingLatch::set(latch) },
+        }
+    }
+}
+
+impl fmt::Debug for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Signal").finish_non_exhaustive()
+    }
+}
+
+/// Waits until a signal is set, which `begin` leaves where another thread finds it. A worker runs
+/// other jobs meanwhile, and sleeps when there are none. Any other thread blocks.
+///
+/// The jobs run on the stack of the caller, and may wait in turn. The caller limits how deep such
+/// waits are nested.
+///
+/// The detection of deadlocks takes the worker for active, because the event comes from outside the
+/// pool.
+///
+/// # Panics
+/// Continues a panic of `begin`, when the signal has been set.
+///
+/// # Examples
+/// ```
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// pool.install(|| {
+///     pool_std::driver::wait(|signal| {
+///         // The worker runs this job in the wait. Another thread could set the signal as well.
+///         pool_std::spawn(|| signal.set());
+///     });
+/// });
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
+pub fn wait(begin: impl FnOnce(Signal)) {
+    // SAFETY: 1. the reference is used in this call, and the thread stays the worker: `begin`
+    // cannot end the worker of an adopted thread, since a frame keeps its pool.
+    let Some(worker) = (unsafe { WorkerThread::current() }) else {
+        return block(begin);
+    };
+    let latch = SpinLatch::cross(worker);
+    let signal = Signal(Target::Worker((&raw const latch).cast()));
+    let begun = keeping_own_pool(|| catch_unwind(AssertUnwindSafe(|| begin(signal))));
+    // Liveness: the thread that sets or drops the signal ends this. The latch stays in this frame
+    // until then: `begin` cannot unwind from it, and the wait lets no panic through.
+    worker.wait_for_outside(latch.core());
+    if let Err(panic) = begun {
+        resume_unwind(panic);
+    }
+}
+
+/// Waits as [`wait`] does, but blocks the thread. A worker runs no other jobs meanwhile; those that
+/// are queued on its deque are left to the other workers.
+///
+/// # Panics
+/// As [`wait`].
+pub fn wait_blocking(begin: impl FnOnce(Signal)) {
+    // SAFETY: 1. the reference is used in this statement.
+    if let Some(worker) = unsafe { WorkerThread::current() } {
+        // It runs no other job meanwhile, and answers no thief.
+        worker.notify_leftovers();
+    }
+    block(begin);
+}
+
+fn block(begin: impl FnOnce(Signal)) {
+    let latch = BlockingLatch::new();
+    let signal = Signal(Target::Thread(&raw const latch));
+    let begun = catch_unwind(AssertUnwindSafe(|| begin(signal)));
+    // Liveness: as in `wait`.
+    latch.wait();
+    if let Err(panic) = begun {
+        resume_unwind(panic);
+    }
+}
