@@ -8,16 +8,16 @@
 //! | step | host | guest |
 //! | --- | --- | --- |
 //! | 1 | has found nothing and registered as a sleeper. In its last look: is known as no worker any more, and **vacates the seat**. Parks | |
-//! | 2 | sleeps | asks the protocol for a sleeper ([`borrow_sleeper`](SleepProtocol::borrow_sleeper)), and **occupies the seat**. If work is queued already, it gives the seat back and wakes the host: its closure may wait for that work |
+//! | 2 | sleeps | asks the protocol for a sleeper ([`borrow_sleeper`](LendSeats::borrow_sleeper)), and **occupies the seat**. If work is queued already, it gives the seat back and wakes the host: its closure may wait for that work |
 //! | 3 | sleeps | is known as the worker, and runs the closure. In its joins it runs other jobs, or sleeps as the worker |
 //! | 4 | sleeps | leaves what it has queued to others, is known as no worker any more, and **vacates the seat** |
-//! | 5 | sleeps, or is woken | gives the worker back to the protocol ([`give_back`](SleepProtocol::give_back)): fence, last look, and wakes the host if there is something to do for it |
+//! | 5 | sleeps, or is woken | gives the worker back to the protocol ([`give_back`](LendSeats::give_back)): fence, last look, and wakes the host if there is something to do for it |
 //! | 6 | wakes up, **reclaims the seat**, and is known as the worker again | |
 //!
 //! # What memory safety rests on
 //!
 //! The seat, a word in the worker's shared half, says which thread may use the `WorkerThread`; the hand-over is
-//! by that word (see [`Seat`](crate::worker::seat::Seat)). A [`SleepProtocol`] is safe to implement. One that
+//! by that word (see [`Seat`](crate::worker::seat::Seat)). A [sleep protocol](sleep_core::SleepProtocol) is safe to implement. One that
 //! lends a worker that is awake, or lends it twice, finds the seat not vacant. One that wakes a host beside a
 //! guest makes the host wait for the guest in step 6. Each costs time and nothing else.
 //!
@@ -43,7 +43,7 @@
 
 use core::ptr;
 
-use sleep_core::{SleepProtocol, WorkerIndex};
+use sleep_core::{LendSeats, WorkerIndex};
 
 use crate::{
     deadlock::DeadlockDetection as _, metrics::Observer as _, platform::Platform,
@@ -66,7 +66,7 @@ impl<P: Platform> Registry<P> {
     /// such worker, or the calling thread is a worker already, the closure is returned.
     ///
     /// Only pools whose platform [has guests](Platform::has_guests), and whose protocol
-    /// [lends sleepers](SleepProtocol::borrow_sleeper), run it.
+    /// [lends sleepers](LendSeats::borrow_sleeper), run it.
     ///
     /// # Errors
     /// The closure, which was not called.

@@ -2,7 +2,7 @@
 
 use deque_core::Storage;
 use progress_core::{Domain, ManagedThread, Progress};
-use sleep_core::{Parker, SleepProtocol};
+use sleep_core::{AwakeSet, LendSeats, Parker, SleepProtocol};
 
 use crate::{
     deadlock::DeadlockDetection,
@@ -34,7 +34,7 @@ pub unsafe trait Platform: Sized + 'static {
     /// Blocks a worker.
     type Parker: Parker + Send + Sync;
     /// Decides when a worker sleeps, and which worker is woken.
-    type Sleep: SleepProtocol<Parker = Self::Parker> + Send + Sync;
+    type Sleep: SleepProtocol<Parker = Self::Parker> + LendSeats + AwakeSet + Send + Sync;
     /// Where the workers' shared halves are. No other registry has them, as [`WorkerStorage`] says.
     type Workers: WorkerStorage<Self> + Send + Sync;
     /// Where a worker's deque keeps its jobs.

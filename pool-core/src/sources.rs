@@ -131,7 +131,7 @@ impl<P: Platform> WorkerThread<P> {
     ///
     /// Unlike [`take_again`](Self::take_again), this also searches while workers sleep. Whatever a poster left to others, it
     /// left to an idle worker, which passes it on. Only a job that a sleeper has overlooked, see
-    /// [`new_internal_jobs`](sleep_core::SleepProtocol::new_internal_jobs), may wait longer for a second worker.
+    /// [internal jobs](sleep_core::Origin::Internal), may wait longer for a second worker.
     #[inline]
     pub(crate) fn search_uncounted(&self) -> Option<JobRef> {
         if self.registry().num_workers() <= MANY_WORKERS || !self.trail().led_to_worker() {
@@ -276,7 +276,7 @@ impl<P: Platform> Registry<P> {
     /// wake up: a source holds work for it, or it was requested to stop. Disables fast push as
     /// [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) does.
     ///
-    /// Called after the fence of [`SleepProtocol::give_back`](sleep_core::SleepProtocol::give_back). The worker's
+    /// Called after the fence of [`LendSeats::give_back`](sleep_core::LendSeats::give_back). The worker's
     /// thread may run by then, so this does not touch its half. The guest has left its operations before.
     pub(crate) fn check_sources_for_host(&self, worker: WorkerIndex) -> LastLook {
         let has_process_fence = self.disable_other_fast_pushes(worker);

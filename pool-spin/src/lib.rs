@@ -47,6 +47,6 @@ pub use pool::{
 #[cfg(not(loom))]
 pub use pool_core::{
     ArrayChannel, Busy, ChannelFull, Classic, Counts, Hint, HintChannel, HintSlot, Hints,
-    IdlePolicy, Jec, Parker, Relax, Searchers, SleepProtocol, Slot, UnknownWorker, WorkerMetrics,
-    WorkerState, WorkerTimes, progress,
+    IdlePolicy, Jec, LendSeats, NewJobs, Origin, Parker, Purpose, Relax, Searchers, SleepProtocol,
+    Slot, UnknownWorker, WorkerMetrics, WorkerState, WorkerTimes, progress,
 };

@@ -1,7 +1,7 @@
 //! The sleep protocols and idle policies that are compared.
 
 use pool_core::{
-    ArrayChannel, Classic, HintSlot, Hints, IdlePolicy, Jec, Relax, Searchers, SleepProtocol, Slot,
+    ArrayChannel, AwakeSet, Classic, HintSlot, Hints, IdlePolicy, Jec, LendSeats, Relax, Searchers, SleepProtocol, Slot,
     TooManyWorkers,
 };
 
@@ -11,7 +11,9 @@ use crate::{
 };
 
 /// A protocol that a simulation can create.
-pub trait Protocol: SleepProtocol<Parker = VirtualParker> + Send + Sync + Sized + 'static {
+pub trait Protocol:
+    SleepProtocol<Parker = VirtualParker> + LendSeats + AwakeSet + Send + Sync + Sized + 'static
+{
     /// Creates the protocol for this many workers.
     ///
     /// # Errors

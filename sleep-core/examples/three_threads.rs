@@ -19,7 +19,7 @@ use std::{
     thread::{self, Thread},
 };
 
-use sleep_core::{IdlePolicy, Jec, Parker, SleepProtocol, Slot, StopLatch};
+use sleep_core::{IdlePolicy, Jec, NewJobs, Parker, Purpose, SleepProtocol, Slot, StopLatch};
 
 const WORKERS: usize = 3;
 const JOBS: usize = 1_000;
@@ -71,7 +71,7 @@ fn post(job: Job) {
         queue.push_back(job);
         queue.len() == 1
     };
-    SLEEP.new_injected_jobs(1, queue_was_empty);
+    SLEEP.announce(NewJobs::injected(1, queue_was_empty));
 }
 
 fn worker(index: usize) -> usize {
@@ -80,14 +80,14 @@ fn worker(index: usize) -> usize {
     let fresh = SLEEP.parker(me).thread.set(thread::current()).is_ok();
     assert!(fresh, "each worker is one thread");
     let mut jobs = 0;
-    let mut idle = SLEEP.start_looking(me);
+    let mut idle = SLEEP.start_looking(me, Purpose::Job);
     while !stop.probe() {
         let job = QUEUE.lock().unwrap().pop_front();
         if let Some(job) = job {
             SLEEP.work_found(idle, has_work);
             job();
             jobs += 1;
-            idle = SLEEP.start_looking(me);
+            idle = SLEEP.start_looking(me, Purpose::Job);
         } else {
             SLEEP.no_work_found(&mut idle, stop.latch(), has_work);
         }

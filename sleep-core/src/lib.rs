@@ -29,13 +29,14 @@ mod stop;
 pub use index::{TooManyWorkers, UnknownWorker, WorkerIndex};
 pub use latch::CoreLatch;
 pub use parker::Parker;
-pub use policy::{IdlePolicy, Relax, Searchers};
+pub use policy::{IdlePolicy, Purpose, Relax, Searchers};
 pub use protocol::{
-    Hint, SleepProtocol,
+    AwakeSet, Hint, LendSeats, NewJobs, Origin, SleepProtocol,
     busy::Busy,
     classic::Classic,
     hints::{ArrayChannel, ChannelFull, HintChannel, HintSlot, Hints},
     jec::{Jec, Slot},
+    set_latch,
 };
 pub use stop::StopLatch;
 

@@ -10,7 +10,8 @@ mod searchers;
 mod tests;
 mod wake_time;
 
-pub(crate) use history::{History, Purpose};
+pub(crate) use history::History;
+pub use history::Purpose;
 pub use relax::Relax;
 pub(crate) use search::{Search, Step};
 pub use searchers::Searchers;

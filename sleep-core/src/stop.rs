@@ -34,7 +34,7 @@ mod tests;
 ///
 /// fn work(me: WorkerIndex) {
 ///     let stop = &STOP[me.get()];
-///     let mut idle = SLEEP.start_looking(me);
+///     let mut idle = SLEEP.start_looking(me, Purpose::Job);
 ///     while !stop.probe() {
 ///         SLEEP.no_work_found(&mut idle, stop.latch(), || false);
 ///     }

@@ -9,6 +9,8 @@
 //! | [`check_queues`] | the `has_work` of a pool | a queue that it leaves out, or sees where it is empty |
 //! | [`check_parker`] | a [`Parker`](crate::Parker) | a token that is lost |
 //! | [`check_protocol`] | a [`SleepProtocol`](crate::SleepProtocol) | a wake-up that is lost, a fence or a last look that is missing, a worker that is counted wrongly |
+//! | [`check_lending`] | a protocol that [lends seats](crate::LendSeats) | a wake-up that is lost while a guest has the seat |
+//! | [`check_awake_set`] | a protocol that [leaves sleepers out](crate::AwakeSet) | a worker that is left out while it has a job for others |
 //! | [`Schedules`] | the loop of a pool, with its queues, on [`LastLook`] or the pool's own protocol | a wake-up that is lost, in any order of the threads |
 //!
 //! The feature `testing` brings this module. It needs `std`, and is without effect on targets
@@ -50,7 +52,7 @@ pub use {
     last_look::LastLook,
     parker::ScheduledParker,
     parkers::check_parker,
-    protocol::check_protocol,
+    protocol::{check_awake_set, check_lending, check_protocol},
     queues::{Queue, check_queues},
     schedules::{Schedules, point},
 };

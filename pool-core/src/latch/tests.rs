@@ -1,5 +1,6 @@
 use super::*;
 use crate::testing::Test;
+use sleep_core::Purpose;
 
 #[cfg(loom)]
 mod loom;
@@ -103,7 +104,7 @@ mod threads {
                     .push((event, registry.strong_count(), is_set));
             }
         };
-        let mut idle = registry.begin_idle(index);
+        let mut idle = registry.begin_idle(index, Purpose::Job);
         idle.no_work_found(latch.core(), || unreachable!("only announces"));
         idle.no_work_found(latch.core(), || {
             observe(Some(Box::new(observer)));

@@ -6,7 +6,7 @@
 //! panic. The rest is called from frames that see to that themselves (`wait_until`, `join_cold`).
 
 use deque_core::Deque;
-use sleep_core::{CoreLatch, Hint, SleepProtocol, WorkerIndex};
+use sleep_core::{AwakeSet as _, CoreLatch, Hint, NewJobs, Purpose, SleepProtocol, WorkerIndex};
 
 use super::Registry;
 use crate::{
@@ -25,7 +25,10 @@ impl<P: Platform> Registry<P> {
     /// it.
     #[inline]
     pub fn announce_jobs(&self, count: usize, queue_was_empty: bool) {
-        no_unwind(|| self.sleep.new_injected_jobs(count, queue_was_empty));
+        no_unwind(|| {
+            self.sleep
+                .announce(NewJobs::injected(count, queue_was_empty))
+        });
     }
 
     /// Wakes workers as [`announce_jobs`](Self::announce_jobs) does, and tells them where the jobs are, if
@@ -33,8 +36,8 @@ impl<P: Platform> Registry<P> {
     #[inline]
     pub(crate) fn announce_jobs_at(&self, hint: Hint, count: usize, queue_was_empty: bool) {
         no_unwind(|| {
-            self.sleep
-                .new_injected_jobs_at(hint, count, queue_was_empty);
+            let jobs = NewJobs::injected(count, queue_was_empty);
+            self.sleep.announce(jobs.at(hint));
         });
     }
 
@@ -48,9 +51,8 @@ impl<P: Platform> Registry<P> {
         count: usize,
         queue_was_empty: impl FnOnce() -> bool,
     ) {
-        let hint = Hint::worker(owner);
-        self.sleep
-            .new_internal_jobs_at(hint, count, queue_was_empty);
+        let jobs = NewJobs::internal(count, queue_was_empty);
+        self.sleep.announce(jobs.at(Hint::worker(owner)));
     }
 
     /// Wakes workers that sleep, for jobs that the caller has seen in the queues of others. Each sleeper may have
@@ -62,7 +64,8 @@ impl<P: Platform> Registry<P> {
         // comes first, we see that it is registered. If ours does, it sees the jobs that we have seen. Nothing
         // weaker orders our looks at the queues before our look for sleepers.
         fence(Ordering::SeqCst);
-        self.sleep.new_internal_jobs(self.num_workers(), || false);
+        let jobs = NewJobs::internal(self.num_workers(), || false);
+        self.sleep.announce(jobs);
     }
 
     /// Wakes a worker, if it sleeps, for a job that it alone may run. It does not overlook the job.
@@ -70,7 +73,7 @@ impl<P: Platform> Registry<P> {
     /// Call this after queueing.
     #[inline]
     pub fn announce_job_for(&self, worker: WorkerIndex) {
-        no_unwind(|| self.sleep.new_job_for(worker));
+        no_unwind(|| self.sleep.announce_for([worker]));
     }
 
     /// Wakes those of the workers that sleep, for a job for each of them that it alone may run. None of them
@@ -79,7 +82,7 @@ impl<P: Platform> Registry<P> {
     /// Call this after queueing all of them.
     pub(crate) fn announce_job_for_each(&self) {
         let workers = (0..self.num_workers()).filter_map(|index| self.worker(index).ok());
-        no_unwind(|| self.sleep.new_jobs_for(workers));
+        no_unwind(|| self.sleep.announce_for(workers));
     }
 
     /// Whether no worker sleeps or is about to, so that a worker need not announce its own jobs.
@@ -178,21 +181,13 @@ impl<P: Platform> Registry<P> {
         self.sleep.num_inactive()
     }
 
-    /// Begins the search of a worker that has run out of work.
+    /// Begins the search of a worker that has run out of work, or waits for a job which another worker of the pool is
+    /// running.
     #[inline]
-    pub(crate) fn begin_idle(&self, worker: WorkerIndex) -> IdleSession<'_, P> {
+    pub(crate) fn begin_idle(&self, worker: WorkerIndex, purpose: Purpose) -> IdleSession<'_, P> {
         IdleSession {
             registry: self,
-            state: self.sleep.start_looking(worker),
-        }
-    }
-
-    /// Begins the search of a worker that waits for a job which another worker of the pool is running.
-    #[inline]
-    pub(crate) fn begin_idle_wait(&self, worker: WorkerIndex) -> IdleSession<'_, P> {
-        IdleSession {
-            registry: self,
-            state: self.sleep.start_waiting(worker),
+            state: self.sleep.start_looking(worker, purpose),
         }
     }
 }
@@ -211,16 +206,16 @@ impl<P: Platform> IdleSession<'_, P> {
     ///
     /// `has_work` is called when the worker has registered as a sleeper; it must look at every
     /// source of work, or a job posted there meanwhile is overlooked.
+    ///
+    /// Returns where the worker looks first, if its protocol gives hints.
     #[inline]
-    pub(crate) fn no_work_found(&mut self, latch: &CoreLatch, has_work: impl FnOnce() -> bool) {
+    pub(crate) fn no_work_found(
+        &mut self,
+        latch: &CoreLatch,
+        has_work: impl FnOnce() -> bool,
+    ) -> Hint {
         let sleep = &self.registry.sleep;
-        sleep.no_work_found(&mut self.state, latch, has_work);
-    }
-
-    /// Takes the hint that the worker was woken with, if its protocol gives hints.
-    #[inline]
-    pub(crate) fn take_hint(&mut self) -> Option<Hint> {
-        self.registry.sleep.take_hint(&mut self.state)
+        sleep.no_work_found(&mut self.state, latch, has_work).into()
     }
 
     /// Reports that the worker has found work, or that its latch is set. Wakes other workers if

@@ -4,13 +4,13 @@ use std::boxed::Box;
 
 #[cfg(not(loom))]
 use sleep_core::{ArrayChannel, Busy, Classic, HintSlot, Hints};
-use sleep_core::{IdlePolicy, Jec, SleepProtocol, Slot};
+use sleep_core::{AwakeSet, IdlePolicy, Jec, LendSeats, SleepProtocol, Slot};
 
 use super::TestParker;
 
 /// A sleep protocol that tests run on.
 pub(crate) trait TestProtocol:
-    SleepProtocol<Parker = TestParker> + Send + Sync + Sized + 'static
+    SleepProtocol<Parker = TestParker> + LendSeats + AwakeSet + Send + Sync + Sized + 'static
 {
     fn new(parkers: impl Iterator<Item = TestParker>) -> Self;
 }

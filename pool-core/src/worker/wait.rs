@@ -2,7 +2,7 @@
 
 use core::{mem, ptr};
 
-use sleep_core::{CoreLatch, Parker as _, WorkerIndex};
+use sleep_core::{CoreLatch, Hint, Parker as _, Purpose, WorkerIndex};
 
 use crate::{
     deadlock::DeadlockDetection as _, job::JobRef, metrics::Observer as _, platform::Platform,
@@ -77,6 +77,7 @@ impl<P: Platform> WorkerThread<P> {
         // This worker has just found its own deque empty.
         self.shared().forget_posted();
         let mut idle = self.begin_idle(setter);
+        let mut hint = Hint::Unknown;
         // Since the worker was last woken, it has found nothing.
         let mut is_fruitless = false;
         // The worker was woken, and has not searched since.
@@ -85,9 +86,9 @@ impl<P: Platform> WorkerThread<P> {
             if latch.probe() {
                 break None;
             }
-            let found = match idle.take_hint() {
-                None => self.find_work(),
-                Some(hint) => self.find_work_at(hint),
+            let found = match mem::take(&mut hint) {
+                Hint::Unknown => self.find_work(),
+                hint => self.find_work_at(hint),
             };
             match found {
                 Some(job) => break Some(job),
@@ -112,7 +113,7 @@ impl<P: Platform> WorkerThread<P> {
                     let mut has_vacated = false;
                     // Before the worker may register as a sleeper.
                     let was_left_out = self.begin_no_work_found();
-                    idle.no_work_found(latch, || {
+                    hint = idle.no_work_found(latch, || {
                         let look = self.check_sources_before_sleep();
                         is_relied_on = look.is_relied_on;
                         holds_operations = look.holds_operations;
@@ -158,10 +159,11 @@ impl<P: Platform> WorkerThread<P> {
     /// Begins a search. A worker of this pool that sets the latch is running the job that this one waits for, and that
     /// will end soon, more likely than not. Another thread may take any time.
     fn begin_idle(&self, setter: Setter) -> IdleSession<'_, P> {
-        match setter {
-            Setter::Worker => self.registry().begin_idle_wait(self.index()),
-            Setter::Outside | Setter::Stop => self.registry().begin_idle(self.index()),
-        }
+        let purpose = match setter {
+            Setter::Worker => Purpose::Wait,
+            Setter::Outside | Setter::Stop => Purpose::Job,
+        };
+        self.registry().begin_idle(self.index(), purpose)
     }
 
     /// Prepares this worker to register as a sleeper: others may leave its deque, which is empty, out of their searches

@@ -3,7 +3,8 @@
 use core::{array, convert::Infallible, fmt, marker::PhantomData};
 
 use pool_core::{
-    DeadlockDetection, Jec, NoDeadlockDetection, Platform, SleepProtocol, Slot as SleepSlot,
+    AwakeSet, DeadlockDetection, Jec, LendSeats, NoDeadlockDetection, Platform, SleepProtocol,
+    Slot as SleepSlot,
 };
 
 use super::{
@@ -88,9 +89,15 @@ pub type DefaultProtocol<M, const CORES: usize> =
     Jec<<M as Machine>::Parker, [SleepSlot<<M as Machine>::Parker>; CORES]>;
 
 /// A sleep protocol with parkers of type `P` that a pool can use. Implemented for all of them.
-pub trait Protocol<P>: SleepProtocol<Parker = P> + Send + Sync + 'static {}
+pub trait Protocol<P>:
+    SleepProtocol<Parker = P> + LendSeats + AwakeSet + Send + Sync + 'static
+{
+}
 
-impl<P, K: SleepProtocol<Parker = P> + Send + Sync + 'static> Protocol<P> for K {}
+impl<P, K: SleepProtocol<Parker = P> + LendSeats + AwakeSet + Send + Sync + 'static> Protocol<P>
+    for K
+{
+}
 
 /// What a pool can tell which workers run. Implemented for every detection of deadlocks.
 pub trait Detection: DeadlockDetection + 'static {}

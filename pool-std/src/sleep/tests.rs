@@ -47,9 +47,15 @@ fn jec_lets_workers_search_that_wait_for_a_job() {
     let parkers = (0..2).map(|_| OsParker::new(ParkerKind::default()));
     let sleep = PoolSleep::new(SleepKind::Jec, parkers, policy).unwrap();
     let [first, second] = [0, 1].map(|index| sleep.worker(index).unwrap());
-    let searching = sleep.start_looking(first);
-    assert_eq!(searches(&sleep, sleep.start_looking(second)), 2);
-    assert_eq!(searches(&sleep, sleep.start_waiting(second)), 6);
+    let searching = sleep.start_looking(first, Purpose::Job);
+    assert_eq!(
+        searches(&sleep, sleep.start_looking(second, Purpose::Job)),
+        2
+    );
+    assert_eq!(
+        searches(&sleep, sleep.start_looking(second, Purpose::Wait)),
+        6
+    );
     sleep.work_found(searching, || false);
 }
 
@@ -62,12 +68,18 @@ fn hints_learns_from_waits_apart() {
     let worker = sleep.worker(0).unwrap();
     // One round finds work, again and again.
     for _ in 0..6 {
-        let mut waiting = sleep.start_waiting(worker);
+        let mut waiting = sleep.start_looking(worker, Purpose::Wait);
         sleep.no_work_found(&mut waiting, &CoreLatch::new(), || unreachable!("a round"));
         sleep.work_found(waiting, || false);
     }
-    assert_eq!(searches(&sleep, sleep.start_waiting(worker)), 66);
-    assert_eq!(searches(&sleep, sleep.start_looking(worker)), 3);
+    assert_eq!(
+        searches(&sleep, sleep.start_looking(worker, Purpose::Wait)),
+        66
+    );
+    assert_eq!(
+        searches(&sleep, sleep.start_looking(worker, Purpose::Job)),
+        3
+    );
 }
 
 /// Counts the searches of a worker until its last look, which sees work.
@@ -90,7 +102,7 @@ fn while_asleep(sleep: &PoolSleep, workers: usize, closure: &mut dyn FnMut()) {
         return closure();
     };
     let (latch, mut has_looked) = (CoreLatch::new(), false);
-    let mut idle = sleep.start_looking(sleep.worker(worker).unwrap());
+    let mut idle = sleep.start_looking(sleep.worker(worker).unwrap(), Purpose::Job);
     while !has_looked {
         sleep.no_work_found(&mut idle, &latch, || {
             has_looked = true;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pool_core::{CoreLatch, IdlePolicy, Relax, SleepProtocol, TooManyWorkers, WorkerIndex};
+use pool_core::{CoreLatch, AwakeSet, IdlePolicy, LendSeats, NewJobs, Origin, Purpose, Relax, SleepProtocol, TooManyWorkers, WorkerIndex};
 
 use super::*;
 use crate::{
@@ -204,6 +204,7 @@ impl<F: Fault> Protocol for Faulty<F> {
 impl<F: Fault> SleepProtocol for Faulty<F> {
     type Parker = VirtualParker;
     type IdleState = <VirtualJec as SleepProtocol>::IdleState;
+    type Hint = ();
 
     fn num_workers(&self) -> usize {
         self.0.num_workers()
@@ -213,8 +214,8 @@ impl<F: Fault> SleepProtocol for Faulty<F> {
         self.0.parker(worker)
     }
 
-    fn start_looking(&self, worker: WorkerIndex) -> Self::IdleState {
-        self.0.start_looking(worker)
+    fn start_looking(&self, worker: WorkerIndex, purpose: Purpose) -> Self::IdleState {
+        self.0.start_looking(worker, purpose)
     }
 
     fn no_work_found(
@@ -232,22 +233,18 @@ impl<F: Fault> SleepProtocol for Faulty<F> {
         self.0.work_found(idle, more_work);
     }
 
-    fn new_injected_jobs(&self, count: usize, queue_was_empty: bool) {
-        if F::WAKES {
-            self.0.new_injected_jobs(count, queue_was_empty);
+    fn announce(&self, jobs: NewJobs<impl FnOnce() -> bool>) {
+        if F::WAKES || jobs.origin == Origin::Internal {
+            self.0.announce(jobs);
         }
-    }
-
-    fn new_internal_jobs(&self, count: usize, queue_was_empty: impl FnOnce() -> bool) {
-        self.0.new_internal_jobs(count, queue_was_empty);
     }
 
     fn all_are_awake(&self) -> bool {
         self.0.all_are_awake()
     }
 
-    fn new_job_for(&self, worker: WorkerIndex) {
-        self.0.new_job_for(worker);
+    fn announce_for(&self, workers: impl IntoIterator<Item = WorkerIndex>) {
+        self.0.announce_for(workers);
     }
 
     fn wake_worker(&self, worker: WorkerIndex) -> bool {
@@ -262,6 +259,10 @@ impl<F: Fault> SleepProtocol for Faulty<F> {
         self.0.num_sleeping()
     }
 }
+
+impl<F: Fault> LendSeats for Faulty<F> {}
+
+impl<F: Fault> AwakeSet for Faulty<F> {}
 
 struct WakesNone;
 

@@ -12,9 +12,9 @@ const LOST_AT_LEAST: u8 = 2;
 /// How many searches beyond the limit follow a short sleep.
 const CREDIT: u8 = 15;
 
-/// What a worker searches for.
+/// What a worker searches for, see [`start_looking`](crate::SleepProtocol::start_looking).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub enum Purpose {
     /// Its next job, or something outside the pool. Either may take any time.
     Job,
     /// Any job, while it waits for one that another worker of its pool is running.

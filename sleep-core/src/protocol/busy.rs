@@ -6,9 +6,9 @@ use crate::{
     index::WorkerIndex,
     latch::CoreLatch,
     parker::Parker,
-    policy::{IdlePolicy, Relax},
+    policy::{IdlePolicy, Purpose, Relax},
     primitive::{AtomicUsize, Ordering},
-    protocol::SleepProtocol,
+    protocol::{AwakeSet, LendSeats, NewJobs, SleepProtocol},
 };
 
 /// A sleep protocol whose workers never sleep. They relax between two searches, as the policy says.
@@ -67,6 +67,7 @@ impl<P: Parker, S: AsRef<[P]>> Busy<P, S> {
 impl<P: Parker, S: AsRef<[P]>> SleepProtocol for Busy<P, S> {
     type Parker = P;
     type IdleState = WorkerIndex;
+    type Hint = ();
 
     fn num_workers(&self) -> usize {
         self.parkers.as_ref().len()
@@ -76,7 +77,7 @@ impl<P: Parker, S: AsRef<[P]>> SleepProtocol for Busy<P, S> {
         &self.parkers.as_ref()[worker.get()]
     }
 
-    fn start_looking(&self, worker: WorkerIndex) -> WorkerIndex {
+    fn start_looking(&self, worker: WorkerIndex, _purpose: Purpose) -> WorkerIndex {
         // Ordering: Relaxed, a plain count; no decision rests on it.
         let before = self.inactive.fetch_add(1, Ordering::Relaxed);
         debug_assert!(
@@ -103,16 +104,14 @@ impl<P: Parker, S: AsRef<[P]>> SleepProtocol for Busy<P, S> {
         debug_assert!(before > 0, "more searches end than have begun");
     }
 
-    fn new_injected_jobs(&self, _count: usize, _queue_was_empty: bool) {}
+    fn announce(&self, _jobs: NewJobs<impl FnOnce() -> bool>) {}
 
-    fn new_internal_jobs(&self, _count: usize, _queue_was_empty: impl FnOnce() -> bool) {}
+    fn announce_for(&self, _workers: impl IntoIterator<Item = WorkerIndex>) {}
 
     #[inline]
     fn all_are_awake(&self) -> bool {
         true
     }
-
-    fn new_job_for(&self, _worker: WorkerIndex) {}
 
     fn wake_worker(&self, _worker: WorkerIndex) -> bool {
         false
@@ -127,6 +126,12 @@ impl<P: Parker, S: AsRef<[P]>> SleepProtocol for Busy<P, S> {
         0
     }
 }
+
+/// No worker sleeps, so there is no seat to lend.
+impl<P: Parker, S: AsRef<[P]>> LendSeats for Busy<P, S> {}
+
+/// All workers are awake.
+impl<P: Parker, S: AsRef<[P]>> AwakeSet for Busy<P, S> {}
 
 impl<P, S> fmt::Debug for Busy<P, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

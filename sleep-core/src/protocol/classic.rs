@@ -8,10 +8,10 @@ use crate::{
     index::{TooManyWorkers, WorkerIndex},
     latch::CoreLatch,
     parker::Parker,
-    policy::IdlePolicy,
+    policy::{IdlePolicy, Purpose},
     primitive::{Ordering, fence},
     protocol::{
-        SleepProtocol,
+        AwakeSet, LendSeats, NewJobs, Origin, SleepProtocol,
         slot::{Slot, Tenant},
     },
 };
@@ -184,6 +184,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
 impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W> {
     type Parker = P;
     type IdleState = IdleState;
+    type Hint = ();
 
     fn num_workers(&self) -> usize {
         self.slots().len()
@@ -194,7 +195,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W>
         self.slots()[worker.get()].parker()
     }
 
-    fn start_looking(&self, worker: WorkerIndex) -> IdleState {
+    fn start_looking(&self, worker: WorkerIndex, _purpose: Purpose) -> IdleState {
         self.slots()[worker.get()].search().begin(worker);
         // Ordering: Relaxed, a plain count; no decision rests on it.
         W::fetch_add(&self.inactive, 1, Ordering::Relaxed);
@@ -231,43 +232,31 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W>
         W::fetch_sub(&self.inactive, 1, Ordering::Relaxed);
     }
 
-    /// Makes the sleepy worker awake and wakes all sleepers, whatever the number of jobs, unless there are none.
-    #[doc(alias = "tickle")]
-    fn new_injected_jobs(&self, count: usize, _queue_was_empty: bool) {
-        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`: orders the caller's
-        // write of its queue before our read of the state, which no acquire or release can.
-        fence(Ordering::SeqCst);
-        self.tickle(count);
-    }
-
-    /// Does what `new_injected_jobs` does, without the fence. While no worker is sleepy or asleep,
-    /// this is one load and one comparison, and `queue_was_empty` is never asked.
+    /// Makes the sleepy worker awake and wakes all sleepers, whatever the number of jobs, unless there are none. For
+    /// internal jobs without the fence: while no worker is sleepy or asleep, that is one load and one comparison.
     #[doc(alias = "tickle")]
     #[inline]
-    fn new_internal_jobs(&self, count: usize, _queue_was_empty: impl FnOnce() -> bool) {
-        self.tickle(count);
+    fn announce(&self, jobs: NewJobs<impl FnOnce() -> bool>) {
+        match jobs.origin {
+            Origin::Internal => self.tickle(jobs.count),
+            Origin::Injected => self.fence_and_tickle(jobs.count),
+        }
+    }
+
+    /// Executes one fence for all.
+    fn announce_for(&self, workers: impl IntoIterator<Item = WorkerIndex>) {
+        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`: either the slot is
+        // open for us, or its `has_work` sees the job. Nothing weaker orders the caller's writes
+        // of its queues, which were all before this, and our look at the slots.
+        fence(Ordering::SeqCst);
+        workers.into_iter().for_each(|worker| {
+            self.wake_worker(worker);
+        });
     }
 
     #[inline]
     fn all_are_awake(&self) -> bool {
         self.state.all_are_awake()
-    }
-
-    fn new_job_for(&self, worker: WorkerIndex) {
-        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`: either the slot is
-        // open for us, or its `has_work` sees the job. Nothing weaker orders the caller's write
-        // of its queue before our look at the slot.
-        fence(Ordering::SeqCst);
-        self.wake_worker(worker);
-    }
-
-    /// Executes one fence for all.
-    fn new_jobs_for(&self, workers: impl Iterator<Item = WorkerIndex>) {
-        // Ordering: the poster's fence, as in `new_job_for`. All jobs were queued before it.
-        fence(Ordering::SeqCst);
-        workers.for_each(|worker| {
-            self.wake_worker(worker);
-        });
     }
 
     /// Wakes this worker alone. The state goes on to say that workers are asleep, until the next
@@ -293,6 +282,13 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W>
 }
 
 impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
+    fn fence_and_tickle(&self, count: usize) {
+        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`: orders the caller's
+        // write of its queue before our read of the state, which no acquire or release can.
+        fence(Ordering::SeqCst);
+        self.tickle(count);
+    }
+
     /// Makes the sleepy worker awake and wakes all sleepers, if there are jobs. The seed's `tickle`.
     #[inline]
     fn tickle(&self, count: usize) {
@@ -360,8 +356,8 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
             return;
         }
 
-        // Ordering: the sleeper's fence. Pairs with the poster's (`new_injected_jobs`,
-        // `new_job_for`): of two fences one comes first. If it is the poster's, its job is visible to
+        // Ordering: the sleeper's fence. Pairs with the poster's (`fence_and_tickle`,
+        // `announce_for`): of two fences one comes first. If it is the poster's, its job is visible to
         // `has_work`. If it is this one, our registration and our open slot are visible to the
         // poster. Nothing weaker orders our writes before our reads.
         fence(Ordering::SeqCst);
@@ -391,6 +387,10 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
         slot.park_until_awake(tenant);
     }
 }
+
+impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> LendSeats for Classic<P, S, W> {}
+
+impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> AwakeSet for Classic<P, S, W> {}
 
 impl<P, S, W: Word> fmt::Debug for Classic<P, S, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

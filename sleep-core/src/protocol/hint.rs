@@ -20,9 +20,10 @@ use crate::index::WorkerIndex;
 /// assert_eq!(Hint::from_raw(0), None);
 /// # Ok::<(), sleep_core::UnknownWorker>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Hint {
     /// Any source may hold the work.
+    #[default]
     Unknown,
     /// The queue of jobs from outside.
     Injector,
@@ -70,5 +71,12 @@ impl Hint {
             }
             _ => None,
         }
+    }
+}
+
+/// A protocol without hints says nothing: any source may hold the work.
+impl From<()> for Hint {
+    fn from((): ()) -> Self {
+        Self::Unknown
     }
 }

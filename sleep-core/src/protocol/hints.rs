@@ -10,7 +10,7 @@ use crate::{
     parker::Parker as _,
     policy::{IdlePolicy, Purpose, Step},
     primitive::{Ordering, fence, spin_loop},
-    protocol::{SleepProtocol, hint::Hint},
+    protocol::{AwakeSet, LendSeats, NewJobs, Origin, SleepProtocol, hint::Hint},
 };
 
 mod channel;
@@ -166,7 +166,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, 
 
     /// Wakes up to `count` sleepers and sends them a hint. Does nothing if no worker sleeps.
     ///
-    /// The seed's `notifyEmper`. As for [`new_internal_jobs`](SleepProtocol::new_internal_jobs), a worker
+    /// The seed's `notifyEmper`. As for [internal](Origin::Internal) jobs, a worker
     /// that is falling asleep may overlook the work unless the caller has executed a sequentially
     /// consistent fence since it queued the work.
     #[inline]
@@ -248,6 +248,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> SleepProtoco
 {
     type Parker = C::Parker;
     type IdleState = IdleState;
+    type Hint = Hint;
 
     fn num_workers(&self) -> usize {
         self.slots().len()
@@ -258,13 +259,12 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> SleepProtoco
         self.slots()[worker.get()].channel().parker()
     }
 
-    fn start_looking(&self, worker: WorkerIndex) -> IdleState {
-        self.begin_search(worker, Purpose::Job)
-    }
-
     /// Learns from waits apart from other searches.
-    fn start_waiting(&self, worker: WorkerIndex) -> IdleState {
-        self.begin_search(worker, Purpose::Wait)
+    fn start_looking(&self, worker: WorkerIndex, purpose: Purpose) -> IdleState {
+        let slot = &self.slots()[worker.get()];
+        slot.search().begin(worker);
+        slot.set_inactive(true);
+        IdleState::new(worker, purpose)
     }
 
     /// Relaxes or sleeps, as the policy says.
@@ -274,7 +274,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> SleepProtoco
         idle: &mut IdleState,
         latch: &CoreLatch,
         has_work: impl FnOnce() -> bool,
-    ) {
+    ) -> Hint {
         let slot = &self.slots()[idle.worker.get()];
         slot.search().go_on(idle.worker);
         let (policy, parker) = (self.policy.as_ref(), slot.channel().parker());
@@ -286,7 +286,10 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> SleepProtoco
         }
         match step {
             Step::Sleep(()) => self.sleep(idle, latch, has_work),
-            Step::Relax | Step::GetSleepy => policy.relax().relax(parker),
+            Step::Relax | Step::GetSleepy => {
+                policy.relax().relax(parker);
+                Hint::Unknown
+            }
         }
     }
 
@@ -306,57 +309,30 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> SleepProtoco
         }
     }
 
-    /// Calls [`notify_anywhere`](Self::notify_anywhere).
-    fn new_injected_jobs(&self, count: usize, _queue_was_empty: bool) {
-        self.notify_anywhere(count, Hint::Unknown);
-    }
-
-    /// Calls [`notify`](Self::notify), which does not ask `queue_was_empty`. While no worker sleeps, this is
-    /// one load.
+    /// Calls [`notify_anywhere`](Self::notify_anywhere), or for internal jobs [`notify`](Self::notify): while no worker
+    /// sleeps, that is one load.
     #[inline]
-    fn new_internal_jobs(&self, count: usize, _queue_was_empty: impl FnOnce() -> bool) {
-        self.notify(count, Hint::Unknown);
+    fn announce(&self, jobs: NewJobs<impl FnOnce() -> bool>) {
+        match jobs.origin {
+            Origin::Internal => self.notify(jobs.count, jobs.hint),
+            Origin::Injected => self.notify_anywhere(jobs.count, jobs.hint),
+        }
     }
 
-    fn new_injected_jobs_at(&self, hint: Hint, count: usize, _queue_was_empty: bool) {
-        self.notify_anywhere(count, hint);
-    }
-
-    #[inline]
-    fn new_internal_jobs_at(
-        &self,
-        hint: Hint,
-        count: usize,
-        _queue_was_empty: impl FnOnce() -> bool,
-    ) {
-        self.notify(count, hint);
-    }
-
-    #[inline]
-    fn take_hint(&self, idle: &mut IdleState) -> Option<Hint> {
-        idle.hint.take()
+    /// Executes one fence for all.
+    fn announce_for(&self, workers: impl IntoIterator<Item = WorkerIndex>) {
+        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`: either the slot says that the
+        // worker sleeps, or its `has_work` sees the job. Nothing weaker orders the caller's writes of its
+        // queues, which were all before this, and our look at the slots.
+        fence(Ordering::SeqCst);
+        workers.into_iter().for_each(|worker| {
+            self.wake_worker(worker);
+        });
     }
 
     #[inline]
     fn all_are_awake(&self) -> bool {
         !self.sleepers.any()
-    }
-
-    fn new_job_for(&self, worker: WorkerIndex) {
-        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`: either the slot says that the
-        // worker sleeps, or its `has_work` sees the job. Nothing weaker orders the caller's write of its
-        // queue before our look at the slot.
-        fence(Ordering::SeqCst);
-        self.wake_worker(worker);
-    }
-
-    /// Executes one fence for all.
-    fn new_jobs_for(&self, workers: impl Iterator<Item = WorkerIndex>) {
-        // Ordering: the poster's fence, as in `new_job_for`. All jobs were queued before it.
-        fence(Ordering::SeqCst);
-        workers.for_each(|worker| {
-            self.wake_worker(worker);
-        });
     }
 
     /// Wakes a worker, which stays registered until it withdraws.
@@ -383,13 +359,6 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> SleepProtoco
 }
 
 impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, I> {
-    fn begin_search(&self, worker: WorkerIndex, purpose: Purpose) -> IdleState {
-        let slot = &self.slots()[worker.get()];
-        slot.search().begin(worker);
-        slot.set_inactive(true);
-        IdleState::new(worker, purpose)
-    }
-
     #[cold]
     fn cascade(&self, more_work: impl FnOnce() -> bool) {
         if more_work() {
@@ -397,6 +366,10 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, 
         }
     }
 }
+
+impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> LendSeats for Hints<C, S, I> {}
+
+impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> AwakeSet for Hints<C, S, I> {}
 
 impl<C, S, I: AsRef<IdlePolicy>> fmt::Debug for Hints<C, S, I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

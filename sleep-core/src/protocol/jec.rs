@@ -10,7 +10,7 @@ use crate::{
     parker::Parker,
     policy::{IdlePolicy, Purpose, Step, WakeTime},
     primitive::{Ordering, fence},
-    protocol::SleepProtocol,
+    protocol::{NewJobs, Origin, SleepProtocol},
 };
 
 mod awake;
@@ -26,7 +26,6 @@ pub use super::slot::Slot;
 pub use counters::{AtomicCounters, Counters, DefaultWidths, JobsEventCounter, Widths, Word};
 pub use idle::IdleState;
 
-use awake::Awake;
 use sleepers::Sleepers;
 
 /// The sleep protocol with a jobs event counter.
@@ -176,6 +175,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
 {
     type Parker = P;
     type IdleState = IdleState;
+    type Hint = ();
 
     fn num_workers(&self) -> usize {
         self.slots().len()
@@ -186,14 +186,10 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
         self.slots()[worker.get()].parker()
     }
 
-    /// Does rounds if the limit on searchers leaves room for this worker.
-    fn start_looking(&self, worker: WorkerIndex) -> IdleState {
-        self.begin_search(worker, Purpose::Job)
-    }
-
-    /// Does rounds whatever the limit on searchers. It counts as a searcher for others.
-    fn start_waiting(&self, worker: WorkerIndex) -> IdleState {
-        self.begin_search(worker, Purpose::Wait)
+    /// Does rounds if the limit on searchers leaves room for this worker. One that waits for a job does rounds whatever
+    /// the limit, and counts as a searcher for others.
+    fn start_looking(&self, worker: WorkerIndex, purpose: Purpose) -> IdleState {
+        self.begin_search(worker, purpose)
     }
 
     /// Relaxes, gets sleepy, or sleeps, as the policy says.
@@ -237,66 +233,28 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
 
     /// Wakes sleepers for as many of the jobs as there are no idle workers for; for all of them if
     /// the queue was not empty; but no more than make [enough](IdlePolicy::enough_idle) workers that are awake and
-    /// idle, since those wake others. No such job is overlooked, whatever the jobs event counter does.
-    fn new_injected_jobs(&self, count: usize, queue_was_empty: bool) {
-        // Ordering: the poster's fence. Pairs with the sleeper's in `park` and with the one in
-        // `cascade`: orders the caller's write of its queue before our reads of the counters, the bits and the
-        // slots, which no acquire or release can.
-        fence(Ordering::SeqCst);
-        if !self.all_are_awake() {
-            self.wake_for_jobs(count, queue_was_empty);
-        }
-    }
-
-    /// Does what `new_injected_jobs` does, with the fence only if workers are sleepy or asleep. While none is,
-    /// this is one load, and `queue_was_empty` is not asked.
+    /// idle, since those wake others. No injected job is overlooked, whatever the jobs event counter does.
+    ///
+    /// For internal jobs there is a fence only if workers are sleepy or asleep. While none is, this is one load, and
+    /// `queue_was_empty` is not asked.
     #[inline]
-    fn new_internal_jobs(&self, count: usize, queue_was_empty: impl FnOnce() -> bool) {
-        if !self.all_are_awake() {
-            self.fence_and_wake_for_jobs(count, queue_was_empty());
-        }
-    }
-
-    #[inline]
-    fn all_are_awake(&self) -> bool {
-        self.shared.counters.all_are_awake()
-    }
-
-    /// Leaves out the workers whose bit is set, if few are awake, and looks at no bit if all others sleep.
-    #[inline]
-    fn any_awake(
-        &self,
-        caller: Option<WorkerIndex>,
-        first: usize,
-        mut holds: impl FnMut(WorkerIndex) -> bool,
-    ) -> bool {
-        let workers = self.num_workers();
-        let holds = |worker| {
-            WorkerIndex::new(worker, workers)
-                .is_ok_and(|worker| Some(worker) != caller && holds(worker))
-        };
-        match self.awake(caller) {
-            Awake::NoOther => false,
-            Awake::Few => Sleepers::<W>::any_awake(self.slots(), first, holds),
-            Awake::Many => {
-                let first = first.min(workers);
-                (first..workers).chain(0..first).any(holds)
+    fn announce(&self, jobs: NewJobs<impl FnOnce() -> bool>) {
+        match jobs.origin {
+            Origin::Internal => {
+                if !self.all_are_awake() {
+                    self.fence_and_wake_for_jobs(jobs.count, (jobs.queue_was_empty)());
+                }
             }
+            Origin::Injected => self.announce_injected(jobs.count, (jobs.queue_was_empty)()),
         }
-    }
-
-    fn new_job_for(&self, worker: WorkerIndex) {
-        // Ordering: the poster's fence. Pairs with the sleeper's in `park`: either the slot is
-        // open for us, or its `has_work` sees the job. Nothing weaker orders the caller's write
-        // of its queue before our look at the slot.
-        fence(Ordering::SeqCst);
-        self.wake_worker(worker);
     }
 
     /// Executes one fence for all, and looks at no slot while no worker sleeps.
-    fn new_jobs_for(&self, workers: impl Iterator<Item = WorkerIndex>) {
-        // Ordering: the poster's fence, as in `new_job_for`. A worker counts itself as sleeping before it
-        // opens its slot and before its own fence, so the same holds for the count. A count of zero means that
+    fn announce_for(&self, workers: impl IntoIterator<Item = WorkerIndex>) {
+        // Ordering: the poster's fence. Pairs with the sleeper's in `park`: either the slot is
+        // open for us, or its `has_work` sees the job. Nothing weaker orders the caller's writes
+        // of its queues, which were all before this, and our look at the slots. A worker counts itself as sleeping before
+        // it opens its slot and before its own fence, so the same holds for the count. A count of zero means that
         // each worker that has slept was claimed, and looks at its queue when it is awake.
         fence(Ordering::SeqCst);
         if self.shared.counters.load().sleeping() == 0 {
@@ -309,26 +267,17 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
         }
     }
 
+    #[inline]
+    fn all_are_awake(&self) -> bool {
+        self.shared.counters.all_are_awake()
+    }
+
     fn wake_worker(&self, worker: WorkerIndex) -> bool {
         let claimed = self.slots()[worker.get()].claim_known_sleeper();
         if claimed {
             self.wake_claimed(worker.get());
         }
         claimed
-    }
-
-    fn caller_resumed(&self) {
-        if let Some(slot) = self.slots().first() {
-            self.resumed.note(slot.parker());
-        }
-    }
-
-    fn borrow_sleeper(&self, eligible: impl FnMut(WorkerIndex) -> bool) -> Option<WorkerIndex> {
-        self.lend(eligible)
-    }
-
-    fn give_back(&self, worker: WorkerIndex, has_work: impl FnOnce() -> bool) -> bool {
-        self.take_back(worker, has_work)
     }
 
     fn num_inactive(&self) -> usize {
@@ -388,9 +337,9 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         // The slot is open before the latch says SLEEPING, so a thread that sets the latch from
         // then on finds the slot open.
         let sleeps = latch.fall_asleep() && {
-            // Ordering: the sleeper's fence. Pairs with the poster's (`new_injected_jobs`,
-            // `fence_and_wake_for_jobs`, `new_job_for`, `new_jobs_for`, `wake_any`): of two fences one comes first. If it is the poster's, its job is
-            // visible to `has_work`. If it is this one, our registration and our open slot are visible to
+            // Ordering: the sleeper's fence. Pairs with the poster's (`announce_injected`,
+            // `fence_and_wake_for_jobs`, `announce_for`, `wake_any`): of two fences one comes first. If it is the poster's,
+            // its job is visible to `has_work`. If it is this one, our registration and our open slot are visible to
             // the poster. Nothing weaker orders our writes before our reads.
             fence(Ordering::SeqCst);
             !has_work()

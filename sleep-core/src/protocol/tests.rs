@@ -91,14 +91,14 @@ fn a_latch_ends_the_wait<S: TestProtocol>() {
         let worker = sleep.worker(0).unwrap();
         std::thread::scope(|threads| {
             threads.spawn(move || {
-                let mut idle = sleep.start_looking(worker);
+                let mut idle = sleep.start_looking(worker, Purpose::Job);
                 while !latch.probe() {
                     sleep.no_work_found(&mut idle, latch, || false);
                 }
                 sleep.work_found(idle, || false);
             });
             // SAFETY: 1. to 3. all of them live in this frame, and only that worker waits; 4. for this.
-            unsafe { sleep.set_latch(latch, worker) };
+            unsafe { set_latch(sleep, latch, worker) };
         });
     }
 }
@@ -112,7 +112,7 @@ fn a_job_for_one_worker_is_not_overlooked<S: TestProtocol>() {
         let [first, second] = [0, 1].map(|index| sleep.worker(index).unwrap());
         std::thread::scope(|threads| {
             threads.spawn(move || {
-                let mut idle = sleep.start_looking(first);
+                let mut idle = sleep.start_looking(first, Purpose::Job);
                 while !latch.probe() {
                     sleep.no_work_found(&mut idle, latch, || false);
                 }
@@ -120,17 +120,17 @@ fn a_job_for_one_worker_is_not_overlooked<S: TestProtocol>() {
             });
             threads.spawn(move || {
                 let never = CoreLatch::new();
-                let mut idle = sleep.start_looking(second);
+                let mut idle = sleep.start_looking(second, Purpose::Job);
                 while !job.load(Ordering::Relaxed) {
                     sleep.no_work_found(&mut idle, &never, || job.load(Ordering::Relaxed));
                 }
                 sleep.work_found(idle, || false);
                 // SAFETY: 1. to 3. all of them live in the frame of the test; the first worker waits,
                 // 4. for this.
-                unsafe { sleep.set_latch(latch, first) };
+                unsafe { set_latch(sleep, latch, first) };
             });
             job.store(true, Ordering::Relaxed);
-            sleep.new_job_for(second);
+            sleep.announce_for([second]);
         });
     }
 }
@@ -156,16 +156,16 @@ mod mistakes {
     pub(super) fn an_idle_state_that_is_dropped_is_found<S: TestProtocol>() {
         let sleep = S::new(1, IdlePolicy::DEFAULT);
         let worker = sleep.worker(0).unwrap();
-        drop(sleep.start_looking(worker));
-        let _idle = sleep.start_looking(worker);
+        drop(sleep.start_looking(worker, Purpose::Job));
+        let _idle = sleep.start_looking(worker, Purpose::Job);
     }
 
     pub(super) fn two_threads_that_are_one_worker_are_found<S: TestProtocol>() {
         let sleep = &S::new(3, IdlePolicy::DEFAULT);
         let worker = sleep.worker(1).unwrap();
-        let mut idle = sleep.start_looking(worker);
+        let mut idle = sleep.start_looking(worker, Purpose::Job);
         sleep.no_work_found(&mut idle, &CoreLatch::new(), || false);
-        let _waiting = sleep.start_waiting(worker);
+        let _waiting = sleep.start_looking(worker, Purpose::Wait);
     }
 
     /// A panic in a last look leaves the worker registered, so that the next wake-up is lost on it.
@@ -173,24 +173,27 @@ mod mistakes {
         let sleep = S::new(1, IdlePolicy::IMMEDIATE);
         let worker = sleep.worker(0).unwrap();
         let look = std::panic::AssertUnwindSafe(|| {
-            let (latch, mut idle) = (CoreLatch::new(), sleep.start_looking(worker));
+            let (latch, mut idle) = (CoreLatch::new(), sleep.start_looking(worker, Purpose::Job));
             loop {
                 sleep.no_work_found(&mut idle, &latch, || panic!("in the last look"));
             }
         });
         std::panic::catch_unwind(look).unwrap_err();
-        let _idle = sleep.start_looking(worker);
+        let _idle = sleep.start_looking(worker, Purpose::Job);
     }
 
     pub(super) fn an_idle_state_of_another_pool_is_found<S: TestProtocol>() {
         let [one, other] = [(); 2].map(|()| S::new(2, IdlePolicy::DEFAULT));
-        let mut idle = one.start_looking(one.worker(1).unwrap());
+        let mut idle = one.start_looking(one.worker(1).unwrap(), Purpose::Job);
         other.no_work_found(&mut idle, &CoreLatch::new(), || false);
     }
 
     pub(super) fn an_idle_state_that_ends_in_another_pool_is_found<S: TestProtocol>() {
         let [one, other] = [(); 2].map(|()| S::new(2, IdlePolicy::DEFAULT));
-        other.work_found(one.start_looking(one.worker(1).unwrap()), || false);
+        other.work_found(
+            one.start_looking(one.worker(1).unwrap(), Purpose::Job),
+            || false,
+        );
     }
 }
 
@@ -199,10 +202,10 @@ mod mistakes {
 fn the_compiler_finds_an_answer_that_is_ignored() {
     let sleep = <TestJec as TestProtocol>::new(2, IdlePolicy::DEFAULT);
     #[expect(unused_must_use, reason = "the compiler finds this line")]
-    sleep.start_looking(sleep.worker(0).unwrap());
+    sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
     let sleep = <TestBusy as TestProtocol>::new(2, IdlePolicy::DEFAULT);
     #[expect(unused_must_use, reason = "the compiler finds this line")]
-    sleep.start_waiting(sleep.worker(1).unwrap());
+    sleep.start_looking(sleep.worker(1).unwrap(), Purpose::Wait);
     #[expect(unused_must_use, reason = "the compiler finds this line")]
     sleep.borrow_sleeper(|_| true);
 }
@@ -214,7 +217,7 @@ fn no_jobs_wake_no_worker<S: TestProtocol>() {
     let worker = sleep.worker(0).unwrap();
     std::thread::scope(|threads| {
         threads.spawn(move || {
-            let mut idle = sleep.start_looking(worker);
+            let mut idle = sleep.start_looking(worker, Purpose::Job);
             while !latch.probe() {
                 sleep.no_work_found(&mut idle, latch, || false);
             }
@@ -225,15 +228,15 @@ fn no_jobs_wake_no_worker<S: TestProtocol>() {
             std::thread::yield_now();
         }
         for queue_was_empty in [true, false] {
-            sleep.new_injected_jobs(0, queue_was_empty);
-            sleep.new_injected_jobs_at(Hint::Injector, 0, queue_was_empty);
-            sleep.new_internal_jobs(0, || queue_was_empty);
-            sleep.new_internal_jobs_at(Hint::Injector, 0, || queue_was_empty);
+            sleep.announce(NewJobs::injected(0, queue_was_empty));
+            sleep.announce(NewJobs::injected(0, queue_was_empty).at(Hint::Injector));
+            sleep.announce(NewJobs::internal(0, || queue_was_empty));
+            sleep.announce(NewJobs::internal(0, || queue_was_empty).at(Hint::Injector));
         }
         // A waker lowers the count before it returns.
         let asleep = sleep.num_sleeping();
         // SAFETY: 1. to 3. all of them live in this frame, and only that worker waits; 4. for this.
-        unsafe { sleep.set_latch(latch, worker) };
+        unsafe { set_latch(sleep, latch, worker) };
         assert_eq!(asleep, 1);
     });
 }

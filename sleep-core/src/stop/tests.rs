@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    IdlePolicy, Jec, Slot,
+    IdlePolicy, Jec, Purpose, Slot,
     testing::{NewParker as _, SpinningParker, TestJec, TestProtocol},
 };
 
@@ -16,7 +16,7 @@ fn latches_in_a_static_stop_all_workers_without_unsafe_code() {
         std::thread::scope(|threads| {
             for (index, stop) in STOP.iter().enumerate() {
                 threads.spawn(move || {
-                    let mut idle = sleep.start_looking(sleep.worker(index).unwrap());
+                    let mut idle = sleep.start_looking(sleep.worker(index).unwrap(), Purpose::Job);
                     while !stop.probe() {
                         sleep.no_work_found(&mut idle, stop.latch(), || false);
                     }

@@ -14,14 +14,15 @@ pub(crate) use std::{
 use std::{boxed::Box, vec::Vec};
 
 use crate::{
-    ArrayChannel, Busy, Classic, CoreLatch, HintSlot, Hints, IdlePolicy, Jec, Parker,
-    SleepProtocol, Slot,
+    ArrayChannel, Busy, Classic, CoreLatch, HintSlot, Hints, IdlePolicy, Jec, NewJobs, Parker,
+    Purpose, SleepProtocol, Slot,
     deadlock::{GuardNoSend, RawMutex},
     primitive::Ordering::{Relaxed, SeqCst},
     protocol::{
         classic::Word,
         jec::{DefaultWidths, Widths},
     },
+    set_latch,
 };
 
 #[cfg(loom)]
@@ -169,13 +170,13 @@ impl<S: TestProtocol> Pool<S> {
     fn work(&self, index: usize) {
         let worker = self.sleep.worker(index).unwrap();
         let latch = &self.terminate[index];
-        let mut idle = self.sleep.start_looking(worker);
+        let mut idle = self.sleep.start_looking(worker, Purpose::Job);
         while !latch.probe() {
             if self.take() {
                 self.sleep.work_found(idle, || self.has_work());
                 self.finished.fetch_add(1, SeqCst);
                 self.done.unpark();
-                idle = self.sleep.start_looking(worker);
+                idle = self.sleep.start_looking(worker, Purpose::Job);
             } else {
                 self.sleep
                     .no_work_found(&mut idle, latch, || self.has_work());
@@ -189,7 +190,7 @@ impl<S: TestProtocol> Pool<S> {
     /// Posts from outside, as many jobs at once.
     pub(crate) fn inject(&self, jobs: usize) {
         let before = self.pending.fetch_add(jobs, Relaxed);
-        self.sleep.new_injected_jobs(jobs, before == 0);
+        self.sleep.announce(NewJobs::injected(jobs, before == 0));
     }
 
     /// Waits until so many jobs have been run in all. A lost wake-up makes this hang.
@@ -203,7 +204,7 @@ impl<S: TestProtocol> Pool<S> {
         for (index, latch) in self.terminate.iter().enumerate() {
             let worker = self.sleep.worker(index).unwrap();
             // SAFETY: 1. and 3. `self` holds both; 2. each worker waits on its own, 4. for this.
-            unsafe { self.sleep.set_latch(latch, worker) };
+            unsafe { set_latch(&self.sleep, latch, worker) };
         }
     }
 }

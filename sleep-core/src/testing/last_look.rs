@@ -4,7 +4,10 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::vec::Vec;
 
 use super::ScheduledParker;
-use crate::{CoreLatch, Parker as _, SleepProtocol, WorkerIndex, protocol::full_fence};
+use crate::{
+    AwakeSet, CoreLatch, LendSeats, NewJobs, Parker as _, Purpose, SleepProtocol, WorkerIndex,
+    protocol::full_fence,
+};
 
 /// A sleep protocol whose workers rely on nothing but their last look, for
 /// [`Schedules`](super::Schedules).
@@ -49,6 +52,7 @@ impl LastLook {
 impl SleepProtocol for LastLook {
     type Parker = ScheduledParker;
     type IdleState = WorkerIndex;
+    type Hint = ();
 
     fn num_workers(&self) -> usize {
         self.slots.len()
@@ -58,7 +62,7 @@ impl SleepProtocol for LastLook {
         &self.slots[worker.get()].parker
     }
 
-    fn start_looking(&self, worker: WorkerIndex) -> WorkerIndex {
+    fn start_looking(&self, worker: WorkerIndex, _purpose: Purpose) -> WorkerIndex {
         self.inactive.fetch_add(1, SeqCst);
         worker
     }
@@ -75,7 +79,7 @@ impl SleepProtocol for LastLook {
         let Slot { asleep, parker } = &self.slots[idle.get()];
         asleep.store(true, SeqCst);
         let sleeps = latch.fall_asleep() && {
-            // Pairs with the fence in `new_injected_jobs`, `new_internal_jobs` and `new_job_for`.
+            // Pairs with the fence in `announce` and `announce_for`.
             full_fence();
             !has_work()
         };
@@ -95,27 +99,25 @@ impl SleepProtocol for LastLook {
     }
 
     /// Wakes as many sleepers as there are jobs, so that no worker leaves anything to others.
-    fn new_injected_jobs(&self, count: usize, _queue_was_empty: bool) {
+    fn announce(&self, jobs: NewJobs<impl FnOnce() -> bool>) {
         full_fence();
         let mut workers = (0..self.slots.len()).filter_map(|index| self.worker(index).ok());
-        for _ in 0..count {
+        for _ in 0..jobs.count {
             if !workers.any(|worker| self.wake_worker(worker)) {
                 return;
             }
         }
     }
 
-    fn new_internal_jobs(&self, count: usize, queue_was_empty: impl FnOnce() -> bool) {
-        self.new_injected_jobs(count, queue_was_empty());
-    }
-
     fn all_are_awake(&self) -> bool {
         self.num_sleeping() == 0
     }
 
-    fn new_job_for(&self, worker: WorkerIndex) {
+    fn announce_for(&self, workers: impl IntoIterator<Item = WorkerIndex>) {
         full_fence();
-        self.wake_worker(worker);
+        workers.into_iter().for_each(|worker| {
+            self.wake_worker(worker);
+        });
     }
 
     fn wake_worker(&self, worker: WorkerIndex) -> bool {
@@ -136,3 +138,7 @@ impl SleepProtocol for LastLook {
         self.slots.iter().filter(asleep).count()
     }
 }
+
+impl LendSeats for LastLook {}
+
+impl AwakeSet for LastLook {}

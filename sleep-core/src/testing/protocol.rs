@@ -11,7 +11,10 @@ use super::{
     memory::QUEUES,
     schedule::{Actor, Switch},
 };
-use crate::{SleepProtocol, StopLatch, WorkerIndex, protocol::full_fence};
+use crate::{
+    AwakeSet, LendSeats, NewJobs, Purpose, SleepProtocol, StopLatch, WorkerIndex,
+    protocol::full_fence,
+};
 
 mod scenarios;
 
@@ -27,6 +30,8 @@ struct Pool<S> {
     /// How many jobs have begun that wait for another one.
     begun: AtomicUsize,
     jobs: Jobs,
+    /// The queues in which a worker looks for jobs: in a search, as `Some`, or in its last look, as `None`.
+    sources: Sources<S>,
     /// For the thread that waits for jobs.
     done: ScheduledParker,
     /// Whether a job has been taken, and for the thread that waits for it.
@@ -43,6 +48,31 @@ enum Jobs {
     Short,
     /// The first one ends when the second one has begun. So two workers must run them.
     NeedEachOther,
+    /// The first one queues another one on its worker's own queue, and ends when that has begun. So another worker must
+    /// take it from there.
+    Fork,
+}
+
+/// Returns the queues in which the worker with this number looks.
+type Sources<S> = fn(&Pool<S>, Option<WorkerIndex>, usize) -> Vec<usize>;
+
+/// Returns the shared queue, and the worker's own one.
+fn own_sources<S>(_: &Pool<S>, _: Option<WorkerIndex>, worker: usize) -> Vec<usize> {
+    std::vec![SHARED, 1 + worker]
+}
+
+/// Returns the shared queue, and those of the workers that the protocol does not leave out.
+fn awake_sources<S: AwakeSet>(
+    pool: &Pool<S>,
+    caller: Option<WorkerIndex>,
+    worker: usize,
+) -> Vec<usize> {
+    let mut queues = own_sources(pool, caller, worker);
+    pool.sleep.any_awake(caller, 0, |other| {
+        queues.push(1 + other.get());
+        false
+    });
+    queues
 }
 
 /// Runs on the thread of an actor.
@@ -59,13 +89,14 @@ fn point(what: &'static str) {
 }
 
 impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
-    fn new(sleep: S, jobs: Jobs) -> Self {
+    fn new(sleep: S, jobs: Jobs, sources: Sources<S>) -> Self {
         Self {
             stop: (0..sleep.num_workers()).map(|_| StopLatch::new()).collect(),
             sleep,
             finished: AtomicUsize::new(0),
             begun: AtomicUsize::new(0),
             jobs,
+            sources,
             done: ScheduledParker::new(),
             has_taken: AtomicBool::new(false),
             taken: ScheduledParker::new(),
@@ -83,32 +114,33 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
     /// Plays a worker from its first search to its stop.
     fn work(&self, index: usize) {
         let (me, stop) = (self.worker(index), &self.stop[index]);
-        let queues = [SHARED, 1 + index];
         let more_work = || {
             note("looks for more work");
             actor(|actor| actor.memory(|memory, _| memory.is_there(&[SHARED])))
         };
-        let mut idle = self.sleep.start_looking(me);
+        let mut idle = self.sleep.start_looking(me, Purpose::Job);
         while !stop.probe() {
+            let queues = (self.sources)(self, Some(me), index);
             if actor(|actor| actor.memory(|memory, me| memory.take(me, &queues))) {
                 self.has_taken.store(true, SeqCst);
                 self.taken.notify();
                 point("has taken a job");
                 self.sleep.work_found(idle, more_work);
-                self.run_job();
-                idle = self.sleep.start_looking(me);
+                self.run_job(index);
+                idle = self.sleep.start_looking(me, Purpose::Job);
             } else {
                 note("finds no job");
                 self.sleep
-                    .no_work_found(&mut idle, stop.latch(), || self.has_work(&queues));
+                    .no_work_found(&mut idle, stop.latch(), || self.has_work(index));
             }
         }
         self.sleep.work_found(idle, more_work);
     }
 
-    /// The last look at these queues.
-    fn has_work(&self, queues: &[usize]) -> bool {
-        let sees = actor(|actor| actor.memory(|memory, me| memory.is_seen(me, queues)));
+    /// The last look of a worker.
+    fn has_work(&self, index: usize) -> bool {
+        let queues = (self.sources)(self, None, index);
+        let sees = actor(|actor| actor.memory(|memory, me| memory.is_seen(me, &queues)));
         note(if sees {
             "sees a job in its last look"
         } else {
@@ -117,10 +149,13 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
         sees
     }
 
-    fn run_job(&self) {
-        if self.jobs == Jobs::NeedEachOther {
+    fn run_job(&self, worker: usize) {
+        if self.jobs != Jobs::Short {
             // Liveness: the job that begins second gives the token.
             if self.begun.fetch_add(1, SeqCst).is_multiple_of(2) {
+                if self.jobs == Jobs::Fork {
+                    self.fork(worker);
+                }
                 note("runs a job that waits for another one");
                 self.partner.wait();
             } else {
@@ -129,6 +164,15 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
         }
         self.finished.fetch_add(1, SeqCst);
         self.done.notify();
+    }
+
+    /// Queues a job on a worker's own queue, and announces it unless all workers are awake.
+    fn fork(&self, worker: usize) {
+        let was_empty = self.push(1 + worker);
+        full_fence();
+        if !self.sleep.all_are_awake() {
+            self.sleep.announce(NewJobs::internal(1, || was_empty));
+        }
     }
 
     /// Queues a job. Returns whether the queue was empty.
@@ -142,7 +186,8 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
     fn inject(&self, count: usize) {
         let was_empty = (0..count).fold(true, |was_empty, _| self.push(SHARED) && was_empty);
         // Not whether the queue was empty between two jobs of the batch.
-        self.sleep.new_injected_jobs(count, was_empty || count > 1);
+        self.sleep
+            .announce(NewJobs::injected(count, was_empty || count > 1));
         note("has announced");
     }
 
@@ -186,14 +231,17 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
     fn stop(&self) {
         StopLatch::set_all(&self.stop, &self.sleep);
     }
+}
 
+impl<S: LendSeats<Parker = ScheduledParker>> Pool<S> {
     /// Plays a guest, which borrows the worker if it sleeps, gives it back, and waits for the job
     /// of a poster.
     fn visit(&self) {
         if let Some(worker) = self.sleep.borrow_sleeper(|_| true) {
             point("has borrowed the worker");
-            let queues = [SHARED, 1 + worker.get()];
-            self.sleep.give_back(worker, || self.has_work(&queues));
+            self.sleep.give_back(worker, || {
+                self.has_work(worker.get()) || self.stop[worker.get()].probe()
+            });
         }
         self.finished.fetch_add(1, SeqCst);
         self.done.notify();
@@ -207,18 +255,20 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
 /// [`ScheduledParker`]s. Let it use [`IdlePolicy::IMMEDIATE`](crate::IdlePolicy::IMMEDIATE), or
 /// other rounds that are few.
 ///
-/// The check plays a thread outside with one worker, one worker and a guest, or two workers. It runs
+/// The check plays a thread outside with one worker or two. It runs
 /// them in every order of their steps with at most two preemptions, or one if there are two workers.
 /// It finds, with a schedule that is the same in each run:
 ///
 /// - a wake-up that is lost, because the last look is missing or comes before the registration, the
-///   latch is not looked at, or a worker that finds work leaves the rest to one that sleeps;
+///   latch is not looked at, or a worker that finds work leaves the rest to one that sleeps (promises 1 to 3);
 /// - a fence that is missing, if the protocol executes its fences by [`full_fence`]. To this end,
-///   the check's queues show each write and read as late as a processor may without a fence;
+///   the check's queues show each write and read as late as a processor may without a fence (promise 1);
+/// - a call that waits for a worker, or panics (promise 4; not one that allocates);
 /// - a park that returns without a token, and is taken for a wake-up;
 /// - workers that are counted wrongly: `num_inactive`, `num_sleeping` and `all_are_awake`.
 ///
-/// It does not reorder the protocol's own atomics. For that, write a model with loom.
+/// It does not reorder the protocol's own atomics. For that, write a model with loom. Protocols that lend seats pass
+/// [`check_lending`] too, and those that leave sleepers out [`check_awake_set`].
 ///
 /// # Examples
 /// ```
@@ -236,7 +286,35 @@ pub fn check_protocol<S>(make: impl Fn(usize) -> S)
 where
     S: SleepProtocol<Parker = ScheduledParker> + Send + Sync + 'static,
 {
-    for scenario in scenarios::scenarios() {
+    for scenario in scenarios::of_protocol() {
+        scenario.run(&make);
+    }
+}
+
+/// Checks that a protocol keeps what [`LendSeats`] promises, as [`check_protocol`] does: a guest comes to a worker that
+/// may sleep, while a job is posted and the worker is stopped.
+///
+/// # Panics
+/// If it finds a mistake, with the schedule that shows it.
+pub fn check_lending<S>(make: impl Fn(usize) -> S)
+where
+    S: LendSeats<Parker = ScheduledParker> + Send + Sync + 'static,
+{
+    for scenario in scenarios::of_lending() {
+        scenario.run(&make);
+    }
+}
+
+/// Checks that a protocol keeps what [`AwakeSet`] promises, as [`check_protocol`] does: no worker is left out that has
+/// a job which another one must take.
+///
+/// # Panics
+/// If it finds a mistake, with the schedule that shows it.
+pub fn check_awake_set<S>(make: impl Fn(usize) -> S)
+where
+    S: AwakeSet<Parker = ScheduledParker> + Send + Sync + 'static,
+{
+    for scenario in scenarios::of_awake_set() {
         scenario.run(&make);
     }
 }

@@ -56,12 +56,12 @@ use super::schedule::{Actor, Bounds, Script, Switch, explore};
 ///         })
 ///     }
 ///     fn work(&self) {
-///         let mut idle = self.sleep.start_looking(self.sleep.worker(0).unwrap());
+///         let mut idle = self.sleep.start_looking(self.sleep.worker(0).unwrap(), Purpose::Job);
 ///         while !self.stop[0].probe() {
 ///             if self.take() {
 ///                 self.sleep.work_found(idle, || self.has_work());
 ///                 self.done.unpark();
-///                 idle = self.sleep.start_looking(self.sleep.worker(0).unwrap());
+///                 idle = self.sleep.start_looking(self.sleep.worker(0).unwrap(), Purpose::Job);
 ///             } else {
 ///                 self.sleep.no_work_found(&mut idle, self.stop[0].latch(), || self.has_work());
 ///             }
@@ -70,7 +70,7 @@ use super::schedule::{Actor, Bounds, Script, Switch, explore};
 ///     }
 ///     fn post(&self) {
 ///         self.queues[1].fetch_add(1, Ordering::Relaxed);
-///         self.sleep.new_injected_jobs(1, true);
+///         self.sleep.announce(NewJobs::injected(1, true));
 ///         self.done.park();
 ///         StopLatch::set_all(&self.stop, &self.sleep);
 ///     }

@@ -10,7 +10,9 @@ use std::{
 };
 
 use super::*;
-use crate::{ArrayChannel, Busy, Classic, HintSlot, Hints, IdlePolicy, Jec, Slot};
+use crate::{
+    ArrayChannel, AwakeSet, Busy, Classic, HintSlot, Hints, IdlePolicy, Jec, LendSeats, Slot,
+};
 
 /// Returns the message of a check that fails.
 fn failure(check: impl FnOnce()) -> String {
@@ -27,22 +29,32 @@ fn slots(workers: usize) -> Box<[Slot<ScheduledParker>]> {
         .collect()
 }
 
+/// Runs all checks of a protocol of this crate.
+fn check_all<S>(make: impl Fn(usize) -> S)
+where
+    S: LendSeats<Parker = ScheduledParker> + AwakeSet + Send + Sync + 'static,
+{
+    check_protocol(&make);
+    check_lending(&make);
+    check_awake_set(&make);
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "thousands of schedules")]
 fn jec_passes() {
-    check_protocol(|workers| Jec::<_, _>::new(slots(workers), IdlePolicy::IMMEDIATE).unwrap());
+    check_all(|workers| Jec::<_, _>::new(slots(workers), IdlePolicy::IMMEDIATE).unwrap());
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "thousands of schedules")]
 fn classic_passes() {
-    check_protocol(|workers| Classic::<_, _>::new(slots(workers), IdlePolicy::IMMEDIATE).unwrap());
+    check_all(|workers| Classic::<_, _>::new(slots(workers), IdlePolicy::IMMEDIATE).unwrap());
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "thousands of schedules")]
 fn hints_pass() {
-    check_protocol(|workers| {
+    check_all(|workers| {
         let slot = |_| HintSlot::new(ArrayChannel::new(ScheduledParker::new()));
         let slots: Box<[_]> = (0..workers).map(slot).collect();
         Hints::<ArrayChannel<ScheduledParker>, _>::new(slots, IdlePolicy::IMMEDIATE).unwrap()
@@ -52,13 +64,13 @@ fn hints_pass() {
 #[test]
 #[cfg_attr(miri, ignore = "thousands of schedules")]
 fn the_protocol_of_the_module_passes() {
-    check_protocol(LastLook::new);
+    check_all(LastLook::new);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "thousands of schedules")]
 fn busy_passes() {
-    check_protocol(|workers| {
+    check_all(|workers| {
         let parkers: Box<[_]> = (0..workers).map(|_| ScheduledParker::new()).collect();
         Busy::new(parkers, IdlePolicy::IMMEDIATE)
     });

@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use sleep_core::{CoreLatch, IdlePolicy};
+use sleep_core::{AwakeSet, CoreLatch, IdlePolicy, LendSeats, NewJobs, Purpose, SleepProtocol};
 
 use super::super::*;
 use crate::testing::{
@@ -36,6 +36,7 @@ impl TestProtocol for Liar {
 impl SleepProtocol for Liar {
     type Parker = TestParker;
     type IdleState = WorkerIndex;
+    type Hint = ();
 
     fn num_workers(&self) -> usize {
         self.truth.num_workers()
@@ -46,7 +47,7 @@ impl SleepProtocol for Liar {
     }
 
     /// Does not count the search, because a guest searches as a worker that searches too.
-    fn start_looking(&self, worker: WorkerIndex) -> WorkerIndex {
+    fn start_looking(&self, worker: WorkerIndex, _purpose: Purpose) -> WorkerIndex {
         worker
     }
 
@@ -65,23 +66,16 @@ impl SleepProtocol for Liar {
 
     fn work_found(&self, _idle: WorkerIndex, _more_work: impl FnOnce() -> bool) {}
 
-    fn new_injected_jobs(&self, _count: usize, _queue_was_empty: bool) {}
+    fn announce(&self, _jobs: NewJobs<impl FnOnce() -> bool>) {}
 
-    fn new_internal_jobs(&self, _count: usize, _queue_was_empty: impl FnOnce() -> bool) {}
+    fn announce_for(&self, _workers: impl IntoIterator<Item = WorkerIndex>) {}
 
     fn all_are_awake(&self) -> bool {
         true
     }
 
-    fn new_job_for(&self, _worker: WorkerIndex) {}
-
     fn wake_worker(&self, _worker: WorkerIndex) -> bool {
         false
-    }
-
-    /// Returns the only worker, and at every second call one that the pool does not have.
-    fn borrow_sleeper(&self, _eligible: impl FnMut(WorkerIndex) -> bool) -> Option<WorkerIndex> {
-        WorkerIndex::new(self.calls.fetch_add(1, SeqCst) % 2, 2).ok()
     }
 
     fn num_inactive(&self) -> usize {
@@ -92,6 +86,15 @@ impl SleepProtocol for Liar {
         0
     }
 }
+
+impl LendSeats for Liar {
+    /// Returns the only worker, and at every second call one that the pool does not have.
+    fn borrow_sleeper(&self, _eligible: impl FnMut(WorkerIndex) -> bool) -> Option<WorkerIndex> {
+        WorkerIndex::new(self.calls.fetch_add(1, SeqCst) % 2, 2).ok()
+    }
+}
+
+impl AwakeSet for Liar {}
 
 type Lied = TestOn<deque_core::Fixed<crate::JobRef, DEQUE_CAPACITY>, Liar>;
 

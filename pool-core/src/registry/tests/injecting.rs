@@ -8,6 +8,7 @@ use crate::{
     latch::BlockingLatch,
     testing::{Event, Test, observe, registry, with_worker},
 };
+use sleep_core::Purpose;
 
 /// Injects a job and lets the worker run it. Returns how often the injector was asked whether it is empty before the
 /// job was in it.
@@ -37,7 +38,7 @@ fn a_poster_does_not_look_at_the_injector_while_all_workers_are_awake() {
         // The counters of a new pool are as if a worker were sleepy.
         assert_eq!(looks_of_a_poster(worker), 1);
         assert_eq!(looks_of_a_poster(worker), 0);
-        let mut idle = worker.registry().begin_idle(worker.index());
+        let mut idle = worker.registry().begin_idle(worker.index(), Purpose::Job);
         assert_eq!(looks_of_a_poster(worker), 0);
         let never = CoreLatch::new();
         idle.no_work_found(&never, || unreachable!("it gets sleepy"));

@@ -1,6 +1,6 @@
 //! Pools with more workers than can make progress at a time.
 
-use sleep_core::CoreLatch;
+use sleep_core::{CoreLatch, Purpose};
 
 use super::super::*;
 use crate::{
@@ -19,7 +19,7 @@ fn job<F: FnOnce(JobContext<'_, Test>) + Send>(run: F) -> Job<F> {
 fn while_asleep(worker: &WorkerThread<Test>, closure: impl FnOnce()) -> bool {
     let never = CoreLatch::new();
     let registry = worker.registry();
-    let mut idle = registry.begin_idle(worker.index());
+    let mut idle = registry.begin_idle(worker.index(), Purpose::Job);
     idle.no_work_found(&never, || unreachable!("only announces"));
     let mut is_woken = false;
     idle.no_work_found(&never, || {

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Barrier},
 };
 
-use sleep_core::{CoreLatch, SleepProtocol as _};
+use sleep_core::{CoreLatch, NewJobs, Purpose, SleepProtocol as _};
 
 use super::super::*;
 use crate::{
@@ -28,7 +28,7 @@ fn while_asleep(workers: &[WorkerThread<Test>], closure: &mut dyn FnMut()) {
         return closure();
     };
     let never = CoreLatch::new();
-    let mut idle = worker.registry().begin_idle(worker.index());
+    let mut idle = worker.registry().begin_idle(worker.index(), Purpose::Job);
     idle.no_work_found(&never, || unreachable!("only announces"));
     idle.no_work_found(&never, || {
         while_asleep(others, closure);
@@ -47,7 +47,9 @@ fn the_deque_of_a_sleeper_is_left_out() {
     let job = job(|_| ());
     while_asleep(sleepers, &mut || {
         // It asks how many are awake when it begins a search.
-        registry.begin_idle(other.index()).end(|| false);
+        registry
+            .begin_idle(other.index(), Purpose::Job)
+            .end(|| false);
         // SAFETY: 1. it stays, and is run below.
         let reference = unsafe { job.as_job_ref() };
         assert!(sleepers[0].own().try_push(reference).is_ok());
@@ -158,7 +160,7 @@ fn a_registered_worker_does_not_enable_its_fast_push() {
         move |event| {
             if event == Event::Park {
                 // A poster wakes the worker.
-                registry.sleep().new_injected_jobs(1, true);
+                registry.sleep().announce(NewJobs::injected(1, true));
                 // SAFETY: 1. and 3. this closure holds both; 2. the worker waits; 4. for this.
                 unsafe { registry.set_latch(&raw const *latch, index) };
                 assert!(registry.all_are_awake());

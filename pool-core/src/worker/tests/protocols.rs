@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-use sleep_core::{CoreLatch, SleepProtocol};
+use sleep_core::{AwakeSet, CoreLatch, Hint, LendSeats, NewJobs, Purpose, SleepProtocol};
 
 use super::super::*;
 use crate::testing::{Test, TestOn, TestParker, TestPlatform, TestProtocol, with_pool_on};
@@ -38,6 +38,7 @@ impl SleepProtocol for Careless {
     type Parker = TestParker;
     /// Panics nowhere, but is dropped in the middle of a search.
     type IdleState = Option<Box<Cell<usize>>>;
+    type Hint = Hint;
 
     fn num_workers(&self) -> usize {
         self.parkers.len()
@@ -48,7 +49,7 @@ impl SleepProtocol for Careless {
         &self.parkers[0]
     }
 
-    fn start_looking(&self, worker: WorkerIndex) -> Self::IdleState {
+    fn start_looking(&self, worker: WorkerIndex, _purpose: Purpose) -> Self::IdleState {
         Some(Box::new(Cell::new(worker.get())))
     }
 
@@ -58,7 +59,7 @@ impl SleepProtocol for Careless {
         idle: &mut Self::IdleState,
         latch: &CoreLatch,
         has_work: impl FnOnce() -> bool,
-    ) {
+    ) -> Hint {
         if self.every(3) {
             *idle = None;
         } else if self.every(2) {
@@ -72,6 +73,8 @@ impl SleepProtocol for Careless {
             }
         }
         std::thread::yield_now();
+        // Of a worker that no pool here has.
+        Hint::Worker(u16::MAX)
     }
 
     /// Asks for more work, and wakes no worker for it.
@@ -79,28 +82,11 @@ impl SleepProtocol for Careless {
         more_work();
     }
 
-    fn new_injected_jobs(&self, _count: usize, _queue_was_empty: bool) {}
+    fn announce(&self, _jobs: NewJobs<impl FnOnce() -> bool>) {}
 
-    fn new_internal_jobs(&self, _count: usize, _queue_was_empty: impl FnOnce() -> bool) {}
+    fn announce_for(&self, _workers: impl IntoIterator<Item = WorkerIndex>) {}
 
     fn all_are_awake(&self) -> bool {
-        self.every(2)
-    }
-
-    fn new_job_for(&self, _worker: WorkerIndex) {}
-
-    /// Asks about each worker twice, the caller too, also when it has an answer, and tells another one.
-    fn any_awake(
-        &self,
-        _caller: Option<WorkerIndex>,
-        _first: usize,
-        mut holds: impl FnMut(WorkerIndex) -> bool,
-    ) -> bool {
-        let count = self.num_workers();
-        // One number belongs to a larger pool.
-        for index in (0..=count).chain(0..count) {
-            holds(WorkerIndex::new(index, count + 1).unwrap());
-        }
         self.every(2)
     }
 
@@ -114,6 +100,25 @@ impl SleepProtocol for Careless {
 
     fn num_sleeping(&self) -> usize {
         0
+    }
+}
+
+impl LendSeats for Careless {}
+
+impl AwakeSet for Careless {
+    /// Asks about each worker twice, the caller too, also when it has an answer, and tells another one.
+    fn any_awake(
+        &self,
+        _caller: Option<WorkerIndex>,
+        _first: usize,
+        mut holds: impl FnMut(WorkerIndex) -> bool,
+    ) -> bool {
+        let count = self.num_workers();
+        // One number belongs to a larger pool.
+        for index in (0..=count).chain(0..count) {
+            holds(WorkerIndex::new(index, count + 1).unwrap());
+        }
+        self.every(2)
     }
 }
 

@@ -14,7 +14,7 @@ use std::{
 };
 
 use progress_core::Operation;
-use sleep_core::CoreLatch;
+use sleep_core::{CoreLatch, Purpose};
 
 use super::super::*;
 use crate::{
@@ -93,7 +93,7 @@ fn a_worker_that_finds_work_wakes_another_for_the_rest() {
     let mut nodes = [Queue::node(), Queue::node()];
 
     let never = CoreLatch::new();
-    let mut idle = registry.begin_idle(other.index());
+    let mut idle = registry.begin_idle(other.index(), Purpose::Job);
     idle.no_work_found(&never, || unreachable!("only announces"));
     idle.no_work_found(&never, || {
         for (node, job) in nodes.iter_mut().zip(&jobs) {
@@ -182,7 +182,7 @@ fn a_job_seen_after_the_process_fence_is_passed_on() {
     })));
 
     let never = CoreLatch::new();
-    let mut idle = registry.begin_idle(second.index());
+    let mut idle = registry.begin_idle(second.index(), Purpose::Job);
     idle.no_work_found(&never, || unreachable!("only announces"));
     idle.no_work_found(&never, || {
         // In its last look, when it has seen nothing.

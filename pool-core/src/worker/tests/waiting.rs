@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, thread_local};
 
-use sleep_core::{CoreLatch, SleepProtocol};
+use sleep_core::{AwakeSet, CoreLatch, LendSeats, NewJobs, Purpose, SleepProtocol};
 
 use super::super::*;
 use crate::{
@@ -33,6 +33,7 @@ impl TestProtocol for Telling {
 impl SleepProtocol for Telling {
     type Parker = TestParker;
     type IdleState = WorkerIndex;
+    type Hint = ();
 
     fn num_workers(&self) -> usize {
         self.0.num_workers()
@@ -42,14 +43,9 @@ impl SleepProtocol for Telling {
         self.0.parker(worker)
     }
 
-    fn start_looking(&self, worker: WorkerIndex) -> WorkerIndex {
-        WAITS.set(Some(false));
-        self.0.start_looking(worker)
-    }
-
-    fn start_waiting(&self, worker: WorkerIndex) -> WorkerIndex {
-        WAITS.set(Some(true));
-        self.0.start_waiting(worker)
+    fn start_looking(&self, worker: WorkerIndex, purpose: Purpose) -> WorkerIndex {
+        WAITS.set(Some(purpose == Purpose::Wait));
+        self.0.start_looking(worker, purpose)
     }
 
     fn no_work_found(&self, _: &mut WorkerIndex, latch: &CoreLatch, _: impl FnOnce() -> bool) {
@@ -62,19 +58,13 @@ impl SleepProtocol for Telling {
         self.0.work_found(worker, more_work);
     }
 
-    fn new_injected_jobs(&self, _count: usize, _queue_was_empty: bool) {}
+    fn announce(&self, _jobs: NewJobs<impl FnOnce() -> bool>) {}
 
-    fn new_internal_jobs(&self, _count: usize, _queue_was_empty: impl FnOnce() -> bool) {}
-
-    fn caller_resumed(&self) {
-        RESUMED.set(RESUMED.get() + 1);
-    }
+    fn announce_for(&self, _workers: impl IntoIterator<Item = WorkerIndex>) {}
 
     fn all_are_awake(&self) -> bool {
         true
     }
-
-    fn new_job_for(&self, _worker: WorkerIndex) {}
 
     fn wake_worker(&self, _worker: WorkerIndex) -> bool {
         false
@@ -88,6 +78,14 @@ impl SleepProtocol for Telling {
         0
     }
 }
+
+impl LendSeats for Telling {
+    fn caller_resumed(&self) {
+        RESUMED.set(RESUMED.get() + 1);
+    }
+}
+
+impl AwakeSet for Telling {}
 
 type Told = TestOn<<Test as Platform>::Storage, Telling>;
 

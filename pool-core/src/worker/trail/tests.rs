@@ -9,7 +9,7 @@ use std::{
     vec::Vec,
 };
 
-use sleep_core::CoreLatch;
+use sleep_core::{CoreLatch, Purpose};
 
 use super::*;
 use crate::{
@@ -116,7 +116,7 @@ fn a_worker_searches_while_another_one_sleeps() {
     with_workers(|registry, [owner, thief]| {
         let run = with_jobs(3, |jobs| {
             let latch = CoreLatch::new();
-            let mut idle = registry.begin_idle(owner.index());
+            let mut idle = registry.begin_idle(owner.index(), Purpose::Job);
             // SAFETY: 1. each is used for this alone.
             unsafe { owner.post_many(jobs) };
             assert!(thief.yield_now());

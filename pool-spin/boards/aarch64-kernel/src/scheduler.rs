@@ -6,7 +6,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use heapless::Deque;
-use sleep_core::{CoreLatch, IdlePolicy, Jec, SleepProtocol as _, Slot};
+use sleep_core::{CoreLatch, IdlePolicy, Jec, NewJobs, Purpose, SleepProtocol as _, Slot};
 use spin::Mutex;
 
 use crate::{
@@ -85,7 +85,7 @@ fn look_for_task(core: usize) -> Task {
     // This latch is never set: a core waits for tasks and for nothing else. A kernel that takes
     // cores offline has a static `StopLatch` for each core, and sets it.
     let offline = CoreLatch::new();
-    let mut idle = SLEEP.start_looking(worker);
+    let mut idle = SLEEP.start_looking(worker, Purpose::Job);
     loop {
         if let Some(task) = take_any(core) {
             // A core that queued tasks meanwhile may have counted on this core, and woken none.
@@ -113,7 +113,7 @@ pub fn spawn(task: Task) -> Result<(), Task> {
     let was_empty = QUEUES[this_core()].push(task)?;
     // Without a fence: in a rare race, a sleeping core overlooks this task. This core does not: it
     // looks at its queue when its current task returns.
-    SLEEP.new_internal_jobs(1, || was_empty);
+    SLEEP.announce(NewJobs::internal(1, || was_empty));
     Ok(())
 }
 
@@ -122,7 +122,7 @@ pub fn spawn(task: Task) -> Result<(), Task> {
 pub fn spawn_from_interrupt(task: Task) -> Result<(), Task> {
     let was_empty = QUEUES[this_core()].push(task)?;
     // With a fence: no core overlooks this task. If this core slept, it may be the one that wakes.
-    SLEEP.new_injected_jobs(1, was_empty);
+    SLEEP.announce(NewJobs::injected(1, was_empty));
     Ok(())
 }
 

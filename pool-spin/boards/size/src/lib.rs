@@ -24,7 +24,7 @@ impl Parker for Halt {
 macro_rules! sleep_program {
     ($protocol:ty, $new:expr) => {
         use portable_atomic::{AtomicBool, Ordering};
-        use sleep_core::{CoreLatch, SleepProtocol as _};
+        use sleep_core::{CoreLatch, NewJobs, Purpose, SleepProtocol as _, set_latch};
 
         static SLEEP: $protocol = $new;
         static JOB: AtomicBool = AtomicBool::new(false);
@@ -35,7 +35,7 @@ macro_rules! sleep_program {
             let Ok(worker) = SLEEP.worker(0) else { return };
             let has_work = || JOB.load(Ordering::Relaxed);
             while !LATCH.probe() {
-                let mut idle = SLEEP.start_looking(worker);
+                let mut idle = SLEEP.start_looking(worker, Purpose::Job);
                 while !LATCH.probe() && !JOB.swap(false, Ordering::Acquire) {
                     SLEEP.no_work_found(&mut idle, &LATCH, has_work);
                 }
@@ -46,11 +46,11 @@ macro_rules! sleep_program {
         /// Posts jobs, and ends the worker.
         fn post() {
             JOB.store(true, Ordering::Release);
-            SLEEP.new_injected_jobs(1, true);
-            SLEEP.new_internal_jobs(1, || true);
+            SLEEP.announce(NewJobs::injected(1, true));
+            SLEEP.announce(NewJobs::internal(1, || true));
             if let Ok(worker) = SLEEP.worker(0) {
                 // SAFETY: 1. and 3. Both are statics. 2. Worker 0 waits on it, 4. for this.
-                unsafe { SLEEP.set_latch(&raw const LATCH, worker) };
+                unsafe { set_latch(&SLEEP, &raw const LATCH, worker) };
             }
         }
 

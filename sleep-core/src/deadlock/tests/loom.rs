@@ -107,19 +107,19 @@ impl Scene {
 
     fn post(&self) {
         self.facts.queue.fetch_add(1, LoomRelaxed);
-        self.sleep.new_injected_jobs(1, true);
+        self.sleep.announce(NewJobs::injected(1, true));
         self.facts.was_posted.store(true, SeqCst);
     }
 
     /// Plays a worker that takes jobs, which do nothing, and sleeps, until its latch is set.
     fn run_until(&self, index: usize, latch: &CoreLatch) {
         let worker = self.worker(index);
-        let mut idle = self.sleep.start_looking(worker);
+        let mut idle = self.sleep.start_looking(worker, Purpose::Job);
         while !latch.probe() {
             if self.has_work() {
                 self.sleep.work_found(idle, || false);
                 self.facts.queue.store(0, LoomRelaxed);
-                idle = self.sleep.start_looking(worker);
+                idle = self.sleep.start_looking(worker, Purpose::Job);
                 continue;
             }
             let mut has_slept = false;

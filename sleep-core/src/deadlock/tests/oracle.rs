@@ -24,7 +24,7 @@ use self::{
     truth::{Oracle, Rest, Truth},
 };
 use super::super::*;
-use crate::{IdlePolicy, Jec, SleepProtocol, Slot, protocol::jec::IdleState};
+use crate::{IdlePolicy, Jec, NewJobs, SleepProtocol, Slot, protocol::jec::IdleState};
 
 const HISTORIES: u64 = if cfg!(miri) {
     1
@@ -143,8 +143,10 @@ impl World {
     fn finish(&self, rest: usize) {
         let (by, rest) = self.oracle.rests.borrow_mut().swap_remove(rest);
         match rest {
-            Rest::Announce => self.sleep.new_injected_jobs(1, self.below(2) == 0),
-            Rest::AnnounceFor(worker) => self.sleep.new_job_for(self.index(worker)),
+            Rest::Announce => self
+                .sleep
+                .announce(NewJobs::injected(1, self.below(2) == 0)),
+            Rest::AnnounceFor(worker) => self.sleep.announce_for([self.index(worker)]),
             Rest::WillWake(worker) => {
                 self.accounting.will_wake(self.index(worker));
                 let next = (by, Rest::Wake(worker));

@@ -12,7 +12,7 @@ use std::{
 
 use super::super::*;
 use crate::{
-    IdlePolicy, Jec, SleepProtocol, Slot, WorkerIndex,
+    IdlePolicy, Jec, Purpose, SleepProtocol, Slot, WorkerIndex,
     testing::{TestRawMutex, scripted::Scripted},
 };
 
@@ -212,7 +212,7 @@ fn a_worker_whose_sleep_is_reported_sleeps_afterwards() {
     pool.block(0);
     pool.sleep(1);
     let (me, latch) = (worker(2), CoreLatch::new());
-    let mut idle = sleep.start_looking(me);
+    let mut idle = sleep.start_looking(me, Purpose::Job);
     // The first search only announces that the worker gets sleepy.
     sleep.no_work_found(&mut idle, &latch, || unreachable!());
     // Plays a thread outside, which wakes the worker when it has parked.

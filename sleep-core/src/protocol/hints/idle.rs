@@ -3,13 +3,11 @@
 use crate::{
     index::WorkerIndex,
     policy::{Purpose, Search},
-    protocol::hint::Hint,
 };
 
 /// One worker's way from finding no work to being asleep.
 ///
-/// Created by [`start_looking`](crate::SleepProtocol::start_looking) or
-/// [`start_waiting`](crate::SleepProtocol::start_waiting), kept by the worker's search loop, and advanced by
+/// Created by [`start_looking`](crate::SleepProtocol::start_looking), kept by the worker's search loop, and advanced by
 /// [`no_work_found`](crate::SleepProtocol::no_work_found).
 #[must_use = "the worker counts as idle until this is given to `work_found`"]
 #[derive(Debug)]
@@ -18,7 +16,6 @@ pub struct IdleState {
     pub(super) search: Search<()>,
     /// The worker may be registered as a sleeper since an earlier attempt.
     pub(super) may_be_registered: bool,
-    pub(super) hint: Option<Hint>,
 }
 
 impl IdleState {
@@ -27,7 +24,6 @@ impl IdleState {
             worker,
             search: Search::new(purpose, true),
             may_be_registered: false,
-            hint: None,
         }
     }
 }

@@ -16,20 +16,20 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, 
         idle: &mut IdleState,
         latch: &CoreLatch,
         has_work: impl FnOnce() -> bool,
-    ) {
+    ) -> Hint {
         let slot = &self.slots()[idle.worker.get()];
         if !latch.get_sleepy() {
-            return;
+            return Hint::Unknown;
         }
         if !self.register(slot) {
             idle.may_be_registered = false;
             latch.wake_up();
             idle.search.turn_back();
-            return;
+            return Hint::Unknown;
         }
         idle.may_be_registered = true;
 
-        // Ordering: the sleeper's fence. Pairs with the poster's (`notify_anywhere`, `new_job_for`, and that
+        // Ordering: the sleeper's fence. Pairs with the poster's (`notify_anywhere`, `announce_for`, and that
         // of a caller of `notify`): of two fences one comes first. If it is the poster's, its job is visible
         // to `has_work`. If it is this one, our registration is visible to the poster. Nothing weaker orders
         // our writes before our reads.
@@ -47,7 +47,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, 
                 // awake. `has_work` would make up for that, but is not called. So that worker is woken.
                 self.notify(1, Hint::Unknown);
             }
-            return;
+            return Hint::Unknown;
         }
 
         // Liveness: the slot is open, so the next poster of work that takes our unit claims us, and the
@@ -58,13 +58,17 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, 
             slot.channel().parker().park();
         }
         latch.wake_up();
-        if slot.receive_notification() {
-            idle.may_be_registered = false;
-            idle.hint = newest_hint(slot.channel());
-        }
+        let hint = match slot.receive_notification() {
+            true => {
+                idle.may_be_registered = false;
+                newest_hint(slot.channel())
+            }
+            false => Hint::Unknown,
+        };
         let (policy, parker) = (self.policy.as_ref(), slot.channel().parker());
         idle.search
             .has_slept(policy, slot.history(), slot.wake_time(), parker);
+        hint
     }
 
     /// Registers a worker as a sleeper, unless it is registered. Returns false if it was notified, so that
@@ -112,10 +116,10 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, 
 }
 
 /// Takes all hints out of a channel and returns the last one: the others were sent for earlier sleeps.
-fn newest_hint<C: HintChannel>(channel: &C) -> Option<Hint> {
-    let mut newest = None;
+fn newest_hint<C: HintChannel>(channel: &C) -> Hint {
+    let mut newest = Hint::Unknown;
     while let Some(hint) = channel.receive() {
-        newest = Some(hint);
+        newest = hint;
     }
     newest
 }

@@ -1,7 +1,12 @@
 //! How many workers are awake, for those that look at the others' queues.
 
 use super::{Counters, Jec, Slot, Widths, sleepers::Sleepers};
-use crate::{index::WorkerIndex, parker::Parker, policy::IdlePolicy, protocol::SleepProtocol as _};
+use crate::{
+    index::WorkerIndex,
+    parker::Parker,
+    policy::IdlePolicy,
+    protocol::{AwakeSet, SleepProtocol as _},
+};
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -21,6 +26,31 @@ pub(super) enum Awake {
     Few,
     /// Perhaps all.
     Many,
+}
+
+impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> AwakeSet for Jec<P, S, I, W> {
+    /// Leaves out the workers whose bit is set, if few are awake, and looks at no bit if all others sleep.
+    #[inline]
+    fn any_awake(
+        &self,
+        caller: Option<WorkerIndex>,
+        first: usize,
+        mut holds: impl FnMut(WorkerIndex) -> bool,
+    ) -> bool {
+        let workers = self.num_workers();
+        let holds = |worker| {
+            WorkerIndex::new(worker, workers)
+                .is_ok_and(|worker| Some(worker) != caller && holds(worker))
+        };
+        match self.awake(caller) {
+            Awake::NoOther => false,
+            Awake::Few => Sleepers::<W>::any_awake(self.slots(), first, holds),
+            Awake::Many => {
+                let first = first.min(workers);
+                (first..workers).chain(0..first).any(holds)
+            }
+        }
+    }
 }
 
 impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, I, W> {

@@ -6,19 +6,18 @@ use crate::{
     parker::Parker,
     policy::IdlePolicy,
     primitive::{Ordering, fence},
-    protocol::SleepProtocol as _,
+    protocol::{LendSeats, SleepProtocol as _},
 };
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, I, W> {
+impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> LendSeats
+    for Jec<P, S, I, W>
+{
     /// Lends an eligible sleeper, the first in the order of the bitmap. Costs one load while no worker
     /// sleeps.
     ///
     /// The guest counts as active, so it needs no room among the searchers. If it searches in a join, it counts
     /// as one then, by `start_looking` and `work_found` as any worker.
-    pub(super) fn lend(
-        &self,
-        mut eligible: impl FnMut(WorkerIndex) -> bool,
-    ) -> Option<WorkerIndex> {
+    fn borrow_sleeper(&self, mut eligible: impl FnMut(WorkerIndex) -> bool) -> Option<WorkerIndex> {
         if self.shared.counters.load().sleeping() == 0 {
             return None;
         }
@@ -46,7 +45,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
     }
 
     /// Counts the host as asleep again, and wakes it if there is work.
-    pub(super) fn take_back(&self, worker: WorkerIndex, has_work: impl FnOnce() -> bool) -> bool {
+    fn give_back(&self, worker: WorkerIndex, has_work: impl FnOnce() -> bool) -> bool {
         let slot = &self.slots()[worker.get()];
         slot.search().give_back(worker);
         self.shared.counters.add_sleeping_and_inactive();
@@ -62,5 +61,11 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
             self.wake_claimed(worker.get());
         }
         wakes
+    }
+
+    fn caller_resumed(&self) {
+        if let Some(slot) = self.slots().first() {
+            self.resumed.note(slot.parker());
+        }
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::set_latch;
 use crate::testing::TestJec;
 
 #[cfg(not(loom))]
@@ -61,10 +62,10 @@ mod threads {
     fn a_post_after_getting_sleepy_keeps_the_worker_awake() {
         let sleep = one_worker();
         let latch = CoreLatch::new();
-        let mut idle = sleep.start_looking(sleep.worker(0).unwrap());
+        let mut idle = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
         for _ in 0..5 {
             sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
-            sleep.new_internal_jobs(1, || true);
+            sleep.announce(NewJobs::internal(1, || true));
             sleep.no_work_found(&mut idle, &latch, || unreachable!("the JEC has changed"));
         }
         assert_eq!(sleep.counters().sleeping(), 0);
@@ -74,7 +75,7 @@ mod threads {
     fn work_seen_after_registering_keeps_the_worker_awake() {
         let sleep = one_worker();
         let latch = CoreLatch::new();
-        let mut idle = sleep.start_looking(sleep.worker(0).unwrap());
+        let mut idle = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
         sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
         sleep.no_work_found(&mut idle, &latch, || {
             assert_eq!(sleep.counters().sleeping(), 1, "asked after registering");
@@ -90,10 +91,10 @@ mod threads {
         let sleep: Jec<Never, [Slot<Never>; 2], IdlePolicy, JecOfOneBit> =
             Jec::from_array([Slot::new(Never), Slot::new(Never)], IdlePolicy::IMMEDIATE);
         let latch = CoreLatch::new();
-        let mut first = sleep.start_looking(sleep.worker(0).unwrap());
-        let mut second = sleep.start_looking(sleep.worker(1).unwrap());
+        let mut first = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
+        let mut second = sleep.start_looking(sleep.worker(1).unwrap(), Purpose::Job);
         sleep.no_work_found(&mut first, &latch, || unreachable!("only announces"));
-        sleep.new_injected_jobs(1, true);
+        sleep.announce(NewJobs::injected(1, true));
         sleep.no_work_found(&mut second, &latch, || unreachable!("only announces"));
         let mut asked = false;
         sleep.no_work_found(&mut first, &latch, || {
@@ -111,11 +112,11 @@ mod threads {
         let sleep = one_worker();
         let latch = CoreLatch::new();
         let worker = sleep.worker(0).unwrap();
-        let mut idle = sleep.start_looking(worker);
+        let mut idle = sleep.start_looking(worker, Purpose::Job);
         sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
         // SAFETY: 1. to 3. all of them live in this frame, and the only worker is this thread; 4. it waits
         // for this.
-        unsafe { sleep.set_latch(&latch, worker) };
+        unsafe { set_latch(&sleep, &latch, worker) };
         sleep.no_work_found(&mut idle, &latch, || unreachable!("the latch is set"));
         assert_eq!(sleep.counters().sleeping(), 0);
     }
@@ -128,12 +129,12 @@ mod threads {
         let worker = sleep.worker(1).unwrap();
         for by_latch in [true, false] {
             let latch = CoreLatch::new();
-            let mut idle = sleep.start_looking(worker);
+            let mut idle = sleep.start_looking(worker, Purpose::Job);
             sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
             sleep.no_work_found(&mut idle, &latch, || {
                 if by_latch {
                     // SAFETY: 1. to 3. all of them live in this frame; 4. no frame ends with it.
-                    unsafe { sleep.set_latch(&latch, worker) };
+                    unsafe { set_latch(&sleep, &latch, worker) };
                 } else {
                     assert_eq!(sleep.wake_any(2), 1);
                 }
@@ -150,7 +151,7 @@ mod threads {
     fn the_cascade_asks_for_more_work_only_while_others_sleep() {
         let slots = [Slot::new(Never), Slot::new(Never)];
         let sleep: Jec<_, _> = Jec::from_slice(&slots, IdlePolicy::IMMEDIATE).unwrap();
-        let idle = sleep.start_looking(sleep.worker(0).unwrap());
+        let idle = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
         sleep.work_found(idle, || unreachable!("no worker sleeps"));
     }
 
@@ -164,23 +165,23 @@ mod threads {
         )
         .unwrap();
         let latch = CoreLatch::new();
-        let _idle = sleep.start_looking(sleep.worker(0).unwrap());
-        let mut sleeper = sleep.start_looking(sleep.worker(1).unwrap());
+        let _idle = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
+        let mut sleeper = sleep.start_looking(sleep.worker(1).unwrap(), Purpose::Job);
         sleep.no_work_found(&mut sleeper, &latch, || false);
         sleep.no_work_found(&mut sleeper, &latch, || {
-            sleep.new_injected_jobs(1, true);
+            sleep.announce(NewJobs::injected(1, true));
             assert_eq!(
                 sleep.counters().sleeping(),
                 1,
                 "the idle worker will find the job"
             );
-            sleep.new_injected_jobs(2, true);
+            sleep.announce(NewJobs::injected(2, true));
             assert_eq!(sleep.counters().sleeping(), 0, "it will not find both");
             false
         });
         sleep.no_work_found(&mut sleeper, &latch, || false);
         sleep.no_work_found(&mut sleeper, &latch, || {
-            sleep.new_injected_jobs(1, false);
+            sleep.announce(NewJobs::injected(1, false));
             assert_eq!(
                 sleep.counters().sleeping(),
                 0,

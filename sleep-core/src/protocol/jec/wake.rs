@@ -62,7 +62,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
             // worker, that one passes on, or it sees it in its last look.
             return;
         }
-        // Ordering: pairs with the fence in `new_injected_jobs`. Either that poster reads the
+        // Ordering: pairs with the fence in `announce_injected`. Either that poster reads the
         // counters without this worker among the idle ones, and wakes a sleeper itself; or its
         // job is visible to `more_work`. No weaker fence orders our write of the counters before
         // our reads of the queues.
@@ -84,10 +84,21 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         idle >= MANY_IDLE && 2 * idle >= active
     }
 
+    /// Announces jobs that no sleeping worker may overlook.
+    pub(super) fn announce_injected(&self, count: usize, queue_was_empty: bool) {
+        // Ordering: the poster's fence. Pairs with the sleeper's in `park` and with the one in
+        // `cascade`: orders the caller's write of its queue before our reads of the counters, the bits and the
+        // slots, which no acquire or release can.
+        fence(Ordering::SeqCst);
+        if !self.all_are_awake() {
+            self.wake_for_jobs(count, queue_was_empty);
+        }
+    }
+
     /// Does what [`wake_for_jobs`](Self::wake_for_jobs) does, for a poster that may have executed no fence.
     #[cold]
     pub(super) fn fence_and_wake_for_jobs(&self, count: usize, queue_was_empty: bool) {
-        // Ordering: the poster's fence, as in `new_injected_jobs`.
+        // Ordering: the poster's fence, as in `announce_injected`.
         fence(Ordering::SeqCst);
         self.wake_for_jobs(count, queue_was_empty);
     }

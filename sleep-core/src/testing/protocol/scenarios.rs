@@ -7,9 +7,9 @@ use super::{
         ScheduledParker,
         schedule::{Bounds, Script, explore},
     },
-    Jobs, Pool, SHARED, WORKERS,
+    Jobs, Pool, SHARED, Sources, WORKERS, awake_sources, own_sources,
 };
-use crate::{SleepProtocol, protocol::full_fence};
+use crate::{AwakeSet, LendSeats, NewJobs, SleepProtocol, protocol::full_fence};
 
 /// One program whose schedules are explored.
 pub(super) struct Scenario<S> {
@@ -20,8 +20,9 @@ pub(super) struct Scenario<S> {
     jobs: Jobs,
     /// What the thread outside does, before it stops the workers.
     outside: fn(&Pool<S>),
-    /// Whether a guest comes too.
-    guest: bool,
+    /// What a guest does, if one comes.
+    guest: Option<fn(&Pool<S>)>,
+    sources: Sources<S>,
 }
 
 impl<S: SleepProtocol<Parker = ScheduledParker> + Send + Sync + 'static> Scenario<S> {
@@ -33,7 +34,15 @@ impl<S: SleepProtocol<Parker = ScheduledParker> + Send + Sync + 'static> Scenari
             spurious: 0,
             jobs: Jobs::Short,
             outside,
-            guest: false,
+            guest: None,
+            sources: own_sources,
+        }
+    }
+
+    const fn of_one_worker(title: &'static str, outside: fn(&Pool<S>)) -> Self {
+        Self {
+            preemptions: 2,
+            ..Self::new(title, 1, outside)
         }
     }
 
@@ -48,14 +57,14 @@ impl<S: SleepProtocol<Parker = ScheduledParker> + Send + Sync + 'static> Scenari
             pool.stop();
         };
         actors.push(("the thread outside", Arc::new(script)));
-        if self.guest {
-            actors.push(("the guest", Arc::new(Pool::visit)));
+        if let Some(guest) = self.guest {
+            actors.push(("the guest", Arc::new(guest)));
         }
         let bounds = Bounds {
             preemptions: self.preemptions,
             spurious: self.spurious,
         };
-        let make = || Pool::new(make(self.workers), self.jobs);
+        let make = || Pool::new(make(self.workers), self.jobs, self.sources);
         explore(self.title, bounds, &make, &actors, &counts_are_zero);
     }
 }
@@ -69,15 +78,12 @@ fn counts_are_zero<S: SleepProtocol>(pool: &Pool<S>) -> Result<(), String> {
     }
 }
 
-/// Returns all of them, the smallest first.
-pub(super) fn scenarios<S>() -> Vec<Scenario<S>>
+/// Returns those for every protocol, the smallest first.
+pub(super) fn of_protocol<S>() -> Vec<Scenario<S>>
 where
     S: SleepProtocol<Parker = ScheduledParker> + Send + Sync + 'static,
 {
-    let one = |title, outside| Scenario {
-        preemptions: 2,
-        ..Scenario::new(title, 1, outside)
-    };
+    let one = Scenario::of_one_worker;
     let two = |title, outside| Scenario::new(title, 2, outside);
     std::vec![
         one("a stop", |_| ()),
@@ -107,7 +113,7 @@ where
                 let was_empty = pool.push(SHARED);
                 full_fence();
                 if !pool.sleep.all_are_awake() {
-                    pool.sleep.new_internal_jobs(1, || was_empty);
+                    pool.sleep.announce(NewJobs::internal(1, || was_empty));
                 }
                 pool.wait_for(1);
             }
@@ -118,24 +124,17 @@ where
             pool.wait_for(1);
             pool.rest();
         }),
-        Scenario {
-            guest: true,
-            ..one("a job and a guest", |pool| {
-                pool.inject(1);
-                pool.wait_for(2);
-            })
-        },
         two("a stop of two workers", |_| ()),
         two("a job for the second worker", |pool| {
             pool.push(2);
-            pool.sleep.new_job_for(pool.worker(1));
+            pool.sleep.announce_for([pool.worker(1)]);
             pool.wait_for(1);
         }),
         two("a job for each worker", |pool| {
             pool.push(1);
             pool.push(2);
             pool.sleep
-                .new_jobs_for([0, 1].map(|index| pool.worker(index)).into_iter());
+                .announce_for([0, 1].map(|index| pool.worker(index)));
             pool.wait_for(2);
         }),
         Scenario {
@@ -160,5 +159,61 @@ where
                 }
             )
         },
+    ]
+}
+
+/// Returns those for protocols that lend seats.
+pub(super) fn of_lending<S>() -> Vec<Scenario<S>>
+where
+    S: LendSeats<Parker = ScheduledParker> + Send + Sync + 'static,
+{
+    let guest = |title, outside| Scenario {
+        guest: Some(Pool::visit),
+        ..Scenario::of_one_worker(title, outside)
+    };
+    std::vec![
+        guest("a job and a guest", |pool| {
+            pool.inject(1);
+            pool.wait_for(2);
+        }),
+        guest("a job for the worker and a guest", |pool| {
+            pool.push(1);
+            pool.sleep.announce_for([pool.worker(0)]);
+            pool.wait_for(2);
+        }),
+        // The request comes while the seat is lent, or before or afterwards.
+        guest("a stop and a guest", |pool| {
+            pool.sleep.caller_resumed();
+            pool.stop();
+            full_fence();
+            pool.sleep.wake_worker(pool.worker(0));
+        }),
+    ]
+}
+
+/// Returns those for protocols that may leave out workers that sleep.
+pub(super) fn of_awake_set<S>() -> Vec<Scenario<S>>
+where
+    S: AwakeSet<Parker = ScheduledParker> + Send + Sync + 'static,
+{
+    let fork = |title, outside| Scenario {
+        jobs: Jobs::Fork,
+        sources: awake_sources,
+        ..Scenario::new(title, 2, outside)
+    };
+    std::vec![
+        fork(
+            "a job that leaves another one to the second worker",
+            |pool| {
+                pool.inject(1);
+                pool.wait_for(2);
+            }
+        ),
+        fork("such a job for a pool at rest", |pool| {
+            pool.rest();
+            pool.inject(1);
+            pool.wait_for(2);
+            pool.rest();
+        }),
     ]
 }

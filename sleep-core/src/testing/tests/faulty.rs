@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::vec::Vec;
 
 use super::*;
-use crate::{CoreLatch, Parker as _, SleepProtocol, WorkerIndex, protocol::full_fence};
+use crate::{
+    AwakeSet, CoreLatch, LendSeats, NewJobs, Origin, Parker as _, Purpose, SleepProtocol,
+    WorkerIndex, protocol::full_fence,
+};
 
 /// What is wrong with the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +24,9 @@ enum Fault {
     NoEndOfTheSearch,
     WakerDoesNotCount,
     SaysThatAllAreAwake,
+    NoLookOnReturn,
+    NoFenceOnReturn,
+    LeavesOutAllOthers,
 }
 
 /// A protocol with a flag for each worker and two counts.
@@ -29,6 +35,8 @@ struct Small {
     parkers: Vec<ScheduledParker>,
     /// Whether the worker is registered. The thread that lowers the flag lowers the count too.
     asleep: Vec<AtomicBool>,
+    /// Whether a guest has the worker's seat.
+    lent: Vec<AtomicBool>,
     sleeping: AtomicUsize,
     inactive: AtomicUsize,
 }
@@ -39,6 +47,7 @@ impl Small {
             fault,
             parkers: (0..workers).map(|_| ScheduledParker::new()).collect(),
             asleep: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+            lent: (0..workers).map(|_| AtomicBool::new(false)).collect(),
             sleeping: AtomicUsize::new(0),
             inactive: AtomicUsize::new(0),
         }
@@ -93,6 +102,7 @@ impl Small {
 impl SleepProtocol for Small {
     type Parker = ScheduledParker;
     type IdleState = WorkerIndex;
+    type Hint = ();
 
     fn num_workers(&self) -> usize {
         self.parkers.len()
@@ -102,7 +112,7 @@ impl SleepProtocol for Small {
         &self.parkers[worker.get()]
     }
 
-    fn start_looking(&self, worker: WorkerIndex) -> WorkerIndex {
+    fn start_looking(&self, worker: WorkerIndex, _purpose: Purpose) -> WorkerIndex {
         self.inactive.fetch_add(1, SeqCst);
         worker
     }
@@ -131,7 +141,7 @@ impl SleepProtocol for Small {
             if self.has(Fault::TrustsThePark) {
                 self.parkers[me].park();
             } else {
-                while self.asleep[me].load(SeqCst) {
+                while self.asleep[me].load(SeqCst) || self.lent[me].load(SeqCst) {
                     self.parkers[me].park();
                 }
             }
@@ -149,25 +159,25 @@ impl SleepProtocol for Small {
         }
     }
 
-    fn new_injected_jobs(&self, count: usize, _queue_was_empty: bool) {
-        self.fence_unless(Fault::NoFenceOfPoster);
-        self.wake_for_jobs(count);
-    }
-
-    fn new_internal_jobs(&self, count: usize, _queue_was_empty: impl FnOnce() -> bool) {
-        self.wake_for_jobs(count);
+    fn announce(&self, jobs: NewJobs<impl FnOnce() -> bool>) {
+        if jobs.origin == Origin::Injected {
+            self.fence_unless(Fault::NoFenceOfPoster);
+        }
+        self.wake_for_jobs(jobs.count);
     }
 
     fn all_are_awake(&self) -> bool {
         self.has(Fault::SaysThatAllAreAwake) || self.num_sleeping() == 0
     }
 
-    fn new_job_for(&self, worker: WorkerIndex) {
+    fn announce_for(&self, workers: impl IntoIterator<Item = WorkerIndex>) {
         full_fence();
-        if self.has(Fault::WakesAnyWorkerForOne) {
-            self.wake_some(1);
-        } else {
-            self.wake(worker.get());
+        for worker in workers {
+            if self.has(Fault::WakesAnyWorkerForOne) {
+                self.wake_some(1);
+            } else {
+                self.wake(worker.get());
+            }
         }
     }
 
@@ -184,8 +194,58 @@ impl SleepProtocol for Small {
     }
 }
 
+impl LendSeats for Small {
+    fn borrow_sleeper(&self, mut eligible: impl FnMut(WorkerIndex) -> bool) -> Option<WorkerIndex> {
+        let workers = (0..self.num_workers()).filter_map(|index| self.worker(index).ok());
+        workers.into_iter().find(|&worker| {
+            let me = worker.get();
+            if !eligible(worker) || self.lent[me].swap(true, SeqCst) {
+                return false;
+            }
+            let claimed = self.claim(me);
+            if claimed {
+                self.inactive.fetch_sub(1, SeqCst);
+            } else {
+                self.lent[me].store(false, SeqCst);
+                // A waker may have unparked it, and it may have found its seat lent.
+                self.parkers[me].unpark();
+            }
+            claimed
+        })
+    }
+
+    fn give_back(&self, worker: WorkerIndex, has_work: impl FnOnce() -> bool) -> bool {
+        let me = worker.get();
+        self.inactive.fetch_add(1, SeqCst);
+        self.sleeping.fetch_add(1, SeqCst);
+        self.asleep[me].store(true, SeqCst);
+        self.lent[me].store(false, SeqCst);
+        self.fence_unless(Fault::NoFenceOnReturn);
+        !self.has(Fault::NoLookOnReturn) && has_work() && self.wake(me)
+    }
+}
+
+impl AwakeSet for Small {
+    fn any_awake(
+        &self,
+        caller: Option<WorkerIndex>,
+        _first: usize,
+        mut holds: impl FnMut(WorkerIndex) -> bool,
+    ) -> bool {
+        (0..self.num_workers()).any(|index| {
+            let is_left_out =
+                self.has(Fault::LeavesOutAllOthers) || self.asleep[index].load(SeqCst);
+            let worker = self.worker(index).ok().filter(|_| !is_left_out);
+            worker.is_some_and(|worker| Some(worker) != caller && holds(worker))
+        })
+    }
+}
+
 fn check(fault: Fault) {
-    check_protocol(|workers| Small::new(workers, fault));
+    let make = |workers| Small::new(workers, fault);
+    check_protocol(make);
+    check_lending(make);
+    check_awake_set(make);
 }
 
 #[test]
@@ -212,6 +272,9 @@ fn each_planted_mistake_is_found() {
         (NoEndOfTheSearch, "a stop: ", miscounted),
         (WakerDoesNotCount, "a stop: ", miscounted),
         (SaysThatAllAreAwake, "after a fence: ", lost),
+        (NoLookOnReturn, "a guest: ", lost),
+        (NoFenceOnReturn, "a guest: ", lost),
+        (LeavesOutAllOthers, "to the second worker: ", lost),
     ] {
         let found = failure(|| check(fault));
         assert!(

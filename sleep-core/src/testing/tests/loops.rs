@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::*;
-use crate::{Parker as _, SleepProtocol as _, StopLatch};
+use crate::{NewJobs, Parker as _, Purpose, SleepProtocol as _, StopLatch};
 
 /// One worker and two queues.
 struct Pool {
@@ -40,12 +40,12 @@ impl Pool {
                 .any(|queue| queue.load(Relaxed) > 0)
         };
         let me = self.sleep.worker(0).unwrap();
-        let mut idle = self.sleep.start_looking(me);
+        let mut idle = self.sleep.start_looking(me, Purpose::Job);
         while !self.stop[0].probe() {
             if self.take() {
                 self.sleep.work_found(idle, has_work);
                 self.done.unpark();
-                idle = self.sleep.start_looking(me);
+                idle = self.sleep.start_looking(me, Purpose::Job);
             } else {
                 self.sleep
                     .no_work_found(&mut idle, self.stop[0].latch(), has_work);
@@ -58,7 +58,7 @@ impl Pool {
     /// been run.
     fn post(&self, announced: usize) {
         self.queues[1].fetch_add(1, Relaxed);
-        self.sleep.new_injected_jobs(announced, true);
+        self.sleep.announce(NewJobs::injected(announced, true));
         self.done.park();
         StopLatch::set_all(&self.stop, &self.sleep);
     }

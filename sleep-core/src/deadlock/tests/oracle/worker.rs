@@ -7,6 +7,7 @@ use std::{
 
 use super::{super::super::*, World, single_thread::Parked, truth::Truth};
 use crate::SleepProtocol as _;
+use crate::{NewJobs, Purpose};
 
 impl World {
     /// Plays one step of a worker that runs, wakes up, comes, or is blocked.
@@ -67,7 +68,7 @@ impl World {
     pub(super) fn announce_leftovers(&self) {
         let work = self.oracle.common_work();
         if work > 0 {
-            self.sleep.new_injected_jobs(work, false);
+            self.sleep.announce(NewJobs::injected(work, false));
         }
     }
 
@@ -125,7 +126,7 @@ impl World {
     pub(super) fn search(&self, worker: usize) {
         let latch = &self.oracle.latches[worker];
         self.is_busy[worker].set(true);
-        let mut idle = self.sleep.start_looking(self.index(worker));
+        let mut idle = self.sleep.start_looking(self.index(worker), Purpose::Job);
         loop {
             if latch.probe() {
                 latch.reset();

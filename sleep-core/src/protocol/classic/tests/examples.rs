@@ -14,7 +14,7 @@ fn three_workers<W: Word>() -> Sleep<W> {
 /// Calls a function while worker 2 is asleep, as far as others can see.
 fn while_worker_2_is_asleep<W: Word>(sleep: &Sleep<W>, then: impl FnOnce()) {
     let latch = CoreLatch::new();
-    let mut idle = sleep.start_looking(sleep.worker(2).unwrap());
+    let mut idle = sleep.start_looking(sleep.worker(2).unwrap(), Purpose::Job);
     sleep.no_work_found(&mut idle, &latch, || unreachable!("only gets sleepy"));
     sleep.no_work_found(&mut idle, &latch, || {
         then();
@@ -24,7 +24,7 @@ fn while_worker_2_is_asleep<W: Word>(sleep: &Sleep<W>, then: impl FnOnce()) {
 }
 
 fn get_sleepy<W: Word>(sleep: &Sleep<W>, worker: usize) -> IdleState {
-    let mut idle = sleep.start_looking(sleep.worker(worker).unwrap());
+    let mut idle = sleep.start_looking(sleep.worker(worker).unwrap(), Purpose::Job);
     let latch = CoreLatch::new();
     sleep.no_work_found(&mut idle, &latch, || unreachable!("only gets sleepy"));
     idle
@@ -80,7 +80,7 @@ mod widths {
         while_worker_2_is_asleep(sleep, || {
             assert_state(sleep, 1, true, None);
             assert_eq!(sleep.num_sleeping(), 1);
-            sleep.new_injected_jobs(1, true);
+            sleep.announce(NewJobs::injected(1, true));
             assert_state(sleep, 0, false, None);
             assert_eq!(sleep.num_sleeping(), 0, "the tickle woke it");
         });
@@ -91,7 +91,7 @@ mod widths {
         let sleep = three_workers::<W>();
         let idle = get_sleepy(&sleep, 0);
         assert_state(&sleep, 2, false, Some(0));
-        sleep.new_internal_jobs(1, || unreachable!("is never asked"));
+        sleep.announce(NewJobs::internal(1, || unreachable!("is never asked")));
         assert_state(&sleep, 0, false, None);
         sleep.work_found(idle, || false);
     }
@@ -101,7 +101,7 @@ mod widths {
         while_worker_2_is_asleep(sleep, || {
             let idle = get_sleepy(sleep, 0);
             assert_state(sleep, 3, true, Some(0));
-            sleep.new_internal_jobs(1, || unreachable!("is never asked"));
+            sleep.announce(NewJobs::internal(1, || unreachable!("is never asked")));
             assert_state(sleep, 0, false, None);
             assert_eq!(sleep.num_sleeping(), 0, "the tickle woke it");
             sleep.work_found(idle, || false);
@@ -121,7 +121,7 @@ fn the_last_worker_has_a_name_and_one_more_is_a_typed_error() {
 
     let sleep = Classic::<_, _, u16>::from_slice(&slots[1..], IdlePolicy::IMMEDIATE).unwrap();
     let last = sleep.worker(maximum - 1).unwrap();
-    let mut idle = sleep.start_looking(last);
+    let mut idle = sleep.start_looking(last, Purpose::Job);
     sleep.no_work_found(&mut idle, &CoreLatch::new(), || unreachable!());
     assert_eq!(sleep.state().sleepy_worker(), Some(maximum - 1));
     assert!(!sleep.state().some_asleep());

@@ -23,12 +23,16 @@ fn two_workers_one_poster() {
 /// Models one worker on its whole way from awake to asleep, and a tickle from outside.
 #[test]
 fn a_sleepy_worker_against_a_tickle() {
-    check_sleepers::<TestClassic>(3, 1, |scene| scene.sleep.new_injected_jobs(1, true));
+    check_sleepers::<TestClassic>(3, 1, |scene| {
+        scene.sleep.announce(NewJobs::injected(1, true))
+    });
 }
 
 #[test]
 fn two_sleepers_against_a_tickle() {
-    check_sleepers::<TestClassic>(2, 2, |scene| scene.sleep.new_injected_jobs(1, true));
+    check_sleepers::<TestClassic>(2, 2, |scene| {
+        scene.sleep.announce(NewJobs::injected(1, true))
+    });
 }
 
 /// Models two posters: the second one may find that the first has taken the state, and rely on it.
@@ -36,22 +40,22 @@ fn two_sleepers_against_a_tickle() {
 fn a_sleeper_against_two_tickles() {
     check_sleepers::<TestClassic>(2, 1, |scene| {
         // The sleeper sees work when both have posted.
-        scene.sleep.new_injected_jobs(1, true);
-        scene.sleep.new_injected_jobs(1, true);
+        scene.sleep.announce(NewJobs::injected(1, true));
+        scene.sleep.announce(NewJobs::injected(1, true));
     });
 }
 
 #[test]
 fn a_job_for_one_worker_is_not_overlooked() {
     check_sleepers::<TestClassic>(3, 1, |scene| {
-        scene.sleep.new_job_for(scene.sleep.worker(0).unwrap());
+        scene.sleep.announce_for([scene.sleep.worker(0).unwrap()]);
     });
 }
 
 #[test]
 fn jobs_for_several_workers_need_one_fence() {
     check_sleepers::<TestClassic>(3, 1, |scene| {
-        scene.sleep.new_jobs_for(scene.sleep.worker(0).into_iter());
+        scene.sleep.announce_for(scene.sleep.worker(0).into_iter());
     });
 }
 
@@ -72,13 +76,13 @@ fn an_asleep_worker_against_two_tickles() {
     check(3, || {
         let sleep = Arc::new(new(1));
         let latch = CoreLatch::new();
-        let mut idle = sleep.start_looking(sleep.worker(0).unwrap());
+        let mut idle = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
         let mut posters = None;
         sleep.no_work_found(&mut idle, &latch, || unreachable!("only gets sleepy"));
         sleep.no_work_found(&mut idle, &latch, || {
             posters = Some([(); 2].map(|()| {
                 let sleep = sleep.clone();
-                thread::spawn(move || sleep.new_internal_jobs(1, || unreachable!()))
+                thread::spawn(move || sleep.announce(NewJobs::internal(1, || unreachable!())))
             }));
             false
         });
@@ -98,7 +102,7 @@ fn a_worker_that_a_tickle_passes_over_is_woken_by_the_next_one() {
     check(3, || {
         let sleep = Arc::new(new(1));
         let latch = CoreLatch::new();
-        let mut idle = sleep.start_looking(sleep.worker(0).unwrap());
+        let mut idle = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
         sleep.no_work_found(&mut idle, &latch, || unreachable!("only gets sleepy"));
         let worker = {
             let sleep = sleep.clone();
@@ -108,11 +112,11 @@ fn a_worker_that_a_tickle_passes_over_is_woken_by_the_next_one() {
                 sleep.work_found(idle, || false);
             })
         };
-        sleep.new_injected_jobs(1, true);
+        sleep.announce(NewJobs::injected(1, true));
         while sleep.num_inactive() > 0 && sleep.num_sleeping() == 0 {
             thread::yield_now();
         }
-        sleep.new_injected_jobs(1, true);
+        sleep.announce(NewJobs::injected(1, true));
         worker.join().unwrap();
     });
 }
@@ -127,7 +131,7 @@ fn check_latch(preemptions: usize, before: fn(&TestClassic)) {
         let waiter = {
             let (sleep, latch) = (sleep.clone(), latch.clone());
             thread::spawn(move || {
-                let mut idle = sleep.start_looking(worker);
+                let mut idle = sleep.start_looking(worker, Purpose::Job);
                 while !latch.probe() {
                     sleep.no_work_found(&mut idle, &latch, || false);
                 }
@@ -136,7 +140,7 @@ fn check_latch(preemptions: usize, before: fn(&TestClassic)) {
         };
         before(&sleep);
         // SAFETY: 1. and 3. this frame holds both; 2. only that worker waits on the latch, 4. for this.
-        unsafe { sleep.set_latch(&*latch, worker) };
+        unsafe { set_latch(&sleep, &*latch, worker) };
         waiter.join().unwrap();
         assert_eq!((sleep.num_inactive(), sleep.num_sleeping()), (0, 0));
     });
@@ -149,7 +153,9 @@ fn a_latch_against_every_step() {
 
 #[test]
 fn a_latch_after_a_tickle_against_every_step() {
-    check_latch(3, |sleep| sleep.new_internal_jobs(1, || unreachable!()));
+    check_latch(3, |sleep| {
+        sleep.announce(NewJobs::internal(1, || unreachable!()))
+    });
 }
 
 /// Models two workers on their way to sleep. One is woken alone, for its job; the other one must still
@@ -166,10 +172,10 @@ fn a_worker_that_is_woken_alone_hides_no_other() {
             })
         });
         scene.queue(0);
-        scene.sleep.new_job_for(scene.sleep.worker(0).unwrap());
+        scene.sleep.announce_for([scene.sleep.worker(0).unwrap()]);
         first.join().unwrap();
         scene.queue(1);
-        scene.sleep.new_injected_jobs(1, true);
+        scene.sleep.announce(NewJobs::injected(1, true));
         second.join().unwrap();
     });
 }

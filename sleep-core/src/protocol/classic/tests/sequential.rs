@@ -9,7 +9,7 @@ use std::{cell::RefCell, collections::VecDeque};
 use proptest::prelude::*;
 
 use super::super::*;
-use crate::{policy::Relax, testing::scripted::Scripted};
+use crate::{policy::Relax, set_latch, testing::scripted::Scripted};
 
 const WORKERS: usize = 4;
 
@@ -131,23 +131,23 @@ impl History<'_> {
             Event::FindWork(worker) => self.leave(worker),
             Event::PostFromOutside => {
                 self.seed.borrow_mut().tickle();
-                self.sleep.new_injected_jobs(1, true);
+                self.sleep.announce(NewJobs::injected(1, true));
             }
             Event::PostFromInside => {
                 self.seed.borrow_mut().tickle();
                 self.sleep
-                    .new_internal_jobs(1, || unreachable!("is never asked"));
+                    .announce(NewJobs::internal(1, || unreachable!("is never asked")));
             }
             Event::PostFor(worker) => {
                 self.seed.borrow_mut().asleep[worker] = false;
-                self.sleep.new_job_for(self.worker(worker));
+                self.sleep.announce_for([self.worker(worker)]);
             }
             Event::SetLatch(worker) => {
                 self.seed.borrow_mut().asleep[worker] = false;
                 let worker_index = self.worker(worker);
                 // SAFETY: 1. to 3. all of them live longer than the call, and that worker alone waits;
                 // 4. no frame ends with it.
-                unsafe { self.sleep.set_latch(&self.latches[worker], worker_index) };
+                unsafe { set_latch(self.sleep, &self.latches[worker], worker_index) };
             }
         }
     }
@@ -158,7 +158,7 @@ impl History<'_> {
             if self.seed.borrow().yields[worker].is_none() {
                 self.seed.borrow_mut().yields[worker] = Some(0);
                 self.latches[worker].reset();
-                let idle = self.sleep.start_looking(self.worker(worker));
+                let idle = self.sleep.start_looking(self.worker(worker), Purpose::Job);
                 self.idle.borrow_mut()[worker] = Some(idle);
             }
             // Otherwise the worker is in its last look.

@@ -7,6 +7,7 @@ use super::super::{word::sealed, *};
 use crate::{
     policy::Relax,
     primitive::AtomicU16,
+    set_latch,
     testing::{TestParker, scripted::Scripted},
 };
 
@@ -20,7 +21,7 @@ fn three_workers(policy: IdlePolicy) -> Rc<Sleep> {
 }
 
 fn start(sleep: &Sleep, worker: usize) -> IdleState {
-    sleep.start_looking(sleep.worker(worker).unwrap())
+    sleep.start_looking(sleep.worker(worker).unwrap(), Purpose::Job)
 }
 
 /// Reports so many fruitless searches, after which the worker must not have slept.
@@ -150,7 +151,7 @@ fn finding_work_does_not_reset_the_sleepiness_of_another_worker() {
     let sleep = three_workers(IdlePolicy::IMMEDIATE);
     let mut first = start(&sleep, 0);
     search_in_vain(&sleep, &mut first, 1);
-    sleep.new_internal_jobs(1, || true);
+    sleep.announce(NewJobs::internal(1, || true));
     let mut second = start(&sleep, 1);
     search_in_vain(&sleep, &mut second, 1);
     sleep.work_found(first, || false);
@@ -165,7 +166,7 @@ fn a_tickle_keeps_the_sleepy_worker_awake_for_all_its_rounds() {
     for _ in 0..5 {
         search_in_vain(&sleep, &mut idle, 3);
         assert_eq!(sleepy_worker(&sleep), Some(0));
-        sleep.new_internal_jobs(1, || true);
+        sleep.announce(NewJobs::internal(1, || true));
         assert_eq!(sleepy_worker(&sleep), None);
         // It notices in its next round, and starts over.
         search_in_vain(&sleep, &mut idle, 1);
@@ -179,7 +180,7 @@ fn a_tickle_after_the_last_round_keeps_the_worker_awake() {
     let mut idle = start(&sleep, 0);
     for _ in 0..5 {
         search_in_vain(&sleep, &mut idle, 1);
-        sleep.new_injected_jobs(1, true);
+        sleep.announce(NewJobs::injected(1, true));
         search_in_vain(&sleep, &mut idle, 1);
         assert_eq!((sleep.state().word(), sleep.num_sleeping()), (0, 0));
     }
@@ -193,7 +194,7 @@ fn a_tickle_wakes_all_sleepers() {
         fall_asleep(&sleep, 1, || {
             fall_asleep(&sleep, 2, || {
                 assert_eq!((sleep.num_sleeping(), sleep.num_inactive()), (3, 3));
-                sleep.new_internal_jobs(1, || unreachable!("is never asked"));
+                sleep.announce(NewJobs::internal(1, || unreachable!("is never asked")));
                 assert_eq!((sleep.num_sleeping(), sleep.num_inactive()), (0, 3));
                 // Each returns without parking: its token is there.
                 false
@@ -268,17 +269,17 @@ fn a_tickle_while_all_are_awake_is_one_load() {
         Classic::from_array([Slot::new(Scripted)], IdlePolicy::IMMEDIATE);
     let word = sleep.state.word();
     let done = || (word.loads.take(), word.exchanges.take());
-    sleep.new_internal_jobs(1, || unreachable!("is never asked"));
+    sleep.announce(NewJobs::internal(1, || unreachable!("is never asked")));
     assert_eq!(done(), (1, 0));
-    sleep.new_injected_jobs(1, true);
+    sleep.announce(NewJobs::injected(1, true));
     assert_eq!(done(), (1, 0));
     assert!(sleep.all_are_awake());
     assert_eq!(done(), (1, 0));
 
-    let mut idle = sleep.start_looking(sleep.worker(0).unwrap());
+    let mut idle = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
     sleep.no_work_found(&mut idle, &CoreLatch::new(), || unreachable!());
     done();
-    sleep.new_internal_jobs(1, || unreachable!("is never asked"));
+    sleep.announce(NewJobs::internal(1, || unreachable!("is never asked")));
     assert_eq!(done(), (1, 1), "a worker is sleepy");
     sleep.work_found(idle, || false);
 }
@@ -291,7 +292,7 @@ fn a_tickle_while_none_is_asleep_looks_at_no_slot() {
     let mut idle = start(&sleep, 0);
     search_in_vain(&sleep, &mut idle, 1);
     sleep.slots()[2].open();
-    sleep.new_internal_jobs(1, || unreachable!("is never asked"));
+    sleep.announce(NewJobs::internal(1, || unreachable!("is never asked")));
     assert!(sleep.all_are_awake());
     assert!(sleep.slots()[2].close(Tenant::Host), "not claimed");
     sleep.work_found(idle, || false);
@@ -305,7 +306,7 @@ fn a_set_latch_keeps_the_worker_awake() {
     search_in_vain(&sleep, &mut idle, 1);
     // SAFETY: 1. to 3. all of them live in this frame, and the worker is this thread; 4. it waits for
     // this.
-    unsafe { sleep.set_latch(&latch, sleep.worker(0).unwrap()) };
+    unsafe { set_latch(&*sleep, &latch, sleep.worker(0).unwrap()) };
     sleep.no_work_found(&mut idle, &latch, || unreachable!("the latch is set"));
     assert_eq!(sleep.num_sleeping(), 0);
     sleep.work_found(idle, || false);
@@ -322,13 +323,13 @@ fn a_wake_before_the_park_is_not_lost() {
     let worker = sleep.worker(1).unwrap();
     let wakers: [fn(&Classic<_, _>, &CoreLatch, WorkerIndex); 3] = [
         // SAFETY: 1. to 3. all of them live in the frame of the test; 4. no frame ends with it.
-        |sleep, latch, worker| unsafe { sleep.set_latch(latch, worker) },
-        |sleep, _, _| sleep.new_injected_jobs(1, true),
-        |sleep, _, worker| sleep.new_job_for(worker),
+        |sleep, latch, worker| unsafe { set_latch(sleep, latch, worker) },
+        |sleep, _, _| sleep.announce(NewJobs::injected(1, true)),
+        |sleep, _, worker| sleep.announce_for([worker]),
     ];
     for wake in wakers {
         let latch = CoreLatch::new();
-        let mut idle = sleep.start_looking(worker);
+        let mut idle = sleep.start_looking(worker, Purpose::Job);
         sleep.no_work_found(&mut idle, &latch, || unreachable!("only gets sleepy"));
         sleep.no_work_found(&mut idle, &latch, || {
             wake(&sleep, &latch, worker);
@@ -350,7 +351,7 @@ fn waking_one_worker_leaves_the_others_to_the_next_tickle() {
             false
         });
         assert_eq!((sleep.state().word(), sleep.num_sleeping()), (1, 1));
-        sleep.new_internal_jobs(1, || true);
+        sleep.announce(NewJobs::internal(1, || true));
         assert_eq!((sleep.state().word(), sleep.num_sleeping()), (0, 0));
         false
     });

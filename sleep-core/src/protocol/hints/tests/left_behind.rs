@@ -41,7 +41,7 @@ fn a_notification_is_not_spent_on_a_registration_left_behind() {
         let mut second = start(&others, 2);
         let notifiers = others.clone();
         Scripted::prepare(move || {
-            notifiers.new_injected_jobs(1, true);
+            notifiers.announce(NewJobs::injected(1, true));
             assert_eq!((notifiers.sleepers(), notifiers.num_sleeping()), (0, 1));
             assert_eq!(notifiers.spend(1, Hint::Unknown), 0);
         });
@@ -63,11 +63,11 @@ fn a_registration_left_behind_serves_the_next_sleep() {
     assert_eq!(sleep.sleepers.take(1), 1);
     sleep.work_found(leaver, || unreachable!("no worker sleeps"));
     let mut sleeper = start(&sleep, 0);
-    sleep_while(&sleep, &mut sleeper, |sleep| {
+    let hint = sleep_while(&sleep, &mut sleeper, |sleep| {
         assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (0, 1));
         assert_eq!(sleep.spend(1, Hint::Injector), 0);
     });
-    assert_eq!(sleep.take_hint(&mut sleeper), Some(Hint::Injector));
+    assert_eq!(hint, Hint::Injector);
     sleep.work_found(sleeper, || false);
     assert_at_rest(&sleep, 0);
 }

@@ -66,7 +66,8 @@ impl Scene {
     }
 
     fn start(&self, index: usize) -> IdleState {
-        self.sleep.start_looking(self.sleep.worker(index).unwrap())
+        self.sleep
+            .start_looking(self.sleep.worker(index).unwrap(), Purpose::Job)
     }
 
     /// Plays a worker that ends with the first job that it gets, and sleeps until then. Its last look
@@ -139,7 +140,7 @@ fn a_job_for_one_worker_is_not_overlooked() {
     check_one_sleeper(
         |_| (),
         Scene::has_work,
-        |scene| scene.sleep.new_job_for(scene.sleep.worker(0).unwrap()),
+        |scene| scene.sleep.announce_for([scene.sleep.worker(0).unwrap()]),
     );
 }
 
@@ -149,7 +150,7 @@ fn jobs_for_several_workers_need_one_fence() {
         |_| (),
         Scene::has_work,
         |scene| {
-            scene.sleep.new_jobs_for(scene.sleep.worker(0).into_iter());
+            scene.sleep.announce_for(scene.sleep.worker(0).into_iter());
         },
     );
 }
@@ -169,7 +170,7 @@ fn a_post_at_saturation_is_not_lost() {
     check_one_sleeper(
         |scene| scene.sleep.notify_anywhere(1, Hint::Unknown),
         Scene::has_work,
-        |scene| scene.sleep.new_injected_jobs(1, true),
+        |scene| scene.sleep.announce(NewJobs::injected(1, true)),
     );
 }
 
@@ -188,11 +189,11 @@ fn two_notifiers_reach_two_workers() {
                 let scene = scene.clone();
                 thread::spawn(move || {
                     scene.queues[1].store(1, Relaxed);
-                    scene.sleep.new_injected_jobs(1, true);
+                    scene.sleep.announce(NewJobs::injected(1, true));
                 })
             };
             scene.queues[0].store(1, Relaxed);
-            scene.sleep.new_injected_jobs(1, true);
+            scene.sleep.announce(NewJobs::injected(1, true));
             notifier.join().unwrap();
             worker.join().unwrap();
             assert!(!scene.is_asleep(1), "the sleeper was woken");
@@ -212,11 +213,11 @@ fn two_notifiers_wake_one_sleeper() {
             let scene = scene.clone();
             thread::spawn(move || {
                 scene.queues[1].store(1, Relaxed);
-                scene.sleep.new_injected_jobs(1, true);
+                scene.sleep.announce(NewJobs::injected(1, true));
             })
         };
         scene.queues[0].store(1, Relaxed);
-        scene.sleep.new_injected_jobs(1, true);
+        scene.sleep.announce(NewJobs::injected(1, true));
         notifier.join().unwrap();
         worker.join().unwrap();
     });
@@ -286,7 +287,7 @@ fn a_set_latch_leaves_no_sleeper_that_was_missing_from_the_count() {
             let all_seem_awake = scene.sleep.all_are_awake();
             let worker = scene.sleep.worker(0).unwrap();
             // SAFETY: 1. and 3. the model holds both; 2. only that worker waits; 4. for this.
-            unsafe { scene.sleep.set_latch(&raw const *latch, worker) };
+            unsafe { set_latch(&scene.sleep, &raw const *latch, worker) };
             let has_looked = second.join().unwrap();
             assert!(!all_seem_awake || has_looked || !scene.is_asleep(1));
         });
@@ -310,7 +311,7 @@ fn a_worker_that_withdraws_passes_its_notification_on() {
                 thread::spawn(move || scene.sleep.work_found(idle, || scene.has_work()))
             };
             scene.queues[0].store(1, Relaxed);
-            scene.sleep.new_injected_jobs(1, true);
+            scene.sleep.announce(NewJobs::injected(1, true));
             leaver.join().unwrap();
             assert!(!scene.is_asleep(1), "the sleeper was woken");
             assert!(scene.sleep.sleepers() <= 0, "no worker is registered");
@@ -362,7 +363,7 @@ fn check_latch(attempts_before: usize) {
         };
         let worker = scene.sleep.worker(0).unwrap();
         // SAFETY: 1. and 3. the test holds both; 2. only that worker waits, 4. for this.
-        unsafe { scene.sleep.set_latch(&*latch, worker) };
+        unsafe { set_latch(&scene.sleep, &*latch, worker) };
         waiter.join().unwrap();
     });
 }
@@ -399,12 +400,12 @@ fn a_notification_of_a_worker_whose_latch_is_set_reaches_another_one() {
                 let scene = scene.clone();
                 thread::spawn(move || {
                     scene.queues[0].store(1, Relaxed);
-                    scene.sleep.new_injected_jobs(1, true);
+                    scene.sleep.announce(NewJobs::injected(1, true));
                 })
             };
             let worker = scene.sleep.worker(0).unwrap();
             // SAFETY: 1. and 3. the test holds both; 2. only that worker waits, 4. for this.
-            unsafe { scene.sleep.set_latch(&*latch, worker) };
+            unsafe { set_latch(&scene.sleep, &*latch, worker) };
             notifier.join().unwrap();
             waiter.join().unwrap();
             assert!(!scene.is_asleep(1), "the sleeper was woken");

@@ -50,19 +50,19 @@ fn long_pauses_between_jobs_leave_the_rounds_of_waits_as_they_are() {
     let worker = sleep.worker(0).unwrap();
     // Short waits.
     for _ in 0..6 {
-        let mut waiting = sleep.start_waiting(worker);
+        let mut waiting = sleep.start_looking(worker, Purpose::Wait);
         sleep.no_work_found(&mut waiting, &CoreLatch::new(), || unreachable!("a round"));
         sleep.work_found(waiting, || false);
     }
     // Without a clock, each sleep is long.
     for _ in 0..2 {
-        let mut idle = sleep.start_looking(worker);
+        let mut idle = sleep.start_looking(worker, Purpose::Job);
         let waker = sleep.clone();
         Scripted::prepare(move || assert!(waker.wake_worker(worker)));
         assert_eq!(searches_until_last_look(&*sleep, &mut idle, false), 3);
         sleep.work_found(idle, || false);
     }
-    let mut waiting = sleep.start_waiting(worker);
+    let mut waiting = sleep.start_looking(worker, Purpose::Wait);
     assert_eq!(searches_until_last_look(&*sleep, &mut waiting, true), 66);
     sleep.work_found(waiting, || false);
     assert_at_rest(&sleep, 0);

@@ -8,6 +8,7 @@ use crate::{
     index::UnknownWorker,
     parker::Parker,
     policy::Relax,
+    set_latch,
     testing::scripted::{Scripted, searches_until_last_look},
 };
 
@@ -20,7 +21,7 @@ pub(super) fn workers<const N: usize>() -> Rc<Workers<N>> {
 }
 
 pub(super) fn start<const N: usize>(sleep: &Workers<N>, index: usize) -> IdleState {
-    sleep.start_looking(sleep.worker(index).unwrap())
+    sleep.start_looking(sleep.worker(index).unwrap(), Purpose::Job)
 }
 
 /// Lets a worker register and turn back because it sees work.
@@ -33,11 +34,12 @@ pub(super) fn sleep_while(
     sleep: &Rc<Workers<2>>,
     idle: &mut IdleState,
     other: impl FnOnce(&Workers<2>) + 'static,
-) {
+) -> Hint {
     let others = sleep.clone();
     Scripted::prepare(move || other(&others));
-    sleep.no_work_found(idle, &CoreLatch::new(), || false);
+    let hint = sleep.no_work_found(idle, &CoreLatch::new(), || false);
     Scripted::assert_done();
+    hint
 }
 
 pub(super) fn assert_at_rest<const N: usize>(sleep: &Workers<N>, notifications: isize) {
@@ -51,15 +53,14 @@ pub(super) fn assert_at_rest<const N: usize>(sleep: &Workers<N>, notifications: 
 fn a_notification_wakes_a_sleeper_with_its_hint() {
     let sleep = workers();
     let mut idle = start(&sleep, 0);
-    sleep_while(&sleep, &mut idle, |sleep| {
+    let hint = sleep_while(&sleep, &mut idle, |sleep| {
         assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (1, 1));
         assert!(!sleep.all_are_awake());
         sleep.notify(3, Hint::Worker(1));
         assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (0, 0));
         assert!(sleep.all_are_awake());
     });
-    assert_eq!(sleep.take_hint(&mut idle), Some(Hint::Worker(1)));
-    assert_eq!(sleep.take_hint(&mut idle), None);
+    assert_eq!(hint, Hint::Worker(1));
     sleep.work_found(idle, || unreachable!("no worker sleeps"));
     assert_at_rest(&sleep, 0);
 }
@@ -68,18 +69,18 @@ fn a_notification_wakes_a_sleeper_with_its_hint() {
 fn both_kinds_of_jobs_carry_their_hints() {
     let sleep = workers();
     let mut idle = start(&sleep, 0);
-    sleep_while(&sleep, &mut idle, |sleep| {
-        sleep.new_injected_jobs_at(Hint::Injector, 1, true);
+    let hint = sleep_while(&sleep, &mut idle, |sleep| {
+        sleep.announce(NewJobs::injected(1, true).at(Hint::Injector));
     });
-    assert_eq!(sleep.take_hint(&mut idle), Some(Hint::Injector));
-    sleep_while(&sleep, &mut idle, |sleep| {
-        sleep.new_internal_jobs_at(Hint::Worker(1), 1, || true);
+    assert_eq!(hint, Hint::Injector);
+    let hint = sleep_while(&sleep, &mut idle, |sleep| {
+        sleep.announce(NewJobs::internal(1, || true).at(Hint::Worker(1)));
     });
-    assert_eq!(sleep.take_hint(&mut idle), Some(Hint::Worker(1)));
-    sleep_while(&sleep, &mut idle, |sleep| {
-        sleep.new_internal_jobs(1, || true);
+    assert_eq!(hint, Hint::Worker(1));
+    let hint = sleep_while(&sleep, &mut idle, |sleep| {
+        sleep.announce(NewJobs::internal(1, || true));
     });
-    assert_eq!(sleep.take_hint(&mut idle), None);
+    assert_eq!(hint, Hint::Unknown);
     sleep.work_found(idle, || false);
     assert_at_rest(&sleep, 0);
 }
@@ -90,8 +91,8 @@ fn the_newest_hint_counts() {
     let sleep = workers();
     let mut idle = start(&sleep, 0);
     sleep.slots()[0].channel().send(Hint::Injector).unwrap();
-    sleep_while(&sleep, &mut idle, |sleep| sleep.notify(1, Hint::Worker(1)));
-    assert_eq!(sleep.take_hint(&mut idle), Some(Hint::Worker(1)));
+    let hint = sleep_while(&sleep, &mut idle, |sleep| sleep.notify(1, Hint::Worker(1)));
+    assert_eq!(hint, Hint::Worker(1));
     sleep.work_found(idle, || false);
     assert_eq!(sleep.slots()[0].channel().receive(), None);
 }
@@ -101,12 +102,8 @@ fn a_jammed_channel_drops_the_hint_and_wakes_the_worker() {
     let sleep = workers();
     let mut idle = start(&sleep, 0);
     sleep.slots()[0].channel().jam();
-    sleep_while(&sleep, &mut idle, |sleep| sleep.notify(1, Hint::Worker(1)));
-    assert_eq!(
-        sleep.take_hint(&mut idle),
-        Some(Hint::Unknown),
-        "of the jam"
-    );
+    let hint = sleep_while(&sleep, &mut idle, |sleep| sleep.notify(1, Hint::Worker(1)));
+    assert_eq!(hint, Hint::Unknown, "of the jam");
     sleep.work_found(idle, || false);
     assert_at_rest(&sleep, 0);
 }
@@ -133,7 +130,7 @@ fn a_worker_is_unparked_once_whether_its_channel_has_room_or_not() {
         if is_jammed {
             channel.jam();
         }
-        let mut idle = sleep.start_looking(sleep.worker(0).unwrap());
+        let mut idle = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
         sleep.no_work_found(&mut idle, &CoreLatch::new(), || {
             sleep.notify(1, Hint::Injector);
             false
@@ -199,12 +196,12 @@ fn a_worker_that_was_poked_is_counted_once() {
     let sleep = workers();
     let mut idle = start(&sleep, 0);
     for _ in 0..3 {
-        sleep_while(&sleep, &mut idle, |sleep| {
+        let hint = sleep_while(&sleep, &mut idle, |sleep| {
             assert!(sleep.wake_worker(sleep.worker(0).unwrap()));
             assert!(!sleep.wake_worker(sleep.worker(0).unwrap()), "once");
             assert_eq!((sleep.sleepers(), sleep.num_sleeping()), (1, 0));
         });
-        assert_eq!(sleep.take_hint(&mut idle), None);
+        assert_eq!(hint, Hint::Unknown);
     }
     sleep.work_found(idle, || false);
     assert_at_rest(&sleep, 0);
@@ -296,10 +293,10 @@ fn a_set_latch_keeps_the_worker_awake() {
     let sleep = workers::<1>();
     let latch = CoreLatch::new();
     let worker = sleep.worker(0).unwrap();
-    let mut idle = sleep.start_looking(worker);
+    let mut idle = sleep.start_looking(worker, Purpose::Job);
     // SAFETY: 1. to 3. all of them live in this frame, and the only worker is this thread; 4. it waits
     // for this.
-    unsafe { sleep.set_latch(&latch, worker) };
+    unsafe { set_latch(&*sleep, &latch, worker) };
     sleep.no_work_found(&mut idle, &latch, || unreachable!("the latch is set"));
     assert_eq!(sleep.sleepers(), 0);
     sleep.work_found(idle, || false);
@@ -313,11 +310,11 @@ fn a_wake_before_the_park_is_not_lost() {
     let worker = sleep.worker(1).unwrap();
     for by_latch in [true, false] {
         let latch = CoreLatch::new();
-        let mut idle = sleep.start_looking(worker);
+        let mut idle = sleep.start_looking(worker, Purpose::Job);
         sleep.no_work_found(&mut idle, &latch, || {
             if by_latch {
                 // SAFETY: 1. to 3. all of them live in this frame; 4. no frame ends with it.
-                unsafe { sleep.set_latch(&latch, worker) };
+                unsafe { set_latch(&*sleep, &latch, worker) };
             } else {
                 sleep.notify(2, Hint::Unknown);
             }
@@ -336,7 +333,7 @@ fn a_worker_relaxes_as_often_as_the_policy_says() {
         let policy = IdlePolicy::new(sleepy, sleeping, Relax::Spin(1));
         let slots = [HintSlot::new(Channel::new(Scripted))];
         let sleep = Hints::from_slice(&slots, policy).unwrap();
-        let mut idle = sleep.start_looking(sleep.worker(0).unwrap());
+        let mut idle = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
         let mut searches = || searches_until_last_look(&sleep, &mut idle, true);
         assert_eq!(searches(), sleepy.max(sleeping) + 1);
         assert_eq!(searches(), sleeping.saturating_sub(sleepy) + 1);

@@ -1,6 +1,7 @@
 use std::vec::Vec;
 
 use super::*;
+use crate::Purpose;
 use crate::testing::{TestJec, TestProtocol};
 
 /// Two of these are few, and three are many.
@@ -35,7 +36,7 @@ fn awake(sleep: &TestJec, caller: Option<usize>, first: usize) -> Vec<usize> {
 
 /// Lets the first worker note how many are awake.
 fn look(sleep: &TestJec) {
-    let idle = sleep.start_looking(sleep.worker(0).unwrap());
+    let idle = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
     sleep.work_found(idle, || false);
 }
 

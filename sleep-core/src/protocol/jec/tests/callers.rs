@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::*;
 use crate::{
+    LendSeats,
     latch::CoreLatch,
     policy::Relax,
     testing::scripted::{Scripted, searches_until_last_look},
@@ -29,7 +30,7 @@ fn the_wake_up_of_a_caller_does_not_count_as_time_without_work() {
         Scripted::advance_clock(0);
         // Some rounds, which find work.
         for _ in 0..6 {
-            let mut idle = sleep.start_looking(worker);
+            let mut idle = sleep.start_looking(worker, Purpose::Job);
             sleep.no_work_found(&mut idle, &CoreLatch::new(), || unreachable!("a round"));
             sleep.work_found(idle, || false);
         }
@@ -40,7 +41,7 @@ fn the_wake_up_of_a_caller_does_not_count_as_time_without_work() {
             Scripted::advance_clock(pause);
             assert!(caller.wake_worker(worker));
         });
-        let mut idle = sleep.start_looking(worker);
+        let mut idle = sleep.start_looking(worker, Purpose::Job);
         searches_until_last_look(&*sleep, &mut idle, false);
         sleep.work_found(idle, || false);
         let rounds = sleep.slots()[0].history().rounds(Purpose::Job, &policy);
@@ -56,8 +57,8 @@ fn the_time_of_rounds_begins_again_when_a_caller_runs() {
         let worker = sleep.worker(0).unwrap();
         Scripted::advance_clock(0);
         // After a job, no worker is sleepy.
-        sleep.new_injected_jobs(1, true);
-        let mut idle = sleep.start_looking(worker);
+        sleep.announce(NewJobs::injected(1, true));
+        let mut idle = sleep.start_looking(worker, Purpose::Job);
         let mut relaxes_after = |pause| {
             Scripted::advance_clock(pause);
             sleep.no_work_found(&mut idle, &CoreLatch::new(), || unreachable!("a round"));

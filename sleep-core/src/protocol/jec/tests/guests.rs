@@ -4,6 +4,7 @@
 mod loom;
 
 use super::*;
+use crate::{LendSeats, set_latch};
 
 #[cfg(not(loom))]
 mod steps {
@@ -23,7 +24,7 @@ mod steps {
     fn while_one_sleeps(sleep: &TwoWorkers, asleep: impl FnOnce(WorkerIndex)) {
         let worker = sleep.worker(1).unwrap();
         let latch = CoreLatch::new();
-        let mut idle = sleep.start_looking(worker);
+        let mut idle = sleep.start_looking(worker, Purpose::Job);
         let mut asleep = Some(asleep);
         while asleep.is_some() {
             sleep.no_work_found(&mut idle, &latch, || {
@@ -73,13 +74,13 @@ mod steps {
             assert_eq!(sleep.borrow_sleeper(|_| true), Some(worker));
             for by_latch in [true, false] {
                 let latch = CoreLatch::new();
-                let mut idle = sleep.start_looking(worker);
+                let mut idle = sleep.start_looking(worker, Purpose::Job);
                 sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
                 sleep.no_work_found(&mut idle, &latch, || {
                     assert_eq!(sleep.borrow_sleeper(|_| true), None, "a guest is not lent");
                     if by_latch {
                         // SAFETY: 1. to 3. all of them live in this frame; 4. no frame ends with it.
-                        unsafe { sleep.set_latch(&latch, worker) };
+                        unsafe { set_latch(&sleep, &latch, worker) };
                     } else {
                         assert_eq!(sleep.wake_any(2), 1);
                     }
@@ -107,9 +108,9 @@ mod steps {
         let searchers = || sleep.num_inactive() - sleep.num_sleeping();
         // Whether a worker that begins to search now relaxes before it gets sleepy.
         let is_admitted = |worker| {
-            let mut idle = sleep.start_looking(worker);
+            let mut idle = sleep.start_looking(worker, Purpose::Job);
             // From here on, getting sleepy changes the counter.
-            sleep.new_injected_jobs(1, true);
+            sleep.announce(NewJobs::injected(1, true));
             let jec = sleep.counters().jec();
             sleep.no_work_found(&mut idle, &CoreLatch::new(), || {
                 unreachable!("no sleep yet")
@@ -123,7 +124,7 @@ mod steps {
             assert_eq!(sleep.borrow_sleeper(|_| true), Some(worker));
             assert_eq!(searchers(), 0, "a guest that runs its closure");
             assert!(is_admitted(other));
-            let idle = sleep.start_looking(worker);
+            let idle = sleep.start_looking(worker, Purpose::Job);
             assert_eq!(searchers(), 1, "a guest that waits in a join");
             assert!(!is_admitted(other));
             sleep.work_found(idle, || false);
@@ -157,7 +158,7 @@ mod steps {
         let sleep = two_workers();
         let latch = CoreLatch::new();
         let first = sleep.worker(0).unwrap();
-        let mut idle = sleep.start_looking(first);
+        let mut idle = sleep.start_looking(first, Purpose::Job);
         sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
         sleep.no_work_found(&mut idle, &latch, || {
             while_one_sleeps(&sleep, |second| {
@@ -188,6 +189,6 @@ fn a_worker_that_no_guest_has_is_not_given_back() {
     let sleep =
         <crate::testing::TestJec as crate::testing::TestProtocol>::new(1, IdlePolicy::IMMEDIATE);
     let worker = sleep.worker(0).unwrap();
-    let _idle = sleep.start_looking(worker);
+    let _idle = sleep.start_looking(worker, Purpose::Job);
     sleep.give_back(worker, || false);
 }

@@ -70,7 +70,7 @@ impl Scene {
     /// look, if it has looked.
     fn fall_asleep(&self) -> Option<bool> {
         let worker = self.sleep.worker(SLEEPER).unwrap();
-        let mut idle = self.sleep.start_looking(worker);
+        let mut idle = self.sleep.start_looking(worker, Purpose::Job);
         let mut seen = None;
         while seen.is_none() && !self.latch.probe() {
             self.sleep.no_work_found(&mut idle, &self.latch, || {
@@ -88,7 +88,7 @@ impl Scene {
     fn wake_sleeper(&self) {
         let sleeper = self.sleep.worker(SLEEPER).unwrap();
         // SAFETY: 1. and 3. both are in this value; 2. it alone waits; 4. it waits for nothing else.
-        unsafe { self.sleep.set_latch(&raw const self.latch, sleeper) };
+        unsafe { set_latch(&self.sleep, &raw const self.latch, sleeper) };
     }
 }
 

@@ -54,7 +54,7 @@ fn one_searcher_at_a_time_and_two_workers_without_work() {
                 let latch = CoreLatch::new();
                 let mut idle = scene
                     .sleep
-                    .start_looking(scene.sleep.worker(index).unwrap());
+                    .start_looking(scene.sleep.worker(index).unwrap(), Purpose::Job);
                 while !scene.has_work() {
                     scene
                         .sleep
@@ -64,7 +64,7 @@ fn one_searcher_at_a_time_and_two_workers_without_work() {
             })
         });
         scene.queue(0);
-        scene.sleep.new_injected_jobs(1, true);
+        scene.sleep.announce(NewJobs::injected(1, true));
         for worker in workers {
             worker.join().unwrap();
         }
@@ -74,7 +74,7 @@ fn one_searcher_at_a_time_and_two_workers_without_work() {
 #[test]
 fn a_job_for_one_worker_is_not_overlooked() {
     check_sleepers::<TestJec>(3, 1, |scene| {
-        scene.sleep.new_job_for(scene.sleep.worker(0).unwrap());
+        scene.sleep.announce_for([scene.sleep.worker(0).unwrap()]);
     });
 }
 
@@ -83,7 +83,7 @@ fn a_job_for_one_worker_is_not_overlooked() {
 fn jobs_for_two_workers_are_not_overlooked() {
     check_sleepers::<TestJec>(2, 2, |scene| {
         let worker = |index| scene.sleep.worker(index).unwrap();
-        scene.sleep.new_jobs_for([worker(0), worker(1)].into_iter());
+        scene.sleep.announce_for([worker(0), worker(1)].into_iter());
     });
 }
 
@@ -111,7 +111,7 @@ fn a_waker_leaves_the_next_sleep_alone() {
             let scene = scene.clone();
             thread::spawn(move || {
                 scene.queue(0);
-                scene.sleep.new_job_for(scene.sleep.worker(0).unwrap());
+                scene.sleep.announce_for([scene.sleep.worker(0).unwrap()]);
             })
         };
         scene.queue(1);
@@ -142,8 +142,8 @@ fn check_job_left_to_a_searcher(queue_was_empty: bool) {
         let scene = Scene::<TestJec>::new(2);
         let latch = CoreLatch::new();
         let [searcher, sleeper] = [0, 1].map(|index| scene.sleep.worker(index).unwrap());
-        let searching = scene.sleep.start_looking(searcher);
-        let mut idle = scene.sleep.start_looking(sleeper);
+        let searching = scene.sleep.start_looking(searcher, Purpose::Job);
+        let mut idle = scene.sleep.start_looking(sleeper, Purpose::Job);
         scene.sleep.no_work_found(&mut idle, &latch, || false);
         scene.sleep.no_work_found(&mut idle, &latch, || {
             let searcher = {
@@ -151,7 +151,7 @@ fn check_job_left_to_a_searcher(queue_was_empty: bool) {
                 thread::spawn(move || scene.sleep.work_found(searching, || scene.has_work()))
             };
             scene.queue(1);
-            scene.sleep.new_injected_jobs(1, queue_was_empty);
+            scene.sleep.announce(NewJobs::injected(1, queue_was_empty));
             searcher.join().unwrap();
             assert_eq!(scene.sleep.counters().sleeping(), 0);
             true

@@ -28,7 +28,7 @@ fn claim_and_be_interrupted(sleep: &Rc<TwoWorkers>) {
 /// Plays worker 1, which goes to sleep; its look at the queues is `has_work`.
 fn fall_asleep(sleep: &TwoWorkers, has_work: impl FnOnce() -> bool) {
     let latch = CoreLatch::new();
-    let mut idle = sleep.start_looking(sleep.worker(1).unwrap());
+    let mut idle = sleep.start_looking(sleep.worker(1).unwrap(), Purpose::Job);
     sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
     sleep.no_work_found(&mut idle, &latch, has_work);
     sleep.work_found(idle, || false);
@@ -46,7 +46,7 @@ fn fall_asleep_together<S: AsRef<[Slot<Scripted>]>>(
     let Some(number) = count.checked_sub(1) else {
         return then();
     };
-    let mut idle = sleep.start_looking(sleep.worker(number).unwrap());
+    let mut idle = sleep.start_looking(sleep.worker(number).unwrap(), Purpose::Job);
     let mut has_looked = false;
     while !has_looked {
         sleep.no_work_found(&mut idle, &CoreLatch::new(), || {
@@ -64,14 +64,14 @@ fn a_worker_beyond_the_limit_sleeps_without_rounds() {
     let policy = IdlePolicy::new(4, 9, Relax::Spin(1)).with_max_searchers(Searchers::ONE);
     let sleep: TwoWorkers = Jec::from_array(slots, policy);
     let [first, second] = [0, 1].map(|index| sleep.worker(index).unwrap());
-    let mut searching = sleep.start_looking(first);
-    let mut idle = sleep.start_looking(second);
+    let mut searching = sleep.start_looking(first, Purpose::Job);
+    let mut idle = sleep.start_looking(second, Purpose::Job);
     assert_eq!(searches_until_last_look(&sleep, &mut idle, true), 2);
     sleep.work_found(idle, || false);
     assert_eq!(searches_until_last_look(&sleep, &mut searching, true), 10);
     sleep.work_found(searching, || false);
     // Now there is room.
-    let mut idle = sleep.start_looking(second);
+    let mut idle = sleep.start_looking(second, Purpose::Job);
     assert_eq!(searches_until_last_look(&sleep, &mut idle, true), 10);
     sleep.work_found(idle, || false);
 }
@@ -82,12 +82,12 @@ fn a_worker_that_waits_does_rounds_beyond_the_limit() {
     let policy = IdlePolicy::new(4, 9, Relax::Spin(1)).with_max_searchers(Searchers::ONE);
     let sleep: TwoWorkers = Jec::from_array(slots, policy);
     let [first, second] = [0, 1].map(|index| sleep.worker(index).unwrap());
-    let searching = sleep.start_looking(first);
-    let mut waiting = sleep.start_waiting(second);
+    let searching = sleep.start_looking(first, Purpose::Job);
+    let mut waiting = sleep.start_looking(second, Purpose::Wait);
     assert_eq!(searches_until_last_look(&sleep, &mut waiting, true), 10);
     sleep.work_found(searching, || false);
     // It takes the room of another one.
-    let mut beyond = sleep.start_looking(first);
+    let mut beyond = sleep.start_looking(first, Purpose::Job);
     assert_eq!(searches_until_last_look(&sleep, &mut beyond, true), 2);
     sleep.work_found(beyond, || false);
     sleep.work_found(waiting, || false);
@@ -118,9 +118,9 @@ fn a_worker_that_slept_for_a_moment_does_rounds_beyond_half_of_the_workers() {
         let [first, second, third] = [0, 1, 2].map(|index| sleep.worker(index).unwrap());
         // How often the third worker does rounds while the others search.
         let searches_beyond = || {
-            let searching = [first, second].map(|worker| sleep.start_looking(worker));
+            let searching = [first, second].map(|worker| sleep.start_looking(worker, Purpose::Job));
             let does_rounds = |_: &usize| {
-                let mut beyond = sleep.start_looking(third);
+                let mut beyond = sleep.start_looking(third, Purpose::Job);
                 let searches = searches_until_last_look(&*sleep, &mut beyond, true);
                 sleep.work_found(beyond, || false);
                 searches > 2
@@ -133,7 +133,7 @@ fn a_worker_that_slept_for_a_moment_does_rounds_beyond_half_of_the_workers() {
         };
         assert_eq!(searches_beyond(), 0);
         for (until_woken, expected) in [(short, credit), (short + 1, 0)] {
-            let mut idle = sleep.start_looking(third);
+            let mut idle = sleep.start_looking(third, Purpose::Job);
             let waker = sleep.clone();
             Scripted::prepare(move || {
                 Scripted::advance_clock(until_woken);
@@ -152,10 +152,10 @@ fn a_worker_that_sleeps_leaves_its_place_to_another_searcher() {
     let policy = IdlePolicy::new(4, 5, Relax::Spin(1)).with_max_searchers(Searchers::ONE);
     let sleep: Rc<TwoWorkers> = Rc::new(Jec::from_array(slots, policy));
     let [first, second] = [0, 1].map(|index| sleep.worker(index).unwrap());
-    let mut sleeper = sleep.start_looking(first);
+    let mut sleeper = sleep.start_looking(first, Purpose::Job);
     let other = sleep.clone();
     Scripted::prepare(move || {
-        let mut idle = other.start_looking(second);
+        let mut idle = other.start_looking(second, Purpose::Job);
         assert_eq!(searches_until_last_look(&*other, &mut idle, true), 6);
         other.work_found(idle, || false);
         other.wake_worker(first);
@@ -177,7 +177,8 @@ fn half_of_the_workers_that_are_awake_may_search() {
     let sleep: Jec<Scripted, _> = Jec::new(slots, policy).unwrap();
     let awake = [5, 6, 7].map(|index| sleep.worker(index).unwrap());
     fall_asleep_together(&sleep, 5, &|| {
-        let [mut first, mut second, mut third] = awake.map(|worker| sleep.start_looking(worker));
+        let [mut first, mut second, mut third] =
+            awake.map(|worker| sleep.start_looking(worker, Purpose::Job));
         assert_eq!(searches_until_last_look(&sleep, &mut third, true), 2);
         assert_eq!(searches_until_last_look(&sleep, &mut second, true), 6);
         assert_eq!(searches_until_last_look(&sleep, &mut first, true), 6);
@@ -187,7 +188,7 @@ fn half_of_the_workers_that_are_awake_may_search() {
     });
     // With none asleep, half of all.
     let mut idle: Vec<_> = (0..5)
-        .map(|index| sleep.start_looking(sleep.worker(index).unwrap()))
+        .map(|index| sleep.start_looking(sleep.worker(index).unwrap(), Purpose::Job))
         .collect();
     assert_eq!(searches_until_last_look(&sleep, &mut idle[3], true), 6);
     assert_eq!(searches_until_last_look(&sleep, &mut idle[4], true), 2);
@@ -217,10 +218,10 @@ const SLEEPERS: usize = 12;
 
 fn wakes_by_poster(policy: IdlePolicy, enough: usize) {
     with_sleepers(policy, 0, |sleep| {
-        sleep.new_injected_jobs(SLEEPERS, true);
+        sleep.announce(NewJobs::injected(SLEEPERS, true));
         assert_eq!(sleep.counters().awake_but_idle(), enough);
         // A backlog, for which enough workers are on their way.
-        sleep.new_injected_jobs(1, false);
+        sleep.announce(NewJobs::injected(1, false));
         assert_eq!(sleep.counters().awake_but_idle(), enough);
     });
 }
@@ -247,7 +248,7 @@ fn wakes_by_cascade(policy: IdlePolicy, idle: usize, active: usize) -> usize {
     let woken = Cell::new(usize::MAX);
     with_sleepers(policy, active, |sleep| {
         assert_eq!(sleep.wake_any(idle), idle);
-        let leaving = sleep.start_looking(sleep.worker(SLEEPERS).unwrap());
+        let leaving = sleep.start_looking(sleep.worker(SLEEPERS).unwrap(), Purpose::Job);
         sleep.work_found(leaving, || true);
         woken.set(sleep.counters().awake_but_idle() - idle);
     });
@@ -275,7 +276,7 @@ fn a_worker_woken_for_nothing_does_half_of_its_rounds() {
     let policy = IdlePolicy::new(8, 9, Relax::Spin(1));
     let sleep: Rc<TwoWorkers> = Rc::new(Jec::from_array(slots, policy));
     let worker = sleep.worker(0).unwrap();
-    let mut idle = sleep.start_looking(worker);
+    let mut idle = sleep.start_looking(worker, Purpose::Job);
     for expected in [10, 6, 4, 3, 2, 2] {
         let waker = sleep.clone();
         Scripted::prepare(move || assert!(waker.wake_worker(worker)));
@@ -298,7 +299,7 @@ fn a_worker_whose_wake_up_took_long_does_no_fewer_rounds() {
     // The clock begins.
     Scripted::advance_clock(0);
     for (until_woken, searches) in [(20, 3), (20, 4), (20, 6), (21, 10), (21, 4), (20, 3)] {
-        let mut idle = sleep.start_looking(worker);
+        let mut idle = sleep.start_looking(worker, Purpose::Job);
         let waker = sleep.clone();
         Scripted::prepare(move || {
             Scripted::advance_clock(until_woken);
@@ -319,7 +320,7 @@ fn a_worker_whose_wake_up_took_long_does_no_fewer_rounds() {
 fn a_worker_that_finds_work_wakes_a_sleeper_for_more() {
     let sleep = two_workers();
     fall_asleep(&sleep, || {
-        let idle = sleep.start_looking(sleep.worker(0).unwrap());
+        let idle = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
         sleep.work_found(idle, || true);
         assert_eq!(sleep.counters().sleeping(), 0, "the sleeper was woken");
         false
@@ -330,7 +331,7 @@ fn a_worker_that_finds_work_wakes_a_sleeper_for_more() {
 fn a_worker_that_finds_the_only_work_wakes_none() {
     let sleep = two_workers();
     fall_asleep(&sleep, || {
-        let idle = sleep.start_looking(sleep.worker(0).unwrap());
+        let idle = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
         sleep.work_found(idle, || false);
         assert_eq!(sleep.counters().sleeping(), 1);
         true

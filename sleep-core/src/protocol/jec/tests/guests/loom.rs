@@ -55,7 +55,7 @@ impl Guesthouse {
     fn host(&self) {
         let sleep = &self.scene.sleep;
         let worker = sleep.worker(0).unwrap();
-        let mut idle = sleep.start_looking(worker);
+        let mut idle = sleep.start_looking(worker, Purpose::Job);
         while !self.latch.probe() && !self.scene.has_work() {
             self.place.hold();
             let mut has_slept = false;
@@ -121,7 +121,7 @@ fn come_and_go(house: &Arc<Guesthouse>) {
 
 fn post(house: &Arc<Guesthouse>) {
     house.scene.queue(0);
-    house.scene.sleep.new_injected_jobs(1, true);
+    house.scene.sleep.announce(NewJobs::injected(1, true));
 }
 
 fn set_latch(house: &Arc<Guesthouse>) {
@@ -147,7 +147,7 @@ fn a_job_for_one_worker_is_not_overlooked_while_a_guest_comes_and_goes() {
         &[come_and_go, |house| {
             house.scene.queue(0);
             let sleep = &house.scene.sleep;
-            sleep.new_job_for(sleep.worker(0).unwrap());
+            sleep.announce_for([sleep.worker(0).unwrap()]);
         }],
     );
 }
@@ -184,11 +184,11 @@ fn a_guest_that_waits_is_woken_by_its_latch() {
                     let (house, latch) = (house.clone(), latch.clone());
                     thread::spawn(move || {
                         // SAFETY: 1. to 3. the thread holds both; 2. the guest waits; 4. no frame ends with it.
-                        unsafe { house.scene.sleep.set_latch(&*latch, worker) };
+                        unsafe { set_latch(&house.scene.sleep, &*latch, worker) };
                     })
                 };
                 let sleep = &house.scene.sleep;
-                let mut idle = sleep.start_looking(worker);
+                let mut idle = sleep.start_looking(worker, Purpose::Job);
                 while !latch.probe() {
                     sleep.no_work_found(&mut idle, &latch, || false);
                 }

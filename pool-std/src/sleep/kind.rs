@@ -1,0 +1,100 @@
+//! Which kinds of sleep protocols there are, by their names.
+
+use std::{error::Error, fmt, str::FromStr};
+
+/// Decides when the workers of a pool sleep, and which of them are woken.
+///
+/// All kinds run the same programs and lose no wake-up. They differ in which worker is woken, how
+/// many are woken, and what that costs. The page "Choosing a sleep protocol" of the book compares them.
+///
+/// # Examples
+/// ```
+/// use pool_std::{SleepKind, ThreadPoolBuilder};
+///
+/// for &kind in SleepKind::ALL {
+///     let pool = ThreadPoolBuilder::new().num_threads(2).sleep(kind).build()?;
+///     assert_eq!(pool.sleep_kind(), kind);
+///     assert_eq!(pool.join(|| 1, || 2), (1, 2));
+/// }
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
+#[doc(alias = "SleepProtocolKind")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum SleepKind {
+    /// The jobs event counter of `sleep-core`. A job wakes one worker at most. The default.
+    #[default]
+    Jec,
+    /// One atomic word. A job wakes all workers that sleep, and one worker falls asleep at a time.
+    Classic,
+    /// A count of sleepers that may be negative. A job wakes one worker at most, and tells it where the job
+    /// is.
+    Hints,
+}
+
+impl SleepKind {
+    /// All kinds, the default first.
+    pub const ALL: &'static [Self] = &[Self::Jec, Self::Classic, Self::Hints];
+
+    /// Returns the name: what the environment variable `POOL_STD_SLEEP` says.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Jec => "jec",
+            Self::Classic => "classic",
+            Self::Hints => "hints",
+        }
+    }
+}
+
+impl fmt::Display for SleepKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for SleepKind {
+    type Err = UnknownSleepKind;
+
+    /// Returns the kind with this [name](Self::name).
+    fn from_str(name: &str) -> Result<Self, UnknownSleepKind> {
+        let mut kinds = Self::ALL.iter().copied();
+        kinds
+            .find(|kind| kind.name() == name)
+            .ok_or_else(|| UnknownSleepKind {
+                name: name.to_owned(),
+            })
+    }
+}
+
+/// The error of a name that no [`SleepKind`] has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownSleepKind {
+    name: String,
+}
+
+impl UnknownSleepKind {
+    /// Returns the name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Display for UnknownSleepKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "there is no sleep protocol `{}`, but {}",
+            self.name,
+            names().join(", ")
+        )
+    }
+}
+
+impl Error for UnknownSleepKind {}
+
+/// Returns the names of all kinds.
+fn names() -> Vec<&'static str> {
+    SleepKind::ALL.iter().map(|kind| kind.name()).collect()
+}
