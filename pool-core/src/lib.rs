@@ -63,9 +63,9 @@ pub use progress_core as progress;
 #[cfg(feature = "deadlock")]
 pub use sleep_core::deadlock as accounting;
 pub use sleep_core::{
-    ArrayChannel, AwakeSet, Busy, ChannelFull, Classic, CoreLatch, Hint, HintChannel, HintSlot,
-    Hints, IdlePolicy, Jec, LendSeats, NewJobs, Origin, Parker, Purpose, Relax, Searchers,
-    SleepProtocol, Slot, TooManyWorkers, UnknownWorker, WorkerIndex,
+    ArrayChannel, AwakeSet, Busy, ChannelFull, Classic, ClassicSlot, CoreLatch, Hint, HintChannel,
+    HintSlot, Hints, IdlePolicy, Inline, Jec, LendSeats, NewJobs, Origin, Parker, Purpose, Relax,
+    Searchers, SleepProtocol, Slot, TooManyWorkers, UnknownWorker, WorkerIndex,
 };
 
 #[cfg(test)]

@@ -46,7 +46,8 @@ pub use pool::{
 
 #[cfg(not(loom))]
 pub use pool_core::{
-    ArrayChannel, Busy, ChannelFull, Classic, Counts, Hint, HintChannel, HintSlot, Hints,
-    IdlePolicy, Jec, LendSeats, NewJobs, Origin, Parker, Purpose, Relax, Searchers, SleepProtocol,
-    Slot, UnknownWorker, WorkerMetrics, WorkerState, WorkerTimes, progress,
+    ArrayChannel, AwakeSet, Busy, ChannelFull, Classic, ClassicSlot, Counts, Hint, HintChannel,
+    HintSlot, Hints, IdlePolicy, Inline, Jec, LendSeats, NewJobs, Origin, Parker, Purpose, Relax,
+    Searchers, SleepProtocol, Slot, UnknownWorker, WorkerMetrics, WorkerState, WorkerTimes,
+    progress,
 };

@@ -128,7 +128,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>>
     /// A policy that is [fixed](IdlePolicy#fixed-when-the-program-is-compiled) makes the program
     /// smaller:
     /// ```
-    /// use pool_spin::{CoreParker, Cores, IdlePolicy, Jec, Machine, Slot, SpinPool, host::Host};
+    /// use pool_spin::{CoreParker, Cores, IdlePolicy, Inline, Jec, Machine, Slot, SpinPool, host::Host};
     ///
     /// type Parker = <Host as Machine>::Parker;
     ///
@@ -139,7 +139,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>>
     ///     }
     /// }
     ///
-    /// type Sleep = Jec<Parker, [Slot<Parker>; 2], Immediate>;
+    /// type Sleep = Jec<Inline<Slot<Parker>, 2>, Immediate>;
     /// static POOL: SpinPool<Cores<Host, 2, 64, Sleep>> =
     ///     SpinPool::with_protocol(Jec::from_array([const { Slot::new(Parker::NEW) }; 2], Immediate));
     /// assert_eq!(POOL.num_workers(), 2);

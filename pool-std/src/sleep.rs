@@ -1,8 +1,8 @@
 //! The sleep protocol of a pool: one of several kinds, chosen when the pool is built.
 
 use pool_core::{
-    AwakeSet, Classic, CoreLatch, Hint, HintSlot, Hints, IdlePolicy, Jec, LendSeats, NewJobs,
-    Purpose, SleepProtocol, Slot, TooManyWorkers, WorkerIndex,
+    AwakeSet, Classic, ClassicSlot, CoreLatch, Hint, HintSlot, Hints, IdlePolicy, Jec, LendSeats,
+    NewJobs, Purpose, SleepProtocol, Slot, TooManyWorkers, WorkerIndex,
 };
 
 use crate::{parker::OsParker, sleep::channel::OsChannel};
@@ -28,9 +28,9 @@ pub(crate) enum PoolSleep {
     Hints(PoolHints),
 }
 
-type PoolJec = Jec<OsParker, Box<[Slot<OsParker>]>>;
-type PoolHints = Hints<OsChannel, Box<[HintSlot<OsChannel>]>>;
-type PoolClassic = Classic<OsParker, Box<[Slot<OsParker>]>>;
+type PoolJec = Jec<Box<[Slot<OsParker>]>>;
+type PoolHints = Hints<Box<[HintSlot<OsChannel>]>>;
+type PoolClassic = Classic<Box<[ClassicSlot<OsParker>]>>;
 
 impl PoolSleep {
     pub(crate) fn new(
@@ -41,7 +41,7 @@ impl PoolSleep {
         match kind {
             SleepKind::Jec => Jec::new(parkers.map(Slot::new).collect(), policy).map(Self::Jec),
             SleepKind::Classic => {
-                Classic::new(parkers.map(Slot::new).collect(), policy).map(Self::Classic)
+                Classic::new(parkers.map(ClassicSlot::new).collect(), policy).map(Self::Classic)
             }
             SleepKind::Hints => {
                 let slots = parkers.map(|parker| HintSlot::new(OsChannel::new(parker)));

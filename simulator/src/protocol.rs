@@ -1,7 +1,7 @@
 //! The sleep protocols and idle policies that are compared.
 
 use pool_core::{
-    ArrayChannel, AwakeSet, Classic, HintSlot, Hints, IdlePolicy, Jec, LendSeats, Relax, Searchers, SleepProtocol, Slot,
+    ArrayChannel, AwakeSet, Classic, ClassicSlot, HintSlot, Hints, IdlePolicy, Jec, LendSeats, Relax, Searchers, SleepProtocol, Slot,
     TooManyWorkers,
 };
 
@@ -29,7 +29,7 @@ fn parkers(workers: usize) -> impl Iterator<Item = VirtualParker> {
 }
 
 /// The default protocol of pools.
-pub type VirtualJec = Jec<VirtualParker, Box<[Slot<VirtualParker>]>>;
+pub type VirtualJec = Jec<Box<[Slot<VirtualParker>]>>;
 
 impl Protocol for VirtualJec {
     fn create(workers: usize, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {
@@ -45,11 +45,11 @@ impl Protocol for VirtualJec {
 }
 
 /// The protocol of one word.
-pub type VirtualClassic = Classic<VirtualParker, Box<[Slot<VirtualParker>]>>;
+pub type VirtualClassic = Classic<Box<[ClassicSlot<VirtualParker>]>>;
 
 impl Protocol for VirtualClassic {
     fn create(workers: usize, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {
-        Self::new(parkers(workers).map(Slot::new).collect(), policy)
+        Self::new(parkers(workers).map(ClassicSlot::new).collect(), policy)
     }
 
     fn regions(&self) -> Vec<Region> {
@@ -63,7 +63,7 @@ impl Protocol for VirtualClassic {
 type Channel = ArrayChannel<VirtualParker>;
 
 /// The protocol that tells a worker where the work is.
-pub type VirtualHints = Hints<Channel, Box<[HintSlot<Channel>]>>;
+pub type VirtualHints = Hints<Box<[HintSlot<Channel>]>>;
 
 impl Protocol for VirtualHints {
     fn create(workers: usize, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {

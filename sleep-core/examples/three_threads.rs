@@ -19,7 +19,9 @@ use std::{
     thread::{self, Thread},
 };
 
-use sleep_core::{IdlePolicy, Jec, NewJobs, Parker, Purpose, SleepProtocol, Slot, StopLatch};
+use sleep_core::{
+    IdlePolicy, Inline, Jec, NewJobs, Parker, Purpose, SleepProtocol, Slot, StopLatch,
+};
 
 const WORKERS: usize = 3;
 const JOBS: usize = 1_000;
@@ -49,7 +51,7 @@ impl Parker for ThreadParker {
 
 type Job = Box<dyn FnOnce() + Send>;
 
-static SLEEP: Jec<ThreadParker, [Slot<ThreadParker>; WORKERS]> = Jec::from_array(
+static SLEEP: Jec<Inline<Slot<ThreadParker>, WORKERS>> = Jec::from_array(
     [const {
         Slot::new(ThreadParker {
             thread: OnceLock::new(),

@@ -212,7 +212,7 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
     /// The thread that brings about the event [unmarks](Self::mark_unblocked) the worker before it lets the
     /// worker go on. Between the two the worker runs no jobs of the pool; if it does, they do not count as
     /// activity. Jobs that other workers may take from this one have been announced before the call, by
-    /// [`new_injected_jobs`](crate::SleepProtocol::new_injected_jobs).
+    /// [`announce`](crate::SleepProtocol::announce).
     ///
     /// `may_run` says whether there is work that a sleeping worker may run: in any queue that all workers
     /// take from, or in one of its own. It is asked with the lock held, only if no worker is active, and
@@ -349,7 +349,7 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
             return;
         }
         // Ordering: pairs with the fence of a poster, between its write of a queue and its look for
-        // sleepers (`SleepProtocol::new_injected_jobs`, `new_job_for`). If the poster's is first, its job is
+        // sleepers (`SleepProtocol::announce`, `announce_for`). If the poster's is first, its job is
         // visible to `may_run`. If this one is first, the call that posts has not returned, so the job comes
         // after the report. Nothing weaker makes an earlier job visible: a poster does not take the lock.
         fence(Ordering::SeqCst);

@@ -31,9 +31,9 @@ pub use latch::CoreLatch;
 pub use parker::Parker;
 pub use policy::{IdlePolicy, Purpose, Relax, Searchers};
 pub use protocol::{
-    AwakeSet, Hint, LendSeats, NewJobs, Origin, SleepProtocol,
+    AwakeSet, Hint, Inline, LendSeats, NewJobs, Origin, SleepProtocol,
     busy::Busy,
-    classic::Classic,
+    classic::{Classic, ClassicSlot},
     hints::{ArrayChannel, ChannelFull, HintChannel, HintSlot, Hints},
     jec::{Jec, Slot},
     set_latch,

@@ -73,7 +73,7 @@ pub trait Parker {
     /// Waits for the token of a guest, as [`park`](Self::park) does for the worker's own.
     ///
     /// A guest is a thread that has borrowed the place of this worker while the worker sleeps, see
-    /// [`SleepProtocol::borrow_sleeper`](crate::SleepProtocol::borrow_sleeper). At that moment the worker's
+    /// [`LendSeats::borrow_sleeper`](crate::LendSeats::borrow_sleeper). At that moment the worker's
     /// own thread waits in `park`. So a guest has a token of its own, and at most one thread is the guest.
     ///
     /// The default [relaxes](Self::relax) and returns without a token: a guest that sleeps keeps its processor

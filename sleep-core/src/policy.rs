@@ -54,7 +54,7 @@ const ENOUGH_IDLE: usize = if cfg!(all(loom, test)) { 1 } else { 8 };
 /// does not choose is compiled away. It pays on small processors:
 ///
 /// ```
-/// use sleep_core::{IdlePolicy, Jec, Parker, Relax, Slot};
+/// use sleep_core::{IdlePolicy, Inline, Jec, Parker, Relax, Slot};
 ///
 /// struct Core;
 /// impl Parker for Core {
@@ -70,7 +70,7 @@ const ENOUGH_IDLE: usize = if cfg!(all(loom, test)) { 1 } else { 8 };
 ///     }
 /// }
 ///
-/// static SLEEP: Jec<Core, [Slot<Core>; 2], Calm> =
+/// static SLEEP: Jec<Inline<Slot<Core>, 2>, Calm> =
 ///     Jec::from_array([const { Slot::new(Core) }; 2], Calm);
 /// assert_eq!(SLEEP.policy().rounds_until_sleepy(), 4);
 /// ```
@@ -157,7 +157,7 @@ impl IdlePolicy {
     }
 
     /// Sets how many workers search at a time. A worker beyond that goes to sleep without rounds, unless it
-    /// [waits for a job](crate::SleepProtocol::start_waiting). With adaptive rounds, [`Searchers::Half`] also lets those
+    /// [waits for a job](crate::Purpose::Wait). With adaptive rounds, [`Searchers::Half`] also lets those
     /// workers search that were needed again soon after they fell asleep.
     ///
     /// [`Jec`](crate::Jec) obeys it. [`Classic`](crate::Classic) and [`Hints`](crate::Hints) do not count the
@@ -181,7 +181,7 @@ impl IdlePolicy {
     /// worker was without work, in rounds and asleep until another thread woke it, for no longer than the time limit. After a
     /// longer time it drops to a quarter, after more than twice the limit to an eighth, and so on.
     ///
-    /// [`Jec`](crate::Jec) and [`Hints`](crate::Hints) learn from [waits](crate::SleepProtocol::start_waiting) for a running
+    /// [`Jec`](crate::Jec) and [`Hints`](crate::Hints) learn from [waits](crate::Purpose::Wait) for a running
     /// job apart from searches for the next one.
     ///
     /// Where the parker has no [clock](crate::Parker::now), each sleep counts as long and takes back two doublings, so rounds

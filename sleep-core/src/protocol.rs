@@ -13,6 +13,7 @@ pub mod classic;
 mod fence;
 mod hint;
 pub mod hints;
+mod inline;
 pub mod jec;
 mod lend;
 mod mark;
@@ -25,6 +26,7 @@ mod tests;
 pub use awake_set::AwakeSet;
 pub use fence::full_fence;
 pub use hint::Hint;
+pub use inline::Inline;
 pub use lend::LendSeats;
 pub use new_jobs::{NewJobs, Origin};
 #[cfg(all(test, not(loom)))]

@@ -19,7 +19,7 @@ mod tests;
 /// A worker that is told to stop, without an `unsafe` block:
 /// ```
 /// #![forbid(unsafe_code)]
-/// use sleep_core::{IdlePolicy, Jec, Parker, SleepProtocol, Slot, StopLatch, WorkerIndex};
+/// use sleep_core::{IdlePolicy, Inline, Jec, Parker, Purpose, SleepProtocol, Slot, StopLatch, WorkerIndex};
 /// # use std::sync::atomic::{AtomicBool, Ordering};
 /// # struct Spin(AtomicBool);
 /// # impl Spin { const fn new() -> Self { Self(AtomicBool::new(false)) } }
@@ -28,7 +28,7 @@ mod tests;
 /// #     fn unpark(&self) { self.0.swap(true, Ordering::Release); }
 /// # }
 ///
-/// static SLEEP: Jec<Spin, [Slot<Spin>; 2]> =
+/// static SLEEP: Jec<Inline<Slot<Spin>, 2>> =
 ///     Jec::from_array([const { Slot::new(Spin::new()) }; 2], IdlePolicy::DEFAULT);
 /// static STOP: [StopLatch; 2] = [const { StopLatch::new() }; 2];
 ///

@@ -3,7 +3,7 @@
 use std::boxed::Box;
 
 #[cfg(not(loom))]
-use sleep_core::{ArrayChannel, Busy, Classic, HintSlot, Hints};
+use sleep_core::{ArrayChannel, Busy, Classic, ClassicSlot, HintSlot, Hints};
 use sleep_core::{AwakeSet, IdlePolicy, Jec, LendSeats, SleepProtocol, Slot};
 
 use super::TestParker;
@@ -16,7 +16,7 @@ pub(crate) trait TestProtocol:
 }
 
 /// Workers sleep as early as they may.
-pub(crate) type TestJec = Jec<TestParker, Box<[Slot<TestParker>]>>;
+pub(crate) type TestJec = Jec<Box<[Slot<TestParker>]>>;
 
 impl TestProtocol for TestJec {
     fn new(parkers: impl Iterator<Item = TestParker>) -> Self {
@@ -26,12 +26,16 @@ impl TestProtocol for TestJec {
 
 /// Workers that all wake up together.
 #[cfg(not(loom))]
-pub(crate) type TestClassic = Classic<TestParker, Box<[Slot<TestParker>]>>;
+pub(crate) type TestClassic = Classic<Box<[ClassicSlot<TestParker>]>>;
 
 #[cfg(not(loom))]
 impl TestProtocol for TestClassic {
     fn new(parkers: impl Iterator<Item = TestParker>) -> Self {
-        Self::new(parkers.map(Slot::new).collect(), IdlePolicy::IMMEDIATE).unwrap()
+        Self::new(
+            parkers.map(ClassicSlot::new).collect(),
+            IdlePolicy::IMMEDIATE,
+        )
+        .unwrap()
     }
 }
 
@@ -40,7 +44,7 @@ type TestChannel = ArrayChannel<TestParker, 2>;
 
 /// Workers that wake up with hints.
 #[cfg(not(loom))]
-pub(crate) type TestHints = Hints<TestChannel, Box<[HintSlot<TestChannel>]>>;
+pub(crate) type TestHints = Hints<Box<[HintSlot<TestChannel>]>>;
 
 #[cfg(not(loom))]
 impl TestProtocol for TestHints {

@@ -3,8 +3,8 @@
 use core::{array, convert::Infallible, fmt, marker::PhantomData};
 
 use pool_core::{
-    AwakeSet, DeadlockDetection, Jec, LendSeats, NoDeadlockDetection, Platform, SleepProtocol,
-    Slot as SleepSlot,
+    AwakeSet, DeadlockDetection, Inline, Jec, LendSeats, NoDeadlockDetection, Platform,
+    SleepProtocol, Slot as SleepSlot,
 };
 
 use super::{
@@ -86,7 +86,7 @@ pub struct Cores<
 
 /// The sleep protocol of a pool of `CORES` workers, if the pool names no other.
 pub type DefaultProtocol<M, const CORES: usize> =
-    Jec<<M as Machine>::Parker, [SleepSlot<<M as Machine>::Parker>; CORES]>;
+    Jec<Inline<SleepSlot<<M as Machine>::Parker>, CORES>>;
 
 /// A sleep protocol with parkers of type `P` that a pool can use. Implemented for all of them.
 pub trait Protocol<P>:

@@ -1,18 +1,18 @@
 #![doc = include_str!("classic/README.md")]
 
-use core::{fmt, marker::PhantomData};
+use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
 use crate::{
     index::{TooManyWorkers, WorkerIndex},
     latch::CoreLatch,
-    parker::Parker,
     policy::{IdlePolicy, Purpose},
     primitive::{Ordering, fence},
     protocol::{
         AwakeSet, LendSeats, NewJobs, Origin, SleepProtocol,
-        slot::{Slot, Tenant},
+        inline::Inline,
+        slot::{SlotState, Tenant},
     },
 };
 
@@ -31,12 +31,14 @@ macro_rules! zero {
 }
 
 mod idle;
+mod slot;
 mod state;
 #[cfg(test)]
 mod tests;
 mod word;
 
 pub use idle::IdleState;
+pub use slot::{ClassicSlot, ClassicSlots};
 pub use state::State;
 pub use word::Word;
 
@@ -45,16 +47,13 @@ use state::AtomicState;
 
 /// The sleep protocol with one sleepy worker at a time, which wakes all sleepers at once.
 ///
-/// `P` is the [`Parker`]. `S` is where the workers' [`Slot`]s are stored: anything that is
-/// `AsRef<[Slot<P>]>` and always gives the same slice, such as an array, a borrowed slice or a box.
-/// If it gives different slices, or another instance uses the same slots, wake-ups are lost or calls
-/// panic, and nothing worse: no memory safety rests on it. `W` is the integer that holds the state:
+/// `S` says where the workers' slots are stored, see [`ClassicSlots`]. `W` is the integer that holds the state:
 /// `u16`, `u32` or `usize`.
 ///
 /// # Examples
 /// In a `static`, without an initializer, on a machine whose atomics have 16 bits:
 /// ```
-/// use sleep_core::{Classic, IdlePolicy, Parker, SleepProtocol, Slot};
+/// use sleep_core::{Classic, ClassicSlot, IdlePolicy, Inline, Parker, SleepProtocol};
 ///
 /// struct Core;
 /// impl Parker for Core {
@@ -62,8 +61,8 @@ use state::AtomicState;
 ///     fn unpark(&self) { /* SEV */ }
 /// }
 ///
-/// static SLEEP: Classic<Core, [Slot<Core>; 4], u16> =
-///     Classic::from_array([const { Slot::new(Core) }; 4], IdlePolicy::IMMEDIATE);
+/// static SLEEP: Classic<Inline<ClassicSlot<Core>, 4>, u16> =
+///     Classic::from_array([const { ClassicSlot::new(Core) }; 4], IdlePolicy::IMMEDIATE);
 /// assert!(SLEEP.worker(3).is_ok());
 /// assert!(SLEEP.worker(4).is_err());
 /// ```
@@ -75,16 +74,15 @@ use state::AtomicState;
 /// condition variable, a fence on both sides, and a last look at the queues.
 #[doc(alias = "Sleep")]
 #[doc(alias = "tickle")]
-pub struct Classic<P, S = &'static [Slot<P>], W: Word = usize> {
+pub struct Classic<S, W: Word = usize> {
     state: CachePadded<AtomicState<W>>,
     /// The number of workers that search or sleep. Not on the state's cache line, which posters read.
     inactive: CachePadded<W::Atomic>,
     policy: IdlePolicy,
     slots: S,
-    parker: PhantomData<fn() -> P>,
 }
 
-impl<P, S, W: Word> Classic<P, S, W> {
+impl<S, W: Word> Classic<S, W> {
     const_unless_loom! {
         fn with_parts(slots: S, policy: IdlePolicy) -> Self {
             Self {
@@ -92,40 +90,39 @@ impl<P, S, W: Word> Classic<P, S, W> {
                 inactive: CachePadded::new(zero!(W)),
                 policy,
                 slots,
-                parker: PhantomData,
             }
         }
     }
 }
 
-impl<P, const N: usize, W: Word> Classic<P, [Slot<P>; N], W> {
+impl<P, const N: usize, W: Word> Classic<Inline<ClassicSlot<P>, N>, W> {
     const_unless_loom! {
         /// Creates the protocol for workers whose slots are stored in the value itself.
         ///
         /// That the word can name `N` workers is checked when the program is compiled.
         ///
         /// ```compile_fail
-        /// use sleep_core::{Classic, IdlePolicy, Slot};
+        /// use sleep_core::{Classic, ClassicSlot, IdlePolicy};
         ///
-        /// let slots = [const { Slot::new(()) }; 32_768];
-        /// let too_many: Classic<_, _, u16> = Classic::from_array(slots, IdlePolicy::DEFAULT);
+        /// let slots = [const { ClassicSlot::new(()) }; 32_768];
+        /// let too_many: Classic<_, u16> = Classic::from_array(slots, IdlePolicy::DEFAULT);
         /// ```
         #[must_use]
-        pub fn from_array(slots: [Slot<P>; N], policy: IdlePolicy) -> Self {
+        pub fn from_array(slots: [ClassicSlot<P>; N], policy: IdlePolicy) -> Self {
             const { assert!(N <= W::MAX_WORKERS, "too many workers") };
-            Self::with_parts(slots, policy)
+            Self::with_parts(Inline(slots), policy)
         }
     }
 }
 
-impl<'a, P, W: Word> Classic<P, &'a [Slot<P>], W> {
+impl<'a, P, W: Word> Classic<&'a [ClassicSlot<P>], W> {
     const_unless_loom! {
         /// Creates the protocol for workers whose slots are stored elsewhere.
         ///
         /// # Errors
         /// [`TooManyWorkers`] if the word cannot name them.
         pub fn from_slice(
-            slots: &'a [Slot<P>],
+            slots: &'a [ClassicSlot<P>],
             policy: IdlePolicy,
         ) -> Result<Self, TooManyWorkers> {
             match TooManyWorkers::unless_at_most(W::MAX_WORKERS, slots.len()) {
@@ -136,12 +133,12 @@ impl<'a, P, W: Word> Classic<P, &'a [Slot<P>], W> {
     }
 }
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
+impl<S: ClassicSlots, W: Word> Classic<S, W> {
     /// Creates the protocol for workers whose slots are stored wherever the pool puts them.
     ///
     /// # Examples
     /// ```
-    /// use sleep_core::{Classic, IdlePolicy, Parker, SleepProtocol, Slot};
+    /// use sleep_core::{Classic, ClassicSlot, IdlePolicy, Parker, SleepProtocol};
     ///
     /// struct Thread(std::thread::Thread);
     /// impl Parker for Thread {
@@ -149,8 +146,8 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
     ///     fn unpark(&self) { self.0.unpark() }
     /// }
     ///
-    /// let slots: Box<[_]> = (0..3).map(|_| Slot::new(Thread(std::thread::current()))).collect();
-    /// let sleep: Classic<_, _> = Classic::new(slots, IdlePolicy::DEFAULT)?;
+    /// let slots: Box<[_]> = (0..3).map(|_| ClassicSlot::new(Thread(std::thread::current()))).collect();
+    /// let sleep: Classic<_> = Classic::new(slots, IdlePolicy::DEFAULT)?;
     /// assert_eq!(sleep.num_workers(), 3);
     /// # Ok::<(), sleep_core::TooManyWorkers>(())
     /// ```
@@ -158,14 +155,14 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
     /// # Errors
     /// [`TooManyWorkers`] if the word cannot name them.
     pub fn new(slots: S, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {
-        TooManyWorkers::unless_at_most(W::MAX_WORKERS, slots.as_ref().len())?;
+        TooManyWorkers::unless_at_most(W::MAX_WORKERS, slots.slots().len())?;
         Ok(Self::with_parts(slots, policy))
     }
 
     /// Returns the workers' slots, in their order.
     #[must_use]
-    pub fn slots(&self) -> &[Slot<P>] {
-        self.slots.as_ref()
+    pub fn slots(&self) -> &[ClassicSlot<S::Parker>] {
+        self.slots.slots()
     }
 
     /// Reads the state at this instant. For debug output and statistics.
@@ -181,8 +178,8 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
     }
 }
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W> {
-    type Parker = P;
+impl<S: ClassicSlots, W: Word> SleepProtocol for Classic<S, W> {
+    type Parker = S::Parker;
     type IdleState = IdleState;
     type Hint = ();
 
@@ -191,12 +188,12 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W>
     }
 
     #[inline]
-    fn parker(&self, worker: WorkerIndex) -> &P {
+    fn parker(&self, worker: WorkerIndex) -> &S::Parker {
         self.slots()[worker.get()].parker()
     }
 
     fn start_looking(&self, worker: WorkerIndex, _purpose: Purpose) -> IdleState {
-        self.slots()[worker.get()].search().begin(worker);
+        self.slots()[worker.get()].state().search().begin(worker);
         // Ordering: Relaxed, a plain count; no decision rests on it.
         W::fetch_add(&self.inactive, 1, Ordering::Relaxed);
         IdleState::new(worker)
@@ -211,7 +208,10 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W>
         latch: &CoreLatch,
         has_work: impl FnOnce() -> bool,
     ) {
-        self.slots()[idle.worker.get()].search().go_on(idle.worker);
+        self.slots()[idle.worker.get()]
+            .state()
+            .search()
+            .go_on(idle.worker);
         match idle.next_step(self.policy) {
             Step::Relax => self.relax(idle.worker),
             Step::GetSleepy => self.get_sleepy(idle),
@@ -224,7 +224,10 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W>
     /// sleepers, so it leaves nothing to a worker that searches.
     #[inline]
     fn work_found(&self, idle: IdleState, _more_work: impl FnOnce() -> bool) {
-        self.slots()[idle.worker.get()].search().end(idle.worker);
+        self.slots()[idle.worker.get()]
+            .state()
+            .search()
+            .end(idle.worker);
         if idle.has_got_sleepy() {
             self.state.stop_being_sleepy(idle.worker);
         }
@@ -262,7 +265,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W>
     /// Wakes this worker alone. The state goes on to say that workers are asleep, until the next
     /// tickle: only a thread that wakes all of them may deny it.
     fn wake_worker(&self, worker: WorkerIndex) -> bool {
-        let slot = &self.slots()[worker.get()];
+        let slot = self.slots()[worker.get()].state();
         let claimed = slot.claim_known_sleeper();
         if claimed {
             slot.wake_claimed();
@@ -277,11 +280,12 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> SleepProtocol for Classic<P, S, W>
 
     /// Looks at every slot, so the cost is linear in the number of workers.
     fn num_sleeping(&self) -> usize {
-        self.slots().iter().filter(|slot| slot.is_asleep()).count()
+        let is_asleep = |slot: &&ClassicSlot<S::Parker>| slot.state().is_asleep();
+        self.slots().iter().filter(is_asleep).count()
     }
 }
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
+impl<S: ClassicSlots, W: Word> Classic<S, W> {
     fn fence_and_tickle(&self, count: usize) {
         // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`: orders the caller's
         // write of its queue before our read of the state, which no acquire or release can.
@@ -304,7 +308,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
         }
         // Each worker that has registered as asleep before the exchange has opened its slot before:
         // `strip` acquires that. The workers that register later say so in the state again.
-        for slot in self.slots() {
+        for slot in self.slots().iter().map(ClassicSlot::state) {
             if slot.claim() {
                 slot.wake_claimed();
             }
@@ -340,7 +344,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
         if !latch.get_sleepy() {
             return;
         }
-        let slot = &self.slots()[idle.worker.get()];
+        let slot = self.slots()[idle.worker.get()].state();
         // The slot is open before the state says that workers are asleep, and before the latch says
         // SLEEPING. So a thread that reads either finds the slot open.
         let tenant = slot.open();
@@ -378,7 +382,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
 
     /// Closes the slot of a worker that does not sleep after all. If a waker has already claimed the
     /// worker, waits for that waker instead. The state goes on to say that workers are asleep.
-    fn turn_back(slot: &Slot<P>, tenant: Tenant) {
+    fn turn_back(slot: &SlotState<S::Parker>, tenant: Tenant) {
         if slot.close(tenant) {
             return;
         }
@@ -388,11 +392,11 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> Classic<P, S, W> {
     }
 }
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> LendSeats for Classic<P, S, W> {}
+impl<S: ClassicSlots, W: Word> LendSeats for Classic<S, W> {}
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, W: Word> AwakeSet for Classic<P, S, W> {}
+impl<S: ClassicSlots, W: Word> AwakeSet for Classic<S, W> {}
 
-impl<P, S, W: Word> fmt::Debug for Classic<P, S, W> {
+impl<S, W: Word> fmt::Debug for Classic<S, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Classic")
             .field("state", &self.state.load())

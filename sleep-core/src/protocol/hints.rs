@@ -1,6 +1,6 @@
 #![doc = include_str!("hints/README.md")]
 
-use core::{fmt, marker::PhantomData};
+use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
@@ -10,7 +10,7 @@ use crate::{
     parker::Parker as _,
     policy::{IdlePolicy, Purpose, Step},
     primitive::{Ordering, fence, spin_loop},
-    protocol::{AwakeSet, LendSeats, NewJobs, Origin, SleepProtocol, hint::Hint},
+    protocol::{AwakeSet, LendSeats, NewJobs, Origin, SleepProtocol, hint::Hint, inline::Inline},
 };
 
 mod channel;
@@ -23,7 +23,7 @@ mod tests;
 
 pub use channel::{ArrayChannel, ChannelFull, HintChannel};
 pub use idle::IdleState;
-pub use slot::HintSlot;
+pub use slot::{HintSlot, HintSlots};
 
 use count::SleeperCount;
 use slot::Claim;
@@ -38,17 +38,15 @@ const MAX_WORKERS: usize = if usize::BITS < 32 {
 
 /// The sleep protocol whose count of sleepers may be negative, and whose wake-ups say where the work is.
 ///
-/// `C` is the [`HintChannel`]: an [`ArrayChannel`] beside any parker, or a parker that carries hints
-/// itself. `S` is where the workers' [`HintSlot`]s are stored: anything that is `AsRef<[HintSlot<C>]>`
-/// and always gives the same slice. If it gives different slices, or another instance uses the same
-/// slots, wake-ups are lost or calls do not return, and nothing worse: no memory safety rests on it.
+/// `S` says where the workers' slots are stored, see [`HintSlots`]. Each has a [`HintChannel`]: an [`ArrayChannel`] beside
+/// any parker, or a parker that carries hints itself.
 /// `I` is the [`IdlePolicy`], or a type that
 /// [always gives the same one](IdlePolicy#fixed-when-the-program-is-compiled).
 ///
 /// # Examples
 /// In a `static`, without an initializer:
 /// ```
-/// use sleep_core::{ArrayChannel, HintSlot, Hints, IdlePolicy, Parker, SleepProtocol};
+/// use sleep_core::{ArrayChannel, HintSlot, Hints, IdlePolicy, Inline, Parker, SleepProtocol};
 ///
 /// struct Core;
 /// impl Parker for Core {
@@ -57,7 +55,7 @@ const MAX_WORKERS: usize = if usize::BITS < 32 {
 /// }
 ///
 /// type Slot = HintSlot<ArrayChannel<Core>>;
-/// static SLEEP: Hints<ArrayChannel<Core>, [Slot; 4]> = Hints::from_array(
+/// static SLEEP: Hints<Inline<Slot, 4>> = Hints::from_array(
 ///     [const { Slot::new(ArrayChannel::new(Core)) }; 4],
 ///     IdlePolicy::IMMEDIATE,
 /// );
@@ -69,27 +67,25 @@ const MAX_WORKERS: usize = if usize::BITS < 32 {
 /// front page of [this module](crate::protocol::hints).
 ///
 /// Source: the pipe sleep strategy of EMPER.
-pub struct Hints<C, S = &'static [HintSlot<C>], I = IdlePolicy> {
+pub struct Hints<S, I = IdlePolicy> {
     sleepers: CachePadded<SleeperCount>,
     policy: I,
     slots: S,
-    channel: PhantomData<fn() -> C>,
 }
 
-impl<C, S, I> Hints<C, S, I> {
+impl<S, I> Hints<S, I> {
     const_unless_loom! {
         fn with_parts(slots: S, policy: I) -> Self {
             Self {
                 sleepers: CachePadded::new(SleeperCount::new()),
                 policy,
                 slots,
-                channel: PhantomData,
             }
         }
     }
 }
 
-impl<C, const N: usize, I> Hints<C, [HintSlot<C>; N], I> {
+impl<C, const N: usize, I> Hints<Inline<HintSlot<C>, N>, I> {
     const_unless_loom! {
         /// Creates the protocol for workers whose slots are stored in the value itself.
         ///
@@ -97,12 +93,12 @@ impl<C, const N: usize, I> Hints<C, [HintSlot<C>; N], I> {
         #[must_use]
         pub fn from_array(slots: [HintSlot<C>; N], policy: I) -> Self {
             const { assert!(N <= MAX_WORKERS, "too many workers") };
-            Self::with_parts(slots, policy)
+            Self::with_parts(Inline(slots), policy)
         }
     }
 }
 
-impl<'a, C, I: Copy> Hints<C, &'a [HintSlot<C>], I> {
+impl<'a, C, I: Copy> Hints<&'a [HintSlot<C>], I> {
     const_unless_loom! {
         /// Creates the protocol for workers whose slots are stored elsewhere.
         ///
@@ -117,7 +113,7 @@ impl<'a, C, I: Copy> Hints<C, &'a [HintSlot<C>], I> {
     }
 }
 
-impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, I> {
+impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
     /// Creates the protocol for workers whose slots are stored wherever the pool puts them.
     ///
     /// # Examples
@@ -130,9 +126,9 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, 
     ///     fn unpark(&self) { self.0.unpark() }
     /// }
     ///
-    /// let channel = || ArrayChannel::new(Thread(std::thread::current()));
+    /// let channel = || ArrayChannel::<_>::new(Thread(std::thread::current()));
     /// let slots: Box<[_]> = (0..3).map(|_| HintSlot::new(channel())).collect();
-    /// let sleep: Hints<ArrayChannel<_>, _> = Hints::new(slots, IdlePolicy::DEFAULT)?;
+    /// let sleep: Hints<_> = Hints::new(slots, IdlePolicy::DEFAULT)?;
     /// assert_eq!(sleep.num_workers(), 3);
     /// # Ok::<(), sleep_core::TooManyWorkers>(())
     /// ```
@@ -140,14 +136,14 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, 
     /// # Errors
     /// [`TooManyWorkers`] if there are more than 65,535; on targets with 16-bit addresses, 32,767.
     pub fn new(slots: S, policy: I) -> Result<Self, TooManyWorkers> {
-        TooManyWorkers::unless_at_most(MAX_WORKERS, slots.as_ref().len())?;
+        TooManyWorkers::unless_at_most(MAX_WORKERS, slots.slots().len())?;
         Ok(Self::with_parts(slots, policy))
     }
 
     /// Returns the workers' slots, in their order.
     #[must_use]
-    pub fn slots(&self) -> &[HintSlot<C>] {
-        self.slots.as_ref()
+    pub fn slots(&self) -> &[HintSlot<S::Channel>] {
+        self.slots.slots()
     }
 
     /// Returns how idle workers behave.
@@ -243,10 +239,8 @@ fn wake<C: HintChannel>(slot: &HintSlot<C>, hint: Hint) {
     slot.wake_time().note(channel.parker());
 }
 
-impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> SleepProtocol
-    for Hints<C, S, I>
-{
-    type Parker = C::Parker;
+impl<S: HintSlots, I: AsRef<IdlePolicy>> SleepProtocol for Hints<S, I> {
+    type Parker = <S::Channel as HintChannel>::Parker;
     type IdleState = IdleState;
     type Hint = Hint;
 
@@ -255,7 +249,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> SleepProtoco
     }
 
     #[inline]
-    fn parker(&self, worker: WorkerIndex) -> &C::Parker {
+    fn parker(&self, worker: WorkerIndex) -> &Self::Parker {
         self.slots()[worker.get()].channel().parker()
     }
 
@@ -347,18 +341,18 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> SleepProtoco
 
     /// Counts the workers, so the cost is linear in their number.
     fn num_inactive(&self) -> usize {
-        let inactive = |slot: &&HintSlot<C>| slot.is_inactive();
+        let inactive = |slot: &&HintSlot<S::Channel>| slot.is_inactive();
         self.slots().iter().filter(inactive).count()
     }
 
     /// Counts the workers, so the cost is linear in their number.
     fn num_sleeping(&self) -> usize {
-        let asleep = |slot: &&HintSlot<C>| slot.is_asleep();
+        let asleep = |slot: &&HintSlot<S::Channel>| slot.is_asleep();
         self.slots().iter().filter(asleep).count()
     }
 }
 
-impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, I> {
+impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
     #[cold]
     fn cascade(&self, more_work: impl FnOnce() -> bool) {
         if more_work() {
@@ -367,11 +361,11 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, 
     }
 }
 
-impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> LendSeats for Hints<C, S, I> {}
+impl<S: HintSlots, I: AsRef<IdlePolicy>> LendSeats for Hints<S, I> {}
 
-impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> AwakeSet for Hints<C, S, I> {}
+impl<S: HintSlots, I: AsRef<IdlePolicy>> AwakeSet for Hints<S, I> {}
 
-impl<C, S, I: AsRef<IdlePolicy>> fmt::Debug for Hints<C, S, I> {
+impl<S, I: AsRef<IdlePolicy>> fmt::Debug for Hints<S, I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hints")
             .field("sleepers", &*self.sleepers)

@@ -1,16 +1,15 @@
 #![doc = include_str!("jec/README.md")]
 
-use core::{fmt, marker::PhantomData};
+use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
 use crate::{
     index::{TooManyWorkers, WorkerIndex},
     latch::CoreLatch,
-    parker::Parker,
     policy::{IdlePolicy, Purpose, Step, WakeTime},
     primitive::{Ordering, fence},
-    protocol::{NewJobs, Origin, SleepProtocol},
+    protocol::{NewJobs, Origin, SleepProtocol, inline::Inline},
 };
 
 mod awake;
@@ -18,29 +17,31 @@ mod counters;
 mod guests;
 mod idle;
 mod sleepers;
+mod slot;
 #[cfg(test)]
 mod tests;
 mod wake;
+mod widths;
 
-pub use super::slot::Slot;
-pub use counters::{AtomicCounters, Counters, DefaultWidths, JobsEventCounter, Widths, Word};
+pub use counters::{AtomicCounters, Counters, JobsEventCounter, Word};
 pub use idle::IdleState;
+pub use slot::{Slot, Slots};
+#[cfg(test)]
+pub(crate) use widths::Widths;
 
 use sleepers::Sleepers;
+#[cfg(not(test))]
+use widths::Widths;
 
 /// The sleep protocol with a jobs event counter.
 ///
-/// `P` is the [`Parker`]. `S` is where the workers' [`Slot`]s are stored: anything that is
-/// `AsRef<[Slot<P>]>` and always gives the same slice, such as an array, a borrowed slice or a box.
-/// If it gives different slices, or another instance uses the same slots, wake-ups are lost or calls
-/// panic, and nothing worse: no memory safety rests on it. `I` is the [`IdlePolicy`], or a type that
-/// [always gives the same one](IdlePolicy#fixed-when-the-program-is-compiled). `W` sets the widths of the
-/// counters.
+/// `S` says where the workers' slots are stored, see [`Slots`]. `I` is the [`IdlePolicy`], or a type that
+/// [always gives the same one](IdlePolicy#fixed-when-the-program-is-compiled).
 ///
 /// # Examples
 /// In a `static`, without an initializer:
 /// ```
-/// use sleep_core::{IdlePolicy, Jec, Parker, SleepProtocol, Slot};
+/// use sleep_core::{IdlePolicy, Inline, Jec, Parker, SleepProtocol, Slot};
 ///
 /// struct Core;
 /// impl Parker for Core {
@@ -48,7 +49,7 @@ use sleepers::Sleepers;
 ///     fn unpark(&self) { /* SEV */ }
 /// }
 ///
-/// static SLEEP: Jec<Core, [Slot<Core>; 4]> =
+/// static SLEEP: Jec<Inline<Slot<Core>, 4>> =
 ///     Jec::from_array([const { Slot::new(Core) }; 4], IdlePolicy::IMMEDIATE);
 /// assert!(SLEEP.worker(3).is_ok());
 /// assert!(SLEEP.worker(4).is_err());
@@ -59,72 +60,65 @@ use sleepers::Sleepers;
 ///
 /// Source: rayon RFC 5 and Blitz, with a lock-free hand-over in place of a mutex per worker.
 #[doc(alias = "Sleep")]
-pub struct Jec<P, S = &'static [Slot<P>], I = IdlePolicy, W: Widths = DefaultWidths> {
-    shared: CachePadded<Shared<W>>,
+pub struct Jec<S, I = IdlePolicy> {
+    shared: CachePadded<Shared>,
     policy: I,
     /// When a thread outside last ran again that had waited for a job.
     resumed: WakeTime,
     slots: S,
-    parker: PhantomData<fn() -> P>,
 }
 
 /// What all workers write when they fall asleep or wake up, on one line.
-struct Shared<W: Widths> {
-    counters: AtomicCounters<W>,
-    sleepers: Sleepers<W>,
+struct Shared {
+    counters: AtomicCounters,
+    sleepers: Sleepers,
 }
 
-impl<W: Widths> Shared<W> {
+impl<S, I> Jec<S, I> {
     const_unless_loom! {
-        fn new() -> Self {
-            Self { counters: AtomicCounters::new(), sleepers: Sleepers::new() }
-        }
-    }
-}
-
-impl<P, S, I, W: Widths> Jec<P, S, I, W> {
-    const_unless_loom! {
-        fn with_parts(slots: S, policy: I) -> Self {
+        fn with_parts(slots: S, policy: I, widths: Widths) -> Self {
             Self {
-                shared: CachePadded::new(Shared::new()),
+                shared: CachePadded::new(Shared {
+                    counters: AtomicCounters::with(widths),
+                    sleepers: Sleepers::new(widths),
+                }),
                 policy,
                 resumed: WakeTime::new(),
                 slots,
-                parker: PhantomData,
             }
         }
     }
 }
 
-impl<P, const N: usize, I, W: Widths> Jec<P, [Slot<P>; N], I, W> {
+impl<P, const N: usize, I> Jec<Inline<Slot<P>, N>, I> {
     const_unless_loom! {
         /// Creates the protocol for workers whose slots are stored in the value itself.
         ///
         /// That the counters can count `N` workers is checked when the program is compiled.
         #[must_use]
         pub fn from_array(slots: [Slot<P>; N], policy: I) -> Self {
-            const { assert!(N <= AtomicCounters::<W>::MAX_THREADS, "too many workers") };
-            Self::with_parts(slots, policy)
+            const { assert!(N <= AtomicCounters::MAX_THREADS, "too many workers") };
+            Self::with_parts(Inline(slots), policy, Widths::DEFAULT)
         }
     }
 }
 
-impl<'a, P, I: Copy, W: Widths> Jec<P, &'a [Slot<P>], I, W> {
+impl<'a, P, I: Copy> Jec<&'a [Slot<P>], I> {
     const_unless_loom! {
         /// Creates the protocol for workers whose slots are stored elsewhere.
         ///
         /// # Errors
         /// [`TooManyWorkers`] if the counters cannot count them.
         pub fn from_slice(slots: &'a [Slot<P>], policy: I) -> Result<Self, TooManyWorkers> {
-            match TooManyWorkers::unless_at_most(AtomicCounters::<W>::MAX_THREADS, slots.len()) {
-                Ok(()) => Ok(Self::with_parts(slots, policy)),
+            match TooManyWorkers::unless_at_most(AtomicCounters::MAX_THREADS, slots.len()) {
+                Ok(()) => Ok(Self::with_parts(slots, policy, Widths::DEFAULT)),
                 Err(error) => Err(error),
             }
         }
     }
 }
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, I, W> {
+impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
     /// Creates the protocol for workers whose slots are stored wherever the pool puts them.
     ///
     /// # Examples
@@ -138,7 +132,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
     /// }
     ///
     /// let slots: Box<[_]> = (0..3).map(|_| Slot::new(Thread(std::thread::current()))).collect();
-    /// let sleep: Jec<_, _> = Jec::new(slots, IdlePolicy::DEFAULT)?;
+    /// let sleep: Jec<_> = Jec::new(slots, IdlePolicy::DEFAULT)?;
     /// assert_eq!(sleep.num_workers(), 3);
     /// # Ok::<(), sleep_core::TooManyWorkers>(())
     /// ```
@@ -146,20 +140,27 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
     /// # Errors
     /// [`TooManyWorkers`] if the counters cannot count them.
     pub fn new(slots: S, policy: I) -> Result<Self, TooManyWorkers> {
-        let maximum = AtomicCounters::<W>::MAX_THREADS;
-        TooManyWorkers::unless_at_most(maximum, slots.as_ref().len())?;
-        Ok(Self::with_parts(slots, policy))
+        let maximum = AtomicCounters::MAX_THREADS;
+        TooManyWorkers::unless_at_most(maximum, slots.slots().len())?;
+        Ok(Self::with_parts(slots, policy, Widths::DEFAULT))
+    }
+
+    /// Creates the protocol with narrower counters.
+    #[cfg(test)]
+    pub(crate) fn with_widths(slots: S, policy: I, widths: Widths) -> Result<Self, TooManyWorkers> {
+        TooManyWorkers::unless_at_most(widths.max_threads(), slots.slots().len())?;
+        Ok(Self::with_parts(slots, policy, widths))
     }
 
     /// Returns the workers' slots, in their order.
     #[must_use]
-    pub fn slots(&self) -> &[Slot<P>] {
-        self.slots.as_ref()
+    pub fn slots(&self) -> &[Slot<S::Parker>] {
+        self.slots.slots()
     }
 
     /// Reads the counters at this instant. For debug output and statistics.
     #[must_use]
-    pub fn counters(&self) -> Counters<W> {
+    pub fn counters(&self) -> Counters {
         self.shared.counters.load()
     }
 
@@ -170,10 +171,8 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
     }
 }
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProtocol
-    for Jec<P, S, I, W>
-{
-    type Parker = P;
+impl<S: Slots, I: AsRef<IdlePolicy>> SleepProtocol for Jec<S, I> {
+    type Parker = S::Parker;
     type IdleState = IdleState;
     type Hint = ();
 
@@ -182,7 +181,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
     }
 
     #[inline]
-    fn parker(&self, worker: WorkerIndex) -> &P {
+    fn parker(&self, worker: WorkerIndex) -> &S::Parker {
         self.slots()[worker.get()].parker()
     }
 
@@ -201,7 +200,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
         has_work: impl FnOnce() -> bool,
     ) {
         let slot = &self.slots()[idle.worker.get()];
-        slot.search().go_on(idle.worker);
+        slot.state().search().go_on(idle.worker);
         let policy = self.policy.as_ref();
         idle.search.begins_after(&self.resumed);
         match idle.search.next_step(policy, slot.history(), slot.parker()) {
@@ -223,7 +222,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
     fn work_found(&self, idle: IdleState, more_work: impl FnOnce() -> bool) {
         let worker = idle.worker.get();
         let slot = &self.slots()[worker];
-        slot.search().end(idle.worker);
+        slot.state().search().end(idle.worker);
         idle.search.end(self.policy.as_ref(), slot.history());
         let counters = self.shared.counters.sub_inactive_thread();
         if counters.sleeping() > 0 {
@@ -261,7 +260,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
             return;
         }
         for worker in workers {
-            if self.slots()[worker.get()].claim() {
+            if self.slots()[worker.get()].state().claim() {
                 self.wake_claimed(worker.get());
             }
         }
@@ -273,7 +272,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
     }
 
     fn wake_worker(&self, worker: WorkerIndex) -> bool {
-        let claimed = self.slots()[worker.get()].claim_known_sleeper();
+        let claimed = self.slots()[worker.get()].state().claim_known_sleeper();
         if claimed {
             self.wake_claimed(worker.get());
         }
@@ -289,7 +288,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> SleepProto
     }
 }
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, I, W> {
+impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
     #[cold]
     fn sleep(
         &self,
@@ -324,7 +323,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         latch: &CoreLatch,
         has_work: impl FnOnce() -> bool,
     ) -> bool {
-        let slot = &self.slots()[worker];
+        let slot = self.slots()[worker].state();
         let Shared { counters, sleepers } = &*self.shared;
         // Register, unless work was posted since this worker got sleepy.
         if counters.try_add_sleeping_thread(sleepy_jec).is_err() {
@@ -364,7 +363,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
     }
 }
 
-impl<P, S, I: AsRef<IdlePolicy>, W: Widths> fmt::Debug for Jec<P, S, I, W> {
+impl<S, I: AsRef<IdlePolicy>> fmt::Debug for Jec<S, I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Jec")
             .field("counters", &self.shared.counters)

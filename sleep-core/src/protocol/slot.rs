@@ -1,13 +1,11 @@
-//! The shared state of one worker: whether it is asleep, and whether a waker has claimed it.
+//! The part of a worker's slot that [`Jec`](crate::Jec) and [`Classic`](crate::Classic) share: whether the worker is
+//! asleep, and whether a waker has claimed it.
 
 use core::fmt;
 
-use crossbeam_utils::CachePadded;
-
 use crate::{
     parker::Parker,
-    policy::{History, WakeTime},
-    primitive::{AtomicU8, AtomicUsize, Custody, LoadStoreU8, Ordering},
+    primitive::{AtomicU8, Custody, Ordering},
     protocol::mark::SearchMark,
 };
 
@@ -55,8 +53,7 @@ impl Tenant {
     }
 }
 
-/// The place of one worker in a protocol that sleeps ([`Jec`](crate::Jec) and its siblings), on cache
-/// lines of its own.
+/// Whether one worker sleeps, and its parker.
 ///
 /// ```text
 ///          open                 claim                 release
@@ -83,143 +80,82 @@ impl Tenant {
 /// that counts sleepers lowers the count between `claim` and `release`. Then a worker that has left is
 /// no longer counted, and a waker that is interrupted half-way can make the counts neither too large nor
 /// negative.
-///
-/// # Examples
-/// ```
-/// use sleep_core::{Parker, Slot};
-///
-/// struct Core(u32);
-/// impl Parker for Core {
-///     fn park(&self) { /* WFI */ }
-///     fn unpark(&self) { /* an interrupt to core self.0 */ }
-/// }
-///
-/// static SLOTS: [Slot<Core>; 2] = [Slot::new(Core(0)), Slot::new(Core(1))];
-/// assert_eq!(SLOTS[1].parker().0, 1);
-/// ```
-pub struct Slot<P> {
-    line: CachePadded<Line<P>>,
-}
-
-struct Line<P> {
+pub(crate) struct SlotState<P> {
     state: AtomicU8,
     parker: P,
-    /// The worker's own.
-    history: History,
-    wake_time: WakeTime,
     /// The right to change the sleeping count for this worker. It is the worker's while the slot is
     /// `AWAKE`, and the waker's while the slot is `WAKING`.
     count: Custody,
-    /// Which workers of one group may be asleep: `Jec` says what it means.
-    group: AtomicUsize,
-    /// Whether few workers were awake when the worker last asked. For the thread that is the worker: its own, or a
-    /// guest's.
-    few_are_awake: LoadStoreU8,
     search: SearchMark,
 }
 
-impl<P> Slot<P> {
+impl<P> SlotState<P> {
     const_unless_loom! {
-        /// Creates a slot for a worker that is awake.
-        #[must_use]
-        pub fn new(parker: P) -> Self {
-            Self { line: CachePadded::new(Line {
+        /// Creates the state of a worker that is awake.
+        pub(super) fn new(parker: P) -> Self {
+            Self {
                 state: AtomicU8::new(AWAKE),
                 parker,
-                history: History::new(),
-                wake_time: WakeTime::new(),
                 count: Custody::new(),
-                group: AtomicUsize::new(0),
-                few_are_awake: LoadStoreU8::new(0),
                 search: SearchMark::new(),
-            }) }
+            }
         }
     }
 
-    /// Returns the worker's parker.
-    #[must_use]
-    pub fn parker(&self) -> &P {
-        &self.line.parker
-    }
-
-    /// Returns what the worker has learned about its rounds. For the worker alone.
-    pub(crate) fn history(&self) -> &History {
-        &self.line.history
-    }
-
-    /// Returns when the worker was woken. For the worker, and for a waker that has claimed it.
-    pub(crate) fn wake_time(&self) -> &WakeTime {
-        &self.line.wake_time
+    pub(super) fn parker(&self) -> &P {
+        &self.parker
     }
 
     /// Returns whether the worker searches, for assertions. For the thread that is the worker.
-    pub(crate) fn search(&self) -> &SearchMark {
-        &self.line.search
+    pub(super) fn search(&self) -> &SearchMark {
+        &self.search
     }
 
-    /// Returns a word for a whole group of workers, which the slots of the first workers have.
-    pub(crate) fn group(&self) -> &AtomicUsize {
-        &self.line.group
-    }
-
-    /// Whether few workers were awake when the worker last asked. For the thread that is the worker.
-    pub(crate) fn few_are_awake(&self) -> bool {
-        // Ordering: Relaxed; only the thread that is the worker reads and writes this.
-        self.line.few_are_awake.load(Ordering::Relaxed) != 0
-    }
-
-    /// Notes whether few workers are awake. For the thread that is the worker.
-    pub(crate) fn set_few_are_awake(&self, few: bool) {
-        // Ordering: Relaxed, as above.
-        self.line.few_are_awake.store(few.into(), Ordering::Relaxed);
-    }
-
-    fn state(&self) -> u8 {
+    fn load(&self) -> u8 {
         // Ordering: Relaxed; for debug output, and for an assertion of the thread that alone may change the state.
-        self.line.state.load(Ordering::Relaxed)
+        self.state.load(Ordering::Relaxed)
     }
 
     /// Lets wakers claim the worker from now on. The worker has counted itself as sleeping before. Returns
     /// which thread the worker is.
-    pub(crate) fn open(&self) -> Tenant {
-        self.line.count.hold();
+    pub(super) fn open(&self) -> Tenant {
+        self.count.hold();
         // Only this thread changes the state while it is awake, so this makes `ASLEEP` of `AWAKE`.
         //
         // Ordering: Release pairs with the Acquire of `claim`: the waker lowers the count after the
         // worker has raised it. With Relaxed the count could pass below zero and borrow from the
         // inactive count. That wakers see the slot open in time is ensured by the latch's own
         // ordering (`CoreLatch::advance`) and by the fences in the protocols.
-        let old = self.line.state.fetch_or(ASLEEP, Ordering::Release);
+        let old = self.state.fetch_or(ASLEEP, Ordering::Release);
         debug_assert!(old & STATE == AWAKE, "{NOT_MADE}");
         Tenant::of(old)
     }
 
     /// Takes the worker back. Returns false if a waker has claimed it and will release it.
-    pub(crate) fn close(&self, tenant: Tenant) -> bool {
+    pub(super) fn close(&self, tenant: Tenant) -> bool {
         let (asleep, awake) = (tenant.bit() | ASLEEP, tenant.bit() | AWAKE);
         // Ordering: Acquire on success pairs with `give_back`: a guest may have changed the count since
         // `open`. A waker has not, because it leaves the worker awake. Relaxed on failure: then the worker
         // waits for `is_awake`, which acquires.
-        self.line
-            .state
+        self.state
             .compare_exchange(asleep, awake, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
     }
 
     /// Claims the worker for a waker, which must then wake it. At most one waker succeeds for each
     /// sleep.
-    pub(crate) fn claim(&self) -> bool {
+    pub(super) fn claim(&self) -> bool {
         // The plain load keeps wakers that look for a sleeper from taking the line away from
         // workers that are awake.
         //
         // Ordering: Relaxed: a slot that is not open is passed over; the fences in the protocols say why
         // that is safe.
-        self.claim_from(self.line.state.load(Ordering::Relaxed))
+        self.claim_from(self.state.load(Ordering::Relaxed))
     }
 
     /// Claims the worker as [`claim`](Self::claim) does, for a waker that knows that the slot was
     /// opened.
-    pub(crate) fn claim_known_sleeper(&self) -> bool {
+    pub(super) fn claim_known_sleeper(&self) -> bool {
         // No load before it: a compare-exchange acts on the newest state.
         self.claim_from(ASLEEP)
     }
@@ -231,7 +167,7 @@ impl<P> Slot<P> {
         while state & STATE == ASLEEP {
             // Ordering: Acquire pairs with `open` and `give_back`, which say why. Relaxed on failure, as for
             // the load in `claim`.
-            match self.line.state.compare_exchange(
+            match self.state.compare_exchange(
                 state,
                 state & LENT | WAKING,
                 Ordering::Acquire,
@@ -246,58 +182,57 @@ impl<P> Slot<P> {
 
     /// Takes the slot of a sleeping worker over for a guest, which then counts as awake. At most one guest
     /// succeeds, and no waker at the same time.
-    pub(crate) fn lend(&self) -> bool {
+    pub(super) fn lend(&self) -> bool {
         // Ordering: Acquire pairs with `open` and `give_back`, as in `claim_from`: the guest lowers the count
         // after it was raised.
         let is_lent = self
-            .line
             .state
             .compare_exchange(ASLEEP, LENT | AWAKE, Ordering::Acquire, Ordering::Relaxed)
             .is_ok();
         if is_lent {
-            self.line.count.hold();
+            self.count.hold();
         }
         is_lent
     }
 
     /// Lets wakers claim the worker's own thread again. The guest has counted it as sleeping before.
-    pub(crate) fn give_back(&self) {
+    pub(super) fn give_back(&self) {
         // In a model this would be one more step to interleave, and `count` finds two threads that both change
         // the state.
-        debug_assert!(cfg!(loom) || self.state() == LENT | AWAKE, "{NOT_MADE}");
-        self.line.count.hold();
+        debug_assert!(cfg!(loom) || self.load() == LENT | AWAKE, "{NOT_MADE}");
+        self.count.hold();
         // Ordering: Release pairs with the Acquire of `claim_from`, `lend` and `close`, for the count as in
         // `open`.
-        self.line.state.store(ASLEEP, Ordering::Release);
+        self.state.store(ASLEEP, Ordering::Release);
     }
 
     /// Releases the worker that the caller has claimed. Returns which thread is to be unparked.
-    pub(crate) fn release(&self) -> Tenant {
-        self.line.count.hold();
+    pub(super) fn release(&self) -> Tenant {
+        self.count.hold();
         // Only this thread changes the state after its claim, so this makes `AWAKE` of `WAKING`.
         //
         // Ordering: Release pairs with `is_awake`: the worker may count itself as active, or as
         // sleeping again, only after the waker has lowered the count.
-        let old = self.line.state.fetch_and(LENT, Ordering::Release);
+        let old = self.state.fetch_and(LENT, Ordering::Release);
         debug_assert!(old & STATE == WAKING, "{NOT_MADE}");
         Tenant::of(old)
     }
 
     /// Whether the worker sleeps and no waker has claimed it. For debug output and statistics.
-    pub(crate) fn is_asleep(&self) -> bool {
-        self.state() == ASLEEP
+    pub(super) fn is_asleep(&self) -> bool {
+        self.load() == ASLEEP
     }
 
     /// Whether the worker has been released. The worker's own thread is not while a guest has the slot.
     pub(crate) fn is_awake(&self, tenant: Tenant) -> bool {
         // Ordering: Acquire pairs with `release`, which says why.
-        self.line.state.load(Ordering::Acquire) == tenant.bit() | AWAKE
+        self.state.load(Ordering::Acquire) == tenant.bit() | AWAKE
     }
 }
 
-impl<P: Parker> Slot<P> {
+impl<P: Parker> SlotState<P> {
     /// Parks the calling thread until a waker has released it.
-    pub(crate) fn park_until_awake(&self, tenant: Tenant) {
+    pub(super) fn park_until_awake(&self, tenant: Tenant) {
         // Liveness: the waker that claims the slot releases it and unparks the tenant after that, without
         // waiting for anything. While a guest has the slot, the host is claimed by no waker; it is when the
         // guest has given the slot back.
@@ -310,7 +245,7 @@ impl<P: Parker> Slot<P> {
     }
 
     /// Releases the worker that the caller has claimed, and unparks it.
-    pub(crate) fn wake_claimed(&self) {
+    pub(super) fn wake_claimed(&self) {
         match self.release() {
             Tenant::Host => self.parker().unpark(),
             Tenant::Guest => self.parker().unpark_guest(),
@@ -318,9 +253,9 @@ impl<P: Parker> Slot<P> {
     }
 }
 
-impl<P: fmt::Debug> fmt::Debug for Slot<P> {
+impl<P: fmt::Debug> fmt::Debug for SlotState<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = match self.state() {
+        let state = match self.load() {
             AWAKE => "AWAKE",
             ASLEEP => "ASLEEP",
             WAKING => "WAKING",
@@ -328,7 +263,7 @@ impl<P: fmt::Debug> fmt::Debug for Slot<P> {
         };
         f.debug_struct("Slot")
             .field("state", &state)
-            .field("parker", &self.line.parker)
+            .field("parker", &self.parker)
             .finish()
     }
 }

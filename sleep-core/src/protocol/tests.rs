@@ -8,7 +8,6 @@ use std::{
 use super::*;
 use crate::{
     IdlePolicy, Relax,
-    protocol::jec::DefaultWidths,
     testing::{
         Counting, EarlyParker, Pool, SpinningParker, TestBusy, TestClassic, TestHints, TestJec,
         TestParker, TestProtocol, take_wakes,
@@ -373,9 +372,9 @@ macro_rules! cycles {
 }
 
 cycles! { jec_cycles:
-    condvar, TestJec<DefaultWidths, Counting<TestParker>>;
-    spinning, TestJec<DefaultWidths, Counting<SpinningParker>>;
-    early, TestJec<DefaultWidths, Counting<EarlyParker>>;
+    condvar, TestJec<IdlePolicy, Counting<TestParker>>;
+    spinning, TestJec<IdlePolicy, Counting<SpinningParker>>;
+    early, TestJec<IdlePolicy, Counting<EarlyParker>>;
 }
 cycles! { classic_cycles:
     condvar, TestClassic<usize, Counting<TestParker>>;

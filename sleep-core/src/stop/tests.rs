@@ -12,7 +12,7 @@ fn latches_in_a_static_stop_all_workers_without_unsafe_code() {
     static STOP: [StopLatch; 3] = [const { StopLatch::new() }; 3];
     for policy in [IdlePolicy::IMMEDIATE, IdlePolicy::DEFAULT] {
         let slots = [(); 3].map(|()| Slot::new(SpinningParker::new()));
-        let sleep: &Jec<_, _> = &Jec::from_array(slots, policy);
+        let sleep: &Jec<_> = &Jec::from_array(slots, policy);
         std::thread::scope(|threads| {
             for (index, stop) in STOP.iter().enumerate() {
                 threads.spawn(move || {

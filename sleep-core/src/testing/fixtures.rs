@@ -14,14 +14,11 @@ pub(crate) use std::{
 use std::{boxed::Box, vec::Vec};
 
 use crate::{
-    ArrayChannel, Busy, Classic, CoreLatch, HintSlot, Hints, IdlePolicy, Jec, NewJobs, Parker,
-    Purpose, SleepProtocol, Slot,
+    ArrayChannel, Busy, Classic, ClassicSlot, CoreLatch, HintSlot, Hints, IdlePolicy, Jec, NewJobs,
+    Parker, Purpose, SleepProtocol, Slot,
     deadlock::{GuardNoSend, RawMutex},
     primitive::Ordering::{Relaxed, SeqCst},
-    protocol::{
-        classic::Word,
-        jec::{DefaultWidths, Widths},
-    },
+    protocol::{classic::Word, jec::Widths},
     set_latch,
 };
 
@@ -82,23 +79,36 @@ pub(crate) trait TestProtocol: SleepProtocol + Send + Sync + Sized + 'static {
     fn new(workers: usize, policy: IdlePolicy) -> Self;
 }
 
-fn slots<P: NewParker>(workers: usize) -> Box<[Slot<P>]> {
-    (0..workers).map(|_| Slot::new(P::new())).collect()
+/// A policy that says how wide the counters of the protocol are.
+pub(crate) trait TestPolicy: AsRef<IdlePolicy> + Send + Sync + 'static {
+    const WIDTHS: Widths;
+
+    fn new(policy: IdlePolicy) -> Self;
 }
 
-pub(crate) type TestJec<W = DefaultWidths, P = TestParker> = Jec<P, Box<[Slot<P>]>, IdlePolicy, W>;
+impl TestPolicy for IdlePolicy {
+    const WIDTHS: Widths = Widths::DEFAULT;
 
-impl<W: Widths, P: NewParker> TestProtocol for TestJec<W, P> {
-    fn new(workers: usize, policy: IdlePolicy) -> Self {
-        Self::new(slots(workers), policy).unwrap()
+    fn new(policy: IdlePolicy) -> Self {
+        policy
     }
 }
 
-pub(crate) type TestClassic<W = usize, P = TestParker> = Classic<P, Box<[Slot<P>]>, W>;
+pub(crate) type TestJec<I = IdlePolicy, P = TestParker> = Jec<Box<[Slot<P>]>, I>;
+
+impl<I: TestPolicy, P: NewParker> TestProtocol for TestJec<I, P> {
+    fn new(workers: usize, policy: IdlePolicy) -> Self {
+        let slots = (0..workers).map(|_| Slot::new(P::new())).collect();
+        Self::with_widths(slots, I::new(policy), I::WIDTHS).unwrap()
+    }
+}
+
+pub(crate) type TestClassic<W = usize, P = TestParker> = Classic<Box<[ClassicSlot<P>]>, W>;
 
 impl<W: Word, P: NewParker> TestProtocol for TestClassic<W, P> {
     fn new(workers: usize, policy: IdlePolicy) -> Self {
-        Self::new(slots(workers), policy).unwrap()
+        let slots = (0..workers).map(|_| ClassicSlot::new(P::new())).collect();
+        Self::new(slots, policy).unwrap()
     }
 }
 
@@ -113,7 +123,7 @@ impl TestProtocol for TestBusy {
 /// A channel for one hint, so that tests jam it.
 pub(crate) type TestChannel<P = TestParker> = ArrayChannel<P, 1>;
 
-pub(crate) type TestHints<P = TestParker> = Hints<TestChannel<P>, Box<[HintSlot<TestChannel<P>>]>>;
+pub(crate) type TestHints<P = TestParker> = Hints<Box<[HintSlot<TestChannel<P>>]>>;
 
 impl<P: NewParker> TestProtocol for TestHints<P> {
     fn new(workers: usize, policy: IdlePolicy) -> Self {

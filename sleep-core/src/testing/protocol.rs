@@ -276,7 +276,7 @@ impl<S: LendSeats<Parker = ScheduledParker>> Pool<S> {
 ///
 /// check_protocol(|workers| {
 ///     let slots: Box<[_]> = (0..workers).map(|_| Slot::new(ScheduledParker::new())).collect();
-///     Jec::<_, _>::new(slots, IdlePolicy::IMMEDIATE).unwrap()
+///     Jec::<_>::new(slots, IdlePolicy::IMMEDIATE).unwrap()
 /// });
 /// ```
 ///

@@ -20,7 +20,7 @@ use super::schedule::{Actor, Bounds, Script, Switch, explore};
 /// # Examples
 /// ```
 /// use sleep_core::{
-///     Parker, SleepProtocol, StopLatch,
+///     NewJobs, Parker, Purpose, SleepProtocol, StopLatch,
 ///     testing::{LastLook, ScheduledParker, Schedules},
 /// };
 /// use std::sync::atomic::{AtomicUsize, Ordering};

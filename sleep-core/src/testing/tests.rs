@@ -11,7 +11,8 @@ use std::{
 
 use super::*;
 use crate::{
-    ArrayChannel, AwakeSet, Busy, Classic, HintSlot, Hints, IdlePolicy, Jec, LendSeats, Slot,
+    ArrayChannel, AwakeSet, Busy, Classic, ClassicSlot, HintSlot, Hints, IdlePolicy, Jec,
+    LendSeats, Slot,
 };
 
 /// Returns the message of a check that fails.
@@ -23,10 +24,9 @@ fn failure(check: impl FnOnce()) -> String {
     }
 }
 
-fn slots(workers: usize) -> Box<[Slot<ScheduledParker>]> {
-    (0..workers)
-        .map(|_| Slot::new(ScheduledParker::new()))
-        .collect()
+fn slots<T>(workers: usize, slot: fn(ScheduledParker) -> T) -> Box<[T]> {
+    let parkers = (0..workers).map(|_| ScheduledParker::new());
+    parkers.map(slot).collect()
 }
 
 /// Runs all checks of a protocol of this crate.
@@ -42,22 +42,24 @@ where
 #[test]
 #[cfg_attr(miri, ignore = "thousands of schedules")]
 fn jec_passes() {
-    check_all(|workers| Jec::<_, _>::new(slots(workers), IdlePolicy::IMMEDIATE).unwrap());
+    check_all(|workers| Jec::new(slots(workers, Slot::new), IdlePolicy::IMMEDIATE).unwrap());
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "thousands of schedules")]
 fn classic_passes() {
-    check_all(|workers| Classic::<_, _>::new(slots(workers), IdlePolicy::IMMEDIATE).unwrap());
+    check_all(|workers| {
+        Classic::<_>::new(slots(workers, ClassicSlot::new), IdlePolicy::IMMEDIATE).unwrap()
+    });
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "thousands of schedules")]
 fn hints_pass() {
     check_all(|workers| {
-        let slot = |_| HintSlot::new(ArrayChannel::new(ScheduledParker::new()));
+        let slot = |_| HintSlot::new(ArrayChannel::<_>::new(ScheduledParker::new()));
         let slots: Box<[_]> = (0..workers).map(slot).collect();
-        Hints::<ArrayChannel<ScheduledParker>, _>::new(slots, IdlePolicy::IMMEDIATE).unwrap()
+        Hints::<_>::new(slots, IdlePolicy::IMMEDIATE).unwrap()
     });
 }
 

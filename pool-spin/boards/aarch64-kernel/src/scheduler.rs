@@ -6,7 +6,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use heapless::Deque;
-use sleep_core::{CoreLatch, IdlePolicy, Jec, NewJobs, Purpose, SleepProtocol as _, Slot};
+use sleep_core::{CoreLatch, IdlePolicy, Inline, Jec, NewJobs, Purpose, SleepProtocol as _, Slot};
 use spin::Mutex;
 
 use crate::{
@@ -58,7 +58,7 @@ static QUEUES: [RunQueue; CORES] = [const {
     }
 }; CORES];
 
-static SLEEP: Jec<Halt, [Slot<Halt>; CORES]> = Jec::from_array(
+static SLEEP: Jec<Inline<Slot<Halt>, CORES>> = Jec::from_array(
     [
         Slot::new(Halt::on(0)),
         Slot::new(Halt::on(1)),

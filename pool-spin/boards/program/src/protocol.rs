@@ -1,12 +1,12 @@
 //! The sleep protocol of most tests' pool: the default one, or one that a feature chooses.
 
 #[cfg(feature = "hints")]
-use pool_spin::{ArrayChannel, HintSlot, Hints as Protocol};
+use pool_spin::{ArrayChannel, HintSlot, Hints as Protocol, Inline};
 #[cfg(all(feature = "classic", not(feature = "hints")))]
-use pool_spin::{Classic as Protocol, Slot};
+use pool_spin::{Classic as Protocol, ClassicSlot as Slot, Inline};
 use pool_spin::{CoreParker, IdlePolicy, Machine, SpinPool};
 #[cfg(not(any(feature = "classic", feature = "hints")))]
-use pool_spin::{Jec as Protocol, Slot};
+use pool_spin::{Inline, Jec as Protocol, Slot};
 
 use crate::Pool;
 
@@ -14,11 +14,11 @@ type Parker<B> = <B as Machine>::Parker;
 
 /// The protocol: the default one, or, with the feature `classic`, that of seed 001.
 #[cfg(not(feature = "hints"))]
-pub type Sleep<B, const CORES: usize> = Protocol<Parker<B>, [Slot<Parker<B>>; CORES]>;
+pub type Sleep<B, const CORES: usize> = Protocol<Inline<Slot<Parker<B>>, CORES>>;
 
 /// The protocol of seed 002.
 #[cfg(feature = "hints")]
-pub type Sleep<B, const CORES: usize> = Protocol<Channel<B>, [HintSlot<Channel<B>>; CORES]>;
+pub type Sleep<B, const CORES: usize> = Protocol<Inline<HintSlot<Channel<B>>, CORES>>;
 
 #[cfg(feature = "hints")]
 type Channel<B> = ArrayChannel<Parker<B>>;

@@ -39,7 +39,7 @@ type Handler = Box<dyn Fn(&Report<'_>)>;
 
 struct World {
     oracle: Rc<Oracle>,
-    sleep: Jec<Recorder, Box<[Slot<Recorder>]>>,
+    sleep: Jec<Box<[Slot<Recorder>]>>,
     accounting: Accounting<SingleThread, Box<[WorkerEntry]>, Handler>,
     /// Of the workers that are parked.
     idle: Vec<Cell<Option<IdleState>>>,

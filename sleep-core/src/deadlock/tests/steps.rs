@@ -207,7 +207,7 @@ fn a_section_ends_once() {
 #[test]
 fn a_worker_whose_sleep_is_reported_sleeps_afterwards() {
     let slots = [const { Slot::new(Scripted) }; 3];
-    let sleep = Rc::new(Jec::<_, _>::from_array(slots, IdlePolicy::IMMEDIATE));
+    let sleep = Rc::new(Jec::<_>::from_array(slots, IdlePolicy::IMMEDIATE));
     let pool = Rc::new(pool());
     pool.block(0);
     pool.sleep(1);

@@ -136,7 +136,7 @@ impl<W: Word> AtomicState<W> {
 /// }
 ///
 /// let slots = [Slot::new(Core), Slot::new(Core)];
-/// let sleep: Classic<_, _> = Classic::from_array(slots, IdlePolicy::IMMEDIATE);
+/// let sleep: Classic<_> = Classic::from_array(slots, IdlePolicy::IMMEDIATE);
 /// let mut idle = sleep.start_looking(sleep.worker(0)?, Purpose::Job);
 /// sleep.no_work_found(&mut idle, &CoreLatch::new(), || false);
 /// assert_eq!(sleep.state().sleepy_worker(), Some(0));

@@ -1,6 +1,6 @@
 //! The steps of a worker that falls asleep, wakes up, or leaves with work.
 
-use super::{HintChannel, HintSlot, Hints, IdleState, slot::Entry};
+use super::{HintChannel, HintSlot, HintSlots, Hints, IdleState, slot::Entry};
 use crate::{
     latch::CoreLatch,
     parker::Parker as _,
@@ -9,7 +9,7 @@ use crate::{
     protocol::hint::Hint,
 };
 
-impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, I> {
+impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
     #[cold]
     pub(super) fn sleep(
         &self,
@@ -73,7 +73,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, 
 
     /// Registers a worker as a sleeper, unless it is registered. Returns false if it was notified, so that
     /// it must search again before it sleeps.
-    fn register(&self, slot: &HintSlot<C>) -> bool {
+    fn register(&self, slot: &HintSlot<S::Channel>) -> bool {
         match slot.enter() {
             Entry::InFlight => true,
             Entry::Notified => false,
@@ -95,7 +95,7 @@ impl<C: HintChannel, S: AsRef<[HintSlot<C>]>, I: AsRef<IdlePolicy>> Hints<C, S, 
 
     /// Withdraws the registration of a worker that has found work.
     #[cold]
-    pub(super) fn withdraw(&self, slot: &HintSlot<C>) {
+    pub(super) fn withdraw(&self, slot: &HintSlot<S::Channel>) {
         if slot.receive_notification() {
             return;
         }

@@ -1,9 +1,10 @@
 //! The shared state of one worker: whether it is registered as a sleeper, and what it does meanwhile.
 
-use core::fmt;
+use core::{fmt, ops::Deref};
 
 use crossbeam_utils::CachePadded;
 
+use super::channel::HintChannel;
 use crate::{
     policy::{History, WakeTime},
     primitive::{AtomicU8, Ordering},
@@ -272,5 +273,27 @@ impl<C: fmt::Debug> fmt::Debug for HintSlot<C> {
             .field("state", &state)
             .field("channel", &self.line.channel)
             .finish()
+    }
+}
+
+/// Where the slots of [`Hints`](crate::Hints) are stored: anything that dereferences to `[HintSlot<C>]`, and always to the
+/// same slice, such as a borrowed slice, a box, or [`Inline`](crate::Inline).
+///
+/// If it gives different slices, or another instance uses the same slots, wake-ups are lost or calls do not return, and
+/// nothing worse: no memory safety rests on it.
+pub trait HintSlots {
+    /// Blocks one worker, and carries hints to it.
+    type Channel: HintChannel;
+
+    /// Returns the workers' slots, in their order.
+    fn slots(&self) -> &[HintSlot<Self::Channel>];
+}
+
+impl<C: HintChannel, S: Deref<Target = [HintSlot<C>]>> HintSlots for S {
+    type Channel = C;
+
+    #[inline]
+    fn slots(&self) -> &[HintSlot<C>] {
+        self
     }
 }

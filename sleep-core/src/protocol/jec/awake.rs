@@ -1,9 +1,8 @@
 //! How many workers are awake, for those that look at the others' queues.
 
-use super::{Counters, Jec, Slot, Widths, sleepers::Sleepers};
+use super::{Counters, Jec, Slots};
 use crate::{
     index::WorkerIndex,
-    parker::Parker,
     policy::IdlePolicy,
     protocol::{AwakeSet, SleepProtocol as _},
 };
@@ -28,7 +27,7 @@ pub(super) enum Awake {
     Many,
 }
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> AwakeSet for Jec<P, S, I, W> {
+impl<S: Slots, I: AsRef<IdlePolicy>> AwakeSet for Jec<S, I> {
     /// Leaves out the workers whose bit is set, if few are awake, and looks at no bit if all others sleep.
     #[inline]
     fn any_awake(
@@ -44,7 +43,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> AwakeSet f
         };
         match self.awake(caller) {
             Awake::NoOther => false,
-            Awake::Few => Sleepers::<W>::any_awake(self.slots(), first, holds),
+            Awake::Few => self.shared.sleepers.any_awake(self.slots(), first, holds),
             Awake::Many => {
                 let first = first.min(workers);
                 (first..workers).chain(0..first).any(holds)
@@ -53,11 +52,11 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> AwakeSet f
     }
 }
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, I, W> {
+impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
     /// Notes whether few workers were awake when this one changed or read the counters.
     #[inline]
-    pub(super) fn note_awake(&self, worker: WorkerIndex, counters: Counters<W>) {
-        if !Sleepers::<W>::ARE_FEW {
+    pub(super) fn note_awake(&self, worker: WorkerIndex, counters: Counters) {
+        if !self.shared.sleepers.are_few() {
             let few = self.few_are_awake(counters.sleeping());
             self.slots()[worker.get()].set_few_are_awake(few);
         }
@@ -66,7 +65,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
     /// Notes whether few workers are awake, after this one has slept. Does nothing if few were when it last noted that:
     /// its next search reads the counters anyway.
     pub(super) fn note_awake_after_sleep(&self, worker: WorkerIndex) {
-        if !Sleepers::<W>::ARE_FEW && !self.slots()[worker.get()].few_are_awake() {
+        if !self.shared.sleepers.are_few() && !self.slots()[worker.get()].few_are_awake() {
             self.note_awake(worker, self.shared.counters.load());
         }
     }
@@ -76,7 +75,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
     #[inline]
     pub(super) fn awake(&self, caller: Option<WorkerIndex>) -> Awake {
         let expects_many = caller.is_some_and(|worker| !self.slots()[worker.get()].few_are_awake());
-        if Sleepers::<W>::ARE_FEW || expects_many {
+        if self.shared.sleepers.are_few() || expects_many {
             return Awake::Many;
         }
         let counters = self.shared.counters.load();

@@ -1,17 +1,14 @@
 //! Guests, which take the place of a sleeping worker over and give it back.
 
-use super::{Jec, Slot, Widths};
+use super::{Jec, Slots};
 use crate::{
     index::WorkerIndex,
-    parker::Parker,
     policy::IdlePolicy,
     primitive::{Ordering, fence},
     protocol::{LendSeats, SleepProtocol as _},
 };
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> LendSeats
-    for Jec<P, S, I, W>
-{
+impl<S: Slots, I: AsRef<IdlePolicy>> LendSeats for Jec<S, I> {
     /// Lends an eligible sleeper, the first in the order of the bitmap. Costs one load while no worker
     /// sleeps.
     ///
@@ -25,7 +22,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> LendSeats
         self.shared
             .sleepers
             .find(self.slots(), None, |index: usize| {
-                let slot = &self.slots()[index];
+                let slot = self.slots()[index].state();
                 if !slot.is_asleep() {
                     return false;
                 }
@@ -35,7 +32,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> LendSeats
                 lent.is_some()
             });
         if let Some(worker) = lent {
-            self.slots()[worker.get()].search().lend();
+            self.slots()[worker.get()].state().search().lend();
             // One step: a poster that counts on idle workers that are awake never counts on this one.
             self.shared.counters.sub_sleeping_and_inactive();
             // Before the guest queues a job: no other worker may leave its queue out.
@@ -46,7 +43,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> LendSeats
 
     /// Counts the host as asleep again, and wakes it if there is work.
     fn give_back(&self, worker: WorkerIndex, has_work: impl FnOnce() -> bool) -> bool {
-        let slot = &self.slots()[worker.get()];
+        let slot = self.slots()[worker.get()].state();
         slot.search().give_back(worker);
         self.shared.counters.add_sleeping_and_inactive();
         // Before the slot is open, so that the bit of an open slot is set.

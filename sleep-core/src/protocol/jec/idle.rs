@@ -1,9 +1,8 @@
 //! Where one worker is on its way to sleep.
 
-use super::{Jec, Slot, Widths, counters::JobsEventCounter};
+use super::{Jec, Slots, counters::JobsEventCounter};
 use crate::{
     index::WorkerIndex,
-    parker::Parker,
     policy::{IdlePolicy, Purpose, Search},
     protocol::SleepProtocol as _,
 };
@@ -26,14 +25,14 @@ impl IdleState {
     }
 }
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, I, W> {
+impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
     /// Counts the worker as idle. Beyond the limit on searchers it does no rounds, unless it waits for a job or has
     /// credit from a short sleep.
     #[inline]
     pub(super) fn begin_search(&self, worker: WorkerIndex, purpose: Purpose) -> IdleState {
         // First, so that a policy that panics leaves no count of a worker that does not search.
         let policy = self.policy.as_ref();
-        self.slots()[worker.get()].search().begin(worker);
+        self.slots()[worker.get()].state().search().begin(worker);
         let counters = self.shared.counters.add_inactive_thread();
         // Of the workers that are awake, so that a large pool with little to do has few searchers. For a moment
         // the count of sleepers may be too high.

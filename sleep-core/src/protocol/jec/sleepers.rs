@@ -1,12 +1,7 @@
 //! Which workers are asleep: a hint by which a waker finds one without a look at every slot.
 
-use core::marker::PhantomData;
-
-use super::counters::{AtomicCounters, Widths};
-use crate::{
-    primitive::{AtomicU16, Ordering},
-    protocol::slot::Slot,
-};
+use super::{slot::Slot, widths::Widths};
+use crate::primitive::{AtomicU16, Ordering};
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -27,27 +22,30 @@ const GROUP: usize = usize::BITS as usize;
 /// - The bit of a worker that queues jobs is clear, because others leave out the queues of workers whose bits are set.
 ///
 /// No operation waits or fails, so an interrupt handler may call all of them.
-pub(super) struct Sleepers<W> {
+pub(super) struct Sleepers {
     /// In whose word wakers begin: the worker that fell asleep last, or one that was found after it.
     first: AtomicU16,
-    widths: PhantomData<fn() -> W>,
+    widths: Widths,
 }
 
-impl<W: Widths> Sleepers<W> {
+impl Sleepers {
+    const_unless_loom! {
+        pub(super) fn new(widths: Widths) -> Self {
+            Self { first: AtomicU16::new(0), widths }
+        }
+    }
+
     /// Whether the counters allow so few workers that wakers look at the slots instead. So it is on small
     /// processors, where bits are more code than they are worth.
-    pub(super) const ARE_FEW: bool = AtomicCounters::<W>::MAX_THREADS <= u8::MAX as usize;
-
-    const_unless_loom! {
-        pub(super) fn new() -> Self {
-            Self { first: AtomicU16::new(0), widths: PhantomData }
-        }
+    #[inline(always)]
+    pub(super) const fn are_few(&self) -> bool {
+        self.widths.max_threads() <= u8::MAX as usize
     }
 
     /// Sets the bit of a worker. The worker calls this before it opens its slot, or the guest that gives it back.
     #[inline]
     pub(super) fn add<P>(&self, slots: &[Slot<P>], worker: usize) {
-        if Self::ARE_FEW {
+        if self.are_few() {
             return;
         }
         // Ordering: Relaxed; the sleeper's fence comes after it, and pairs with the poster's: see `Jec::wake_some`.
@@ -61,7 +59,7 @@ impl<W: Widths> Sleepers<W> {
     /// or by the worker itself, which has closed it.
     #[inline]
     pub(super) fn remove<P>(&self, slots: &[Slot<P>], worker: usize) {
-        if Self::ARE_FEW {
+        if self.are_few() {
             return;
         }
         // Ordering: Relaxed. The release of the slot orders it before the worker's next `add`, and before the fence
@@ -84,7 +82,7 @@ impl<W: Widths> Sleepers<W> {
         waker: Option<usize>,
         mut accepts: impl FnMut(usize) -> bool,
     ) {
-        if Self::ARE_FEW {
+        if self.are_few() {
             (0..slots.len()).any(accepts);
             return;
         }
@@ -109,6 +107,7 @@ impl<W: Widths> Sleepers<W> {
     /// accepts one. Returns whether it did.
     #[inline]
     pub(super) fn any_awake<P>(
+        &self,
         slots: &[Slot<P>],
         first: usize,
         mut accepts: impl FnMut(usize) -> bool,

@@ -1,6 +1,9 @@
 use super::*;
 use crate::set_latch;
-use crate::testing::TestJec;
+use crate::{
+    parker::Parker,
+    testing::{TestJec, TestPolicy},
+};
 
 #[cfg(not(loom))]
 mod callers;
@@ -12,21 +15,28 @@ mod loom;
 #[cfg(not(loom))]
 mod steps;
 
-/// The jobs event counter rolls over at every second change.
-struct JecOfOneBit;
+/// A policy with a jobs event counter of so many bits.
+pub(crate) struct Rolling<const JEC_BITS: u32>(IdlePolicy);
 
-impl Widths for JecOfOneBit {
-    const THREAD_BITS: u32 = 4;
-    const JEC_BITS: u32 = 1;
+impl<const JEC_BITS: u32> AsRef<IdlePolicy> for Rolling<JEC_BITS> {
+    fn as_ref(&self) -> &IdlePolicy {
+        &self.0
+    }
 }
+
+impl<const JEC_BITS: u32> TestPolicy for Rolling<JEC_BITS> {
+    const WIDTHS: Widths = Widths::new(4, JEC_BITS);
+
+    fn new(policy: IdlePolicy) -> Self {
+        Self(policy)
+    }
+}
+
+/// The jobs event counter rolls over at every second change.
+type JecOfOneBit = Rolling<1>;
 
 /// ... and at every fourth.
-struct JecOfTwoBits;
-
-impl Widths for JecOfTwoBits {
-    const THREAD_BITS: u32 = 4;
-    const JEC_BITS: u32 = 2;
-}
+type JecOfTwoBits = Rolling<2>;
 
 #[cfg(not(loom))]
 mod threads {
@@ -54,7 +64,7 @@ mod threads {
         fn unpark(&self) {}
     }
 
-    fn one_worker() -> Jec<Never, [Slot<Never>; 1]> {
+    fn one_worker() -> Jec<Inline<Slot<Never>, 1>> {
         Jec::from_array([Slot::new(Never)], IdlePolicy::IMMEDIATE)
     }
 
@@ -88,8 +98,9 @@ mod threads {
     /// Replays step by step the lap of the JEC that rayon#746 is about.
     #[test]
     fn a_rolled_over_jec_is_caught_by_the_last_check() {
-        let sleep: Jec<Never, [Slot<Never>; 2], IdlePolicy, JecOfOneBit> =
-            Jec::from_array([Slot::new(Never), Slot::new(Never)], IdlePolicy::IMMEDIATE);
+        let slots = [Slot::new(Never), Slot::new(Never)];
+        let sleep =
+            Jec::with_widths(&slots[..], IdlePolicy::IMMEDIATE, JecOfOneBit::WIDTHS).unwrap();
         let latch = CoreLatch::new();
         let mut first = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
         let mut second = sleep.start_looking(sleep.worker(1).unwrap(), Purpose::Job);
@@ -125,7 +136,7 @@ mod threads {
     #[test]
     fn a_wake_before_the_park_is_not_lost() {
         let slots: Vec<_> = (0..2).map(|_| Slot::new(TestParker::new())).collect();
-        let sleep: Jec<_, _> = Jec::new(slots, IdlePolicy::IMMEDIATE).unwrap();
+        let sleep: Jec<_> = Jec::new(slots, IdlePolicy::IMMEDIATE).unwrap();
         let worker = sleep.worker(1).unwrap();
         for by_latch in [true, false] {
             let latch = CoreLatch::new();
@@ -150,14 +161,14 @@ mod threads {
     #[test]
     fn the_cascade_asks_for_more_work_only_while_others_sleep() {
         let slots = [Slot::new(Never), Slot::new(Never)];
-        let sleep: Jec<_, _> = Jec::from_slice(&slots, IdlePolicy::IMMEDIATE).unwrap();
+        let sleep: Jec<_> = Jec::from_slice(&slots, IdlePolicy::IMMEDIATE).unwrap();
         let idle = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
         sleep.work_found(idle, || unreachable!("no worker sleeps"));
     }
 
     #[test]
     fn idle_workers_are_counted_on_before_sleepers_are_woken() {
-        let sleep: Jec<TestParker, _> = Jec::new(
+        let sleep: Jec<_> = Jec::new(
             (0..3)
                 .map(|_| Slot::new(TestParker::new()))
                 .collect::<Box<[_]>>(),
@@ -194,15 +205,8 @@ mod threads {
     #[test]
     fn bad_sizes_and_indices_are_typed_errors() {
         let slots: Vec<_> = (0..16).map(|_| Slot::new(Never)).collect();
-        let error = Jec::<Never, _, _, JecOfOneBit>::from_slice(&slots, IdlePolicy::DEFAULT);
-        assert_eq!(
-            error.unwrap_err(),
-            TooManyWorkers {
-                requested: 16,
-                maximum: 15
-            }
-        );
-        let error = Jec::<Never, _, _, JecOfOneBit>::new(slots, IdlePolicy::DEFAULT);
+        let widths = JecOfOneBit::WIDTHS;
+        let error = Jec::with_widths(&slots[..], IdlePolicy::DEFAULT, widths);
         assert_eq!(
             error.unwrap_err(),
             TooManyWorkers {

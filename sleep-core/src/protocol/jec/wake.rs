@@ -1,8 +1,7 @@
 //! How sleepers are woken: how many, and which.
 
-use super::{AtomicCounters, Counters, Jec, Slot, Widths};
+use super::{AtomicCounters, Counters, Jec, Slots};
 use crate::{
-    parker::Parker,
     policy::IdlePolicy,
     primitive::{Ordering, fence},
     protocol::SleepProtocol as _,
@@ -12,7 +11,7 @@ use crate::{
 /// pools of some ten workers are occupied sooner so. The models of this crate have few workers.
 const MANY_IDLE: usize = if cfg!(all(loom, test)) { 1 } else { 8 };
 
-impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, I, W> {
+impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
     /// Wakes up to `count` sleeping workers, in the order of the bitmap. Returns how many.
     ///
     /// Work that the caller queued before is not overlooked: a worker that is on its way to sleep and
@@ -39,7 +38,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
     fn wake_some(&self, count: usize, waker: Option<usize>) -> usize {
         let mut woken = 0;
         self.shared.sleepers.find(self.slots(), waker, |worker| {
-            if self.slots()[worker].claim() {
+            if self.slots()[worker].state().claim() {
                 self.wake_claimed(worker);
                 woken += 1;
             }
@@ -54,7 +53,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
     pub(super) fn cascade(
         &self,
         worker: usize,
-        counters: Counters<W>,
+        counters: Counters,
         more_work: impl FnOnce() -> bool,
     ) {
         if self.are_enough(counters) {
@@ -68,7 +67,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         // our reads of the queues.
         fence(Ordering::SeqCst);
         if more_work() {
-            let count = counters.sleeping().min(AtomicCounters::<W>::CASCADE);
+            let count = counters.sleeping().min(AtomicCounters::CASCADE);
             self.wake_some(count, Some(worker));
         }
     }
@@ -78,7 +77,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
     ///
     /// So the number of workers grows by half again and again while there are jobs for all of them, and does not when the
     /// last jobs are taken. Workers that are blocked in their jobs are active.
-    fn are_enough(&self, counters: Counters<W>) -> bool {
+    fn are_enough(&self, counters: Counters) -> bool {
         let idle = counters.awake_but_idle();
         let active = self.num_workers().saturating_sub(counters.inactive());
         idle >= MANY_IDLE && 2 * idle >= active
@@ -126,7 +125,7 @@ impl<P: Parker, S: AsRef<[Slot<P>]>, I: AsRef<IdlePolicy>, W: Widths> Jec<P, S, 
         self.shared.counters.sub_sleeping_thread();
         // Before the release, after which the worker may fall asleep again, and set it.
         self.shared.sleepers.remove(self.slots(), worker);
-        slot.wake_claimed();
+        slot.state().wake_claimed();
         slot.wake_time().note(slot.parker());
     }
 }

@@ -3,9 +3,9 @@
 #![no_main]
 
 use size::{Halt, sleep_program};
-use sleep_core::{Classic, IdlePolicy, Slot};
+use sleep_core::{Classic, ClassicSlot, IdlePolicy, Inline};
 
 sleep_program! {
-    Classic<Halt, [Slot<Halt>; 2]>,
-    Classic::from_array([const { Slot::new(Halt) }; 2], IdlePolicy::IMMEDIATE)
+    Classic<Inline<ClassicSlot<Halt>, 2>>,
+    Classic::from_array([const { ClassicSlot::new(Halt) }; 2], IdlePolicy::IMMEDIATE)
 }

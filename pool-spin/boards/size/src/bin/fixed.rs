@@ -4,7 +4,7 @@
 #![no_main]
 
 use size::{Halt, sleep_program};
-use sleep_core::{IdlePolicy, Jec, Slot};
+use sleep_core::{IdlePolicy, Inline, Jec, Slot};
 
 /// Sleeps as soon as it is safe.
 struct Immediate;
@@ -16,6 +16,6 @@ impl AsRef<IdlePolicy> for Immediate {
 }
 
 sleep_program! {
-    Jec<Halt, [Slot<Halt>; 2], Immediate>,
+    Jec<Inline<Slot<Halt>, 2>, Immediate>,
     Jec::from_array([const { Slot::new(Halt) }; 2], Immediate)
 }

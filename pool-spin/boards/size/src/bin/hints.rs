@@ -3,10 +3,10 @@
 #![no_main]
 
 use size::{Halt, sleep_program};
-use sleep_core::{ArrayChannel, HintSlot, Hints, IdlePolicy};
+use sleep_core::{ArrayChannel, HintSlot, Hints, IdlePolicy, Inline};
 
 sleep_program! {
-    Hints<ArrayChannel<Halt>, [HintSlot<ArrayChannel<Halt>>; 2]>,
+    Hints<Inline<HintSlot<ArrayChannel<Halt>>, 2>>,
     Hints::from_array(
         [const { HintSlot::new(ArrayChannel::new(Halt)) }; 2],
         IdlePolicy::IMMEDIATE

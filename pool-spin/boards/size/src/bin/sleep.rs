@@ -3,9 +3,9 @@
 #![no_main]
 
 use size::{Halt, sleep_program};
-use sleep_core::{IdlePolicy, Jec, Slot};
+use sleep_core::{IdlePolicy, Inline, Jec, Slot};
 
 sleep_program! {
-    Jec<Halt, [Slot<Halt>; 2]>,
+    Jec<Inline<Slot<Halt>, 2>>,
     Jec::from_array([const { Slot::new(Halt) }; 2], IdlePolicy::IMMEDIATE)
 }

@@ -178,7 +178,9 @@ impl World {
     pub(super) fn wake_up(&self, worker: usize) -> bool {
         // A token may be of an earlier sleep that was not needed.
         if self.is_busy[worker].get()
-            || !self.sleep.slots()[worker].is_awake(crate::protocol::Tenant::Host)
+            || !self.sleep.slots()[worker]
+                .state()
+                .is_awake(crate::protocol::Tenant::Host)
         {
             return false;
         }

@@ -5,10 +5,13 @@ use std::vec::Vec;
 use super::super::*;
 use crate::{index::UnknownWorker, testing::scripted::Scripted};
 
-type Sleep<W> = Classic<Scripted, [Slot<Scripted>; 3], W>;
+type Sleep<W> = Classic<Inline<ClassicSlot<Scripted>, 3>, W>;
 
 fn three_workers<W: Word>() -> Sleep<W> {
-    Classic::from_array([const { Slot::new(Scripted) }; 3], IdlePolicy::IMMEDIATE)
+    Classic::from_array(
+        [const { ClassicSlot::new(Scripted) }; 3],
+        IdlePolicy::IMMEDIATE,
+    )
 }
 
 /// Calls a function while worker 2 is asleep, as far as others can see.
@@ -115,11 +118,11 @@ mod widths {
 fn the_last_worker_has_a_name_and_one_more_is_a_typed_error() {
     let maximum = u16::MAX_WORKERS;
     let too_many = maximum + 1;
-    let slots: Vec<_> = (0..too_many).map(|_| Slot::new(Scripted)).collect();
-    let error = Classic::<_, _, u16>::from_slice(&slots, IdlePolicy::IMMEDIATE).unwrap_err();
+    let slots: Vec<_> = (0..too_many).map(|_| ClassicSlot::new(Scripted)).collect();
+    let error = Classic::<_, u16>::from_slice(&slots, IdlePolicy::IMMEDIATE).unwrap_err();
     assert_eq!((error.requested, error.maximum), (too_many, maximum));
 
-    let sleep = Classic::<_, _, u16>::from_slice(&slots[1..], IdlePolicy::IMMEDIATE).unwrap();
+    let sleep = Classic::<_, u16>::from_slice(&slots[1..], IdlePolicy::IMMEDIATE).unwrap();
     let last = sleep.worker(maximum - 1).unwrap();
     let mut idle = sleep.start_looking(last, Purpose::Job);
     sleep.no_work_found(&mut idle, &CoreLatch::new(), || unreachable!());
@@ -128,7 +131,7 @@ fn the_last_worker_has_a_name_and_one_more_is_a_typed_error() {
     sleep.work_found(idle, || false);
     assert!(sleep.all_are_awake());
 
-    let error = Classic::<_, _, u16>::new(slots, IdlePolicy::IMMEDIATE).unwrap_err();
+    let error = Classic::<_, u16>::new(slots, IdlePolicy::IMMEDIATE).unwrap_err();
     assert_eq!((error.requested, error.maximum), (too_many, maximum));
 }
 

@@ -96,7 +96,7 @@ impl Seed {
 }
 
 struct History<'s> {
-    sleep: &'s Classic<Scripted, [Slot<Scripted>; WORKERS], u16>,
+    sleep: &'s Classic<Inline<ClassicSlot<Scripted>, WORKERS>, u16>,
     seed: RefCell<Seed>,
     events: RefCell<VecDeque<Event>>,
     idle: RefCell<[Option<IdleState>; WORKERS]>,
@@ -213,7 +213,7 @@ impl History<'_> {
 }
 
 fn agrees_with_the_seed(events: &[Event], policy: IdlePolicy) {
-    let sleep = Classic::from_array([const { Slot::new(Scripted) }; WORKERS], policy);
+    let sleep = Classic::from_array([const { ClassicSlot::new(Scripted) }; WORKERS], policy);
     let rounds_until_sleepy = policy.rounds_until_sleepy();
     let history = History {
         sleep: &sleep,

@@ -11,11 +11,11 @@ use crate::{
     testing::{TestParker, scripted::Scripted},
 };
 
-type Sleep = Classic<Scripted, [Slot<Scripted>; 3]>;
+type Sleep = Classic<Inline<ClassicSlot<Scripted>, 3>>;
 
 fn three_workers(policy: IdlePolicy) -> Rc<Sleep> {
     Rc::new(Classic::from_array(
-        [const { Slot::new(Scripted) }; 3],
+        [const { ClassicSlot::new(Scripted) }; 3],
         policy,
     ))
 }
@@ -265,8 +265,8 @@ impl sealed::Word for CountedWord {
 
 #[test]
 fn a_tickle_while_all_are_awake_is_one_load() {
-    let sleep: Classic<_, _, CountedWord> =
-        Classic::from_array([Slot::new(Scripted)], IdlePolicy::IMMEDIATE);
+    let sleep: Classic<_, CountedWord> =
+        Classic::from_array([ClassicSlot::new(Scripted)], IdlePolicy::IMMEDIATE);
     let word = sleep.state.word();
     let done = || (word.loads.take(), word.exchanges.take());
     sleep.announce(NewJobs::internal(1, || unreachable!("is never asked")));
@@ -291,10 +291,10 @@ fn a_tickle_while_none_is_asleep_looks_at_no_slot() {
     let sleep = three_workers(IdlePolicy::IMMEDIATE);
     let mut idle = start(&sleep, 0);
     search_in_vain(&sleep, &mut idle, 1);
-    sleep.slots()[2].open();
+    sleep.slots()[2].state().open();
     sleep.announce(NewJobs::internal(1, || unreachable!("is never asked")));
     assert!(sleep.all_are_awake());
-    assert!(sleep.slots()[2].close(Tenant::Host), "not claimed");
+    assert!(sleep.slots()[2].state().close(Tenant::Host), "not claimed");
     sleep.work_found(idle, || false);
 }
 
@@ -316,12 +316,15 @@ fn a_set_latch_keeps_the_worker_awake() {
 /// Sets the latch, announces a job, or posts one for this worker, just after it has registered.
 #[test]
 fn a_wake_before_the_park_is_not_lost() {
-    let sleep: Classic<_, _> = Classic::from_array(
-        [Slot::new(TestParker::new()), Slot::new(TestParker::new())],
+    let sleep: Classic<_> = Classic::from_array(
+        [
+            ClassicSlot::new(TestParker::new()),
+            ClassicSlot::new(TestParker::new()),
+        ],
         IdlePolicy::IMMEDIATE,
     );
     let worker = sleep.worker(1).unwrap();
-    let wakers: [fn(&Classic<_, _>, &CoreLatch, WorkerIndex); 3] = [
+    let wakers: [fn(&Classic<_>, &CoreLatch, WorkerIndex); 3] = [
         // SAFETY: 1. to 3. all of them live in the frame of the test; 4. no frame ends with it.
         |sleep, latch, worker| unsafe { set_latch(sleep, latch, worker) },
         |sleep, _, _| sleep.announce(NewJobs::injected(1, true)),
@@ -359,9 +362,9 @@ fn waking_one_worker_leaves_the_others_to_the_next_tickle() {
 
 /// Plays a thread that claims worker 1 and is interrupted until that worker parks.
 fn claim_and_be_interrupted(sleep: &Rc<Sleep>) {
-    assert!(sleep.slots()[1].claim());
+    assert!(sleep.slots()[1].state().claim());
     let waker = sleep.clone();
-    Scripted::prepare(move || waker.slots()[1].wake_claimed());
+    Scripted::prepare(move || waker.slots()[1].state().wake_claimed());
 }
 
 /// Interrupts a waker that has claimed the worker. The worker finds work, and must stay until the

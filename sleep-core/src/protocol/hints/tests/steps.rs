@@ -13,7 +13,7 @@ use crate::{
 };
 
 pub(super) type Channel = ArrayChannel<Scripted, 2>;
-pub(super) type Workers<const N: usize> = Hints<Channel, [HintSlot<Channel>; N]>;
+pub(super) type Workers<const N: usize> = Hints<Inline<HintSlot<Channel>, N>>;
 
 pub(super) fn workers<const N: usize>() -> Rc<Workers<N>> {
     let slots = [const { HintSlot::new(Channel::new(Scripted)) }; N];
@@ -353,7 +353,7 @@ fn bad_sizes_and_indices_are_typed_errors() {
     };
     let error = Hints::from_slice(&slots, IdlePolicy::DEFAULT);
     assert_eq!(error.unwrap_err(), expected);
-    let error = Hints::<Channel, _>::new(slots, IdlePolicy::DEFAULT);
+    let error = Hints::<_>::new(slots, IdlePolicy::DEFAULT);
     assert_eq!(error.unwrap_err(), expected);
     let error = workers::<2>().worker(2);
     assert_eq!(

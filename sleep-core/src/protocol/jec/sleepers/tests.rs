@@ -1,37 +1,27 @@
 use std::vec::Vec;
 
 use super::*;
-use crate::protocol::jec::{DefaultWidths, Word};
+use crate::protocol::jec::{AtomicCounters, Word};
 
 /// More workers than three words have bits, so that the last word is used in part.
 const WORKERS: usize = 3 * GROUP + 5;
 
 /// Half of a word for each number of threads, less one bit: there are bits for sleepers on every target.
-struct Wide;
+const WIDE: Widths = Widths::new((Word::BITS - 1) / 2, 1);
 
-impl Widths for Wide {
-    const THREAD_BITS: u32 = (Word::BITS - 1) / 2;
-    const JEC_BITS: u32 = 1;
-}
+const NARROW: Widths = Widths::new(8, 1);
 
-struct Narrow;
-
-impl Widths for Narrow {
-    const THREAD_BITS: u32 = 8;
-    const JEC_BITS: u32 = 1;
-}
-
-struct Pool<W> {
+struct Pool {
     slots: Vec<Slot<()>>,
-    sleepers: Sleepers<W>,
+    sleepers: Sleepers,
 }
 
-impl<W: Widths> Pool<W> {
-    fn with(workers: usize, asleep: &[usize]) -> Self {
+impl Pool {
+    fn with(widths: Widths, workers: usize, asleep: &[usize]) -> Self {
         let slots = (0..workers).map(|_| Slot::new(())).collect();
         let pool = Self {
             slots,
-            sleepers: Sleepers::new(),
+            sleepers: Sleepers::new(widths),
         };
         asleep.iter().for_each(|&worker| pool.add(worker));
         pool
@@ -58,7 +48,7 @@ impl<W: Widths> Pool<W> {
     /// Returns all workers that are offered as awake.
     fn awake(&self, first: usize) -> Vec<usize> {
         let mut awake = Vec::new();
-        let is_accepted = Sleepers::<W>::any_awake(&self.slots, first, |worker| {
+        let is_accepted = self.sleepers.any_awake(&self.slots, first, |worker| {
             awake.push(worker);
             false
         });
@@ -78,13 +68,13 @@ impl<W: Widths> Pool<W> {
 
 #[test]
 fn no_sleeper_is_found_where_none_is() {
-    assert_eq!(Pool::<Wide>::with(WORKERS, &[]).offered(), []);
-    assert_eq!(Pool::<Wide>::with(0, &[]).offered(), []);
+    assert_eq!(Pool::with(WIDE, WORKERS, &[]).offered(), []);
+    assert_eq!(Pool::with(WIDE, 0, &[]).offered(), []);
 }
 
 #[test]
 fn each_worker_is_found_alone() {
-    let pool = Pool::<Wide>::with(WORKERS, &[]);
+    let pool = Pool::with(WIDE, WORKERS, &[]);
     for worker in 0..WORKERS {
         pool.add(worker);
         assert_eq!(pool.offered(), [worker]);
@@ -95,7 +85,7 @@ fn each_worker_is_found_alone() {
 
 #[test]
 fn the_word_of_the_latest_comes_first_in_the_order_of_numbers() {
-    let pool = Pool::<Wide>::with(WORKERS, &[GROUP + 4, WORKERS - 1, GROUP, 1, 7, 3]);
+    let pool = Pool::with(WIDE, WORKERS, &[GROUP + 4, WORKERS - 1, GROUP, 1, 7, 3]);
     let others = [GROUP, GROUP + 4, WORKERS - 1];
     assert_eq!(pool.offered()[..3], [1, 3, 7]);
     assert_eq!(pool.offered()[3..], others);
@@ -111,7 +101,7 @@ fn the_word_of_the_latest_comes_first_in_the_order_of_numbers() {
 #[cfg_attr(miri, ignore = "takes a minute, and one thread alone uses the bitmap")]
 fn workers_begin_apart_and_are_offered_all() {
     let all: Vec<_> = (0..2 * GROUP).collect();
-    let pool = Pool::<Wide>::with(2 * GROUP, &all);
+    let pool = Pool::with(WIDE, 2 * GROUP, &all);
     let mut firsts = Vec::new();
     for waker in 0..2 * GROUP {
         let mut offered = Vec::new();
@@ -129,14 +119,14 @@ fn workers_begin_apart_and_are_offered_all() {
 
 #[test]
 fn the_words_after_the_one_of_the_latest_come_round() {
-    let pool = Pool::<Wide>::with(WORKERS, &[0, WORKERS - 1, GROUP + 4]);
+    let pool = Pool::with(WIDE, WORKERS, &[0, WORKERS - 1, GROUP + 4]);
     assert_eq!(pool.offered(), [GROUP + 4, WORKERS - 1, 0]);
 }
 
 /// Checks that wakers do not read words again and again in which the last waker found no bit.
 #[test]
 fn wakers_begin_where_the_last_one_has_found_a_sleeper() {
-    let pool = Pool::<Wide>::with(WORKERS, &[2 * GROUP, 2 * GROUP + 1, 0]);
+    let pool = Pool::with(WIDE, WORKERS, &[2 * GROUP, 2 * GROUP + 1, 0]);
     pool.remove(0);
     assert_eq!(pool.find(), Some(2 * GROUP));
     pool.remove(2 * GROUP);
@@ -149,14 +139,14 @@ fn wakers_begin_where_the_last_one_has_found_a_sleeper() {
 
 #[test]
 fn a_worker_that_sleeps_again_is_found_once() {
-    let pool = Pool::<Wide>::with(WORKERS, &[5, 2, 5]);
+    let pool = Pool::with(WIDE, WORKERS, &[5, 2, 5]);
     assert_eq!(pool.offered(), [2, 5]);
 }
 
 #[test]
 fn workers_that_are_awake_are_offered_in_a_circle() {
     let asleep: Vec<_> = (0..WORKERS).filter(|worker| worker % 40 != 3).collect();
-    let pool = Pool::<Wide>::with(WORKERS, &asleep);
+    let pool = Pool::with(WIDE, WORKERS, &asleep);
     let awake: Vec<_> = (3..WORKERS).step_by(40).collect();
     for first in 0..2 * WORKERS {
         let mut offered = pool.awake(first);
@@ -167,8 +157,8 @@ fn workers_that_are_awake_are_offered_in_a_circle() {
         offered.sort_unstable();
         assert_eq!(offered, awake);
     }
-    assert_eq!(Pool::<Wide>::with(3, &[]).awake(1), [1, 2, 0]);
-    assert_eq!(Pool::<Wide>::with(0, &[]).awake(0), []);
+    assert_eq!(Pool::with(WIDE, 3, &[]).awake(1), [1, 2, 0]);
+    assert_eq!(Pool::with(WIDE, 0, &[]).awake(0), []);
 }
 
 /// Returns the first group, from that of `first` on, in a circle, that has one of these workers.
@@ -180,9 +170,9 @@ fn next_group(workers: &[usize], first: usize) -> usize {
 
 #[test]
 fn a_worker_that_is_accepted_is_the_last() {
-    let pool = Pool::<Wide>::with(WORKERS, &[1]);
+    let pool = Pool::with(WIDE, WORKERS, &[1]);
     let mut offered = Vec::new();
-    assert!(Sleepers::<Wide>::any_awake(&pool.slots, 0, |worker| {
+    assert!(pool.sleepers.any_awake(&pool.slots, 0, |worker| {
         offered.push(worker);
         worker == 3
     }));
@@ -191,7 +181,7 @@ fn a_worker_that_is_accepted_is_the_last() {
 
 #[test]
 fn few_workers_are_all_offered_until_one_is_accepted() {
-    let pool = Pool::<Narrow>::with(3, &[2]);
+    let pool = Pool::with(NARROW, 3, &[2]);
     assert_eq!(pool.offered(), [0, 1, 2]);
     assert_eq!(pool.find(), Some(0));
 }
@@ -199,9 +189,9 @@ fn few_workers_are_all_offered_until_one_is_accepted() {
 #[test]
 #[cfg_attr(miri, ignore = "so many slots take minutes")]
 fn the_greatest_pool_has_a_bit_for_each_worker() {
-    let most = AtomicCounters::<DefaultWidths>::MAX_THREADS;
-    let pool = Pool::<DefaultWidths>::with(most, &[0, most - 1]);
-    if Sleepers::<DefaultWidths>::ARE_FEW {
+    let most = AtomicCounters::MAX_THREADS;
+    let pool = Pool::with(Widths::DEFAULT, most, &[0, most - 1]);
+    if pool.sleepers.are_few() {
         return;
     }
     assert_eq!(pool.offered(), [most - 1, 0]);

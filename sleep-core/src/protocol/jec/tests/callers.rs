@@ -11,7 +11,7 @@ use crate::{
     testing::scripted::{Scripted, searches_until_last_look},
 };
 
-type OneWorker = Jec<Scripted, [Slot<Scripted>; 1]>;
+type OneWorker = Jec<Inline<Slot<Scripted>, 1>>;
 
 const POLICY: IdlePolicy =
     IdlePolicy::new(64, 65, Relax::Spin(1)).with_time_limit(Some(Duration::from_micros(20)));

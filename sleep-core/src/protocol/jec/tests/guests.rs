@@ -13,7 +13,7 @@ mod steps {
     use super::*;
     use crate::{policy::Relax, protocol::Tenant, testing::TestParker};
 
-    type TwoWorkers = Jec<TestParker, Box<[Slot<TestParker>]>>;
+    type TwoWorkers = Jec<Box<[Slot<TestParker>]>>;
 
     fn two_workers() -> TwoWorkers {
         let slots = (0..2).map(|_| Slot::new(TestParker::new())).collect();
@@ -90,7 +90,7 @@ mod steps {
                 sleep.work_found(idle, || false);
                 assert_eq!((sleep.num_inactive(), sleep.num_sleeping()), (0, 0));
                 let slot = &sleep.slots()[1];
-                assert!(!slot.is_awake(Tenant::Host), "the host sleeps on");
+                assert!(!slot.state().is_awake(Tenant::Host), "the host sleeps on");
             }
             assert!(!sleep.give_back(worker, || false));
             // Those that woke the guest have cleared the worker's bit.

@@ -55,7 +55,7 @@ impl Scene {
         let jec = counters.make_jec_sleepy();
         assert!(counters.try_add_sleeping_thread(jec).is_ok());
         sleepers.add(self.sleep.slots(), OWNER);
-        assert_eq!(self.sleep.slots()[OWNER].open(), Tenant::Host);
+        assert_eq!(self.sleep.slots()[OWNER].state().open(), Tenant::Host);
         counters.increment_jec_if_sleepy();
     }
 
@@ -118,7 +118,9 @@ fn a_worker_that_was_woken() {
             let scene = scene.clone();
             thread::spawn(move || scene.sleep.wake_worker(scene.sleep.worker(OWNER).unwrap()))
         };
-        scene.sleep.slots()[OWNER].park_until_awake(Tenant::Host);
+        scene.sleep.slots()[OWNER]
+            .state()
+            .park_until_awake(Tenant::Host);
         scene.sleep.shared.counters.sub_inactive_thread();
         let relies = scene.queue_job();
         assert!(waker.join().unwrap());

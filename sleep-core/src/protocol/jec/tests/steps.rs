@@ -11,7 +11,7 @@ use crate::{
     testing::scripted::{Scripted, searches_until_last_look},
 };
 
-type TwoWorkers = Jec<Scripted, [Slot<Scripted>; 2]>;
+type TwoWorkers = Jec<Inline<Slot<Scripted>, 2>>;
 
 fn two_workers() -> Rc<TwoWorkers> {
     let slots = [const { Slot::new(Scripted) }; 2];
@@ -20,7 +20,7 @@ fn two_workers() -> Rc<TwoWorkers> {
 
 /// Plays a thread that claims worker 1 and is interrupted until that worker parks.
 fn claim_and_be_interrupted(sleep: &Rc<TwoWorkers>) {
-    assert!(sleep.slots()[1].claim());
+    assert!(sleep.slots()[1].state().claim());
     let waker = sleep.clone();
     Scripted::prepare(move || waker.wake_claimed(1));
 }
@@ -38,8 +38,8 @@ fn fall_asleep(sleep: &TwoWorkers, has_work: impl FnOnce() -> bool) {
 
 /// Plays the first `count` workers, which fall asleep one after the other. The look of the last one is `then`. All
 /// of them see work in their looks.
-fn fall_asleep_together<S: AsRef<[Slot<Scripted>]>>(
-    sleep: &Jec<Scripted, S>,
+fn fall_asleep_together<S: Slots<Parker = Scripted>>(
+    sleep: &Jec<S>,
     count: usize,
     then: &dyn Fn(),
 ) {
@@ -114,7 +114,7 @@ fn a_worker_that_slept_for_a_moment_does_rounds_beyond_half_of_the_workers() {
     ] {
         let slots: Vec<_> = (0..3).map(|_| Slot::new(Scripted)).collect();
         let policy = policy.with_max_searchers(limit);
-        let sleep: Rc<Jec<Scripted, _>> = Rc::new(Jec::new(slots, policy).unwrap());
+        let sleep: Rc<Jec<_>> = Rc::new(Jec::new(slots, policy).unwrap());
         let [first, second, third] = [0, 1, 2].map(|index| sleep.worker(index).unwrap());
         // How often the third worker does rounds while the others search.
         let searches_beyond = || {
@@ -174,7 +174,7 @@ fn a_worker_that_sleeps_leaves_its_place_to_another_searcher() {
 fn half_of_the_workers_that_are_awake_may_search() {
     let slots: Vec<_> = (0..8).map(|_| Slot::new(Scripted)).collect();
     let policy = IdlePolicy::new(4, 5, Relax::Spin(1)).with_max_searchers(Searchers::Half);
-    let sleep: Jec<Scripted, _> = Jec::new(slots, policy).unwrap();
+    let sleep: Jec<_> = Jec::new(slots, policy).unwrap();
     let awake = [5, 6, 7].map(|index| sleep.worker(index).unwrap());
     fall_asleep_together(&sleep, 5, &|| {
         let [mut first, mut second, mut third] =
@@ -256,11 +256,7 @@ fn wakes_by_cascade(policy: IdlePolicy, idle: usize, active: usize) -> usize {
 }
 
 /// Runs a closure while [`SLEEPERS`] workers sleep and so many others are active.
-fn with_sleepers(
-    policy: IdlePolicy,
-    active: usize,
-    closure: impl Fn(&Jec<Scripted, Vec<Slot<Scripted>>>),
-) {
+fn with_sleepers(policy: IdlePolicy, active: usize, closure: impl Fn(&Jec<Vec<Slot<Scripted>>>)) {
     let slots = (0..SLEEPERS + active).map(|_| Slot::new(Scripted));
     let sleep = Jec::new(slots.collect(), policy).unwrap();
     fall_asleep_together(&sleep, SLEEPERS, &|| {
@@ -342,7 +338,7 @@ fn a_worker_that_finds_the_only_work_wakes_none() {
 /// is woken for any job, says so.
 #[test]
 fn a_worker_that_does_not_sleep_is_not_looked_at() {
-    if Sleepers::<DefaultWidths>::ARE_FEW {
+    if AtomicCounters::MAX_THREADS <= 255 {
         // Wakers look at all slots.
         return;
     }

@@ -4,9 +4,9 @@ use super::super::*;
 
 /// Models a worker that falls asleep twice and a waker that wakes it in between. No fence and no
 /// parker takes part, so the count is handed over by the slot alone.
-fn check(claim: fn(&Slot<()>) -> bool) {
+fn check(claim: fn(&SlotState<()>) -> bool) {
     model(move || {
-        let slot = Arc::new(Slot::new(()));
+        let slot = Arc::new(SlotState::new(()));
         let worker = {
             let slot = slot.clone();
             thread::spawn(move || {
@@ -27,10 +27,10 @@ fn check(claim: fn(&Slot<()>) -> bool) {
 
 #[test]
 fn a_waker_that_looks_for_a_sleeper_is_handed_the_count() {
-    check(Slot::claim);
+    check(SlotState::claim);
 }
 
 #[test]
 fn a_waker_that_knows_the_sleeper_is_handed_the_count() {
-    check(Slot::claim_known_sleeper);
+    check(SlotState::claim_known_sleeper);
 }

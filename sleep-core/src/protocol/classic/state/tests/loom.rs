@@ -9,12 +9,12 @@ use std::sync::{
 use ::loom::{model, sync::atomic::AtomicUsize, thread};
 
 use super::super::*;
-use crate::protocol::slot::Slot;
+use crate::protocol::slot::SlotState;
 
 /// The state of a pool of two workers, their slots, and a queue that is a number.
 struct Scene {
     state: AtomicState<u16>,
-    slots: [Slot<()>; 2],
+    slots: [SlotState<()>; 2],
     queued: AtomicUsize,
     /// Which workers have put in that they are asleep. Not of loom, so it orders nothing.
     registered: [AtomicBool; 2],
@@ -24,7 +24,7 @@ impl Scene {
     fn new() -> ::loom::sync::Arc<Self> {
         ::loom::sync::Arc::new(Self {
             state: AtomicState::new(),
-            slots: [Slot::new(()), Slot::new(())],
+            slots: [SlotState::new(()), SlotState::new(())],
             queued: AtomicUsize::new(0),
             registered: [AtomicBool::new(false), AtomicBool::new(false)],
         })

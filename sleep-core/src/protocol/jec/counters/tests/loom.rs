@@ -12,23 +12,22 @@ use ::loom::{
 use super::super::*;
 
 /// The jobs event counter rolls over at every second change.
-struct OneBit;
-
-impl Widths for OneBit {
-    const THREAD_BITS: u32 = 3;
-    const JEC_BITS: u32 = 1;
-}
+const ONE_BIT: Widths = Widths::new(3, 1);
 
 /// A pool whose only queue is a number.
-struct Scene<W: Widths = DefaultWidths> {
-    counters: AtomicCounters<W>,
+struct Scene {
+    counters: AtomicCounters,
     queued: AtomicUsize,
 }
 
-impl<W: Widths> Scene<W> {
+impl Scene {
     fn new() -> Arc<Self> {
+        Self::with(Widths::DEFAULT)
+    }
+
+    fn with(widths: Widths) -> Arc<Self> {
         Arc::new(Self {
-            counters: AtomicCounters::new(),
+            counters: AtomicCounters::with(widths),
             queued: AtomicUsize::new(0),
         })
     }
@@ -106,7 +105,7 @@ fn failing_to_make_the_counter_even_shows_the_job_too() {
 #[test]
 fn getting_sleepy_a_lap_later_shows_the_job_too() {
     model(|| {
-        let scene = Scene::<OneBit>::new();
+        let scene = Scene::with(ONE_BIT);
         scene.counters.increment_jec_if_sleepy();
         let worker = {
             let scene = scene.clone();
@@ -133,7 +132,7 @@ fn a_worker_that_registers_after_a_post_takes_itself_back() {
     let tallies = std::sync::Arc::new([const { Tally::new(0) }; 3]);
     let seen = tallies.clone();
     model(move || {
-        let scene = Scene::<DefaultWidths>::new();
+        let scene = Scene::new();
         scene.counters.add_inactive_thread();
         let sleepy = scene.get_sleepy();
         let poster = {

@@ -3,16 +3,11 @@ use proptest::prelude::*;
 use super::super::*;
 
 /// A JEC of one bit rolls over at every second change.
-struct OneBit;
-
-impl Widths for OneBit {
-    const THREAD_BITS: u32 = 3;
-    const JEC_BITS: u32 = 1;
-}
+const ONE_BIT: Widths = Widths::new(3, 1);
 
 #[test]
 fn smoke() {
-    let counters = AtomicCounters::<DefaultWidths>::new();
+    let counters = AtomicCounters::new();
     counters.add_inactive_thread();
     counters.add_inactive_thread();
     let seen = counters.load();
@@ -46,7 +41,7 @@ const LAYOUT: [u32; 3] = if Word::BITS == 64 {
 #[test]
 fn each_counter_has_its_bits() {
     let [sleeping, inactive, jec] = LAYOUT;
-    let counters = AtomicCounters::<DefaultWidths>::new();
+    let counters = AtomicCounters::new();
     let word = || counters.word.load(Ordering::Relaxed);
     assert_eq!(word(), 1 << jec);
     for _ in 0..3 {
@@ -66,13 +61,13 @@ fn each_counter_has_its_bits() {
     counters.sub_sleeping_and_inactive();
     assert_eq!(word(), 3 << jec | 2 << inactive | 1 << sleeping);
 
-    let seen = Counters::<DefaultWidths>::from_word(8 << jec | 6 << inactive | 5 << sleeping);
+    let seen = counters.unpack(8 << jec | 6 << inactive | 5 << sleeping);
     assert_eq!((seen.sleeping(), seen.inactive(), seen.jec().0), (5, 6, 7));
 }
 
 #[test]
 fn a_thread_that_remembers_another_jec_is_not_counted_as_sleeping() {
-    let counters = AtomicCounters::<DefaultWidths>::new();
+    let counters = AtomicCounters::new();
     counters.add_inactive_thread();
     let sleepy = counters.make_jec_sleepy();
     counters.increment_jec_if_sleepy();
@@ -84,7 +79,7 @@ fn a_thread_that_remembers_another_jec_is_not_counted_as_sleeping() {
 
 #[test]
 fn posting_makes_odd_and_getting_sleepy_makes_even() {
-    let counters = AtomicCounters::<DefaultWidths>::new();
+    let counters = AtomicCounters::new();
     assert!(counters.load().jec().is_sleepy());
 
     let first = counters.increment_jec_if_sleepy().jec();
@@ -107,7 +102,7 @@ fn posting_makes_odd_and_getting_sleepy_makes_even() {
 
 #[test]
 fn rollover_of_the_jec_leaves_the_thread_counters_alone() {
-    let counters = AtomicCounters::<OneBit>::new();
+    let counters = AtomicCounters::with(ONE_BIT);
     counters.add_inactive_thread();
     counters
         .try_add_sleeping_thread(counters.load().jec())
@@ -122,11 +117,11 @@ fn rollover_of_the_jec_leaves_the_thread_counters_alone() {
 
 #[test]
 fn a_thread_counter_at_its_limit_does_not_spill() {
-    let counters = AtomicCounters::<OneBit>::new();
-    for _ in 0..AtomicCounters::<OneBit>::MAX_THREADS {
+    let counters = AtomicCounters::with(ONE_BIT);
+    for _ in 0..ONE_BIT.max_threads() {
         counters.add_inactive_thread();
     }
-    for _ in 0..AtomicCounters::<OneBit>::MAX_THREADS {
+    for _ in 0..ONE_BIT.max_threads() {
         counters
             .try_add_sleeping_thread(counters.load().jec())
             .unwrap();
@@ -167,7 +162,7 @@ mod assertions {
     #[test]
     #[should_panic = "the inactive count would underflow"]
     fn an_active_thread_does_not_end_a_search() {
-        AtomicCounters::<DefaultWidths>::new().sub_inactive_thread();
+        AtomicCounters::new().sub_inactive_thread();
     }
 
     #[test]
@@ -210,10 +205,10 @@ struct Model {
     sleeping: usize,
 }
 
-fn agrees_with_model<W: Widths>(operations: &[Operation]) {
-    let counters = AtomicCounters::<W>::new();
+fn agrees_with_model(operations: &[Operation], widths: Widths) {
+    let counters = AtomicCounters::with(widths);
     let mut model = Model::default();
-    let modulus = 1 << W::JEC_BITS;
+    let modulus = 1 << (Word::BITS - widths.jec_shift());
     for &operation in operations {
         match operation {
             Operation::Post => {
@@ -224,7 +219,7 @@ fn agrees_with_model<W: Widths>(operations: &[Operation]) {
                 model.jec = (model.jec + (model.jec & 1)) % modulus;
                 counters.make_jec_sleepy();
             }
-            Operation::AddInactive if model.inactive < AtomicCounters::<W>::MAX_THREADS => {
+            Operation::AddInactive if model.inactive < widths.max_threads() => {
                 model.inactive += 1;
                 counters.add_inactive_thread();
             }
@@ -266,7 +261,7 @@ proptest! {
     fn any_sequence_agrees_with_the_unpacked_counters(
         operations in prop::collection::vec(operation(), 0..if cfg!(miri) { 80 } else { 200 })
     ) {
-        agrees_with_model::<DefaultWidths>(&operations);
-        agrees_with_model::<OneBit>(&operations);
+        agrees_with_model(&operations, Widths::DEFAULT);
+        agrees_with_model(&operations, ONE_BIT);
     }
 }
