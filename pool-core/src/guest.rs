@@ -8,10 +8,10 @@
 //! | step | host | guest |
 //! | --- | --- | --- |
 //! | 1 | has found nothing and registered as a sleeper. In its last look: is known as no worker any more, and **vacates the seat**. Parks | |
-//! | 2 | sleeps | asks the protocol for a sleeper ([`borrow_sleeper`](LendSeats::borrow_sleeper)), and **occupies the seat**. If work is queued already, it gives the seat back and wakes the host: its closure may wait for that work |
+//! | 2 | sleeps | asks the protocol for a sleeper ([`borrow_sleeper`](sleep_core::LendSeats::borrow_sleeper)), and **occupies the seat**. If work is queued already, it gives the seat back and wakes the host: its closure may wait for that work |
 //! | 3 | sleeps | is known as the worker, and runs the closure. In its joins it runs other jobs, or sleeps as the worker |
 //! | 4 | sleeps | leaves what it has queued to others, is known as no worker any more, and **vacates the seat** |
-//! | 5 | sleeps, or is woken | gives the worker back to the protocol ([`give_back`](LendSeats::give_back)): fence, last look, and wakes the host if there is something to do for it |
+//! | 5 | sleeps, or is woken | gives the worker back to the protocol ([`give_back`](sleep_core::LendSeats::give_back)): fence, last look, and wakes the host if there is something to do for it |
 //! | 6 | wakes up, **reclaims the seat**, and is known as the worker again | |
 //!
 //! # What memory safety rests on
@@ -23,7 +23,7 @@
 //!
 //! Between steps 1 and 6 the host runs code of the protocol and of its parker, which may call functions of the
 //! pool. So the host is known as no worker by then, and such calls come from outside. What the host does
-//! itself in between is in one function, `WorkerThread::search`. That the protocol and the parker find no reference to
+//! itself in between is in one file, `worker/idle.rs`, which has guards for it. That the protocol and the parker find no reference to
 //! the worker elsewhere, such as in a scoped thread-local variable, the caller of the
 //! [loop](WorkerThread::run_until_stopped) promises. A check in each method of the worker would cost every join.
 //!
@@ -43,7 +43,7 @@
 
 use core::ptr;
 
-use sleep_core::{LendSeats, WorkerIndex};
+use sleep_core::WorkerIndex;
 
 use crate::{
     deadlock::DeadlockDetection as _, metrics::Observer as _, platform::Platform,
@@ -66,7 +66,7 @@ impl<P: Platform> Registry<P> {
     /// such worker, or the calling thread is a worker already, the closure is returned.
     ///
     /// Only pools whose platform [has guests](Platform::has_guests), and whose protocol
-    /// [lends sleepers](LendSeats::borrow_sleeper), run it.
+    /// [lends sleepers](sleep_core::LendSeats::borrow_sleeper), run it.
     ///
     /// # Errors
     /// The closure, which was not called.
@@ -112,21 +112,19 @@ impl<P: Platform> Registry<P> {
 impl<'r, P: Platform> Guest<'r, P> {
     /// Makes the calling thread, which is no worker, a worker that sleeps, if there is one.
     fn begin(registry: &'r Registry<P>) -> Option<Self> {
-        let seat = |worker: WorkerIndex| registry.workers().get(worker.get()).map(|it| it.seat());
-        let is_vacant = |worker| seat(worker).is_some_and(|seat| seat.is_vacant());
         // If the protocol panics here, the seat is still vacant.
-        let index = registry.sleep().borrow_sleeper(is_vacant)?;
-        let seat = seat(index);
+        let index = registry.borrow_sleeper()?;
+        let seat = registry.workers().get(index.get()).map(|it| it.seat());
         let Some(worker) = seat.and_then(|seat| seat.occupy()) else {
             // The host has been woken since it was asked, and is about to sleep again; or the protocol lies.
-            no_unwind(|| registry.sleep().give_back(index, || true));
+            registry.give_back(index, || true);
             return None;
         };
         if registry.has_work_for_host(index) {
             // Another guest has seen the work, and found the seat taken again before it could wake the host. Our
             // closure may wait for that work.
             seat.inspect(|seat| seat.vacate(worker));
-            no_unwind(|| registry.sleep().give_back(index, || true));
+            registry.give_back(index, || true);
             return None;
         }
         // From here on the drop gives the seat back.
@@ -164,12 +162,12 @@ impl<P: Platform> Drop for Guest<'_, P> {
             shared.observer().on_guest_left(P::now);
             // SAFETY: 1. the pointer is null.
             unsafe { P::set_current(ptr::null()) };
-            // Others leave the deque of a sleeper out, as in `WorkerThread::begin_no_work_found`. From here on this thread
+            // Others leave the deque of a sleeper out, as in `LeftOut` of `worker/idle.rs`. From here on this thread
             // runs no function of the platform that may queue a job on it.
             shared.deque().disable_fast_push();
             shared.seat().vacate(self.worker);
             let mut is_relied_on = false;
-            registry.sleep().give_back(index, || {
+            registry.give_back(index, || {
                 let look = registry.check_sources_for_host(index);
                 is_relied_on = look.is_relied_on;
                 look.has_work

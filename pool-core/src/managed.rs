@@ -6,7 +6,7 @@ use core::{
 };
 
 use deque_core::Storage;
-use progress_core::{IntoOperation, Operations};
+use progress_core::{DueOperation, IntoOperation, Operations};
 
 use crate::{
     job::discard_panic,
@@ -102,32 +102,35 @@ impl<P: Platform> WorkerThread<P> {
     ///
     /// An operation may wait, as a job may: then this is called within it.
     pub(crate) fn run_maintenance(&self) {
-        self.run_operations(self.make_progress(), || {});
+        self.run_operations(self.make_progress());
     }
 
-    /// Runs operations that are due, up to a limit. Calls `before_first` before the first one, if there is
-    /// any: from then on this may take as long as a job.
-    pub(crate) fn run_operations(&self, limit: usize, before_first: impl FnOnce()) {
-        let mut before_first = Some(before_first);
+    /// Runs operations that are due, up to a limit.
+    pub(crate) fn run_operations(&self, limit: usize) {
         for _ in 0..limit {
-            let due = match self.managed().thread.try_borrow_mut() {
-                Ok(mut thread) => thread.take_due(),
-                Err(_) => None,
-            };
-            let Some(operation) = due else {
+            let Some(operation) = self.take_operation() else {
                 return;
             };
-            if let Some(before_first) = before_first.take() {
-                before_first();
-            }
-            let depth = &self.managed().depth;
-            depth.set(depth.get() + 1);
-            let result = P::catch_unwind(|| operation.run());
-            depth.set(depth.get() - 1);
-            if let Err(panic) = result {
-                // This may be in the middle of a join, which must not be unwound.
-                discard_panic::<P>(panic);
-            }
+            self.run_operation(operation);
+        }
+    }
+
+    /// Takes an operation that is due, if there is one.
+    pub(crate) fn take_operation(&self) -> Option<DueOperation> {
+        // Otherwise code of the platform has been called in the middle of progress.
+        let mut thread = self.managed().thread.try_borrow_mut().ok()?;
+        thread.take_due()
+    }
+
+    /// Runs an operation that is due. It may take as long as a job.
+    pub(crate) fn run_operation(&self, operation: DueOperation) {
+        let depth = &self.managed().depth;
+        depth.set(depth.get() + 1);
+        let result = P::catch_unwind(|| operation.run());
+        depth.set(depth.get() - 1);
+        if let Err(panic) = result {
+            // This may be in the middle of a join, which must not be unwound.
+            discard_panic::<P>(panic);
         }
     }
 

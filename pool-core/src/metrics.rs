@@ -11,8 +11,8 @@
 //! | deque full | `WorkerThread::run_for_lack_of_room`, and `join_cold` for a join |
 //! | searches | `WorkerThread::find_work`, `find_work_at` |
 //! | steals tried, succeeded, retried; revocations | `WorkerThread::steal_from` |
-//! | sleeps, wake-ups, fruitless wake-ups; idle and asleep | `WorkerThread::search` |
-//! | active again | `WorkerThread::end_search` |
+//! | sleeps, wake-ups, fruitless wake-ups; idle and asleep | `worker/idle.rs` |
+//! | active again | `Idle::end` |
 //! | absent and active | `WorkerThread::enter`, `WorkerThread::leave` |
 //! | a guest has left | the drop of `Guest` |
 //!

@@ -2,7 +2,7 @@
 
 use core::{fmt, ptr, ptr::NonNull};
 
-use sleep_core::{CoreLatch, Hint, LendSeats as _, SleepProtocol as _, UnknownWorker, WorkerIndex};
+use sleep_core::{CoreLatch, Hint, UnknownWorker, WorkerIndex};
 
 use crate::{
     deadlock::DeadlockDetection as _,
@@ -25,7 +25,7 @@ mod tests;
 /// It lives until the last worker has left and the last user has given up its reference. How that is
 /// ensured, the [`Platform`] decides.
 pub struct Registry<P: Platform> {
-    sleep: P::Sleep,
+    sleep: sleep::Seam<P::Sleep>,
     workers: P::Workers,
     progress: PoolProgress<P>,
     injector: P::Queue,
@@ -55,7 +55,7 @@ impl<P: Platform> Registry<P> {
             data: P::Data,
         ) -> Self {
             let references = AtomicUsize::new(1);
-            Self { sleep, workers, progress, injector, deadlock, references, data }
+            Self { sleep: sleep::Seam::new(sleep), workers, progress, injector, deadlock, references, data }
         }
     }
 
@@ -63,7 +63,7 @@ impl<P: Platform> Registry<P> {
     pub fn is_consistent(&self) -> bool {
         let workers = self.workers().len();
         workers > 0
-            && workers == self.sleep.num_workers()
+            && self.sleep_is_consistent()
             && workers == self.progress.participants().len()
             && self.deadlock.is_for(workers)
     }
@@ -71,11 +71,6 @@ impl<P: Platform> Registry<P> {
     /// Returns the workers' thread progress.
     pub fn progress(&self) -> &PoolProgress<P> {
         &self.progress
-    }
-
-    /// Returns the sleep protocol. For what a platform knows of it beyond [`SleepProtocol`](sleep_core::SleepProtocol).
-    pub fn sleep(&self) -> &P::Sleep {
-        &self.sleep
     }
 
     /// Returns the workers' shared halves.
@@ -204,7 +199,7 @@ impl<P: Platform> Registry<P> {
                 });
                 // The job may still be running in this frame.
                 assert!(is_set, "a platform that does not wait");
-                self.sleep.caller_resumed();
+                self.note_resumed_caller();
             });
             job.into_result()
         }
@@ -374,8 +369,8 @@ impl<P: Platform> fmt::Debug for Registry<P> {
                 "references",
                 &(self.references.load(Ordering::Relaxed) & !WATCHED),
             )
-            .field("inactive", &self.sleep.num_inactive())
-            .field("sleeping", &self.sleep.num_sleeping())
+            .field("inactive", &self.num_inactive())
+            .field("sleeping", &self.num_sleeping())
             .finish_non_exhaustive()
     }
 }

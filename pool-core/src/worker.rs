@@ -11,6 +11,7 @@ use crate::{
     unwind::no_unwind,
 };
 
+mod idle;
 mod post;
 pub(crate) mod seat;
 mod shared;

@@ -1,12 +1,15 @@
-//! What a pool asks of its sleep protocol: the only file that touches it.
+//! What a pool asks of its sleep protocol: the only file that touches it. Nothing else can read [`Seam`], and a test
+//! finds a file that takes the way of platforms, [`Registry::sleep`].
 //!
 //! A protocol is safe to implement, so no memory safety may rest on what it does. It can lose
 //! wake-ups, which hangs the pool, and return wrong numbers, which are only shown. What it must not
 //! do is to unwind from a frame that other threads use: here its calls end the process if they
-//! panic. The rest is called from frames that see to that themselves (`wait_until`, `join_cold`).
+//! panic. The rest is called from frames that see to that themselves (`wait_until`, `join_cold`, and that of a guest).
 
 use deque_core::Deque;
-use sleep_core::{AwakeSet as _, CoreLatch, Hint, NewJobs, Purpose, SleepProtocol, WorkerIndex};
+use sleep_core::{
+    AwakeSet as _, CoreLatch, Hint, LendSeats as _, NewJobs, Purpose, SleepProtocol, WorkerIndex,
+};
 
 use super::Registry;
 use crate::{
@@ -16,7 +19,26 @@ use crate::{
     unwind::no_unwind,
 };
 
+/// The protocol of a pool, which this file alone can call.
+pub(super) struct Seam<S>(S);
+
+impl<S> Seam<S> {
+    pub(super) const fn new(protocol: S) -> Self {
+        Self(protocol)
+    }
+}
+
 impl<P: Platform> Registry<P> {
+    /// Returns the sleep protocol. For what a platform knows of it beyond [`SleepProtocol`].
+    pub fn sleep(&self) -> &P::Sleep {
+        &self.sleep.0
+    }
+
+    /// Whether the protocol has as many workers as the pool.
+    pub(super) fn sleep_is_consistent(&self) -> bool {
+        self.num_workers() == self.sleep.0.num_workers()
+    }
+
     /// Wakes workers, if need be, for `count` jobs that any worker may run. No sleeping worker
     /// overlooks them.
     ///
@@ -27,6 +49,7 @@ impl<P: Platform> Registry<P> {
     pub fn announce_jobs(&self, count: usize, queue_was_empty: bool) {
         no_unwind(|| {
             self.sleep
+                .0
                 .announce(NewJobs::injected(count, queue_was_empty))
         });
     }
@@ -37,7 +60,7 @@ impl<P: Platform> Registry<P> {
     pub(crate) fn announce_jobs_at(&self, hint: Hint, count: usize, queue_was_empty: bool) {
         no_unwind(|| {
             let jobs = NewJobs::injected(count, queue_was_empty);
-            self.sleep.announce(jobs.at(hint));
+            self.sleep.0.announce(jobs.at(hint));
         });
     }
 
@@ -52,7 +75,7 @@ impl<P: Platform> Registry<P> {
         queue_was_empty: impl FnOnce() -> bool,
     ) {
         let jobs = NewJobs::internal(count, queue_was_empty);
-        self.sleep.announce(jobs.at(Hint::worker(owner)));
+        self.sleep.0.announce(jobs.at(Hint::worker(owner)));
     }
 
     /// Wakes workers that sleep, for jobs that the caller has seen in the queues of others. Each sleeper may have
@@ -65,7 +88,7 @@ impl<P: Platform> Registry<P> {
         // weaker orders our looks at the queues before our look for sleepers.
         fence(Ordering::SeqCst);
         let jobs = NewJobs::internal(self.num_workers(), || false);
-        self.sleep.announce(jobs);
+        self.sleep.0.announce(jobs);
     }
 
     /// Wakes a worker, if it sleeps, for a job that it alone may run. It does not overlook the job.
@@ -73,7 +96,7 @@ impl<P: Platform> Registry<P> {
     /// Call this after queueing.
     #[inline]
     pub fn announce_job_for(&self, worker: WorkerIndex) {
-        no_unwind(|| self.sleep.announce_for([worker]));
+        no_unwind(|| self.sleep.0.announce_for([worker]));
     }
 
     /// Wakes those of the workers that sleep, for a job for each of them that it alone may run. None of them
@@ -82,20 +105,20 @@ impl<P: Platform> Registry<P> {
     /// Call this after queueing all of them.
     pub(crate) fn announce_job_for_each(&self) {
         let workers = (0..self.num_workers()).filter_map(|index| self.worker(index).ok());
-        no_unwind(|| self.sleep.announce_for(workers));
+        no_unwind(|| self.sleep.0.announce_for(workers));
     }
 
     /// Whether no worker sleeps or is about to, so that a worker need not announce its own jobs.
     #[inline]
     pub(crate) fn all_are_awake(&self) -> bool {
-        self.sleep.all_are_awake()
+        self.sleep.0.all_are_awake()
     }
 
     /// Whether no worker need be woken for a job that its poster runs itself if no thief comes: no worker sleeps, or as
     /// many are awake as [can make progress](Platform::parallelism).
     #[inline]
     pub(crate) fn enough_are_awake(&self) -> bool {
-        self.sleep.all_are_awake() || {
+        self.sleep.0.all_are_awake() || {
             let awake = self.num_workers().saturating_sub(self.num_sleeping());
             awake >= P::parallelism(self)
         }
@@ -133,7 +156,7 @@ impl<P: Platform> Registry<P> {
     ) -> bool {
         // A job that this misses may be one that others wait for.
         no_unwind(|| {
-            self.sleep.any_awake(caller, first, |worker| {
+            self.sleep.0.any_awake(caller, first, |worker| {
                 let worker = worker.get();
                 // A protocol may give any number.
                 let shared = self.workers().get(worker);
@@ -142,10 +165,31 @@ impl<P: Platform> Registry<P> {
         })
     }
 
+    /// Notes that a thread outside the pool, which has waited for a job, runs again.
+    pub(super) fn note_resumed_caller(&self) {
+        self.sleep.0.caller_resumed();
+    }
+
+    /// Takes over the place of a worker that sleeps, whose seat is vacant.
+    pub(crate) fn borrow_sleeper(&self) -> Option<WorkerIndex> {
+        self.sleep.0.borrow_sleeper(|worker| {
+            // A protocol may give any number.
+            let shared = self.workers().get(worker.get());
+            shared.is_some_and(|shared| shared.seat().is_vacant())
+        })
+    }
+
+    /// Gives back the place of a worker, whose own thread counts as asleep again and is woken if `has_work` says so.
+    ///
+    /// `has_work` is called after the worker has registered as a sleeper, as in [`IdleSession::no_work_found`].
+    pub(crate) fn give_back(&self, worker: WorkerIndex, has_work: impl FnOnce() -> bool) {
+        no_unwind(|| self.sleep.0.give_back(worker, has_work));
+    }
+
     /// Wakes a worker if it sleeps. For the setter of a latch that said that its waiter sleeps.
     #[inline]
     pub fn wake_worker(&self, worker: WorkerIndex) {
-        no_unwind(|| self.sleep.wake_worker(worker));
+        no_unwind(|| self.sleep.0.wake_worker(worker));
     }
 
     /// Sets a latch on which a worker of this pool may be waiting, and wakes the worker if it
@@ -167,18 +211,17 @@ impl<P: Platform> Registry<P> {
     /// Returns the parker of a worker.
     #[inline]
     pub fn parker(&self, worker: WorkerIndex) -> &P::Parker {
-        self.sleep.parker(worker)
+        self.sleep.0.parker(worker)
     }
 
     /// Returns how many workers sleep at this moment. The number may be out of date on return.
     pub fn num_sleeping(&self) -> usize {
-        self.sleep.num_sleeping()
+        self.sleep.0.num_sleeping()
     }
 
-    /// Returns how many workers run no job at this moment.
-    #[cfg(test)]
-    pub(crate) fn num_inactive(&self) -> usize {
-        self.sleep.num_inactive()
+    /// Returns how many workers run no job at this moment. The number may be out of date on return.
+    pub fn num_inactive(&self) -> usize {
+        self.sleep.0.num_inactive()
     }
 
     /// Begins the search of a worker that has run out of work, or waits for a job which another worker of the pool is
@@ -187,7 +230,7 @@ impl<P: Platform> Registry<P> {
     pub(crate) fn begin_idle(&self, worker: WorkerIndex, purpose: Purpose) -> IdleSession<'_, P> {
         IdleSession {
             registry: self,
-            state: self.sleep.start_looking(worker, purpose),
+            state: self.sleep.0.start_looking(worker, purpose),
         }
     }
 }
@@ -214,7 +257,7 @@ impl<P: Platform> IdleSession<'_, P> {
         latch: &CoreLatch,
         has_work: impl FnOnce() -> bool,
     ) -> Hint {
-        let sleep = &self.registry.sleep;
+        let sleep = &self.registry.sleep.0;
         sleep.no_work_found(&mut self.state, latch, has_work).into()
     }
 
@@ -222,6 +265,6 @@ impl<P: Platform> IdleSession<'_, P> {
     /// they sleep and `more_work` says that there is work for them too.
     #[inline]
     pub(crate) fn end(self, more_work: impl FnOnce() -> bool) {
-        self.registry.sleep.work_found(self.state, more_work);
+        self.registry.sleep.0.work_found(self.state, more_work);
     }
 }

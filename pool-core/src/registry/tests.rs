@@ -2,3 +2,5 @@
 mod injecting;
 #[cfg(loom)]
 mod loom;
+#[cfg(not(any(loom, miri)))]
+mod only_caller;

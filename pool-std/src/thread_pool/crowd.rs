@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pool_core::{SleepProtocol as _, WaitingJob, accounting::State};
+use pool_core::{WaitingJob, accounting::State};
 
 use crate::{linux::process_time, platform::Registry, thread_pool::data::lock};
 
@@ -307,5 +307,5 @@ impl Finding {
 
 /// Whether some worker neither sleeps nor searches.
 fn is_active(registry: &Registry) -> bool {
-    registry.sleep().num_inactive() < registry.num_workers()
+    registry.num_inactive() < registry.num_workers()
 }

@@ -1,0 +1,335 @@
+//! How a worker that has found no job searches, sleeps and wakes up.
+//!
+//! This is the only loop of a pool that calls [`IdleSession`], and a state machine:
+//!
+//! | from | to | by | what happens |
+//! | --- | --- | --- | --- |
+//! | active | searching | [`Idle::begin`] | The worker counts as idle: posters rely on it |
+//! | searching, woken | active | [`Idle::end`] | It has a job, its latch is set, or an operation is due. It wakes others for what it leaves |
+//! | woken | searching | [`Idle::look`] | Its first search since it was woken was fruitless |
+//! | searching | sleepy | [`Idle::rest`] | The protocol decides whether the worker relaxes or sleeps. From now on others may leave its deque out: [`LeftOut`] |
+//! | sleepy | searching | the protocol returns | It has relaxed |
+//! | sleepy | registered | the protocol calls [`Idle::last_look`] | It is registered as a sleeper |
+//! | registered | searching | [`Idle::turn_back`] | The last look has seen work |
+//! | registered | parked | [`Token::release`] | The last look has seen none. The worker counts as asleep, and its thread may be replaced by another |
+//! | parked | lent | [`VacantSeat::leave`] | At top level of a pool that has guests. From now on a guest may be the worker |
+//! | lent | parked | drop of [`VacantSeat`] | The worker's own thread has waited until no guest is the worker |
+//! | parked | woken | drop of [`Token`] | The worker counts as awake, and its thread may run |
+//!
+//! The protocol may leave the states sleepy and registered out, and asks for the last look at most once in each call.
+//!
+//! # What memory safety rests on
+//!
+//! While the seat is vacant, another thread may use the `WorkerThread`. From [`VacantSeat::leave`] to its drop this file
+//! touches nothing of the worker but its shared half, its registry and its number, which never change. [`Idle::rest`]
+//! drops the guards in the order that this needs: the seat, then [`LeftOut`], which writes to the worker, then the token.
+//! A panic of the protocol, or of what it calls, does not come by: [`IdleSession::no_work_found`] ends the process.
+
+use core::{mem, ptr};
+
+use progress_core::DueOperation;
+use sleep_core::{CoreLatch, Hint, Parker as _, Purpose, WorkerIndex};
+
+use crate::{
+    deadlock::DeadlockDetection as _, job::JobRef, metrics::Observer as _, platform::Platform,
+    registry::sleep::IdleSession, sources::LastLook, worker::WorkerThread,
+};
+
+/// The thread that sets a latch, and where the worker waits for it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Setter {
+    /// A worker of the same pool.
+    Worker,
+    /// Any other thread.
+    Outside,
+    /// Any thread, which requests the worker to stop. The worker waits at top level, below no job.
+    Stop,
+}
+
+/// A worker that searches: from the moment when it has no job until it is active again.
+struct Idle<'w, P: Platform> {
+    worker: &'w WorkerThread<P>,
+    setter: Setter,
+    session: IdleSession<'w, P>,
+    slept: Slept,
+    /// Where it looks first.
+    hint: Hint,
+}
+
+/// Whether the worker has slept since it began to search.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Slept {
+    /// It has not.
+    Not,
+    /// It was woken, and has not searched since.
+    Woken,
+    /// It was woken, and has found nothing since.
+    InVain,
+}
+
+/// Why a worker stops searching.
+enum End {
+    Job(JobRef),
+    LatchIsSet,
+    /// An operation of thread progress is due, and up to so many more.
+    Due(DueOperation, usize),
+}
+
+/// What became of a call of the protocol.
+enum Rest<'w, P: Platform> {
+    /// The worker was not asked for a last look.
+    Relaxed,
+    TurnedBack(LastLook),
+    Slept {
+        /// First, so that it is dropped first.
+        seat: Option<VacantSeat<'w, P>>,
+        token: Token<'w, P>,
+    },
+}
+
+impl<P: Platform> WorkerThread<P> {
+    /// Searches everywhere until there is a job, or until the latch is set (`None`).
+    pub(super) fn search(&self, latch: &CoreLatch, setter: Setter) -> Option<JobRef> {
+        // This worker has just found its own deque empty.
+        self.shared().forget_posted();
+        loop {
+            let mut idle = Idle::begin(self, setter);
+            let end = idle.search(latch);
+            idle.end();
+            match end {
+                End::Job(job) => return Some(job),
+                End::LatchIsSet => return None,
+                // It may take as long as a job, and may wait for one. So the worker is active meanwhile: a poster must
+                // not count on a worker that runs an operation.
+                End::Due(operation, more) => {
+                    self.run_operation(operation);
+                    self.run_operations(more);
+                }
+            }
+        }
+    }
+
+    /// Returns this worker, unless it is registered as a sleeper: then its own parker searches.
+    pub(crate) fn awake_index(&self) -> Option<WorkerIndex> {
+        (!self.may_be_left_out.get()).then_some(self.index())
+    }
+}
+
+impl<'w, P: Platform> Idle<'w, P> {
+    /// Begins a search. A worker of this pool that sets the latch is running the job that this one waits for, and that
+    /// will end soon, more likely than not. Another thread may take any time.
+    fn begin(worker: &'w WorkerThread<P>, setter: Setter) -> Self {
+        worker.observer().on_idle(P::now);
+        let purpose = match setter {
+            Setter::Worker => Purpose::Wait,
+            Setter::Outside | Setter::Stop => Purpose::Job,
+        };
+        Self {
+            worker,
+            setter,
+            session: worker.registry().begin_idle(worker.index(), purpose),
+            slept: Slept::Not,
+            hint: Hint::Unknown,
+        }
+    }
+
+    /// Ends the search.
+    fn end(self) {
+        let worker = self.worker;
+        self.session.end(|| worker.has_work_to_pass_on());
+        worker.observer().on_active(P::now);
+    }
+
+    /// Searches and sleeps until there is a reason to end.
+    fn search(&mut self, latch: &CoreLatch) -> End {
+        // Liveness: the thread that sets the latch, or posts a job, ends a sleep; see `rest`.
+        while !latch.probe() {
+            if let Some(job) = self.look() {
+                return End::Job(job);
+            }
+            let limit = self.worker.make_progress();
+            let due = (limit > 0).then(|| self.worker.take_operation()).flatten();
+            if let Some(operation) = due {
+                return End::Due(operation, limit - 1);
+            }
+            // Thread progress may just have called code that queued jobs on this deque. Once this worker is
+            // registered as a sleeper, others would not find them.
+            if !self.worker.has_pending_jobs() {
+                self.rest(latch);
+            }
+        }
+        End::LatchIsSet
+    }
+
+    /// Looks at all sources once.
+    fn look(&mut self) -> Option<JobRef> {
+        let worker = self.worker;
+        let job = match mem::take(&mut self.hint) {
+            Hint::Unknown => worker.find_work(),
+            hint => worker.find_work_at(hint),
+        };
+        if job.is_none() && self.slept == Slept::Woken {
+            self.slept = Slept::InVain;
+            worker.observer().on_idle(P::now);
+        }
+        job
+    }
+
+    /// Reports a fruitless search to the protocol, which may send the worker to sleep.
+    fn rest(&mut self, latch: &CoreLatch) {
+        let (worker, setter, slept) = (self.worker, self.setter, self.slept);
+        // Before the worker may register as a sleeper.
+        let left_out = LeftOut::begin(worker);
+        let mut rest = Rest::Relaxed;
+        self.hint = self.session.no_work_found(latch, || {
+            rest = Self::last_look(worker, setter, slept, latch);
+            matches!(rest, Rest::TurnedBack(_))
+        });
+        match rest {
+            Rest::Relaxed => drop(left_out),
+            Rest::TurnedBack(look) => {
+                drop(left_out);
+                self.turn_back(look);
+            }
+            Rest::Slept { seat, token } => {
+                drop(seat);
+                drop(left_out);
+                drop(token);
+                self.slept = Slept::Woken;
+            }
+        }
+    }
+
+    /// Looks at all sources for a worker that is registered as a sleeper. If there is no work, the next thing that the
+    /// worker does is to park.
+    fn last_look(
+        worker: &'w WorkerThread<P>,
+        setter: Setter,
+        slept: Slept,
+        latch: &CoreLatch,
+    ) -> Rest<'w, P> {
+        let look = worker.check_sources_before_sleep();
+        if look.has_work {
+            return Rest::TurnedBack(look);
+        }
+        if slept == Slept::InVain {
+            worker.observer().on_fruitless_wake();
+        }
+        let token = Token::release(worker, setter, latch);
+        // Last: from here on a guest may be the worker.
+        let seat = match setter {
+            Setter::Stop => VacantSeat::leave(worker),
+            Setter::Worker | Setter::Outside => None,
+        };
+        Rest::Slept { seat, token }
+    }
+
+    /// Goes on after a last look that has seen work, when the worker is no longer registered.
+    fn turn_back(&mut self, look: LastLook) {
+        if look.is_relied_on {
+            self.worker.pass_on_found_jobs();
+        }
+        if look.holds_operations {
+            self.worker.leave_operations();
+        }
+    }
+}
+
+/// A worker that may be registered as a sleeper: others may leave its deque, which is empty, out of their searches. Its
+/// fast push is disabled, so that the worker announces its next job. If its own parker queues that job, the worker also
+/// wakes itself.
+struct LeftOut<'w, P: Platform> {
+    worker: &'w WorkerThread<P>,
+    /// Whether the worker was registered before: then its parker searches.
+    was_left_out: bool,
+}
+
+impl<'w, P: Platform> LeftOut<'w, P> {
+    fn begin(worker: &'w WorkerThread<P>) -> Self {
+        debug_assert!(
+            !worker.has_pending_jobs(),
+            "others would not find these jobs"
+        );
+        worker.shared().deque().disable_fast_push();
+        let was_left_out = worker.may_be_left_out.replace(true);
+        Self {
+            worker,
+            was_left_out,
+        }
+    }
+}
+
+impl<P: Platform> Drop for LeftOut<'_, P> {
+    fn drop(&mut self) {
+        self.worker.may_be_left_out.set(self.was_left_out);
+    }
+}
+
+/// A worker that counts as asleep: for its observer, for the detection of deadlocks, and for a limit on threads that
+/// run, whose token it has given back. Takes the token again when it is dropped.
+struct Token<'w, P: Platform> {
+    worker: &'w WorkerThread<P>,
+}
+
+impl<'w, P: Platform> Token<'w, P> {
+    /// Gives the token back, for a worker that is about to park.
+    fn release(worker: &'w WorkerThread<P>, setter: Setter, latch: &CoreLatch) -> Self {
+        worker.observer().on_sleep(P::now);
+        if setter != Setter::Outside {
+            worker.note_sleep(latch);
+        }
+        P::release_thread(worker.registry());
+        Self { worker }
+    }
+}
+
+impl<P: Platform> Drop for Token<'_, P> {
+    fn drop(&mut self) {
+        let worker = self.worker;
+        worker.registry().deadlock().wake_up(worker.index());
+        P::acquire_thread(worker.registry());
+        worker.observer().on_wake(P::now);
+    }
+}
+
+/// The seat of a worker whose own thread sleeps at top level. While this lives, the thread must not use the worker. For
+/// what lies below the loop, its caller has promised that.
+///
+/// Dropping it takes the seat back.
+struct VacantSeat<'w, P: Platform> {
+    worker: &'w WorkerThread<P>,
+}
+
+impl<'w, P: Platform> VacantSeat<'w, P> {
+    /// Leaves the worker to guests, if the pool has guests and this thread is the host: below
+    /// a guest are frames that use the worker.
+    fn leave(worker: &'w WorkerThread<P>) -> Option<Self> {
+        if !P::has_guests(worker.registry()) || worker.is_guest() {
+            return None;
+        }
+        // The parker, or the protocol, may call functions of the pool on this thread.
+        //
+        // SAFETY: 1. the pointer is null.
+        unsafe { P::set_current(ptr::null()) };
+        // A guest is awake when it comes.
+        worker.may_be_left_out.set(false);
+        worker.shared().seat().vacate(worker);
+        Some(Self { worker })
+    }
+}
+
+impl<P: Platform> Drop for VacantSeat<'_, P> {
+    fn drop(&mut self) {
+        let worker = self.worker;
+        // While a guest is the worker, we read only what never changes.
+        let seat = worker.shared().seat();
+        // Liveness: a guest vacates the seat when its closure ends, without waiting for this thread. It does so
+        // before it lets the protocol wake this thread, so a protocol that keeps its promises makes this loop
+        // end at once. A guest that comes in between does the same.
+        while !seat.reclaim(worker) {
+            worker.parker().relax();
+        }
+        // SAFETY: 1. it was the thread's worker until `leave`, and stays in place until it leaves.
+        unsafe { P::set_current(worker) };
+    }
+}
