@@ -16,7 +16,7 @@ use ::loom::{model::Builder, sync::atomic::AtomicUsize, thread, thread_local};
 
 use super::super::*;
 use crate::{
-    IdlePolicy, Parker, SleepProtocol,
+    IdlePolicy, NewJobs, Parker, Purpose, SleepProtocol,
     primitive::Ordering::Relaxed as LoomRelaxed,
     testing::{TestJec, TestParker, TestProtocol, TestRawMutex},
 };

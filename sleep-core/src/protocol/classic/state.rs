@@ -127,7 +127,7 @@ impl<W: Word> AtomicState<W> {
 ///
 /// # Examples
 /// ```
-/// use sleep_core::{Classic, CoreLatch, IdlePolicy, Parker, SleepProtocol, Slot};
+/// use sleep_core::{Classic, ClassicSlot, CoreLatch, IdlePolicy, Parker, Purpose, SleepProtocol};
 ///
 /// struct Core;
 /// impl Parker for Core {
@@ -135,7 +135,7 @@ impl<W: Word> AtomicState<W> {
 ///     fn unpark(&self) {}
 /// }
 ///
-/// let slots = [Slot::new(Core), Slot::new(Core)];
+/// let slots = [ClassicSlot::new(Core), ClassicSlot::new(Core)];
 /// let sleep: Classic<_> = Classic::from_array(slots, IdlePolicy::IMMEDIATE);
 /// let mut idle = sleep.start_looking(sleep.worker(0)?, Purpose::Job);
 /// sleep.no_work_found(&mut idle, &CoreLatch::new(), || false);

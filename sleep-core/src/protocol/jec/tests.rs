@@ -1,9 +1,5 @@
 use super::*;
-use crate::set_latch;
-use crate::{
-    parker::Parker,
-    testing::{TestJec, TestPolicy},
-};
+use crate::testing::{TestJec, TestPolicy};
 
 #[cfg(not(loom))]
 mod callers;
@@ -43,7 +39,9 @@ mod threads {
     use std::{boxed::Box, vec::Vec};
 
     use super::*;
-    use crate::{index::UnknownWorker, protocol::tests::cycles, testing::TestParker};
+    use crate::{
+        index::UnknownWorker, parker::Parker, protocol::tests::cycles, testing::TestParker,
+    };
 
     /// Stresses a JEC that rolls over: only the check after registering finds the job (rayon#746).
     #[test]
@@ -127,7 +125,7 @@ mod threads {
         sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
         // SAFETY: 1. to 3. all of them live in this frame, and the only worker is this thread; 4. it waits
         // for this.
-        unsafe { set_latch(&sleep, &latch, worker) };
+        unsafe { crate::set_latch(&sleep, &latch, worker) };
         sleep.no_work_found(&mut idle, &latch, || unreachable!("the latch is set"));
         assert_eq!(sleep.counters().sleeping(), 0);
     }
@@ -145,7 +143,7 @@ mod threads {
             sleep.no_work_found(&mut idle, &latch, || {
                 if by_latch {
                     // SAFETY: 1. to 3. all of them live in this frame; 4. no frame ends with it.
-                    unsafe { set_latch(&sleep, &latch, worker) };
+                    unsafe { crate::set_latch(&sleep, &latch, worker) };
                 } else {
                     assert_eq!(sleep.wake_any(2), 1);
                 }

@@ -4,6 +4,7 @@
 use ::loom::{model::Builder, sync::Arc, thread};
 
 use super::super::*;
+use crate::set_latch;
 use crate::testing::{
     TestClassic, TestProtocol,
     model::{Scene, check_pool, check_sleepers},
@@ -140,7 +141,7 @@ fn check_latch(preemptions: usize, before: fn(&TestClassic)) {
         };
         before(&sleep);
         // SAFETY: 1. and 3. this frame holds both; 2. only that worker waits on the latch, 4. for this.
-        unsafe { set_latch(&sleep, &*latch, worker) };
+        unsafe { set_latch(&*sleep, &*latch, worker) };
         waiter.join().unwrap();
         assert_eq!((sleep.num_inactive(), sleep.num_sleeping()), (0, 0));
     });

@@ -9,6 +9,7 @@ use ::loom::{
 use super::*;
 use crate::{
     primitive::Ordering::Relaxed,
+    set_latch,
     testing::{
         TestHints, TestProtocol,
         model::{check_pool, check_process_fence},

@@ -4,7 +4,7 @@
 mod loom;
 
 use super::*;
-use crate::{LendSeats, set_latch};
+use crate::LendSeats;
 
 #[cfg(not(loom))]
 mod steps {
@@ -80,7 +80,7 @@ mod steps {
                     assert_eq!(sleep.borrow_sleeper(|_| true), None, "a guest is not lent");
                     if by_latch {
                         // SAFETY: 1. to 3. all of them live in this frame; 4. no frame ends with it.
-                        unsafe { set_latch(&sleep, &latch, worker) };
+                        unsafe { crate::set_latch(&sleep, &latch, worker) };
                     } else {
                         assert_eq!(sleep.wake_any(2), 1);
                     }

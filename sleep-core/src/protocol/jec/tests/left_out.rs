@@ -21,6 +21,7 @@ use ::loom::{
 
 use super::*;
 use crate::{
+    AwakeSet, LendSeats,
     primitive::{Ordering, fence},
     protocol::slot::Tenant,
     testing::TestProtocol,
@@ -88,7 +89,7 @@ impl Scene {
     fn wake_sleeper(&self) {
         let sleeper = self.sleep.worker(SLEEPER).unwrap();
         // SAFETY: 1. and 3. both are in this value; 2. it alone waits; 4. it waits for nothing else.
-        unsafe { set_latch(&self.sleep, &raw const self.latch, sleeper) };
+        unsafe { crate::set_latch(&self.sleep, &raw const self.latch, sleeper) };
     }
 }
 

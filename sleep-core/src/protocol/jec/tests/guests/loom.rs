@@ -184,7 +184,7 @@ fn a_guest_that_waits_is_woken_by_its_latch() {
                     let (house, latch) = (house.clone(), latch.clone());
                     thread::spawn(move || {
                         // SAFETY: 1. to 3. the thread holds both; 2. the guest waits; 4. no frame ends with it.
-                        unsafe { set_latch(&house.scene.sleep, &*latch, worker) };
+                        unsafe { crate::set_latch(&house.scene.sleep, &*latch, worker) };
                     })
                 };
                 let sleep = &house.scene.sleep;
