@@ -16,16 +16,18 @@
 //!
 //! # What memory safety rests on
 //!
-//! The seat, a word in the worker's shared half, says which thread may use the `WorkerThread`; the hand-over is
-//! by that word (see [`Seat`](crate::worker::seat::Seat)). A [sleep protocol](sleep_core::SleepProtocol) is safe to implement. One that
-//! lends a worker that is awake, or lends it twice, finds the seat not vacant. One that wakes a host beside a
-//! guest makes the host wait for the guest in step 6. Each costs time and nothing else.
+//! The seat, a word in the worker's shared half, says which thread may use the `WorkerThread`; the
+//! hand-over is by that word (see [`Seat`](crate::worker::seat::Seat)). A [sleep
+//! protocol](sleep_core::SleepProtocol) is safe to implement. One that lends a worker that is
+//! awake, or lends it twice, finds the seat not vacant. One that wakes a host beside a guest makes
+//! the host wait for the guest in step 6. Each costs time and nothing else.
 //!
-//! Between steps 1 and 6 the host runs code of the protocol and of its parker, which may call functions of the
-//! pool. So the host is known as no worker by then, and such calls come from outside. What the host does
-//! itself in between is in one file, `worker/idle.rs`, which has guards for it. That the protocol and the parker find no reference to
-//! the worker elsewhere, such as in a scoped thread-local variable, the caller of the
-//! [loop](WorkerThread::run_until_stopped) promises. A check in each method of the worker would cost every join.
+//! Between steps 1 and 6 the host runs code of the protocol and of its parker, which may call
+//! functions of the pool. So the host is known as no worker by then, and such calls come from
+//! outside. What the host does itself in between is in one file, `worker/idle.rs`, which has guards
+//! for it. That the protocol and the parker find no reference to the worker elsewhere, such as in a
+//! scoped thread-local variable, the caller of the [loop](WorkerThread::run_until_stopped)
+//! promises. A check in each method of the worker would cost every join.
 //!
 //! Why a worker may pass to another thread at all, [`lend`](WorkerThread::lend) says: the order of the deque,
 //! the parts that the owner alone uses, the process fences and the thread progress. A seat is vacated by the
@@ -162,8 +164,8 @@ impl<P: Platform> Drop for Guest<'_, P> {
             shared.observer().on_guest_left(P::now);
             // SAFETY: 1. the pointer is null.
             unsafe { P::set_current(ptr::null()) };
-            // Others leave the deque of a sleeper out, as in `LeftOut` of `worker/idle.rs`. From here on this thread
-            // runs no function of the platform that may queue a job on it.
+            // Others leave the deque of a sleeper out, as in `LeftOut` of `worker/idle.rs`. From
+            // here on this thread runs no function of the platform that may queue a job on it.
             shared.deque().disable_fast_push();
             shared.seat().vacate(self.worker);
             let mut is_relied_on = false;

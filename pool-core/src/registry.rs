@@ -324,9 +324,10 @@ impl<P: Platform> Registry<P> {
         let latch: *const CoreLatch = self.workers()[worker.get()].terminate();
         // SAFETY: 1. `self` is alive, and each worker's latch with it; 4. the worker waits for this request.
         if unsafe { CoreLatch::set(latch) } {
-            // Ordering: pairs with the fence of `LendSeats::give_back`. If that one comes first, we find
-            // the slot of the worker open; if ours does, a guest that gives the worker back sees the latch.
-            // Nothing weaker orders our write of the latch before our look at the slot.
+            // Ordering: pairs with the fence of `LendSeats::give_back`. If that one comes first, we
+            // find the slot of the worker open; if ours does, a guest that gives the worker back
+            // sees the latch. Nothing weaker orders our write of the latch before our look at the
+            // slot.
             fence(Ordering::SeqCst);
             self.wake_waiter(worker);
         }

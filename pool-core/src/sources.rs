@@ -276,8 +276,9 @@ impl<P: Platform> Registry<P> {
     /// wake up: a source holds work for it, or it was requested to stop. Disables fast push as
     /// [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) does.
     ///
-    /// Called after the fence of [`LendSeats::give_back`](sleep_core::LendSeats::give_back). The worker's
-    /// thread may run by then, so this does not touch its half. The guest has left its operations before.
+    /// Called after the fence of [`LendSeats::give_back`](sleep_core::LendSeats::give_back). The
+    /// worker's thread may run by then, so this does not touch its half. The guest has left its
+    /// operations before.
     pub(crate) fn check_sources_for_host(&self, worker: WorkerIndex) -> LastLook {
         let has_process_fence = self.disable_other_fast_pushes(worker);
         let shared = &self.workers()[worker.get()];

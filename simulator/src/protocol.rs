@@ -1,8 +1,8 @@
 //! The sleep protocols and idle policies that are compared.
 
 use pool_core::{
-    ArrayChannel, AwakeSet, Classic, ClassicSlot, HintSlot, Hints, IdlePolicy, Jec, LendSeats, Relax, Searchers, SleepProtocol, Slot,
-    TooManyWorkers,
+    ArrayChannel, AwakeSet, Classic, ClassicSlot, HintSlot, Hints, IdlePolicy, Jec, LendSeats,
+    Relax, Searchers, SleepProtocol, Slot, TooManyWorkers,
 };
 
 use crate::{

@@ -349,9 +349,10 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
             return;
         }
         // Ordering: pairs with the fence of a poster, between its write of a queue and its look for
-        // sleepers (`SleepProtocol::announce`, `announce_for`). If the poster's is first, its job is
-        // visible to `may_run`. If this one is first, the call that posts has not returned, so the job comes
-        // after the report. Nothing weaker makes an earlier job visible: a poster does not take the lock.
+        // sleepers (`SleepProtocol::announce`, `announce_for`). If the poster's is first, its job
+        // is visible to `may_run`. If this one is first, the call that posts has not returned, so
+        // the job comes after the report. Nothing weaker makes an earlier job visible: a poster
+        // does not take the lock.
         fence(Ordering::SeqCst);
         let workers = self.workers.as_ref();
         let can_go_on = workers.iter().enumerate().any(|(index, entry)| {

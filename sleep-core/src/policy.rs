@@ -156,9 +156,9 @@ impl IdlePolicy {
         }
     }
 
-    /// Sets how many workers search at a time. A worker beyond that goes to sleep without rounds, unless it
-    /// [waits for a job](crate::Purpose::Wait). With adaptive rounds, [`Searchers::Half`] also lets those
-    /// workers search that were needed again soon after they fell asleep.
+    /// Sets how many workers search at a time. A worker beyond that goes to sleep without rounds,
+    /// unless it [waits for a job](crate::Purpose::Wait). With adaptive rounds, [`Searchers::Half`]
+    /// also lets those workers search that were needed again soon after they fell asleep.
     ///
     /// [`Jec`](crate::Jec) obeys it. [`Classic`](crate::Classic) and [`Hints`](crate::Hints) do not count the
     /// workers that search, and let all of them do so.

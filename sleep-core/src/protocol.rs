@@ -45,8 +45,8 @@ pub(crate) use slot::Tenant;
 /// | jobs were queued that one worker alone may run | [`announce_for`](Self::announce_for) |
 /// | a latch was set whose waiter sleeps | [`wake_worker`](Self::wake_worker), or [`set_latch`] for both |
 ///
-/// Two traits beside this one are for pools that use them: [`LendSeats`], for threads that take the place of a sleeping
-/// worker, and [`AwakeSet`], for searches that leave sleepers out.
+/// Two traits beside this one are for pools that use them: [`LendSeats`], for threads that take the
+/// place of a sleeping worker, and [`AwakeSet`], for searches that leave sleepers out.
 ///
 /// [`Jec`](crate::Jec) is the one that pools use; [`Classic`](crate::Classic) is simpler and wakes all
 /// sleepers at once; [`Hints`](crate::Hints) tells a worker that it wakes where the work is;
@@ -68,11 +68,12 @@ pub(crate) use slot::Tenant;
 /// name, finds more.
 ///
 /// # What a protocol promises
-/// 1. Let a job be announced, by `announce` as [injected](Origin::Injected), or by `announce_for`. Each worker
-///    that may run it and is in `no_work_found` sees it in its last `has_work`, or another such
-///    worker is awake and will search again, or one of them is woken. The same holds for an [internal](Origin::Internal)
-///    job if the caller has executed a sequentially consistent fence since it queued the
-///    job. `all_are_awake` after such a fence is false if a worker has registered as a sleeper before.
+/// 1. Let a job be announced, by `announce` as [injected](Origin::Injected), or by `announce_for`.
+///    Each worker that may run it and is in `no_work_found` sees it in its last `has_work`, or
+///    another such worker is awake and will search again, or one of them is woken. The same holds
+///    for an [internal](Origin::Internal) job if the caller has executed a sequentially consistent
+///    fence since it queued the job. `all_are_awake` after such a fence is false if a worker has
+///    registered as a sleeper before.
 /// 2. A worker that leaves by `work_found` passes on what posters left to it: it wakes other
 ///    workers if they sleep and `more_work` says that there is work for them. Or it leaves the jobs to a worker
 ///    that is awake and searches: that one takes them, sees them in its last `has_work`, or passes them on itself.
@@ -158,8 +159,9 @@ pub trait SleepProtocol {
     /// Begins a worker's search for work. The worker is inactive until
     /// [`work_found`](Self::work_found).
     ///
-    /// `purpose` says what for: a worker that waits for a job which another worker is running, such as the second closure
-    /// of a join, may see it end at any moment. So it pays to stay awake for a while, however many other workers search.
+    /// `purpose` says what for: a worker that waits for a job which another worker is running, such
+    /// as the second closure of a join, may see it end at any moment. So it pays to stay awake for
+    /// a while, however many other workers search.
     #[must_use = "the worker counts as idle until this is given to `work_found`"]
     fn start_looking(&self, worker: WorkerIndex, purpose: Purpose) -> Self::IdleState;
 
@@ -170,8 +172,8 @@ pub trait SleepProtocol {
     /// any source holds work for this worker. It is called after the worker has registered as a
     /// sleeper and must look at every source, or a job posted there meanwhile is overlooked.
     ///
-    /// Returns where the work is, if the worker was woken with a hint. The worker looks there once, after its own queue
-    /// and before it searches everywhere. A hint may be out of date.
+    /// Returns where the work is, if the worker was woken with a hint. The worker looks there once,
+    /// after its own queue and before it searches everywhere. A hint may be out of date.
     fn no_work_found(
         &self,
         idle: &mut Self::IdleState,
@@ -188,8 +190,8 @@ pub trait SleepProtocol {
     /// Call it before the job is run.
     fn work_found(&self, idle: Self::IdleState, more_work: impl FnOnce() -> bool);
 
-    /// Announces jobs that any worker may run. How many, where they are, and whether their poster stays until they have
-    /// been run, [`NewJobs`] says.
+    /// Announces jobs that any worker may run. How many, where they are, and whether their poster
+    /// stays until they have been run, [`NewJobs`] says.
     ///
     /// Call it after queueing. It never blocks, so an interrupt handler may call it. A batch that turns out to be
     /// empty may be announced.
@@ -197,13 +199,15 @@ pub trait SleepProtocol {
     #[doc(alias = "new_internal_jobs")]
     fn announce(&self, jobs: NewJobs<impl FnOnce() -> bool>);
 
-    /// Announces a job for each of these workers, which it alone may run. None of them overlooks its job.
+    /// Announces a job for each of these workers, which it alone may run. None of them overlooks
+    /// its job.
     ///
-    /// Call it after all of the jobs were queued. `has_work` of each worker must look at that queue.
+    /// Call it after all of the jobs were queued. `has_work` of each worker must look at that
+    /// queue.
     fn announce_for(&self, workers: impl IntoIterator<Item = WorkerIndex>);
 
-    /// Whether no worker sleeps or is about to, so that [internal](Origin::Internal) jobs need not be
-    /// announced. Should be one load: it is asked often.
+    /// Whether no worker sleeps or is about to, so that [internal](Origin::Internal) jobs need not
+    /// be announced. Should be one load: it is asked often.
     fn all_are_awake(&self) -> bool;
 
     /// Wakes a worker if it sleeps. Returns true if the worker slept and no other thread was
@@ -222,8 +226,8 @@ pub trait SleepProtocol {
     fn num_sleeping(&self) -> usize;
 }
 
-/// Sets a latch on which `worker` may be waiting, and wakes the worker if it sleeps. Safe code sets a
-/// [`StopLatch`](crate::StopLatch).
+/// Sets a latch on which `worker` may be waiting, and wakes the worker if it sleeps. Safe code sets
+/// a [`StopLatch`](crate::StopLatch).
 ///
 /// # Safety
 /// 1. `latch` points to a live latch when the call begins. It may die during the call.

@@ -1,10 +1,11 @@
-//! What a pool asks of its sleep protocol: the only file that touches it. Nothing else can read [`Seam`], and a test
-//! finds a file that takes the way of platforms, [`Registry::sleep`].
+//! What a pool asks of its sleep protocol: the only file that touches it. Nothing else can read
+//! [`Seam`], and a test finds a file that takes the way of platforms, [`Registry::sleep`].
 //!
 //! A protocol is safe to implement, so no memory safety may rest on what it does. It can lose
 //! wake-ups, which hangs the pool, and return wrong numbers, which are only shown. What it must not
 //! do is to unwind from a frame that other threads use: here its calls end the process if they
-//! panic. The rest is called from frames that see to that themselves (`wait_until`, `join_cold`, and that of a guest).
+//! panic. The rest is called from frames that see to that themselves (`wait_until`, `join_cold`,
+//! and that of a guest).
 
 use deque_core::Deque;
 use sleep_core::{
@@ -179,9 +180,11 @@ impl<P: Platform> Registry<P> {
         })
     }
 
-    /// Gives back the place of a worker, whose own thread counts as asleep again and is woken if `has_work` says so.
+    /// Gives back the place of a worker, whose own thread counts as asleep again and is woken if
+    /// `has_work` says so.
     ///
-    /// `has_work` is called after the worker has registered as a sleeper, as in [`IdleSession::no_work_found`].
+    /// `has_work` is called after the worker has registered as a sleeper, as in
+    /// [`IdleSession::no_work_found`].
     pub(crate) fn give_back(&self, worker: WorkerIndex, has_work: impl FnOnce() -> bool) {
         no_unwind(|| self.sleep.0.give_back(worker, has_work));
     }
@@ -224,8 +227,8 @@ impl<P: Platform> Registry<P> {
         self.sleep.0.num_inactive()
     }
 
-    /// Begins the search of a worker that has run out of work, or waits for a job which another worker of the pool is
-    /// running.
+    /// Begins the search of a worker that has run out of work, or waits for a job which another
+    /// worker of the pool is running.
     #[inline]
     pub(crate) fn begin_idle(&self, worker: WorkerIndex, purpose: Purpose) -> IdleSession<'_, P> {
         IdleSession {

@@ -16,14 +16,16 @@
 //! | lent | parked | drop of [`VacantSeat`] | The worker's own thread has waited until no guest is the worker |
 //! | parked | woken | drop of [`Token`] | The worker counts as awake, and its thread may run |
 //!
-//! The protocol may leave the states sleepy and registered out, and asks for the last look at most once in each call.
+//! The protocol may leave the states sleepy and registered out, and asks for the last look at most
+//! once in each call.
 //!
 //! # What memory safety rests on
 //!
-//! While the seat is vacant, another thread may use the `WorkerThread`. From [`VacantSeat::leave`] to its drop this file
-//! touches nothing of the worker but its shared half, its registry and its number, which never change. [`Idle::rest`]
-//! drops the guards in the order that this needs: the seat, then [`LeftOut`], which writes to the worker, then the token.
-//! A panic of the protocol, or of what it calls, does not come by: [`IdleSession::no_work_found`] ends the process.
+//! While the seat is vacant, another thread may use the `WorkerThread`. From [`VacantSeat::leave`]
+//! to its drop this file touches nothing of the worker but its shared half, its registry and its
+//! number, which never change. [`Idle::rest`] drops the guards in the order that this needs: the
+//! seat, then [`LeftOut`], which writes to the worker, then the token. A panic of the protocol, or
+//! of what it calls, does not come by: [`IdleSession::no_work_found`] ends the process.
 
 use core::{mem, ptr};
 
@@ -99,8 +101,8 @@ impl<P: Platform> WorkerThread<P> {
             match end {
                 End::Job(job) => return Some(job),
                 End::LatchIsSet => return None,
-                // It may take as long as a job, and may wait for one. So the worker is active meanwhile: a poster must
-                // not count on a worker that runs an operation.
+                // It may take as long as a job, and may wait for one. So the worker is active
+                // meanwhile: a poster must not count on a worker that runs an operation.
                 End::Due(operation, more) => {
                     self.run_operation(operation);
                     self.run_operations(more);
@@ -116,8 +118,8 @@ impl<P: Platform> WorkerThread<P> {
 }
 
 impl<'w, P: Platform> Idle<'w, P> {
-    /// Begins a search. A worker of this pool that sets the latch is running the job that this one waits for, and that
-    /// will end soon, more likely than not. Another thread may take any time.
+    /// Begins a search. A worker of this pool that sets the latch is running the job that this one
+    /// waits for, and that will end soon, more likely than not. Another thread may take any time.
     fn begin(worker: &'w WorkerThread<P>, setter: Setter) -> Self {
         worker.observer().on_idle(P::now);
         let purpose = match setter {
@@ -152,8 +154,8 @@ impl<'w, P: Platform> Idle<'w, P> {
             if let Some(operation) = due {
                 return End::Due(operation, limit - 1);
             }
-            // Thread progress may just have called code that queued jobs on this deque. Once this worker is
-            // registered as a sleeper, others would not find them.
+            // Thread progress may just have called code that queued jobs on this deque. Once this
+            // worker is registered as a sleeper, others would not find them.
             if !self.worker.has_pending_jobs() {
                 self.rest(latch);
             }
@@ -200,8 +202,8 @@ impl<'w, P: Platform> Idle<'w, P> {
         }
     }
 
-    /// Looks at all sources for a worker that is registered as a sleeper. If there is no work, the next thing that the
-    /// worker does is to park.
+    /// Looks at all sources for a worker that is registered as a sleeper. If there is no work, the
+    /// next thing that the worker does is to park.
     fn last_look(
         worker: &'w WorkerThread<P>,
         setter: Setter,
@@ -235,9 +237,9 @@ impl<'w, P: Platform> Idle<'w, P> {
     }
 }
 
-/// A worker that may be registered as a sleeper: others may leave its deque, which is empty, out of their searches. Its
-/// fast push is disabled, so that the worker announces its next job. If its own parker queues that job, the worker also
-/// wakes itself.
+/// A worker that may be registered as a sleeper: others may leave its deque, which is empty, out of
+/// their searches. Its fast push is disabled, so that the worker announces its next job. If its own
+/// parker queues that job, the worker also wakes itself.
 struct LeftOut<'w, P: Platform> {
     worker: &'w WorkerThread<P>,
     /// Whether the worker was registered before: then its parker searches.
@@ -265,8 +267,9 @@ impl<P: Platform> Drop for LeftOut<'_, P> {
     }
 }
 
-/// A worker that counts as asleep: for its observer, for the detection of deadlocks, and for a limit on threads that
-/// run, whose token it has given back. Takes the token again when it is dropped.
+/// A worker that counts as asleep: for its observer, for the detection of deadlocks, and for a
+/// limit on threads that run, whose token it has given back. Takes the token again when it is
+/// dropped.
 struct Token<'w, P: Platform> {
     worker: &'w WorkerThread<P>,
 }
@@ -292,8 +295,8 @@ impl<P: Platform> Drop for Token<'_, P> {
     }
 }
 
-/// The seat of a worker whose own thread sleeps at top level. While this lives, the thread must not use the worker. For
-/// what lies below the loop, its caller has promised that.
+/// The seat of a worker whose own thread sleeps at top level. While this lives, the thread must not
+/// use the worker. For what lies below the loop, its caller has promised that.
 ///
 /// Dropping it takes the seat back.
 struct VacantSeat<'w, P: Platform> {
@@ -323,9 +326,9 @@ impl<P: Platform> Drop for VacantSeat<'_, P> {
         let worker = self.worker;
         // While a guest is the worker, we read only what never changes.
         let seat = worker.shared().seat();
-        // Liveness: a guest vacates the seat when its closure ends, without waiting for this thread. It does so
-        // before it lets the protocol wake this thread, so a protocol that keeps its promises makes this loop
-        // end at once. A guest that comes in between does the same.
+        // Liveness: a guest vacates the seat when its closure ends, without waiting for this
+        // thread. It does so before it lets the protocol wake this thread, so a protocol that keeps
+        // its promises makes this loop end at once. A guest that comes in between does the same.
         while !seat.reclaim(worker) {
             worker.parker().relax();
         }

@@ -14,8 +14,9 @@ macro_rules! delegate {
     )*};
 }
 
-/// Calls a method with a state that the same protocol has given. With that of a protocol of another kind, which only a
-/// pool that mixes its workers up brings, nothing happens: the worker searches on.
+/// Calls a method with a state that the same protocol has given. With that of a protocol of another
+/// kind, which only a pool that mixes its workers up brings, nothing happens: the worker searches
+/// on.
 macro_rules! with_idle {
     ($self:ident.$method:ident($idle:ident $(, $argument:ident)*)) => {
         match ($self, $idle) {

@@ -5,7 +5,8 @@ use std::{error::Error, fmt, str::FromStr};
 /// Decides when the workers of a pool sleep, and which of them are woken.
 ///
 /// All kinds run the same programs and lose no wake-up. They differ in which worker is woken, how
-/// many are woken, and what that costs. The page "Choosing a sleep protocol" of the book compares them.
+/// many are woken, and what that costs. The page "Choosing a sleep protocol" of the book compares
+/// them.
 ///
 /// # Examples
 /// ```
@@ -27,8 +28,8 @@ pub enum SleepKind {
     Jec,
     /// One atomic word. A job wakes all workers that sleep, and one worker falls asleep at a time.
     Classic,
-    /// A count of sleepers that may be negative. A job wakes one worker at most, and tells it where the job
-    /// is.
+    /// A count of sleepers that may be negative. A job wakes one worker at most, and tells it where
+    /// the job is.
     Hints,
 }
 

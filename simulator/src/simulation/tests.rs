@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use pool_core::{CoreLatch, AwakeSet, IdlePolicy, LendSeats, NewJobs, Origin, Purpose, Relax, SleepProtocol, TooManyWorkers, WorkerIndex};
+use pool_core::{
+    AwakeSet, CoreLatch, IdlePolicy, LendSeats, NewJobs, Origin, Purpose, Relax, SleepProtocol,
+    TooManyWorkers, WorkerIndex,
+};
 
 use super::*;
 use crate::{

@@ -4,20 +4,22 @@ use crate::{index::WorkerIndex, protocol::SleepProtocol};
 
 /// A protocol that may know which workers sleep, so that others leave their queues out.
 ///
-/// A protocol that does not know implements the trait without a method: `impl AwakeSet for Spinning {}`.
+/// A protocol that does not know implements the trait without a method: `impl AwakeSet for Spinning
+/// {}`.
 ///
 /// # What a protocol promises
-/// `any_awake` leaves out only workers that are registered as sleepers or withdraw a registration. Let a worker *S*
-/// register, execute a sequentially consistent fence, and call `any_awake`, which leaves out a worker *O*. If *O*
-/// later leaves its registration and executes such a fence, its `all_are_awake` is false while *S* is registered.
-/// So it must announce a job that it may leave to others. The same holds if *S* leaves its search by `work_found` instead of
-/// registering: its call comes after such a fence too, and a worker whose fence came before is not left out.
+/// `any_awake` leaves out only workers that are registered as sleepers or withdraw a registration.
+/// Let a worker *S* register, execute a sequentially consistent fence, and call `any_awake`, which
+/// leaves out a worker *O*. If *O* later leaves its registration and executes such a fence, its
+/// `all_are_awake` is false while *S* is registered. So it must announce a job that it may leave to
+/// others. The same holds if *S* leaves its search by `work_found` instead of registering: its call
+/// comes after such a fence too, and a worker whose fence came before is not left out.
 ///
-/// No memory safety may rest on this promise. The check `check_awake_set` of the module `testing` finds a worker that is
-/// left out while it has jobs.
+/// No memory safety may rest on this promise. The check `check_awake_set` of the module `testing`
+/// finds a worker that is left out while it has jobs.
 pub trait AwakeSet: SleepProtocol {
-    /// Calls `holds` for the workers that may be awake, at most once for each, until it returns true. Returns whether
-    /// it did. `first` is a hint where to begin.
+    /// Calls `holds` for the workers that may be awake, at most once for each, until it returns
+    /// true. Returns whether it did. `first` is a hint where to begin.
     ///
     /// This is for a look at the workers' own queues. A worker that is registered as a sleeper has
     /// emptied its queue before, so a protocol may leave it out, and a large pool in which most

@@ -47,8 +47,8 @@ use state::AtomicState;
 
 /// The sleep protocol with one sleepy worker at a time, which wakes all sleepers at once.
 ///
-/// `S` says where the workers' slots are stored, see [`ClassicSlots`]. `W` is the integer that holds the state:
-/// `u16`, `u32` or `usize`.
+/// `S` says where the workers' slots are stored, see [`ClassicSlots`]. `W` is the integer that
+/// holds the state: `u16`, `u32` or `usize`.
 ///
 /// # Examples
 /// In a `static`, without an initializer, on a machine whose atomics have 16 bits:
@@ -235,8 +235,9 @@ impl<S: ClassicSlots, W: Word> SleepProtocol for Classic<S, W> {
         W::fetch_sub(&self.inactive, 1, Ordering::Relaxed);
     }
 
-    /// Makes the sleepy worker awake and wakes all sleepers, whatever the number of jobs, unless there are none. For
-    /// internal jobs without the fence: while no worker is sleepy or asleep, that is one load and one comparison.
+    /// Makes the sleepy worker awake and wakes all sleepers, whatever the number of jobs, unless
+    /// there are none. For internal jobs without the fence: while no worker is sleepy or asleep,
+    /// that is one load and one comparison.
     #[doc(alias = "tickle")]
     #[inline]
     fn announce(&self, jobs: NewJobs<impl FnOnce() -> bool>) {
@@ -361,8 +362,8 @@ impl<S: ClassicSlots, W: Word> Classic<S, W> {
         }
 
         // Ordering: the sleeper's fence. Pairs with the poster's (`fence_and_tickle`,
-        // `announce_for`): of two fences one comes first. If it is the poster's, its job is visible to
-        // `has_work`. If it is this one, our registration and our open slot are visible to the
+        // `announce_for`): of two fences one comes first. If it is the poster's, its job is visible
+        // to `has_work`. If it is this one, our registration and our open slot are visible to the
         // poster. Nothing weaker orders our writes before our reads.
         fence(Ordering::SeqCst);
         if has_work() {

@@ -38,10 +38,10 @@ const MAX_WORKERS: usize = if usize::BITS < 32 {
 
 /// The sleep protocol whose count of sleepers may be negative, and whose wake-ups say where the work is.
 ///
-/// `S` says where the workers' slots are stored, see [`HintSlots`]. Each has a [`HintChannel`]: an [`ArrayChannel`] beside
-/// any parker, or a parker that carries hints itself.
-/// `I` is the [`IdlePolicy`], or a type that
-/// [always gives the same one](IdlePolicy#fixed-when-the-program-is-compiled).
+/// `S` says where the workers' slots are stored, see [`HintSlots`]. Each has a [`HintChannel`]: an
+/// [`ArrayChannel`] beside any parker, or a parker that carries hints itself. `I` is the
+/// [`IdlePolicy`], or a type that [always gives the same
+/// one](IdlePolicy#fixed-when-the-program-is-compiled).
 ///
 /// # Examples
 /// In a `static`, without an initializer:
@@ -303,8 +303,8 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> SleepProtocol for Hints<S, I> {
         }
     }
 
-    /// Calls [`notify_anywhere`](Self::notify_anywhere), or for internal jobs [`notify`](Self::notify): while no worker
-    /// sleeps, that is one load.
+    /// Calls [`notify_anywhere`](Self::notify_anywhere), or for internal jobs
+    /// [`notify`](Self::notify): while no worker sleeps, that is one load.
     #[inline]
     fn announce(&self, jobs: NewJobs<impl FnOnce() -> bool>) {
         match jobs.origin {
@@ -315,9 +315,9 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> SleepProtocol for Hints<S, I> {
 
     /// Executes one fence for all.
     fn announce_for(&self, workers: impl IntoIterator<Item = WorkerIndex>) {
-        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`: either the slot says that the
-        // worker sleeps, or its `has_work` sees the job. Nothing weaker orders the caller's writes of its
-        // queues, which were all before this, and our look at the slots.
+        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`: either the slot says
+        // that the worker sleeps, or its `has_work` sees the job. Nothing weaker orders the
+        // caller's writes of its queues, which were all before this, and our look at the slots.
         fence(Ordering::SeqCst);
         workers.into_iter().for_each(|worker| {
             self.wake_worker(worker);

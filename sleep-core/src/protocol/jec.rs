@@ -35,8 +35,8 @@ use widths::Widths;
 
 /// The sleep protocol with a jobs event counter.
 ///
-/// `S` says where the workers' slots are stored, see [`Slots`]. `I` is the [`IdlePolicy`], or a type that
-/// [always gives the same one](IdlePolicy#fixed-when-the-program-is-compiled).
+/// `S` says where the workers' slots are stored, see [`Slots`]. `I` is the [`IdlePolicy`], or a
+/// type that [always gives the same one](IdlePolicy#fixed-when-the-program-is-compiled).
 ///
 /// # Examples
 /// In a `static`, without an initializer:
@@ -185,8 +185,8 @@ impl<S: Slots, I: AsRef<IdlePolicy>> SleepProtocol for Jec<S, I> {
         self.slots()[worker.get()].parker()
     }
 
-    /// Does rounds if the limit on searchers leaves room for this worker. One that waits for a job does rounds whatever
-    /// the limit, and counts as a searcher for others.
+    /// Does rounds if the limit on searchers leaves room for this worker. One that waits for a job
+    /// does rounds whatever the limit, and counts as a searcher for others.
     fn start_looking(&self, worker: WorkerIndex, purpose: Purpose) -> IdleState {
         self.begin_search(worker, purpose)
     }
@@ -231,11 +231,12 @@ impl<S: Slots, I: AsRef<IdlePolicy>> SleepProtocol for Jec<S, I> {
     }
 
     /// Wakes sleepers for as many of the jobs as there are no idle workers for; for all of them if
-    /// the queue was not empty; but no more than make [enough](IdlePolicy::enough_idle) workers that are awake and
-    /// idle, since those wake others. No injected job is overlooked, whatever the jobs event counter does.
+    /// the queue was not empty; but no more than make [enough](IdlePolicy::enough_idle) workers
+    /// that are awake and idle, since those wake others. No injected job is overlooked, whatever
+    /// the jobs event counter does.
     ///
-    /// For internal jobs there is a fence only if workers are sleepy or asleep. While none is, this is one load, and
-    /// `queue_was_empty` is not asked.
+    /// For internal jobs there is a fence only if workers are sleepy or asleep. While none is, this
+    /// is one load, and `queue_was_empty` is not asked.
     #[inline]
     fn announce(&self, jobs: NewJobs<impl FnOnce() -> bool>) {
         match jobs.origin {
@@ -250,11 +251,12 @@ impl<S: Slots, I: AsRef<IdlePolicy>> SleepProtocol for Jec<S, I> {
 
     /// Executes one fence for all, and looks at no slot while no worker sleeps.
     fn announce_for(&self, workers: impl IntoIterator<Item = WorkerIndex>) {
-        // Ordering: the poster's fence. Pairs with the sleeper's in `park`: either the slot is
-        // open for us, or its `has_work` sees the job. Nothing weaker orders the caller's writes
-        // of its queues, which were all before this, and our look at the slots. A worker counts itself as sleeping before
-        // it opens its slot and before its own fence, so the same holds for the count. A count of zero means that
-        // each worker that has slept was claimed, and looks at its queue when it is awake.
+        // Ordering: the poster's fence. Pairs with the sleeper's in `park`: either the slot is open
+        // for us, or its `has_work` sees the job. Nothing weaker orders the caller's writes of its
+        // queues, which were all before this, and our look at the slots. A worker counts itself as
+        // sleeping before it opens its slot and before its own fence, so the same holds for the
+        // count. A count of zero means that each worker that has slept was claimed, and looks at
+        // its queue when it is awake.
         fence(Ordering::SeqCst);
         if self.shared.counters.load().sleeping() == 0 {
             return;
@@ -337,9 +339,10 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
         // then on finds the slot open.
         let sleeps = latch.fall_asleep() && {
             // Ordering: the sleeper's fence. Pairs with the poster's (`announce_injected`,
-            // `fence_and_wake_for_jobs`, `announce_for`, `wake_any`): of two fences one comes first. If it is the poster's,
-            // its job is visible to `has_work`. If it is this one, our registration and our open slot are visible to
-            // the poster. Nothing weaker orders our writes before our reads.
+            // `fence_and_wake_for_jobs`, `announce_for`, `wake_any`): of two fences one comes
+            // first. If it is the poster's, its job is visible to `has_work`. If it is this one,
+            // our registration and our open slot are visible to the poster. Nothing weaker orders
+            // our writes before our reads.
             fence(Ordering::SeqCst);
             !has_work()
         };

@@ -1,17 +1,19 @@
-//! What a protocol does for threads outside the pool that wait for its workers, or take their places.
+//! What a protocol does for threads outside the pool that wait for its workers, or take their
+//! places.
 
 use crate::{index::WorkerIndex, protocol::SleepProtocol};
 
 /// A protocol that may lend the place of a sleeping worker to a thread outside the pool, a *guest*.
 ///
-/// A pool without guests needs none of this. A protocol that lends nothing implements the trait without a method:
-/// `impl LendSeats for Spinning {}`.
+/// A pool without guests needs none of this. A protocol that lends nothing implements the trait
+/// without a method: `impl LendSeats for Spinning {}`.
 ///
 /// # What a protocol promises
-/// 1. `borrow_sleeper` returns a worker that sleeps, and each worker at most once until `give_back`. The
-///    worker's own thread does not return from [`no_work_found`](SleepProtocol::no_work_found) in between.
-/// 2. No wake-up is lost meanwhile: a job that the worker's own thread may run, and a latch for which it waits, are seen
-///    by the look in `give_back`, or another worker is woken for the job.
+/// 1. `borrow_sleeper` returns a worker that sleeps, and each worker at most once until
+///    `give_back`. The worker's own thread does not return from
+///    [`no_work_found`](SleepProtocol::no_work_found) in between.
+/// 2. No wake-up is lost meanwhile: a job that the worker's own thread may run, and a latch for
+///    which it waits, are seen by the look in `give_back`, or another worker is woken for the job.
 ///
 /// No memory safety may rest on these promises, as on none of [`SleepProtocol`]. The check
 /// `check_lending` of the module `testing` plays guests.
@@ -21,12 +23,13 @@ pub trait LendSeats: SleepProtocol {
     /// instead of the worker's thread, until [`give_back`](Self::give_back). The worker's own
     /// thread stays in [`no_work_found`](SleepProtocol::no_work_found) meanwhile.
     ///
-    /// Offers each sleeping worker to `eligible`, at most once each, until it accepts one that still sleeps. The
-    /// answer may be out of date by the time the worker is taken over; then the caller gives the worker back at
-    /// once, and says that there is work.
+    /// Offers each sleeping worker to `eligible`, at most once each, until it accepts one that
+    /// still sleeps. The answer may be out of date by the time the worker is taken over; then the
+    /// caller gives the worker back at once, and says that there is work.
     ///
-    /// A guest that sleeps parks by [`Parker::park_guest`](crate::Parker::park_guest). A thread that was about to wake the
-    /// worker for a job finds another sleeper, or leaves the job to the look in `give_back`.
+    /// A guest that sleeps parks by [`Parker::park_guest`](crate::Parker::park_guest). A thread
+    /// that was about to wake the worker for a job finds another sleeper, or leaves the job to the
+    /// look in `give_back`.
     ///
     /// By default there is never a sleeper to borrow.
     #[must_use = "the worker sleeps until it is given back"]
@@ -39,10 +42,11 @@ pub trait LendSeats: SleepProtocol {
     /// Gives back the place of a worker that [`borrow_sleeper`](Self::borrow_sleeper) has returned.
     /// The worker's own thread counts as asleep again. Returns whether it was woken.
     ///
-    /// `has_work` says whether the worker's own thread has a reason to wake up: its latch is set, or a source
-    /// holds work for it. It is called after the worker has registered as a sleeper, and must look at every
-    /// source, as in [`no_work_found`](SleepProtocol::no_work_found). A thread that sets the latch while the place is
-    /// lent needs a sequentially consistent fence between that and [`wake_worker`](SleepProtocol::wake_worker).
+    /// `has_work` says whether the worker's own thread has a reason to wake up: its latch is set,
+    /// or a source holds work for it. It is called after the worker has registered as a sleeper,
+    /// and must look at every source, as in [`no_work_found`](SleepProtocol::no_work_found). A
+    /// thread that sets the latch while the place is lent needs a sequentially consistent fence
+    /// between that and [`wake_worker`](SleepProtocol::wake_worker).
     ///
     /// By default this does nothing, which is right for the default of `borrow_sleeper`.
     #[inline]
@@ -51,7 +55,8 @@ pub trait LendSeats: SleepProtocol {
         false
     }
 
-    /// Notes that a thread outside the pool, which blocked until a job had been run because it had no seat, runs again.
+    /// Notes that a thread outside the pool, which blocked until a job had been run because it had
+    /// no seat, runs again.
     ///
     /// It may post its next job soon. For how long there was no work counts from now: a worker that
     /// searches meanwhile need not make up for the thread's own wake-up.

@@ -4,7 +4,8 @@ use core::fmt;
 
 use crate::protocol::hint::Hint;
 
-/// Jobs that were queued and that any worker may run, for [`announce`](crate::SleepProtocol::announce).
+/// Jobs that were queued and that any worker may run, for
+/// [`announce`](crate::SleepProtocol::announce).
 ///
 /// `E` says whether their queue was empty before, when it is called. A protocol need not ask.
 ///
@@ -20,25 +21,27 @@ use crate::protocol::hint::Hint;
 pub struct NewJobs<E> {
     /// How long the poster stays with the jobs.
     pub origin: Origin,
-    /// The number of jobs. With 0, no worker is woken. So a caller that queued a job and announces none loses the wake-up.
+    /// The number of jobs. With 0, no worker is woken. So a caller that queued a job and announces
+    /// none loses the wake-up.
     pub count: usize,
     /// Where the jobs are. A protocol that carries hints gives this one to a worker that it wakes.
     pub hint: Hint,
-    /// Whether the queue was empty before. If not, the idle workers are not keeping up, and a protocol may wake sleepers
-    /// for all the new jobs.
+    /// Whether the queue was empty before. If not, the idle workers are not keeping up, and a
+    /// protocol may wake sleepers for all the new jobs.
     pub queue_was_empty: E,
 }
 
 /// Whether the poster of jobs stays until they have been run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// The jobs were queued from outside, or by a worker that may go away. No sleeping worker overlooks them.
+    /// The jobs were queued from outside, or by a worker that may go away. No sleeping worker
+    /// overlooks them.
     Injected,
-    /// A worker of the pool queued the jobs on its own queue, and stays until they have been run, as in a join. Or it
-    /// has executed a sequentially consistent fence after it queued them.
+    /// A worker of the pool queued the jobs on its own queue, and stays until they have been run,
+    /// as in a join. Or it has executed a sequentially consistent fence after it queued them.
     ///
-    /// A protocol may do without a fence of its own. Then a worker that is falling asleep may overlook the jobs until the
-    /// next wake-up.
+    /// A protocol may do without a fence of its own. Then a worker that is falling asleep may
+    /// overlook the jobs until the next wake-up.
     ///
     /// A caller whose system has a fence for all threads of a process (`membarrier` on Linux) can
     /// rule that out without a fence in the poster. `has_work` executes the process fence first,

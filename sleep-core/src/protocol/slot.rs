@@ -1,5 +1,5 @@
-//! The part of a worker's slot that [`Jec`](crate::Jec) and [`Classic`](crate::Classic) share: whether the worker is
-//! asleep, and whether a waker has claimed it.
+//! The part of a worker's slot that [`Jec`](crate::Jec) and [`Classic`](crate::Classic) share:
+//! whether the worker is asleep, and whether a waker has claimed it.
 
 use core::fmt;
 

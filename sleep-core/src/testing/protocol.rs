@@ -30,7 +30,8 @@ struct Pool<S> {
     /// How many jobs have begun that wait for another one.
     begun: AtomicUsize,
     jobs: Jobs,
-    /// The queues in which a worker looks for jobs: in a search, as `Some`, or in its last look, as `None`.
+    /// The queues in which a worker looks for jobs: in a search, as `Some`, or in its last look, as
+    /// `None`.
     sources: Sources<S>,
     /// For the thread that waits for jobs.
     done: ScheduledParker,
@@ -48,8 +49,8 @@ enum Jobs {
     Short,
     /// The first one ends when the second one has begun. So two workers must run them.
     NeedEachOther,
-    /// The first one queues another one on its worker's own queue, and ends when that has begun. So another worker must
-    /// take it from there.
+    /// The first one queues another one on its worker's own queue, and ends when that has begun. So
+    /// another worker must take it from there.
     Fork,
 }
 
@@ -260,15 +261,18 @@ impl<S: LendSeats<Parker = ScheduledParker>> Pool<S> {
 /// It finds, with a schedule that is the same in each run:
 ///
 /// - a wake-up that is lost, because the last look is missing or comes before the registration, the
-///   latch is not looked at, or a worker that finds work leaves the rest to one that sleeps (promises 1 to 3);
+///   latch is not looked at, or a worker that finds work leaves the rest to one that sleeps
+///   (promises 1 to 3);
 /// - a fence that is missing, if the protocol executes its fences by [`full_fence`]. To this end,
-///   the check's queues show each write and read as late as a processor may without a fence (promise 1);
+///   the check's queues show each write and read as late as a processor may without a fence
+///   (promise 1);
 /// - a call that waits for a worker, or panics (promise 4; not one that allocates);
 /// - a park that returns without a token, and is taken for a wake-up;
 /// - workers that are counted wrongly: `num_inactive`, `num_sleeping` and `all_are_awake`.
 ///
-/// It does not reorder the protocol's own atomics. For that, write a model with loom. Protocols that lend seats pass
-/// [`check_lending`] too, and those that leave sleepers out [`check_awake_set`].
+/// It does not reorder the protocol's own atomics. For that, write a model with loom. Protocols
+/// that lend seats pass [`check_lending`] too, and those that leave sleepers out
+/// [`check_awake_set`].
 ///
 /// # Examples
 /// ```
@@ -291,8 +295,8 @@ where
     }
 }
 
-/// Checks that a protocol keeps what [`LendSeats`] promises, as [`check_protocol`] does: a guest comes to a worker that
-/// may sleep, while a job is posted and the worker is stopped.
+/// Checks that a protocol keeps what [`LendSeats`] promises, as [`check_protocol`] does: a guest
+/// comes to a worker that may sleep, while a job is posted and the worker is stopped.
 ///
 /// # Panics
 /// If it finds a mistake, with the schedule that shows it.
@@ -305,8 +309,8 @@ where
     }
 }
 
-/// Checks that a protocol keeps what [`AwakeSet`] promises, as [`check_protocol`] does: no worker is left out that has
-/// a job which another one must take.
+/// Checks that a protocol keeps what [`AwakeSet`] promises, as [`check_protocol`] does: no worker
+/// is left out that has a job which another one must take.
 ///
 /// # Panics
 /// If it finds a mistake, with the schedule that shows it.

@@ -20,7 +20,8 @@ const CALLS: &[&str] = &[
     ".announce_for(",
 ];
 
-/// The only file that may, and those that name the traits: the bounds of a platform, and what users import.
+/// The only file that may, and those that name the traits: the bounds of a platform, and what users
+/// import.
 const ALLOWED: &[&str] = &["registry/sleep.rs", "platform.rs", "lib.rs"];
 
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {

@@ -52,11 +52,12 @@ impl<P: fmt::Debug> fmt::Debug for ClassicSlot<P> {
     }
 }
 
-/// Where the slots of a [`Classic`](crate::Classic) are stored: anything that dereferences to `[ClassicSlot<P>]`, and
-/// always to the same slice, such as a borrowed slice, a box, or [`Inline`](crate::Inline).
+/// Where the slots of a [`Classic`](crate::Classic) are stored: anything that dereferences to
+/// `[ClassicSlot<P>]`, and always to the same slice, such as a borrowed slice, a box, or
+/// [`Inline`](crate::Inline).
 ///
-/// If it gives different slices, or another instance uses the same slots, wake-ups are lost or calls
-/// panic, and nothing worse: no memory safety rests on it.
+/// If it gives different slices, or another instance uses the same slots, wake-ups are lost or
+/// calls panic, and nothing worse: no memory safety rests on it.
 pub trait ClassicSlots {
     /// Blocks one worker.
     type Parker: Parker;

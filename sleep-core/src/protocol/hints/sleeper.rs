@@ -29,10 +29,10 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
         }
         idle.may_be_registered = true;
 
-        // Ordering: the sleeper's fence. Pairs with the poster's (`notify_anywhere`, `announce_for`, and that
-        // of a caller of `notify`): of two fences one comes first. If it is the poster's, its job is visible
-        // to `has_work`. If it is this one, our registration is visible to the poster. Nothing weaker orders
-        // our writes before our reads.
+        // Ordering: the sleeper's fence. Pairs with the poster's (`notify_anywhere`,
+        // `announce_for`, and that of a caller of `notify`): of two fences one comes first. If it
+        // is the poster's, its job is visible to `has_work`. If it is this one, our registration is
+        // visible to the poster. Nothing weaker orders our writes before our reads.
         fence(Ordering::SeqCst);
         // The slot is open before the latch says SLEEPING, so a thread that sets the latch from then on
         // finds the slot open.

@@ -276,11 +276,12 @@ impl<C: fmt::Debug> fmt::Debug for HintSlot<C> {
     }
 }
 
-/// Where the slots of [`Hints`](crate::Hints) are stored: anything that dereferences to `[HintSlot<C>]`, and always to the
-/// same slice, such as a borrowed slice, a box, or [`Inline`](crate::Inline).
+/// Where the slots of [`Hints`](crate::Hints) are stored: anything that dereferences to
+/// `[HintSlot<C>]`, and always to the same slice, such as a borrowed slice, a box, or
+/// [`Inline`](crate::Inline).
 ///
-/// If it gives different slices, or another instance uses the same slots, wake-ups are lost or calls do not return, and
-/// nothing worse: no memory safety rests on it.
+/// If it gives different slices, or another instance uses the same slots, wake-ups are lost or
+/// calls do not return, and nothing worse: no memory safety rests on it.
 pub trait HintSlots {
     /// Blocks one worker, and carries hints to it.
     type Channel: HintChannel;

@@ -28,7 +28,8 @@ pub(super) enum Awake {
 }
 
 impl<S: Slots, I: AsRef<IdlePolicy>> AwakeSet for Jec<S, I> {
-    /// Leaves out the workers whose bit is set, if few are awake, and looks at no bit if all others sleep.
+    /// Leaves out the workers whose bit is set, if few are awake, and looks at no bit if all others
+    /// sleep.
     #[inline]
     fn any_awake(
         &self,

@@ -9,8 +9,8 @@ use crate::{
 
 /// One worker's way from finding no work to being asleep.
 ///
-/// Created by [`start_looking`](crate::SleepProtocol::start_looking), kept by the worker's search loop, and advanced by
-/// [`no_work_found`](crate::SleepProtocol::no_work_found).
+/// Created by [`start_looking`](crate::SleepProtocol::start_looking), kept by the worker's search
+/// loop, and advanced by [`no_work_found`](crate::SleepProtocol::no_work_found).
 #[must_use = "the worker counts as idle until this is given to `work_found`"]
 #[derive(Debug)]
 pub struct IdleState {

@@ -35,8 +35,8 @@ impl Sleepers {
         }
     }
 
-    /// Whether the counters allow so few workers that wakers look at the slots instead. So it is on small
-    /// processors, where bits are more code than they are worth.
+    /// Whether the counters allow so few workers that wakers look at the slots instead. So it is on
+    /// small processors, where bits are more code than they are worth.
     #[inline(always)]
     pub(super) const fn are_few(&self) -> bool {
         self.widths.max_threads() <= u8::MAX as usize

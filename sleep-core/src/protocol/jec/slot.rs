@@ -37,8 +37,8 @@ struct Line<P> {
     wake_time: WakeTime,
     /// Which workers of one group may be asleep, see [`Sleepers`](super::sleepers::Sleepers).
     group: AtomicUsize,
-    /// Whether few workers were awake when the worker last asked. For the thread that is the worker: its own, or a
-    /// guest's.
+    /// Whether few workers were awake when the worker last asked. For the thread that is the
+    /// worker: its own, or a guest's.
     few_are_awake: LoadStoreU8,
 }
 
@@ -83,7 +83,8 @@ impl<P> Slot<P> {
         &self.line.group
     }
 
-    /// Whether few workers were awake when the worker last asked. For the thread that is the worker.
+    /// Whether few workers were awake when the worker last asked. For the thread that is the
+    /// worker.
     pub(super) fn few_are_awake(&self) -> bool {
         // Ordering: Relaxed; only the thread that is the worker reads and writes this.
         self.line.few_are_awake.load(Ordering::Relaxed) != 0
@@ -102,11 +103,11 @@ impl<P: fmt::Debug> fmt::Debug for Slot<P> {
     }
 }
 
-/// Where the slots of a [`Jec`](crate::Jec) are stored: anything that dereferences to `[Slot<P>]`, and always to the same
-/// slice, such as a borrowed slice, a box, or [`Inline`](crate::Inline).
+/// Where the slots of a [`Jec`](crate::Jec) are stored: anything that dereferences to `[Slot<P>]`,
+/// and always to the same slice, such as a borrowed slice, a box, or [`Inline`](crate::Inline).
 ///
-/// If it gives different slices, or another instance uses the same slots, wake-ups are lost or calls
-/// panic, and nothing worse: no memory safety rests on it.
+/// If it gives different slices, or another instance uses the same slots, wake-ups are lost or
+/// calls panic, and nothing worse: no memory safety rests on it.
 pub trait Slots {
     /// Blocks one worker.
     type Parker: Parker;

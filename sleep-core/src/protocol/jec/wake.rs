@@ -86,8 +86,8 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
     /// Announces jobs that no sleeping worker may overlook.
     pub(super) fn announce_injected(&self, count: usize, queue_was_empty: bool) {
         // Ordering: the poster's fence. Pairs with the sleeper's in `park` and with the one in
-        // `cascade`: orders the caller's write of its queue before our reads of the counters, the bits and the
-        // slots, which no acquire or release can.
+        // `cascade`: orders the caller's write of its queue before our reads of the counters, the
+        // bits and the slots, which no acquire or release can.
         fence(Ordering::SeqCst);
         if !self.all_are_awake() {
             self.wake_for_jobs(count, queue_was_empty);

@@ -2,11 +2,12 @@
 
 use super::counters::Word;
 
-/// The widths of the counters: 16 bits for each thread counter and 32 for the JEC; where there are no native 64-bit
-/// atomics, 8 and 16.
+/// The widths of the counters: 16 bits for each thread counter and 32 for the JEC; where there are
+/// no native 64-bit atomics, 8 and 16.
 ///
-/// A type without fields, whose functions are constants, except in the tests of this crate. They choose narrower
-/// counters, so that they meet the rollover of the jobs event counter, which otherwise takes 2³¹ sleeps.
+/// A type without fields, whose functions are constants, except in the tests of this crate. They
+/// choose narrower counters, so that they meet the rollover of the jobs event counter, which
+/// otherwise takes 2³¹ sleeps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Widths {
     #[cfg(test)]
