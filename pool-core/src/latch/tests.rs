@@ -1,6 +1,5 @@
 use super::*;
 use crate::testing::Test;
-use sleep_core::Purpose;
 
 #[cfg(loom)]
 mod loom;
@@ -104,7 +103,7 @@ mod threads {
                     .push((event, registry.strong_count(), is_set));
             }
         };
-        let mut idle = registry.begin_idle(index, Purpose::Job);
+        let mut idle = registry.begin_idle(index, sleep_core::Purpose::Job);
         idle.no_work_found(latch.core(), || unreachable!("only announces"));
         idle.no_work_found(latch.core(), || {
             observe(Some(Box::new(observer)));

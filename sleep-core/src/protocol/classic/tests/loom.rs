@@ -56,7 +56,7 @@ fn a_job_for_one_worker_is_not_overlooked() {
 #[test]
 fn jobs_for_several_workers_need_one_fence() {
     check_sleepers::<TestClassic>(3, 1, |scene| {
-        scene.sleep.announce_for(scene.sleep.worker(0).into_iter());
+        scene.sleep.announce_for(scene.sleep.worker(0));
     });
 }
 

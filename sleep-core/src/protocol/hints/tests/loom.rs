@@ -151,7 +151,7 @@ fn jobs_for_several_workers_need_one_fence() {
         |_| (),
         Scene::has_work,
         |scene| {
-            scene.sleep.announce_for(scene.sleep.worker(0).into_iter());
+            scene.sleep.announce_for(scene.sleep.worker(0));
         },
     );
 }

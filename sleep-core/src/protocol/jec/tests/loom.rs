@@ -83,7 +83,7 @@ fn a_job_for_one_worker_is_not_overlooked() {
 fn jobs_for_two_workers_are_not_overlooked() {
     check_sleepers::<TestJec>(2, 2, |scene| {
         let worker = |index| scene.sleep.worker(index).unwrap();
-        scene.sleep.announce_for([worker(0), worker(1)].into_iter());
+        scene.sleep.announce_for([worker(0), worker(1)]);
     });
 }
 
