@@ -246,8 +246,12 @@ mod tests {
     fn the_page_of_the_book_has_each_variable_and_each_choice() {
         let page = include_str!("../../../docs/src/environment.md");
         // Other tables explain values, under headings.
-        let (variables, _) = page.split_once("
-## ").unwrap();
+        let (variables, _) = page
+            .split_once(
+                "
+## ",
+            )
+            .unwrap();
         let own = [NUM_THREADS, SLEEP, IDLE, OVERLOOK_NO_JOBS, MEMBARRIER];
         for variable in own.into_iter().chain(RAYON_NUM_THREADS) {
             let row = format!("| `{variable}` |");
