@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, PackageId};
+use cargo_metadata::{CargoOpt, DependencyKind, Metadata, MetadataCommand, Package, PackageId};
 
 use crate::graph::{Graph, MAX_TARGETS};
 
@@ -35,7 +35,7 @@ impl Graph {
     /// Reads the graph of packages that `cargo metadata` prints, for the workspace with a manifest
     /// or else of the current directory.
     ///
-    /// A package is called by its name, with `@` and its version if there are several with that
+    /// All features of the members are on. A package is called by its name, with `@` and its version if there are several with that
     /// name.
     ///
     /// # Errors
@@ -51,6 +51,9 @@ impl Graph {
         if packages.only_members {
             // Needs neither a lock file nor the registry.
             command.no_deps();
+        } else {
+            // Optional dependencies too, which cargo lists for members in any case.
+            command.features(CargoOpt::AllFeatures);
         }
         let metadata = command.exec().map_err(WorkspaceError::Cargo)?;
         Self::of_metadata(&metadata, packages)
