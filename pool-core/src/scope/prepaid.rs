@@ -16,6 +16,10 @@ const BATCH: usize = if cfg!(any(loom, test)) { 2 } else { 64 };
 /// grow with the number of such jobs, and overflow where a `usize` has 32 bits.
 const LIMIT: usize = 4 * BATCH;
 
+/// The owner of a scope without prepaid counts. It differs from every address of a worker, and from
+/// the null address that a platform returns for a thread outside its pools.
+const NO_OWNER: usize = 1;
+
 /// The value of `left` when the counts were given back. It is above the limit.
 const CLOSED: usize = usize::MAX;
 
@@ -28,8 +32,8 @@ const CLOSED: usize = usize::MAX;
 /// At any time, what is pending in the latch is the sum of the jobs that are not done, of the scope's body, and of
 /// `left`. So the latch is not set before the worker has [given back](Self::close) what is left.
 pub(super) struct Prepaid {
-    /// The address of the scope's worker, or zero if the scope has no prepaid counts. Written by no thread, and
-    /// therefore not beside what is written.
+    /// The address of the scope's worker, or [`NO_OWNER`]. Written by no thread, and therefore not beside
+    /// what is written.
     owner: usize,
     /// Only the worker accesses it. Not a `Cell`, because a scope is shared.
     left: CachePadded<AtomicUsize>,
@@ -44,7 +48,7 @@ impl Prepaid {
     ) -> Self {
         let owner = owner.filter(|owner| core::ptr::eq(owner.registry(), registry));
         Self {
-            owner: owner.map_or(0, address),
+            owner: owner.map_or(NO_OWNER, address),
             left: CachePadded::new(AtomicUsize::new(0)),
         }
     }
@@ -78,8 +82,7 @@ impl Prepaid {
     /// false if the job must be counted in the latch: also if the worker has counts enough.
     #[inline]
     pub(super) fn take_over<P: Platform>(&self) -> bool {
-        let worker = P::current();
-        if self.owner == 0 || self.owner != worker.addr() {
+        if self.owner != P::current().addr() {
             return false;
         }
         let left = self.left.load(Ordering::Relaxed);
