@@ -7,8 +7,8 @@ use sleep_core::WorkerIndex;
 use crate::{job::JobRef, platform::Platform, queue::JobQueue, registry::Registry};
 
 impl<P: Platform> Registry<P> {
-    /// Gives each worker a job that it alone may run, one from the iterator for each. One fence is enough
-    /// for all.
+    /// Gives each worker a job that it alone may run, one from the iterator for each. One fence is
+    /// enough for all.
     ///
     /// Two broadcasts at the same time could be queued in different orders on different workers,
     /// and would never end if their jobs meet at a barrier. So the caller must

@@ -1,8 +1,9 @@
 //! Whether the workers of a pool wait for each other without end.
 //!
 //! A pool tells its [`DeadlockDetection`] which workers run and which sleep. With
-//! [`NoDeadlockDetection`] all of that is compiled away. The accounting of `sleep-core` does it, with the
-//! feature `deadlock`; its page has the argument that no report is false and none is missed.
+//! [`NoDeadlockDetection`] all of that is compiled away. The accounting of `sleep-core` does it,
+//! with the feature `deadlock`; its page has the argument that no report is false and none is
+//! missed.
 //!
 //! | what is told | where |
 //! | --- | --- |
@@ -38,7 +39,8 @@ pub trait DeadlockDetection: Send + Sync {
         let _ = worker;
     }
 
-    /// Notes that a worker leaves. `may_run` says whether there is work that a sleeping worker may run.
+    /// Notes that a worker leaves. `may_run` says whether there is work that a sleeping worker may
+    /// run.
     #[inline]
     fn leave(&self, worker: WorkerIndex, may_run: impl Fn(WorkerIndex) -> bool) {
         let _ = (worker, may_run);
@@ -61,8 +63,8 @@ pub trait DeadlockDetection: Send + Sync {
         let _ = worker;
     }
 
-    /// Notes that a thread outside the pool begins something for whose end jobs may wait. Until it ends, no
-    /// deadlock is reported.
+    /// Notes that a thread outside the pool begins something for whose end jobs may wait. Until it
+    /// ends, no deadlock is reported.
     #[inline]
     fn begin_outside(&self) {}
 
@@ -72,8 +74,8 @@ pub trait DeadlockDetection: Send + Sync {
         let _ = may_run;
     }
 
-    /// Notes that the caller has set the latch of a worker that sleeps, and is about to wake the worker.
-    /// May be called from an interrupt.
+    /// Notes that the caller has set the latch of a worker that sleeps, and is about to wake the
+    /// worker. May be called from an interrupt.
     #[inline]
     fn will_wake(&self, worker: WorkerIndex) {
         let _ = worker;
@@ -87,8 +89,8 @@ pub struct NoDeadlockDetection;
 impl DeadlockDetection for NoDeadlockDetection {}
 
 impl<P: Platform> Registry<P> {
-    /// Notes that a worker is not there any more. Also for one that was counted before it began, and whose
-    /// thread is not started in the end.
+    /// Notes that a worker is not there any more. Also for one that was counted before it began,
+    /// and whose thread is not started in the end.
     pub fn mark_absent(&self, worker: WorkerIndex) {
         no_unwind(|| self.deadlock().leave(worker, |worker| self.may_run(worker)));
     }

@@ -1,4 +1,5 @@
-//! Jobs that are run in the order in which they were spawned, on a deque that is last-in, first-out.
+//! Jobs that are run in the order in which they were spawned, on a deque that is last-in,
+//! first-out.
 
 use core::{fmt, ptr::NonNull};
 
@@ -45,8 +46,8 @@ impl<P: Platform> JobFifo<P> {
     /// 1. As for [`JobQueue::push`].
     /// 2. `self` stays in place until the returned job has been run.
     pub unsafe fn push(&self, node: NonNull<<P::Queue as JobQueue>::Node>, job: JobRef) -> JobRef {
-        // SAFETY: obligation 1 is forwarded to our caller; 2. is `JobRef::new`'s first obligation, and its second holds
-        // since a queue may be used from every thread.
+        // SAFETY: obligation 1 is forwarded to our caller; 2. is `JobRef::new`'s first obligation,
+        // and its second holds since a queue may be used from every thread.
         unsafe {
             self.queue.push(node, job);
             JobRef::new(self)

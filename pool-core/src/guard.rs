@@ -32,8 +32,8 @@ impl<P: Platform> fmt::Debug for ReadGuard<'_, P> {
 }
 
 impl<P: Platform> Registry<P> {
-    /// Delays the operations that are scheduled from now on, until the guard is dropped, so that this
-    /// thread may read what they free. Any thread may call this, also a worker in a job.
+    /// Delays the operations that are scheduled from now on, until the guard is dropped, so that
+    /// this thread may read what they free. Any thread may call this, also a worker in a job.
     #[inline]
     pub fn read(&self) -> ReadGuard<'_, P> {
         ReadGuard {
@@ -42,9 +42,9 @@ impl<P: Platform> Registry<P> {
         }
     }
 
-    /// Wakes a worker if operations are due. A thread that is not a worker calls this after each use of
-    /// the pool's [progress](Self::progress) that may advance it: the drop of a delay, `has_reached`,
-    /// `wait_for`, `wakeup` and `schedule`.
+    /// Wakes a worker if operations are due. A thread that is not a worker calls this after each
+    /// use of the pool's [progress](Self::progress) that may advance it: the drop of a delay,
+    /// `has_reached`, `wait_for`, `wakeup` and `schedule`.
     #[inline]
     pub fn announce_operations(&self) {
         if self.progress().has_due() {

@@ -1,9 +1,10 @@
 //! Guests: threads outside the pool that run a closure in the place of a worker that sleeps.
 //!
-//! A worker that sleeps at top level, between jobs, needs neither its deque nor its number. So a thread from
-//! outside takes its *seat*: the guest is that worker until its closure has ended, while the worker's own
-//! thread, the *host*, stays parked. No thread is woken for that, and never do more threads run than the pool
-//! has workers. If no seat is free, the closure is [injected](Registry::in_worker) as before.
+//! A worker that sleeps at top level, between jobs, needs neither its deque nor its number. So a
+//! thread from outside takes its *seat*: the guest is that worker until its closure has ended,
+//! while the worker's own thread, the *host*, stays parked. No thread is woken for that, and never
+//! do more threads run than the pool has workers. If no seat is free, the closure is
+//! [injected](Registry::in_worker) as before.
 //!
 //! | step | host | guest |
 //! | --- | --- | --- |
@@ -29,19 +30,19 @@
 //! scoped thread-local variable, the caller of the [loop](WorkerThread::run_until_stopped)
 //! promises. A check in each method of the worker would cost every join.
 //!
-//! Why a worker may pass to another thread at all, [`lend`](WorkerThread::lend) says: the order of the deque,
-//! the parts that the owner alone uses, the process fences and the thread progress. A seat is vacated by the
-//! pool's own loop, below which no frame of the pool uses the worker; the frames of a thread that a pool has
-//! adopted are in the position of a lender's.
+//! Why a worker may pass to another thread at all, [`lend`](WorkerThread::lend) says: the order of
+//! the deque, the parts that the owner alone uses, the process fences and the thread progress. A
+//! seat is vacated by the pool's own loop, below which no frame of the pool uses the worker; the
+//! frames of a thread that a pool has adopted are in the position of a lender's.
 //!
 //! # What is not overlooked
 //!
-//! While the seat is lent the worker counts as active. A poster that looks for sleepers passes it over; so
-//! does a thread that wakes this worker for a job in its inbox, or for its request to stop. All of them execute a
-//! fence between their write and that look. The guest's fence comes after it has opened the slot again, and
-//! its look after that. Of two fences one comes first: either the poster finds the slot open, or the look
-//! finds what the poster has written. The look does not use the `WorkerThread`, because the host may be awake by
-//! then.
+//! While the seat is lent the worker counts as active. A poster that looks for sleepers passes it
+//! over; so does a thread that wakes this worker for a job in its inbox, or for its request to
+//! stop. All of them execute a fence between their write and that look. The guest's fence comes
+//! after it has opened the slot again, and its look after that. Of two fences one comes first:
+//! either the poster finds the slot open, or the look finds what the poster has written. The look
+//! does not use the `WorkerThread`, because the host may be awake by then.
 
 use core::ptr;
 
@@ -55,8 +56,8 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// A thread that is a worker in place of the worker's own thread. Gives the seat back when it is dropped, by a
-/// panic too.
+/// A thread that is a worker in place of the worker's own thread. Gives the seat back when it is
+/// dropped, by a panic too.
 struct Guest<'r, P: Platform> {
     registry: &'r Registry<P>,
     index: WorkerIndex,
@@ -64,8 +65,9 @@ struct Guest<'r, P: Platform> {
 }
 
 impl<P: Platform> Registry<P> {
-    /// Runs a closure on the calling thread as a worker of this pool whose own thread sleeps. If there is no
-    /// such worker, or the calling thread is a worker already, the closure is returned.
+    /// Runs a closure on the calling thread as a worker of this pool whose own thread sleeps. If
+    /// there is no such worker, or the calling thread is a worker already, the closure is
+    /// returned.
     ///
     /// Only pools whose platform [has guests](Platform::has_guests), and whose protocol
     /// [lends sleepers](sleep_core::LendSeats::borrow_sleeper), run it.
@@ -77,8 +79,8 @@ impl<P: Platform> Registry<P> {
     /// Continues the closure's panic, when the worker was given back.
     ///
     /// # Complexity
-    /// Calls the protocol twice, and looks at the deque of each worker that may be awake, at most twice. Wakes no thread by
-    /// itself.
+    /// Calls the protocol twice, and looks at the deque of each worker that may be awake, at most
+    /// twice. Wakes no thread by itself.
     pub fn try_call<F, R>(&self, closure: F) -> Result<R, F>
     where
         F: FnOnce(&WorkerThread<P>) -> R,
@@ -89,13 +91,13 @@ impl<P: Platform> Registry<P> {
         let Some(guest) = Guest::begin(self) else {
             return Err(closure);
         };
-        // SAFETY: the guest has the seat until it is dropped, and the host, whose frame the worker is in, does
-        // not leave that frame before it has reclaimed the seat.
+        // SAFETY: the guest has the seat until it is dropped, and the host, whose frame the worker
+        // is in, does not leave that frame before it has reclaimed the seat.
         Ok(closure(unsafe { &*guest.worker }))
     }
 
-    /// Runs a closure on a worker of this pool as [`in_worker`](Self::in_worker) does. A thread that is no
-    /// worker runs it as a [guest](Self::try_call) if it can.
+    /// Runs a closure on a worker of this pool as [`in_worker`](Self::in_worker) does. A thread
+    /// that is no worker runs it as a [guest](Self::try_call) if it can.
     ///
     /// # Panics
     /// Continues the closure's panic.
@@ -118,13 +120,14 @@ impl<'r, P: Platform> Guest<'r, P> {
         let index = registry.borrow_sleeper()?;
         let seat = registry.workers().get(index.get()).map(|it| it.seat());
         let Some(worker) = seat.and_then(|seat| seat.occupy()) else {
-            // The host has been woken since it was asked, and is about to sleep again; or the protocol lies.
+            // The host has been woken since it was asked, and is about to sleep again; or the
+            // protocol lies.
             registry.give_back(index, || true);
             return None;
         };
         if registry.has_work_for_host(index) {
-            // Another guest has seen the work, and found the seat taken again before it could wake the host. Our
-            // closure may wait for that work.
+            // Another guest has seen the work, and found the seat taken again before it could wake
+            // the host. Our closure may wait for that work.
             seat.inspect(|seat| seat.vacate(worker));
             registry.give_back(index, || true);
             return None;

@@ -21,12 +21,13 @@ pub use stack::StackJob;
 /// Something that is run once, by the worker that takes it from its queue.
 ///
 /// # Safety
-/// 1. The type is `repr(C)`, and its first field is a [`JobHeader`] made for it, or begins with one.
+/// 1. The type is `repr(C)`, and its first field is a [`JobHeader`] made for it, or begins with
+///    one.
 pub unsafe trait Job: Sized {
     /// Runs the job.
     ///
-    /// Must not unwind: a panic is kept for the thread that waits for the job. If a job unwinds all the
-    /// same while a worker that waits runs it, the process ends.
+    /// Must not unwind: a panic is kept for the thread that waits for the job. If a job unwinds all
+    /// the same while a worker that waits runs it, the process ends.
     ///
     /// # Safety
     /// 1. `this` was made from a pointer to a `Self` that is still valid.
@@ -43,15 +44,16 @@ pub struct JobRef {
     job: NonNull<JobHeader>,
 }
 
-// SAFETY: a reference to a job does not depend on the thread it is on. `JobRef::new` demands that the
-// job itself may be run by another thread.
+// SAFETY: a reference to a job does not depend on the thread it is on. `JobRef::new` demands that
+// the job itself may be run by another thread.
 unsafe impl Send for JobRef {}
 // SAFETY: as above; it is only ever copied.
 unsafe impl Sync for JobRef {}
 
 impl JobRef {
-    /// Added to the address of a job that begins with an [`AwaitableHeader`] whose note is the job's
-    /// position in its owner's deque. The lowest bit, which is zero in the address of any header.
+    /// Added to the address of a job that begins with an [`AwaitableHeader`] whose note is the
+    /// job's position in its owner's deque. The lowest bit, which is zero in the address of any
+    /// header.
     const HAS_POSITION: usize = 1;
 
     /// Creates a reference to a job.
@@ -88,16 +90,16 @@ impl JobRef {
         header.map_addr(|address| address & !Self::HAS_POSITION)
     }
 
-    /// Clears the job's position if it has one. Its owner has popped it and runs it now, so another job
-    /// at that position must not be mistaken for this one.
+    /// Clears the job's position if it has one. Its owner has popped it and runs it now, so another
+    /// job at that position must not be mistaken for this one.
     ///
     /// # Safety
     /// 1. The caller is the worker that made the reference and has just popped it from its deque.
     #[inline]
     pub(crate) unsafe fn popped_by_owner(self) {
         if self.job.addr().get() & Self::HAS_POSITION != 0 {
-            // SAFETY: 1. and 2. by obligation 1 here and obligation 3 of `with_position`: the job is
-            // ours alone, and has not been run.
+            // SAFETY: 1. and 2. by obligation 1 here and obligation 3 of `with_position`: the job
+            // is ours alone, and has not been run.
             unsafe { AwaitableHeader::renote(self.header().cast(), Position::NOWHERE.into_word()) };
         }
     }

@@ -21,9 +21,9 @@ use job::{JoinHeader, JoinJob};
 impl<P: Platform> WorkerThread<P> {
     /// Runs both closures, potentially in parallel, and returns both results.
     ///
-    /// Queues `b`, runs `a`, and then runs `b` too unless a thief has taken it. The closures get the
-    /// context in which they run; `migrated` says for `a`, and for `b` if it stays, whether they came
-    /// from outside.
+    /// Queues `b`, runs `a`, and then runs `b` too unless a thief has taken it. The closures get
+    /// the context in which they run; `migrated` says for `a`, and for `b` if it stays, whether
+    /// they came from outside.
     ///
     /// If the deque is full, the closures are run one after the other.
     ///
@@ -63,13 +63,14 @@ impl<P: Platform> WorkerThread<P> {
             Err(panic) => self.join_after_panic(job_b, panic),
         };
         let header = job_b.header();
-        // The job at its position is this one. A thief that takes it moves `top` beyond the position; and if
-        // this worker has popped it, that took the position away (`JobRef::popped_by_owner`). With 32 bits
-        // a position can come round again while `a` runs, if it makes 2³⁰ joins.
+        // The job at its position is this one. A thief that takes it moves `top` beyond the
+        // position; and if this worker has popped it, that took the position away
+        // (`JobRef::popped_by_owner`). With 32 bits a position can come round again while
+        // `a` runs, if it makes 2³⁰ joins.
         let is_done_or_elsewhere = cfg!(target_pointer_width = "32") && header.is_done();
         let is_ours = !is_done_or_elsewhere
-            // SAFETY: `position`: 1. we are the owner, and have not waited. `take_back`: 1. a push has
-            // given it.
+            // SAFETY: `position`: 1. we are the owner, and have not waited. `take_back`: 1. a push
+            // has given it.
             && match unsafe { self.own().take_back(header.position()) } {
                 TakeBack::Taken => true,
                 answer => self.reclaim_or_wait(answer, header),
@@ -126,15 +127,15 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Waits for a job that was stolen, or runs jobs that were pushed after it and must be run first.
-    /// Returns true if the job was taken back, and false if it has been run.
+    /// Waits for a job that was stolen, or runs jobs that were pushed after it and must be run
+    /// first. Returns true if the job was taken back, and false if it has been run.
     #[cold]
     #[inline(never)]
     fn reclaim_or_wait(&self, answer: TakeBack, job: &JoinHeader<P>) -> bool {
         let latch = SpinLatch::new(self);
         let mut room = MaybeUninit::uninit();
-        // SAFETY: 1. the only call for this job; 2. we return, and the caller goes on, when the latch
-        // is set or the job was taken back.
+        // SAFETY: 1. the only call for this job; 2. we return, and the caller goes on, when the
+        // latch is set or the job was taken back.
         if !unsafe { job.set_awaited(&latch, &mut room) } {
             return false;
         }
@@ -157,8 +158,8 @@ impl<P: Platform> WorkerThread<P> {
         })
     }
 
-    /// Continues the panic of `a` when `b` has ended. `b` may be running and borrow from the caller's
-    /// frame, so the frame must stay until then.
+    /// Continues the panic of `a` when `b` has ended. `b` may be running and borrow from the
+    /// caller's frame, so the frame must stay until then.
     #[cold]
     fn join_after_panic<B, RB>(&self, job_b: &JoinJob<P, B, RB>, panic: P::Panic) -> !
     where

@@ -32,7 +32,8 @@ pub trait Latch {
     unsafe fn set(this: *const Self);
 }
 
-/// A latch that a worker waits on. Meanwhile it searches for other work, and sleeps when there is none.
+/// A latch that a worker waits on. Meanwhile it searches for other work, and sleeps when there is
+/// none.
 ///
 /// It cannot outlive its worker:
 /// ```compile_fail,E0515
@@ -44,8 +45,8 @@ pub trait Latch {
 /// ```
 pub struct SpinLatch<'w, P: Platform> {
     core: CoreLatch,
-    /// Other threads read only what never changes. A pointer, since the waiter may be gone when `set`
-    /// returns.
+    /// Other threads read only what never changes. A pointer, since the waiter may be gone when
+    /// `set` returns.
     waiter: *const WorkerThread<P>,
     /// Whether the setter may belong to another pool. Then nothing but the setter's call keeps the
     /// waiter's pool alive.
@@ -63,9 +64,9 @@ impl<P: Platform> fmt::Debug for SpinLatch<'_, P> {
     }
 }
 
-// SAFETY: of the waiter, other threads read its registry and its number, which never change; the registry
-// is made for sharing, as the bounds of `Platform` demand; the rest is shared atomics or never
-// changes.
+// SAFETY: of the waiter, other threads read its registry and its number, which never change; the
+// registry is made for sharing, as the bounds of `Platform` demand; the rest is shared atomics or
+// never changes.
 unsafe impl<P: Platform> Sync for SpinLatch<'_, P> {}
 // SAFETY: as above; a latch that is moved has no setter yet, or none any more.
 unsafe impl<P: Platform> Send for SpinLatch<'_, P> {}
@@ -110,10 +111,10 @@ impl<P: Platform> Latch for SpinLatch<'_, P> {
     #[inline]
     unsafe fn set(this: *const Self) {
         // SAFETY: the latch is alive (obligation 1), and what the waiter waits for has happened
-        // (obligation 2). The latch stays alive until `CoreLatch::set`, and so does its waiter, and all
-        // that is needed after it is copied before: by its lifetime it outlives the latch. The
-        // registry lives on: the setter keeps it alive (obligation 3), or `keep_alive` holds it,
-        // which we call while the waiter cannot leave yet.
+        // (obligation 2). The latch stays alive until `CoreLatch::set`, and so does its waiter, and
+        // all that is needed after it is copied before: by its lifetime it outlives the
+        // latch. The registry lives on: the setter keeps it alive (obligation 3), or
+        // `keep_alive` holds it, which we call while the waiter cannot leave yet.
         unsafe {
             let (registry, worker) = WorkerThread::address((*this).waiter);
             let _held = (*this).cross.then(|| P::keep_alive(registry));
@@ -227,7 +228,8 @@ impl<'w, P: Platform> CountLatch<'w, P> {
     /// Adds pending jobs. Only while one is pending.
     ///
     /// # Panics
-    /// If more than `isize::MAX` jobs would be pending. The process ends then if `count` is at most 128.
+    /// If more than `isize::MAX` jobs would be pending. The process ends then if `count` is 128 or
+    /// less.
     #[inline]
     pub fn increment(&self, count: usize) {
         // A count that begins again at zero would end the wait while jobs are pending.
@@ -269,19 +271,20 @@ impl<'w, P: Platform> CountLatch<'w, P> {
         self.pending.load(Ordering::Relaxed)
     }
 
-    /// Removes the waiter's own `count` jobs, which are done, and waits until all others are. `owner` is as for
-    /// [`wait`](Self::wait).
+    /// Removes the waiter's own `count` jobs, which are done, and waits until all others are.
+    /// `owner` is as for [`wait`](Self::wait).
     pub(crate) fn remove_and_wait(&self, count: usize, owner: Option<&WorkerThread<P>>) {
-        // Ordering: Acquire pairs with the Release of `set`: if all others are done, what they wrote is
-        // visible. If not, the latch that the last one sets makes it so. The waiter itself receives what was
-        // written here, so there is no Release.
+        // Ordering: Acquire pairs with the Release of `set`: if all others are done, what they
+        // wrote is visible. If not, the latch that the last one sets makes it so. The
+        // waiter itself receives what was written here, so there is no Release.
         if self.pending.fetch_sub(count, Ordering::Acquire) != count {
             self.wait(owner);
         }
     }
 
-    /// Waits until all jobs are done. `owner` is the worker that `new` was called with; with another
-    /// one the process ends, since the frame that waits must not be left while jobs are pending.
+    /// Waits until all jobs are done. `owner` is the worker that `new` was called with; with
+    /// another one the process ends, since the frame that waits must not be left while jobs are
+    /// pending.
     pub fn wait(&self, owner: Option<&WorkerThread<P>>) {
         match &self.waiter {
             CountWaiter::Worker(latch) => no_unwind(|| {
@@ -298,7 +301,8 @@ impl<P: Platform> Latch for CountLatch<'_, P> {
     unsafe fn set(this: *const Self) {
         // SAFETY: the latch is alive (obligation 1) while its count is above zero, and if ours
         // was the last one until its waiter's latch is set, which copies what it needs. By
-        // obligation 2 there is one last one, so that latch is set once; obligation 3 is forwarded to our caller.
+        // obligation 2 there is one last one, so that latch is set once; obligation 3 is forwarded
+        // to our caller.
         unsafe {
             // Ordering: AcqRel. Release publishes what this job wrote to the thread that ends the
             // count. Acquire lets that thread gather what all jobs wrote, before it passes that on.

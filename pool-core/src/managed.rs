@@ -17,8 +17,8 @@ use crate::{
 /// How many operations a worker collects before it makes progress in the middle of a job.
 const SCHEDULED_AT_ONCE: usize = 64;
 
-/// The slots that a worker's deque keeps for the next burst. A burst of more pays for its ring anew: two
-/// copies for each job at most, which is a few percent of what its spawn costs.
+/// The slots that a worker's deque keeps for the next burst. A burst of more pays for its ring
+/// anew: two copies for each job at most, which is a few percent of what its spawn costs.
 const KEPT_SLOTS: usize = 1024;
 
 /// A worker's part in the thread progress of its pool.
@@ -56,8 +56,8 @@ impl<P: Platform> Managed<P> {
         count
     }
 
-    /// Calls a closure while nothing is freed that the pool's deques have replaced. Returns `None` if
-    /// progress is being made further up the stack.
+    /// Calls a closure while nothing is freed that the pool's deques have replaced. Returns `None`
+    /// if progress is being made further up the stack.
     pub(crate) fn while_active<R>(&self, read: impl FnOnce() -> R) -> Option<R> {
         let thread = self.thread.try_borrow().ok()?;
         let _pinned = thread.pin();
@@ -74,20 +74,20 @@ impl<P: Platform> Drop for Managed<P> {
 }
 
 impl<P: Platform> WorkerThread<P> {
-    /// Schedules an operation to be run when all workers have made progress. This worker runs it when
-    /// it next searches for work, or another one if this one has left. Any job may call this, and any
-    /// operation.
+    /// Schedules an operation to be run when all workers have made progress. This worker runs it
+    /// when it next searches for work, or another one if this one has left. Any job may call
+    /// this, and any operation.
     ///
     /// A worker that is about to sleep leaves its operations to the pool, and makes progress for
-    /// them. It runs first what is due then. What is delayed is run by a worker that is awake, or is
-    /// woken, when the last guard that delays it is dropped.
+    /// them. It runs first what is due then. What is delayed is run by a worker that is awake, or
+    /// is woken, when the last guard that delays it is dropped.
     pub fn schedule(&self, operation: impl IntoOperation) {
         self.managed().schedule(operation);
     }
 
     /// Schedules an operation as [`schedule`](Self::schedule) does. Each time that there are 64 of
-    /// them, makes progress and runs what is due. So operations do not pile up on a worker whose jobs
-    /// schedule them and that does not search for work for a long time.
+    /// them, makes progress and runs what is due. So operations do not pile up on a worker whose
+    /// jobs schedule them and that does not search for work for a long time.
     ///
     /// An operation that calls this does not run others within itself.
     pub fn schedule_or_run(&self, operation: impl IntoOperation) {
@@ -97,8 +97,8 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Gives the buffers that this worker's deque has replaced to progress, and runs operations that
-    /// are due. Called when there is time.
+    /// Gives the buffers that this worker's deque has replaced to progress, and runs operations
+    /// that are due. Called when there is time.
     ///
     /// An operation may wait, as a job may: then this is called within it.
     pub(crate) fn run_maintenance(&self) {
@@ -147,9 +147,9 @@ impl<P: Platform> WorkerThread<P> {
         count > 0
     }
 
-    /// Leaves this worker's operations to the pool, and makes progress for them, before it sleeps or
-    /// leaves. Not while it is registered as a sleeper, because progress calls wake-ups. Returns whether
-    /// any operation is due, of this worker or of another one.
+    /// Leaves this worker's operations to the pool, and makes progress for them, before it sleeps
+    /// or leaves. Not while it is registered as a sleeper, because progress calls wake-ups.
+    /// Returns whether any operation is due, of this worker or of another one.
     pub(crate) fn leave_operations(&self) -> bool {
         let managed = self.managed();
         // Otherwise code of the platform has been called in the middle of progress, and the frame
@@ -165,8 +165,8 @@ impl<P: Platform> WorkerThread<P> {
     /// operation on that deque.
     fn collect_operations(&self, thread: &mut ManagedWorker<P>) {
         if P::Storage::REPLACES {
-            // After a burst the ring goes the way of those that it had outgrown. A worker comes here
-            // when it has found nothing to do, and once more before it sleeps.
+            // After a burst the ring goes the way of those that it had outgrown. A worker comes
+            // here when it has found nothing to do, and once more before it sleeps.
             self.own().shrink_to(KEPT_SLOTS);
             // SAFETY: 1. the rings are freed by progress, and every steal is made by a worker that
             // is active in it.

@@ -1,8 +1,8 @@
 //! What workers count, and what is known of a pool at one moment.
 //!
 //! Each worker has an [`Observer`], which it tells what it does. The platform chooses its type:
-//! [`WorkerCounters`] counts, [`NoMetrics`] does nothing and is compiled away. Nothing is told, and nothing is
-//! counted, for a join whose second closure no thief takes.
+//! [`WorkerCounters`] counts, [`NoMetrics`] does nothing and is compiled away. Nothing is told, and
+//! nothing is counted, for a join whose second closure no thief takes.
 //!
 //! | what is counted | where the worker tells it |
 //! | --- | --- |
@@ -16,15 +16,16 @@
 //! | absent and active | `WorkerThread::enter`, `WorkerThread::leave` |
 //! | a guest has left | the drop of `Guest` |
 //!
-//! A worker counts as asleep from the moment when its last check of all sources finds nothing: the sleep
-//! protocol makes that check right before the worker parks.
+//! A worker counts as asleep from the moment when its last check of all sources finds nothing: the
+//! sleep protocol makes that check right before the worker parks.
 //!
 //! A new counter touches three files:
 //! 1. `metrics/counters.rs`: a line in the list, and what adds to it;
 //! 2. `metrics/observer.rs`: a method for what happens, unless one of those that exist tells it;
 //! 3. the file where it happens, which calls that method.
 //!
-//! Its test goes into `metrics/tests/counters.rs`. Snapshots, sums and the table take it from the list.
+//! Its test goes into `metrics/tests/counters.rs`. Snapshots, sums and the table take it from the
+//! list.
 
 mod counter;
 mod counters;

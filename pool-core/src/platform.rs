@@ -22,11 +22,12 @@ use crate::{
 /// 3. [`catch_unwind`](Self::catch_unwind) returns exactly when the closure ends, also if it
 ///    unwinds, or does not return at all.
 /// 4. [`free_later`](Self::free_later) drops what it is given only when all workers have made
-///    progress, or never. It puts no other managed thread in the place of the worker's, and keeps no
-///    reference that it gets from that: the lifetime of a [`ManagedWorker`] is longer than the pool's.
-/// 5. Nothing unwinds but [`resume_unwind`](Self::resume_unwind): no other function, no method of the
-///    [`Observer`](Self::Observer), and no drop of a [`KeepAlive`](Self::KeepAlive). They are called from
-///    frames that other threads use.
+///    progress, or never. It puts no other managed thread in the place of the worker's, and keeps
+///    no reference that it gets from that: the lifetime of a [`ManagedWorker`] is longer than the
+///    pool's.
+/// 5. Nothing unwinds but [`resume_unwind`](Self::resume_unwind): no other function, no method of
+///    the [`Observer`](Self::Observer), and no drop of a [`KeepAlive`](Self::KeepAlive). They are
+///    called from frames that other threads use.
 ///
 /// Of a [`SleepProtocol`], a [`Parker`] and a [`Waiter`], which are safe to implement, the same is
 /// expected and not relied on: where one panics in such a frame, the process ends.
@@ -48,8 +49,8 @@ pub unsafe trait Platform: Sized + 'static {
     /// Is told what each worker does: [`WorkerCounters`](crate::WorkerCounters), or
     /// [`NoMetrics`](crate::NoMetrics).
     type Observer: Observer;
-    /// Is told which workers run and which sleep: [`NoDeadlockDetection`](crate::NoDeadlockDetection), or
-    /// the accounting of `sleep-core`.
+    /// Is told which workers run and which sleep:
+    /// [`NoDeadlockDetection`](crate::NoDeadlockDetection), or the accounting of `sleep-core`.
     type Deadlock: DeadlockDetection;
     /// What a panicking job leaves. Without unwinding: an empty type.
     type Panic: Send;
@@ -85,8 +86,8 @@ pub unsafe trait Platform: Sized + 'static {
     fn free_later(worker: &mut ManagedWorker<Self>, replaced: Replaced<Self>);
 
     /// Observes that the pool has no reference any more, and that all its workers were requested to
-    /// stop. For platforms that keep workers elsewhere until then. Any thread may call this, and more
-    /// than once if the pool [begins again](Registry::renew_reference).
+    /// stop. For platforms that keep workers elsewhere until then. Any thread may call this, and
+    /// more than once if the pool [begins again](Registry::renew_reference).
     fn on_end(registry: &Registry<Self>) {
         let _ = registry;
     }
@@ -98,11 +99,12 @@ pub unsafe trait Platform: Sized + 'static {
         let _ = registry;
     }
 
-    /// Lets another thread run, which is in the middle of an operation on a queue and for whose end the
-    /// worker waits. `round` counts the calls of one wait from zero.
+    /// Lets another thread run, which is in the middle of an operation on a queue and for whose end
+    /// the worker waits. `round` counts the calls of one wait from zero.
     ///
-    /// By default the worker relaxes as its parker does. Where a thread that yields may keep others from
-    /// running all the same, since its priority is higher, it should sleep for a moment after some rounds.
+    /// By default the worker relaxes as its parker does. Where a thread that yields may keep others
+    /// from running all the same, since its priority is higher, it should sleep for a moment
+    /// after some rounds.
     fn give_way(worker: &WorkerThread<Self>, round: u32) {
         let _ = round;
         worker.parker().relax();
@@ -110,14 +112,15 @@ pub unsafe trait Platform: Sized + 'static {
 
     /// Runs `wait`, in which a thread that is not a worker waits for a job of the pool.
     ///
-    /// By default that is all. A platform whose threads hold tokens gives the caller's back meanwhile.
+    /// By default that is all. A platform whose threads hold tokens gives the caller's back
+    /// meanwhile.
     fn wait_outside(registry: &Registry<Self>, wait: impl FnOnce()) {
         let _ = registry;
         wait();
     }
 
-    /// Notes that a worker of this pool is about to stop running: it parks, or it leaves. Called by the
-    /// worker, with no lock held. A pool calls this too before a job of its user blocks.
+    /// Notes that a worker of this pool is about to stop running: it parks, or it leaves. Called by
+    /// the worker, with no lock held. A pool calls this too before a job of its user blocks.
     ///
     /// For a limit on how many threads run at once, such as a jobserver.
     #[inline]
@@ -126,21 +129,22 @@ pub unsafe trait Platform: Sized + 'static {
     }
 
     /// Waits until a worker of this pool may run: the counterpart of
-    /// [`release_thread`](Self::release_thread). Called by the worker when it arrives, and when it has been
-    /// woken, with no lock held. May block.
+    /// [`release_thread`](Self::release_thread). Called by the worker when it arrives, and when it
+    /// has been woken, with no lock held. May block.
     #[inline]
     fn acquire_thread(registry: &Registry<Self>) {
         let _ = registry;
     }
 
-    /// Executes a [process fence](deque_core::FencePrice) for a worker that is about to sleep. Returns
-    /// whether there was one: a fence for the worker, and at some moment of the call one for every other
-    /// thread of the pool.
+    /// Executes a [process fence](deque_core::FencePrice) for a worker that is about to sleep.
+    /// Returns whether there was one: a fence for the worker, and at some moment of the call
+    /// one for every other thread of the pool.
     ///
-    /// A worker calls this in its last look, when it has registered as a sleeper and disabled the fast push
-    /// of other workers. After `true`, no job that another worker has pushed is overlooked, not even the
-    /// second half of a join. By default there is no such fence: then the worker executes one of its own, pauses,
-    /// and may overlook such a job in a rare race, until the next one is announced.
+    /// A worker calls this in its last look, when it has registered as a sleeper and disabled the
+    /// fast push of other workers. After `true`, no job that another worker has pushed is
+    /// overlooked, not even the second half of a join. By default there is no such fence: then
+    /// the worker executes one of its own, pauses, and may overlook such a job in a rare race,
+    /// until the next one is announced.
     ///
     /// No memory safety rests on the answer.
     #[inline]
@@ -152,34 +156,38 @@ pub unsafe trait Platform: Sized + 'static {
     /// Whether threads outside the pool may run closures in the place of workers that sleep, see
     /// [`Registry::try_call`]. A worker asks right before it sleeps at top level.
     ///
-    /// On such a platform [`current`](Self::current) is a variable of this platform alone: a guest is no worker
-    /// of another one. The pool's parkers have [tokens for guests](Parker::park_guest), or a guest that sleeps
-    /// keeps its processor busy. [`acquire_thread`](Self::acquire_thread) is not called for a guest when it
-    /// comes, since its thread runs already; both are called in pairs when a guest sleeps in a join.
+    /// On such a platform [`current`](Self::current) is a variable of this platform alone: a guest
+    /// is no worker of another one. The pool's parkers have [tokens for
+    /// guests](Parker::park_guest), or a guest that sleeps keeps its processor busy.
+    /// [`acquire_thread`](Self::acquire_thread) is not called for a guest when it comes, since
+    /// its thread runs already; both are called in pairs when a guest sleeps in a join.
     fn has_guests(registry: &Registry<Self>) -> bool {
         let _ = registry;
         false
     }
 
-    /// Returns how many workers of this pool can make progress at a time: those that have a processor, and those that the
-    /// platform knows to wait for something else while they count as awake. `usize::MAX` if each worker has a processor.
+    /// Returns how many workers of this pool can make progress at a time: those that have a
+    /// processor, and those that the platform knows to wait for something else while they count
+    /// as awake. `usize::MAX` if each worker has a processor.
     ///
-    /// While so many are awake, no worker is woken for the second half of a join, which its poster runs itself if no thief
-    /// comes. The pool asks at a join after a worker has fallen asleep, and not at each join. So a platform that begins to
-    /// give a greater number calls [`Registry::reconsider_wakes`].
+    /// While so many are awake, no worker is woken for the second half of a join, which its poster
+    /// runs itself if no thief comes. The pool asks at a join after a worker has fallen asleep,
+    /// and not at each join. So a platform that begins to give a greater number calls
+    /// [`Registry::reconsider_wakes`].
     ///
-    /// A number that is too small leaves such jobs waiting, so a platform needs a way to notice that; see the page
-    /// "Wake for processors" of the book. No other job is affected.
+    /// A number that is too small leaves such jobs waiting, so a platform needs a way to notice
+    /// that; see the page "Wake for processors" of the book. No other job is affected.
     fn parallelism(registry: &Registry<Self>) -> usize {
         let _ = registry;
         usize::MAX
     }
 
-    /// Whether this thread, which has queued a job of a join while workers sleep, wakes none of them yet. It asks again at
-    /// its next join.
+    /// Whether this thread, which has queued a job of a join while workers sleep, wakes none of
+    /// them yet. It asks again at its next join.
     ///
     /// For a guest whose closure may end before a worker that is woken would help. As with
-    /// [`parallelism`](Self::parallelism), the platform needs a way to notice a job that waits for long.
+    /// [`parallelism`](Self::parallelism), the platform needs a way to notice a job that waits for
+    /// long.
     fn delays_wake(registry: &Registry<Self>) -> bool {
         let _ = registry;
         false
@@ -191,8 +199,8 @@ pub unsafe trait Platform: Sized + 'static {
 
     /// Returns the time in nanoseconds since some moment, or `None` if there is no clock.
     ///
-    /// For the times in [metrics](crate::WorkerMetrics): a worker calls this when it begins and ends a search,
-    /// and a sleep.
+    /// For the times in [metrics](crate::WorkerMetrics): a worker calls this when it begins and
+    /// ends a search, and a sleep.
     fn now() -> Option<u64> {
         None
     }

@@ -1,4 +1,5 @@
-//! The atomics, cells and fences that this crate uses, from the crate that chooses them: real ones, or loom's.
+//! The atomics, cells and fences that this crate uses, from the crate that chooses them: real ones,
+//! or loom's.
 
 #[cfg(any(test, not(target_has_atomic = "64")))]
 pub(crate) use sleep_primitives::AtomicU32;

@@ -9,8 +9,9 @@ use crate::job::JobRef;
 /// A first-in first-out queue of jobs for many producers and many consumers.
 ///
 /// # Safety
-/// 1. [`steal`](Self::steal) returns only jobs that were pushed to the same queue, which no two pools and no two workers
-///    share, and each of them once: a worker runs what it is given as its own.
+/// 1. [`steal`](Self::steal) returns only jobs that were pushed to the same queue, which no two
+///    pools and no two workers share, and each of them once: a worker runs what it is given as its
+///    own.
 /// 2. What a thread did before [`push`](Self::push) happens before the return of the `steal` that
 ///    gives out the job.
 /// 3. Once a job was given out, the queue does not touch its node any more.

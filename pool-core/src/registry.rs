@@ -22,8 +22,8 @@ mod tests;
 /// The state that the workers of one pool share with each other and with the threads that give them
 /// work.
 ///
-/// It lives until the last worker has left and the last user has given up its reference. How that is
-/// ensured, the [`Platform`] decides.
+/// It lives until the last worker has left and the last user has given up its reference. How that
+/// is ensured, the [`Platform`] decides.
 pub struct Registry<P: Platform> {
     sleep: sleep::Seam<P::Sleep>,
     workers: P::Workers,
@@ -122,12 +122,12 @@ impl<P: Platform> Registry<P> {
         self.announce_jobs_at(Hint::Injector, 1, queue_was_empty);
     }
 
-    /// Queues jobs from outside, in their order, with one fence and one decision which workers to wake for
-    /// all of them: as many as there are jobs, less those that search already. The protocol may wake fewer, and leave
-    /// the others to the workers that find a job.
+    /// Queues jobs from outside, in their order, with one fence and one decision which workers to
+    /// wake for all of them: as many as there are jobs, less those that search already. The
+    /// protocol may wake fewer, and leave the others to the workers that find a job.
     ///
-    /// The jobs are announced when the iterator has ended, also by a panic. So it must not wait for a job that it
-    /// has given.
+    /// The jobs are announced when the iterator has ended, also by a panic. So it must not wait for
+    /// a job that it has given.
     ///
     /// # Complexity
     /// Linear in the number of jobs, plus one wake-up for each sleeping worker that is woken.
@@ -150,16 +150,17 @@ impl<P: Platform> Registry<P> {
         }
     }
 
-    /// Whether the injector is empty, for a poster that is going to ask how many workers to wake. While all are awake it
-    /// wakes none, and does not look, because workers that take jobs write what it would read. If one falls asleep meanwhile, the
-    /// poster wakes it although an idle worker would do.
+    /// Whether the injector is empty, for a poster that is going to ask how many workers to wake.
+    /// While all are awake it wakes none, and does not look, because workers that take jobs
+    /// write what it would read. If one falls asleep meanwhile, the poster wakes it although an
+    /// idle worker would do.
     #[inline]
     fn injector_was_empty(&self) -> bool {
         !no_unwind(|| self.all_are_awake()) && self.injector.is_empty()
     }
 
-    /// Runs a closure on a worker of this pool. If this thread is one, runs it here; otherwise injects
-    /// it and waits. The closure is told whether it migrated.
+    /// Runs a closure on a worker of this pool. If this thread is one, runs it here; otherwise
+    /// injects it and waits. The closure is told whether it migrated.
     ///
     /// # Panics
     /// Continues the closure's panic.
@@ -186,9 +187,9 @@ impl<P: Platform> Registry<P> {
             BlockingLatch::<P>::new(),
         );
         let mut node = P::Queue::node();
-        // SAFETY: `inject`: 1. job and node stay here until the latch is set, after the job has been
-        // run; `as_job_ref`: 1. as well, 2. any thread may set the latch. `into_result`: 1. it is
-        // set; 2. this is the only call.
+        // SAFETY: `inject`: 1. job and node stay here until the latch is set, after the job has
+        // been run; `as_job_ref`: 1. as well, 2. any thread may set the latch.
+        // `into_result`: 1. it is set; 2. this is the only call.
         unsafe {
             no_unwind(|| {
                 self.inject(NonNull::from(&mut node), job.as_job_ref());
@@ -205,8 +206,8 @@ impl<P: Platform> Registry<P> {
         }
     }
 
-    /// Runs a closure on a worker of this pool, for a worker of another pool. It runs jobs of its own
-    /// pool while it waits.
+    /// Runs a closure on a worker of this pool, for a worker of another pool. It runs jobs of its
+    /// own pool while it waits.
     #[cold]
     fn in_worker_cross<R: Send>(
         &self,
@@ -253,10 +254,10 @@ impl<P: Platform> Registry<P> {
 
     /// Removes a reference. After the last one the workers stop, when they have run what is queued.
     pub fn remove_reference(&self) {
-        // Ordering: AcqRel. Release hands what was done under this reference to the thread that removes
-        // the last one, and to those that see the end (`has_references`). Acquire, for that last
-        // thread, gathers it, and `terminate` passes it on to the workers. With less, a worker could
-        // end without seeing it.
+        // Ordering: AcqRel. Release hands what was done under this reference to the thread that
+        // removes the last one, and to those that see the end (`has_references`). Acquire,
+        // for that last thread, gathers it, and `terminate` passes it on to the workers.
+        // With less, a worker could end without seeing it.
         let before = self.references.fetch_sub(1, Ordering::AcqRel);
         debug_assert!(before & !WATCHED > 0, "a reference is removed twice");
         // One comparison for both cases, because a count that is watched is negative.
@@ -303,17 +304,18 @@ impl<P: Platform> Registry<P> {
 
     /// Whether the pool has references, so that it goes on.
     pub fn has_references(&self) -> bool {
-        // Ordering: Acquire pairs with the Release of `remove_reference`, so that a thread that sees
-        // the end sees what was done under any reference, and with that of `renew_reference`.
+        // Ordering: Acquire pairs with the Release of `remove_reference`, so that a thread that
+        // sees the end sees what was done under any reference, and with that of
+        // `renew_reference`.
         self.references.load(Ordering::Acquire) > 0
     }
 
     /// Adds a reference to a pool that begins again after its end. It is the first one, unless jobs
     /// are left that have theirs.
     pub fn renew_reference(&self) {
-        // Ordering: AcqRel. Acquire pairs with `remove_reference`: what was done before the end lies
-        // before what is done from now on. Release pairs with `has_references`: a worker that finds
-        // the pool going on sees what its caller did before.
+        // Ordering: AcqRel. Acquire pairs with `remove_reference`: what was done before the end
+        // lies before what is done from now on. Release pairs with `has_references`: a
+        // worker that finds the pool going on sees what its caller did before.
         self.references.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -322,7 +324,8 @@ impl<P: Platform> Registry<P> {
     #[doc(alias = "release")]
     pub fn request_stop(&self, worker: WorkerIndex) {
         let latch: *const CoreLatch = self.workers()[worker.get()].terminate();
-        // SAFETY: 1. `self` is alive, and each worker's latch with it; 4. the worker waits for this request.
+        // SAFETY: 1. `self` is alive, and each worker's latch with it; 4. the worker waits for this
+        // request.
         if unsafe { CoreLatch::set(latch) } {
             // Ordering: pairs with the fence of `LendSeats::give_back`. If that one comes first, we
             // find the slot of the worker open; if ours does, a guest that gives the worker back

@@ -4,16 +4,17 @@ use crate::{platform::Platform, primitive::spin_loop, worker::WorkerThread};
 
 /// After so many attempts it is likely that the other thread does not run.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 10 };
-/// Until then each pause is twice as long as the one before it, so many times: up to 32 spin hints, about a
-/// microsecond.
+/// Until then each pause is twice as long as the one before it, so many times: up to 32 spin hints,
+/// about a microsecond.
 const DOUBLINGS: u32 = 5;
 /// After that the pauses are doubled further: up to 512 spin hints, about twenty microseconds.
 const MOST_DOUBLINGS: u32 = 9;
 
 /// Attempts that failed because another thread is in the middle of an operation.
 ///
-/// The pauses grow, because many threads may be in the same place. The other thread may have lost its processor, perhaps
-/// to the worker that waits for it. So after a few attempts the worker gives way.
+/// The pauses grow, because many threads may be in the same place. The other thread may have lost
+/// its processor, perhaps to the worker that waits for it. So after a few attempts the worker gives
+/// way.
 #[derive(Debug)]
 pub(crate) struct Retries(u32);
 
@@ -31,7 +32,8 @@ impl Retries {
             Some(round) => {
                 // Liveness: the other thread needs nothing but a processor to come to its end.
                 P::give_way(worker, round);
-                // Where the system has nothing else to run, giving way is shorter than the pauses before.
+                // Where the system has nothing else to run, giving way is shorter than the pauses
+                // before.
                 round.saturating_add(DOUBLINGS).min(MOST_DOUBLINGS)
             }
         };

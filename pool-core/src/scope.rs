@@ -78,8 +78,8 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
 
     /// Adds a job: [`job_done`](Self::job_done) must be called for it.
     ///
-    /// `worker` is the worker that this thread is, if the caller knows it. It makes this cheaper on the worker that
-    /// the scope belongs to.
+    /// `worker` is the worker that this thread is, if the caller knows it. It makes this cheaper on
+    /// the worker that the scope belongs to.
     #[inline]
     pub fn add_job(&self, worker: Option<&WorkerThread<P>>) {
         self.add_jobs(worker, 1);
@@ -113,17 +113,19 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         self.panic.state.load(Ordering::Relaxed) != EMPTY
     }
 
-    /// Notes that a job of the scope is done. Separate from [`catch`](Self::catch), so that nothing of
-    /// the job borrows from the scope any more, not even an argument of a function that still runs.
+    /// Notes that a job of the scope is done. Separate from [`catch`](Self::catch), so that nothing
+    /// of the job borrows from the scope any more, not even an argument of a function that
+    /// still runs.
     ///
     /// # Safety
     /// 1. `this` is a scope that waits for this job: there was an [`add_job`](Self::add_job), and
     ///    this is the only call for it.
     /// 2. A worker of the scope's pool calls it, or a thread that keeps that pool alive meanwhile.
     pub unsafe fn job_done(this: *const Self) {
-        // SAFETY: 1. the scope waits, and so lives, until its latch is set for us, or if this thread is its
-        // worker until we return to its frame; 2. this is the only call for the job, whose count is still in the
-        // latch unless it was taken over; 3. is obligation 2.
+        // SAFETY: 1. the scope waits, and so lives, until its latch is set for us, or if this
+        // thread is its worker until we return to its frame; 2. this is the only call for
+        // the job, whose count is still in the latch unless it was taken over; 3. is
+        // obligation 2.
         unsafe {
             if !(*this).prepaid.take_over::<P>() {
                 // The reference ends here: only the pointer goes on.
@@ -150,8 +152,8 @@ const TAKEN: u8 = 3;
 
 /// Keeps the first of many panics.
 ///
-/// It does not rely on what the scope knows of its jobs: [`ScopeCore::catch`] is safe, so a thread that
-/// the scope does not wait for may offer a panic while another one takes it.
+/// It does not rely on what the scope knows of its jobs: [`ScopeCore::catch`] is safe, so a thread
+/// that the scope does not wait for may offer a panic while another one takes it.
 struct FirstPanic<P: Platform> {
     state: AtomicU8,
     panic: UnsafeCell<MaybeUninit<P::Panic>>,
@@ -181,8 +183,9 @@ impl<P: Platform> FirstPanic<P> {
         }
         // SAFETY: winning the exchange makes the cell ours.
         self.panic.with_mut(|cell| unsafe { (*cell).write(panic) });
-        // Ordering: Release pairs with the Acquire of `take`, for the panic in the cell. For a job of
-        // the scope its latch would do; a thread that the scope does not wait for has only this.
+        // Ordering: Release pairs with the Acquire of `take`, for the panic in the cell. For a job
+        // of the scope its latch would do; a thread that the scope does not wait for has
+        // only this.
         self.state.store(FULL, Ordering::Release);
     }
 

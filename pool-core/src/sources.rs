@@ -8,13 +8,13 @@
 //! | injector | front | every worker |
 //! | operations that are due | newest first | every worker |
 //!
-//! A protocol may wake a worker with a hint, which says in which of these the work is. The worker looks there once,
-//! after its own queues.
+//! A protocol may wake a worker with a hint, which says in which of these the work is. The worker
+//! looks there once, after its own queues.
 //!
 //! A sleeping worker overlooks a queue that is not listed here (rayon#992). So
 //! [`find_work`](WorkerThread::find_work) and
-//! [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) must cover the same sources, but for the own
-//! deque, which is empty by then.
+//! [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) must cover the same
+//! sources, but for the own deque, which is empty by then.
 
 use deque_core::{Position, Steal, Storage};
 use sleep_core::{Hint, WorkerIndex};
@@ -33,32 +33,36 @@ use crate::{
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// In a pool of more workers than this, a worker that last found a job in another worker's deque searches once before it
-/// counts as idle.
+/// In a pool of more workers than this, a worker that last found a job in another worker's deque
+/// searches once before it counts as idle.
 ///
-/// Most workers that take short jobs from each other find one in their first search. The counts share one cache line, for
-/// which that many workers would queue: in the simulator, a region of short jobs on 256 workers takes 275 us, in place of 331 us
-/// if each search is counted. Smaller pools gain nothing, and each extra fruitless search costs time.
+/// Most workers that take short jobs from each other find one in their first search. The counts
+/// share one cache line, for which that many workers would queue: in the simulator, a region of
+/// short jobs on 256 workers takes 275 us, in place of 331 us if each search is counted. Smaller
+/// pools gain nothing, and each extra fruitless search costs time.
 const MANY_WORKERS: usize = 64;
 
 /// What a worker finds in its last look before it sleeps.
 pub(crate) struct LastLook {
     /// A source holds work for the worker.
     pub(crate) has_work: bool,
-    /// Other workers may have fallen asleep that rely on this one to see a job in another worker's deque.
+    /// Other workers may have fallen asleep that rely on this one to see a job in another worker's
+    /// deque.
     pub(crate) is_relied_on: bool,
-    /// The worker has operations of its own, which it must leave to the pool before it sleeps. It does so when it is no
-    /// longer registered as a sleeper, because that makes progress, and progress calls wake-ups of the program.
+    /// The worker has operations of its own, which it must leave to the pool before it sleeps. It
+    /// does so when it is no longer registered as a sleeper, because that makes progress, and
+    /// progress calls wake-ups of the program.
     pub(crate) holds_operations: bool,
 }
 
-/// Takes half a microsecond to three, depending on the processor's pause. That is several times as long as
-/// a store needs to leave the store buffer when another processor has the cache line.
+/// Takes half a microsecond to three, depending on the processor's pause. That is several times as
+/// long as a store needs to leave the store buffer when another processor has the cache line.
 const PAUSES_BEFORE_LOOK: usize = if cfg!(loom) { 0 } else { 64 };
 
 impl<P: Platform> WorkerThread<P> {
     /// Searches all queues once, in the order of the table. Returns `None` only if each of them was
-    /// empty at some moment during the search. The caller then runs the operations that are due, or searches again.
+    /// empty at some moment during the search. The caller then runs the operations that are due, or
+    /// searches again.
     pub(crate) fn find_work(&self) -> Option<JobRef> {
         self.observer().on_search();
         let mut retries = Retries::new();
@@ -74,8 +78,8 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Searches as [`find_work`](Self::find_work) does, but looks where the hint says right after this worker's
-    /// own queues.
+    /// Searches as [`find_work`](Self::find_work) does, but looks where the hint says right after
+    /// this worker's own queues.
     #[cold]
     pub(crate) fn find_work_at(&self, hint: Hint) -> Option<JobRef> {
         let found = match self.take_local_job() {
@@ -99,10 +103,11 @@ impl<P: Platform> WorkerThread<P> {
         answer
     }
 
-    /// Takes another job from where the last search has found one. So a worker that has run a stolen job does
-    /// not count as idle if more are there.
+    /// Takes another job from where the last search has found one. So a worker that has run a
+    /// stolen job does not count as idle if more are there.
     ///
-    /// Only while all workers are awake: a search that finds a job also wakes other workers for what it leaves.
+    /// Only while all workers are awake: a search that finds a job also wakes other workers for
+    /// what it leaves.
     #[inline]
     pub(crate) fn take_again(&self) -> Option<JobRef> {
         let source = self.trail().next()?;
@@ -122,16 +127,18 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Searches all queues once while this worker counts as active, in a pool of [many](MANY_WORKERS) workers, if its last
-    /// successful search has found a job in another worker's deque. Where jobs come from outside, most first searches
-    /// find none.
+    /// Searches all queues once while this worker counts as active, in a pool of
+    /// [many](MANY_WORKERS) workers, if its last successful search has found a job in another
+    /// worker's deque. Where jobs come from outside, most first searches find none.
     ///
-    /// No poster relies on a worker that does not count as idle. So this worker passes nothing on if it finds a job, and
-    /// overlooks nothing if it does not: it counts as idle and searches again.
+    /// No poster relies on a worker that does not count as idle. So this worker passes nothing on
+    /// if it finds a job, and overlooks nothing if it does not: it counts as idle and searches
+    /// again.
     ///
-    /// Unlike [`take_again`](Self::take_again), this also searches while workers sleep. Whatever a poster left to others, it
-    /// left to an idle worker, which passes it on. Only a job that a sleeper has overlooked, see
-    /// [internal jobs](sleep_core::Origin::Internal), may wait longer for a second worker.
+    /// Unlike [`take_again`](Self::take_again), this also searches while workers sleep. Whatever a
+    /// poster left to others, it left to an idle worker, which passes it on. Only a job that a
+    /// sleeper has overlooked, see [internal jobs](sleep_core::Origin::Internal), may wait
+    /// longer for a second worker.
     #[inline]
     pub(crate) fn search_uncounted(&self) -> Option<JobRef> {
         if self.registry().num_workers() <= MANY_WORKERS || !self.trail().led_to_worker() {
@@ -176,8 +183,8 @@ impl<P: Platform> WorkerThread<P> {
         if !P::Storage::REPLACES {
             return steal();
         }
-        // Only code of the platform can begin a search in the middle of progress; such a search finds
-        // nothing to steal.
+        // Only code of the platform can begin a search in the middle of progress; such a search
+        // finds nothing to steal.
         self.managed().while_active(steal).unwrap_or(Steal::Empty)
     }
 
@@ -220,8 +227,9 @@ impl<P: Platform> WorkerThread<P> {
         answer
     }
 
-    /// Checks whether any source holds work for this worker, before it sleeps. If none does, fast push is disabled for
-    /// all other workers, so that they announce the next job, which wakes this worker.
+    /// Checks whether any source holds work for this worker, before it sleeps. If none does, fast
+    /// push is disabled for all other workers, so that they announce the next job, which wakes
+    /// this worker.
     ///
     /// Called after the fence of
     /// [`SleepProtocol::no_work_found`](sleep_core::SleepProtocol::no_work_found).
@@ -237,8 +245,9 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Wakes the workers that sleep, for jobs that this worker has seen after its process fence. Each of them
-    /// may have looked before the fence, and may not have seen what was pushed before it.
+    /// Wakes the workers that sleep, for jobs that this worker has seen after its process fence.
+    /// Each of them may have looked before the fence, and may not have seen what was pushed
+    /// before it.
     #[cold]
     pub(crate) fn pass_on_found_jobs(&self) {
         self.registry().announce_seen_jobs();
@@ -249,9 +258,11 @@ impl<P: Platform> WorkerThread<P> {
         self.has_pending_jobs() || self.registry().has_common_work(self.awake_index())
     }
 
-    /// Whether any source holds work for which this worker, which stops searching, should wake another one.
+    /// Whether any source holds work for which this worker, which stops searching, should wake
+    /// another one.
     ///
-    /// While [enough](Platform::parallelism) workers are awake, the jobs of joins are not such work.
+    /// While [enough](Platform::parallelism) workers are awake, the jobs of joins are not such
+    /// work.
     pub(crate) fn has_work_to_pass_on(&self) -> bool {
         let registry = self.registry();
         if !registry.enough_are_awake() {
@@ -272,9 +283,10 @@ pub struct WaitingJob {
 }
 
 impl<P: Platform> Registry<P> {
-    /// Checks, for a worker whose own thread sleeps and whose seat a guest gives back, whether that thread must
-    /// wake up: a source holds work for it, or it was requested to stop. Disables fast push as
-    /// [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) does.
+    /// Checks, for a worker whose own thread sleeps and whose seat a guest gives back, whether that
+    /// thread must wake up: a source holds work for it, or it was requested to stop. Disables
+    /// fast push as [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep)
+    /// does.
     ///
     /// Called after the fence of [`LendSeats::give_back`](sleep_core::LendSeats::give_back). The
     /// worker's thread may run by then, so this does not touch its half. The guest has left its
@@ -288,14 +300,16 @@ impl<P: Platform> Registry<P> {
         self.look_at_sources(has_own_work, has_process_fence)
     }
 
-    /// Whether a worker whose own thread sleeps must wake up for work that this thread has queued or knows of.
+    /// Whether a worker whose own thread sleeps must wake up for work that this thread has queued
+    /// or knows of.
     pub(crate) fn has_work_for_host(&self, worker: WorkerIndex) -> bool {
         let shared = &self.workers()[worker.get()];
         !shared.inbox().is_empty() || shared.terminate().probe() || self.has_common_work(None)
     }
 
-    /// Disables fast push in the deques of all workers that may be awake, except the one that sleeps from now on. Those
-    /// left out have disabled it themselves. Returns whether all threads of the pool have executed a fence since.
+    /// Disables fast push in the deques of all workers that may be awake, except the one that
+    /// sleeps from now on. Those left out have disabled it themselves. Returns whether all
+    /// threads of the pool have executed a fence since.
     fn disable_other_fast_pushes(&self, sleeper: WorkerIndex) -> bool {
         let mut any_enabled = false;
         self.any_awake_deque(None, sleeper.get(), |worker, deque| {
@@ -305,15 +319,15 @@ impl<P: Platform> Registry<P> {
             // Go on with the next one.
             false
         });
-        // A fast push that was disabled already needs no process fence. An owner that finds it disabled
-        // takes a fence of its own. An owner that has missed it pushed before the process fence of the
-        // worker that has disabled it. That worker sees the job, and passes it on to those that have not
-        // seen it and sleep.
+        // A fast push that was disabled already needs no process fence. An owner that finds it
+        // disabled takes a fence of its own. An owner that has missed it pushed before the
+        // process fence of the worker that has disabled it. That worker sees the job, and
+        // passes it on to those that have not seen it and sleep.
         let has_process_fence = any_enabled && P::fence_before_sleep(self);
         if !has_process_fence {
-            // Ordering: if an owner pushes meanwhile, either we see the job or the owner sees that fast
-            // push is disabled; see `Deque::disable_fast_push` for what is left open. No weaker fence
-            // orders our stores before our looks.
+            // Ordering: if an owner pushes meanwhile, either we see the job or the owner sees that
+            // fast push is disabled; see `Deque::disable_fast_push` for what is left
+            // open. No weaker fence orders our stores before our looks.
             fence(Ordering::SeqCst);
             if any_enabled {
                 // What is left open is a job whose publication waits in a store buffer.
@@ -323,7 +337,8 @@ impl<P: Platform> Registry<P> {
         has_process_fence
     }
 
-    /// Looks at the sources that all workers take from, unless the worker has work of its own anyway.
+    /// Looks at the sources that all workers take from, unless the worker has work of its own
+    /// anyway.
     fn look_at_sources(&self, has_own_work: bool, has_process_fence: bool) -> LastLook {
         let has_common_work = (!has_own_work || has_process_fence) && self.has_common_work(None);
         LastLook {
@@ -333,16 +348,18 @@ impl<P: Platform> Registry<P> {
         }
     }
 
-    /// Whether there is work that a worker may run when it is awake: in a queue that all workers take
-    /// from, or in its inbox.
+    /// Whether there is work that a worker may run when it is awake: in a queue that all workers
+    /// take from, or in its inbox.
     pub fn may_run(&self, worker: WorkerIndex) -> bool {
-        // All deques: that of a worker that sleeps holds jobs for the moment in which a guest gives it back.
+        // All deques: that of a worker that sleeps holds jobs for the moment in which a guest gives
+        // it back.
         !self.workers()[worker.get()].inbox().is_empty()
             || self.has_operations_or_injected_jobs()
             || self.workers().iter().any(|it| !it.deque().is_empty())
     }
 
-    /// Returns a job that waits on a worker's deque, if any does, for [`still_waits`](Self::still_waits).
+    /// Returns a job that waits on a worker's deque, if any does, for
+    /// [`still_waits`](Self::still_waits).
     pub fn waiting_job(&self) -> Option<WaitingJob> {
         let mut workers = self.workers().iter().enumerate();
         workers.find_map(|(worker, shared)| {
@@ -361,8 +378,8 @@ impl<P: Platform> Registry<P> {
         worker.and_then(|worker| worker.deque().oldest()) == Some(job.position)
     }
 
-    /// Whether a source that all workers take from holds work. The deque of `caller` is not checked, which must not be
-    /// registered as a sleeper.
+    /// Whether a source that all workers take from holds work. The deque of `caller` is not
+    /// checked, which must not be registered as a sleeper.
     fn has_common_work(&self, caller: Option<WorkerIndex>) -> bool {
         let first = caller.map_or(0, WorkerIndex::get);
         self.has_operations_or_injected_jobs()

@@ -129,8 +129,8 @@ pub(crate) type TestObserver = crate::NoMetrics;
 /// Small, so that tests meet its limit.
 pub(crate) const DEQUE_CAPACITY: usize = if cfg!(loom) { 2 } else { 8 };
 
-/// A platform of threads whose deques have this storage, whose workers sleep by this protocol, and whose
-/// deadlocks are detected by this.
+/// A platform of threads whose deques have this storage, whose workers sleep by this protocol, and
+/// whose deadlocks are detected by this.
 pub(crate) struct TestOn<S, K = TestJec, D = NoDeadlockDetection>(PhantomData<(S, K, D)>);
 
 /// With deques of fixed size.
@@ -225,7 +225,8 @@ pub(crate) fn registry_of<S: TestStorage, K: TestProtocol>(
     registry_with(workers, deque, NoDeadlockDetection)
 }
 
-/// Creates a pool without threads whose workers have these deques, and whose deadlocks are detected so.
+/// Creates a pool without threads whose workers have these deques, and whose deadlocks are detected
+/// so.
 pub(crate) fn registry_with<S: TestStorage, K: TestProtocol, D: TestDetection>(
     workers: usize,
     deque: impl Fn() -> Deque<JobRef, S>,
@@ -272,8 +273,9 @@ unsafe impl AsymmetricFence for TestFences {
     }
 }
 
-// SAFETY: 1. both use the same thread-local; 2. registries are in `Arc`s, and the value is one; 3. that is what the
-// standard library's function does; 4. it defers the drop, or there is none; 5. nothing here panics.
+// SAFETY: 1. both use the same thread-local; 2. registries are in `Arc`s, and the value is one; 3.
+// that is what the standard library's function does; 4. it defers the drop, or there is none; 5.
+// nothing here panics.
 unsafe impl<S: TestStorage, K: TestProtocol, D: TestDetection> Platform for TestOn<S, K, D> {
     type Parker = TestParker;
     type Sleep = K;

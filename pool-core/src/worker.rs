@@ -47,8 +47,8 @@ pub struct WorkerThread<P: Platform> {
 }
 
 impl<P: Platform> WorkerThread<P> {
-    /// Makes this thread a worker of a pool, until the value is dropped. Returns `None` if the pool has
-    /// that worker already.
+    /// Makes this thread a worker of a pool, until the value is dropped. Returns `None` if the pool
+    /// has that worker already.
     ///
     /// [`enter`](Self::enter) makes it known.
     ///
@@ -109,8 +109,8 @@ impl<P: Platform> WorkerThread<P> {
         self.registry().mark_absent(self.index);
     }
 
-    /// Ends that the thread is known as a worker, as [`leave`](Self::leave) does, but the worker stays
-    /// counted in the detection of deadlocks until [`Registry::mark_absent`].
+    /// Ends that the thread is known as a worker, as [`leave`](Self::leave) does, but the worker
+    /// stays counted in the detection of deadlocks until [`Registry::mark_absent`].
     pub fn leave_counted(&self) {
         debug_assert!(ptr::eq(P::current(), self), "this thread is another worker");
         self.observer().on_leave(P::now);
@@ -122,8 +122,8 @@ impl<P: Platform> WorkerThread<P> {
     /// Returns the worker that this thread is, if any.
     ///
     /// # Safety
-    /// 1. The reference is not used after the worker has left, nor while this thread sleeps in the worker's
-    ///    [loop](Self::run_until_stopped): a guest may use the worker then.
+    /// 1. The reference is not used after the worker has left, nor while this thread sleeps in the
+    ///    worker's [loop](Self::run_until_stopped): a guest may use the worker then.
     #[inline]
     pub unsafe fn current<'a>() -> Option<&'a Self> {
         // SAFETY: obligation 1 is forwarded to our caller; a platform keeps the pointer valid.
@@ -149,7 +149,8 @@ impl<P: Platform> WorkerThread<P> {
         self.index
     }
 
-    /// Whether this thread is a guest: it has taken the place of the worker's own thread, which sleeps.
+    /// Whether this thread is a guest: it has taken the place of the worker's own thread, which
+    /// sleeps.
     pub fn is_guest(&self) -> bool {
         !self.shared().seat().is_hosts()
     }
@@ -226,8 +227,8 @@ impl<P: Platform> WorkerThread<P> {
         !self.own.is_empty()
     }
 
-    /// Takes the newest job of this worker's deque, or else a job for this worker alone. It must be run
-    /// before anything returns to a join further up the stack.
+    /// Takes the newest job of this worker's deque, or else a job for this worker alone. It must be
+    /// run before anything returns to a join further up the stack.
     #[inline]
     pub(crate) fn take_local_job(&self) -> Option<JobRef> {
         // Looks first: a pop writes to a cache line that all searching workers read.
@@ -269,10 +270,11 @@ impl<P: Platform> WorkerThread<P> {
     /// Runs jobs until this worker alone is [requested to stop](Registry::request_stop) or the pool
     /// ends. Jobs that are queued on its deque stay there for others.
     ///
-    /// While the worker sleeps in this call, a [guest](Registry::try_call) may be the worker, on a thread of its own.
-    /// Meanwhile this thread runs code of the parker and of the sleep protocol, which are safe to implement.
-    /// [`Platform::current`] returns null to them. But a scoped thread-local variable that is set around this call would
-    /// give them the worker, and two threads would pop one deque. So this call is unsafe:
+    /// While the worker sleeps in this call, a [guest](Registry::try_call) may be the worker, on a
+    /// thread of its own. Meanwhile this thread runs code of the parker and of the sleep
+    /// protocol, which are safe to implement. [`Platform::current`] returns null to them. But a
+    /// scoped thread-local variable that is set around this call would give them the worker,
+    /// and two threads would pop one deque. So this call is unsafe:
     /// ```compile_fail,E0133
     /// fn run<P: pool_core::Platform>(worker: &pool_core::WorkerThread<P>) {
     ///     worker.run_until_stopped();
@@ -280,9 +282,9 @@ impl<P: Platform> WorkerThread<P> {
     /// ```
     ///
     /// # Safety
-    /// 1. If the platform [has guests](Platform::has_guests), this thread reaches the worker only by
-    ///    [`Platform::current`] until the call returns, as jobs do. No parker and no sleep protocol finds a reference to the
-    ///    worker that a frame below this call has left.
+    /// 1. If the platform [has guests](Platform::has_guests), this thread reaches the worker only
+    ///    by [`Platform::current`] until the call returns, as jobs do. No parker and no sleep
+    ///    protocol finds a reference to the worker that a frame below this call has left.
     #[doc(alias = "run_until_released")]
     pub unsafe fn run_until_stopped(&self) {
         // SAFETY: obligation 1 is forwarded to our caller.
@@ -301,9 +303,9 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Ceases to be the thread's worker because the thread ends, perhaps in the middle of jobs whose
-    /// frames stay, as in a call of `exit`: runs nothing, and leaves to the other workers what they
-    /// can take.
+    /// Ceases to be the thread's worker because the thread ends, perhaps in the middle of jobs
+    /// whose frames stay, as in a call of `exit`: runs nothing, and leaves to the other workers
+    /// what they can take.
     ///
     /// Such frames, and latches that other threads set, may still point to this worker: so the
     /// caller keeps it in place for good, and its registry too.
@@ -315,13 +317,14 @@ impl<P: Platform> WorkerThread<P> {
     /// Forgets that this worker was requested to stop, by [`Registry::request_stop`] or because the
     /// pool ends. Returns false if the pool has ended. What happened before the request is visible.
     ///
-    /// Before each [`run_until_stopped`](Self::run_until_stopped). A guest forgets nothing: the request is for the worker's
-    /// own thread, which sleeps.
+    /// Before each [`run_until_stopped`](Self::run_until_stopped). A guest forgets nothing: the
+    /// request is for the worker's own thread, which sleeps.
     #[doc(alias = "renew")]
     pub fn reset_stop(&self) -> bool {
         let latch = self.shared().terminate();
-        // Only a request is undone. The latch of a worker that sleeps says so to the next request, which wakes the worker.
-        // A request that is not visible yet stays, and the next wait ends at once.
+        // Only a request is undone. The latch of a worker that sleeps says so to the next request,
+        // which wakes the worker. A request that is not visible yet stays, and the next
+        // wait ends at once.
         if !self.is_guest() && latch.probe() {
             latch.reset();
         }

@@ -79,8 +79,8 @@ impl Call {
     /// The system's error number.
     ///
     /// # Safety
-    /// 1. The path, the memory and the descriptor are valid during the call, and no other code accesses the
-    ///    memory.
+    /// 1. The path, the memory and the descriptor are valid during the call, and no other code
+    ///    accesses the memory.
     pub(crate) unsafe fn execute(self) -> Result<usize, i32> {
         // SAFETY: by obligation 1.
         let result = unsafe {
@@ -106,8 +106,8 @@ impl Call {
     /// Transfers what can be transferred without waiting.
     ///
     /// # Errors
-    /// `EAGAIN` if nothing can; `EOPNOTSUPP` or `ENOSYS` if the system cannot tell; other errors are those
-    /// of the transfer.
+    /// `EAGAIN` if nothing can; `EOPNOTSUPP` or `ENOSYS` if the system cannot tell; other errors
+    /// are those of the transfer.
     ///
     /// # Safety
     /// 1. As for [`execute`](Self::execute).
@@ -148,8 +148,8 @@ impl Call {
         usize::try_from(result).map_err(|_| last_error())
     }
 
-    /// Transfers what a stream that is ready takes or gives without waiting, on a system that cannot
-    /// refuse to wait.
+    /// Transfers what a stream that is ready takes or gives without waiting, on a system that
+    /// cannot refuse to wait.
     ///
     /// # Safety
     /// 1. As for [`execute`](Self::execute).

@@ -19,8 +19,9 @@ use crate::{
 
 /// A handle to an operation that was started.
 ///
-/// [`wait`](Self::wait) returns the result; as a [`Future`], the handle returns it to any executor. A handle
-/// that is dropped leaves the operation alone: it goes on, and its buffer lives until the system has finished.
+/// [`wait`](Self::wait) returns the result; as a [`Future`], the handle returns it to any executor.
+/// A handle that is dropped leaves the operation alone: it goes on, and its buffer lives until the
+/// system has finished.
 ///
 /// A [`Waker`](std::task::Waker) is called on a thread of the pool that is not a worker and that
 /// other operations need. So it must not block or wait for an operation: it queues the task for an
@@ -64,8 +65,8 @@ impl<T: Output> Completion<T> {
         }
     }
 
-    /// Waits until the operation has finished, and returns its result. A worker runs other jobs meanwhile,
-    /// and sleeps when there are none; any other thread blocks.
+    /// Waits until the operation has finished, and returns its result. A worker runs other jobs
+    /// meanwhile, and sleeps when there are none; any other thread blocks.
     ///
     /// The other jobs run on the same stack, and the wait goes on when they have ended. So two jobs
     /// that wait for each other's reads and writes may wait forever, because one may have been
@@ -79,13 +80,13 @@ impl<T: Output> Completion<T> {
         self.take().expect("the result has been taken")
     }
 
-    /// Waits until the operation has finished, and returns its result. Blocks the thread: a worker runs no other
-    /// jobs meanwhile.
+    /// Waits until the operation has finished, and returns its result. Blocks the thread: a worker
+    /// runs no other jobs meanwhile.
     ///
-    /// Use it for a wait that is short, in a job that reads a file from its beginning to its end with a read
-    /// ahead. If [`wait`](Self::wait) began another such job in each wait, there would be more files, or parts
-    /// of one, that are read at a time than workers. The system's own read-ahead would have to serve them all,
-    /// with smaller requests.
+    /// Use it for a wait that is short, in a job that reads a file from its beginning to its end
+    /// with a read ahead. If [`wait`](Self::wait) began another such job in each wait, there
+    /// would be more files, or parts of one, that are read at a time than workers. The system's
+    /// own read-ahead would have to serve them all, with smaller requests.
     ///
     /// # Panics
     /// If the result was returned by the [`Future`] already.
@@ -120,10 +121,11 @@ impl<T: Output> Completion<T> {
         self.operation.is_finished()
     }
 
-    /// Asks the system to end the operation early, with the error `ECANCELED`. Does not wait for that.
+    /// Asks the system to end the operation early, with the error `ECANCELED`. Does not wait for
+    /// that.
     ///
-    /// The operation may finish all the same, and what the system is in the middle of, such as a read of a
-    /// disk, usually does.
+    /// The operation may finish all the same, and what the system is in the middle of, such as a
+    /// read of a disk, usually does.
     ///
     /// # Examples
     /// ```
@@ -179,7 +181,8 @@ pub struct Finished {
     result: Result<usize, i32>,
 }
 
-/// The result of an operation: of a read or a write, of opening a file, or of [`sync`](super::sync).
+/// The result of an operation: of a read or a write, of opening a file, or of
+/// [`sync`](super::sync).
 pub trait Output: private::Sealed {
     #[doc(hidden)]
     fn from_finished(finished: Finished) -> Self;

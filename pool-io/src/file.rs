@@ -12,8 +12,8 @@ use crate::system;
 
 /// A file, pipe, socket or terminal on which operations run.
 ///
-/// Cloning is cheap and shares the descriptor. The descriptor is closed when the last clone is dropped and
-/// no operation uses it any more.
+/// Cloning is cheap and shares the descriptor. The descriptor is closed when the last clone is
+/// dropped and no operation uses it any more.
 ///
 /// # Examples
 /// ```
@@ -49,8 +49,8 @@ impl File {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// Whether reads and writes may wait for another process or a device, so that there are no positions:
-    /// a pipe, a socket, a terminal.
+    /// Whether reads and writes may wait for another process or a device, so that there are no
+    /// positions: a pipe, a socket, a terminal.
     #[must_use]
     pub fn is_stream(&self) -> bool {
         self.0.is_stream

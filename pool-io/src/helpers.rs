@@ -113,8 +113,8 @@ impl Helpers {
         }
     }
 
-    /// Makes an operation that was cancelled end early, if the poller has it. A helper that has it looks
-    /// before its call.
+    /// Makes an operation that was cancelled end early, if the poller has it. A helper that has it
+    /// looks before its call.
     pub(super) fn cancel(&self) {
         self.poke.increase();
     }
@@ -129,8 +129,8 @@ impl Helpers {
     fn help(&self, pool: Pool<'_>) {
         while let Some(operation) = self.next() {
             let result = match operation.call() {
-                // SAFETY: 1. the operation keeps what the call refers to until it is concluded below, and
-                // only the thread that took it from the queue has it.
+                // SAFETY: 1. the operation keeps what the call refers to until it is concluded
+                // below, and only the thread that took it from the queue has it.
                 Ok(call) => unsafe { call.execute() },
                 Err(error) => Err(error),
             };
@@ -162,7 +162,8 @@ impl Helpers {
 
     /// Waits for an operation. Returns `None` if the pool has ended.
     fn next(&self) -> Option<Arc<Operation>> {
-        // Liveness: an operation is queued under the lock before the notification, and so is the end.
+        // Liveness: an operation is queued under the lock before the notification, and so is the
+        // end.
         let mut state = lock(&self.state);
         state.idle += 1;
         let state = self

@@ -68,7 +68,8 @@ impl Request {
     }
 
     fn transfer(direction: Direction, file: &File, buffer: Vec<u8>, position: Option<u64>) -> Self {
-        // Rings ignore the position of a stream, and take the greatest position for the current one.
+        // Rings ignore the position of a stream, and take the greatest position for the current
+        // one.
         let error = match position {
             Some(_) if file.is_stream() => Some(libc::ESPIPE),
             Some(position) if i64::try_from(position).is_err() => Some(libc::EINVAL),

@@ -1,4 +1,5 @@
-//! One ring of the kernel: submissions, completions, and the hint pipe of the worker that sleeps in it.
+//! One ring of the kernel: submissions, completions, and the hint pipe of the worker that sleeps in
+//! it.
 
 use std::{
     io,
@@ -31,7 +32,8 @@ use entry::{cancel, entry};
 use hint::{HintPipe, NewRead};
 use submission::{Submission, is_for_good};
 
-/// What stands in the place of an operation's address, which is even, for an entry whose completion means nothing.
+/// What stands in the place of an operation's address, which is even, for an entry whose completion
+/// means nothing.
 const IGNORED: u64 = 1;
 
 /// What stands there for a read of the hint pipe. Numbers begin with 1.
@@ -50,8 +52,8 @@ const GETEVENTS: u32 = io_uring::EnterFlags::GETEVENTS.bits();
 
 /// One ring of the kernel.
 ///
-/// Completions are taken by the thread that holds [`reaping`](Self::reaping); submissions are made under a
-/// mutex, so that any thread may cancel.
+/// Completions are taken by the thread that holds [`reaping`](Self::reaping); submissions are made
+/// under a mutex, so that any thread may cancel.
 pub(crate) struct Ring {
     ring: IoUring,
     reaping: ReapLock,
@@ -121,8 +123,8 @@ impl Ring {
             opcode::Write::CODE,
             opcode::Fsync::CODE,
             opcode::PollAdd::CODE,
-            // Of Linux 5.19, as the cancelling of everything that is in flight. Before, a cancel that asks for
-            // that, or for no completion of its own, does nothing.
+            // Of Linux 5.19, as the cancelling of everything that is in flight. Before, a cancel
+            // that asks for that, or for no completion of its own, does nothing.
             opcode::Socket::CODE,
         ];
         if needed.into_iter().all(|code| probe.is_supported(code)) {
@@ -133,7 +135,8 @@ impl Ring {
     }
 
     /// Gives an operation to the kernel. If it cannot take it now, the ring keeps it until a
-    /// [repetition](Self::repeat). Returns an operation that is to be concluded at once, with its error.
+    /// [repetition](Self::repeat). Returns an operation that is to be concluded at once, with its
+    /// error.
     pub(super) fn submit(&self, operation: Arc<Operation>) -> Option<Completed> {
         let mut submission = lock(&self.submission);
         // Under the lock: a cancel comes before it, and is seen here, or finds the entry.
@@ -178,15 +181,16 @@ impl Ring {
         self.is_refused.load(Ordering::Relaxed)
     }
 
-    /// Gives the kernel what is waiting. Returns whether nothing is left of it: the kernel has taken all of it, or has
-    /// refused it for good. Then [`collect`](Self::collect) finds it.
+    /// Gives the kernel what is waiting. Returns whether nothing is left of it: the kernel has
+    /// taken all of it, or has refused it for good. Then [`collect`](Self::collect) finds it.
     fn flush(&self, submission: &mut Submission) -> bool {
         while submission.error().is_none() {
             // SAFETY: the caller has locked `submission`, so this is the only such value.
             let mut queue = unsafe { self.ring.submission_shared() };
             submission.set_queued(queue.len());
-            // SAFETY: what the entry refers to lives until it is completed: an operation by its reference, which
-            // the address stands for, and the buffer of the hint with the ring.
+            // SAFETY: what the entry refers to lives until it is completed: an operation by its
+            // reference, which the address stands for, and the buffer of the hint with
+            // the ring.
             submission.queue(|entry| unsafe { queue.push(entry) }.is_ok());
             if !submission.is_waiting() && queue.is_empty() {
                 self.is_refused.store(false, Ordering::Relaxed);
@@ -229,8 +233,8 @@ impl Ring {
         self.ring.submit()
     }
 
-    /// Calls a closure, and takes the completions that there are then, unless another thread is taking
-    /// them, which then looks again. The kernel announces none of them to the completer.
+    /// Calls a closure, and takes the completions that there are then, unless another thread is
+    /// taking them, which then looks again. The kernel announces none of them to the completer.
     pub(super) fn reap_after(&self, closure: impl FnOnce(&Self)) -> Vec<Completed> {
         let mut completed = Vec::new();
         if !self.reaping.try_acquire() {
@@ -243,9 +247,9 @@ impl Ring {
         self.collect(&mut completed);
         // SAFETY: as above.
         unsafe { self.ring.completion_shared() }.enable_eventfd();
-        // Ordering: pairs with the barrier of the kernel between a completion and its look at the flag.
-        // Either it announces the completion, or we see it here. Nothing weaker orders our store of the
-        // flag before our loads of the queue.
+        // Ordering: pairs with the barrier of the kernel between a completion and its look at the
+        // flag. Either it announces the completion, or we see it here. Nothing weaker
+        // orders our store of the flag before our loads of the queue.
         fence(Ordering::SeqCst);
         loop {
             self.collect(&mut completed);
@@ -260,7 +264,8 @@ impl Ring {
         loop {
             // SAFETY: the caller holds the lock, so this is the only such value.
             for completion in unsafe { self.ring.completion_shared() } {
-                // SAFETY: 1. the kernel completes each entry once, and what it has taken is not refused.
+                // SAFETY: 1. the kernel completes each entry once, and what it has taken is not
+                // refused.
                 let operation =
                     unsafe { self.take_back(completion.user_data(), completion.result()) };
                 completed.extend(operation);
@@ -268,8 +273,8 @@ impl Ring {
             let mut submission = lock(&self.submission);
             if let Some(error) = submission.error() {
                 for data in submission.take_refused() {
-                    // SAFETY: 1. the kernel has not taken the entry and is not asked to any more, so this is its
-                    // only completion.
+                    // SAFETY: 1. the kernel has not taken the entry and is not asked to any more,
+                    // so this is its only completion.
                     completed.extend(unsafe { self.take_back(data, -error) });
                 }
             }
@@ -278,8 +283,9 @@ impl Ring {
                 return;
             }
             drop(submission);
-            // The queue was full. A call lets the kernel put there what it has kept. An error comes from a
-            // signal, or from a kernel that refuses such calls for good: then it keeps the rest.
+            // The queue was full. A call lets the kernel put there what it has kept. An error comes
+            // from a signal, or from a kernel that refuses such calls for good: then it
+            // keeps the rest.
             //
             // SAFETY: the call takes numbers only, and no argument.
             let entered = unsafe {
@@ -306,8 +312,8 @@ impl Ring {
             address => {
                 let address = std::ptr::with_exposed_provenance(address as usize);
                 Some(Completed {
-                    // SAFETY: the address stands for the reference that `submit` gave away; by obligation 1 it
-                    // is taken once.
+                    // SAFETY: the address stands for the reference that `submit` gave away; by
+                    // obligation 1 it is taken once.
                     operation: unsafe { Arc::from_raw(address) },
                     result: usize::try_from(result).map_err(|_| -result),
                 })
@@ -326,13 +332,16 @@ impl Ring {
         self.in_flight.load(Ordering::Acquire)
     }
 
-    /// Waits for any completion, if `may_wait` says so at the last moment, and takes those that there are.
+    /// Waits for any completion, if `may_wait` says so at the last moment, and takes those that
+    /// there are.
     ///
-    /// `may_wait` is called when a hint is sure to end the wait. Only for the worker whose ring it is.
+    /// `may_wait` is called when a hint is sure to end the wait. Only for the worker whose ring it
+    /// is.
     pub(super) fn sleep(&self, may_wait: impl FnOnce() -> bool) -> Vec<Completed> {
         let mut completed = Vec::new();
         if !self.reaping.try_acquire() {
-            // The completer has it, for a moment; it calls no code of the user, and waits for nothing.
+            // The completer has it, for a moment; it calls no code of the user, and waits for
+            // nothing.
             std::thread::yield_now();
             return completed;
         }
@@ -340,24 +349,27 @@ impl Ring {
         unsafe { self.ring.completion_shared() }.disable_eventfd();
         let is_listening = self.listen();
         if self.is_closed() {
-            // Liveness: what ends the wait is in the pipe, or comes there. A read of the pipe that the kernel has
-            // had since before may take it out, so the worker looks again from time to time.
+            // Liveness: what ends the wait is in the pipe, or comes there. A read of the pipe that
+            // the kernel has had since before may take it out, so the worker looks
+            // again from time to time.
             let time = if may_wait() { SLEEP_BESIDE } else { 0 };
             self.hint.wait_without_ring(time);
         } else if !is_listening {
             // The kernel takes no entry now. The protocol looks again, and comes back.
             std::thread::yield_now();
         } else if may_wait() {
-            // Liveness: the read of the hint pipe is in flight, and completes when there is a hint. No
-            // other thread takes completions from here on, so the call returns for this one, and for
-            // that of any operation. Errors (a signal) mean that the protocol looks again.
-            // SAFETY: the call takes numbers only, and no argument.
+            // Liveness: the read of the hint pipe is in flight, and completes when there is a hint.
+            // No other thread takes completions from here on, so the call returns for
+            // this one, and for that of any operation. Errors (a signal) mean that the
+            // protocol looks again. SAFETY: the call takes numbers only, and no
+            // argument.
             let _ = unsafe {
                 let submitter = self.ring.submitter();
                 submitter.enter::<libc::sigset_t>(0, 1, GETEVENTS, None)
             };
         } else if self.hint.is_unread() {
-            // The token has come before the wait, and a hint with it. The call lets the kernel complete the read.
+            // The token has come before the wait, and a hint with it. The call lets the kernel
+            // complete the read.
             //
             // SAFETY: as above.
             let _ = unsafe {
@@ -378,7 +390,8 @@ impl Ring {
         }
     }
 
-    /// Sees to it that a read of the hint pipe by this thread is in flight. Only for the holder of the lock.
+    /// Sees to it that a read of the hint pipe by this thread is in flight. Only for the holder of
+    /// the lock.
     fn listen(&self) -> bool {
         let mut submission = lock(&self.submission);
         if submission.error().is_some() {

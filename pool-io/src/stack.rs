@@ -2,8 +2,8 @@
 
 use std::{cell::Cell, hint::black_box, mem, ops::Range, ptr};
 
-/// Whether less than half of the calling thread's stack is in use. `None` if that is unknown: the system does
-/// not say, or the thread runs on a stack that the program has made itself.
+/// Whether less than half of the calling thread's stack is in use. `None` if that is unknown: the
+/// system does not say, or the thread runs on a stack that the program has made itself.
 pub(super) fn is_half_free() -> Option<bool> {
     thread_local! {
         /// The addresses of the stack. The inner option is `None` if the system does not say them.
@@ -34,8 +34,9 @@ fn bounds() -> Option<Range<usize>> {
     if cfg!(target_env = "musl") && unsafe { libc::gettid() == libc::getpid() } {
         return None;
     }
-    // SAFETY: zeros are a valid value of the opaque structure, which the first call initializes if it succeeds.
-    // It is destroyed once, and only then. The numbers are written by the second call.
+    // SAFETY: zeros are a valid value of the opaque structure, which the first call initializes if
+    // it succeeds. It is destroyed once, and only then. The numbers are written by the second
+    // call.
     unsafe {
         let mut attributes: libc::pthread_attr_t = mem::zeroed();
         if libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes) != 0 {
@@ -69,7 +70,8 @@ mod tests {
 
     #[test]
     fn half_of_the_stack_is_noticed() {
-        // The system may give a thread a larger stack than it asks for: that of a thread that has ended.
+        // The system may give a thread a larger stack than it asks for: that of a thread that has
+        // ended.
         for size in [1 << 20, 1 << 22] {
             let builder = thread::Builder::new().stack_size(size);
             let thread = builder.spawn(|| (depth_of_half(0), bounds().unwrap().len()));

@@ -59,8 +59,8 @@ impl EventCounter {
         self.0.as_raw_fd()
     }
 
-    /// Waits until the counter is above zero, for so many milliseconds at most, and resets it. Returns whether it
-    /// was above zero.
+    /// Waits until the counter is above zero, for so many milliseconds at most, and resets it.
+    /// Returns whether it was above zero.
     pub(super) fn wait_and_reset_within(&self, milliseconds: libc::c_int) -> bool {
         let mut counter = [libc::pollfd {
             fd: self.raw(),
@@ -84,14 +84,15 @@ impl EventCounter {
     }
 }
 
-/// For how many milliseconds each part of the descriptors is polled if they are too many for one call.
+/// For how many milliseconds each part of the descriptors is polled if they are too many for one
+/// call.
 const POLL_PART: libc::c_int = 1;
 
 /// Waits until at least one of the descriptors is ready, for so many milliseconds at most, or
 /// without a limit if the number is negative. May return early.
 ///
-/// The system polls at most as many at once as the process may open (`RLIMIT_NOFILE`). If there are more, they
-/// are polled in parts, each for a moment.
+/// The system polls at most as many at once as the process may open (`RLIMIT_NOFILE`). If there are
+/// more, they are polled in parts, each for a moment.
 pub(super) fn poll(descriptors: &mut [libc::pollfd], milliseconds: libc::c_int) {
     if poll_until(descriptors, milliseconds) != Err(libc::EINVAL) {
         return;

@@ -128,7 +128,9 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>>
     /// A policy that is [fixed](IdlePolicy#fixed-when-the-program-is-compiled) makes the program
     /// smaller:
     /// ```
-    /// use pool_spin::{CoreParker, Cores, IdlePolicy, Inline, Jec, Machine, Slot, SpinPool, host::Host};
+    /// use pool_spin::{
+    ///     CoreParker, Cores, IdlePolicy, Inline, Jec, Machine, Slot, SpinPool, host::Host,
+    /// };
     ///
     /// type Parker = <Host as Machine>::Parker;
     ///

@@ -1,4 +1,5 @@
-//! What `block_in_place` costs, beside a closure that is called, a blocked section and a thread of its own.
+//! What `block_in_place` costs, beside a closure that is called, a blocked section and a thread of
+//! its own.
 //!
 //! ```sh
 //! cargo run --release -p pool-std --example blocking_cost

@@ -1,12 +1,12 @@
 //! A pool that shares its processors with GNU make.
 //!
-//! `make -j4` gives each program that it starts one token, and puts three more into a pipe, the jobserver.
-//! A program may run as many threads as it holds tokens. Here a worker takes a token when it becomes
-//! runnable, and gives it back when it falls asleep or blocks: so idle and blocked workers hold none, and
-//! other programs of the same `make` may use the processors.
+//! `make -j4` gives each program that it starts one token, and puts three more into a pipe, the
+//! jobserver. A program may run as many threads as it holds tokens. Here a worker takes a token
+//! when it becomes runnable, and gives it back when it falls asleep or blocks: so idle and blocked
+//! workers hold none, and other programs of the same `make` may use the processors.
 //!
-//! The program checks that at every step, by the number of tokens that are in the pipe. A recipe that
-//! starts it begins with `+`, so that make passes the jobserver on:
+//! The program checks that at every step, by the number of tokens that are in the pipe. A recipe
+//! that starts it begins with `+`, so that make passes the jobserver on:
 //!
 //! ```sh
 //! cargo build -p pool-std --example make_jobserver
@@ -90,8 +90,8 @@ pub(crate) mod example {
     }
 
     struct State {
-        /// The tokens that the process holds. The first one is the token that every program gets from
-        /// make: it is in no pipe, and stays here.
+        /// The tokens that the process holds. The first one is the token that every program gets
+        /// from make: it is in no pipe, and stays here.
         from_pipe: Vec<Acquired>,
         running: usize,
         waiting: usize,
@@ -194,7 +194,8 @@ pub(crate) mod example {
         }
     }
 
-    /// Computes with a pool of twice as many workers as there are processors, and checks which of them hold tokens.
+    /// Computes with a pool of twice as many workers as there are processors, and checks which of
+    /// them hold tokens.
     pub(crate) fn run(processors: usize, mode: Mode) -> Result<(), Box<dyn Error>> {
         // SAFETY: the descriptors that make has passed on have not been used before.
         let client =
@@ -235,7 +236,8 @@ pub(crate) mod example {
         Ok(())
     }
 
-    /// Runs as many jobs at once as there are processors: there must be a token for each, and none left.
+    /// Runs as many jobs at once as there are processors: there must be a token for each, and none
+    /// left.
     fn every_processor(
         pool: &ThreadPool,
         processors: usize,

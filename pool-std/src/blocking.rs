@@ -1,5 +1,5 @@
-//! Blocked sections: how workers say that they wait for something outside their pool, and what the pool
-//! makes of it.
+//! Blocked sections: how workers say that they wait for something outside their pool, and what the
+//! pool makes of it.
 //!
 //! | file | what it holds |
 //! | --- | --- |
@@ -33,28 +33,30 @@ use crate::{
     platform::{Registry, WorkerThread},
 };
 
-/// Marks the calling worker as blocked: it is about to wait for something that other jobs of its pool do, such
-/// as a message, the release of a lock, or a result that another worker computes.
+/// Marks the calling worker as blocked: it is about to wait for something that other jobs of its
+/// pool do, such as a message, the release of a lock, or a result that another worker computes.
 ///
-/// The thread that ends the wait calls [`Blocked::mark_unblocked`] before it does so. Then the worker
-/// counts as active from that moment on, and not only when the system lets it run. So mark under the lock that
-/// guards the event, and leave the ticket there. Where a closure encloses the wait,
-/// [`blocking`](crate::blocking()) is simpler. Neither starts a thread: [which way to
+/// The thread that ends the wait calls [`Blocked::mark_unblocked`] before it does so. Then the
+/// worker counts as active from that moment on, and not only when the system lets it run. So mark
+/// under the lock that guards the event, and leave the ticket there. Where a closure encloses the
+/// wait, [`blocking`](crate::blocking()) is simpler. Neither starts a thread: [which way to
 /// wait](crate::guide::waiting) says what does.
 ///
-/// A wait for something outside the pool, such as input, should not be marked in a pool with a deadlock
-/// handler: if all other workers are idle, it is reported. Neither should a wait in
-/// [`join`](crate::join()), a scope or [`install`](crate::ThreadPool::install), where the worker runs other jobs.
-/// Until the section ends, [`block_in_place`](crate::block_in_place()) lends no place.
+/// A wait for something outside the pool, such as input, should not be marked in a pool with a
+/// deadlock handler: if all other workers are idle, it is reported. Neither should a wait in
+/// [`join`](crate::join()), a scope or [`install`](crate::ThreadPool::install), where the worker
+/// runs other jobs. Until the section ends, [`block_in_place`](crate::block_in_place()) lends no
+/// place.
 ///
 /// If this mark completes a deadlock, the
-/// [deadlock handler](crate::ThreadPoolBuilder::deadlock_handler) is called here, before the call returns.
-/// [`ThreadPool::state`](crate::ThreadPool::state) shows the label. The call takes a lock of the pool and
-/// is meant for waits that put the thread to sleep.
+/// [deadlock handler](crate::ThreadPoolBuilder::deadlock_handler) is called here, before the call
+/// returns. [`ThreadPool::state`](crate::ThreadPool::state) shows the label. The call takes a lock
+/// of the pool and is meant for waits that put the thread to sleep.
 ///
 /// # Errors
 /// - [`MarkError::NotAWorker`]: the calling thread is not a worker.
-/// - [`MarkError::AlreadyBlocked`]: the worker is blocked already. It stays so, under its first label.
+/// - [`MarkError::AlreadyBlocked`]: the worker is blocked already. It stays so, under its first
+///   label.
 /// - [`MarkError::InHandler`]: a handler of a pool called this.
 ///
 /// # Examples
@@ -116,8 +118,9 @@ fn mark(label: Cow<'static, str>) -> Result<Blocked, MarkError> {
 /// one pool, so that threads which are resumed together are counted together.
 ///
 /// # Errors
-/// [`MarkError::NotBlocked`] if some ticket names a section that has ended; [`MarkError::InHandler`] if a
-/// handler of a pool calls this, and then nothing has changed. All other tickets have had their effect.
+/// [`MarkError::NotBlocked`] if some ticket names a section that has ended;
+/// [`MarkError::InHandler`] if a handler of a pool calls this, and then nothing has changed. All
+/// other tickets have had their effect.
 ///
 /// # Examples
 /// See [`mark_blocked`].
@@ -145,20 +148,24 @@ pub fn mark_all_unblocked(tickets: impl IntoIterator<Item = Blocked>) -> Result<
 /// [`mark_blocked`] does. Neither starts a thread: [which way to wait](crate::guide::waiting) says
 /// what does.
 ///
-/// The closure gets the ticket of the section, to give it to the thread that will end the wait. That
-/// thread calls [`Blocked::mark_unblocked`] before it does so. If no thread has, the section ends when the closure
-/// returns or panics. That is enough for [`ThreadPool::state`](crate::ThreadPool::state) and for the acquire and
-/// release handlers. With a deadlock handler it is too late: all other workers may fall asleep before this one
-/// runs again, and be reported.
+/// The closure gets the ticket of the section, to give it to the thread that will end the wait.
+/// That thread calls [`Blocked::mark_unblocked`] before it does so. If no thread has, the section
+/// ends when the closure returns or panics. That is enough for
+/// [`ThreadPool::state`](crate::ThreadPool::state) and for the acquire and release handlers. With a
+/// deadlock handler it is too late: all other workers may fall asleep before this one runs again,
+/// and be reported.
 ///
-/// For waits that end without the pool, such as input, [`block_in_place`](crate::block_in_place()) lets a
-/// spare thread run the pool's jobs meanwhile. But not inside a blocked section: there it lends no place.
+/// For waits that end without the pool, such as input, [`block_in_place`](crate::block_in_place())
+/// lets a spare thread run the pool's jobs meanwhile. But not inside a blocked section: there it
+/// lends no place.
 ///
-/// The worker calls the [release handler](crate::ThreadPoolBuilder::release_thread_handler) after it was
-/// marked, and the [acquire handler](crate::ThreadPoolBuilder::acquire_thread_handler) after it was unmarked.
+/// The worker calls the [release handler](crate::ThreadPoolBuilder::release_thread_handler) after
+/// it was marked, and the [acquire handler](crate::ThreadPoolBuilder::acquire_thread_handler) after
+/// it was unmarked.
 ///
-/// On a thread that is not a worker, and in a handler of a pool, the closure runs without a mark, and its
-/// ticket names no section. Inside another section, the closure is part of that one: it gets its ticket.
+/// On a thread that is not a worker, and in a handler of a pool, the closure runs without a mark,
+/// and its ticket names no section. Inside another section, the closure is part of that one: it
+/// gets its ticket.
 ///
 /// The closure should not use the worker's own pool, whose jobs would count as blocked too.
 ///

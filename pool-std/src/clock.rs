@@ -5,8 +5,8 @@ use std::{sync::OnceLock, time::Instant};
 /// Elsewhere `Instant::now` panics.
 const HAS_CLOCK: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
 
-/// Returns the time in nanoseconds since the first call in this process. None on systems where the standard
-/// library has no clock.
+/// Returns the time in nanoseconds since the first call in this process. None on systems where the
+/// standard library has no clock.
 pub(crate) fn now() -> Option<u64> {
     static START: OnceLock<Instant> = OnceLock::new();
 

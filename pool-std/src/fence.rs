@@ -21,11 +21,12 @@ pub(crate) use registration::register_if_due;
 ///
 /// Its light half costs readers and owners next to nothing where the system offers the heavy half:
 /// `membarrier` on Linux, which interrupts the processors on which threads of this process run.
-/// Elsewhere, and where the system refuses the call (an old kernel, a sandbox), both are full fences.
+/// Elsewhere, and where the system refuses the call (an old kernel, a sandbox), both are full
+/// fences.
 ///
-/// A process may enter a sandbox that refuses the call later. Then pools go on with full fences, and
-/// the jobs of a deque that was in use can be stolen after its owner's next pop. But thread progress
-/// stops, and what it would have freed is freed with its instance.
+/// A process may enter a sandbox that refuses the call later. Then pools go on with full fences,
+/// and the jobs of a deque that was in use can be stolen after its owner's next pop. But thread
+/// progress stops, and what it would have freed is freed with its instance.
 ///
 /// A sandbox whose policy is to kill each process that calls `membarrier` needs the environment
 /// variable `POOL_STD_MEMBARRIER=0`. Then the system is never asked, and both halves are full
@@ -58,24 +59,24 @@ const UNKNOWN: u8 = 0;
 const BY_SYSTEM: u8 = 1;
 /// Both halves are fences.
 const BY_FENCES: u8 = 2;
-/// The system did the heavy half, and refuses it now. From now on light halves are fences, but earlier
-/// ones were not. So there is no heavy half any more.
+/// The system did the heavy half, and refuses it now. From now on light halves are fences, but
+/// earlier ones were not. So there is no heavy half any more.
 const REFUSED: u8 = 3;
 
 static KIND: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 // SAFETY: obligations 1 and 2: while a light fence is one for the compiler alone, the process is
 // registered, and every heavy fence that returns true asks the system. The system executes a full
-// barrier, and makes each other thread execute one between two of its instructions: what that thread
-// did before is visible after the call, and from then on the thread sees what was done before the
-// call. A light fence that is a real one does no less. Before the answer is known, and if it is no,
-// both are sequentially consistent fences; a heavy one waits for the answer. Obligation 3: neither
-// function unwinds.
+// barrier, and makes each other thread execute one between two of its instructions: what that
+// thread did before is visible after the call, and from then on the thread sees what was done
+// before the call. A light fence that is a real one does no less. Before the answer is known, and
+// if it is no, both are sequentially consistent fences; a heavy one waits for the answer.
+// Obligation 3: neither function unwinds.
 unsafe impl AsymmetricFence for ProcessBarrier {
     #[inline]
     fn light() {
-        // Ordering: Relaxed; the system did it before this value was stored, so a thread that reads the
-        // value reads the truth.
+        // Ordering: Relaxed; the system did it before this value was stored, so a thread that reads
+        // the value reads the truth.
         if KIND.load(Ordering::Relaxed) != BY_SYSTEM {
             own_fence();
         }
@@ -114,11 +115,12 @@ fn own_fence() {
 }
 
 // SAFETY: 1. as above: a compiler fence is what a light one is once the system does it, and before
-// that no thread asks for a process fence, since there is no price; 2. nothing that it calls can panic.
+// that no thread asks for a process fence, since there is no price; 2. nothing that it calls can
+// panic.
 unsafe impl FencePrice for ProcessBarrier {
     fn price() -> Option<NonZeroU32> {
-        // Ordering: Relaxed; the system did it before this value was stored, so a thread that reads the
-        // value reads the truth.
+        // Ordering: Relaxed; the system did it before this value was stored, so a thread that reads
+        // the value reads the truth.
         match KIND.load(Ordering::Relaxed) {
             BY_SYSTEM => Some(price::in_fences()),
             UNKNOWN => {
@@ -164,8 +166,9 @@ impl ProcessBarrier {
         KIND.load(Ordering::Relaxed) == BY_SYSTEM
     }
 
-    /// Executes the heavy half if the system does it, so that a light half may be a fence for the compiler
-    /// alone. Returns whether it did. Never asks the system for the first time, which takes long.
+    /// Executes the heavy half if the system does it, so that a light half may be a fence for the
+    /// compiler alone. Returns whether it did. Never asks the system for the first time, which
+    /// takes long.
     pub(crate) fn heavy_by_system() -> bool {
         // If the system refuses from now on, `heavy` returns false.
         Self::is_at_hand() && Self::heavy()

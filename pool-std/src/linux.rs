@@ -41,8 +41,8 @@ pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, limit: Option<Duration
     } else {
         narrow.as_ref().map_or(ptr::null(), ptr::from_ref).cast()
     };
-    // SAFETY: The kernel reads a word that is borrowed for the whole call, and a duration that lives
-    // as long, in the kernel's own layout, or none.
+    // SAFETY: The kernel reads a word that is borrowed for the whole call, and a duration that
+    // lives as long, in the kernel's own layout, or none.
     unsafe {
         libc::syscall(libc::SYS_futex, word.as_ptr(), OPERATION, expected, limit);
     }
@@ -57,20 +57,23 @@ pub(crate) fn futex_wake_one(word: &AtomicU32) {
     }
 }
 
-/// Returns how much processor time all threads of this process have used. None if the system does not say.
+/// Returns how much processor time all threads of this process have used. None if the system does
+/// not say.
 pub(crate) fn process_time() -> Option<Duration> {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: The call writes to a value that is borrowed for it, of the type that the C library declares.
+    // SAFETY: The call writes to a value that is borrowed for it, of the type that the C library
+    // declares.
     let result = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     let seconds = u64::try_from(time.tv_sec).ok()?;
     let nanoseconds = u32::try_from(time.tv_nsec).ok()?;
     (result == 0).then_some(Duration::new(seconds, nanoseconds))
 }
 
-/// Returns on how many processors the calling thread may run, by its affinity. None on machines with more than a thousand.
+/// Returns on how many processors the calling thread may run, by its affinity. None on machines
+/// with more than a thousand.
 pub(crate) fn num_processors_by_affinity() -> Option<usize> {
     let count: u32 = affinity()?.iter().map(|word| word.count_ones()).sum();
     usize::try_from(count).ok()
@@ -82,7 +85,8 @@ type Processors = [c_ulong; 1024 / c_ulong::BITS as usize];
 /// Returns the processors on which the calling thread may run. None if the machine has more.
 fn affinity() -> Option<Processors> {
     let mut set: Processors = Default::default();
-    // SAFETY: The call writes at most as many bytes as it is told, to an array that is borrowed for it.
+    // SAFETY: The call writes at most as many bytes as it is told, to an array that is borrowed for
+    // it.
     let result = unsafe { libc::sched_getaffinity(0, size_of_val(&set), (&raw mut set).cast()) };
     (result == 0).then_some(set)
 }

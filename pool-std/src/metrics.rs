@@ -17,8 +17,8 @@ fn metrics_of(registry: &Registry) -> PoolMetrics {
 impl ThreadPool {
     /// Returns what each worker is doing and has done so far, and how many jobs wait.
     ///
-    /// Any thread may call this at any time. It stops no worker, and reads a few cache lines of each. Printed by
-    /// `{}`, the answer is a table; `{:#?}` of the pool prints it too.
+    /// Any thread may call this at any time. It stops no worker, and reads a few cache lines of
+    /// each. Printed by `{}`, the answer is a table; `{:#?}` of the pool prints it too.
     ///
     /// # Examples
     /// ```
@@ -40,8 +40,8 @@ impl ThreadPool {
     }
 }
 
-/// Returns the [metrics](ThreadPool::metrics) of the current pool: the one that this thread is a worker of, or
-/// the global one.
+/// Returns the [metrics](ThreadPool::metrics) of the current pool: the one that this thread is a
+/// worker of, or the global one.
 ///
 /// # Examples
 /// ```

@@ -88,7 +88,8 @@ impl Futexes {
         }
     }
 
-    /// Returns what a thread does while it sleeps. It takes on its duties when it sleeps, and not before.
+    /// Returns what a thread does while it sleeps. It takes on its duties when it sleeps, and not
+    /// before.
     fn alarm(crowd: Option<&Crowd>) -> impl FnMut() -> Option<Duration> {
         let mut alarms = None;
         move || {

@@ -56,8 +56,10 @@ pub(crate) type WorkerObserver = pool_core::NoMetrics;
 /// Every registry of this platform is in an [`Arc`].
 pub(crate) enum Std {}
 
-// SAFETY: 1. both functions use the same thread-local; 2. registries are in `Arc`s, and the value is one;
-// 3. the standard library's function does that; 4. the drop is deferred; 5. nothing here panics, and the drop of a registry catches the panics of what
+// SAFETY: 1. both functions use the same thread-local; 2. registries are in `Arc`s, and the value
+// is one;
+// 3. the standard library's function does that; 4. the drop is deferred; 5. nothing here panics,
+//    and the drop of a registry catches the panics of what
 // handlers have captured, and of what was deferred.
 unsafe impl Platform for Std {
     type Parker = OsParker;
@@ -206,8 +208,8 @@ pub(crate) struct ThreadWaiter(Arc<OsParker>);
 
 impl Waiter for ThreadWaiter {
     fn current() -> Self {
-        // While a thread ends, its thread-locals may be gone. Then it gets a parker of its own, which
-        // `park` cannot find: `park` returns early, and the waiter spins.
+        // While a thread ends, its thread-locals may be gone. Then it gets a parker of its own,
+        // which `park` cannot find: `park` returns early, and the waiter spins.
         Self(
             WAITER
                 .try_with(Arc::clone)

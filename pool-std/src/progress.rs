@@ -96,8 +96,8 @@ impl Progress {
 
     /// Runs a closure when every guard that exists now is gone. Does not wait for that.
     ///
-    /// A worker runs it between two jobs, or a thread that defers something, perhaps in this call. So do
-    /// not hold a lock that the closure takes. Its panic goes to the pool's
+    /// A worker runs it between two jobs, or a thread that defers something, perhaps in this call.
+    /// So do not hold a lock that the closure takes. Its panic goes to the pool's
     /// [handler](crate::ThreadPoolBuilder::panic_handler); without one it aborts the process.
     ///
     /// # Examples
@@ -169,8 +169,8 @@ impl Progress {
         is_reached
     }
 
-    /// Waits for a moment. A worker of any pool runs jobs of its pool meanwhile; any other thread parks.
-    /// A thread that holds a guard of this pool would wait for itself.
+    /// Waits for a moment. A worker of any pool runs jobs of its pool meanwhile; any other thread
+    /// parks. A thread that holds a guard of this pool would wait for itself.
     ///
     /// # Panics
     /// If the value is another pool's.
@@ -208,9 +208,10 @@ impl Progress {
         mem::forget(no_way_out);
     }
 
-    /// Calls a closure that wakes a thread or a task when a moment is reached, while the caller goes on.
-    /// Another thread calls the closure in the middle of its work, or this one at once. So the closure
-    /// must only wake. Its panic goes where that of a [deferred](Self::defer) closure goes.
+    /// Calls a closure that wakes a thread or a task when a moment is reached, while the caller
+    /// goes on. Another thread calls the closure in the middle of its work, or this one at
+    /// once. So the closure must only wake. Its panic goes where that of a
+    /// [deferred](Self::defer) closure goes.
     ///
     /// # Panics
     /// If the value is another pool's.

@@ -18,9 +18,9 @@ pub use kind::{SleepKind, UnknownSleepKind};
 
 /// The protocol of one pool.
 ///
-/// The variants are matched with `Jec` first, and the branch goes the same way in a pool each time. A join
-/// does not come here while fast push is enabled. A tag of its own is read in one instruction; a niche
-/// takes four, for each job that is spawned.
+/// The variants are matched with `Jec` first, and the branch goes the same way in a pool each time.
+/// A join does not come here while fast push is enabled. A tag of its own is read in one
+/// instruction; a niche takes four, for each job that is spawned.
 #[repr(u8)]
 pub(crate) enum PoolSleep {
     Jec(PoolJec),

@@ -54,8 +54,8 @@ pub struct ThreadPool {
 }
 
 impl ThreadPool {
-    /// Returns the pool's thread progress: to read without locks, in jobs and outside the pool, what
-    /// other threads replace and free. See the module [`progress`](crate::progress).
+    /// Returns the pool's thread progress: to read without locks, in jobs and outside the pool,
+    /// what other threads replace and free. See the module [`progress`](crate::progress).
     #[must_use]
     pub fn progress(&self) -> Progress {
         Progress::of(&self.registry)
@@ -88,11 +88,11 @@ impl ThreadPool {
         })
     }
 
-    /// Sets how many workers are active, and returns how many were before. The others are parked: their
-    /// threads sleep, run no jobs, and use no processor.
+    /// Sets how many workers are active, and returns how many were before. The others are parked:
+    /// their threads sleep, run no jobs, and use no processor.
     ///
-    /// Use it where the number of processors that a program may use changes while the program runs: under
-    /// a GNU make job server, in a container with a new limit, or beside a second pool.
+    /// Use it where the number of processors that a program may use changes while the program runs:
+    /// under a GNU make job server, in a container with a new limit, or beside a second pool.
     ///
     /// The workers with the numbers from 0 to `count - 1` are active. A worker that is to park does
     /// so when it has ended its current job; until then it also runs other jobs in the waits of
@@ -103,11 +103,12 @@ impl ThreadPool {
     /// What does not change:
     /// - Numbers: [`current_num_threads`](Self::current_num_threads) is the maximum, with which the
     ///   pool was built, and a worker keeps its [number](Self::current_thread_index).
-    /// - A [broadcast](Self::broadcast) runs on every worker. It revives parked workers for its jobs
-    ///   alone. So per-worker state can be set up and collected whatever the number of active workers.
+    /// - A [broadcast](Self::broadcast) runs on every worker. It revives parked workers for its
+    ///   jobs alone. So per-worker state can be set up and collected whatever the number of active
+    ///   workers.
     /// - Start and exit handlers are called once per thread.
-    /// - The thread of [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) is worker 0,
-    ///   and is never parked.
+    /// - The thread of [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) is
+    ///   worker 0, and is never parked.
     ///
     /// The [metrics](Self::metrics) of a parked worker say that it is absent.
     ///
@@ -115,8 +116,8 @@ impl ThreadPool {
     /// Linear in the number of workers that park or are revived. Takes a lock.
     ///
     /// # Errors
-    /// [`ActiveWorkersError`] if `count` is 0 or above the number of workers, or if a deadlock handler, or an
-    /// acquire or release handler, calls. Then nothing changes.
+    /// [`ActiveWorkersError`] if `count` is 0 or above the number of workers, or if a deadlock
+    /// handler, or an acquire or release handler, calls. Then nothing changes.
     ///
     /// # Examples
     /// ```
@@ -133,29 +134,29 @@ impl ThreadPool {
         self.registry.data().active.set(&self.registry, count)
     }
 
-    /// Returns how many workers are [active](Self::set_active_workers): the number that was last asked
-    /// for. Workers that are to park may still be in their last jobs.
+    /// Returns how many workers are [active](Self::set_active_workers): the number that was last
+    /// asked for. Workers that are to park may still be in their last jobs.
     #[must_use]
     pub fn active_workers(&self) -> usize {
         self.registry.data().active.count()
     }
 
-    /// Whether this thread's deque holds jobs that no worker has started. None if this thread is not one
-    /// of the pool's workers.
+    /// Whether this thread's deque holds jobs that no worker has started. None if this thread is
+    /// not one of the pool's workers.
     #[must_use]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         current_worker_of(&self.registry).map(|worker| worker.has_pending_jobs())
     }
 
-    /// Runs one job of this pool, on this worker's deque or stolen from another worker. Returns None if
-    /// this thread is not one of the pool's workers.
+    /// Runs one job of this pool, on this worker's deque or stolen from another worker. Returns
+    /// None if this thread is not one of the pool's workers.
     pub fn yield_now(&self) -> Option<Yield> {
         current_worker_of(&self.registry)?;
         crate::api::yielding::yield_now()
     }
 
-    /// Runs one job of this worker's own deque. Returns None if this thread is not one of the pool's
-    /// workers.
+    /// Runs one job of this worker's own deque. Returns None if this thread is not one of the
+    /// pool's workers.
     pub fn yield_local(&self) -> Option<Yield> {
         current_worker_of(&self.registry)?;
         crate::api::yielding::yield_local()

@@ -18,9 +18,9 @@ use crate::{
 
 /// The worker that a closure runs on.
 ///
-/// Created by [`with_worker`] and [`ThreadPool::install_with`]. It gives access to state that belongs
-/// to one worker, such as an entry of an array at [`index`](Self::index), and is proof that the
-/// caller is on a worker: [`join`](Self::join) never has to enter a pool.
+/// Created by [`with_worker`] and [`ThreadPool::install_with`]. It gives access to state that
+/// belongs to one worker, such as an entry of an array at [`index`](Self::index), and is proof that
+/// the caller is on a worker: [`join`](Self::join) never has to enter a pool.
 ///
 /// # Examples
 /// ```
@@ -67,13 +67,14 @@ impl Worker<'_> {
         self.thread.index().get()
     }
 
-    /// Runs two closures as [`join`](crate::join()) does, and gives each the worker that it runs on.
+    /// Runs two closures as [`join`](crate::join()) does, and gives each the worker that it runs
+    /// on.
     ///
     /// # Panics
     /// - Continues the panic of `a`, or else that of `b`, when both have ended.
     /// - If the calling thread is not the worker at the moment, as in a closure of
-    ///   [`block_in_place`](crate::block_in_place()). Safe code can bring the handle there only in a wrapper that is `Send` for
-    ///   every type.
+    ///   [`block_in_place`](crate::block_in_place()). Safe code can bring the handle there only in
+    ///   a wrapper that is `Send` for every type.
     #[inline(always)]
     pub fn join<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
     where
@@ -112,8 +113,8 @@ fn not_this_thread() -> ! {
 /// Runs a closure on a worker of the current pool and gives it that worker.
 ///
 /// On a worker, the closure runs at once. On any other thread, it runs in the
-/// [global pool](crate::ThreadPoolBuilder::build_global): on this thread in the place of a worker that sleeps, or
-/// else on a worker, for which the calling thread waits.
+/// [global pool](crate::ThreadPoolBuilder::build_global): on this thread in the place of a worker
+/// that sleeps, or else on a worker, for which the calling thread waits.
 ///
 /// # Panics
 /// Continues the closure's panic.

@@ -39,8 +39,8 @@ const JOBS: usize = if cfg!(debug_assertions) {
 };
 /// What a ring for as many jobs takes at least.
 const RING: usize = JOBS * size_of::<usize>();
-/// What may be left: blocks for 16,384 jobs and the lists of them, rings of 1,024 slots, and what else a pool of two has
-/// made by then.
+/// What may be left: blocks for 16,384 jobs and the lists of them, rings of 1,024 slots, and what
+/// else a pool of two has made by then.
 const LITTLE: usize = (16_384 * (64 + size_of::<usize>())) + (64 << 10);
 
 // A small ring replaces the ring of the burst, which is freed with those before it.

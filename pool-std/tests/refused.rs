@@ -30,8 +30,9 @@ fn many_joins() {
     }
 }
 
-/// Parks a worker that has biased its deque and has jobs on it, while the other worker of its pool is
-/// held. Returns a function that lets the other worker go on, and an iterator over the jobs that were run.
+/// Parks a worker that has biased its deque and has jobs on it, while the other worker of its pool
+/// is held. Returns a function that lets the other worker go on, and an iterator over the jobs that
+/// were run.
 fn leave_jobs_on_a_biased_deque() -> impl FnOnce() -> mpsc::IntoIter<()> {
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let pool = Arc::new(pool);

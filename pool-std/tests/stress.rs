@@ -20,8 +20,8 @@ fn cycles() -> u64 {
 
 /// Runs `body` on a thread of its own; if it makes no end in time, aborts with its name.
 fn with_time_limit(name: &str, body: impl FnOnce() + Send) {
-    // A quick cycle takes microseconds. The limit only ends a test that fails, so it leaves a busy machine a
-    // thousand times that.
+    // A quick cycle takes microseconds. The limit only ends a test that fails, so it leaves a busy
+    // machine a thousand times that.
     let limit = Duration::from_secs(600) + Duration::from_millis(5) * cycles() as u32;
     thread::scope(|threads| {
         let (sender, receiver) = mpsc::channel::<()>();
@@ -51,7 +51,8 @@ fn wake_and_sleep(policy: IdlePolicy, parker: ParkerKind) {
             let (a, b) = pool.install(|| join(|| cycle, || cycle + 1));
             assert_eq!(a + 1, b);
             if policy.rounds_until_sleepy() > 0 && cycle % 8 == 0 {
-                // Without a pause the next cycle begins before these workers have looked often enough.
+                // Without a pause the next cycle begins before these workers have looked often
+                // enough.
                 while pool.metrics().num_in(WorkerState::Asleep) < workers {
                     thread::yield_now();
                 }

@@ -20,9 +20,9 @@ pub use simulated::{
 
 #[cfg(not(any(loom, simulate)))]
 pub use core::hint::spin_loop;
-/// A byte that is loaded and stored, and never exchanged. Where a core has no compare-and-swap,
-/// this compiles only without exchanges, and each access is one instruction: an access of an
-/// [`AtomicU8`] is a critical section there.
+/// A byte that is loaded and stored, and never exchanged. Where a core has no
+/// compare-and-swap, this compiles only without exchanges, and each access is one instruction:
+/// an access of an [`AtomicU8`] is a critical section there.
 #[cfg(not(any(loom, simulate)))]
 pub use core::sync::atomic::AtomicU8 as LoadStoreU8;
 #[cfg(all(not(any(loom, simulate)), not(target_has_atomic = "64")))]

@@ -8,8 +8,8 @@ const LINE: usize = 64;
 
 /// The system's allocator, with each allocation on cache lines of its own.
 ///
-/// Otherwise it would depend on the history of the process which objects share a line, and no run could be
-/// repeated. Lines of memory that is freed are forgotten by the machine.
+/// Otherwise it would depend on the history of the process which objects share a line, and no run
+/// could be repeated. Lines of memory that is freed are forgotten by the machine.
 #[derive(Debug, Clone, Copy)]
 pub struct LineAllocator;
 
@@ -19,8 +19,8 @@ fn lines(layout: Layout) -> Layout {
         .map_or(layout, |layout| layout.pad_to_align())
 }
 
-// SAFETY: the layouts that the system's allocator sees are at least as large and as aligned as those of the
-// caller, and the same in both calls for an allocation.
+// SAFETY: the layouts that the system's allocator sees are at least as large and as aligned as
+// those of the caller, and the same in both calls for an allocation.
 unsafe impl GlobalAlloc for LineAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the layout is not empty, as our caller's is not.

@@ -57,7 +57,8 @@ fn outcome<'a>(outcomes: &'a [Outcome], workload: &str) -> Option<&'a Outcome> {
     outcomes.iter().find(|outcome| outcome.workload == workload)
 }
 
-/// Compares the outcomes of a pool with the goals. `smaller` are those of the same pool with fewer workers.
+/// Compares the outcomes of a pool with the goals. `smaller` are those of the same pool with fewer
+/// workers.
 #[must_use]
 pub fn bars(
     costs: &CostModel,

@@ -114,7 +114,8 @@ impl CostModel {
             .unwrap_or(0)
     }
 
-    /// Returns what it costs to bring a line to a node from the nearest of the nodes with these bits.
+    /// Returns what it costs to bring a line to a node from the nearest of the nodes with these
+    /// bits.
     #[must_use]
     pub fn nearest_of(&self, nodes: u64, to: u8) -> u64 {
         if nodes & (1 << to) != 0 {
@@ -139,8 +140,8 @@ impl CostModel {
     }
 }
 
-/// Returns the least time in which a thread that is awake can have `count` sleepers woken: each thread that
-/// is awake wakes others, one after another, without looking for any.
+/// Returns the least time in which a thread that is awake can have `count` sleepers woken: each
+/// thread that is awake wakes others, one after another, without looking for any.
 ///
 /// Source: the optimal broadcast tree of the LogP model (Karp, Sahay, Santos, Schauser, 1993).
 #[must_use]
@@ -161,10 +162,11 @@ pub fn ideal_wake_tree(count: usize, costs: &CostModel) -> u64 {
     last
 }
 
-/// Returns the least time in which the first `count` workers can each change one shared line once: one after the other,
-/// with neighbors next to each other.
+/// Returns the least time in which the first `count` workers can each change one shared line once:
+/// one after the other, with neighbors next to each other.
 ///
-/// A pool whose workers all change one count before they run a job needs at least so long to occupy them.
+/// A pool whose workers all change one count before they run a job needs at least so long to occupy
+/// them.
 #[must_use]
 pub fn changes_of_one_line(count: usize, costs: &CostModel) -> u64 {
     let nodes = count.div_ceil(costs.cores_per_node);

@@ -1,9 +1,10 @@
-//! The virtual machine: threads with a core and a clock each, of which the one that is behind runs next.
+//! The virtual machine: threads with a core and a clock each, of which the one that is behind runs
+//! next.
 //!
-//! All of them are coroutines on one real thread. Before each access to shared memory a thread may give way
-//! to another one whose clock is behind, so accesses take place in the order of virtual time, except that a thread
-//! may be ahead of the others by the [`Settings::quantum`]. Everything is decided by the program, the
-//! settings and the seed, so a run can be repeated.
+//! All of them are coroutines on one real thread. Before each access to shared memory a thread may
+//! give way to another one whose clock is behind, so accesses take place in the order of virtual
+//! time, except that a thread may be ahead of the others by the [`Settings::quantum`]. Everything
+//! is decided by the program, the settings and the seed, so a run can be repeated.
 
 mod calls;
 mod directory;
@@ -55,20 +56,21 @@ pub struct Settings {
     pub costs: CostModel,
     /// Breaks ties between threads, and varies how long a wake-up takes by a tenth.
     pub seed: u64,
-    /// How far a thread may be ahead of the one that is behind, in picoseconds. A longer quantum is faster to
-    /// simulate and less exact.
+    /// How far a thread may be ahead of the one that is behind, in picoseconds. A longer quantum
+    /// is faster to simulate and less exact.
     pub quantum: u64,
     /// The virtual time at which the run is given up, in picoseconds.
     pub limit: u64,
     /// How many threads run at a time; `usize::MAX` if each has a processor.
     pub processors: usize,
-    /// Memory of which each access costs as much as a load from a line that the core has: to find out how much depends on
-    /// its contention.
+    /// Memory of which each access costs as much as a load from a line that the core has: to find
+    /// out how much depends on its contention.
     pub free: Parts,
 }
 
 impl Settings {
-    /// Creates settings with the default quantum of 100 ns and a limit of ten seconds. No memory is free.
+    /// Creates settings with the default quantum of 100 ns and a limit of ten seconds. No memory is
+    /// free.
     #[must_use]
     pub const fn new(costs: CostModel, seed: u64) -> Self {
         Self {
@@ -163,8 +165,9 @@ pub struct Finished {
 /// A program for a virtual machine: what each thread does.
 pub type Body = Box<dyn FnOnce()>;
 
-/// Runs threads to their end: workers, each on the core of its number, then other threads on cores of
-/// their own in the first node. `has_jobs` says whether jobs are queued, when all workers are parked.
+/// Runs threads to their end: workers, each on the core of its number, then other threads on cores
+/// of their own in the first node. `has_jobs` says whether jobs are queued, when all workers are
+/// parked.
 ///
 /// # Errors
 /// [`RunError`]: then the threads stay where they are, and their memory is never freed.
@@ -341,8 +344,8 @@ impl Drop for Installed {
 }
 
 impl Machine {
-    /// Takes the thread that is behind from the queue. Returns it, and whether all others wait to be woken,
-    /// so that only the passing of time goes on.
+    /// Takes the thread that is behind from the queue. Returns it, and whether all others wait to
+    /// be woken, so that only the passing of time goes on.
     fn next(&mut self) -> Option<(usize, bool)> {
         let (at, thread, is_quiet) = loop {
             let Reverse((at, _, thread)) = self.queue.pop()?;
@@ -433,9 +436,10 @@ fn with<R>(body: impl FnOnce(&mut Machine) -> R) -> R {
         "only threads of a virtual machine call this"
     );
     IS_BUSY.set(true);
-    // SAFETY: the pointer is set while the machine lives. No reference to it lasts while a coroutine or
-    // a closure runs, as the closures that are passed here and to `Installed::with` run nothing else, and
-    // the allocator, which they may call, leaves the machine alone meanwhile.
+    // SAFETY: the pointer is set while the machine lives. No reference to it lasts while a
+    // coroutine or a closure runs, as the closures that are passed here and to
+    // `Installed::with` run nothing else, and the allocator, which they may call, leaves the
+    // machine alone meanwhile.
     let result = body(unsafe { &mut *machine });
     IS_BUSY.set(false);
     result

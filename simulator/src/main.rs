@@ -47,11 +47,13 @@ struct Arguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 
-    /// How far one worker may be ahead of another, in nanoseconds; more is faster to simulate and less exact
+    /// How far one worker may be ahead of another, in nanoseconds; more is faster to simulate and
+    /// less exact
     #[arg(long, value_name = "NS", default_value_t = 100)]
     quantum: u32,
 
-    /// Let no core wait for these parts of the pool's memory, to see how much depends on their contention
+    /// Let no core wait for these parts of the pool's memory, to see how much depends on their
+    /// contention
     #[arg(long, value_name = "PART", value_delimiter = ',')]
     free: Vec<Part>,
 

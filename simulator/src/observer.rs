@@ -9,8 +9,8 @@ type Clock = fn() -> Option<u64>;
 
 /// Counts what one worker does.
 ///
-/// The worker's own counters are those of `pool-core`, which cost what they cost. The count of fruitless searches is
-/// the simulator's own and costs nothing.
+/// The worker's own counters are those of `pool-core`, which cost what they cost. The count of
+/// fruitless searches is the simulator's own and costs nothing.
 #[derive(Debug)]
 pub struct VirtualObserver {
     counters: WorkerCounters,

@@ -1,5 +1,5 @@
-//! The platform of `pool-core` on a virtual machine. It is built as that of `pool-std`: deques that grow, with
-//! pops without a fence, and an injector with memory of its own.
+//! The platform of `pool-core` on a virtual machine. It is built as that of `pool-std`: deques that
+//! grow, with pops without a fence, and an injector with memory of its own.
 
 use std::{
     any::Any,
@@ -27,8 +27,8 @@ const PARKED: u8 = 1;
 /// A token.
 const NOTIFIED: u8 = 2;
 
-/// Parks a thread of the virtual machine, as a futex does: a thread that is not parked is woken without a
-/// system call.
+/// Parks a thread of the virtual machine, as a futex does: a thread that is not parked is woken
+/// without a system call.
 #[derive(Debug)]
 pub struct VirtualParker {
     thread: usize,
@@ -53,8 +53,8 @@ impl Parker for VirtualParker {
             self.state
                 .compare_exchange(EMPTY, PARKED, Ordering::Acquire, Ordering::Acquire);
         if parked.is_ok() {
-            // Liveness: no other thread runs between the exchange and the state of the machine, so a
-            // waker that finds PARKED finds the thread parked in the machine too.
+            // Liveness: no other thread runs between the exchange and the state of the machine, so
+            // a waker that finds PARKED finds the thread parked in the machine too.
             machine::park();
         }
         self.state.swap(EMPTY, Ordering::Acquire);
@@ -119,8 +119,8 @@ impl Waiter for VirtualWaiter {
 #[derive(Debug, Clone, Copy)]
 pub enum VirtualFence {}
 
-// SAFETY: all virtual threads take turns on one real thread, whose accesses are in one order. Obligation 3:
-// neither function unwinds.
+// SAFETY: all virtual threads take turns on one real thread, whose accesses are in one order.
+// Obligation 3: neither function unwinds.
 unsafe impl AsymmetricFence for VirtualFence {
     fn light() {}
 
@@ -183,8 +183,10 @@ unsafe impl JobQueue for Queue {
 #[derive(Debug)]
 pub struct Virtual<K>(PhantomData<K>);
 
-// SAFETY: 1. both functions use the same word of the running thread; 2. registries are in `Arc`s, and the value is one;
-// 3. that is what the standard library's function does; 4. the drop is deferred; 5. nothing here panics.
+// SAFETY: 1. both functions use the same word of the running thread; 2. registries are in `Arc`s,
+// and the value is one;
+// 3. that is what the standard library's function does; 4. the drop is deferred; 5. nothing here
+//    panics.
 unsafe impl<K: Protocol> Platform for Virtual<K> {
     type Parker = VirtualParker;
     type Sleep = K;

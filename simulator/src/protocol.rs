@@ -102,8 +102,9 @@ impl Kind {
     }
 }
 
-/// The idle policies that are compared, with their names, the default first. The last two limit the searchers to
-/// a number that does not grow with the pool, and do as many rounds on each worker as rayon-core does.
+/// The idle policies that are compared, with their names, the default first. The last two limit the
+/// searchers to a number that does not grow with the pool, and do as many rounds on each worker as
+/// rayon-core does.
 pub const POLICIES: &[(&str, IdlePolicy)] = &[
     ("balanced", IdlePolicy::BALANCED),
     ("immediate", IdlePolicy::IMMEDIATE),

@@ -1,4 +1,5 @@
-//! One simulation: a pool on a virtual machine, a thread outside that gives it work, and what was measured.
+//! One simulation: a pool on a virtual machine, a thread outside that gives it work, and what was
+//! measured.
 
 use std::{cell::RefCell, fmt, rc::Rc, sync::Arc};
 
@@ -238,8 +239,8 @@ pub(crate) fn worker_body<K: Protocol>(pool: Pool<K>, index: usize) -> machine::
     })
 }
 
-/// Waits until all workers sleep. When the protocol has counted all of them, most are still at their last look: in a large
-/// pool that takes longer than the time until the first job.
+/// Waits until all workers sleep. When the protocol has counted all of them, most are still at
+/// their last look: in a large pool that takes longer than the time until the first job.
 fn settle<K: Protocol>(pool: &Pool<K>) {
     let asleep = || {
         let workers = |worker: &dyn Fn(usize) -> WorkerMetrics| {

@@ -25,7 +25,8 @@ pub struct Probe {
     pub full_occupancy: Option<u64>,
     /// How many workers ran at least one job.
     pub workers_used: usize,
-    /// For each post or region, from the post until a worker ran the job, or until the region had ended.
+    /// For each post or region, from the post until a worker ran the job, or until the region had
+    /// ended.
     pub latencies: Vec<u64>,
     /// How many shared lines were touched for each job, where jobs come one by one.
     pub lines_touched: Vec<u64>,
@@ -68,8 +69,8 @@ pub enum Workload {
     Tree,
     /// Four threads outside that spawn jobs of 10 us, one each 5 us.
     Pipe,
-    /// Parallel regions of four leaves of 4 us for each worker, one soon after the other: the caller computes for 10 us
-    /// in between.
+    /// Parallel regions of four leaves of 4 us for each worker, one soon after the other: the
+    /// caller computes for 10 us in between.
     Loop,
 }
 

@@ -16,24 +16,26 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-/// The lock that an [`Accounting`] takes, and how its guards may move, in the traits of `lock_api`.
+/// The lock that an [`Accounting`] takes, and how its guards may move, in the traits of
+/// `lock_api`.
 pub use lock_api::{GuardNoSend, GuardSend, RawMutex};
 
 pub use entry::{State, Ticket, WorkerEntry};
 pub use error::{NotActive, NotBlocked, TooManyUnblocked};
 pub use report::{DeadlockHandler, NoHandler, Report};
 
-/// Knows which workers of a pool are active, asleep or blocked, and calls a handler when none of them
-/// can go on.
+/// Knows which workers of a pool are active, asleep or blocked, and calls a handler when none of
+/// them can go on.
 ///
-/// `M` is the raw mutex, of the crate `lock_api`. Where an interrupt handler unmarks a worker, `M` must
-/// disable interrupts while it is held. `W` is where the workers' [entries](WorkerEntry) are stored:
-/// anything that is `AsRef<[WorkerEntry]>` and always gives the same slice, such as an array or a box.
-/// `H` is the [handler](DeadlockHandler).
+/// `M` is the raw mutex, of the crate `lock_api`. Where an interrupt handler unmarks a worker, `M`
+/// must disable interrupts while it is held. `W` is where the workers' [entries](WorkerEntry) are
+/// stored: anything that is `AsRef<[WorkerEntry]>` and always gives the same slice, such as an
+/// array or a box. `H` is the [handler](DeadlockHandler).
 ///
 /// Functions panic if their `worker` has no entry.
 ///
-/// The front page of [this module](crate::deadlock) says which thread calls what, and shows a worker's loop.
+/// The front page of [this module](crate::deadlock) says which thread calls what, and shows a
+/// worker's loop.
 pub struct Accounting<M, W, H> {
     counts: Mutex<M, Counts>,
     workers: W,
@@ -47,8 +49,8 @@ struct Counts {
     blocked: usize,
     /// How many threads outside the pool do something for whose end workers may wait.
     outside: usize,
-    /// How many of the blocked workers have been unmarked without their names, and have not shown that
-    /// they run.
+    /// How many of the blocked workers have been unmarked without their names, and have not shown
+    /// that they run.
     resumed: usize,
     /// Whether the handler has been called since a worker was last unmarked.
     reported: bool,
@@ -85,13 +87,15 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
 
     /// Returns what a worker does. The answer may be out of date on return.
     ///
-    /// Without a handler, a worker that sleeps counts as active. Takes no lock, so a handler may call it.
+    /// Without a handler, a worker that sleeps counts as active. Takes no lock, so a handler may
+    /// call it.
     pub fn state(&self, worker: WorkerIndex) -> State {
         self.entry(worker).state()
     }
 
-    /// Returns the ticket of the section in which a worker is blocked, or `None` if it is not blocked. The
-    /// answer may be out of date on return. Takes no lock, so a handler may call it.
+    /// Returns the ticket of the section in which a worker is blocked, or `None` if it is not
+    /// blocked. The answer may be out of date on return. Takes no lock, so a handler may call
+    /// it.
     pub fn ticket(&self, worker: WorkerIndex) -> Option<Ticket> {
         let episode = self.entry(worker).blocked_episode()?;
         Some(Ticket::new(worker, episode))
@@ -101,11 +105,12 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
         &self.workers.as_ref()[worker.get()]
     }
 
-    /// Notes that a worker is there, or will be: absent → active. A worker that is not absent stays what
-    /// it is.
+    /// Notes that a worker is there, or will be: absent → active. A worker that is not absent stays
+    /// what it is.
     ///
-    /// A pool whose threads are being started calls this for all of them before it starts any. Otherwise
-    /// the first worker could block while the others are not counted, and be reported.
+    /// A pool whose threads are being started calls this for all of them before it starts any.
+    /// Otherwise the first worker could block while the others are not counted, and be
+    /// reported.
     pub fn arrive(&self, worker: WorkerIndex) {
         let mut counts = self.counts.lock();
         let entry = self.entry(worker);
@@ -118,8 +123,8 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
     /// Notes that a worker leaves: it is absent from now on. If the worker is blocked, that ends
     /// its section.
     ///
-    /// As any call that makes a worker inactive, this can complete a deadlock of the others. `may_run` is
-    /// that of [`mark_blocked`](Self::mark_blocked).
+    /// As any call that makes a worker inactive, this can complete a deadlock of the others.
+    /// `may_run` is that of [`mark_blocked`](Self::mark_blocked).
     pub fn leave(&self, worker: WorkerIndex, may_run: impl Fn(WorkerIndex) -> bool) {
         let mut counts = self.counts.lock();
         let entry = self.entry(worker);
@@ -136,11 +141,11 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
     /// Notes that a worker is about to park: active → asleep.
     ///
     /// Called within the `has_work` of
-    /// [`SleepProtocol::no_work_found`](crate::SleepProtocol::no_work_found), after the look at the queues
-    /// and only if it found nothing. By then the protocol has registered the worker, and what it does next
-    /// is to park. `latch` is the one that the worker waits for. If that is set already, its setter wakes
-    /// the worker, which stays active. Not called by a worker that waits for an event from outside the
-    /// pool: such a worker stays active too.
+    /// [`SleepProtocol::no_work_found`](crate::SleepProtocol::no_work_found), after the look at the
+    /// queues and only if it found nothing. By then the protocol has registered the worker, and
+    /// what it does next is to park. `latch` is the one that the worker waits for. If that is
+    /// set already, its setter wakes the worker, which stays active. Not called by a worker
+    /// that waits for an event from outside the pool: such a worker stays active too.
     ///
     /// `may_run` is that of [`mark_blocked`](Self::mark_blocked).
     pub fn fall_asleep(
@@ -163,8 +168,8 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
             );
             return;
         }
-        // In this order: a setter of this latch that makes its note before the first step is seen by the
-        // second one, and a later note stays.
+        // In this order: a setter of this latch that makes its note before the first step is seen
+        // by the second one, and a later note stays.
         entry.clear_waking();
         if latch.probe() {
             return;
@@ -177,8 +182,8 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
     /// Notes that a worker has returned from its sleep: asleep → active.
     ///
     /// Called by the worker when
-    /// [`SleepProtocol::no_work_found`](crate::SleepProtocol::no_work_found) has returned, before the
-    /// worker searches.
+    /// [`SleepProtocol::no_work_found`](crate::SleepProtocol::no_work_found) has returned, before
+    /// the worker searches.
     pub fn wake_up(&self, worker: WorkerIndex) {
         if !self.handler.is_set() {
             return;
@@ -191,12 +196,13 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
         }
     }
 
-    /// Notes that the calling thread has set the latch of a worker that sleeps, and is about to wake it.
+    /// Notes that the calling thread has set the latch of a worker that sleeps, and is about to
+    /// wake it.
     ///
     /// Called between [`CoreLatch::set`], which returned true, and
-    /// [`SleepProtocol::wake_worker`](crate::SleepProtocol::wake_worker). Until the worker runs, it no
-    /// longer counts as asleep. Without this, the caller could go on and block, and be reported, while
-    /// the worker is woken.
+    /// [`SleepProtocol::wake_worker`](crate::SleepProtocol::wake_worker). Until the worker runs, it
+    /// no longer counts as asleep. Without this, the caller could go on and block, and be
+    /// reported, while the worker is woken.
     ///
     /// Takes no lock, so an interrupt handler may call it.
     #[inline]
@@ -206,17 +212,17 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
         }
     }
 
-    /// Marks a worker as blocked: active → blocked. Called by the worker, right before it waits for an
-    /// event that the pool does not know of.
+    /// Marks a worker as blocked: active → blocked. Called by the worker, right before it waits for
+    /// an event that the pool does not know of.
     ///
-    /// The thread that brings about the event [unmarks](Self::mark_unblocked) the worker before it lets the
-    /// worker go on. Between the two the worker runs no jobs of the pool; if it does, they do not count as
-    /// activity. Jobs that other workers may take from this one have been announced before the call, by
-    /// [`announce`](crate::SleepProtocol::announce).
+    /// The thread that brings about the event [unmarks](Self::mark_unblocked) the worker before it
+    /// lets the worker go on. Between the two the worker runs no jobs of the pool; if it does,
+    /// they do not count as activity. Jobs that other workers may take from this one have been
+    /// announced before the call, by [`announce`](crate::SleepProtocol::announce).
     ///
-    /// `may_run` says whether there is work that a sleeping worker may run: in any queue that all workers
-    /// take from, or in one of its own. It is asked with the lock held, only if no worker is active, and
-    /// must not call the accounting.
+    /// `may_run` says whether there is work that a sleeping worker may run: in any queue that all
+    /// workers take from, or in one of its own. It is asked with the lock held, only if no
+    /// worker is active, and must not call the accounting.
     ///
     /// # Errors
     /// [`NotActive`] if the worker is blocked, asleep or absent.
@@ -240,11 +246,12 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
         Ok(ticket)
     }
 
-    /// Ends a blocked section: blocked → active. Called by the thread that resumes the worker, before the
-    /// worker can go on.
+    /// Ends a blocked section: blocked → active. Called by the thread that resumes the worker,
+    /// before the worker can go on.
     ///
-    /// A thread that resumes several workers uses [`mark_all_unblocked`](Self::mark_all_unblocked), or
-    /// else the first one could block again and be reported before the second one is unmarked.
+    /// A thread that resumes several workers uses [`mark_all_unblocked`](Self::mark_all_unblocked),
+    /// or else the first one could block again and be reported before the second one is
+    /// unmarked.
     ///
     /// # Errors
     /// [`NotBlocked`] if the section has ended, even if the worker is blocked in a later one.
@@ -257,8 +264,8 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
     /// The iterator is called with the lock held, so it must not call the accounting.
     ///
     /// # Errors
-    /// [`NotBlocked`] for the first ticket whose section has ended. The sections of all other tickets are
-    /// ended all the same.
+    /// [`NotBlocked`] for the first ticket whose section has ended. The sections of all other
+    /// tickets are ended all the same.
     pub fn mark_all_unblocked(
         &self,
         tickets: impl IntoIterator<Item = Ticket>,
@@ -293,9 +300,9 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
 
     /// Ends a number of blocked sections without naming the workers.
     ///
-    /// For interfaces such as that of rustc's pool, whose resumer does not know the worker. A blocked worker
-    /// that shows that it runs, because it sleeps in the pool, marks itself again or leaves, is one of them.
-    /// Use either this or tickets for a section, not both.
+    /// For interfaces such as that of rustc's pool, whose resumer does not know the worker. A
+    /// blocked worker that shows that it runs, because it sleeps in the pool, marks itself
+    /// again or leaves, is one of them. Use either this or tickets for a section, not both.
     ///
     /// # Errors
     /// [`TooManyUnblocked`] if fewer workers are blocked. Then none is unmarked.
@@ -311,16 +318,16 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
         Ok(())
     }
 
-    /// Notes that a thread outside the pool begins something for whose end workers may wait. There is no
-    /// report until [`end_outside`](Self::end_outside).
+    /// Notes that a thread outside the pool begins something for whose end workers may wait. There
+    /// is no report until [`end_outside`](Self::end_outside).
     ///
     /// Called by a thread whose worker another thread has taken over meanwhile.
     pub fn begin_outside(&self) {
         self.counts.lock().outside += 1;
     }
 
-    /// Notes that what [`begin_outside`](Self::begin_outside) has counted has ended. `may_run` is that of
-    /// [`mark_blocked`](Self::mark_blocked).
+    /// Notes that what [`begin_outside`](Self::begin_outside) has counted has ended. `may_run` is
+    /// that of [`mark_blocked`](Self::mark_blocked).
     pub fn end_outside(&self, may_run: impl Fn(WorkerIndex) -> bool) {
         let mut counts = self.counts.lock();
         debug_assert!(
@@ -343,7 +350,8 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
         Ok(())
     }
 
-    /// Calls the handler if no worker can go on. Called after each step that makes a worker inactive.
+    /// Calls the handler if no worker can go on. Called after each step that makes a worker
+    /// inactive.
     fn check(&self, counts: &mut Counts, may_run: impl Fn(WorkerIndex) -> bool) {
         if !counts.is_stuck() || counts.reported || !self.handler.is_set() {
             return;
@@ -373,7 +381,8 @@ impl Counts {
         self.active + self.resumed + self.outside == 0 && self.blocked > 0
     }
 
-    /// Makes a blocked worker active that shows that it runs, if a worker was resumed without its name.
+    /// Makes a blocked worker active that shows that it runs, if a worker was resumed without its
+    /// name.
     fn consume_resumed(&mut self, entry: &WorkerEntry) {
         if entry.state() == State::Blocked && self.resumed > 0 {
             entry.set_state(State::Active);

@@ -34,8 +34,8 @@ const SET: u8 = 4;
 /// setter could not tell a waiter that will look again from one that is already on its way to
 /// sleep.
 ///
-/// Only one worker may wait on a latch; any thread may set it. If two wait, the first one may sleep on
-/// when it is set. Debug assertions find the second one.
+/// Only one worker may wait on a latch; any thread may set it. If two wait, the first one may sleep
+/// on when it is set. Debug assertions find the second one.
 ///
 /// # Examples
 /// ```
@@ -94,8 +94,8 @@ impl CoreLatch {
         self.advance(UNSET, SLEEPY)
     }
 
-    /// Notes that the waiter is about to park. Returns false if the latch was set meanwhile: then the
-    /// waiter must not park.
+    /// Notes that the waiter is about to park. Returns false if the latch was set meanwhile: then
+    /// the waiter must not park.
     #[must_use = "if the latch is set, the waiter must not sleep"]
     pub fn fall_asleep(&self) -> bool {
         hook::point("is about to fall asleep");
@@ -104,8 +104,9 @@ impl CoreLatch {
 
     /// Notes that the waiter is awake again, for any reason. A latch that is set stays set.
     pub fn wake_up(&self) {
-        // Ordering: Relaxed: it publishes nothing, and SET is looked at again through `probe`. That reads
-        // what this wrote and still receives what the setter published, because this is an exchange.
+        // Ordering: Relaxed: it publishes nothing, and SET is looked at again through `probe`. That
+        // reads what this wrote and still receives what the setter published, because this
+        // is an exchange.
         self.state.fetch_and(SET, Ordering::Relaxed);
     }
 
@@ -131,7 +132,8 @@ impl CoreLatch {
     /// before this call returns. So nothing may be read from the latch, nor from anything that
     /// lives beside it, after the call: take what is needed to wake the waiter before.
     ///
-    /// Never blocks; may be called from an interrupt. Safe code sets a [`StopLatch`](crate::StopLatch).
+    /// Never blocks; may be called from an interrupt. Safe code sets a
+    /// [`StopLatch`](crate::StopLatch).
     ///
     /// # Safety
     /// 1. `this` points to a live latch when the call begins.

@@ -7,16 +7,16 @@ use crate::primitive::spin_loop;
 /// [`unpark`](Self::unpark) makes the token available, [`park`](Self::park) waits for it and takes
 /// it. It does not matter which comes first, so no wake-up is lost between deciding to park and
 /// parking. A second `unpark` before the `park` makes no second token; but what both of them wrote
-/// before is visible to the `park` that takes it, so a token is given by an exchange, not by a plain
-/// store.
+/// before is visible to the `park` that takes it, so a token is given by an exchange, not by a
+/// plain store.
 ///
 /// `park` may return without a token (a spurious wake-up): the protocol checks its own state and
 /// parks again. An implementation must never keep `park` from returning after an `unpark`;
 /// otherwise a worker sleeps forever.
 ///
 /// No method may panic: they are called from frames that other threads use. A pool ends the process
-/// then. A pool that goes on has a worker that counts as asleep for good, if `park` has panicked, or a
-/// worker that was released and sleeps on, if `unpark` has.
+/// then. A pool that goes on has a worker that counts as asleep for good, if `park` has panicked,
+/// or a worker that was released and sleeps on, if `unpark` has.
 ///
 /// Typical parkers: a futex, a mutex with a condition variable, `WFE` and `SEV`, `WFI` and an
 /// inter-processor interrupt. The simplest possible one spins:
@@ -55,11 +55,12 @@ pub trait Parker {
         spin_loop();
     }
 
-    /// Returns the time in nanoseconds since some moment, or `None` if there is no clock, as by default.
+    /// Returns the time in nanoseconds since some moment, or `None` if there is no clock, as by
+    /// default.
     ///
-    /// An [`IdlePolicy`](crate::IdlePolicy) with a time limit or with adaptive rounds needs it: a worker calls
-    /// this between two searches. So it should take some ten nanoseconds at most. The values of one worker must
-    /// not decrease.
+    /// An [`IdlePolicy`](crate::IdlePolicy) with a time limit or with adaptive rounds needs it: a
+    /// worker calls this between two searches. So it should take some ten nanoseconds at most.
+    /// The values of one worker must not decrease.
     ///
     /// A thread that wakes a worker calls this on the worker's parker right after
     /// [`unpark`](Self::unpark), so that the worker can tell how long there was no work from how
@@ -74,16 +75,19 @@ pub trait Parker {
     ///
     /// A guest is a thread that has borrowed the place of this worker while the worker sleeps, see
     /// [`LendSeats::borrow_sleeper`](crate::LendSeats::borrow_sleeper). At that moment the worker's
-    /// own thread waits in `park`. So a guest has a token of its own, and at most one thread is the guest.
+    /// own thread waits in `park`. So a guest has a token of its own, and at most one thread is the
+    /// guest.
     ///
-    /// The default [relaxes](Self::relax) and returns without a token: a guest that sleeps keeps its processor
-    /// busy. A pool that has guests implements this and [`unpark_guest`](Self::unpark_guest).
+    /// The default [relaxes](Self::relax) and returns without a token: a guest that sleeps keeps
+    /// its processor busy. A pool that has guests implements this and
+    /// [`unpark_guest`](Self::unpark_guest).
     fn park_guest(&self) {
         self.relax();
     }
 
     /// Makes the token of a guest available, as [`unpark`](Self::unpark) does the worker's own.
     ///
-    /// The default does nothing, which is right for the default of [`park_guest`](Self::park_guest).
+    /// The default does nothing, which is right for the default of
+    /// [`park_guest`](Self::park_guest).
     fn unpark_guest(&self) {}
 }

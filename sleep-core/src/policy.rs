@@ -20,17 +20,17 @@ pub(crate) use wake_time::WakeTime;
 
 /// What [`IdlePolicy::enough_idle`] is where each worker has a processor.
 ///
-/// A wake-up takes some three times as long as the call that begins it, so a poster alone cannot keep more than
-/// a few on their way. In the simulator, more than eight occupy 64 workers no sooner. The models of this crate have few
-/// workers.
+/// A wake-up takes some three times as long as the call that begins it, so a poster alone cannot
+/// keep more than a few on their way. In the simulator, more than eight occupy 64 workers no
+/// sooner. The models of this crate have few workers.
 const ENOUGH_IDLE: usize = if cfg!(all(loom, test)) { 1 } else { 8 };
 
 /// How an idle worker goes to sleep: how many fruitless searches until it gets sleepy, how many
 /// until it sleeps, and what it does between two of them.
 ///
 /// More rounds find new work sooner and burn more processor time when there is none. With 0
-/// rounds a worker sleeps after the second fruitless search. It always searches a second time, since
-/// only a search after getting sleepy makes sleeping safe.
+/// rounds a worker sleeps after the second fruitless search. It always searches a second time,
+/// since only a search after getting sleepy makes sleeping safe.
 ///
 /// Start from a preset, and change it by the `with_` methods:
 ///
@@ -41,17 +41,18 @@ const ENOUGH_IDLE: usize = if cfg!(all(loom, test)) { 1 } else { 8 };
 /// | [`POWER`](Self::POWER) | 2 | 5 us | yes | 1 |
 /// | [`IMMEDIATE`](Self::IMMEDIATE) | 0 | | | all |
 ///
-/// Whatever the policy, a worker that was woken and finds nothing searches half as many rounds as before,
-/// until it has found work. [`Classic`](crate::Classic) obeys the two numbers of rounds and nothing else; if they are to
-/// adapt, it always does a quarter of the greatest number.
+/// Whatever the policy, a worker that was woken and finds nothing searches half as many rounds as
+/// before, until it has found work. [`Classic`](crate::Classic) obeys the two numbers of rounds and
+/// nothing else; if they are to adapt, it always does a quarter of the greatest number.
 ///
-/// No liveness rests on a policy: each worker looks at every queue when it has registered as a sleeper,
-/// however little it has searched before.
+/// No liveness rests on a policy: each worker looks at every queue when it has registered as a
+/// sleeper, however little it has searched before.
 ///
 /// # Fixed when the program is compiled
-/// [`Jec`](crate::Jec) and [`Hints`](crate::Hints) take any type that is `AsRef<IdlePolicy>` in place of a policy,
-/// and read it by that. A type of your own that gives a constant takes no memory, and the code for what its policy
-/// does not choose is compiled away. It pays on small processors:
+/// [`Jec`](crate::Jec) and [`Hints`](crate::Hints) take any type that is `AsRef<IdlePolicy>` in
+/// place of a policy, and read it by that. A type of your own that gives a constant takes no
+/// memory, and the code for what its policy does not choose is compiled away. It pays on small
+/// processors:
 ///
 /// ```
 /// use sleep_core::{IdlePolicy, Inline, Jec, Parker, Relax, Slot};
@@ -75,9 +76,9 @@ const ENOUGH_IDLE: usize = if cfg!(all(loom, test)) { 1 } else { 8 };
 /// assert_eq!(SLEEP.policy().rounds_until_sleepy(), 4);
 /// ```
 ///
-/// A type that does not always give the same policy changes how long workers search, and how many of them posters wake,
-/// and nothing else. If it panics, its worker may stay counted among those that search, on which posters count, or a poster
-/// may wake no worker.
+/// A type that does not always give the same policy changes how long workers search, and how many
+/// of them posters wake, and nothing else. If it panics, its worker may stay counted among those
+/// that search, on which posters count, or a poster may wake no worker.
 ///
 /// # Examples
 /// ```
@@ -111,21 +112,23 @@ pub struct IdlePolicy {
 }
 
 impl IdlePolicy {
-    /// Finds new work within microseconds, for programs that have the processors for themselves: 512 rounds at
-    /// most, 200 us at most, and every worker may search. Uses the most processor time.
+    /// Finds new work within microseconds, for programs that have the processors for themselves:
+    /// 512 rounds at most, 200 us at most, and every worker may search. Uses the most processor
+    /// time.
     pub const LATENCY: Self = Self::new(512, 513, Relax::Yield)
         .with_adaptive_rounds(true)
         .with_time_limit(Some(Duration::from_micros(200)));
 
-    /// The default: 256 rounds and 50 us at most. [Half](Searchers::Half) of the workers that are awake may search at a time,
-    /// and more while all of them are needed again and again. Where the parker has a clock, the time limit is reached first.
+    /// The default: 256 rounds and 50 us at most. [Half](Searchers::Half) of the workers that are
+    /// awake may search at a time, and more while all of them are needed again and again. Where
+    /// the parker has a clock, the time limit is reached first.
     pub const BALANCED: Self = Self::new(256, 257, Relax::Yield)
         .with_adaptive_rounds(true)
         .with_time_limit(Some(Duration::from_micros(50)))
         .with_max_searchers(Searchers::Half);
 
-    /// Next to no searching: two rounds at most, none until pauses are shorter than 5 us, and one worker at a time. For
-    /// programs that share the machine, or a battery.
+    /// Next to no searching: two rounds at most, none until pauses are shorter than 5 us, and one
+    /// worker at a time. For programs that share the machine, or a battery.
     pub const POWER: Self = Self::new(2, 3, Relax::Yield)
         .with_adaptive_rounds(true)
         .with_time_limit(Some(Duration::from_micros(5)))
@@ -137,8 +140,8 @@ impl IdlePolicy {
     /// No rounds: sleeps as soon as it is safe. Least processor time, slowest reaction.
     pub const IMMEDIATE: Self = Self::new(0, 0, Relax::Yield);
 
-    /// Creates a policy with these numbers of rounds, which do not adapt, for any number of searchers and without
-    /// a time limit.
+    /// Creates a policy with these numbers of rounds, which do not adapt, for any number of
+    /// searchers and without a time limit.
     ///
     /// `rounds_until_sleeping` counts from the same start as `rounds_until_sleepy`; if it is the
     /// smaller one, the worker sleeps right after its sleepy search.
@@ -160,8 +163,8 @@ impl IdlePolicy {
     /// unless it [waits for a job](crate::Purpose::Wait). With adaptive rounds, [`Searchers::Half`]
     /// also lets those workers search that were needed again soon after they fell asleep.
     ///
-    /// [`Jec`](crate::Jec) obeys it. [`Classic`](crate::Classic) and [`Hints`](crate::Hints) do not count the
-    /// workers that search, and let all of them do so.
+    /// [`Jec`](crate::Jec) obeys it. [`Classic`](crate::Classic) and [`Hints`](crate::Hints) do not
+    /// count the workers that search, and let all of them do so.
     ///
     /// # Examples
     /// ```
@@ -176,17 +179,19 @@ impl IdlePolicy {
         self
     }
 
-    /// Sets whether each worker adapts its rounds. `rounds_until_sleepy` is the greatest number. Each worker starts from
-    /// the least, a sixty-fourth of it, rounded down. The number doubles after rounds that found work. It also doubles if the
-    /// worker was without work, in rounds and asleep until another thread woke it, for no longer than the time limit. After a
+    /// Sets whether each worker adapts its rounds. `rounds_until_sleepy` is the greatest number.
+    /// Each worker starts from the least, a sixty-fourth of it, rounded down. The number
+    /// doubles after rounds that found work. It also doubles if the worker was without work, in
+    /// rounds and asleep until another thread woke it, for no longer than the time limit. After a
     /// longer time it drops to a quarter, after more than twice the limit to an eighth, and so on.
     ///
-    /// [`Jec`](crate::Jec) and [`Hints`](crate::Hints) learn from [waits](crate::Purpose::Wait) for a running
-    /// job apart from searches for the next one.
+    /// [`Jec`](crate::Jec) and [`Hints`](crate::Hints) learn from [waits](crate::Purpose::Wait) for
+    /// a running job apart from searches for the next one.
     ///
-    /// Where the parker has no [clock](crate::Parker::now), each sleep counts as long and takes back two doublings, so rounds
-    /// grow only where more than two of three searches find work. Then there is always one round at least, unless there are
-    /// none at all: by it the worker finds out that rounds pay off again. With a clock and without a time limit, each sleep
+    /// Where the parker has no [clock](crate::Parker::now), each sleep counts as long and takes
+    /// back two doublings, so rounds grow only where more than two of three searches find work.
+    /// Then there is always one round at least, unless there are none at all: by it the worker
+    /// finds out that rounds pay off again. With a clock and without a time limit, each sleep
     /// counts as short, so that the rounds only grow.
     ///
     /// Source: the `halt_poll_ns` of Linux' virtual machines, which grows and shrinks likewise.
@@ -197,15 +202,16 @@ impl IdlePolicy {
         self
     }
 
-    /// Sets for how long a worker does its rounds at most before it gets sleepy, however many are left. At most
-    /// some four seconds. This neither limits nor adapts the rounds of a sleepy worker,
-    /// `rounds_until_sleeping - rounds_until_sleepy`.
+    /// Sets for how long a worker does its rounds at most before it gets sleepy, however many are
+    /// left. At most some four seconds. This neither limits nor adapts the rounds of a sleepy
+    /// worker, `rounds_until_sleeping - rounds_until_sleepy`.
     ///
-    /// Where workers [share processors](Self::for_processors), the limit is for a worker's share of the time: with three
-    /// workers awake for each processor, the rounds last three times as long. Meanwhile the others run.
+    /// Where workers [share processors](Self::for_processors), the limit is for a worker's share of
+    /// the time: with three workers awake for each processor, the rounds last three times as
+    /// long. Meanwhile the others run.
     ///
-    /// Without effect where the parker has no [clock](crate::Parker::now): there the number of rounds is the
-    /// only limit.
+    /// Without effect where the parker has no [clock](crate::Parker::now): there the number of
+    /// rounds is the only limit.
     ///
     /// # Examples
     /// ```
@@ -232,12 +238,13 @@ impl IdlePolicy {
         self
     }
 
-    /// Sets how many workers that are awake and idle are enough for a poster: while there are so many, it wakes
-    /// no other worker, however many jobs it posts. One of them that finds a job wakes others, as long as there are more
-    /// jobs. At least 1, at most 65,535; eight by default.
+    /// Sets how many workers that are awake and idle are enough for a poster: while there are so
+    /// many, it wakes no other worker, however many jobs it posts. One of them that finds a job
+    /// wakes others, as long as there are more jobs. At least 1, at most 65,535; eight by
+    /// default.
     ///
-    /// [`Jec`](crate::Jec) obeys it. With [`Classic`](crate::Classic) and [`Hints`](crate::Hints) the number of jobs
-    /// decides.
+    /// [`Jec`](crate::Jec) obeys it. With [`Classic`](crate::Classic) and [`Hints`](crate::Hints)
+    /// the number of jobs decides.
     ///
     /// # Examples
     /// ```
@@ -252,15 +259,18 @@ impl IdlePolicy {
         self
     }
 
-    /// Returns the policy for a machine with so many processors: with one, without rounds, because no other
-    /// worker can make work while one searches. With several, no more workers search than [half](Searchers::Half) of
-    /// as many as there are processors, if half of the workers may.
+    /// Returns the policy for a machine with so many processors: with one, without rounds, because
+    /// no other worker can make work while one searches. With several, no more workers search
+    /// than [half](Searchers::Half) of as many as there are processors, if half of the workers
+    /// may.
     ///
-    /// Workers that were needed again soon may exceed that, see [`with_max_searchers`](Self::with_max_searchers). The
-    /// [time limit](Self::with_time_limit) is extended while more workers are awake than have a processor.
+    /// Workers that were needed again soon may exceed that, see
+    /// [`with_max_searchers`](Self::with_max_searchers). The
+    /// [time limit](Self::with_time_limit) is extended while more workers are awake than have a
+    /// processor.
     ///
-    /// If there are fewer processors than workers, as many idle workers are [enough](Self::enough_idle) for a poster as
-    /// there are processors beside its own.
+    /// If there are fewer processors than workers, as many idle workers are
+    /// [enough](Self::enough_idle) for a poster as there are processors beside its own.
     ///
     /// # Examples
     /// ```
@@ -288,8 +298,8 @@ impl IdlePolicy {
         self
     }
 
-    /// Returns the number of fruitless searches before a worker gets sleepy; the greatest number, if it
-    /// adapts.
+    /// Returns the number of fruitless searches before a worker gets sleepy; the greatest number,
+    /// if it adapts.
     #[must_use]
     pub const fn rounds_until_sleepy(self) -> u32 {
         self.rounds_until_sleepy
@@ -301,8 +311,8 @@ impl IdlePolicy {
         self.rounds_until_sleeping
     }
 
-    /// Returns the two numbers of rounds for a protocol that does not adapt them. If they are to adapt, all of them in each
-    /// search would be too many, and the least number too few.
+    /// Returns the two numbers of rounds for a protocol that does not adapt them. If they are to
+    /// adapt, all of them in each search would be too many, and the least number too few.
     pub(crate) const fn rounds_without_history(self) -> (u32, u32) {
         let sleepy = self.rounds_until_sleepy;
         if !self.is_adaptive {
@@ -343,7 +353,8 @@ impl IdlePolicy {
         }
     }
 
-    /// Returns for how many nanoseconds a worker does its rounds at most while so many workers are awake.
+    /// Returns for how many nanoseconds a worker does its rounds at most while so many workers are
+    /// awake.
     pub(crate) const fn time_limit_among(self, awake: usize) -> Option<u32> {
         match (self.time_limit, self.processors) {
             (Some(limit), Some(processors)) if awake > processors.get() as usize => {
@@ -355,8 +366,8 @@ impl IdlePolicy {
         }
     }
 
-    /// Whether workers may search beyond the limit after a short sleep. Without adaptive rounds no sleep counts as short, and
-    /// without a time limit each does.
+    /// Whether workers may search beyond the limit after a short sleep. Without adaptive rounds no
+    /// sleep counts as short, and without a time limit each does.
     pub(crate) const fn gives_credit(self) -> bool {
         self.is_adaptive
             && self.time_limit.is_some()

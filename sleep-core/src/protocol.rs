@@ -48,24 +48,26 @@ pub(crate) use slot::Tenant;
 /// Two traits beside this one are for pools that use them: [`LendSeats`], for threads that take the
 /// place of a sleeping worker, and [`AwakeSet`], for searches that leave sleepers out.
 ///
-/// [`Jec`](crate::Jec) is the one that pools use; [`Classic`](crate::Classic) is simpler and wakes all
-/// sleepers at once; [`Hints`](crate::Hints) tells a worker that it wakes where the work is;
+/// [`Jec`](crate::Jec) is the one that pools use; [`Classic`](crate::Classic) is simpler and wakes
+/// all sleepers at once; [`Hints`](crate::Hints) tells a worker that it wakes where the work is;
 /// [`Busy`](crate::Busy) never sleeps.
 ///
 /// # What a caller promises
 /// 1. Each worker has one thread, and that thread alone calls `start_looking`, then `no_work_found`
-///    any number of times, then `work_found`, with the state that the first of them returned. While the
-///    worker is borrowed, the guest is that thread.
+///    any number of times, then `work_found`, with the state that the first of them returned. While
+///    the worker is borrowed, the guest is that thread.
 /// 2. A call that announces jobs comes after the jobs were queued.
 /// 3. A latch has one waiter.
-/// 4. The queue of a worker is empty when it calls `no_work_found`. It announces the next job that it queues there after
-///    a fence, unless all workers are awake then, or it will run that job itself if no other worker takes it.
-/// 5. `has_work`, `more_work` and the parkers do not panic. If one does, end the process: the worker stays registered as a
-///    sleeper, or is released without a token, so that a later wake-up is lost on it.
+/// 4. The queue of a worker is empty when it calls `no_work_found`. It announces the next job that
+///    it queues there after a fence, unless all workers are awake then, or it will run that job
+///    itself if no other worker takes it.
+/// 5. `has_work`, `more_work` and the parkers do not panic. If one does, end the process: the
+///    worker stays registered as a sleeper, or is released without a token, so that a later wake-up
+///    is lost on it.
 ///
-/// A caller that breaks a promise loses wake-ups; no memory safety rests on them. Debug assertions find a worker that
-/// begins a search in the middle of another, and a latch with two waiters. The module `testing`, of the feature of that
-/// name, finds more.
+/// A caller that breaks a promise loses wake-ups; no memory safety rests on them. Debug assertions
+/// find a worker that begins a search in the middle of another, and a latch with two waiters. The
+/// module `testing`, of the feature of that name, finds more.
 ///
 /// # What a protocol promises
 /// 1. Let a job be announced, by `announce` as [injected](Origin::Injected), or by `announce_for`.
@@ -75,8 +77,9 @@ pub(crate) use slot::Tenant;
 ///    fence since it queued the job. `all_are_awake` after such a fence is false if a worker has
 ///    registered as a sleeper before.
 /// 2. A worker that leaves by `work_found` passes on what posters left to it: it wakes other
-///    workers if they sleep and `more_work` says that there is work for them. Or it leaves the jobs to a worker
-///    that is awake and searches: that one takes them, sees them in its last `has_work`, or passes them on itself.
+///    workers if they sleep and `more_work` says that there is work for them. Or it leaves the jobs
+///    to a worker that is awake and searches: that one takes them, sees them in its last
+///    `has_work`, or passes them on itself.
 /// 3. `no_work_found` returns soon after its latch is set. A protocol that parks moves the latch by
 ///    [`get_sleepy`](CoreLatch::get_sleepy) and [`fall_asleep`](CoreLatch::fall_asleep) before, and
 ///    by [`wake_up`](CoreLatch::wake_up) afterwards.
@@ -134,9 +137,10 @@ pub trait SleepProtocol {
     /// One worker's way from having no work to being asleep.
     ///
     /// Created by [`start_looking`](Self::start_looking), kept by the worker's
-    /// search loop, and given back to [`work_found`](Self::work_found). A worker that drops it counts as idle for good,
-    /// and posters rely on a searcher that does not exist. The protocols of this crate find that with debug
-    /// assertions, when the worker begins its next search.
+    /// search loop, and given back to [`work_found`](Self::work_found). A worker that drops it
+    /// counts as idle for good, and posters rely on a searcher that does not exist. The
+    /// protocols of this crate find that with debug assertions, when the worker begins its next
+    /// search.
     type IdleState;
 
     /// Where a worker that was woken looks first: [`Hint`], or `()` if the protocol does not say.
@@ -184,8 +188,8 @@ pub trait SleepProtocol {
     /// Reports that the worker stops searching, because it found work or because its latch is set.
     ///
     /// `more_work` says whether a queue holds work for other workers. The protocol asks it if
-    /// workers sleep: a poster may have woken none of them because it counted on this worker. It need not ask while others
-    /// search, on which it can rely.
+    /// workers sleep: a poster may have woken none of them because it counted on this worker. It
+    /// need not ask while others search, on which it can rely.
     ///
     /// Call it before the job is run.
     fn work_found(&self, idle: Self::IdleState, more_work: impl FnOnce() -> bool);
@@ -193,8 +197,8 @@ pub trait SleepProtocol {
     /// Announces jobs that any worker may run. How many, where they are, and whether their poster
     /// stays until they have been run, [`NewJobs`] says.
     ///
-    /// Call it after queueing. It never blocks, so an interrupt handler may call it. A batch that turns out to be
-    /// empty may be announced.
+    /// Call it after queueing. It never blocks, so an interrupt handler may call it. A batch that
+    /// turns out to be empty may be announced.
     #[doc(alias = "new_injected_jobs")]
     #[doc(alias = "new_internal_jobs")]
     fn announce(&self, jobs: NewJobs<impl FnOnce() -> bool>);
@@ -217,8 +221,8 @@ pub trait SleepProtocol {
     #[doc(alias = "notify_worker_latch_is_set")]
     fn wake_worker(&self, worker: WorkerIndex) -> bool;
 
-    /// Returns how many workers are inactive at this moment: those that search and those that sleep.
-    /// For debug output and statistics.
+    /// Returns how many workers are inactive at this moment: those that search and those that
+    /// sleep. For debug output and statistics.
     fn num_inactive(&self) -> usize;
 
     /// Returns how many workers sleep at this moment and have not been woken. For debug output and

@@ -19,7 +19,9 @@ mod tests;
 /// A worker that is told to stop, without an `unsafe` block:
 /// ```
 /// #![forbid(unsafe_code)]
-/// use sleep_core::{IdlePolicy, Inline, Jec, Parker, Purpose, SleepProtocol, Slot, StopLatch, WorkerIndex};
+/// use sleep_core::{
+///     IdlePolicy, Inline, Jec, Parker, Purpose, SleepProtocol, Slot, StopLatch, WorkerIndex,
+/// };
 /// # use std::sync::atomic::{AtomicBool, Ordering};
 /// # struct Spin(AtomicBool);
 /// # impl Spin { const fn new() -> Self { Self(AtomicBool::new(false)) } }

@@ -176,8 +176,8 @@ pub(crate) struct Arguments {
     #[arg(long, default_value = "test")]
     mode: String,
 
-    /// How QEMU runs the cores: on a thread each, on one thread, or on one with a clock that counts
-    /// instructions
+    /// How QEMU runs the cores: on a thread each, on one thread, or on one with a clock that
+    /// counts instructions
     #[arg(long, value_enum, default_value_t = Clock::Multi)]
     clock: Clock,
 

@@ -35,7 +35,8 @@ const SEARCHES_BY_NAME: [(&str, Search); 3] = [
     }),
 ];
 
-/// Returns searches in the global pool, which has this number of workers, in a row and each by itself.
+/// Returns searches in the global pool, which has this number of workers, in a row and each by
+/// itself.
 pub(crate) fn cases(threads: usize, system: &str) -> Vec<Case> {
     let mut cases = Vec::new();
     for (name, search) in SEARCHES_BY_NAME {

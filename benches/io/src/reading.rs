@@ -119,8 +119,8 @@ fn blocking(file: &fs::File, range: std::ops::Range<u64>) -> blake3::Hash {
     hasher.finalize()
 }
 
-/// Reads the next block while one is hashed. A wait begins no other chunk, as one of a blocking call does not:
-/// each worker reads one chunk at a time.
+/// Reads the next block while one is hashed. A wait begins no other chunk, as one of a blocking
+/// call does not: each worker reads one chunk at a time.
 fn through_io(file: &File, range: std::ops::Range<u64>) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     let mut spare = vec![0; BLOCK];

@@ -57,8 +57,8 @@ enum Shape {
     Tree,
 }
 
-/// A call by each system's way for threads outside: ours is `ThreadPool::call`, rayon-core's `install`, and a scope
-/// of chili's. Without a pool it is a call of the function.
+/// A call by each system's way for threads outside: ours is `ThreadPool::call`, rayon-core's
+/// `install`, and a scope of chili's. Without a pool it is a call of the function.
 fn case<P: ForkJoin>(name: &str, shape: Shape, pool: &Rc<Lazy<P>>) -> Case {
     let (threads, pool) = (pool.threads(), pool.clone());
     let run = move || {

@@ -10,7 +10,8 @@ pub(crate) trait Counting {
     /// Waits until all of its threads have been started.
     fn start(&self);
 
-    /// Returns how many searches of its workers found nothing, except those that took jobs from outside.
+    /// Returns how many searches of its workers found nothing, except those that took jobs from
+    /// outside.
     fn fruitless_searches(&self) -> u64;
 
     /// Returns how often a worker was woken, found nothing, and slept again.

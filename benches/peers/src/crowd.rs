@@ -1,5 +1,5 @@
-//! The group `crowd`: pools of more workers than the machine has processors, as in containers, under other programs, and
-//! wherever the number of threads was chosen for another machine.
+//! The group `crowd`: pools of more workers than the machine has processors, as in containers,
+//! under other programs, and wherever the number of threads was chosen for another machine.
 
 mod load;
 mod matrix;

@@ -15,8 +15,8 @@ pub(crate) trait ForkJoin: Pool {
     /// Runs a program on the pool.
     fn run<R: Send>(&self, program: impl FnOnce(&mut Self::Context<'_>) -> R + Send) -> R;
 
-    /// Runs a program in the pool as a thread outside does that wants the result soon: on that thread itself, if
-    /// the system can.
+    /// Runs a program in the pool as a thread outside does that wants the result soon: on that
+    /// thread itself, if the system can.
     fn call<R: Send>(&self, program: impl FnOnce(&mut Self::Context<'_>) -> R + Send) -> R {
         self.run(program)
     }

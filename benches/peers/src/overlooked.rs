@@ -1,9 +1,9 @@
 //! The group `overlooked`: how often the second half of a join stays in its queue while all other
 //! workers sleep.
 //!
-//! A worker that queues a job and a worker that falls asleep may miss each other. Then the job is not
-//! stolen, however long the first half takes. The first halves here wait until the second half has
-//! begun on another worker, or until the system says that every other worker sleeps.
+//! A worker that queues a job and a worker that falls asleep may miss each other. Then the job is
+//! not stolen, however long the first half takes. The first halves here wait until the second half
+//! has begun on another worker, or until the system says that every other worker sleeps.
 
 #[cfg(target_os = "linux")]
 mod interruptions;

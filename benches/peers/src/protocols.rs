@@ -1,5 +1,5 @@
-//! The group `protocols`: the same workloads by each sleep protocol of ours, and by the default one with process
-//! fences before each sleep.
+//! The group `protocols`: the same workloads by each sleep protocol of ours, and by the default one
+//! with process fences before each sleep.
 
 use std::{
     hint::black_box,
@@ -107,7 +107,8 @@ fn overlooking_none(threads: usize) -> ThreadPool {
     pool.expect("a small pool")
 }
 
-/// Microseconds until the last of many short jobs has ended that were spawned at once while all workers slept.
+/// Microseconds until the last of many short jobs has ended that were spawned at once while all
+/// workers slept.
 fn burst(pool: &ThreadPool) -> f64 {
     static LATCH: Latch = Latch::new();
     let samples = (0..BURSTS).map(|_| {

@@ -1,5 +1,5 @@
-//! The group `tick`: a control loop that hands its pool short parallel regions at a fixed rate, and is idle
-//! between them.
+//! The group `tick`: a control loop that hands its pool short parallel regions at a fixed rate, and
+//! is idle between them.
 //!
 //! Source: the load of `tick_bench`, which was proposed for rayon (pull request 1318).
 

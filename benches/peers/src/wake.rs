@@ -60,7 +60,8 @@ fn install_hot<P: Spawning>(pool: &P) -> f64 {
     Unit::Microseconds.of(time) / f64::from(HOT_CALLS)
 }
 
-/// A parallel region, and another one after a short pause, in which the caller computes. Without the pause.
+/// A parallel region, and another one after a short pause, in which the caller computes. Without
+/// the pause.
 fn region_hot<P: Spawning + ForkJoin>(pool: &P) -> f64 {
     const JOBS: usize = 16;
     const JOB: Duration = Duration::from_micros(4);
@@ -75,11 +76,12 @@ fn region_hot<P: Spawning + ForkJoin>(pool: &P) -> f64 {
     Unit::Microseconds.of(time / HOT_CALLS - PAUSE)
 }
 
-/// How often the thread of `raw-futex-yields` yields before it sleeps, as often as a worker whose rounds do not pay off.
+/// How often the thread of `raw-futex-yields` yields before it sleeps, as often as a worker whose
+/// rounds do not pay off.
 const YIELDS: u32 = 4;
 
-/// What waking a thread costs without any pool, to compare with those of so many threads. Linux runs a thread that has
-/// just yielded later than one that has not.
+/// What waking a thread costs without any pool, to compare with those of so many threads. Linux
+/// runs a thread that has just yielded later than one that has not.
 fn raw_futex(threads: usize) -> [Case; 2] {
     [("raw-futex", 0), ("raw-futex-yields", YIELDS)].map(|(system, yields)| {
         let case = |run| {

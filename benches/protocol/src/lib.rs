@@ -166,8 +166,8 @@ pub fn time<R>(run: impl FnOnce() -> R) -> Duration {
     start.elapsed()
 }
 
-/// Returns the value that this part of the values, from 0 to 1, does not exceed: 0.5 for the median.
-/// Interpolates linearly between the two nearest values.
+/// Returns the value that this part of the values, from 0 to 1, does not exceed: 0.5 for the
+/// median. Interpolates linearly between the two nearest values.
 ///
 /// # Panics
 /// If there are no values.

@@ -1,7 +1,7 @@
 //! The names of crossbeam-deque on deque-core, as far as that crate's own tests need them.
 //!
-//! Elements are boxed, because deque-core's elements are words and these tests bring types of their own.
-//! deque-core's batch steals return how many elements they have stolen; crossbeam's do not.
+//! Elements are boxed, because deque-core's elements are words and these tests bring types of their
+//! own. deque-core's batch steals return how many elements they have stolen; crossbeam's do not.
 
 use deque_core::{ArcStealer, ArcWorker};
 

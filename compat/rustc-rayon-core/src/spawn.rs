@@ -1,5 +1,5 @@
-//! Jobs that no caller waits for, which begin with a null [`TLV`](crate::tlv::TLV): what the spawner's
-//! value points to may have ended by then.
+//! Jobs that no caller waits for, which begin with a null [`TLV`](crate::tlv::TLV): what the
+//! spawner's value points to may have ended by then.
 
 use crate::tlv::Value;
 

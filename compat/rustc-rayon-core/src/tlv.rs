@@ -1,14 +1,14 @@
 //! A value of each thread, which follows jobs to the threads that run them.
 //!
-//! A program sets [`TLV`] on its thread, usually to the address of a context in its frame, and resets it
-//! before that frame ends. The closures of a join, the jobs of a scope, and the closures of
-//! [`install`](crate::ThreadPool::install) and [`broadcast`](crate::broadcast()) find the value there that
-//! their caller had, because the caller waits for them and so keeps the frame. Jobs that no caller waits
-//! for ([`spawn`](crate::spawn()), [`spawn_fifo`](crate::spawn_fifo),
+//! A program sets [`TLV`] on its thread, usually to the address of a context in its frame, and
+//! resets it before that frame ends. The closures of a join, the jobs of a scope, and the closures
+//! of [`install`](crate::ThreadPool::install) and [`broadcast`](crate::broadcast()) find the value
+//! there that their caller had, because the caller waits for them and so keeps the frame. Jobs that
+//! no caller waits for ([`spawn`](crate::spawn()), [`spawn_fifo`](crate::spawn_fifo),
 //! [`spawn_broadcast`](crate::spawn_broadcast)) find a null pointer.
 //!
-//! A job that ends, by a panic too, leaves the value of its thread as it was before. So a worker that runs
-//! other jobs while it waits has its own value afterwards.
+//! A job that ends, by a panic too, leaves the value of its thread as it was before. So a worker
+//! that runs other jobs while it waits has its own value afterwards.
 
 use std::{cell::Cell, ptr};
 
@@ -35,8 +35,8 @@ thread_local! {
 #[derive(Clone, Copy)]
 pub(crate) struct Value(*const ());
 
-// SAFETY: this crate passes the pointer on and reads nothing through it. A program that does must keep
-// what it points to, and share it only as its type allows.
+// SAFETY: this crate passes the pointer on and reads nothing through it. A program that does must
+// keep what it points to, and share it only as its type allows.
 unsafe impl Send for Value {}
 // SAFETY: as above.
 unsafe impl Sync for Value {}

@@ -15,8 +15,8 @@ use rayon_core::{
     mark_unblocked, scope,
 };
 
-/// What a worker waits for that needs the value of a query, as in rustc: set once, and before that the
-/// breaker of a cycle can take a waiter out.
+/// What a worker waits for that needs the value of a query, as in rustc: set once, and before that
+/// the breaker of a cycle can take a waiter out.
 #[derive(Default)]
 struct QueryLatch {
     state: Mutex<LatchState>,
@@ -45,8 +45,8 @@ impl QueryLatch {
         self.state.lock().unwrap()
     }
 
-    /// Waits for the value. Marks the worker with the latch locked, as rustc does, so the handler is called
-    /// then too.
+    /// Waits for the value. Marks the worker with the latch locked, as rustc does, so the handler
+    /// is called then too.
     fn wait(&self) -> Answer {
         let mut state = self.lock();
         if let Some(value) = state.value {

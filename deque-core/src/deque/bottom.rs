@@ -7,7 +7,8 @@ use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 /// owner writes the position.
 pub(super) struct AtomicBottom {
     position: AtomicUsize,
-    /// Set by any thread, reset by the owner. It is on the cache line that each push writes anyway.
+    /// Set by any thread, reset by the owner. It is on the cache line that each push writes
+    /// anyway.
     fast_push_disabled: AtomicBool,
 }
 

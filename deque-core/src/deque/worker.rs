@@ -70,8 +70,8 @@ pub struct Worker<H: Handle> {
     /// Which bits of a position tell its slot in the ring.
     mask: Cell<usize>,
     /// The position of `bottom` at which the ring may be full, by the `top` that was loaded last.
-    /// Pushes below it need not load `top`. `bottom` never comes to stand beyond it: pushes compare
-    /// for equality.
+    /// Pushes below it need not load `top`. `bottom` never comes to stand beyond it: pushes
+    /// compare for equality.
     fast_push_limit: Cell<Position>,
     order: Order,
     /// Used while the deque is fenced.
@@ -267,8 +267,8 @@ impl<H: Handle> Worker<H> {
     /// when the value is dropped; without this call, when the deque is.
     ///
     /// # Safety
-    /// 1. The value is dropped only when every steal from the deque that began before this call
-    ///    has ended. Epochs tell, or thread progress.
+    /// 1. The value is dropped only when every steal from the deque that began before this call has
+    ///    ended. Epochs tell, or thread progress.
     ///
     /// # Examples
     /// ```

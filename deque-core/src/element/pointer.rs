@@ -24,8 +24,8 @@ use crate::primitive::AtomicPtr;
 /// assert_eq!(unsafe { <&str>::from_words(words) }, "a text");
 /// ```
 pub struct PointerWords<T: ?Sized> {
-    /// Every byte is initialized, but a torn copy is not a pointer: its two words may belong to two
-    /// different pointers.
+    /// Every byte is initialized, but a torn copy is not a pointer: its two words may belong to
+    /// two different pointers.
     pointer: MaybeUninit<*mut T>,
 }
 

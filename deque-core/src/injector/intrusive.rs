@@ -51,8 +51,8 @@ pub struct IntrusiveInjector<'a, T> {
     inbox: CachePadded<AtomicPtr<Node<T>>>,
     /// Oldest first, or [`taking`].
     outbox: CachePadded<AtomicPtr<Node<T>>>,
-    /// Invariant in `'a`: a queue must not be used as one of shorter-lived nodes. Such a node could
-    /// be pushed into it, and would come out as a longer-lived one.
+    /// Invariant in `'a`: a queue must not be used as one of shorter-lived nodes. Such a node
+    /// could be pushed into it, and would come out as a longer-lived one.
     nodes: PhantomData<Cell<&'a mut Node<T>>>,
 }
 

@@ -18,8 +18,8 @@ use dedup_cluster::{
 #[derive(Parser)]
 #[command(version, group = ArgGroup::new("meeting").multiple(true))]
 struct Arguments {
-    /// One directory that all processes share, or one for each process [default: the sources in the
-    /// cargo registry, or else the current directory]
+    /// One directory that all processes share, or one for each process [default: the sources in
+    /// the cargo registry, or else the current directory]
     paths: Vec<PathBuf>,
 
     /// The number of processes

@@ -11,8 +11,8 @@ pub struct Statistics {
     pub computed: u64,
     /// Queries whose earlier answers were found to be still right.
     pub reused: u64,
-    /// Computed queries whose answers turned out to be as before, so that nothing above them had to
-    /// be computed on their account.
+    /// Computed queries whose answers turned out to be as before, so that nothing above them had
+    /// to be computed on their account.
     pub unchanged: u64,
     /// Computations of a query that another worker was computing too; see
     /// [the crate's page](crate#waits-that-cannot-end).

@@ -60,19 +60,21 @@ where
     W: AsRef<[WorkerEntry]> + Send + Sync,
     H: DeadlockHandler + Send + Sync,
 {
-    /// Marks this worker as blocked, right before it waits for an event that the pool does not know of.
-    /// The thread that brings about the event unmarks it by [`Registry::deadlock`](crate::Registry::deadlock).
+    /// Marks this worker as blocked, right before it waits for an event that the pool does not know
+    /// of. The thread that brings about the event unmarks it by
+    /// [`Registry::deadlock`](crate::Registry::deadlock).
     ///
-    /// Jobs that this worker has queued, and operations that it has scheduled, are left to the other
-    /// workers, which are woken for them.
+    /// Jobs that this worker has queued, and operations that it has scheduled, are left to the
+    /// other workers, which are woken for them.
     ///
     /// # Errors
-    /// [`NotActive`] if the worker is blocked already, or sleeps: where a hook of the platform calls this.
+    /// [`NotActive`] if the worker is blocked already, or sleeps: where a hook of the platform
+    /// calls this.
     pub fn mark_blocked(&self) -> Result<Ticket, NotActive> {
         let registry = self.registry();
         no_unwind(|| {
-            // A worker that fell asleep may have overlooked what a join has queued. This worker would not
-            // stay to run it, as a join promises.
+            // A worker that fell asleep may have overlooked what a join has queued. This worker
+            // would not stay to run it, as a join promises.
             self.notify_leftovers();
             let deadlock = registry.deadlock();
             let ticket = deadlock.mark_blocked(self.index(), |worker| registry.may_run(worker));

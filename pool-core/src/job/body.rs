@@ -83,7 +83,8 @@ where
     /// Returns what the closure returned. Continues its panic if it panicked.
     ///
     /// # Safety
-    /// 1. The closure was run by [`run_as_thief`](Self::run_as_thief), and what that wrote is visible.
+    /// 1. The closure was run by [`run_as_thief`](Self::run_as_thief), and what that wrote is
+    ///    visible.
     /// 2. This is called once.
     pub(crate) unsafe fn take_result(&self) -> R {
         // SAFETY: by obligation 1 the result was written; by 2. it is taken once.

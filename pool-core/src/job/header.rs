@@ -52,8 +52,8 @@ impl JobHeader {
     /// Returns the function that runs the job.
     ///
     /// # Safety
-    /// 1. `this` points to the header of a job that has not been run, and may be used for all of the
-    ///    job.
+    /// 1. `this` points to the header of a job that has not been run, and may be used for all of
+    ///    the job.
     #[inline]
     pub(super) unsafe fn execute(this: *const Self) -> Execute {
         // SAFETY: by obligation 1 it is there.
@@ -131,8 +131,8 @@ impl AwaitableHeader {
             .with_mut(|beside| unsafe { (*beside).note = note });
     }
 
-    /// Replaces the owner's word, unless the job is awaited: then the owner does not ask for the word
-    /// any more.
+    /// Replaces the owner's word, unless the job is awaited: then the owner does not ask for the
+    /// word any more.
     ///
     /// # Safety
     /// 1. `this` points to the header of a job that has not been run, and is the caller's to run.
@@ -163,8 +163,8 @@ impl AwaitableHeader {
         self.header.word.load(Ordering::Acquire) == DONE
     }
 
-    /// Leaves a latch for the worker that runs the job. Returns false if the job has been run already,
-    /// and the latch will not be used. `room` is for what else is left.
+    /// Leaves a latch for the worker that runs the job. Returns false if the job has been run
+    /// already, and the latch will not be used. `room` is for what else is left.
     ///
     /// # Safety
     /// 1. This is called by the job's owner, and for each job once.
@@ -185,8 +185,9 @@ impl AwaitableHeader {
         // SAFETY: no other thread reads it before the word is `AWAITED`.
         self.beside
             .with_mut(|beside| unsafe { (*beside).awaiting = awaiting });
-        // Ordering: Release publishes what was left, the latch included, to the worker that runs the
-        // job (`JobHeader::execute`, `set_done`); Acquire on failure pairs with `set_done`.
+        // Ordering: Release publishes what was left, the latch included, to the worker that runs
+        // the job (`JobHeader::execute`, `set_done`); Acquire on failure pairs with
+        // `set_done`.
         self.header
             .word
             .compare_exchange(word, AWAITED, Ordering::Release, Ordering::Acquire)
@@ -194,14 +195,17 @@ impl AwaitableHeader {
     }
 
     /// Marks the job as run. If its owner waits, returns the latch that the owner has left: the job
-    /// stays until that is set. Otherwise the owner may go on at once, and end the frame that holds the
-    /// job.
+    /// stays until that is set. Otherwise the owner may go on at once, and end the frame that holds
+    /// the job.
     ///
     /// # Safety
-    /// 1. `this` points to the header of a job that has just been run, and what it leaves is written.
-    /// 2. An owner that has left a latch keeps the job, and what it has left, until the latch is set.
+    /// 1. `this` points to the header of a job that has just been run, and what it leaves is
+    ///    written.
+    /// 2. An owner that has left a latch keeps the job, and what it has left, until the latch is
+    ///    set.
     pub(crate) unsafe fn set_done(this: *const Self) -> Option<*const ()> {
-        // SAFETY: by obligation 1 the header is there until the word is `DONE` and its owner does not wait, and by
+        // SAFETY: by obligation 1 the header is there until the word is `DONE` and its owner does
+        // not wait, and by
         // 2. until the latch is set.
         unsafe {
             // Ordering: Release hands the result to the owner, Acquire takes over the latch.

@@ -64,7 +64,8 @@ where
     /// 1. The latch is set.
     /// 2. This is called once.
     pub unsafe fn into_result(&self) -> R {
-        // SAFETY: 1. the job has been run, as the latch says; obligation 2 is forwarded to our caller.
+        // SAFETY: 1. the job has been run, as the latch says; obligation 2 is forwarded to our
+        // caller.
         unsafe { self.body.take_result() }
     }
 }
@@ -79,9 +80,10 @@ where
 {
     unsafe fn execute(this: *const ()) {
         let this: *const Self = this.cast();
-        // SAFETY: by obligation 1 the job is valid until its latch is set, and by 2. no other thread
-        // uses its body until then. `Latch::set`: 1. it is alive; 2. and 3. by the second obligation
-        // of `as_job_ref`. It takes the pointer, since afterwards the job may be gone.
+        // SAFETY: by obligation 1 the job is valid until its latch is set, and by 2. no other
+        // thread uses its body until then. `Latch::set`: 1. it is alive; 2. and 3. by the
+        // second obligation of `as_job_ref`. It takes the pointer, since afterwards the job
+        // may be gone.
         unsafe {
             (*this).body.run_as_thief();
             Latch::set(&raw const (*this).latch);

@@ -10,9 +10,9 @@ use crate::{
     platform::Platform,
 };
 
-/// The part of a join's second half that does not depend on its closure. It says whether the job has
-/// been run; it leads to the latch of its owner if that waits; until then it holds the job's position
-/// in its owner's deque.
+/// The part of a join's second half that does not depend on its closure. It says whether the job
+/// has been run; it leads to the latch of its owner if that waits; until then it holds the job's
+/// position in its owner's deque.
 #[repr(transparent)]
 pub(super) struct JoinHeader<P: Platform> {
     header: AwaitableHeader,
@@ -54,13 +54,13 @@ impl<P: Platform> JoinHeader<P> {
         unsafe { self.header.set_note(position.into_word()) };
     }
 
-    /// Leaves a latch to be set when the job has been run. Returns false if it has been run already,
-    /// and the latch will not be used.
+    /// Leaves a latch to be set when the job has been run. Returns false if it has been run
+    /// already, and the latch will not be used.
     ///
     /// # Safety
     /// 1. This is called by the job's owner, and for each job once.
-    /// 2. After true, job, latch and room stay in place, and the room untouched, until the latch is set
-    ///    or the job was taken back from its queue.
+    /// 2. After true, job, latch and room stay in place, and the room untouched, until the latch is
+    ///    set or the job was taken back from its queue.
     pub(super) unsafe fn set_awaited(
         &self,
         latch: &SpinLatch<'_, P>,
@@ -76,11 +76,13 @@ impl<P: Platform> JoinHeader<P> {
     /// Marks the job as run: its owner may go on, and end the frame that holds the job.
     ///
     /// # Safety
-    /// 1. `this` points to the header of a job that has just been run, and what it leaves is written.
+    /// 1. `this` points to the header of a job that has just been run, and what it leaves is
+    ///    written.
     unsafe fn set_done(this: *const Self) {
-        // SAFETY: obligation 1 is forwarded to our caller; 2. the second obligation of `set_awaited`, which left a latch of
-        // this type. `Latch::set`: 1. it stays until it is set; 2. a job is done once; 3. a thief runs
-        // the job, which is a worker of the same pool.
+        // SAFETY: obligation 1 is forwarded to our caller; 2. the second obligation of
+        // `set_awaited`, which left a latch of this type. `Latch::set`: 1. it stays until
+        // it is set; 2. a job is done once; 3. a thief runs the job, which is a worker of
+        // the same pool.
         unsafe {
             if let Some(latch) = AwaitableHeader::set_done(&raw const (*this).header) {
                 Latch::set(latch.cast::<SpinLatch<'_, P>>());
@@ -91,12 +93,13 @@ impl<P: Platform> JoinHeader<P> {
 
 /// The second closure of a join, on the stack of the worker that joins.
 ///
-/// It is made for each join, and nearly always taken back. So it contains nothing that is needed only
-/// when a thief comes, see [`AwaitableHeader`].
+/// It is made for each join, and nearly always taken back. So it contains nothing that is needed
+/// only when a thief comes, see [`AwaitableHeader`].
 #[repr(C)]
 pub(super) struct JoinJob<P: Platform, F, R> {
     header: JoinHeader<P>,
-    /// Belongs to the worker that took the job out of its queue, until the header says that it was run.
+    /// Belongs to the worker that took the job out of its queue, until the header says that it was
+    /// run.
     body: Body<P, F, R>,
 }
 
@@ -106,8 +109,8 @@ where
     F: FnOnce(JobContext<'_, P>) -> R + Send,
     R: Send,
 {
-    /// Creates a job for this position in the owner's deque. If the job is never run, the closure is
-    /// not dropped.
+    /// Creates a job for this position in the owner's deque. If the job is never run, the closure
+    /// is not dropped.
     #[inline(always)]
     pub(super) fn new(closure: F, position: Position) -> Self {
         Self {
@@ -133,8 +136,9 @@ where
     ///    the queue unused. If it is awaited, until the latch is set.
     #[inline]
     pub(super) unsafe fn as_job_ref(&self) -> JobRef {
-        // SAFETY: 1. and 2. of `new`: obligation 1 is forwarded to our caller; closure and result are `Send`. 3. the job begins
-        // with an `AwaitableHeader`, whose note is a position.
+        // SAFETY: 1. and 2. of `new`: obligation 1 is forwarded to our caller; closure and result
+        // are `Send`. 3. the job begins with an `AwaitableHeader`, whose note is a
+        // position.
         unsafe { JobRef::with_position(self) }
     }
 }

@@ -42,8 +42,8 @@ mod threads {
         });
     }
 
-    /// Frees the latch as soon as its waiter has seen it set (rayon#739, #929). Under Miri, a setter
-    /// that reads it later is an error.
+    /// Frees the latch as soon as its waiter has seen it set (rayon#739, #929). Under Miri, a
+    /// setter that reads it later is an error.
     #[test]
     fn a_blocking_latch_may_die_while_it_is_being_set() {
         for _ in 0..ROUNDS {
@@ -81,8 +81,8 @@ mod threads {
         });
     }
 
-    /// Replays rayon#740 step by step. From the moment when the waiter may see the latch set, go on and
-    /// drop its pool, until the waiter has been woken, the setter itself holds that pool.
+    /// Replays rayon#740 step by step. From the moment when the waiter may see the latch set, go on
+    /// and drop its pool, until the waiter has been woken, the setter itself holds that pool.
     #[test]
     fn a_cross_latch_holds_the_waiters_pool_while_it_is_being_set() {
         let registry = registry(1);
@@ -120,8 +120,8 @@ mod threads {
         assert_eq!(Arc::strong_count(&registry), 1);
     }
 
-    /// Repeats that for a worker that waits for another pool's job, which may be the last to hold the
-    /// worker's pool (rayon#740).
+    /// Repeats that for a worker that waits for another pool's job, which may be the last to hold
+    /// the worker's pool (rayon#740).
     #[test]
     fn a_cross_latch_keeps_the_waiters_pool_alive() {
         for _ in 0..ROUNDS {

@@ -8,8 +8,8 @@ use crate::primitive::Ordering;
 
 /// A number of 64 bits that only its owner changes, and never lowers.
 ///
-/// The owner needs no read-modify-write. Readers wait for nothing, so an interrupt handler on the owner's
-/// core may be one.
+/// The owner needs no read-modify-write. Readers wait for nothing, so an interrupt handler on the
+/// owner's core may be one.
 #[cfg(any(loom, target_has_atomic = "64"))]
 pub(super) type Counter = WholeCounter;
 /// A number of 64 bits that only its owner changes, and never lowers.
@@ -51,9 +51,9 @@ impl WholeCounter {
 
 /// A [`Counter`] for targets whose atomics have 32 bits.
 ///
-/// The owner writes the high half, then the low one, then the high one again; readers go the other way. A
-/// reader that finds both high halves equal has the low half that belongs to them. Otherwise the number has
-/// just passed a multiple of 2³², and the reader returns that.
+/// The owner writes the high half, then the low one, then the high one again; readers go the other
+/// way. A reader that finds both high halves equal has the low half that belongs to them. Otherwise
+/// the number has just passed a multiple of 2³², and the reader returns that.
 ///
 /// Source: L. Lamport, *Concurrent reading and writing* (1977).
 #[cfg(any(test, not(any(loom, target_has_atomic = "64"))))]
@@ -96,8 +96,8 @@ impl SplitCounter {
             self.low.store(low, Ordering::Release);
             return;
         }
-        // Ordering: Relaxed for the first store, which the next one releases. Release for the others pairs
-        // with `get`.
+        // Ordering: Relaxed for the first store, which the next one releases. Release for the
+        // others pairs with `get`.
         self.high.store(high, Ordering::Relaxed);
         self.low.store(low, Ordering::Release);
         self.high_again.store(high, Ordering::Release);
@@ -106,8 +106,9 @@ impl SplitCounter {
     /// Returns the number.
     #[inline]
     pub(super) fn get(&self) -> u64 {
-        // Ordering: Acquire pairs with `set`. A reader of a high half that was written last sees the low
-        // half that came before it, or a later one; and with a later one its high half, which differs.
+        // Ordering: Acquire pairs with `set`. A reader of a high half that was written last sees
+        // the low half that came before it, or a later one; and with a later one its high
+        // half, which differs.
         let before = self.high_again.load(Ordering::Acquire);
         let low = self.low.load(Ordering::Acquire);
         // Ordering: Relaxed, nothing is read after it.

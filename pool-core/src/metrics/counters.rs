@@ -10,11 +10,12 @@ use super::{
     stopwatch::{Stopwatch, WorkerState, WorkerTimes},
 };
 
-/// Defines [`Counts`] and the counters behind it. A line is a documented field and the heading of its column in
-/// the table.
+/// Defines [`Counts`] and the counters behind it. A line is a documented field and the heading of
+/// its column in the table.
 macro_rules! counts {
     ($($(#[$doc:meta])* $field:ident $heading:literal,)*) => {
-        /// How often a worker has done what since the pool was made, or all workers of a pool together.
+        /// How often a worker has done what since the pool was made, or all workers of a pool
+        /// together.
         ///
         /// The numbers have 64 bits on every target, and are not taken all at one moment.
         ///
@@ -81,7 +82,8 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Jobs that the worker took from a queue and ran. The second closure of a join that no thief took is none.
+    /// Jobs that the worker took from a queue and ran. The second closure of a join that no thief
+    /// took is none.
     jobs_run "jobs",
     /// Jobs that the worker spawned onto its own deque. Jobs from outside are posted by no worker.
     jobs_posted "posted",
@@ -97,8 +99,8 @@ counts! {
     sleeps "sleeps",
     /// How often the worker was woken. One less than `sleeps` while it sleeps.
     wakes "wakes",
-    /// Wake-ups after which the worker fell asleep again without a job, and without what it waited for.
-    /// Counted when it falls asleep again.
+    /// Wake-ups after which the worker fell asleep again without a job, and without what it waited
+    /// for. Counted when it falls asleep again.
     fruitless_wakes "fruitless",
     /// Jobs that the worker ran at once because its deque was full.
     deque_full "full",
@@ -114,7 +116,8 @@ impl core::iter::Sum for Counts {
 
 /// Counts what one worker does, on cache lines of its own.
 ///
-/// Only the worker writes, by plain loads and stores, so counting costs next to nothing. Any thread reads.
+/// Only the worker writes, by plain loads and stores, so counting costs next to nothing. Any thread
+/// reads.
 ///
 /// # Examples
 /// ```
@@ -183,7 +186,8 @@ impl Observer for WorkerCounters {
         self.switch(WorkerState::Asleep, clock);
     }
 
-    /// Does not read the clock, which would delay the job: the worker counts as asleep until its first search has ended.
+    /// Does not read the clock, which would delay the job: the worker counts as asleep until its
+    /// first search has ended.
     fn on_wake(&self, _clock: Clock) {
         self.counters().wakes.add(1);
     }

@@ -7,11 +7,12 @@ pub type Clock = fn() -> Option<u64>;
 
 /// Is told what one worker does, by that worker alone.
 ///
-/// Each worker has one of its own. No method does anything unless it is implemented, and the compiler removes
-/// calls of such methods. None is called for a join whose second closure no thief takes.
+/// Each worker has one of its own. No method does anything unless it is implemented, and the
+/// compiler removes calls of such methods. None is called for a join whose second closure no thief
+/// takes.
 ///
-/// A worker calls these methods from frames that other threads use, so none may unwind. They should be
-/// short, and must not use the pool.
+/// A worker calls these methods from frames that other threads use, so none may unwind. They should
+/// be short, and must not use the pool.
 ///
 /// # Examples
 /// An observer that counts steals and nothing else:
@@ -42,13 +43,14 @@ pub trait Observer: Send + Sync + 'static {
     #[inline]
     fn on_leave(&self, _clock: Clock) {}
 
-    /// Observes that the worker has run out of work and begins to search, or that it was woken and has found none: it is
-    /// idle.
+    /// Observes that the worker has run out of work and begins to search, or that it was woken and
+    /// has found none: it is idle.
     #[doc(alias = "became_idle")]
     #[inline]
     fn on_idle(&self, _clock: Clock) {}
 
-    /// Observes that the worker stops searching, since it has a job or no longer needs one: it is active.
+    /// Observes that the worker stops searching, since it has a job or no longer needs one: it is
+    /// active.
     #[doc(alias = "became_active")]
     #[inline]
     fn on_active(&self, _clock: Clock) {}
@@ -57,19 +59,19 @@ pub trait Observer: Send + Sync + 'static {
     #[inline]
     fn on_sleep(&self, _clock: Clock) {}
 
-    /// Observes that the worker was woken. It is on its way to a job: if its first search finds none,
-    /// [`on_idle`](Self::on_idle) follows.
+    /// Observes that the worker was woken. It is on its way to a job: if its first search finds
+    /// none, [`on_idle`](Self::on_idle) follows.
     #[inline]
     fn on_wake(&self, _clock: Clock) {}
 
-    /// Observes that a guest is the worker no more, whose own thread sleeps on. That a guest has come is not
-    /// observed: to read a clock costs as much as the rest of a short call. So the worker counts as asleep
-    /// until the guest first searches for jobs.
+    /// Observes that a guest is the worker no more, whose own thread sleeps on. That a guest has
+    /// come is not observed: to read a clock costs as much as the rest of a short call. So the
+    /// worker counts as asleep until the guest first searches for jobs.
     #[inline]
     fn on_guest_left(&self, _clock: Clock) {}
 
-    /// Observes that the last wake-up was fruitless. The worker has not found a job since, what it waits for
-    /// has not happened, and it is about to sleep again.
+    /// Observes that the last wake-up was fruitless. The worker has not found a job since, what it
+    /// waits for has not happened, and it is about to sleep again.
     #[inline]
     fn on_fruitless_wake(&self) {}
 
@@ -99,7 +101,8 @@ pub trait Observer: Send + Sync + 'static {
     #[inline]
     fn on_steal(&self) {}
 
-    /// Observes that another thread was faster, or kept the attempt from deciding: the worker tries again.
+    /// Observes that another thread was faster, or kept the attempt from deciding: the worker tries
+    /// again.
     #[inline]
     fn on_steal_retry(&self) {}
 

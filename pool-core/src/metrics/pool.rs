@@ -35,15 +35,16 @@ pub struct WorkerMetrics {
     pub queued: usize,
     /// How often it has done what. Zeros if the pool is built without metrics.
     pub counts: Counts,
-    /// How long it was active, idle and asleep. None if the platform has no clock, or no thread has been the
-    /// worker yet, or the pool is built without metrics.
+    /// How long it was active, idle and asleep. None if the platform has no clock, or no thread
+    /// has been the worker yet, or the pool is built without metrics.
     pub times: Option<WorkerTimes>,
 }
 
 /// What is known of a pool at one moment: each worker, and the queue of jobs from outside.
 ///
-/// `W` is where the [`WorkerMetrics`] are. Nothing stops while they are read, so numbers of different workers
-/// need not fit together. `{}` and `{:#?}` print a table with a row for each worker, and their sum.
+/// `W` is where the [`WorkerMetrics`] are. Nothing stops while they are read, so numbers of
+/// different workers need not fit together. `{}` and `{:#?}` print a table with a row for each
+/// worker, and their sum.
 ///
 /// # Examples
 /// ```
@@ -104,8 +105,8 @@ impl<W: AsRef<[WorkerMetrics]>> PoolMetrics<W> {
         self.workers().iter().filter(is_in).count()
     }
 
-    /// Returns about how many jobs from outside wait to be taken. None if the queue cannot tell without going
-    /// through its elements.
+    /// Returns about how many jobs from outside wait to be taken. None if the queue cannot tell
+    /// without going through its elements.
     #[must_use]
     pub fn injector_len(&self) -> Option<usize> {
         self.injector_len
@@ -144,8 +145,8 @@ impl<P: Platform> Registry<P> {
 
     /// Returns what is known of the pool at this moment. Any thread may call it.
     ///
-    /// `collect` puts the workers' metrics where the caller wants to have them: it is given a function from a
-    /// worker's number to its metrics.
+    /// `collect` puts the workers' metrics where the caller wants to have them: it is given a
+    /// function from a worker's number to its metrics.
     pub fn metrics<W>(
         &self,
         collect: impl FnOnce(&dyn Fn(usize) -> WorkerMetrics) -> W,

@@ -103,9 +103,9 @@ const LOOKS: usize = if cfg!(loom) { 1 } else { 16 };
 
 /// A worker's state and a stopwatch with three hands, which the worker writes and any thread reads.
 ///
-/// A sequence lock: readers look again while the worker writes. They give up after some looks, since the
-/// worker may have lost its core in the middle, perhaps to an interrupt handler that reads. Then their
-/// figures are wrong by one interval, and nothing else.
+/// A sequence lock: readers look again while the worker writes. They give up after some looks,
+/// since the worker may have lost its core in the middle, perhaps to an interrupt handler that
+/// reads. Then their figures are wrong by one interval, and nothing else.
 pub(super) struct Stopwatch {
     /// Odd while the worker writes.
     version: AtomicUsize,
@@ -140,10 +140,11 @@ impl Stopwatch {
     /// Begins another state. Only for the worker.
     pub(super) fn switch(&self, to: WorkerState, clock: Clock) {
         let now = clock();
-        // Ordering: Relaxed, the worker reads what it wrote itself. This holds for all its loads here.
+        // Ordering: Relaxed, the worker reads what it wrote itself. This holds for all its loads
+        // here.
         let version = self.version.load(Ordering::Relaxed);
-        // Ordering: Relaxed with the fence behind it. A reader that sees anything of what follows sees the
-        // odd version too, when it looks at the version again.
+        // Ordering: Relaxed with the fence behind it. A reader that sees anything of what follows
+        // sees the odd version too, when it looks at the version again.
         self.version
             .store(version.wrapping_add(1), Ordering::Relaxed);
         fence(Ordering::Release);
@@ -177,7 +178,8 @@ impl Stopwatch {
         (look.state, look.times)
     }
 
-    /// Returns what one look of [`read`](Self::read) finds, or `None` if the worker has written meanwhile.
+    /// Returns what one look of [`read`](Self::read) finds, or `None` if the worker has written
+    /// meanwhile.
     #[cfg(all(test, loom))]
     pub(super) fn read_consistent(
         &self,
@@ -196,7 +198,8 @@ impl Stopwatch {
         let has_time = self.has_time.load(Ordering::Relaxed);
         let since = self.since.get();
         let mut totals = [0, 1, 2].map(|index: usize| self.totals[index].get());
-        // Ordering: pairs with the fence in `switch`: if any of the above is new, the version below is.
+        // Ordering: pairs with the fence in `switch`: if any of the above is new, the version below
+        // is.
         fence(Ordering::Acquire);
         let is_consistent =
             version.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == version;

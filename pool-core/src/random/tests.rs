@@ -14,7 +14,8 @@ fn numbers_below_an_end_are_spread_evenly() {
     }
 }
 
-/// Checks that the seed matters, also where seeds are addresses or numbers of workers, which are close together.
+/// Checks that the seed matters, also where seeds are addresses or numbers of workers, which are
+/// close together.
 #[test]
 fn neighboring_seeds_give_different_numbers() {
     let numbers = |seed| {

@@ -55,8 +55,8 @@ impl<P: Platform> Registry<P> {
         });
     }
 
-    /// Wakes workers as [`announce_jobs`](Self::announce_jobs) does, and tells them where the jobs are, if
-    /// the protocol can.
+    /// Wakes workers as [`announce_jobs`](Self::announce_jobs) does, and tells them where the jobs
+    /// are, if the protocol can.
     #[inline]
     pub(crate) fn announce_jobs_at(&self, hint: Hint, count: usize, queue_was_empty: bool) {
         no_unwind(|| {
@@ -79,14 +79,15 @@ impl<P: Platform> Registry<P> {
         self.sleep.0.announce(jobs.at(Hint::worker(owner)));
     }
 
-    /// Wakes workers that sleep, for jobs that the caller has seen in the queues of others. Each sleeper may have
-    /// missed another one of them. A protocol that wakes only a few relies on these, and on the caller, which searches
-    /// next: one that finds a job wakes others for the rest. A worker that registers later sees them all, so nothing
-    /// is left for it.
+    /// Wakes workers that sleep, for jobs that the caller has seen in the queues of others. Each
+    /// sleeper may have missed another one of them. A protocol that wakes only a few relies on
+    /// these, and on the caller, which searches next: one that finds a job wakes others for the
+    /// rest. A worker that registers later sees them all, so nothing is left for it.
     pub(crate) fn announce_seen_jobs(&self) {
-        // Ordering: pairs with the fence of a worker that falls asleep, before its last look. If its fence
-        // comes first, we see that it is registered. If ours does, it sees the jobs that we have seen. Nothing
-        // weaker orders our looks at the queues before our look for sleepers.
+        // Ordering: pairs with the fence of a worker that falls asleep, before its last look. If
+        // its fence comes first, we see that it is registered. If ours does, it sees the
+        // jobs that we have seen. Nothing weaker orders our looks at the queues before our
+        // look for sleepers.
         fence(Ordering::SeqCst);
         let jobs = NewJobs::internal(self.num_workers(), || false);
         self.sleep.0.announce(jobs);
@@ -100,8 +101,8 @@ impl<P: Platform> Registry<P> {
         no_unwind(|| self.sleep.0.announce_for([worker]));
     }
 
-    /// Wakes those of the workers that sleep, for a job for each of them that it alone may run. None of them
-    /// overlooks its job. One fence is enough for all.
+    /// Wakes those of the workers that sleep, for a job for each of them that it alone may run.
+    /// None of them overlooks its job. One fence is enough for all.
     ///
     /// Call this after queueing all of them.
     pub(crate) fn announce_job_for_each(&self) {
@@ -115,8 +116,8 @@ impl<P: Platform> Registry<P> {
         self.sleep.0.all_are_awake()
     }
 
-    /// Whether no worker need be woken for a job that its poster runs itself if no thief comes: no worker sleeps, or as
-    /// many are awake as [can make progress](Platform::parallelism).
+    /// Whether no worker need be woken for a job that its poster runs itself if no thief comes: no
+    /// worker sleeps, or as many are awake as [can make progress](Platform::parallelism).
     #[inline]
     pub(crate) fn enough_are_awake(&self) -> bool {
         self.sleep.0.all_are_awake() || {
@@ -125,15 +126,16 @@ impl<P: Platform> Registry<P> {
         }
     }
 
-    /// Makes each worker ask at its next join whether [enough](Platform::parallelism) workers are awake. Takes effect
-    /// eventually. For a platform whose answer has become a greater number.
+    /// Makes each worker ask at its next join whether [enough](Platform::parallelism) workers are
+    /// awake. Takes effect eventually. For a platform whose answer has become a greater number.
     ///
     /// # Complexity
     /// One store for each worker that may be awake.
     pub fn reconsider_wakes(&self) {
-        // Ordering: pairs with the fence of a worker that enables its fast push, between that and its question. If its
-        // fence comes first, our store disables the fast push again. If ours does, its question sees what made the
-        // platform's number greater. No weaker fence orders the caller's writes before our stores.
+        // Ordering: pairs with the fence of a worker that enables its fast push, between that and
+        // its question. If its fence comes first, our store disables the fast push again.
+        // If ours does, its question sees what made the platform's number greater. No
+        // weaker fence orders the caller's writes before our stores.
         fence(Ordering::SeqCst);
         self.any_awake_deque(None, 0, |_, deque| {
             deque.disable_fast_push();
@@ -141,11 +143,12 @@ impl<P: Platform> Registry<P> {
         });
     }
 
-    /// Calls `holds` with the number and the deque of each worker that may be awake, until it returns true. Returns
-    /// whether it did. `first` is a hint where to begin.
+    /// Calls `holds` with the number and the deque of each worker that may be awake, until it
+    /// returns true. Returns whether it did. `first` is a hint where to begin.
     ///
-    /// A worker that is left out is registered as a sleeper. Its deque was empty when it registered, unless a guest has
-    /// left jobs there, for which it then wakes the worker. Its fast push is disabled.
+    /// A worker that is left out is registered as a sleeper. Its deque was empty when it
+    /// registered, unless a guest has left jobs there, for which it then wakes the worker. Its
+    /// fast push is disabled.
     ///
     /// `caller` is the calling worker, which is not registered as a sleeper, and is skipped.
     #[inline]

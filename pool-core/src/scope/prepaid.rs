@@ -12,8 +12,8 @@ use crossbeam_utils::CachePadded;
 /// So many counts are added at a time.
 const BATCH: usize = if cfg!(any(loom, test)) { 2 } else { 64 };
 
-/// The most counts that the worker keeps when it takes over those of other workers' jobs. Otherwise they would
-/// grow with the number of such jobs, and overflow where a `usize` has 32 bits.
+/// The most counts that the worker keeps when it takes over those of other workers' jobs. Otherwise
+/// they would grow with the number of such jobs, and overflow where a `usize` has 32 bits.
 const LIMIT: usize = 4 * BATCH;
 
 /// The owner of a scope without prepaid counts. It differs from every address of a worker, and from
@@ -25,23 +25,24 @@ const CLOSED: usize = usize::MAX;
 
 /// Counts that are pending in the latch of a scope, and belong to no job yet.
 ///
-/// The scope's own worker uses them for the jobs that it spawns, and gets them back from the jobs that it runs.
-/// So for these it writes to no cache line that other workers write. Jobs that other workers spawn or run are
-/// counted in the latch.
+/// The scope's own worker uses them for the jobs that it spawns, and gets them back from the jobs
+/// that it runs. So for these it writes to no cache line that other workers write. Jobs that other
+/// workers spawn or run are counted in the latch.
 ///
-/// At any time, what is pending in the latch is the sum of the jobs that are not done, of the scope's body, and of
-/// `left`. So the latch is not set before the worker has [given back](Self::close) what is left.
+/// At any time, what is pending in the latch is the sum of the jobs that are not done, of the
+/// scope's body, and of `left`. So the latch is not set before the worker has [given
+/// back](Self::close) what is left.
 pub(super) struct Prepaid {
-    /// The address of the scope's worker, or [`NO_OWNER`]. Written by no thread, and therefore not beside
-    /// what is written.
+    /// The address of the scope's worker, or [`NO_OWNER`]. Written by no thread, and therefore not
+    /// beside what is written.
     owner: usize,
     /// Only the worker accesses it. Not a `Cell`, because a scope is shared.
     left: CachePadded<AtomicUsize>,
 }
 
 impl Prepaid {
-    /// Creates counts for a scope on this pool, none at first; `owner` is the worker that waits. A worker of another
-    /// pool runs no jobs of the scope, so it has none.
+    /// Creates counts for a scope on this pool, none at first; `owner` is the worker that waits. A
+    /// worker of another pool runs no jobs of the scope, so it has none.
     pub(super) fn new<P: Platform>(
         owner: Option<&WorkerThread<P>>,
         registry: &Registry<P>,
@@ -62,8 +63,8 @@ impl Prepaid {
         pending: &CountLatch<'_, P>,
     ) {
         let left = match worker {
-            // Ordering: Relaxed here and below. One worker accesses it, and the threads that are this worker
-            // in turn are ordered.
+            // Ordering: Relaxed here and below. One worker accesses it, and the threads that are
+            // this worker in turn are ordered.
             Some(worker) if self.is_owner(worker) => self.left.load(Ordering::Relaxed),
             _ => CLOSED,
         };
@@ -78,8 +79,9 @@ impl Prepaid {
         }
     }
 
-    /// Takes over the count of a job that has ended on this thread, if the thread is the scope's worker. Returns
-    /// false if the job must be counted in the latch: also if the worker has counts enough.
+    /// Takes over the count of a job that has ended on this thread, if the thread is the scope's
+    /// worker. Returns false if the job must be counted in the latch: also if the worker has
+    /// counts enough.
     #[inline]
     pub(super) fn take_over<P: Platform>(&self) -> bool {
         if self.owner != P::current().addr() {
@@ -93,9 +95,9 @@ impl Prepaid {
         true
     }
 
-    /// Runs jobs of the worker's own until it has none or the scope's jobs are done, and then ends that counts are
-    /// prepaid. Returns how many counts are left, which the caller removes from the latch; 0 if `worker` is not the
-    /// scope's.
+    /// Runs jobs of the worker's own until it has none or the scope's jobs are done, and then ends
+    /// that counts are prepaid. Returns how many counts are left, which the caller removes from
+    /// the latch; 0 if `worker` is not the scope's.
     pub(super) fn close<P: Platform>(
         &self,
         worker: &WorkerThread<P>,
@@ -104,8 +106,8 @@ impl Prepaid {
         if !self.is_owner(worker) {
             return 0;
         }
-        // The body is pending, too. Other jobs of the worker must not run when the scope's are done: they may wait
-        // for what comes after the scope.
+        // The body is pending, too. Other jobs of the worker must not run when the scope's are
+        // done: they may wait for what comes after the scope.
         while pending.pending() > self.left() + 1 {
             let Some(job) = worker.take_local_job() else {
                 break;

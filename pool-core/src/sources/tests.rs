@@ -12,7 +12,8 @@ use crate::{
 /// The thief and three victims.
 type Workers = [WorkerThread<Test>; 4];
 
-/// Gives `put` so many jobs, runs what `find` takes until there is nothing, and returns the order of the jobs.
+/// Gives `put` so many jobs, runs what `find` takes until there is nothing, and returns the order
+/// of the jobs.
 fn order<const JOBS: usize>(
     put: impl FnOnce(&Workers, [JobRef; JOBS], [NonNull<<TestQueue as JobQueue>::Node>; JOBS]),
     find: impl Fn(&WorkerThread<Test>) -> Option<JobRef>,
@@ -97,7 +98,8 @@ fn a_hint_comes_right_after_the_local_queues() {
     }
 }
 
-/// Returns the victims from which a thief with this seed takes, one after the other, while each of three has one job.
+/// Returns the victims from which a thief with this seed takes, one after the other, while each of
+/// three has one job.
 fn victims(seed: u64, searches: usize) -> Vec<usize> {
     let default = RANDOM_SEED.replace(seed);
     let registry = registry::<Test>(4);
@@ -120,8 +122,8 @@ fn victims(seed: u64, searches: usize) -> Vec<usize> {
     (0..searches).map(search).collect()
 }
 
-/// After each victim, each other one and the same one come first at some time. So the thief neither begins at the same victim
-/// each time nor goes round. The seed is fixed, and with it the outcome.
+/// After each victim, each other one and the same one come first at some time. So the thief neither
+/// begins at the same victim each time nor goes round. The seed is fixed, and with it the outcome.
 #[test]
 fn the_first_victim_is_random() {
     let victims = victims(7, 1_000);

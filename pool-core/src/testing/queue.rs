@@ -20,8 +20,8 @@ use super::{Event, observed};
 use crate::{JobQueue, JobRef};
 
 thread_local! {
-    /// A queue (null: each) that answers `Retry` until this thread has relaxed so often, as if another
-    /// thread were in the middle of an operation and needed the processor.
+    /// A queue (null: each) that answers `Retry` until this thread has relaxed so often, as if
+    /// another thread were in the middle of an operation and needed the processor.
     pub(crate) static BUSY: Cell<(*const TestQueue, u32)> = Cell::new((ptr::null(), 0));
     static RETRIES: Cell<u32> = Cell::new(0);
 }

@@ -22,7 +22,8 @@ impl Drop for SetOnDrop {
 const CHILD: &str = "POOL_CORE_UNWIND_CHILD";
 
 /// Checks that a thread that waits does not leave its frame even if its waiter panics, which it
-/// promised not to do: a worker runs a job in that frame. Runs itself once more, as a process of its own.
+/// promised not to do: a worker runs a job in that frame. Runs itself once more, as a process of
+/// its own.
 #[test]
 fn a_waiter_that_panics_ends_the_process() {
     if env::var_os(CHILD).is_some() {

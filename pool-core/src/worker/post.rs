@@ -13,18 +13,22 @@ use crate::{
 mod tests;
 
 impl<P: Platform> WorkerThread<P> {
-    /// Wakes a thief, if need be, for a join's job that was put on this worker's deque. From now on joins need not
-    /// ask any more whether a worker sleeps, if none does, or if [enough](Platform::parallelism) are awake.
+    /// Wakes a thief, if need be, for a join's job that was put on this worker's deque. From now on
+    /// joins need not ask any more whether a worker sleeps, if none does, or if
+    /// [enough](Platform::parallelism) are awake.
     ///
-    /// If no worker is woken because all are awake, none overlooks the job: if a worker that falls asleep does not see it,
-    /// we see that worker, and it [disables our fast push](deque_core::Deque::disable_fast_push), so that we announce the
-    /// next one. If none is woken because enough are awake, sleepers may overlook the job until one of the others falls
-    /// asleep, which disables our fast push likewise. This worker runs the job itself if no thief comes.
+    /// If no worker is woken because all are awake, none overlooks the job: if a worker that falls
+    /// asleep does not see it, we see that worker, and it [disables our fast
+    /// push](deque_core::Deque::disable_fast_push), so that we announce the next one. If none
+    /// is woken because enough are awake, sleepers may overlook the job until one of the others
+    /// falls asleep, which disables our fast push likewise. This worker runs the job itself if
+    /// no thief comes.
     ///
     /// If the platform [delays](Platform::delays_wake) the wake-up, the next join asks again.
     pub(crate) fn announce_join(&self) {
         let registry = self.registry();
-        // While this worker is registered as a sleeper, one that falls asleep may not disable its fast push.
+        // While this worker is registered as a sleeper, one that falls asleep may not disable its
+        // fast push.
         let may_enable = || !self.may_be_left_out.get() && registry.enough_are_awake();
         if !self.own().enable_fast_push(may_enable) && !P::delays_wake(registry) {
             self.stop_being_left_out();
@@ -51,8 +55,9 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Queues jobs as [`post`](Self::post) does, in their order, with one fence and one decision which
-    /// workers to wake for all of them. Jobs that the deque has no room for are run at once.
+    /// Queues jobs as [`post`](Self::post) does, in their order, with one fence and one decision
+    /// which workers to wake for all of them. Jobs that the deque has no room for are run at
+    /// once.
     ///
     /// # Complexity
     /// Linear in the number of jobs, plus one wake-up for each sleeping worker that is woken.
@@ -79,12 +84,13 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Wakes thieves, if need be, for `count` jobs that this worker has put on its deque and may leave.
+    /// Wakes thieves, if need be, for `count` jobs that this worker has put on its deque and may
+    /// leave.
     #[inline]
     fn announce_posted(&self, count: usize) {
-        // Ordering: the poster's fence. Pairs with the fence of a worker that falls asleep, before its
-        // last look: either the look sees the jobs, or we see the worker. Nothing weaker orders the
-        // pushes before the read in `all_are_awake`.
+        // Ordering: the poster's fence. Pairs with the fence of a worker that falls asleep, before
+        // its last look: either the look sees the jobs, or we see the worker. Nothing
+        // weaker orders the pushes before the read in `all_are_awake`.
         fence(Ordering::SeqCst);
         // The frame of a caller may hold the jobs, so that it must not be left.
         if !no_unwind(|| self.registry().all_are_awake()) {
@@ -103,17 +109,19 @@ impl<P: Platform> WorkerThread<P> {
         });
     }
 
-    /// Wakes this worker, if it is registered as a sleeper: then this thread is in a function of the worker's own
-    /// parker, which has queued a job. Other workers leave the deque of a sleeper out.
+    /// Wakes this worker, if it is registered as a sleeper: then this thread is in a function of
+    /// the worker's own parker, which has queued a job. Other workers leave the deque of a
+    /// sleeper out.
     ///
-    /// If another thread is waking the worker, others may leave the deque out until that thread goes on. This worker
-    /// then finds the job itself when it returns from its parker.
+    /// If another thread is waking the worker, others may leave the deque out until that thread
+    /// goes on. This worker then finds the job itself when it returns from its parker.
     fn stop_being_left_out(&self) {
         if self.may_be_left_out.get() {
             self.registry().wake_worker(self.index());
-            // Ordering: pairs with the fence of a worker that falls asleep, before it reads which workers may be awake:
-            // either it sees that this one is awake, and so the job, or the caller sees that worker and announces the
-            // job. The fence after the push came before this worker was awake.
+            // Ordering: pairs with the fence of a worker that falls asleep, before it reads which
+            // workers may be awake: either it sees that this one is awake, and so the
+            // job, or the caller sees that worker and announces the job. The fence
+            // after the push came before this worker was awake.
             fence(Ordering::SeqCst);
         }
     }

@@ -8,8 +8,8 @@ use crate::{
     worker::WorkerThread,
 };
 
-/// Says which thread may use a [`WorkerThread`]. Memory safety rests on this word alone, whatever a sleep
-/// protocol claims.
+/// Says which thread may use a [`WorkerThread`]. Memory safety rests on this word alone, whatever a
+/// sleep protocol claims.
 ///
 /// ```text
 ///              vacate                occupy
@@ -19,8 +19,8 @@ use crate::{
 ///       reclaim (worker's thread)     vacate (guest)
 /// ```
 ///
-/// The host, which is the worker's own thread, vacates the seat as the last thing before it parks at top level.
-/// It does not touch the `WorkerThread` until it has reclaimed the seat.
+/// The host, which is the worker's own thread, vacates the seat as the last thing before it parks
+/// at top level. It does not touch the `WorkerThread` until it has reclaimed the seat.
 pub(crate) struct Seat<P: Platform> {
     /// Null for HOST, [`guest`] for GUEST, and for VACANT the worker.
     worker: AtomicPtr<WorkerThread<P>>,
@@ -45,15 +45,15 @@ impl<P: Platform> Seat<P> {
         self.worker.load(Ordering::Relaxed).is_null()
     }
 
-    /// Leaves the worker to the next thread that comes: its host or a guest. The caller has had it. A pointer,
-    /// because the host may free the worker before this returns.
+    /// Leaves the worker to the next thread that comes: its host or a guest. The caller has had it.
+    /// A pointer, because the host may free the worker before this returns.
     pub(crate) fn vacate(&self, worker: *const WorkerThread<P>) {
         debug_assert!(
             cfg!(loom) || !self.is_vacant(),
             "left by a thread that did not have it"
         );
-        // Ordering: Release pairs with the Acquire of `occupy` and `reclaim`: what this thread did as the
-        // worker lies before what the next one does.
+        // Ordering: Release pairs with the Acquire of `occupy` and `reclaim`: what this thread did
+        // as the worker lies before what the next one does.
         self.worker.store(worker.cast_mut(), Ordering::Release);
     }
 
@@ -71,7 +71,8 @@ impl<P: Platform> Seat<P> {
         if worker.is_null() || worker == guest() {
             return None;
         }
-        // Ordering: Acquire pairs with `vacate`, which says why. Relaxed on failure: nothing is taken.
+        // Ordering: Acquire pairs with `vacate`, which says why. Relaxed on failure: nothing is
+        // taken.
         self.worker
             .compare_exchange(worker, guest(), Ordering::Acquire, Ordering::Relaxed)
             .ok()

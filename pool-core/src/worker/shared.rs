@@ -30,7 +30,8 @@ pub struct WorkerShared<P: Platform> {
 
 /// A place for the [`WorkerShared`] of one [`Registry`](crate::Registry).
 ///
-/// Implemented by an array, by a box with a slice (feature `alloc`), and by a slice that is borrowed exclusively:
+/// Implemented by an array, by a box with a slice (feature `alloc`), and by a slice that is
+/// borrowed exclusively:
 /// ```
 /// use pool_core::{Platform, WorkerShared, WorkerStorage};
 ///
@@ -41,8 +42,9 @@ pub struct WorkerShared<P: Platform> {
 /// }
 /// ```
 ///
-/// A shared slice is not enough, because two registries must not share workers. A thief of one registry takes part in the
-/// thread progress of that registry alone, so the other one would free a buffer while the thief reads it:
+/// A shared slice is not enough, because two registries must not share workers. A thief of one
+/// registry takes part in the thread progress of that registry alone, so the other one would free a
+/// buffer while the thief reads it:
 /// ```compile_fail,E0277
 /// use pool_core::{Platform, WorkerShared, WorkerStorage};
 ///
@@ -53,21 +55,22 @@ pub struct WorkerShared<P: Platform> {
 /// ```
 ///
 /// # Safety
-/// 1. `as_ref` returns the same workers each time. This includes calls after the value was moved, except that workers
-///    which are part of the value move with it.
+/// 1. `as_ref` returns the same workers each time. This includes calls after the value was moved,
+///    except that workers which are part of the value move with it.
 /// 2. As long as the value lives, no other registry uses any of these workers.
 pub unsafe trait WorkerStorage<P: Platform>: AsRef<[WorkerShared<P>]> {}
 
-// SAFETY: obligation 1: an array returns itself and moves with its workers; a registry that is in use does not move.
-// Obligation 2: the array owns the workers.
+// SAFETY: obligation 1: an array returns itself and moves with its workers; a registry that is in
+// use does not move. Obligation 2: the array owns the workers.
 unsafe impl<P: Platform, const N: usize> WorkerStorage<P> for [WorkerShared<P>; N] {}
 
-// SAFETY: obligation 1: the box leads to the same memory wherever the box is. Obligation 2: the box owns the workers.
+// SAFETY: obligation 1: the box leads to the same memory wherever the box is. Obligation 2: the box
+// owns the workers.
 #[cfg(feature = "alloc")]
 unsafe impl<P: Platform> WorkerStorage<P> for alloc::boxed::Box<[WorkerShared<P>]> {}
 
-// SAFETY: obligation 1: the reference leads to the same memory wherever the reference is. Obligation 2: the reference is
-// exclusive.
+// SAFETY: obligation 1: the reference leads to the same memory wherever the reference is.
+// Obligation 2: the reference is exclusive.
 unsafe impl<P: Platform> WorkerStorage<P> for &mut [WorkerShared<P>] {}
 
 impl<P: Platform> fmt::Debug for WorkerShared<P> {
@@ -108,14 +111,15 @@ impl<P: Platform> WorkerShared<P> {
         &self.terminate
     }
 
-    /// Notes that the worker is about to push a job that it may leave to others. It executes a fence before it looks whether
-    /// a worker sleeps.
+    /// Notes that the worker is about to push a job that it may leave to others. It executes a
+    /// fence before it looks whether a worker sleeps.
     #[inline]
     pub(super) fn note_posted(&self) {
         // Ordering: Relaxed; the worker alone writes this.
         if !self.may_hold_posted.load(Ordering::Relaxed) {
-            // Ordering: Relaxed. The fence of the caller comes after it, as after the push, and pairs with that of a worker
-            // that stops searching: either that one sees both, or the caller sees that it does not search any more.
+            // Ordering: Relaxed. The fence of the caller comes after it, as after the push, and
+            // pairs with that of a worker that stops searching: either that one sees
+            // both, or the caller sees that it does not search any more.
             self.may_hold_posted.store(true, Ordering::Relaxed);
         }
     }
@@ -130,7 +134,8 @@ impl<P: Platform> WorkerShared<P> {
         }
     }
 
-    /// Whether the deque may hold jobs that the worker may leave to others. Read after the deque and after a fence.
+    /// Whether the deque may hold jobs that the worker may leave to others. Read after the deque
+    /// and after a fence.
     pub(crate) fn may_hold_posted(&self) -> bool {
         // Ordering: Relaxed, see `note_posted`.
         self.may_hold_posted.load(Ordering::Relaxed)

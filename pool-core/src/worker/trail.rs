@@ -5,8 +5,8 @@ use core::cell::Cell;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// So many jobs are taken from one source before the worker looks elsewhere again, in the order in which it
-/// always searches.
+/// So many jobs are taken from one source before the worker looks elsewhere again, in the order in
+/// which it always searches.
 const MOST_IN_A_ROW: u8 = 64;
 
 /// A source that workers take jobs of others from.
@@ -17,8 +17,8 @@ pub(crate) enum Source {
     Worker(usize),
 }
 
-/// The source in which a worker's last search has found a job, and for how many jobs more the worker looks
-/// there first.
+/// The source in which a worker's last search has found a job, and for how many jobs more the
+/// worker looks there first.
 #[derive(Debug)]
 pub(crate) struct Trail {
     source: Cell<Source>,

@@ -17,18 +17,19 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Runs other jobs as [`wait_until`](Self::wait_until) does, until a latch is set that is not set by a
-    /// worker of this pool: by another pool, or by any other thread.
+    /// Runs other jobs as [`wait_until`](Self::wait_until) does, until a latch is set that is not
+    /// set by a worker of this pool: by another pool, or by any other thread.
     ///
-    /// For the detection of deadlocks, this worker stays active while it sleeps here. What it waits for
-    /// comes from outside, whatever the workers of this pool do.
+    /// For the detection of deadlocks, this worker stays active while it sleeps here. What it waits
+    /// for comes from outside, whatever the workers of this pool do.
     pub fn wait_for_outside(&self, latch: &CoreLatch) {
         if !latch.probe() {
             self.wait_until_cold(latch, Setter::Outside);
         }
     }
 
-    /// Runs jobs until this worker is requested to stop. While it sleeps, a guest may take its seat.
+    /// Runs jobs until this worker is requested to stop. While it sleeps, a guest may take its
+    /// seat.
     ///
     /// # Safety
     /// 1. As for [`run_until_stopped`](Self::run_until_stopped).

@@ -26,14 +26,15 @@ const HINTS: usize = 16;
 
 /// The pipe that wakes a worker which sleeps in its ring, and carries a [`Hint`].
 ///
-/// A read of it stays in flight while the worker is awake, so a worker that sleeps often submits one only after a
-/// hint. The kernel completes a read on the thread that has submitted it, which may be busy in a system call
-/// that no signal ends. So a thread that takes the worker's place submits a read of its own.
+/// A read of it stays in flight while the worker is awake, so a worker that sleeps often submits
+/// one only after a hint. The kernel completes a read on the thread that has submitted it, which
+/// may be busy in a system call that no signal ends. So a thread that takes the worker's place
+/// submits a read of its own.
 pub(crate) struct HintPipe {
     reader: PipeReader,
     writer: PipeWriter,
-    /// Written by the kernel while reads are in flight, perhaps by two at a time. A hint that is out of date or
-    /// overwritten costs one look in vain.
+    /// Written by the kernel while reads are in flight, perhaps by two at a time. A hint that is
+    /// out of date or overwritten costs one look in vain.
     buffer: ManuallyDrop<Box<[AtomicU32; HINTS]>>,
     /// The newest hint that was read and says something, or 0.
     newest: AtomicU32,
@@ -156,7 +157,8 @@ impl HintPipe {
         }
     }
 
-    /// Waits until the pipe holds hints, for so many milliseconds at most, and takes them out, without a ring.
+    /// Waits until the pipe holds hints, for so many milliseconds at most, and takes them out,
+    /// without a ring.
     pub(super) fn wait_without_ring(&self, milliseconds: libc::c_int) {
         let descriptor = self.reader.as_raw_fd();
         let mut pipe = [libc::pollfd {
@@ -179,7 +181,8 @@ impl HintPipe {
         };
         // A read that the kernel has in flight may be faster, so this one must not wait.
         //
-        // SAFETY: 1. the buffer lives in this frame and the descriptor is our own; no other code accesses it.
+        // SAFETY: 1. the buffer lives in this frame and the descriptor is our own; no other code
+        // accesses it.
         let Ok(bytes) = (unsafe { read.execute_at_once() }) else {
             // Nothing has come, or a system that cannot refuse to wait: then the hints stay there.
             std::thread::yield_now();

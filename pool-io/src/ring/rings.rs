@@ -29,8 +29,8 @@ const CANCEL_AGAIN_AFTER: libc::c_int = 50;
 /// The rings of a pool: one per worker, and the completer's own.
 pub(crate) struct Rings {
     rings: Box<[Ring]>,
-    /// Increased by the kernel for a completion that no thread waits for, and by threads that have something
-    /// for the completer.
+    /// Increased by the kernel for a completion that no thread waits for, and by threads that have
+    /// something for the completer.
     event: EventCounter,
     inbox: Mutex<Inbox>,
     has_ended: AtomicBool,
@@ -47,7 +47,8 @@ struct Inbox {
 
 impl Rings {
     /// # Errors
-    /// If the kernel has no rings, cannot do with them what it should, or refuses them or their descriptors.
+    /// If the kernel has no rings, cannot do with them what it should, or refuses them or their
+    /// descriptors.
     pub(crate) fn new(workers: usize) -> io::Result<Arc<Self>> {
         let event = EventCounter::new()?;
         let rings: Box<[_]> = (0..=workers)
@@ -75,8 +76,9 @@ impl Rings {
         pool.spawn_thread("pool-io-complete", move |pool| this.complete(pool))
     }
 
-    /// Submits an operation: on the ring of the worker that calls, or else through the completer. What a
-    /// thread submits may be lost when it ends, so the completer submits for threads outside the pool.
+    /// Submits an operation: on the ring of the worker that calls, or else through the completer.
+    /// What a thread submits may be lost when it ends, so the completer submits for threads
+    /// outside the pool.
     pub(crate) fn submit(&self, worker: Option<usize>, operation: Arc<Operation>) {
         let Some(worker) = worker else {
             self.hand_over(operation);
@@ -97,7 +99,8 @@ impl Rings {
     }
 
     pub(crate) fn cancel(&self, operation: &Arc<Operation>) {
-        // If it has no ring yet, the completer, to which it was handed over, looks when it takes it.
+        // If it has no ring yet, the completer, to which it was handed over, looks when it takes
+        // it.
         if let Some(ring) = operation.ring() {
             let ring = &self.rings[ring];
             ring.cancel(Some(operation));
@@ -145,9 +148,9 @@ impl Rings {
         for Completed { operation, result } in completed {
             self.follow(operation.conclude(result), operation);
             ring.has_concluded();
-            // Ordering: pairs with the completer's fence. Either the completer sees that this operation is
-            // concluded, or we see that the pool has ended, and the completer looks again. Nothing weaker
-            // orders our count before our look.
+            // Ordering: pairs with the completer's fence. Either the completer sees that this
+            // operation is concluded, or we see that the pool has ended, and the
+            // completer looks again. Nothing weaker orders our count before our look.
             fence(Ordering::SeqCst);
             if self.has_ended() {
                 self.event.increase();
@@ -155,8 +158,8 @@ impl Rings {
         }
     }
 
-    /// Leaves to the completer what an operation that was concluded asks for: a worker may be in the middle
-    /// of falling asleep, and must not run code of the user then.
+    /// Leaves to the completer what an operation that was concluded asks for: a worker may be in
+    /// the middle of falling asleep, and must not run code of the user then.
     fn follow(&self, next: Next, operation: Arc<Operation>) {
         match next {
             Next::Finished => {}
@@ -177,12 +180,12 @@ impl Rings {
     fn complete(&self, pool: Pool<'_>) {
         let mut cancelled = vec![false; self.rings.len()];
         loop {
-            // Liveness: the kernel increases the counter for a completion that no thread waits for, and
-            // threads after they have left something in the inbox. It stays above zero until we have
-            // reset it, and after that we look at everything.
+            // Liveness: the kernel increases the counter for a completion that no thread waits for,
+            // and threads after they have left something in the inbox. It stays above
+            // zero until we have reset it, and after that we look at everything.
             //
-            // At the end, the kernel may be in the middle of beginning an operation anew when it is asked to cancel
-            // all of them, and not find it. So that is repeated.
+            // At the end, the kernel may be in the middle of beginning an operation anew when it is
+            // asked to cancel all of them, and not find it. So that is repeated.
             if !self.has_ended() {
                 self.event.wait_and_reset();
             } else if !self.event.wait_and_reset_within(CANCEL_AGAIN_AFTER) {

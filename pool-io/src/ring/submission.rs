@@ -8,8 +8,9 @@ use crate::ring::IGNORED;
 
 /// Entries that the kernel has not taken yet.
 ///
-/// The kernel takes entries only in a call that asks for it. After a refusal for good, no such call is made any
-/// more. So the entries that are in its queue then are ours again, with all that they refer to.
+/// The kernel takes entries only in a call that asks for it. After a refusal for good, no such call
+/// is made any more. So the entries that are in its queue then are ours again, with all that they
+/// refer to.
 #[derive(Default)]
 pub(super) struct Submission {
     /// Entries that have found no place in the kernel's queue yet, oldest first.
@@ -22,8 +23,8 @@ pub(super) struct Submission {
     refused: Vec<u64>,
 }
 
-/// Whether a call that has failed with this error would fail again. The others come from signals, and from a lack of
-/// memory.
+/// Whether a call that has failed with this error would fail again. The others come from signals,
+/// and from a lack of memory.
 pub(super) fn is_for_good(error: i32) -> bool {
     ![libc::EAGAIN, libc::EBUSY, libc::EINTR, libc::ENOMEM].contains(&error)
 }

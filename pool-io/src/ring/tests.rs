@@ -140,8 +140,8 @@ fn a_worker_sleeps_beside_a_ring_that_refuses_for_good() {
                 eprintln!("this system leaves the hints in the pipe");
                 return;
             }
-            // A read that the kernel has had since before may have taken the hint. The worker gets it, at the
-            // latest when that read completes.
+            // A read that the kernel has had since before may have taken the hint. The worker gets
+            // it, at the latest when that read completes.
             while ring.hint.is_unread() {
                 assert!(ring.sleep(|| false).is_empty());
             }

@@ -44,8 +44,8 @@ pub(crate) fn allow_files(count: libc::rlim_t) {
 
 /// Allows the process so many open files, which it may change again.
 pub(crate) fn set_open_files(count: libc::rlim_t) {
-    // SAFETY: zeros are a valid value of a structure of numbers, which the first call overwrites; it lives during
-    // the calls.
+    // SAFETY: zeros are a valid value of a structure of numbers, which the first call overwrites;
+    // it lives during the calls.
     unsafe {
         let mut limit: libc::rlimit = std::mem::zeroed();
         assert_eq!(libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit), 0);
@@ -54,11 +54,13 @@ pub(crate) fn set_open_files(count: libc::rlim_t) {
     }
 }
 
-/// Lets signals interrupt the system calls of all threads, and sends one to each until `stop` says so.
+/// Lets signals interrupt the system calls of all threads, and sends one to each until `stop` says
+/// so.
 pub(crate) fn interrupt_all_threads_until(stop: impl Fn() -> bool) {
     extern "C" fn ignore(_signal: libc::c_int) {}
 
-    // SAFETY: zeros are a valid structure without flags, so without `SA_RESTART`; the handler does nothing.
+    // SAFETY: zeros are a valid structure without flags, so without `SA_RESTART`; the handler does
+    // nothing.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = ignore as extern "C" fn(libc::c_int) as usize;
@@ -98,7 +100,8 @@ pub(crate) fn forbid_system_calls(calls: Forbidden) {
     const RETURN: u16 = 0x06;
     const ALLOW: u32 = 0x7fff_0000;
     const FAIL: u32 = 0x0005_0000;
-    /// Where a filter finds the number of the call, and the second argument's half that a small number is in.
+    /// Where a filter finds the number of the call, and the second argument's half that a small
+    /// number is in.
     const NUMBER: u32 = 0;
     const SECOND_ARGUMENT: u32 = if cfg!(target_endian = "little") {
         24
@@ -132,8 +135,8 @@ pub(crate) fn forbid_system_calls(calls: Forbidden) {
         len: filter.len() as u16,
         filter: filter.as_mut_ptr(),
     };
-    // SAFETY: the filter and the structure live during the calls, which copy them. The filter reads fields of
-    // what it is given.
+    // SAFETY: the filter and the structure live during the calls, which copy them. The filter reads
+    // fields of what it is given.
     unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
         // All threads of the process, as the test harness has some.
@@ -142,7 +145,8 @@ pub(crate) fn forbid_system_calls(calls: Forbidden) {
     }
 }
 
-/// Returns how many descriptors the process has open. Reading that takes one more, which counts each time.
+/// Returns how many descriptors the process has open. Reading that takes one more, which counts
+/// each time.
 pub(crate) fn open_files() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
@@ -153,8 +157,8 @@ pub(crate) fn files_and_threads() -> (usize, usize) {
     (open_files(), threads)
 }
 
-/// Returns what the process has open when `first` has built a pool and shut it down: what the first pool of a process
-/// makes for all of them counts, its threads do not.
+/// Returns what the process has open when `first` has built a pool and shut it down: what the first
+/// pool of a process makes for all of them counts, its threads do not.
 pub(crate) fn files_and_threads_after(first: impl FnOnce()) -> (usize, usize) {
     let (_, before) = files_and_threads();
     first();

@@ -26,8 +26,8 @@ mod refusals {
         support::wait_for,
     };
 
-    /// Expects that a pool is refused with the error, leaves nothing behind, and that a program can choose the
-    /// other backend then.
+    /// Expects that a pool is refused with the error, leaves nothing behind, and that a program can
+    /// choose the other backend then.
     fn expect_error(name: &str, calls: Forbidden) {
         if !is_available(IoBackend::Ring) {
             return;
@@ -117,7 +117,8 @@ mod refusals {
         );
     }
 
-    /// All rings exist by then. Without the answer, operations that the kernel does not know would fail later.
+    /// All rings exist by then. Without the answer, operations that the kernel does not know would
+    /// fail later.
     #[test]
     fn a_ring_that_refuses_to_say_what_it_can_do() {
         const REGISTER_PROBE: u32 = 8;

@@ -18,12 +18,12 @@ use crate::{
 /// [`max_blocking_threads`](crate::ThreadPoolBuilder::max_blocking_threads), the pool starts a
 /// spare thread when it first needs one, and runs jobs on as many threads as before.
 ///
-/// Use it for waits that end without the pool: input and output, a process, a lock or a channel of other
-/// threads. For a wait that another job of the same pool ends, [`blocking`](crate::blocking()) is there:
-/// it is cheaper, and counts for the [detection of
-/// deadlocks](crate::ThreadPoolBuilder::deadlock_handler), whereas a worker in this function counts as
-/// active. A wait for a job that may be queued behind the caller needs this function. [Which way to
-/// wait](crate::guide::waiting) compares them all.
+/// Use it for waits that end without the pool: input and output, a process, a lock or a channel of
+/// other threads. For a wait that another job of the same pool ends,
+/// [`blocking`](crate::blocking()) is there: it is cheaper, and counts for the [detection of
+/// deadlocks](crate::ThreadPoolBuilder::deadlock_handler), whereas a worker in this function counts
+/// as active. A wait for a job that may be queued behind the caller needs this function. [Which way
+/// to wait](crate::guide::waiting) compares them all.
 ///
 /// # Where the closure runs
 ///
@@ -39,14 +39,14 @@ use crate::{
 ///   refuses a thread. The closure runs as if it were called directly: on the worker, whose place
 ///   is empty while it blocks. The worker first wakes another one for the jobs that it has queued.
 /// - The worker is in a blocked section, by [`blocking`](crate::blocking()) or
-///   [`mark_blocked`](crate::mark_blocked()). The jobs that a spare runs would be part of that section. The
-///   closure runs as if all spares were in use.
+///   [`mark_blocked`](crate::mark_blocked()). The jobs that a spare runs would be part of that
+///   section. The closure runs as if all spares were in use.
 /// - The calling thread is not a worker: it is outside every pool, or in the closure of another
 ///   `block_in_place`. The closure runs as if it were called directly.
 ///
-/// So whether the pool goes on while the closure blocks depends on a spare. Where it must, because the
-/// closure waits for a job of a pool of one worker, give the pool as many spares as there can be calls at
-/// the same time.
+/// So whether the pool goes on while the closure blocks depends on a spare. Where it must, because
+/// the closure waits for a job of a pool of one worker, give the pool as many spares as there can
+/// be calls at the same time.
 ///
 /// # What to look out for
 ///
@@ -56,9 +56,10 @@ use crate::{
 ///   the closure.
 /// - Jobs that the spare runs find its thread-locals.
 /// - The closure is `Send`, although it does not leave the thread: it must not hold a
-///   [`Worker`](crate::Worker), which belongs to the spare meanwhile. What is `Send` but not `Sync`, such
-///   as the receiver of a channel, is moved into it.
-/// - The call costs a few microseconds: two threads are woken. It does not pay for waits that are shorter.
+///   [`Worker`](crate::Worker), which belongs to the spare meanwhile. What is `Send` but not
+///   `Sync`, such as the receiver of a channel, is moved into it.
+/// - The call costs a few microseconds: two threads are woken. It does not pay for waits that are
+///   shorter.
 ///
 /// # Panics
 /// Continues the closure's panic, when the caller is the worker again.
@@ -84,9 +85,9 @@ use crate::{
 /// pool_std::with_worker(|worker| pool_std::block_in_place(|| worker.index()));
 /// ```
 ///
-/// Source: the name and the idea are Tokio's, whose worker gives its place away for good. Here the caller
-/// takes it back, because the frames of joins and scopes above it belong to the worker. The page of
-/// `pool-core`'s module `lend` says why they stay valid.
+/// Source: the name and the idea are Tokio's, whose worker gives its place away for good. Here the
+/// caller takes it back, because the frames of joins and scopes above it belong to the worker. The
+/// page of `pool-core`'s module `lend` says why they stay valid.
 #[doc(alias = "managed_blocker")]
 #[doc(alias = "blocking")]
 pub fn block_in_place<F, R>(closure: F) -> R
@@ -114,16 +115,16 @@ where
         return closure();
     };
     let taken = Taken { spares, spare };
-    // SAFETY: 1. the first closure and the waiter use no worker. The user's closure, and a handler for deadlocks, can reach
-    // one only through a handle. `Worker::join` checks that the thread is the worker, and a `BroadcastContext` reads only the
-    // number and the registry.
+    // SAFETY: 1. the first closure and the waiter use no worker. The user's closure, and a handler
+    // for deadlocks, can reach one only through a handle. `Worker::join` checks that the thread
+    // is the worker, and a `BroadcastContext` reads only the number and the registry.
     lender::while_lending(worker, || unsafe {
         worker.lend(|lent| taken.spare.give(lent), closure)
     })
 }
 
-/// Whether the worker is in a blocked section. The accounting knows workers, not threads, so what a spare
-/// marks in the worker's place would belong to that section.
+/// Whether the worker is in a blocked section. The accounting knows workers, not threads, so what a
+/// spare marks in the worker's place would belong to that section.
 fn is_blocked(worker: &WorkerThread) -> bool {
     let deadlock = worker.registry().deadlock();
     deadlock.ticket(worker.index()).is_some()

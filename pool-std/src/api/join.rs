@@ -13,10 +13,10 @@ use crate::{
 /// Runs two closures, potentially in parallel, and returns both results.
 ///
 /// A worker puts `b` where other workers may steal it, runs `a`, and then runs `b` too if no other
-/// worker has stolen it: about as cheap as two calls when all workers are busy. On any other thread,
-/// the closures run in the [global pool](crate::ThreadPoolBuilder::build_global): on the calling
-/// thread, if it finds a worker that sleeps and [takes its place](crate::ThreadPool::call), or else on a
-/// worker, for which the calling thread waits.
+/// worker has stolen it: about as cheap as two calls when all workers are busy. On any other
+/// thread, the closures run in the [global pool](crate::ThreadPoolBuilder::build_global): on the
+/// calling thread, if it finds a worker that sleeps and [takes its place](crate::ThreadPool::call),
+/// or else on a worker, for which the calling thread waits.
 ///
 /// While a worker waits for a stolen `b`, it runs other jobs of the pool. So do not hold a lock
 /// across a `join` if another job may take the same lock.
@@ -94,7 +94,8 @@ where
     // SAFETY: 1. the thread stays the worker at least until the join returns.
     match unsafe { WorkerThread::current() } {
         Some(worker) => worker.join_context(a, b, false),
-        // In a closure of its own: if both arms called one, the compiler would not always inline it here.
+        // In a closure of its own: if both arms called one, the compiler would not always inline it
+        // here.
         None => in_global_pool(
             current,
             ColdArg::new(

@@ -5,8 +5,8 @@ use crate::api::join::join;
 /// Runs any number of closures, potentially in parallel, and returns their results as a tuple.
 ///
 /// Expands to a [`join`](crate::join()) of the first closure and of a `join!` of the others. All
-/// closures but the first are written into another closure: the expressions that create them may run
-/// on another thread, and `?`, `return` and `break` do not lead out of them.
+/// closures but the first are written into another closure: the expressions that create them may
+/// run on another thread, and `?`, `return` and `break` do not lead out of them.
 ///
 /// # Panics
 /// Continues the panic of the first closure that has one, in the order in which they are written,
@@ -46,8 +46,8 @@ macro_rules! join {
 /// Halves the array until one closure is left. Does not allocate.
 ///
 /// # Panics
-/// Continues the panic of the first closure that has one, in their order, when all that were started
-/// have ended.
+/// Continues the panic of the first closure that has one, in their order, when all that were
+/// started have ended.
 ///
 /// # Examples
 /// ```

@@ -43,11 +43,11 @@ struct ScopeBase<'scope> {
 ///
 /// Jobs may borrow everything that outlives the call, and may spawn more jobs. The jobs that one
 /// worker spawns start newest first, unless other workers steal them. On a thread that is not a
-/// worker, the body too runs in the global pool: on this thread in the place of a worker that sleeps, or else
-/// on a worker.
+/// worker, the body too runs in the global pool: on this thread in the place of a worker that
+/// sleeps, or else on a worker.
 ///
-/// Each job is one allocation at most; threads keep memory of small jobs for the next ones. The stack does not grow with
-/// the number of jobs.
+/// Each job is one allocation at most; threads keep memory of small jobs for the next ones. The
+/// stack does not grow with the number of jobs.
 ///
 /// # Panics
 /// Continues the first panic of the body or a job, when all have ended.
@@ -102,7 +102,8 @@ where
     CurrentPool::OWN.scope_fifo(body)
 }
 
-/// Runs a scope as [`scope()`] does, but runs the body on this thread, so that it need not be `Send`.
+/// Runs a scope as [`scope()`] does, but runs the body on this thread, so that it need not be
+/// `Send`.
 ///
 /// # Examples
 /// ```

@@ -60,7 +60,8 @@ where
     spawn_many_on(PoolGuard::current().registry(), jobs);
 }
 
-/// Spawns a job as [`spawn`] does, but the jobs that one worker spawns this way start in that order.
+/// Spawns a job as [`spawn`] does, but the jobs that one worker spawns this way start in that
+/// order.
 ///
 /// # Examples
 /// ```
@@ -83,21 +84,22 @@ where
     with_job_reference(|registry| spawn_fifo_on(registry, job));
 }
 
-/// Spawns a job on a pool to which the caller has added a reference for it. The registry must live until the
-/// call returns, also if the job ends before.
+/// Spawns a job on a pool to which the caller has added a reference for it. The registry must live
+/// until the call returns, also if the job ends before.
 pub(crate) fn spawn_on(registry: &Registry, job: impl FnOnce() + Send + 'static) {
     // SAFETY: 1. the job is queued; the reference is used for this alone.
     unsafe { post_or_inject(registry, counted_job(registry, job)) };
 }
 
-/// Spawns a job as [`spawn_on`] does, but the jobs that one worker spawns this way start in that order.
+/// Spawns a job as [`spawn_on`] does, but the jobs that one worker spawns this way start in that
+/// order.
 pub(crate) fn spawn_fifo_on(registry: &Registry, job: impl FnOnce() + Send + 'static) {
     // SAFETY: 1. it is queued below.
     let job = unsafe { counted_job(registry, job) };
     match current_worker_of(registry) {
-        // SAFETY: `push`: 1. the queue needs no node; 2. the FIFO is part of the registry, as is the deque
-        // with the stand-in, and only workers run it, which hold the registry. `post`: 1. the stand-in is
-        // used for this alone.
+        // SAFETY: `push`: 1. the queue needs no node; 2. the FIFO is part of the registry, as is
+        // the deque with the stand-in, and only workers run it, which hold the registry.
+        // `post`: 1. the stand-in is used for this alone.
         Some(worker) => unsafe { worker.post(worker.fifo().push(NO_NODE, job)) },
         // SAFETY: 1. the queue needs no node. The injector is in order by itself.
         None => unsafe { registry.inject(NO_NODE, job) },
@@ -107,8 +109,8 @@ pub(crate) fn spawn_fifo_on(registry: &Registry, job: impl FnOnce() + Send + 'st
 /// The most jobs that [`spawn_many_on`] announces together. So their references fit on the stack.
 const BATCH: usize = 64;
 
-/// Jobs that were created and are not yet queued. They are queued when the value is dropped, also by a panic
-/// of the iterator that gives the jobs.
+/// Jobs that were created and are not yet queued. They are queued when the value is dropped, also
+/// by a panic of the iterator that gives the jobs.
 struct Batch<'r, C: Fn(usize)> {
     registry: &'r Registry,
     /// Told how many jobs are going to be queued.
@@ -148,11 +150,12 @@ impl<C: Fn(usize)> Drop for Batch<'_, C> {
     }
 }
 
-/// Queues the jobs that an iterator gives, with one fence and one decision which workers to wake for each
-/// [`BATCH`] of them. If the iterator panics, the jobs that it has given are queued all the same.
+/// Queues the jobs that an iterator gives, with one fence and one decision which workers to wake
+/// for each [`BATCH`] of them. If the iterator panics, the jobs that it has given are queued all
+/// the same.
 ///
-/// `count_in` is told how many jobs are queued next, so that they can be counted together. It must not panic.
-/// The registry must live until the call returns.
+/// `count_in` is told how many jobs are queued next, so that they can be counted together. It must
+/// not panic. The registry must live until the call returns.
 pub(crate) fn queue_many(
     registry: &Registry,
     count_in: impl Fn(usize),

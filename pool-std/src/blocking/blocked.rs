@@ -41,16 +41,16 @@ impl Blocked {
         self.mark
     }
 
-    /// Ends the section: the worker counts as active from now on. For the thread that is about to end the
-    /// worker's wait.
+    /// Ends the section: the worker counts as active from now on. For the thread that is about to
+    /// end the worker's wait.
     ///
     /// Call it before the worker can go on. Otherwise all other workers may fall asleep in between,
     /// and the pool reports a deadlock although there is none. For several workers at once there is
     /// [`mark_all_unblocked`](crate::mark_all_unblocked()).
     ///
     /// # Errors
-    /// - [`MarkError::NotBlocked`]: the section has ended, since this or a clone of it was used before,
-    ///   or the worker ended it.
+    /// - [`MarkError::NotBlocked`]: the section has ended, since this or a clone of it was used
+    ///   before, or the worker ended it.
     /// - [`MarkError::InHandler`]: a handler of a pool called this.
     pub fn mark_unblocked(&self) -> Result<(), MarkError> {
         if handlers::is_in_handler() {
@@ -84,8 +84,8 @@ impl fmt::Debug for Blocked {
 /// A section of a worker that was marked as blocked.
 #[derive(Clone)]
 pub(crate) struct Mark {
-    /// Weak, because the last owner of a registry runs what the pool has put off, and threads drop tickets
-    /// under locks of their own. A worker that is in a section keeps its registry.
+    /// Weak, because the last owner of a registry runs what the pool has put off, and threads drop
+    /// tickets under locks of their own. A worker that is in a section keeps its registry.
     registry: Weak<Registry>,
     ticket: Ticket,
 }
@@ -132,8 +132,8 @@ impl Mark {
         let _ = registry.deadlock().mark_self_unblocked(self.ticket);
     }
 
-    /// Ends several sections of one pool, for the thread that resumes the workers. Returns false if some
-    /// section had ended, as all have when the pool is gone.
+    /// Ends several sections of one pool, for the thread that resumes the workers. Returns false if
+    /// some section had ended, as all have when the pool is gone.
     pub(crate) fn end_all(of_one_pool: &[Self]) -> bool {
         let Some(first) = of_one_pool.first() else {
             return true;

@@ -1,5 +1,5 @@
-//! The handlers that a pool calls when threads stop and start being runnable, and when it has come to a
-//! deadlock.
+//! The handlers that a pool calls when threads stop and start being runnable, and when it has come
+//! to a deadlock.
 
 use std::{cell::Cell, ptr};
 
@@ -75,8 +75,8 @@ thread_local! {
     static IS_ADOPTION: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs a closure in which this thread, which is runnable before and afterwards, becomes a worker or ceases to
-/// be one. It calls no acquire or release handler.
+/// Runs a closure in which this thread, which is runnable before and afterwards, becomes a worker
+/// or ceases to be one. It calls no acquire or release handler.
 pub(crate) fn during_adoption<R>(closure: impl FnOnce() -> R) -> R {
     IS_ADOPTION.set(true);
     let result = closure();
@@ -84,9 +84,9 @@ pub(crate) fn during_adoption<R>(closure: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Runs a closure while this thread is known as no worker, as if it lent its worker and no thread took it.
-/// If the closure uses a pool, it waits like a thread outside and runs no jobs: they would run in the
-/// handler, and in the middle of falling asleep. The closure does not unwind.
+/// Runs a closure while this thread is known as no worker, as if it lent its worker and no thread
+/// took it. If the closure uses a pool, it waits like a thread outside and runs no jobs: they would
+/// run in the handler, and in the middle of falling asleep. The closure does not unwind.
 pub(crate) fn as_no_worker<R>(closure: impl FnOnce() -> R) -> R {
     // SAFETY: 1. a worker does not leave while its thread is in this call.
     let Some(worker) = (unsafe { WorkerThread::current() }) else {
@@ -105,8 +105,8 @@ pub(crate) fn is_in_handler() -> bool {
     IN_HANDLER.get()
 }
 
-/// Calls a handler. Prints the message and aborts if the handler panics, because the frames that call this
-/// must not unwind.
+/// Calls a handler. Prints the message and aborts if the handler panics, because the frames that
+/// call this must not unwind.
 pub(crate) fn call_handler<R>(message: &'static str, handler: impl FnOnce() -> R) -> R {
     let no_way_out = AbortOnUnwind(message);
     // An outer handler that waits for another pool may call the inner one of its callers.

@@ -15,8 +15,8 @@ pub(crate) const WAITED_FOR_ITSELF: &str =
 
 /// A mutex of the standard library in the form that `sleep-core` takes.
 ///
-/// A thread that locks it twice aborts the process with a message: a deadlock handler runs under this
-/// lock, and would wait for itself if it waited for its own pool.
+/// A thread that locks it twice aborts the process with a message: a deadlock handler runs under
+/// this lock, and would wait for itself if it waited for its own pool.
 pub(crate) struct OsMutex {
     is_locked: Mutex<bool>,
     unlocked: Condvar,
@@ -24,8 +24,8 @@ pub(crate) struct OsMutex {
     owner: AtomicUsize,
 }
 
-// SAFETY: `lock` and `try_lock` return (with true) only after this thread has changed `is_locked` from
-// false to true, under a lock; only `unlock`, which the holder calls, changes it back.
+// SAFETY: `lock` and `try_lock` return (with true) only after this thread has changed `is_locked`
+// from false to true, under a lock; only `unlock`, which the holder calls, changes it back.
 unsafe impl RawMutex for OsMutex {
     // The trait wants a constant, which each mutex copies.
     #[allow(clippy::declare_interior_mutable_const)]

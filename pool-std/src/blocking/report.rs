@@ -4,11 +4,11 @@ use std::fmt;
 
 use crate::blocking::state::{PoolState, WorkerStatus};
 
-/// A deadlock: every worker of a pool is blocked, asleep or absent, at least one is blocked, and no job
-/// waits that a worker which is not blocked may run.
+/// A deadlock: every worker of a pool is blocked, asleep or absent, at least one is blocked, and no
+/// job waits that a worker which is not blocked may run.
 ///
-/// Given to the [deadlock handler](crate::ThreadPoolBuilder::deadlock_handler). `{}` prints a line, and
-/// the table of the workers.
+/// Given to the [deadlock handler](crate::ThreadPoolBuilder::deadlock_handler). `{}` prints a line,
+/// and the table of the workers.
 ///
 /// # Examples
 /// A handler that prints the report, and lets another thread break the deadlock:

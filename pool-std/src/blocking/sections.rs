@@ -26,8 +26,8 @@ pub struct BlockedSection {
 /// The last sections of all workers of a pool.
 ///
 /// Which worker is blocked, and in which of its episodes, is decided by the accounting of
-/// `sleep-core`. This table only says what an episode is called, so a worker writes here before it tells
-/// the accounting.
+/// `sleep-core`. This table only says what an episode is called, so a worker writes here before it
+/// tells the accounting.
 #[derive(Default)]
 pub(crate) struct Sections {
     workers: Box<[Mutex<OfWorker>]>,
@@ -38,8 +38,8 @@ pub(crate) struct Sections {
 /// The current section of a worker and the next one.
 #[derive(Default)]
 struct OfWorker {
-    /// By the parity of the episode. So the worker writes the next one while a report may be reading
-    /// the current one, and a mark that is refused leaves the current one as it is.
+    /// By the parity of the episode. So the worker writes the next one while a report may be
+    /// reading the current one, and a mark that is refused leaves the current one as it is.
     by_parity: [Option<BlockedSection>; 2],
     /// The last episode that has begun.
     episode: u32,
@@ -74,8 +74,8 @@ impl Sections {
         of_worker.by_parity[next] = Some(section);
     }
 
-    /// Notes that the accounting has begun the section that was announced last. Only the worker calls
-    /// this.
+    /// Notes that the accounting has begun the section that was announced last. Only the worker
+    /// calls this.
     pub(crate) fn begin(&self, worker: WorkerIndex, episode: u32) {
         lock(&self.workers[worker.get()]).episode = episode;
     }

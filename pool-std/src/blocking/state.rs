@@ -33,7 +33,8 @@ pub enum Activity {
     Blocked(BlockedSection),
     /// No thread is the worker: none has come yet, or it has left.
     Absent,
-    /// The worker is not blocked. The crate is built without the feature `metrics`, which tells more.
+    /// The worker is not blocked. The crate is built without the feature `metrics`, which tells
+    /// more.
     Unknown,
 }
 
@@ -119,7 +120,8 @@ fn printable(character: char) -> char {
     }
 }
 
-/// What every worker of a pool does at one moment. From [`ThreadPool::state`](crate::ThreadPool::state).
+/// What every worker of a pool does at one moment. From
+/// [`ThreadPool::state`](crate::ThreadPool::state).
 ///
 /// `{}` and `{:#?}` print a table with a row for each worker. The workers do not stop while their
 /// states are read, so the rows need not be consistent with each other. In a
@@ -145,8 +147,8 @@ pub struct PoolState {
 }
 
 impl PoolState {
-    /// Describes a pool. `accounted` returns the state that the accounting has of a worker, and the episode
-    /// in which it is blocked.
+    /// Describes a pool. `accounted` returns the state that the accounting has of a worker, and the
+    /// episode in which it is blocked.
     pub(crate) fn of(
         registry: &Registry,
         accounted: impl Fn(usize) -> (State, Option<u32>),
@@ -218,8 +220,8 @@ impl fmt::Display for PoolState {
 }
 
 impl ThreadPool {
-    /// Returns what every worker does at this moment: whether it runs a job, searches for one, sleeps, or is
-    /// blocked, under which label and for how long.
+    /// Returns what every worker does at this moment: whether it runs a job, searches for one,
+    /// sleeps, or is blocked, under which label and for how long.
     ///
     /// Use it when a program seems to hang: [this page](crate::guide::hangs) says what the answer
     /// means.
@@ -241,8 +243,8 @@ impl ThreadPool {
     }
 }
 
-/// Returns the [state](ThreadPool::state) of the current pool: the one that this thread is a worker of, or
-/// the global one. See [what it says of a program that hangs](crate::guide::hangs).
+/// Returns the [state](ThreadPool::state) of the current pool: the one that this thread is a worker
+/// of, or the global one. See [what it says of a program that hangs](crate::guide::hangs).
 ///
 /// # Examples
 /// ```

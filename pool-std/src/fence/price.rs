@@ -19,8 +19,8 @@ static FENCE: AtomicU32 = AtomicU32::new(5_000);
 /// A barrier that took longer was interrupted.
 const MOST: Duration = Duration::from_micros(100);
 
-/// Measures both prices after the process has registered. Returns false if the system refuses barriers
-/// nevertheless.
+/// Measures both prices after the process has registered. Returns false if the system refuses
+/// barriers nevertheless.
 pub(super) fn measure() -> bool {
     const BARRIERS: u32 = 4;
     measure_fence();

@@ -1,9 +1,10 @@
 //! When the process registers for barriers by the system, if that is not quick.
 //!
-//! In a process of several threads it takes Linux some ten milliseconds, for which the caller sleeps
-//! in the kernel. So it is left to a worker that sleeps anyway, or, in a pool whose workers never sleep,
-//! to one that has popped thousands of jobs; and both wait until the process has lived for a while. No
-//! thread is started for it: a program may have reasons to start all threads itself.
+//! In a process of several threads it takes Linux some ten milliseconds, for which the caller
+//! sleeps in the kernel. So it is left to a worker that sleeps anyway, or, in a pool whose workers
+//! never sleep, to one that has popped thousands of jobs; and both wait until the process has lived
+//! for a while. No thread is started for it: a program may have reasons to start all threads
+//! itself.
 
 use std::{
     sync::{
@@ -28,8 +29,8 @@ pub(super) fn begin() {
     BEGIN.get_or_init(Instant::now);
 }
 
-/// Registers if it is time to, and no other thread does. For an owner of a deque that has popped many
-/// elements.
+/// Registers if it is time to, and no other thread does. For an owner of a deque that has popped
+/// many elements.
 #[cold]
 pub(crate) fn register_if_due() {
     if let Some(watch) = Watch::begin().filter(|watch| watch.remaining().is_zero()) {

@@ -28,8 +28,8 @@ impl FutexParker {
 }
 
 impl FutexParker {
-    /// Waits for the token. Before each sleep, `alarm` does what is due by now, and returns for how long the thread may
-    /// sleep at most.
+    /// Waits for the token. Before each sleep, `alarm` does what is due by now, and returns for how
+    /// long the thread may sleep at most.
     pub(super) fn park(&self, mut alarm: impl FnMut() -> Option<Duration>) {
         // From TOKEN to EMPTY, or from EMPTY to WAITING.
         //

@@ -21,7 +21,8 @@ fn names_and_kinds_belong_together() {
     assert!(text.contains("`JEC`") && text.contains("jec"), "{text}");
 }
 
-/// Checks that the protocol of a pool is asked which workers are awake, and not the default of the trait.
+/// Checks that the protocol of a pool is asked which workers are awake, and not the default of the
+/// trait.
 #[test]
 fn jec_leaves_out_workers_that_sleep() {
     const WORKERS: usize = 16;
@@ -40,7 +41,8 @@ fn jec_leaves_out_workers_that_sleep() {
     }
 }
 
-/// Checks that the protocol of a pool is told which workers wait for a job, and not asked as by the default of the trait.
+/// Checks that the protocol of a pool is told which workers wait for a job, and not asked as by the
+/// default of the trait.
 #[test]
 fn jec_lets_workers_search_that_wait_for_a_job() {
     let policy = IdlePolicy::new(4, 5, Relax::Spin(1)).with_max_searchers(Searchers::ONE);
@@ -113,8 +115,9 @@ fn while_asleep(sleep: &PoolSleep, workers: usize, closure: &mut dyn FnMut()) {
     sleep.work_found(idle, || false);
 }
 
-/// Checks that no worker that falls asleep overlooks the second half of a join, whatever the protocol, where
-/// the system has the fence. Counts, and does not judge, what happens without the option.
+/// Checks that no worker that falls asleep overlooks the second half of a join, whatever the
+/// protocol, where the system has the fence. Counts, and does not judge, what happens without the
+/// option.
 #[cfg(not(miri))]
 #[test]
 fn no_job_is_overlooked() {
@@ -145,18 +148,19 @@ fn no_job_is_overlooked() {
     }
 }
 
-/// Joins at many moments of the other worker's way to sleep. Returns how often it slept while the second half
-/// was queued.
+/// Joins at many moments of the other worker's way to sleep. Returns how often it slept while the
+/// second half was queued.
 #[cfg(not(miri))]
 fn overlooked(pool: &ThreadPool) -> usize {
-    // Optimized, and with processors to spare, 2 of 1,000 are overlooked if no fence and no pause precedes
-    // the last look.
+    // Optimized, and with processors to spare, 2 of 1,000 are overlooked if no fence and no pause
+    // precedes the last look.
     const JOINS: usize = if cfg!(debug_assertions) { 1_000 } else { 5_000 };
     let (has_woken, count) = (AtomicBool::new(false), AtomicUsize::new(0));
     pool.in_place_scope(|scope| {
         scope.spawn(|_| {
-            // A thread that wakes all workers may have woken this one, and be about to wake the other one.
-            // Until then that one sleeps on, although the protocol says that all are awake.
+            // A thread that wakes all workers may have woken this one, and be about to wake the
+            // other one. Until then that one sleeps on, although the protocol says that
+            // all are awake.
             while !has_woken.load(SeqCst) {
                 thread::yield_now();
             }
@@ -172,16 +176,17 @@ fn overlooked(pool: &ThreadPool) -> usize {
     count.into_inner()
 }
 
-/// Joins once, on a worker. Returns whether the other worker slept while the second half was queued.
+/// Joins once, on a worker. Returns whether the other worker slept while the second half was
+/// queued.
 #[cfg(not(miri))]
 fn is_overlooked(pool: &ThreadPool, join_number: usize) -> bool {
-    // The first one enables fast push, if the other worker is still awake. An odd factor, so that the
-    // moments differ.
+    // The first one enables fast push, if the other worker is still awake. An odd factor, so that
+    // the moments differ.
     (0..join_number * 31 % 127).for_each(|_| _ = join(|| (), || ()));
     let has_begun = AtomicBool::new(false);
     let first = || loop {
-        // Liveness: either the other worker is awake, and takes the job, since there is no other; or it
-        // sleeps, and then it stays asleep, since this thread alone could wake it.
+        // Liveness: either the other worker is awake, and takes the job, since there is no other;
+        // or it sleeps, and then it stays asleep, since this thread alone could wake it.
         if has_begun.load(SeqCst) {
             return false;
         }
@@ -196,8 +201,8 @@ fn is_overlooked(pool: &ThreadPool, join_number: usize) -> bool {
 /// Whether the other worker has looked for jobs in vain and parked, and no thread is waking it.
 #[cfg(not(miri))]
 fn sleeps_for_good(pool: &ThreadPool) -> bool {
-    // Counted, so no thread has claimed it since it registered. That it is awake was noted before it
-    // registered, and that it sleeps after it has looked.
+    // Counted, so no thread has claimed it since it registered. That it is awake was noted before
+    // it registered, and that it sleeps after it has looked.
     (0..2).all(|_| {
         let is_counted = pool.registry().num_sleeping() == 1;
         fence(SeqCst);

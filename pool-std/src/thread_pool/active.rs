@@ -25,17 +25,17 @@ use crate::{
 /// | broadcast | has queued its jobs; revives every parked worker | any |
 /// | end | notes the end; revives every parked worker | the one that removes the last reference |
 ///
-/// No revival is lost. A worker decides to park under the lock, and what it looks at is changed before
-/// the other thread takes the lock. If the change comes first, the worker sees it and does not park.
-/// Otherwise the other thread finds the worker parked.
+/// No revival is lost. A worker decides to park under the lock, and what it looks at is changed
+/// before the other thread takes the lock. If the change comes first, the worker sees it and does
+/// not park. Otherwise the other thread finds the worker parked.
 ///
-/// No request to stop is lost either. The worker resets its latch before it looks at the count. If the
-/// count changes after that look, the request sets the latch after the reset, so the worker returns from
-/// its next wait and looks again.
+/// No request to stop is lost either. The worker resets its latch before it looks at the count. If
+/// the count changes after that look, the request sets the latch after the reset, so the worker
+/// returns from its next wait and looks again.
 ///
-/// A parked worker has left the pool in every respect: its [`WorkerThread`] is dropped, so it is absent
-/// from thread progress, from the sleep protocol and from the metrics, and thieves take the jobs on its
-/// deque.
+/// A parked worker has left the pool in every respect: its [`WorkerThread`] is dropped, so it is
+/// absent from thread progress, from the sleep protocol and from the metrics, and thieves take the
+/// jobs on its deque.
 #[derive(Default)]
 pub(crate) struct ActiveWorkers {
     state: Mutex<State>,
@@ -105,15 +105,17 @@ impl ActiveWorkers {
         Ok(before)
     }
 
-    /// Revives each parked worker after a job was queued in its inbox. Not in a deadlock handler of the pool.
+    /// Revives each parked worker after a job was queued in its inbox. Not in a deadlock handler of
+    /// the pool.
     pub(crate) fn revive_for_inboxes(&self, registry: &Registry) {
         self.revive_all(registry, &mut lock(&self.state));
     }
 
     /// Revives each parked worker because the pool has ended, and lets no worker park any more.
     ///
-    /// In a deadlock handler of the pool it aborts the process. The handler runs under the lock of the
-    /// accounting, and perhaps under the one here, and another thread may hold one and wait for the other.
+    /// In a deadlock handler of the pool it aborts the process. The handler runs under the lock of
+    /// the accounting, and perhaps under the one here, and another thread may hold one and wait
+    /// for the other.
     pub(crate) fn end(&self, registry: &Registry) {
         if registry.data().reporting.is_here() {
             abort_with(WAITED_FOR_ITSELF);
@@ -140,29 +142,32 @@ impl ActiveWorkers {
     }
 
     /// Returns what a worker does next that is not in the middle of a job. If that is to park, this
-    /// thread has ceased to be the worker, and calls [`wait_until_revived`](Self::wait_until_revived).
+    /// thread has ceased to be the worker, and calls
+    /// [`wait_until_revived`](Self::wait_until_revived).
     ///
     /// # Safety
-    /// 1. The thread has [entered](WorkerThread::enter) the worker, which stays in place until it leaves.
+    /// 1. The thread has [entered](WorkerThread::enter) the worker, which stays in place until it
+    ///    leaves.
     pub(crate) unsafe fn next_step(&self, worker: &WorkerThread) -> NextStep {
         let step = lock(&self.state).next_step(worker);
         if step != NextStep::Park {
             return step;
         }
-        // Not under the lock, because thread progress and the handlers of the pool may call closures of
-        // the user.
+        // Not under the lock, because thread progress and the handlers of the pool may call
+        // closures of the user.
         worker.notify_leftovers();
         worker.leave_counted();
         let mut state = lock(&self.state);
         let step = state.next_step(worker);
         if step == NextStep::Park {
             state.is_parked[worker.index().get()] = true;
-            // Under the lock, so that a broadcast whose job the worker has not seen finds it absent, and
-            // counts it again before the broadcast returns. Otherwise the worker could be missing when
-            // the others block or sleep, and be reported with them.
+            // Under the lock, so that a broadcast whose job the worker has not seen finds it
+            // absent, and counts it again before the broadcast returns. Otherwise the
+            // worker could be missing when the others block or sleep, and be reported
+            // with them.
             //
-            // This can call a deadlock handler, which must not take the lock: see `end`, `set` and the
-            // caller of `revive_for_inboxes`.
+            // This can call a deadlock handler, which must not take the lock: see `end`, `set` and
+            // the caller of `revive_for_inboxes`.
             worker.registry().mark_absent(worker.index());
         } else {
             drop(state);

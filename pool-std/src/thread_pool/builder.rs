@@ -188,9 +188,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
 
 /// A pool that is being built.
 ///
-/// If that fails, or a closure of the user panics, the drop tells the threads that were started to end.
-/// It does not wait for them: a handler may wait for a worker that is never started, and a spawn
-/// handler may start threads later.
+/// If that fails, or a closure of the user panics, the drop tells the threads that were started to
+/// end. It does not wait for them: a handler may wait for a worker that is never started, and a
+/// spawn handler may start threads later.
 struct Unfinished<'a>(&'a Arc<Registry>);
 
 impl Drop for Unfinished<'_> {

@@ -12,11 +12,14 @@ use pool_core::{WaitingJob, accounting::State};
 
 use crate::{linux::process_time, platform::Registry, thread_pool::data::lock};
 
-/// How often the watchdog checks. Some systems update the processor time of threads that run every 4 ms only.
+/// How often the watchdog checks. Some systems update the processor time of threads that run every
+/// 4 ms only.
 const INTERVAL: Duration = Duration::from_millis(10);
-/// After so many checks in a row that have found jobs waiting, the watchdog wakes a worker for them in any case.
+/// After so many checks in a row that have found jobs waiting, the watchdog wakes a worker for them
+/// in any case.
 const PATIENCE: u32 = 10;
-/// For how long workers are woken for each job after the watchdog has found idle processors. Doubles as long as it does.
+/// For how long workers are woken for each job after the watchdog has found idle processors.
+/// Doubles as long as it does.
 const SHORT_RELIEF: Duration = Duration::from_millis(100);
 const LONG_RELIEF: Duration = Duration::from_secs(10);
 
@@ -33,12 +36,13 @@ const WATCHED: u8 = 1;
 /// Processors were idle while jobs waited: until a while is over, workers are woken for each job.
 const RELIEVED: u8 = 2;
 
-/// Says how many workers are worth waking for the jobs of joins, which their posters run themselves if no thief comes: as
-/// many as there are processors.
+/// Says how many workers are worth waking for the jobs of joins, which their posters run themselves
+/// if no thief comes: as many as there are processors.
 ///
-/// That is true only while the workers that are awake do run. One that waits in a system call leaves its processor to
-/// another, and the pool is not told of it. So one of the workers that sleep is the *watchdog*: it wakes up after a while,
-/// still asleep for the protocol, and looks whether jobs wait while processors are idle.
+/// That is true only while the workers that are awake do run. One that waits in a system call
+/// leaves its processor to another, and the pool is not told of it. So one of the workers that
+/// sleep is the *watchdog*: it wakes up after a while, still asleep for the protocol, and looks
+/// whether jobs wait while processors are idle.
 ///
 /// | mode | limit | ends when |
 /// | --- | --- | --- |
@@ -46,10 +50,11 @@ const RELIEVED: u8 = 2;
 /// | watched | the processors | the watchdog is woken, or finds nothing that it is needed for: unwatched. Or it finds that a job has waited from one check to the next while a processor was idle: relieved |
 /// | relieved | none | some time is over, and a worker falls asleep while others are active |
 ///
-/// So no job of a join waits for much longer than two checks while a processor is idle, nor for much longer than
-/// [`PATIENCE`] checks while a worker sleeps.
+/// So no job of a join waits for much longer than two checks while a processor is idle, nor for
+/// much longer than [`PATIENCE`] checks while a worker sleeps.
 ///
-/// In a pool with a processor for each worker there is no limit, and a watchdog only while short calls are expected.
+/// In a pool with a processor for each worker there is no limit, and a watchdog only while short
+/// calls are expected.
 pub(crate) struct Crowd {
     processors: usize,
     /// There are more workers than processors.
@@ -105,9 +110,10 @@ impl Crowd {
     }
 
     fn is_watched(&self) -> bool {
-        // Ordering: Relaxed. A worker that asks executes a fence before, which pairs with the one in
-        // `Registry::reconsider_wakes`, called after each change to another mode. So it sees that mode, or the thread
-        // that has changed it sees what the worker has queued before.
+        // Ordering: Relaxed. A worker that asks executes a fence before, which pairs with the one
+        // in `Registry::reconsider_wakes`, called after each change to another mode. So it
+        // sees that mode, or the thread that has changed it sees what the worker has queued
+        // before.
         self.mode.load(Ordering::Relaxed) == WATCHED
     }
 
@@ -179,7 +185,8 @@ struct Finding {
 }
 
 impl<'c> Watchdog<'c> {
-    /// Takes the duty for a worker that falls asleep. None if another worker has it, or if it is not needed now.
+    /// Takes the duty for a worker that falls asleep. None if another worker has it, or if it is
+    /// not needed now.
     pub(crate) fn begin(crowd: &'c Crowd) -> Option<Self> {
         // Ordering: Relaxed here and below; the mode guards no memory.
         let mode = crowd.mode.load(Ordering::Relaxed);
@@ -206,8 +213,8 @@ impl<'c> Watchdog<'c> {
         })
     }
 
-    /// Checks, if it is time to. Returns for how long the worker may sleep until the next check, or `None` if its duty
-    /// has ended.
+    /// Checks, if it is time to. Returns for how long the worker may sleep until the next check, or
+    /// `None` if its duty has ended.
     pub(crate) fn remaining(&mut self) -> Option<Duration> {
         let now = Instant::now();
         if now >= self.next_check {

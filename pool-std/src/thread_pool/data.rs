@@ -101,8 +101,9 @@ impl PoolData {
         std::mem::forget(no_way_out);
     }
 
-    /// Counts as a thread of the pool until the value is dropped. For one that starts another thread, so
-    /// that its handle is kept before those that wait for the pool ask for the handles.
+    /// Counts as a thread of the pool until the value is dropped. For one that starts another
+    /// thread, so that its handle is kept before those that wait for the pool ask for the
+    /// handles.
     pub(crate) fn count_starting(&self) -> Starting<'_> {
         self.thread_will_run();
         Starting(self)
@@ -151,8 +152,8 @@ impl PoolData {
         }
     }
 
-    /// Waits until every thread of the pool has stopped, and until the system threads that we started
-    /// have ended. A worker of another pool runs jobs meanwhile.
+    /// Waits until every thread of the pool has stopped, and until the system threads that we
+    /// started have ended. A worker of another pool runs jobs meanwhile.
     pub(crate) fn wait_until_stopped(&self) {
         // SAFETY: 1. this thread stays the worker until the call returns.
         match unsafe { WorkerThread::current() } {
@@ -161,8 +162,9 @@ impl PoolData {
                 self.join_threads(Some(worker));
             }
             None => self.thread_handlers.around_wait(|| {
-                // Liveness: each thread that was started notifies when it stops, which it does once the
-                // pool has no reference left; a `ThreadBuilder` that is dropped unrun counts as stopped.
+                // Liveness: each thread that was started notifies when it stops, which it does once
+                // the pool has no reference left; a `ThreadBuilder` that is dropped
+                // unrun counts as stopped.
                 let running = lock(&self.running);
                 let running = self
                     .all_stopped
@@ -216,8 +218,8 @@ fn work_or_yield(worker: &WorkerThread) -> bool {
     true
 }
 
-/// The last reference to a pool may be dropped anywhere, also by a worker of another pool in a frame
-/// that others use. What the handlers have captured must not unwind from there.
+/// The last reference to a pool may be dropped anywhere, also by a worker of another pool in a
+/// frame that others use. What the handlers have captured must not unwind from there.
 impl Drop for PoolData {
     fn drop(&mut self) {
         drop_quietly(self.start_handler.take());

@@ -19,13 +19,13 @@ impl ThreadPool {
     /// Finishes what was spawned, and waits until the workers' threads have ended.
     ///
     /// A thread that is a worker by
-    /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) runs jobs meanwhile, and so
-    /// does a worker of another pool.
+    /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) runs jobs meanwhile,
+    /// and so does a worker of another pool.
     ///
     /// # Errors
     /// [`ShutdownError::FromWorker`] on one of the pool's own threads, also in the closure of
-    /// [`block_in_place`](crate::block_in_place()), and on an adopted thread within a job or a scope of the
-    /// pool, because the thread would wait for itself. The pool still ends when
+    /// [`block_in_place`](crate::block_in_place()), and on an adopted thread within a job or a
+    /// scope of the pool, because the thread would wait for itself. The pool still ends when
     /// its work is done.
     ///
     /// # Examples

@@ -97,8 +97,8 @@ pub(crate) fn sleep_kind() -> Result<Option<SleepKind>, BuildError> {
     choice(SLEEP, env::var_os(SLEEP), &names.collect::<Vec<_>>())
 }
 
-/// Returns what the environment says of [`overlook_no_jobs`](crate::ThreadPoolBuilder::overlook_no_jobs),
-/// if it says anything.
+/// Returns what the environment says of
+/// [`overlook_no_jobs`](crate::ThreadPoolBuilder::overlook_no_jobs), if it says anything.
 ///
 /// # Errors
 /// [`BuildError::EnvironmentVariable`] if the value is neither 0 nor 1.

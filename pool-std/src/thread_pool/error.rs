@@ -122,7 +122,8 @@ impl Error for BuildError {
     }
 }
 
-/// The error of a number of [active workers](crate::ThreadPool::set_active_workers) that cannot be set.
+/// The error of a number of [active workers](crate::ThreadPool::set_active_workers) that cannot be
+/// set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ActiveWorkersError {

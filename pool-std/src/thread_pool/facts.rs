@@ -1,4 +1,5 @@
-//! What a pool says of itself: its size, the caller's place in it, and what was chosen when it was built.
+//! What a pool says of itself: its size, the caller's place in it, and what was chosen when it was
+//! built.
 
 use std::fmt;
 
@@ -14,7 +15,8 @@ impl ThreadPool {
         self.registry.num_workers()
     }
 
-    /// Returns the number of this thread in the pool, or None if it is not one of the pool's workers.
+    /// Returns the number of this thread in the pool, or None if it is not one of the pool's
+    /// workers.
     ///
     /// # Examples
     /// ```
@@ -34,8 +36,9 @@ impl ThreadPool {
         self.registry.sleep().kind()
     }
 
-    /// Returns how idle workers search before they sleep, as [chosen](crate::ThreadPoolBuilder::idle_policy)
-    /// for this pool and applied to the processors that its process may use.
+    /// Returns how idle workers search before they sleep, as
+    /// [chosen](crate::ThreadPoolBuilder::idle_policy) for this pool and applied to the
+    /// processors that its process may use.
     ///
     /// # Examples
     /// ```
@@ -52,8 +55,8 @@ impl ThreadPool {
     }
 
     /// Whether workers that fall asleep overlook no job: the pool was
-    /// [asked to](crate::ThreadPoolBuilder::overlook_no_jobs), and the system executes the fences for it at
-    /// this moment.
+    /// [asked to](crate::ThreadPoolBuilder::overlook_no_jobs), and the system executes the fences
+    /// for it at this moment.
     #[must_use]
     pub fn overlooks_no_jobs(&self) -> bool {
         self.registry.data().overlooks_no_jobs && ProcessBarrier::is_at_hand()

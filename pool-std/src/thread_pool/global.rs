@@ -87,7 +87,8 @@ pub(super) fn global() -> &'static Arc<Registry> {
     GLOBAL.get().expect("built above")
 }
 
-/// Runs a closure on this thread if it is a worker, or else in the global pool: as a guest, or on a worker.
+/// Runs a closure on this thread if it is a worker, or else in the global pool: as a guest, or on a
+/// worker.
 #[inline(always)]
 pub(crate) fn in_worker<R, F>(current: CurrentPool, closure: F) -> R
 where
@@ -125,8 +126,8 @@ fn in_pool_from_outside<R: Send>(
     }
 }
 
-/// Runs a closure as [`in_worker`] does, but not on a worker whose pool has ended, because the closure
-/// may need other workers. The pool does not end during the call.
+/// Runs a closure as [`in_worker`] does, but not on a worker whose pool has ended, because the
+/// closure may need other workers. The pool does not end during the call.
 pub(crate) fn in_running_pool<R: Send>(
     current: CurrentPool,
     closure: impl FnOnce(&WorkerThread, &Arc<Registry>) -> R + Send,
@@ -141,7 +142,8 @@ pub(crate) fn in_running_pool<R: Send>(
     }
 }
 
-/// Calls a closure with the current pool: the one that this thread is a worker of, or the global one.
+/// Calls a closure with the current pool: the one that this thread is a worker of, or the global
+/// one.
 pub(crate) fn with_current_registry<R>(closure: impl FnOnce(&Registry) -> R) -> R {
     // SAFETY: 1. the thread stays the worker at least until the closure returns.
     match unsafe { WorkerThread::current() } {
@@ -150,8 +152,8 @@ pub(crate) fn with_current_registry<R>(closure: impl FnOnce(&Registry) -> R) -> 
     }
 }
 
-/// Calls a closure with the current pool of a thread that is not a worker: the one whose worker the thread
-/// lends, or the global one.
+/// Calls a closure with the current pool of a thread that is not a worker: the one whose worker the
+/// thread lends, or the global one.
 pub(super) fn with_outside_registry<R>(closure: impl FnOnce(&Arc<Registry>) -> R) -> R {
     match lender::pool().filter(|registry| registry.has_references()) {
         Some(registry) => closure(&registry),
@@ -159,9 +161,9 @@ pub(super) fn with_outside_registry<R>(closure: impl FnOnce(&Arc<Registry>) -> R
     }
 }
 
-/// Returns the number of workers in the current pool: the one that this thread is a worker of, or the
-/// global one. [Parked](crate::ThreadPool::set_active_workers) workers count, so each worker's number is
-/// below it.
+/// Returns the number of workers in the current pool: the one that this thread is a worker of, or
+/// the global one. [Parked](crate::ThreadPool::set_active_workers) workers count, so each worker's
+/// number is below it.
 pub fn current_num_threads() -> usize {
     with_current_registry(Registry::num_workers)
 }

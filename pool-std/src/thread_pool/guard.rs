@@ -39,8 +39,9 @@ pub(crate) struct PoolGuard {
 }
 
 impl PoolGuard {
-    /// Guards the pool whose worker this thread is, or lends, or else the global pool. An adopted thread and
-    /// an exit handler may be workers of a pool that has ended; they get the global pool, too.
+    /// Guards the pool whose worker this thread is, or lends, or else the global pool. An adopted
+    /// thread and an exit handler may be workers of a pool that has ended; they get the global
+    /// pool, too.
     pub(crate) fn current() -> Self {
         // SAFETY: 1. the reference is used at once.
         match unsafe { WorkerThread::current() } {
@@ -93,12 +94,13 @@ impl Drop for PoolGuard {
     }
 }
 
-/// Adds a reference for a job to the pool that [`PoolGuard::current`] would guard, and calls a closure with
-/// that pool. The registry lives until the call returns, also if the job ends before.
+/// Adds a reference for a job to the pool that [`PoolGuard::current`] would guard, and calls a
+/// closure with that pool. The registry lives until the call returns, also if the job ends before.
 ///
 /// Cheaper than a guard: it writes one count, and not three.
 pub(crate) fn with_job_reference<R>(closure: impl FnOnce(&Registry) -> R) -> R {
-    // SAFETY: 1. the reference is used in this call alone, during which the thread stays the worker.
+    // SAFETY: 1. the reference is used in this call alone, during which the thread stays the
+    // worker.
     match unsafe { WorkerThread::current() } {
         Some(worker) if worker.registry().try_add_reference() => return closure(worker.registry()),
         None => {

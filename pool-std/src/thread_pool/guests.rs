@@ -26,8 +26,9 @@ impl Guests {
         }
     }
 
-    /// Whether a function that was called so makes the calling thread a guest. A handler is none: as a worker it
-    /// would run other jobs, which may wait for the thread that is in the handler.
+    /// Whether a function that was called so makes the calling thread a guest. A handler is none:
+    /// as a worker it would run other jobs, which may wait for the thread that is in the
+    /// handler.
     pub(crate) fn are_for(self, current: CurrentPool) -> bool {
         self.are_possible
             && !is_in_handler()

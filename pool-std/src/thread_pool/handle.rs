@@ -69,11 +69,12 @@ impl PoolHandle {
         self.registry.data().spares.maximum() > 0
     }
 
-    /// Unmarks a number of blocked workers without their tickets, as rustc's pool does. All or none.
+    /// Unmarks a number of blocked workers without their tickets, as rustc's pool does. All or
+    /// none.
     ///
     /// # Errors
-    /// [`MarkError::NotBlocked`] if fewer workers are blocked; [`MarkError::InHandler`] if a handler of a
-    /// pool calls this.
+    /// [`MarkError::NotBlocked`] if fewer workers are blocked; [`MarkError::InHandler`] if a
+    /// handler of a pool calls this.
     pub fn mark_any_unblocked(&self, count: usize) -> Result<(), MarkError> {
         if is_in_handler() {
             return Err(MarkError::InHandler);
@@ -82,22 +83,25 @@ impl PoolHandle {
         result.map_err(|_| MarkError::NotBlocked)
     }
 
-    /// Returns the number of the worker that this thread is. Returns `None` on any other thread, and on a guest. So no two
-    /// threads get the same number, unless the pool has [spare threads](Self::has_spare_threads).
+    /// Returns the number of the worker that this thread is. Returns `None` on any other thread,
+    /// and on a guest. So no two threads get the same number, unless the pool has [spare
+    /// threads](Self::has_spare_threads).
     #[must_use]
     pub fn current_own_index(&self) -> Option<usize> {
         let worker = current_worker_of(&self.registry)?;
         (!worker.is_guest()).then(|| worker.index().get())
     }
 
-    /// Whether this thread is a guest of the pool: it has taken the place of a worker's own thread, which sleeps.
+    /// Whether this thread is a guest of the pool: it has taken the place of a worker's own thread,
+    /// which sleeps.
     #[must_use]
     pub fn is_guest(&self) -> bool {
         current_worker_of(&self.registry).is_some_and(|worker| worker.is_guest())
     }
 
-    /// Waits until the workers' threads have ended, as [`ThreadPool::shutdown`](crate::ThreadPool::shutdown)
-    /// does. Does not end the pool: they end when the pool is dropped or shut down.
+    /// Waits until the workers' threads have ended, as
+    /// [`ThreadPool::shutdown`](crate::ThreadPool::shutdown) does. Does not end the pool: they
+    /// end when the pool is dropped or shut down.
     ///
     /// # Errors
     /// [`ShutdownError::FromWorker`] as there.

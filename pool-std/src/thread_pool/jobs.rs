@@ -35,8 +35,9 @@ impl ThreadPool {
         self.in_worker(|_, _| closure())
     }
 
-    /// Runs a closure on the calling thread, as a worker of this pool. `join`, `scope` and the other free
-    /// functions use this pool inside the closure, and other workers steal from it at once.
+    /// Runs a closure on the calling thread, as a worker of this pool. `join`, `scope` and the
+    /// other free functions use this pool inside the closure, and other workers steal from it
+    /// at once.
     ///
     /// Unlike [`install`](Self::install) this neither passes the closure to another thread nor
     /// wakes one: the caller takes the place of a worker that sleeps between jobs, and that
@@ -47,10 +48,11 @@ impl ThreadPool {
     ///
     /// # What the closure finds
     ///
-    /// - It is on its caller's thread, with that thread's stack and thread-locals, or else on a thread of the
-    ///   pool. Do not rely on either.
-    /// - It is a worker: [`current_thread_index`](crate::current_thread_index) is the number of the worker whose
-    ///   place it has. A start handler was called for that worker, but on that worker's own thread.
+    /// - It is on its caller's thread, with that thread's stack and thread-locals, or else on a
+    ///   thread of the pool. Do not rely on either.
+    /// - It is a worker: [`current_thread_index`](crate::current_thread_index) is the number of the
+    ///   worker whose place it has. A start handler was called for that worker, but on that
+    ///   worker's own thread.
     /// - In its joins and scopes it runs other jobs of the pool, as every worker does. So do not
     ///   hold a lock that jobs of the pool take while you make the call.
     /// - While it runs, what only this worker may run waits: its job of a broadcast, unless the
@@ -58,19 +60,22 @@ impl ThreadPool {
     ///   park](Self::set_active_workers). A closure that blocks for a long time delays them. It
     ///   should call [`block_in_place`](crate::block_in_place()), or be [installed](Self::install)
     ///   by a thread that can wait.
-    /// - The [metrics](Self::metrics) count for that worker what the closure does. Its time counts as asleep
-    ///   until it first searches for jobs, because a look at the clock costs as much as a short call.
+    /// - The [metrics](Self::metrics) count for that worker what the closure does. Its time counts
+    ///   as asleep until it first searches for jobs, because a look at the clock costs as much as a
+    ///   short call.
     ///
     /// Jobs that the closure has spawned are left to the pool when it ends. A process that calls
-    /// [`exit`](std::process::exit) in the closure ends, as it does in a job. The child of a process
-    /// that forks has none of the pool's threads, so it must not use the pool, neither by a call nor otherwise.
+    /// [`exit`](std::process::exit) in the closure ends, as it does in a job. The child of a
+    /// process that forks has none of the pool's threads, so it must not use the pool, neither
+    /// by a call nor otherwise.
     ///
     /// # Panics
     /// Continues the closure's panic, when the worker has its place back.
     ///
     /// # Complexity
-    /// Without a thread that must be woken: three looks at each worker, and no system call. About a hundred
-    /// nanoseconds, and up to some microseconds if other workers have begun to run jobs since the last call.
+    /// Without a thread that must be woken: three looks at each worker, and no system call. About a
+    /// hundred nanoseconds, and up to some microseconds if other workers have begun to run jobs
+    /// since the last call.
     ///
     /// # Examples
     /// ```
@@ -82,7 +87,8 @@ impl ThreadPool {
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     ///
-    /// Source: the "call" of the project's fourth draft; Chili and Cilk run a caller's thread as a worker too.
+    /// Source: the "call" of the project's fourth draft; Chili and Cilk run a caller's thread as a
+    /// worker too.
     #[doc(alias = "install")]
     #[doc(alias = "guest")]
     pub fn call<F, R>(&self, closure: F) -> R
@@ -181,8 +187,8 @@ impl ThreadPool {
         self.while_visiting(|registry| scope::in_place_scope_on(registry, body))
     }
 
-    /// Runs a scope as [`in_place_scope_fifo`](crate::in_place_scope_fifo) does; its jobs run on this
-    /// pool.
+    /// Runs a scope as [`in_place_scope_fifo`](crate::in_place_scope_fifo) does; its jobs run on
+    /// this pool.
     pub fn in_place_scope_fifo<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&ScopeFifo<'scope>) -> R,
@@ -265,7 +271,8 @@ impl ThreadPool {
         })
     }
 
-    /// Spawns a job on each worker as [`spawn_broadcast`](crate::spawn_broadcast) does, on this pool.
+    /// Spawns a job on each worker as [`spawn_broadcast`](crate::spawn_broadcast) does, on this
+    /// pool.
     pub fn spawn_broadcast<F>(&self, job: F)
     where
         F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,

@@ -2,11 +2,11 @@
 
 use std::{num::NonZero, thread};
 
-/// Returns how many processors the calling thread may use, by its affinity and by the quota of its group. None if the system
-/// does not say.
+/// Returns how many processors the calling thread may use, by its affinity and by the quota of its
+/// group. None if the system does not say.
 ///
-/// On Linux the standard library opens several files for the quota, which takes longer than the start of a thread. So an
-/// answer counts for a second, as long as the affinity is the same.
+/// On Linux the standard library opens several files for the quota, which takes longer than the
+/// start of a thread. So an answer counts for a second, as long as the affinity is the same.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn count() -> Option<usize> {
     use std::{

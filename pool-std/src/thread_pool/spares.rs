@@ -10,9 +10,9 @@ use crate::{
 
 /// The spare threads of a pool, which become workers while the workers' own threads block.
 ///
-/// A spare that is free waits in its [`Spare`]. The worker that blocks takes it out of the list, and puts it
-/// back when it has its place again. So no two workers have the same spare, and the list is
-/// long enough for all of them.
+/// A spare that is free waits in its [`Spare`]. The worker that blocks takes it out of the list,
+/// and puts it back when it has its place again. So no two workers have the same spare, and the
+/// list is long enough for all of them.
 #[derive(Default)]
 pub(crate) struct Spares {
     maximum: usize,
@@ -26,7 +26,8 @@ pub(crate) struct SpareSettings {
     /// By number; empty without names.
     pub(crate) names: Vec<String>,
     pub(crate) stack_size: Option<usize>,
-    /// Whether the pool starts a thread when it needs one. Otherwise all are started when it is built.
+    /// Whether the pool starts a thread when it needs one. Otherwise all are started when it is
+    /// built.
     pub(crate) on_demand: bool,
 }
 
@@ -56,8 +57,8 @@ impl Spares {
         self.maximum
     }
 
-    /// Takes a free spare, or starts one. Returns `None` if all are in use, if the system starts no more
-    /// threads, or if the pool has ended.
+    /// Takes a free spare, or starts one. Returns `None` if all are in use, if the system starts no
+    /// more threads, or if the pool has ended.
     pub(crate) fn take(&self, registry: impl FnOnce() -> Arc<Registry>) -> Option<Arc<Spare>> {
         let mut state = lock(&self.state);
         if state.has_ended {
@@ -144,8 +145,8 @@ enum Order {
 }
 
 impl Spare {
-    /// Makes the spare a worker until the worker is to be returned. If the thread of the spare is gone, the
-    /// worker is returned at once. Only for the thread that has taken the spare.
+    /// Makes the spare a worker until the worker is to be returned. If the thread of the spare is
+    /// gone, the worker is returned at once. Only for the thread that has taken the spare.
     pub(crate) fn give(&self, worker: LentWorker) {
         self.order(Order::Run(worker));
     }
@@ -163,8 +164,8 @@ impl Spare {
         self.is_ordered.notify_one();
     }
 
-    /// Notes that the thread of the spare takes no order any more. Returns the worker of an order that it has
-    /// not taken.
+    /// Notes that the thread of the spare takes no order any more. Returns the worker of an order
+    /// that it has not taken.
     pub(crate) fn go(&self) {
         let pending = std::mem::replace(&mut *lock(&self.inbox), Inbox::Gone);
         // The lock has been released.
@@ -175,7 +176,8 @@ impl Spare {
         matches!(*lock(&self.inbox), Inbox::Gone)
     }
 
-    /// Is one worker after the other, until the pool has ended. Calls `begin` on each. It must not panic.
+    /// Is one worker after the other, until the pool has ended. Calls `begin` on each. It must not
+    /// panic.
     pub(crate) fn run(&self, mut begin: impl FnMut()) {
         while let Some(worker) = self.next_worker() {
             worker.run(&mut begin);
@@ -183,11 +185,11 @@ impl Spare {
     }
 
     fn next_worker(&self) -> Option<LentWorker> {
-        // Liveness: an order is stored under the lock before the notification. A spare that is taken
-        // gets a worker, or is put back; and one that is in the list gets its last order when the pool
-        // ends. Only one order is ever outstanding, because a spare is put back when it has returned
-        // its worker. The lender in turn waits for a thread that takes the order, or calls `go`: its
-        // `ThreadBuilder` does when it is dropped.
+        // Liveness: an order is stored under the lock before the notification. A spare that is
+        // taken gets a worker, or is put back; and one that is in the list gets its last
+        // order when the pool ends. Only one order is ever outstanding, because a spare is
+        // put back when it has returned its worker. The lender in turn waits for a thread
+        // that takes the order, or calls `go`: its `ThreadBuilder` does when it is dropped.
         let inbox = self
             .is_ordered
             .wait_while(lock(&self.inbox), |inbox| matches!(inbox, Inbox::Empty));

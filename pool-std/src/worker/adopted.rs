@@ -19,12 +19,13 @@ thread_local! {
 /// The worker of this thread, if a pool has adopted the thread.
 struct Adopted(Cell<Option<&'static WorkerThread>>);
 
-/// Runs when the thread ends, perhaps within a job that calls `exit`. Then frames that use the worker
-/// stay, and other threads may set latches in them. So this frees nothing. It also runs no job, which
-/// could need a lock that such a frame holds.
+/// Runs when the thread ends, perhaps within a job that calls `exit`. Then frames that use the
+/// worker stay, and other threads may set latches in them. So this frees nothing. It also runs no
+/// job, which could need a lock that such a frame holds.
 impl Drop for Adopted {
     fn drop(&mut self) {
-        // A worker that is lent belongs to another thread, which goes on until the process has ended.
+        // A worker that is lent belongs to another thread, which goes on until the process has
+        // ended.
         if let Some(worker) = self.0.take().filter(|_| !lender::is_lending()) {
             during_adoption(|| worker.abandon());
         }
@@ -38,9 +39,9 @@ fn with_adopted<R>(closure: impl FnOnce(&Cell<Option<&'static WorkerThread>>) ->
 
 /// Makes this thread worker 0 of a pool, until the thread ends.
 ///
-/// The adoption outlasts the pool, because a frame further up the stack may be using the worker when
-/// the owner drops the pool. When the thread ends, a frame may still do so, for all we know. So the
-/// worker and the registry are never freed.
+/// The adoption outlasts the pool, because a frame further up the stack may be using the worker
+/// when the owner drops the pool. When the thread ends, a frame may still do so, for all we know.
+/// So the worker and the registry are never freed.
 pub(crate) fn adopt(registry: &Arc<Registry>) -> Result<(), BuildError> {
     // SAFETY: 1. the reference is only compared.
     if unsafe { WorkerThread::current() }.is_some() || lender::is_lending() {
@@ -83,8 +84,8 @@ pub(crate) fn release(registry: &Registry) {
     let Some(worker) = adopted_by(registry) else {
         return;
     };
-    // Closures that help to build a pool may have spawned jobs. Other workers can take them, but not
-    // the jobs of a broadcast for this worker.
+    // Closures that help to build a pool may have spawned jobs. Other workers can take them, but
+    // not the jobs of a broadcast for this worker.
     worker.run_local_jobs();
     during_adoption(|| worker.leave());
     with_adopted(|adopted| adopted.set(None));

@@ -1,11 +1,13 @@
 //! Memory for spawned jobs, which threads keep for the next ones.
 //!
-//! One thread allocates a job and another one often frees it, which is the dear case of most allocators. Here the thread
-//! that has run a job keeps its block for the next job that it spawns. A thread that only runs jobs passes full magazines
-//! of blocks to the threads that only spawn them, by way of the depot.
+//! One thread allocates a job and another one often frees it, which is the dear case of most
+//! allocators. Here the thread that has run a job keeps its block for the next job that it spawns.
+//! A thread that only runs jobs passes full magazines of blocks to the threads that only spawn
+//! them, by way of the depot.
 //!
-//! A thread touches none of the blocks that it keeps: it has a list of them. So the thread that writes the next job into
-//! a block has to read nothing of it, and a block's cache line comes to another processor once for each job.
+//! A thread touches none of the blocks that it keeps: it has a list of them. So the thread that
+//! writes the next job into a block has to read nothing of it, and a block's cache line comes to
+//! another processor once for each job.
 //!
 //! Source: J. Bonwick and J. Adams, *Magazines and Vmem* (2001).
 
@@ -43,8 +45,9 @@ thread_local! {
     static CACHE: Cache = const { Cache::new() };
 }
 
-/// The blocks that a thread keeps, two magazines at most. It gives away one when it has two, and takes one when it has
-/// none, so that a thread which spawns and runs jobs in turn does not go to the depot each time.
+/// The blocks that a thread keeps, two magazines at most. It gives away one when it has two, and
+/// takes one when it has none, so that a thread which spawns and runs jobs in turn does not go to
+/// the depot each time.
 struct Cache {
     blocks: [Cell<Option<Box<Block>>>; 2 * MAGAZINE],
     /// So many places, the first ones, have a block.
@@ -73,7 +76,8 @@ impl Cache {
 
     #[cold]
     fn take_cold(&self) -> Option<Box<Block>> {
-        // There is usually room. There may be none if taking the lock allocates and the allocator runs jobs.
+        // There is usually room. There may be none if taking the lock allocates and the allocator
+        // runs jobs.
         for block in DEPOT.take()?.into_iter().flatten() {
             self.give(block);
         }
@@ -97,7 +101,8 @@ impl Cache {
         self.count.set(count + 1);
     }
 
-    /// Gives away the blocks that came first, since this processor's cache has those that came last.
+    /// Gives away the blocks that came first, since this processor's cache has those that came
+    /// last.
     #[cold]
     fn make_room(&self) {
         let (first, last) = self.blocks.split_at(MAGAZINE);
@@ -109,7 +114,8 @@ impl Cache {
 
 /// The full magazines that no thread has.
 ///
-/// A thread never waits for it. While another thread uses it, blocks come from the allocator and go back to it.
+/// A thread never waits for it. While another thread uses it, blocks come from the allocator and go
+/// back to it.
 struct Depot(Mutex<Vec<Magazine>>);
 
 impl Depot {
@@ -169,7 +175,8 @@ pub(super) unsafe fn take_out<T>(pointer: *mut T) -> T {
     }
     // SAFETY: by obligation 1 the value is there, and is taken once.
     let value = unsafe { pointer.read() };
-    // SAFETY: by obligation 1 `put` made the pointer of a box, which holds no value any more and is taken back once.
+    // SAFETY: by obligation 1 `put` made the pointer of a box, which holds no value any more and is
+    // taken back once.
     let block = unsafe { Box::<Block>::from_raw(pointer.cast()) };
     // Without a cache, the closure is dropped and frees the block.
     _ = CACHE.try_with(|cache| cache.give(block));

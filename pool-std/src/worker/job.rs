@@ -44,16 +44,18 @@ impl PoolOfJob {
     /// # Safety
     /// 1. The calling thread is running the job.
     unsafe fn get(&self) -> &Registry {
-        // SAFETY: by obligation 1 the thread is a worker of the pool, since only those run its jobs. A worker
-        // outlives the job that it runs, and the registry outlives its workers.
+        // SAFETY: by obligation 1 the thread is a worker of the pool, since only those run its
+        // jobs. A worker outlives the job that it runs, and the registry outlives its
+        // workers.
         unsafe { &*self.0 }
     }
 }
 
-/// Creates a job of a spawned closure. It removes a reference to the pool when it ends. A panic goes to the pool's handler.
+/// Creates a job of a spawned closure. It removes a reference to the pool when it ends. A panic
+/// goes to the pool's handler.
 ///
-/// The job holds no `Arc` of the pool, which would be one more count that all threads write. Its reference
-/// keeps the workers from ending before it is run, and they hold the registry in place.
+/// The job holds no `Arc` of the pool, which would be one more count that all threads write. Its
+/// reference keeps the workers from ending before it is run, and they hold the registry in place.
 ///
 /// # Safety
 /// 1. The caller puts the job into a queue of this pool, and adds a reference for it before.
@@ -109,12 +111,13 @@ impl<S: AnyScope, F: FnOnce(&S) + Send> ScopeJob<S, F> {
 // SAFETY: 1. the header comes first; `new` makes it for this type.
 unsafe impl<S: AnyScope, F: FnOnce(&S) + Send> Job for ScopeJob<S, F> {
     unsafe fn execute(this: *const ()) {
-        // SAFETY: 1. by obligations 1 and 2 this is the pointer of `uncounted_scope_job`, and used once.
+        // SAFETY: 1. by obligations 1 and 2 this is the pointer of `uncounted_scope_job`, and used
+        // once.
         let Self { scope, body, .. } = unsafe { block::take_out(this.cast_mut().cast::<Self>()) };
         // SAFETY: the scope waits, and so lives, until `job_done`.
         let core: *const ScopeCore<'_, Std> = unsafe { &*scope }.core();
-        // The body is consumed here. If it were still an argument of some function when the latch is
-        // set, its borrows would last longer than what they borrow.
+        // The body is consumed here. If it were still an argument of some function when the latch
+        // is set, its borrows would last longer than what they borrow.
         //
         // SAFETY: as above.
         unsafe { (*core).catch(|| body(&*scope)) };
@@ -124,8 +127,8 @@ unsafe impl<S: AnyScope, F: FnOnce(&S) + Send> Job for ScopeJob<S, F> {
     }
 }
 
-/// Creates a job of a scope, which waits for it from now on. `worker` is the worker that this thread is, if it is
-/// known.
+/// Creates a job of a scope, which waits for it from now on. `worker` is the worker that this
+/// thread is, if it is known.
 ///
 /// # Safety
 /// 1. The caller puts the reference where it will be executed.
@@ -160,8 +163,8 @@ pub(crate) unsafe fn uncounted_scope_job<S: AnyScope>(
 /// The node of a job in this platform's queues, which need none.
 pub(crate) const NO_NODE: NonNull<()> = NonNull::dangling();
 
-/// Queues a job on this thread's deque if the thread is a worker of the pool, and else on the pool's
-/// injector.
+/// Queues a job on this thread's deque if the thread is a worker of the pool, and else on the
+/// pool's injector.
 ///
 /// # Safety
 /// 1. As for [`JobRef::execute`].
@@ -171,7 +174,8 @@ pub(crate) unsafe fn post_or_inject(registry: &Registry, job: JobRef) {
     unsafe { post_or_inject_on(current_worker_of(registry), registry, job) };
 }
 
-/// Queues a job as [`post_or_inject`] does; `worker` is the worker of the pool that this thread is, if any.
+/// Queues a job as [`post_or_inject`] does; `worker` is the worker of the pool that this thread is,
+/// if any.
 ///
 /// # Safety
 /// 1. As for [`JobRef::execute`].
@@ -189,7 +193,8 @@ pub(crate) unsafe fn post_or_inject_on(
     }
 }
 
-/// Queues jobs as [`post_or_inject`] does, with one fence and one decision which workers to wake for all.
+/// Queues jobs as [`post_or_inject`] does, with one fence and one decision which workers to wake
+/// for all.
 ///
 /// # Safety
 /// 1. As for [`JobRef::execute`], for each job.

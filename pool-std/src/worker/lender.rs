@@ -1,8 +1,8 @@
 //! Which pools this thread lends workers of.
 //!
-//! While a thread lends its worker, it is no worker of any pool, so what asks for the current worker finds
-//! none. A few functions must know more: which pool the free functions use, and that this thread must
-//! neither wait for the end of that pool nor become a worker for good.
+//! While a thread lends its worker, it is no worker of any pool, so what asks for the current
+//! worker finds none. A few functions must know more: which pool the free functions use, and that
+//! this thread must neither wait for the end of that pool nor become a worker for good.
 
 use std::{cell::Cell, marker::PhantomData, ptr, sync::Arc};
 
@@ -43,8 +43,8 @@ pub(crate) fn while_lending<R>(worker: &WorkerThread, closure: impl FnOnce() -> 
 
 /// Returns the frames of this thread, the innermost first.
 fn frames<'a>() -> impl Iterator<Item = &'a Frame> {
-    // SAFETY: a frame is in the list while the call that made it runs. Callers use the iterator at once,
-    // within that call.
+    // SAFETY: a frame is in the list while the call that made it runs. Callers use the iterator at
+    // once, within that call.
     let next = |frame: *const Frame| unsafe { frame.as_ref() };
     std::iter::successors(next(LENDING.get()), move |frame| next(frame.outer))
 }
@@ -62,7 +62,7 @@ pub(crate) fn is_lending_of(registry: &Registry) -> bool {
 /// Returns the pool whose worker this thread lends, the innermost one.
 pub(crate) fn pool() -> Option<Arc<Registry>> {
     let frame = frames().next()?;
-    // SAFETY: 1. the worker keeps its registry alive, and its frame is further up; 2. the worker was made
-    // with this pointer.
+    // SAFETY: 1. the worker keeps its registry alive, and its frame is further up; 2. the worker
+    // was made with this pointer.
     Some(unsafe { Std::keep_alive(frame.registry) })
 }

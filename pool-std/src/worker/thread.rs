@@ -14,8 +14,8 @@ use crate::{
 /// The stack that a worker needs, without that of its jobs.
 const MIN_STACK_SIZE: usize = 16 * 1024;
 
-/// No system grants a larger stack than a quarter of the address space. Refusing it here keeps later
-/// arithmetic from overflowing.
+/// No system grants a larger stack than a quarter of the address space. Refusing it here keeps
+/// later arithmetic from overflowing.
 const MAX_STACK_SIZE: usize = usize::MAX / 4;
 
 /// What has panicked, in a message.
@@ -81,8 +81,8 @@ impl ThreadBuilder {
         }
     }
 
-    /// Returns the number of the worker. [Spare](Self::is_spare) threads have the numbers after those of
-    /// the workers.
+    /// Returns the number of the worker. [Spare](Self::is_spare) threads have the numbers after
+    /// those of the workers.
     pub fn index(&self) -> usize {
         match self.role {
             Role::Worker(index) => index.get(),
@@ -131,8 +131,8 @@ impl ThreadBuilder {
     /// If the pool could not be built, that is so already: a worker calls its start and exit
     /// handlers, and returns.
     ///
-    /// While [fewer workers are active](crate::ThreadPool::set_active_workers) the thread may be parked
-    /// in this call.
+    /// While [fewer workers are active](crate::ThreadPool::set_active_workers) the thread may be
+    /// parked in this call.
     ///
     /// # Panics
     /// If the thread is already a worker of some pool.
@@ -178,8 +178,8 @@ impl ThreadBuilder {
         if start == SpareStart::Free {
             data.spares.put_back(spare.clone());
         }
-        // The start handler may wait for the pool. So the thread must be the worker by then, whose place
-        // would be empty meanwhile.
+        // The start handler may wait for the pool. So the thread must be the worker by then, whose
+        // place would be empty meanwhile.
         let mut has_started = false;
         spare.run(|| {
             let is_first = !std::mem::replace(&mut has_started, true);
@@ -211,7 +211,8 @@ impl ThreadBuilder {
             worker.run_inbox_jobs();
             // SAFETY: 1. it was entered above, and stays.
             match unsafe { data.active.next_step(&worker) } {
-                // SAFETY: 1. this frame keeps the worker to itself, and the calls above have returned.
+                // SAFETY: 1. this frame keeps the worker to itself, and the calls above have
+                // returned.
                 NextStep::Run => unsafe { worker.run_until_stopped() },
                 NextStep::LookAgain => {}
                 NextStep::Park => return true,

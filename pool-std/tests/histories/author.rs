@@ -5,8 +5,8 @@ use super::{EVENTS, MAX_WORKERS};
 /// Who may act on a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Actors {
-    /// Its own workers alone, but for the thread that breaks deadlocks. So nothing happens between a report
-    /// and the end of the deadlock, unless the report is false.
+    /// Its own workers alone, but for the thread that breaks deadlocks. So nothing happens between
+    /// a report and the end of the deadlock, unless the report is false.
     Own,
     /// Also a thread outside that injects jobs, and a second pool.
     All,
@@ -29,8 +29,8 @@ pub(crate) enum Step {
     Inject(Vec<Step>),
     /// Waits for a job of the second pool.
     Install(Vec<Step>),
-    /// Lends its place to a spare thread, if there is one, and runs the steps beside the pool. They do not
-    /// wait for events, because such waits are not reported.
+    /// Lends its place to a spare thread, if there is one, and runs the steps beside the pool. They
+    /// do not wait for events, because such waits are not reported.
     InPlace(Vec<Step>),
     /// Changes how many workers are wanted, from 1 up to a random number.
     SetActive(usize),

@@ -1,10 +1,10 @@
-//! Random histories of workers that block on events and resume each other, lend their places, and park.
-//! Each goes on to its end, or comes
-//! to a deadlock that is reported and then broken. A history that does neither hangs: then a watchdog names
-//! its seed and prints what every worker does.
+//! Random histories of workers that block on events and resume each other, lend their places, and
+//! park. Each goes on to its end, or comes
+//! to a deadlock that is reported and then broken. A history that does neither hangs: then a
+//! watchdog names its seed and prints what every worker does.
 //!
-//! `STRESS_SECONDS` sets how long the test goes on; the default is a number of histories that takes seconds.
-//! `STRESS_SEED` sets the first seed.
+//! `STRESS_SECONDS` sets how long the test goes on; the default is a number of histories that takes
+//! seconds. `STRESS_SEED` sets the first seed.
 #![cfg(not(miri))]
 
 use std::{
@@ -62,7 +62,8 @@ fn build(
         .deadlock_handler(move |report| {
             for label in report.blocked().filter_map(|worker| worker.label()) {
                 let event: usize = label.parse().unwrap();
-                // The event may only happen after its waiters were unmarked, which this lock prevents.
+                // The event may only happen after its waiters were unmarked, which this lock
+                // prevents.
                 assert!(
                     !seen.events[event].is_open.load(SeqCst),
                     "a waiter that was resumed"

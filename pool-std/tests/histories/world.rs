@@ -76,7 +76,8 @@ impl World {
         pool.set_active_workers(1 + number % self.workers).unwrap();
     }
 
-    /// Brings about events, as a query that ends does: unmarks all waiters, and then lets them go on.
+    /// Brings about events, as a query that ends does: unmarks all waiters, and then lets them go
+    /// on.
     pub(crate) fn open(&self, events: &[usize]) {
         let mut events: Vec<_> = events.to_vec();
         // In one order, because all are locked at once.

@@ -72,8 +72,8 @@ fn a_failed_build_gives_the_current_thread_back() {
     });
 }
 
-// A thread whose pool has ended, and an exit handler, are still workers of that pool. Their jobs must
-// not be lost with it.
+// A thread whose pool has ended, and an exit handler, are still workers of that pool. Their jobs
+// must not be lost with it.
 #[test]
 fn an_ended_pool_passes_spawned_jobs_to_the_global_pool() {
     let (sender, receiver) = mpsc::channel();

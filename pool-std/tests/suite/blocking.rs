@@ -1,6 +1,7 @@
 //! Marks, tickets, blocked sections and the state of a pool.
 
-// Without metrics, and without a deadlock handler, a pool's state does not tell which workers sleep.
+// Without metrics, and without a deadlock handler, a pool's state does not tell which workers
+// sleep.
 #![cfg(feature = "metrics")]
 
 use std::{

@@ -193,8 +193,8 @@ fn a_worker_cannot_become_another_one() {
     assert_eq!(outer.install(|| 1), 1);
 }
 
-// A spawn handler may run the builders that it keeps later, or never. A build that fails does not need
-// them any more.
+// A spawn handler may run the builders that it keeps later, or never. A build that fails does not
+// need them any more.
 #[test]
 fn a_failing_build_does_not_wait_for_kept_builders() {
     let called = Arc::new(AtomicUsize::new(0));

@@ -31,7 +31,8 @@ fn in_parallel(copies: usize, closure: &(impl Fn() + Sync)) {
     );
 }
 
-/// Keeps the pool busy with short jobs for a while, so that workers fall asleep while others are active.
+/// Keeps the pool busy with short jobs for a while, so that workers fall asleep while others are
+/// active.
 fn warm_up(copies: usize) {
     let end = Instant::now() + Duration::from_millis(15);
     while Instant::now() < end {
@@ -43,8 +44,8 @@ fn warm_up(copies: usize) {
     }
 }
 
-/// No worker is woken for a join while as many are awake as there are processors. These jobs block, of which the pool
-/// knows nothing, and each needs all of the others.
+/// No worker is woken for a join while as many are awake as there are processors. These jobs block,
+/// of which the pool knows nothing, and each needs all of the others.
 #[test]
 fn jobs_of_joins_that_block_get_all_workers() {
     let pool = crowded();
@@ -82,7 +83,8 @@ fn jobs_of_joins_that_say_that_they_block_get_all_workers() {
     });
 }
 
-/// The same with jobs that keep their processors meanwhile. A job waits for a while then, but not for good.
+/// The same with jobs that keep their processors meanwhile. A job waits for a while then, but not
+/// for good.
 #[test]
 fn jobs_of_joins_that_spin_get_all_workers() {
     let pool = crowded();

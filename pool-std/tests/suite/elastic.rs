@@ -333,7 +333,8 @@ fn an_adopted_thread_is_never_parked() {
     .unwrap();
 }
 
-// What is deferred runs although one worker is parked, also what the parked one has deferred itself.
+// What is deferred runs although one worker is parked, also what the parked one has deferred
+// itself.
 #[test]
 fn parked_workers_do_not_delay_progress() {
     let pool = Arc::new(pool(3));

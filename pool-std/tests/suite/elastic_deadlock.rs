@@ -1,4 +1,5 @@
-//! What the detection of deadlocks knows of workers that are parked, and of those whose places are lent.
+//! What the detection of deadlocks knows of workers that are parked, and of those whose places are
+//! lent.
 
 use std::sync::{
     Arc, Barrier, Mutex,
@@ -32,7 +33,8 @@ fn block_one_and_park_the_other(pool: &Arc<ThreadPool>, gate: &Arc<Gate>) {
     let (waiting, inner) = (gate.clone(), pool.clone());
     let both_run = Barrier::new(2);
     pool.spawn_broadcast(move |context| {
-        // A worker that blocks before the other one has its job, and while that one sleeps, is a deadlock.
+        // A worker that blocks before the other one has its job, and while that one sleeps, is a
+        // deadlock.
         both_run.wait();
         match context.index() {
             0 => waiting.wait("a gate"),
@@ -80,7 +82,8 @@ fn a_handler_of_a_worker_that_parks_may_broadcast_to_another_pool_and_end_one() 
     gate.open();
 }
 
-// The job of a broadcast opens the gate. It is queued for a worker that is parked, or about to park.
+// The job of a broadcast opens the gate. It is queued for a worker that is parked, or about to
+// park.
 #[test]
 fn a_parked_worker_with_a_job_counts() {
     let (pool, reports) = pool_with_reports(2);
@@ -89,7 +92,8 @@ fn a_parked_worker_with_a_job_counts() {
         let gate = Arc::new(Gate::default());
         pool.install(|| {
             if current_thread_index() == Some(1) {
-                // It took this job before it saw that it shall park. It cannot open the gate while it waits.
+                // It took this job before it saw that it shall park. It cannot open the gate while
+                // it waits.
                 return;
             }
             let opening = gate.clone();
@@ -131,8 +135,8 @@ fn a_handler_cannot_change_the_number_of_active_workers() {
     assert_eq!(built.set_active_workers(1), Ok(2));
 }
 
-// The closure opens the gate for which a job waits that a spare runs: no worker runs meanwhile, but the
-// closure does.
+// The closure opens the gate for which a job waits that a spare runs: no worker runs meanwhile, but
+// the closure does.
 #[test]
 fn a_closure_that_blocks_in_place_counts() {
     let (pool, reports) = builder_with_reports(1, |builder| {

@@ -24,8 +24,8 @@ const CHILD: &str = "POOL_STD_ENVIRONMENT_CHILD";
 /// Names the emulator that runs this program, where the system cannot start it by itself.
 const RUNNER: &str = "TEST_RUNNER";
 
-/// In the child, runs `body`. Otherwise runs the test `name` as a child with these variables, and expects that
-/// it passes.
+/// In the child, runs `body`. Otherwise runs the test `name` as a child with these variables, and
+/// expects that it passes.
 fn with_variables(name: &str, variables: &[(&str, &str)], body: impl FnOnce()) {
     if env::var_os(CHILD).is_some() {
         body();

@@ -39,8 +39,8 @@ fn call_as_guest<R: Send>(pool: &ThreadPool, closure: impl FnOnce() -> R + Send)
     let caller = this_thread();
     let mut closure = Some(closure);
     loop {
-        // A call that is no guest wakes a worker, which then searches for a while. Calls without a pause could go
-        // on for ever.
+        // A call that is no guest wakes a worker, which then searches for a while. Calls without a
+        // pause could go on for ever.
         while !has_sleeper(pool) {
             thread::yield_now();
         }
@@ -220,7 +220,8 @@ fn guests_and_calls_that_are_installed_take_turns() {
     pool.shutdown().unwrap();
 }
 
-/// As a worker of the other pool it would run jobs of that, and they may wait for the worker that is in the handler.
+/// As a worker of the other pool it would run jobs of that, and they may wait for the worker that
+/// is in the handler.
 #[test]
 fn a_handler_is_no_guest() {
     let other = Arc::new(builder(1).build().unwrap());

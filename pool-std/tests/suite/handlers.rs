@@ -23,8 +23,8 @@ fn aborts(name: &str, message: &str, body: fn()) {
     child_aborts(&format!("handlers::{name}"), message, body);
 }
 
-/// In the child, runs `body`. Otherwise runs the test `name` as a child, which must abort and print the
-/// message.
+/// In the child, runs `body`. Otherwise runs the test `name` as a child, which must abort and print
+/// the message.
 pub(crate) fn child_aborts(name: &str, message: &str, body: fn()) {
     if env::var_os(CHILD).is_some() {
         body();
@@ -130,7 +130,8 @@ fn a_deadlock_handler_that_waits_for_a_broadcast_aborts() {
     );
 }
 
-// The call itself does not wait. But it takes a lock whose holder may wait for the end of the handler.
+// The call itself does not wait. But it takes a lock whose holder may wait for the end of the
+// handler.
 #[test]
 fn a_deadlock_handler_that_spawns_a_broadcast_aborts() {
     let name = "a_deadlock_handler_that_spawns_a_broadcast_aborts";
@@ -153,8 +154,8 @@ fn end_in_the_handler(num_threads: usize) {
         .unwrap();
     support::wait_for_asleep(&pool, num_threads - 1);
     *own.lock().unwrap() = Some(pool);
-    // No job has a reference. The handler is called within, or by a worker that was counted as asleep when it was still
-    // about to sleep.
+    // No job has a reference. The handler is called within, or by a worker that was counted as
+    // asleep when it was still about to sleep.
     let _blocked = mark_blocked("nothing");
     support::wait_for(|| false);
 }

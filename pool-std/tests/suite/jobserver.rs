@@ -1,5 +1,5 @@
-//! A pool under GNU make: `make -jN` starts this test once more, as a program that takes tokens from
-//! make's jobserver.
+//! A pool under GNU make: `make -jN` starts this test once more, as a program that takes tokens
+//! from make's jobserver.
 #![cfg(all(unix, not(miri)))]
 
 use std::{

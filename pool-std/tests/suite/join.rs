@@ -49,8 +49,9 @@ fn smoke() {
     assert_eq!(numbers, expected);
 }
 
-// Breadth first, a join never takes its second half back, but finds it in its turn, or waits for it. The
-// first job that it finds runs on top of the stack, so even small numbers make a deep stack.
+// Breadth first, a join never takes its second half back, but finds it in its turn, or waits for
+// it. The first job that it finds runs on top of the stack, so even small numbers make a deep
+// stack.
 #[test]
 fn breadth_first() {
     for threads in [1, 3] {

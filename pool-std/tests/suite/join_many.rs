@@ -49,8 +49,8 @@ fn an_array_in_its_order() {
 fn many_at_the_same_time() {
     let barrier = Barrier::new(4);
     let meet = || {
-        // A sleeping worker may overlook the second half of a join, but not this job, and whatever was
-        // queued before it is stolen first.
+        // A sleeping worker may overlook the second half of a join, but not this job, and whatever
+        // was queued before it is stolen first.
         pool_std::spawn(|| ());
         barrier.wait();
     };

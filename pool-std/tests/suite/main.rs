@@ -1,9 +1,9 @@
 //! The tests of the pool as programs see it, in one program, which is linked once.
 //!
-//! The tests of a program run at the same time in one process. A test whose process must be alone has a program
-//! of its own beside this directory: it counts all memory or all threads, replaces the allocator, builds the
-//! global pool, or forbids system calls to all threads. Here, such a test starts this program once more, with its
-//! own name.
+//! The tests of a program run at the same time in one process. A test whose process must be alone
+//! has a program of its own beside this directory: it counts all memory or all threads, replaces
+//! the allocator, builds the global pool, or forbids system calls to all threads. Here, such a test
+//! starts this program once more, with its own name.
 
 mod adopted;
 mod block_in_place;

@@ -130,7 +130,8 @@ fn a_worker_is_absent_before_its_thread_runs() {
 #[test]
 fn a_worker_that_computes_is_active() {
     let pool = pool(2);
-    // How long a round takes, a slow machine decides; whether the other worker was woken in it, a counter says.
+    // How long a round takes, a slow machine decides; whether the other worker was woken in it, a
+    // counter says.
     let other_slept_on = || {
         wait_for_all(&pool, WorkerState::Asleep);
         let before = pool.metrics();

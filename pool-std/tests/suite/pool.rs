@@ -93,8 +93,8 @@ fn dropping_a_pool_finishes_its_work() {
     }
 }
 
-/// Jobs that are spawned together each hold the pool, from outside and from a job, and also those that the
-/// iterator has given before it panics.
+/// Jobs that are spawned together each hold the pool, from outside and from a job, and also those
+/// that the iterator has given before it panics.
 #[test]
 fn jobs_spawned_together_are_finished_too() {
     for threads in 1..=3 {
@@ -253,8 +253,8 @@ fn a_worker_of_another_pool_works_while_it_waits_for_the_end() {
     });
 }
 
-// A worker of another pool drops the last reference when its call into the pool ends, in a frame that
-// other threads use.
+// A worker of another pool drops the last reference when its call into the pool ends, in a frame
+// that other threads use.
 #[test]
 fn a_panic_of_what_a_handler_captures_stays_where_it_is() {
     struct PanicsOnDrop(mpsc::Sender<()>);

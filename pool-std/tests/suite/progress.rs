@@ -120,8 +120,8 @@ fn panics_go_to_the_handler() {
     receiver.recv().unwrap();
 }
 
-/// Checks that a panic of a wake-up does not unwind through the thread that makes progress, whose frames other threads
-/// may use: a worker that waits for a moment has its latch there.
+/// Checks that a panic of a wake-up does not unwind through the thread that makes progress, whose
+/// frames other threads may use: a worker that waits for a moment has its latch there.
 #[test]
 fn panics_of_wake_ups_go_to_the_handler() {
     let (sender, receiver) = mpsc::channel();
@@ -210,8 +210,8 @@ fn stress() {
     drop(unsafe { Box::from_raw(shared.into_inner()) });
 }
 
-/// Checks that no poster counts on a worker that runs what was deferred: that may take as long as a job, and
-/// may wait for one.
+/// Checks that no poster counts on a worker that runs what was deferred: that may take as long as a
+/// job, and may wait for one.
 #[test]
 fn a_job_wakes_a_worker_while_another_one_runs_what_was_deferred() {
     /// A multiple of what the slowest machine needs.

@@ -66,7 +66,8 @@ fn jobs_spawned_together_are_all_run() {
     }
 }
 
-/// Checks that the jobs that an iterator has given before its panic are run, and the scope waits for them.
+/// Checks that the jobs that an iterator has given before its panic are run, and the scope waits
+/// for them.
 #[test]
 fn an_iterator_that_panics_loses_no_job() {
     for pool in [pool(1), pool(2)] {

@@ -20,8 +20,8 @@ use pool_std::{
 /// A multiple of what the slowest machine needs.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// An event. A worker that waits for it marks itself, and the thread that opens the gate unmarks all that
-/// wait, as a query of a compiler does.
+/// An event. A worker that waits for it marks itself, and the thread that opens the gate unmarks
+/// all that wait, as a query of a compiler does.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     state: Mutex<Waiting>,

@@ -177,7 +177,8 @@ pub fn sites() -> Vec<(Site, Traffic)> {
     with(|machine| machine.directory.sites().collect())
 }
 
-/// Returns the name and the traffic of each shared line, and which line of the source missed it last.
+/// Returns the name and the traffic of each shared line, and which line of the source missed it
+/// last.
 #[must_use]
 pub fn shared_lines() -> Vec<(String, Traffic, Option<Site>)> {
     with(|machine| machine.directory.shared_lines().collect())

@@ -58,8 +58,8 @@ pub(super) struct Price {
     pub(super) missed: Option<u32>,
 }
 
-/// The copies of all cache lines: a directory as in a MESI protocol, whose home serves the requests for a
-/// line one after the other.
+/// The copies of all cache lines: a directory as in a MESI protocol, whose home serves the requests
+/// for a line one after the other.
 #[derive(Debug)]
 pub(super) struct Directory {
     costs: CostModel,
@@ -145,8 +145,8 @@ impl Directory {
         line
     }
 
-    /// Makes an access of a core, at a time. `drained_at` is when the core's earlier stores have left its
-    /// store buffer.
+    /// Makes an access of a core, at a time. `drained_at` is when the core's earlier stores have
+    /// left its store buffer.
     #[inline]
     #[allow(clippy::too_many_arguments)]
     pub(super) fn access(
@@ -290,8 +290,8 @@ impl Directory {
         end
     }
 
-    /// Forgets lines whose memory was freed. Another allocation gets fresh ones, so that a run does not
-    /// depend on which addresses the allocator uses again.
+    /// Forgets lines whose memory was freed. Another allocation gets fresh ones, so that a run does
+    /// not depend on which addresses the allocator uses again.
     pub(super) fn forget(&mut self, address: usize, size: usize) {
         let keys = (address >> LINE_SHIFT)..=((address + size.max(1) - 1) >> LINE_SHIFT);
         for key in keys {
@@ -339,7 +339,8 @@ impl Directory {
         self.sites.values().copied()
     }
 
-    /// Returns the shared lines with their names, their traffic, and the line of the source that missed them last.
+    /// Returns the shared lines with their names, their traffic, and the line of the source that
+    /// missed them last.
     pub(super) fn shared_lines(&self) -> impl Iterator<Item = (String, Traffic, Option<Site>)> {
         let is_hot = |line: &&Line| line.is_shared && line.traffic.transfers > 0;
         self.lines

@@ -10,8 +10,9 @@ const SLICE: u64 = MS;
 
 /// Which threads have a processor, and which are ready and wait for one.
 ///
-/// A thread keeps its processor until it waits, yields or ends, or until its slice is over. Then the thread that
-/// has waited longest gets it. A thread that is woken takes a processor from no other.
+/// A thread keeps its processor until it waits, yields or ends, or until its slice is over. Then
+/// the thread that has waited longest gets it. A thread that is woken takes a processor from no
+/// other.
 pub(super) struct Processors {
     total: usize,
     busy: usize,
@@ -34,8 +35,8 @@ impl Processors {
 }
 
 impl Machine {
-    /// Gives a processor to a thread that is ready at a time, or keeps the one that it has. Returns false if it has to wait
-    /// for one.
+    /// Gives a processor to a thread that is ready at a time, or keeps the one that it has. Returns
+    /// false if it has to wait for one.
     pub(super) fn take_processor(&mut self, thread: usize, at: u64) -> bool {
         match self.threads[thread].slice_ends {
             None if self.processors.busy < self.processors.total => {

@@ -137,7 +137,8 @@ fn a_process_fence_interrupts_the_threads_that_run() {
     assert_eq!(ended_at.get(), 10 * US + costs.interrupt);
 }
 
-/// Returns when the last one of some threads ends that compute for 10 us each, on so many processors.
+/// Returns when the last one of some threads ends that compute for 10 us each, on so many
+/// processors.
 fn end_of_threads(threads: usize, processors: usize) -> u64 {
     let settings = Settings {
         processors,

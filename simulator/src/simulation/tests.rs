@@ -112,8 +112,9 @@ fn searchers_do_not_fight_for_jobs_from_outside() {
     for seed in 1..4 {
         let report = simulated::<VirtualJec>(64, seed, &[Workload::Pipe]);
         let outcome = &report.outcomes[0];
-        // It was more than 200 us when each failed attempt was an exchange. With half of all workers as the limit on
-        // searchers, in place of half of those that are awake, it is 65 us for some seeds.
+        // It was more than 200 us when each failed attempt was an exchange. With half of all
+        // workers as the limit on searchers, in place of half of those that are awake, it
+        // is 65 us for some seeds.
         let searching = outcome.per_job(outcome.idle_ns) / 1_000.0;
         assert!(searching < 30.0, "{searching} us for each job");
     }
@@ -134,7 +135,8 @@ fn a_worker_searches_no_longer_than_its_policy_says() {
     );
 }
 
-/// Checks that workers that fail to take a job from outside stay away for longer and longer, so that others succeed.
+/// Checks that workers that fail to take a job from outside stay away for longer and longer, so
+/// that others succeed.
 #[test]
 fn many_workers_leave_the_front_to_one_after_the_other() {
     for seed in 1..3 {
@@ -145,7 +147,8 @@ fn many_workers_leave_the_front_to_one_after_the_other() {
     }
 }
 
-/// Checks that a thread that posts one job after the other leaves most wake-ups to the workers that it has woken.
+/// Checks that a thread that posts one job after the other leaves most wake-ups to the workers that
+/// it has woken.
 #[test]
 fn a_burst_wakes_each_worker_once_and_soon() {
     for seed in 1..4 {
@@ -305,8 +308,8 @@ fn a_protocol_that_wakes_no_worker_is_found() {
     );
 }
 
-/// Posts a job that one worker alone may run, at each of many moments, at some of which that worker falls
-/// asleep. Returns the errors.
+/// Posts a job that one worker alone may run, at each of many moments, at some of which that worker
+/// falls asleep. Returns the errors.
 fn race<F: Fault>() -> Vec<RunError> {
     let mut errors = Vec::new();
     for delay in 0..200 {

@@ -33,9 +33,9 @@ impl fmt::Display for State {
 
 /// Names one blocked section of one worker.
 ///
-/// Returned by [`Accounting::mark_blocked`](super::Accounting::mark_blocked), and taken by the functions
-/// that end the section. A ticket of an earlier section of the worker is refused, until the worker has
-/// been blocked 2³⁰ times more.
+/// Returned by [`Accounting::mark_blocked`](super::Accounting::mark_blocked), and taken by the
+/// functions that end the section. A ticket of an earlier section of the worker is refused, until
+/// the worker has been blocked 2³⁰ times more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
     worker: WorkerIndex,
@@ -81,8 +81,8 @@ fn state_of(word: u32) -> State {
 pub struct WorkerEntry {
     /// State and number of sections. Changed only with the lock of the accounting held.
     word: AtomicU32,
-    /// Whether a thread has set the latch of this worker and is about to wake it. Changed without the
-    /// lock.
+    /// Whether a thread has set the latch of this worker and is about to wake it. Changed without
+    /// the lock.
     waking: AtomicBool,
 }
 
@@ -96,8 +96,8 @@ impl WorkerEntry {
     }
 
     fn word(&self) -> u32 {
-        // Ordering: Relaxed; the lock of the accounting orders all changes. A thread without the lock
-        // reads it for debug output only.
+        // Ordering: Relaxed; the lock of the accounting orders all changes. A thread without the
+        // lock reads it for debug output only.
         self.word.load(Ordering::Relaxed)
     }
 
@@ -105,8 +105,8 @@ impl WorkerEntry {
         state_of(self.word())
     }
 
-    /// Returns the number of the section in which the worker is blocked. Both are of one moment, also
-    /// without the lock.
+    /// Returns the number of the section in which the worker is blocked. Both are of one moment,
+    /// also without the lock.
     pub(super) fn blocked_episode(&self) -> Option<u32> {
         let word = self.word();
         (state_of(word) == State::Blocked).then_some(word / EPISODE)
@@ -134,24 +134,25 @@ impl WorkerEntry {
 
     /// Notes that the caller has set the worker's latch and is about to wake the worker.
     pub(super) fn set_waking(&self) {
-        // Ordering: Release pairs with `clear_waking`. A waiter that clears this note then sees that its
-        // latch is set. With Relaxed the waiter could clear the note, read an older latch, and count as
-        // asleep although it is being woken. An exchange, as in `clear_waking`, so that a model, too, knows
-        // which of the two came last.
+        // Ordering: Release pairs with `clear_waking`. A waiter that clears this note then sees
+        // that its latch is set. With Relaxed the waiter could clear the note, read an
+        // older latch, and count as asleep although it is being woken. An exchange, as in
+        // `clear_waking`, so that a model, too, knows which of the two came last.
         self.waking.swap(true, Ordering::Release);
     }
 
     /// Forgets the note of a setter. The caller looks at its latch afterwards.
     pub(super) fn clear_waking(&self) {
-        // Ordering: Acquire pairs with `set_waking`, which says why. An exchange, because a store would
-        // not receive what the setter wrote.
+        // Ordering: Acquire pairs with `set_waking`, which says why. An exchange, because a store
+        // would not receive what the setter wrote.
         self.waking.swap(false, Ordering::Acquire);
     }
 
     /// Whether a setter is about to wake the worker.
     pub(super) fn is_waking(&self) -> bool {
-        // Ordering: Relaxed. A setter that is a worker wrote the note before it gave up being active,
-        // which it does with the lock held, as our caller holds it. So the note is visible.
+        // Ordering: Relaxed. A setter that is a worker wrote the note before it gave up being
+        // active, which it does with the lock held, as our caller holds it. So the note is
+        // visible.
         self.waking.load(Ordering::Relaxed)
     }
 }

@@ -5,7 +5,8 @@ use core::fmt;
 use super::{State, Ticket, WorkerEntry};
 use crate::index::WorkerIndex;
 
-/// Is told of a deadlock. Implemented for functions, for an `Option` of a handler, and by [`NoHandler`].
+/// Is told of a deadlock. Implemented for functions, for an `Option` of a handler, and by
+/// [`NoHandler`].
 ///
 /// # Examples
 /// ```
@@ -19,8 +20,8 @@ use crate::index::WorkerIndex;
 /// assert!(!None::<fn(&Report<'_>)>.is_set());
 /// ```
 pub trait DeadlockHandler {
-    /// Whether there is a handler. If not, the accounting of sleeping workers does nothing, and takes no
-    /// lock. Must always return the same.
+    /// Whether there is a handler. If not, the accounting of sleeping workers does nothing, and
+    /// takes no lock. Must always return the same.
     #[inline]
     fn is_set(&self) -> bool {
         true

@@ -14,7 +14,8 @@ mod transitions {
 
     use super::*;
 
-    /// The first one would sleep on when the latch is set, and the second one would not sleep at all.
+    /// The first one would sleep on when the latch is set, and the second one would not sleep at
+    /// all.
     #[test]
     #[cfg(debug_assertions)]
     #[should_panic = "two workers wait for one latch"]

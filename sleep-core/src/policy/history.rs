@@ -3,11 +3,11 @@
 use super::IdlePolicy;
 use crate::primitive::{LoadStoreU8, Ordering};
 
-/// The least number of rounds is a sixty-fourth of the greatest. The default policy's four take two microseconds, far less
-/// than the wake-up of a worker that has slept for as short a time.
+/// The least number of rounds is a sixty-fourth of the greatest. The default policy's four take two
+/// microseconds, far less than the wake-up of a worker that has slept for as short a time.
 const MOST_DOUBLINGS: u8 = 6;
-/// The fewest doublings that a long sleep takes back. If it were one, a worker that finds a job in half of its searches would
-/// keep all its rounds.
+/// The fewest doublings that a long sleep takes back. If it were one, a worker that finds a job in
+/// half of its searches would keep all its rounds.
 const LOST_AT_LEAST: u8 = 2;
 /// How many searches beyond the limit follow a short sleep.
 const CREDIT: u8 = 15;
@@ -21,16 +21,18 @@ pub enum Purpose {
     Wait,
 }
 
-/// Whether rounds of one worker have paid off lately: how often to double the least number of them, for each purpose. Most
-/// waits are short, also those of a worker that has long pauses between its jobs.
+/// Whether rounds of one worker have paid off lately: how often to double the least number of them,
+/// for each purpose. Most waits are short, also those of a worker that has long pauses between its
+/// jobs.
 ///
-/// A new worker has learned nothing and does the least number. So a pool that is created and has little to do does not
-/// search for long on each of its workers.
+/// A new worker has learned nothing and does the least number. So a pool that is created and has
+/// little to do does not search for long on each of its workers.
 ///
-/// Kept with the worker, which alone writes it. If the worker changes its thread, what hands the worker over hands
-/// this over too; and if it did not, the number of rounds would be an older one.
+/// Kept with the worker, which alone writes it. If the worker changes its thread, what hands the
+/// worker over hands this over too; and if it did not, the number of rounds would be an older one.
 pub(crate) struct History {
-    /// Four bits for each purpose, so that a slot of `Hints` fits into 32 bytes on small processors.
+    /// Four bits for each purpose, so that a slot of `Hints` fits into 32 bytes on small
+    /// processors.
     doublings: LoadStoreU8,
     /// How many searches beyond the limit on searchers are left.
     credit: LoadStoreU8,
@@ -53,9 +55,10 @@ impl History {
         }
     }
 
-    /// Returns whether the worker may search for its next job beyond the limit on searchers, and uses up one such search. A
-    /// short sleep allows some, a long one none. After that the worker must sleep again, which shows whether it is still
-    /// needed: with many searchers, each one finds a job now and then even if half of them would suffice.
+    /// Returns whether the worker may search for its next job beyond the limit on searchers, and
+    /// uses up one such search. A short sleep allows some, a long one none. After that the
+    /// worker must sleep again, which shows whether it is still needed: with many searchers,
+    /// each one finds a job now and then even if half of them would suffice.
     pub(crate) fn spend_credit(&self) -> bool {
         // Ordering: Relaxed; the worker alone reads and writes this.
         let credit = self.credit.load(Ordering::Relaxed);
@@ -70,12 +73,12 @@ impl History {
         self.set(purpose, MOST_DOUBLINGS.min(self.doublings(purpose) + 1));
     }
 
-    /// Records how long a worker that has slept was without work, in nanoseconds, rounds and sleep together. `limit` is how
-    /// long its rounds may take. An unknown time counts as long.
+    /// Records how long a worker that has slept was without work, in nanoseconds, rounds and sleep
+    /// together. `limit` is how long its rounds may take. An unknown time counts as long.
     ///
-    /// After a short time, rounds would have found the work. Each time the duration doubles beyond the limit, one more
-    /// doubling is lost. So a worker with long pauses loses its rounds at once, and one whose pauses are occasionally a little
-    /// too long keeps some.
+    /// After a short time, rounds would have found the work. Each time the duration doubles beyond
+    /// the limit, one more doubling is lost. So a worker with long pauses loses its rounds at
+    /// once, and one whose pauses are occasionally a little too long keeps some.
     pub(super) fn record_sleep(&self, purpose: Purpose, time: Option<u32>, limit: u32) {
         let is_short = time.is_some_and(|time| time <= limit);
         if purpose == Purpose::Job {

@@ -9,8 +9,8 @@ use crate::parker::Parker;
 #[derive(Debug)]
 pub(crate) struct Search<T> {
     purpose: Purpose,
-    /// The number of rounds before the worker gets sleepy. Chosen in the first one: a search that finds work at
-    /// once costs nothing here.
+    /// The number of rounds before the worker gets sleepy. Chosen in the first one: a search that
+    /// finds work at once costs nothing here.
     rounds: u32,
     /// How many of them are left: none when the worker gets sleepy.
     rounds_left: u32,
@@ -87,7 +87,8 @@ impl<T: Copy> Search<T> {
         }
     }
 
-    /// Counts a fruitless search of a worker that is not sleepy. Returns whether it has a round for it.
+    /// Counts a fruitless search of a worker that is not sleepy. Returns whether it has a round for
+    /// it.
     fn goes_on(&mut self, policy: &IdlePolicy, history: &History, parker: &impl Parker) -> bool {
         match self.began {
             Some(began) => {
@@ -103,7 +104,8 @@ impl<T: Copy> Search<T> {
         goes_on
     }
 
-    /// Reads the clock, if there is one and the time matters. Chooses the number of rounds if that has not been done.
+    /// Reads the clock, if there is one and the time matters. Chooses the number of rounds if that
+    /// has not been done.
     fn begin(&mut self, policy: &IdlePolicy, history: &History, parker: &impl Parker) {
         if policy.is_adaptive || policy.time_limit.is_some() {
             self.began = parker.now();
@@ -112,7 +114,8 @@ impl<T: Copy> Search<T> {
             return;
         }
         if self.is_admitted {
-            // Rounds that do not adapt are never fewer than this, so it changes nothing for them. Nor does it with a clock.
+            // Rounds that do not adapt are never fewer than this, so it changes nothing for them.
+            // Nor does it with a clock.
             let without_clock = u32::from(self.began.is_none());
             let least = policy.rounds_until_sleepy.min(without_clock);
             self.rounds = history.rounds(self.purpose, policy).max(least);
@@ -138,14 +141,14 @@ impl<T: Copy> Search<T> {
         was_left
     }
 
-    /// Notes that the worker turns back on its way to sleep: it goes back to just before getting sleepy. There
-    /// may be work, so one search will do, and no rounds are left.
+    /// Notes that the worker turns back on its way to sleep: it goes back to just before getting
+    /// sleepy. There may be work, so one search will do, and no rounds are left.
     pub(crate) fn turn_back(&mut self) {
         self.sleepy = None;
     }
 
-    /// Notes that the worker has slept. If it was woken for nothing, it does half as many rounds. The clock is read only
-    /// if its waker has not done so: the worker is on its way to a job.
+    /// Notes that the worker has slept. If it was woken for nothing, it does half as many rounds.
+    /// The clock is read only if its waker has not done so: the worker is on its way to a job.
     #[cold]
     pub(crate) fn has_slept(
         &mut self,
@@ -179,7 +182,8 @@ impl<T: Copy> Search<T> {
 
     /// Whether the rounds that began then have lasted too long.
     fn is_late(&self, began: u64, policy: &IdlePolicy, parker: &impl Parker) -> bool {
-        // Of the adaptive ones, all of whose sleeps are compared with the limit too, and of the others.
+        // Of the adaptive ones, all of whose sleeps are compared with the limit too, and of the
+        // others.
         let Some(limit) = policy.time_limit_among(self.awake) else {
             return false;
         };

@@ -4,11 +4,12 @@ use core::num::NonZero;
 
 /// How many workers of a pool search for work at a time, before they sleep.
 ///
-/// Few searchers suffice: one that finds work wakes others if there is more. Many of them burn processor time,
-/// and take the cache lines of the queues from each other and from the workers that fill them.
+/// Few searchers suffice: one that finds work wakes others if there is more. Many of them burn
+/// processor time, and take the cache lines of the queues from each other and from the workers that
+/// fill them.
 ///
-/// Source: the spinning Ms of Go's scheduler, at most half of those that are busy, and the searching workers of tokio,
-/// at most half of all.
+/// Source: the spinning Ms of Go's scheduler, at most half of those that are busy, and the
+/// searching workers of tokio, at most half of all.
 ///
 /// # Examples
 /// ```
@@ -23,13 +24,15 @@ use core::num::NonZero;
 pub enum Searchers {
     /// Every worker may search.
     All,
-    /// Half of the workers that are awake, rounded up: so a large pool with little to do has few searchers. But of
-    /// two that are awake both may search: the second one takes a broadcast, or the second half of a join, without
-    /// a wake-up. If rounds [adapt](crate::IdlePolicy::with_adaptive_rounds) and have a time limit, a worker that was woken
-    /// within that time after it ran out of work may search 15 times beyond half. So a program that needs all workers again
-    /// and again finds them awake.
+    /// Half of the workers that are awake, rounded up: so a large pool with little to do has few
+    /// searchers. But of two that are awake both may search: the second one takes a broadcast,
+    /// or the second half of a join, without a wake-up. If rounds
+    /// [adapt](crate::IdlePolicy::with_adaptive_rounds) and have a time limit, a worker that was
+    /// woken within that time after it ran out of work may search 15 times beyond half. So a
+    /// program that needs all workers again and again finds them awake.
     ///
-    /// With more workers than processors, no more than half of [the processors](crate::IdlePolicy::for_processors).
+    /// With more workers than processors, no more than half of [the
+    /// processors](crate::IdlePolicy::for_processors).
     Half,
     /// At most so many.
     AtMost(NonZero<u16>),
@@ -39,7 +42,8 @@ impl Searchers {
     /// One worker at a time.
     pub const ONE: Self = Self::AtMost(NonZero::<u16>::MIN);
 
-    /// Returns a limit of so many workers, at least one. A number that no pool can have counts as 65,535.
+    /// Returns a limit of so many workers, at least one. A number that no pool can have counts as
+    /// 65,535.
     #[must_use]
     pub const fn at_most(workers: usize) -> Self {
         Self::AtMost(at_least_one(workers))

@@ -60,8 +60,8 @@ fn rounds(search: &mut Search, policy: &IdlePolicy, history: &History, clock: &C
     rounds
 }
 
-/// Plays a worker that does all its rounds, sleeps for so long, and finds work at once. Returns how many rounds
-/// it did.
+/// Plays a worker that does all its rounds, sleeps for so long, and finds work at once. Returns how
+/// many rounds it did.
 fn sleep(policy: &IdlePolicy, history: &History, clock: &Clock, microseconds: u64) -> u32 {
     sleep_for(Purpose::Job, policy, history, clock, microseconds)
 }
@@ -262,8 +262,8 @@ fn a_short_sleep_gives_credit_for_some_searches() {
     assert_eq!(credit(), 0);
 }
 
-/// A program that waits for each job before it posts the next one meets the same two wake-ups each time. If both
-/// counted as time without work, rounds would never begin where wake-ups are slow.
+/// A program that waits for each job before it posts the next one meets the same two wake-ups each
+/// time. If both counted as time without work, rounds would never begin where wake-ups are slow.
 #[test]
 fn how_long_a_wake_up_takes_does_not_count() {
     let (woken, clock) = (WakeTime::new(), Clock::new());
@@ -350,7 +350,8 @@ fn rounds_end_when_their_time_is_over() {
     assert!(relaxes(&mut search, &without_limit, &history, &clock));
 }
 
-/// Workers that share a processor run in turns: a search that lasts long because the others run costs them nothing.
+/// Workers that share a processor run in turns: a search that lasts long because the others run
+/// costs them nothing.
 #[test]
 fn rounds_last_longer_where_workers_share_processors() {
     let shared = ADAPTIVE.for_processors(64, 2);

@@ -67,8 +67,8 @@ use state::AtomicState;
 /// assert!(SLEEP.worker(4).is_err());
 /// ```
 ///
-/// A worker's loop is the same with every protocol; the crate's front page has it. The proof that no
-/// wake-up is lost is on the front page of [this module](crate::protocol::classic).
+/// A worker's loop is the same with every protocol; the crate's front page has it. The proof that
+/// no wake-up is lost is on the front page of [this module](crate::protocol::classic).
 ///
 /// Source: rayon's first sleep module, with a slot per worker in place of one mutex and one
 /// condition variable, a fence on both sides, and a last look at the queues.
@@ -76,7 +76,8 @@ use state::AtomicState;
 #[doc(alias = "tickle")]
 pub struct Classic<S, W: Word = usize> {
     state: CachePadded<AtomicState<W>>,
-    /// The number of workers that search or sleep. Not on the state's cache line, which posters read.
+    /// The number of workers that search or sleep. Not on the state's cache line, which posters
+    /// read.
     inactive: CachePadded<W::Atomic>,
     policy: IdlePolicy,
     slots: S,
@@ -199,8 +200,8 @@ impl<S: ClassicSlots, W: Word> SleepProtocol for Classic<S, W> {
         IdleState::new(worker)
     }
 
-    /// Relaxes, gets sleepy, or sleeps, as the policy says. While another worker is sleepy, this one
-    /// stays at the threshold and relaxes.
+    /// Relaxes, gets sleepy, or sleeps, as the policy says. While another worker is sleepy, this
+    /// one stays at the threshold and relaxes.
     #[inline]
     fn no_work_found(
         &self,
@@ -294,7 +295,8 @@ impl<S: ClassicSlots, W: Word> Classic<S, W> {
         self.tickle(count);
     }
 
-    /// Makes the sleepy worker awake and wakes all sleepers, if there are jobs. The seed's `tickle`.
+    /// Makes the sleepy worker awake and wakes all sleepers, if there are jobs. The seed's
+    /// `tickle`.
     #[inline]
     fn tickle(&self, count: usize) {
         if !self.state.all_are_awake() {
@@ -325,8 +327,8 @@ impl<S: ClassicSlots, W: Word> Classic<S, W> {
         if self.state.get_sleepy(idle.worker) {
             idle.got_sleepy();
         } else {
-            // Liveness: the sleepy worker finds work, falls asleep, or is stripped by a tickle. Until
-            // then this worker searches on, and sleeps through nothing.
+            // Liveness: the sleepy worker finds work, falls asleep, or is stripped by a tickle.
+            // Until then this worker searches on, and sleeps through nothing.
             self.relax(idle.worker);
         }
     }
@@ -372,17 +374,19 @@ impl<S: ClassicSlots, W: Word> Classic<S, W> {
             return;
         }
 
-        // Liveness: the slot is open and the state says that workers are asleep, so from here on the
-        // next poster of work or the setter of the latch claims and unparks us. The poster sees the
-        // state, or another tickle has seen it and wakes all; or it came before our fence, and then
-        // `has_work` said so. The setter sees SLEEPING. A wake-up is not too early either: the token
-        // outlasts the time until we park, and we leave only when the slot says awake.
+        // Liveness: the slot is open and the state says that workers are asleep, so from here on
+        // the next poster of work or the setter of the latch claims and unparks us. The
+        // poster sees the state, or another tickle has seen it and wakes all; or it came
+        // before our fence, and then `has_work` said so. The setter sees SLEEPING. A
+        // wake-up is not too early either: the token outlasts the time until we park, and
+        // we leave only when the slot says awake.
         slot.park_until_awake(tenant);
         latch.wake_up();
     }
 
-    /// Closes the slot of a worker that does not sleep after all. If a waker has already claimed the
-    /// worker, waits for that waker instead. The state goes on to say that workers are asleep.
+    /// Closes the slot of a worker that does not sleep after all. If a waker has already claimed
+    /// the worker, waits for that waker instead. The state goes on to say that workers are
+    /// asleep.
     fn turn_back(slot: &SlotState<S::Parker>, tenant: Tenant) {
         if slot.close(tenant) {
             return;

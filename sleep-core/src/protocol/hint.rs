@@ -4,11 +4,11 @@ use crate::index::WorkerIndex;
 
 /// Says which source holds the work that a worker is woken for.
 ///
-/// A hint is advice. The work may be gone when the worker looks, and the hint may be lost on its way;
-/// then the worker searches everywhere, as it does without a hint.
+/// A hint is advice. The work may be gone when the worker looks, and the hint may be lost on its
+/// way; then the worker searches everywhere, as it does without a hint.
 ///
-/// A hint fits into one word, [`to_raw`](Self::to_raw), so that a channel may be as simple as an array of
-/// atomics or a pipe.
+/// A hint fits into one word, [`to_raw`](Self::to_raw), so that a channel may be as simple as an
+/// array of atomics or a pipe.
 ///
 /// # Examples
 /// ```
@@ -27,14 +27,14 @@ pub enum Hint {
     Unknown,
     /// The queue of jobs from outside.
     Injector,
-    /// The queue of the worker with this number. The number may be too large for a pool if it comes from
-    /// a damaged channel.
+    /// The queue of the worker with this number. The number may be too large for a pool if it comes
+    /// from a damaged channel.
     Worker(u16),
 }
 
 impl Hint {
-    /// Returns the hint at a worker's queue: [`Unknown`](Self::Unknown) if its number takes more than 16
-    /// bits.
+    /// Returns the hint at a worker's queue: [`Unknown`](Self::Unknown) if its number takes more
+    /// than 16 bits.
     #[must_use]
     pub const fn worker(worker: WorkerIndex) -> Self {
         let number = worker.get();

@@ -36,7 +36,8 @@ const MAX_WORKERS: usize = if usize::BITS < 32 {
     u16::MAX as usize
 };
 
-/// The sleep protocol whose count of sleepers may be negative, and whose wake-ups say where the work is.
+/// The sleep protocol whose count of sleepers may be negative, and whose wake-ups say where the
+/// work is.
 ///
 /// `S` says where the workers' slots are stored, see [`HintSlots`]. Each has a [`HintChannel`]: an
 /// [`ArrayChannel`] beside any parker, or a parker that carries hints itself. `I` is the
@@ -103,7 +104,8 @@ impl<'a, C, I: Copy> Hints<&'a [HintSlot<C>], I> {
         /// Creates the protocol for workers whose slots are stored elsewhere.
         ///
         /// # Errors
-        /// [`TooManyWorkers`] if there are more than 65,535; on targets with 16-bit addresses, 32,767.
+        /// [`TooManyWorkers`] if there are more than 65,535; on targets with 16-bit addresses,
+        /// 32,767.
         pub fn from_slice(slots: &'a [HintSlot<C>], policy: I) -> Result<Self, TooManyWorkers> {
             match TooManyWorkers::unless_at_most(MAX_WORKERS, slots.len()) {
                 Ok(()) => Ok(Self::with_parts(slots, policy)),
@@ -153,8 +155,8 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
     }
 
     /// Returns the count of sleepers at this instant: how many workers are registered and not yet
-    /// taken by a notifier. Negative: how many notifications wait for a sleeper. For debug output and
-    /// statistics.
+    /// taken by a notifier. Negative: how many notifications wait for a sleeper. For debug output
+    /// and statistics.
     #[must_use]
     pub fn sleepers(&self) -> isize {
         self.sleepers.get()
@@ -172,15 +174,17 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
         }
     }
 
-    /// Makes `count` notifications take effect: for workers that sleep now, and for those that sleep
-    /// next. These search once more instead. At most as many notifications wait as there are workers.
+    /// Makes `count` notifications take effect: for workers that sleep now, and for those that
+    /// sleep next. These search once more instead. At most as many notifications wait as there
+    /// are workers.
     ///
     /// The seed's `notifyAnywhere`.
     pub fn notify_anywhere(&self, count: usize, hint: Hint) {
-        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`. While the exchange below
-        // changes the count, the order of all exchanges of the count would do. But it changes nothing when as
-        // many notifications wait as there are workers, and those may be out of date: of the two fences
-        // one comes first, so that the sleeper sees the job or we see the sleeper.
+        // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`. While the exchange
+        // below changes the count, the order of all exchanges of the count would do. But it
+        // changes nothing when as many notifications wait as there are workers, and those
+        // may be out of date: of the two fences one comes first, so that the sleeper sees
+        // the job or we see the sleeper.
         fence(Ordering::SeqCst);
         let workers = self.slots().len();
         let mut count = count;
@@ -205,13 +209,15 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
         }
     }
 
-    /// Spends units that the caller has taken: on workers that sleep, which are woken, and on others that
-    /// are registered. Returns how many were spent on workers that run a job already.
+    /// Spends units that the caller has taken: on workers that sleep, which are woken, and on
+    /// others that are registered. Returns how many were spent on workers that run a job
+    /// already.
     fn spend(&self, mut units: usize, hint: Hint) -> usize {
         let mut stale = 0;
-        // Liveness: at least as many workers are registered as units are held. So if a look at all slots
-        // finds too few, other notifiers have claimed some meanwhile and others have registered. The next
-        // look finds those, or again other notifiers have made progress.
+        // Liveness: at least as many workers are registered as units are held. So if a look at all
+        // slots finds too few, other notifiers have claimed some meanwhile and others have
+        // registered. The next look finds those, or again other notifiers have made
+        // progress.
         loop {
             for slot in self.slots() {
                 match slot.claim() {
@@ -287,8 +293,9 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> SleepProtocol for Hints<S, I> {
         }
     }
 
-    /// Withdraws the worker's registration, if it has one. Then asks `more_work` if workers sleep, and
-    /// wakes one of them if there is more: so a notification that has reached this worker is passed on.
+    /// Withdraws the worker's registration, if it has one. Then asks `more_work` if workers sleep,
+    /// and wakes one of them if there is more: so a notification that has reached this worker
+    /// is passed on.
     #[inline]
     fn work_found(&self, idle: IdleState, more_work: impl FnOnce() -> bool) {
         let slot = &self.slots()[idle.worker.get()];

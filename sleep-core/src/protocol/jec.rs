@@ -216,8 +216,8 @@ impl<S: Slots, I: AsRef<IdlePolicy>> SleepProtocol for Jec<S, I> {
     }
 
     /// Asks `more_work` only if workers sleep, and then wakes up to two of them: a poster that came
-    /// while this worker was searching may have counted on it and woken none (the cascade). Neither, if so many
-    /// workers are awake and idle that it leaves the rest to them.
+    /// while this worker was searching may have counted on it and woken none (the cascade).
+    /// Neither, if so many workers are awake and idle that it leaves the rest to them.
     #[inline]
     fn work_found(&self, idle: IdleState, more_work: impl FnOnce() -> bool) {
         let worker = idle.worker.get();
@@ -316,8 +316,8 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
         }
     }
 
-    /// Registers the worker as a sleeper and parks it until it is woken. Returns false if there is a reason to
-    /// stay awake; then the worker is registered no longer.
+    /// Registers the worker as a sleeper and parks it until it is woken. Returns false if there is
+    /// a reason to stay awake; then the worker is registered no longer.
     fn park(
         &self,
         worker: usize,
@@ -352,15 +352,16 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
             return false;
         }
 
-        // Liveness: if the slot is open, then from here on the next poster of work or the setter of the
-        // latch claims and unparks us. The poster sees the sleeping count, or it came before our
-        // fence, and then `has_work` said so; the setter sees SLEEPING. A wake-up is not too early
-        // either: the token outlasts the time until we park, and we leave only when the slot says
-        // awake.
+        // Liveness: if the slot is open, then from here on the next poster of work or the setter of
+        // the latch claims and unparks us. The poster sees the sleeping count, or it came
+        // before our fence, and then `has_work` said so; the setter sees SLEEPING. A
+        // wake-up is not too early either: the token outlasts the time until we park, and
+        // we leave only when the slot says awake.
         //
-        // If a waker has claimed the slot before we could close it, that waker releases it and then unparks,
-        // without waiting for anything. So does a guest that has taken the slot over: it gives the slot back,
-        // and wakes this worker, because the worker's owner finds that it was not ready to lend its place.
+        // If a waker has claimed the slot before we could close it, that waker releases it and then
+        // unparks, without waiting for anything. So does a guest that has taken the slot
+        // over: it gives the slot back, and wakes this worker, because the worker's owner
+        // finds that it was not ready to lend its place.
         slot.park_until_awake(tenant);
         sleeps
     }

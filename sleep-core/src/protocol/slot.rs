@@ -20,8 +20,8 @@ const ASLEEP: u8 = 1;
 const WAKING: u8 = 2;
 /// The bits that hold one of the above.
 const STATE: u8 = 3;
-/// A bit beside the state: the state is that of a guest, and the worker's own thread sleeps until the guest
-/// has given the slot back.
+/// A bit beside the state: the state is that of a guest, and the worker's own thread sleeps until
+/// the guest has given the slot back.
 const LENT: u8 = 4;
 
 /// What is wrong if two threads change a state that one of them alone may change.
@@ -73,18 +73,18 @@ impl Tenant {
 ///                    LENT and ASLEEP, LENT and WAKING: as above
 /// ```
 ///
-/// The worker's own thread, the host, sleeps all that time, because it waits for `AWAKE` without the bit
-/// `LENT`.
+/// The worker's own thread, the host, sleeps all that time, because it waits for `AWAKE` without
+/// the bit `LENT`.
 ///
-/// The worker stays until `release`, so that a late `release` does not end its next sleep. A protocol
-/// that counts sleepers lowers the count between `claim` and `release`. Then a worker that has left is
-/// no longer counted, and a waker that is interrupted half-way can make the counts neither too large nor
-/// negative.
+/// The worker stays until `release`, so that a late `release` does not end its next sleep. A
+/// protocol that counts sleepers lowers the count between `claim` and `release`. Then a worker that
+/// has left is no longer counted, and a waker that is interrupted half-way can make the counts
+/// neither too large nor negative.
 pub(crate) struct SlotState<P> {
     state: AtomicU8,
     parker: P,
-    /// The right to change the sleeping count for this worker. It is the worker's while the slot is
-    /// `AWAKE`, and the waker's while the slot is `WAKING`.
+    /// The right to change the sleeping count for this worker. It is the worker's while the slot
+    /// is `AWAKE`, and the waker's while the slot is `WAKING`.
     count: Custody,
     search: SearchMark,
 }
@@ -112,12 +112,13 @@ impl<P> SlotState<P> {
     }
 
     fn load(&self) -> u8 {
-        // Ordering: Relaxed; for debug output, and for an assertion of the thread that alone may change the state.
+        // Ordering: Relaxed; for debug output, and for an assertion of the thread that alone may
+        // change the state.
         self.state.load(Ordering::Relaxed)
     }
 
-    /// Lets wakers claim the worker from now on. The worker has counted itself as sleeping before. Returns
-    /// which thread the worker is.
+    /// Lets wakers claim the worker from now on. The worker has counted itself as sleeping before.
+    /// Returns which thread the worker is.
     pub(super) fn open(&self) -> Tenant {
         self.count.hold();
         // Only this thread changes the state while it is awake, so this makes `ASLEEP` of `AWAKE`.
@@ -134,9 +135,9 @@ impl<P> SlotState<P> {
     /// Takes the worker back. Returns false if a waker has claimed it and will release it.
     pub(super) fn close(&self, tenant: Tenant) -> bool {
         let (asleep, awake) = (tenant.bit() | ASLEEP, tenant.bit() | AWAKE);
-        // Ordering: Acquire on success pairs with `give_back`: a guest may have changed the count since
-        // `open`. A waker has not, because it leaves the worker awake. Relaxed on failure: then the worker
-        // waits for `is_awake`, which acquires.
+        // Ordering: Acquire on success pairs with `give_back`: a guest may have changed the count
+        // since `open`. A waker has not, because it leaves the worker awake. Relaxed on
+        // failure: then the worker waits for `is_awake`, which acquires.
         self.state
             .compare_exchange(asleep, awake, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
@@ -148,8 +149,8 @@ impl<P> SlotState<P> {
         // The plain load keeps wakers that look for a sleeper from taking the line away from
         // workers that are awake.
         //
-        // Ordering: Relaxed: a slot that is not open is passed over; the fences in the protocols say why
-        // that is safe.
+        // Ordering: Relaxed: a slot that is not open is passed over; the fences in the protocols
+        // say why that is safe.
         self.claim_from(self.state.load(Ordering::Relaxed))
     }
 
@@ -160,13 +161,13 @@ impl<P> SlotState<P> {
         self.claim_from(ASLEEP)
     }
 
-    /// Claims the worker, which was perhaps seen in this state. Passes over a slot only if its newest state
-    /// is not open, for the worker or for a guest.
+    /// Claims the worker, which was perhaps seen in this state. Passes over a slot only if its
+    /// newest state is not open, for the worker or for a guest.
     #[inline]
     fn claim_from(&self, mut state: u8) -> bool {
         while state & STATE == ASLEEP {
-            // Ordering: Acquire pairs with `open` and `give_back`, which say why. Relaxed on failure, as for
-            // the load in `claim`.
+            // Ordering: Acquire pairs with `open` and `give_back`, which say why. Relaxed on
+            // failure, as for the load in `claim`.
             match self.state.compare_exchange(
                 state,
                 state & LENT | WAKING,
@@ -180,11 +181,11 @@ impl<P> SlotState<P> {
         false
     }
 
-    /// Takes the slot of a sleeping worker over for a guest, which then counts as awake. At most one guest
-    /// succeeds, and no waker at the same time.
+    /// Takes the slot of a sleeping worker over for a guest, which then counts as awake. At most
+    /// one guest succeeds, and no waker at the same time.
     pub(super) fn lend(&self) -> bool {
-        // Ordering: Acquire pairs with `open` and `give_back`, as in `claim_from`: the guest lowers the count
-        // after it was raised.
+        // Ordering: Acquire pairs with `open` and `give_back`, as in `claim_from`: the guest lowers
+        // the count after it was raised.
         let is_lent = self
             .state
             .compare_exchange(ASLEEP, LENT | AWAKE, Ordering::Acquire, Ordering::Relaxed)
@@ -195,14 +196,15 @@ impl<P> SlotState<P> {
         is_lent
     }
 
-    /// Lets wakers claim the worker's own thread again. The guest has counted it as sleeping before.
+    /// Lets wakers claim the worker's own thread again. The guest has counted it as sleeping
+    /// before.
     pub(super) fn give_back(&self) {
-        // In a model this would be one more step to interleave, and `count` finds two threads that both change
-        // the state.
+        // In a model this would be one more step to interleave, and `count` finds two threads that
+        // both change the state.
         debug_assert!(cfg!(loom) || self.load() == LENT | AWAKE, "{NOT_MADE}");
         self.count.hold();
-        // Ordering: Release pairs with the Acquire of `claim_from`, `lend` and `close`, for the count as in
-        // `open`.
+        // Ordering: Release pairs with the Acquire of `claim_from`, `lend` and `close`, for the
+        // count as in `open`.
         self.state.store(ASLEEP, Ordering::Release);
     }
 
@@ -223,7 +225,8 @@ impl<P> SlotState<P> {
         self.load() == ASLEEP
     }
 
-    /// Whether the worker has been released. The worker's own thread is not while a guest has the slot.
+    /// Whether the worker has been released. The worker's own thread is not while a guest has the
+    /// slot.
     pub(crate) fn is_awake(&self, tenant: Tenant) -> bool {
         // Ordering: Acquire pairs with `release`, which says why.
         self.state.load(Ordering::Acquire) == tenant.bit() | AWAKE
@@ -233,9 +236,9 @@ impl<P> SlotState<P> {
 impl<P: Parker> SlotState<P> {
     /// Parks the calling thread until a waker has released it.
     pub(super) fn park_until_awake(&self, tenant: Tenant) {
-        // Liveness: the waker that claims the slot releases it and unparks the tenant after that, without
-        // waiting for anything. While a guest has the slot, the host is claimed by no waker; it is when the
-        // guest has given the slot back.
+        // Liveness: the waker that claims the slot releases it and unparks the tenant after that,
+        // without waiting for anything. While a guest has the slot, the host is claimed by
+        // no waker; it is when the guest has given the slot back.
         while !self.is_awake(tenant) {
             match tenant {
                 Tenant::Host => self.parker().park(),

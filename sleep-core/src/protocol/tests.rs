@@ -96,7 +96,8 @@ fn a_latch_ends_the_wait<S: TestProtocol>() {
                 }
                 sleep.work_found(idle, || false);
             });
-            // SAFETY: 1. to 3. all of them live in this frame, and only that worker waits; 4. for this.
+            // SAFETY: 1. to 3. all of them live in this frame, and only that worker waits; 4. for
+            // this.
             unsafe { set_latch(sleep, latch, worker) };
         });
     }
@@ -124,7 +125,8 @@ fn a_job_for_one_worker_is_not_overlooked<S: TestProtocol>() {
                     sleep.no_work_found(&mut idle, &never, || job.load(Ordering::Relaxed));
                 }
                 sleep.work_found(idle, || false);
-                // SAFETY: 1. to 3. all of them live in the frame of the test; the first worker waits,
+                // SAFETY: 1. to 3. all of them live in the frame of the test; the first worker
+                // waits,
                 // 4. for this.
                 unsafe { set_latch(sleep, latch, first) };
             });
@@ -240,9 +242,9 @@ fn no_jobs_wake_no_worker<S: TestProtocol>() {
     });
 }
 
-/// Puts a pool to sleep and wakes it, as often as the environment variable `SLEEP_CYCLES` says. Every
-/// second time all workers sleep before the next burst; otherwise they are anywhere on their way. Prints how
-/// many workers were woken.
+/// Puts a pool to sleep and wakes it, as often as the environment variable `SLEEP_CYCLES` says.
+/// Every second time all workers sleep before the next burst; otherwise they are anywhere on their
+/// way. Prints how many workers were woken.
 fn sleep_cycles<S: TestProtocol>(policy: IdlePolicy) {
     const WORKERS: usize = 3;
     // Tests may share a thread, and one that failed leaves its number.

@@ -58,8 +58,8 @@ unsafe impl RawMutex for TestRawMutex {
 
     fn lock(&self) {
         let mutex: *const Mutex<()> = &**self.mutex.get_or_init(|| Box::new(Mutex::new(())));
-        // SAFETY: the guard lives until the unlock, and a mutex that is locked is not dropped; the box
-        // stays where it is. We have the lock then, so the cell is ours.
+        // SAFETY: the guard lives until the unlock, and a mutex that is locked is not dropped; the
+        // box stays where it is. We have the lock then, so the cell is ours.
         unsafe { *self.guard.get() = Some((*mutex).lock().unwrap()) };
     }
 

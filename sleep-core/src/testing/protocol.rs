@@ -30,8 +30,8 @@ struct Pool<S> {
     /// How many jobs have begun that wait for another one.
     begun: AtomicUsize,
     jobs: Jobs,
-    /// The queues in which a worker looks for jobs: in a search, as `Some`, or in its last look, as
-    /// `None`.
+    /// The queues in which a worker looks for jobs: in a search, as `Some`, or in its last look,
+    /// as `None`.
     sources: Sources<S>,
     /// For the thread that waits for jobs.
     done: ScheduledParker,
@@ -257,8 +257,8 @@ impl<S: LendSeats<Parker = ScheduledParker>> Pool<S> {
 /// other rounds that are few.
 ///
 /// The check plays a thread outside with one worker or two. It runs
-/// them in every order of their steps with at most two preemptions, or one if there are two workers.
-/// It finds, with a schedule that is the same in each run:
+/// them in every order of their steps with at most two preemptions, or one if there are two
+/// workers. It finds, with a schedule that is the same in each run:
 ///
 /// - a wake-up that is lost, because the last look is missing or comes before the registration, the
 ///   latch is not looked at, or a worker that finds work leaves the rest to one that sleeps

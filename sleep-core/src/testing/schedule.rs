@@ -37,7 +37,8 @@ struct Aborted;
 #[derive(Debug)]
 pub(crate) struct Execution {
     state: Mutex<State>,
-    /// One for each actor, which waits for its turn, and the last one for the thread that explores.
+    /// One for each actor, which waits for its turn, and the last one for the thread that
+    /// explores.
     turns: Vec<Condvar>,
 }
 

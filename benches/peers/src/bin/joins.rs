@@ -1,5 +1,5 @@
-//! Recursive fib with a join or a spawn at every level, by one system on the calling thread alone: so the
-//! instructions that it executes can be counted, and come out the same each time.
+//! Recursive fib with a join or a spawn at every level, by one system on the calling thread alone:
+//! so the instructions that it executes can be counted, and come out the same each time.
 //!
 //! ```sh
 //! joins SYSTEM N

@@ -53,7 +53,8 @@ pub(super) enum Work {
     Sum,
     /// A parallel region, after which the caller computes for as long as the region takes.
     Region,
-    /// Products of small matrices and vectors, one after the other, as a language model's token needs them.
+    /// Products of small matrices and vectors, one after the other, as a language model's token
+    /// needs them.
     Token,
     /// A product of two large matrices.
     Product,
@@ -228,7 +229,8 @@ fn spawn_and_wait<P: Spawning>(pool: &P, jobs: usize) {
     }
 }
 
-/// Computes the same sum again and again, in eight parts, with pauses in which the caller computes. Without these pauses.
+/// Computes the same sum again and again, in eight parts, with pauses in which the caller computes.
+/// Without these pauses.
 fn sums<P: Crowded>(pool: &P, count: usize, pause: Duration) -> [f64; 3] {
     let numbers: Vec<u64> = (0..count as u64).collect();
     let [time, cpu, wakes] = measure(pool, || {

@@ -2,8 +2,8 @@
 
 use crate::fork_join::ForkJoin;
 
-/// What a small language model computes for one token: in each layer, matrices of 16-bit numbers times vectors, each
-/// of which needs the one before.
+/// What a small language model computes for one token: in each layer, matrices of 16-bit numbers
+/// times vectors, each of which needs the one before.
 pub(super) struct Token {
     layers: u32,
     hidden: Vec<i16>,
@@ -47,7 +47,8 @@ impl Token {
         }
     }
 
-    /// Computes one token; returns a number that depends on all products. Each product is a call of the pool.
+    /// Computes one token; returns a number that depends on all products. Each product is a call of
+    /// the pool.
     pub(super) fn next<P: ForkJoin>(&mut self, pool: &P) -> i32 {
         let mut sum = 0_i32;
         for _ in 0..self.layers {

@@ -24,18 +24,19 @@ const INTERRUPTIONS: u32 = 250;
 const MOST_BETWEEN: Duration = Duration::from_micros(200);
 /// How many joins make one repetition that is not interrupted.
 const JOINS: u32 = 20_000;
-/// How long the worker waits before each of them, at most: longer than it takes another worker to fall
-/// asleep.
+/// How long the worker waits before each of them, at most: longer than it takes another worker to
+/// fall asleep.
 const MOST_BEFORE: Duration = Duration::from_micros(50);
 
 /// How long the first half waits before it asks whether all other workers sleep, and between two
 /// such questions.
 const PATIENCE: Duration = Duration::from_micros(200);
-/// How often in a row all others must sleep. A worker that is just being woken sleeps no longer then.
+/// How often in a row all others must sleep. A worker that is just being woken sleeps no longer
+/// then.
 const QUESTIONS: u32 = 3;
 
-/// The worker joins as fast as it can, and is held for two milliseconds again and again, at whatever
-/// instruction it is. Returns how many jobs were overlooked per thousand interruptions.
+/// The worker joins as fast as it can, and is held for two milliseconds again and again, at
+/// whatever instruction it is. Returns how many jobs were overlooked per thousand interruptions.
 pub(super) fn overlooked_when_interrupted<P: ForkJoin + Spawning>(pool: &P) -> f64 {
     let workers = workers(pool);
     let overlooked = pool.run(|context| {
@@ -65,8 +66,8 @@ pub(super) fn overlooked_when_interrupted<P: ForkJoin + Spawning>(pool: &P) -> f
     f64::from(overlooked) / f64::from(INTERRUPTIONS) * 1e3
 }
 
-/// The worker joins at random moments, so that others are anywhere on their way to sleep. Returns how
-/// many jobs were overlooked per million.
+/// The worker joins at random moments, so that others are anywhere on their way to sleep. Returns
+/// how many jobs were overlooked per million.
 pub(super) fn overlooked_undisturbed<P: ForkJoin + Spawning>(pool: &P) -> f64 {
     let workers = workers(pool);
     let overlooked = pool.run(|context| {

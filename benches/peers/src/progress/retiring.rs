@@ -16,8 +16,8 @@ use protocol::time;
 use super::{OurProgress, our_progress};
 
 const RETIRED: usize = 1_000_000;
-/// How many values a thread retires before it looks for some that it may free. crossbeam looks after
-/// 128; a barrier by the system wants more to pay for it.
+/// How many values a thread retires before it looks for some that it may free. crossbeam looks
+/// after 128; a barrier by the system wants more to pay for it.
 const FREED_AT_ONCE: usize = 256;
 
 /// A value of the size of a small node, which counts itself if it is told to.
@@ -48,8 +48,8 @@ pub(super) trait Reclamation: Sync {
     fn new(threads: usize) -> Self;
 
     /// Replaces a thread's value so often, by what `node` makes. Each has its own, as in a table
-    /// whose rows seldom collide: else one measures the exchange, and how the allocator takes memory
-    /// back from another thread.
+    /// whose rows seldom collide: else one measures the exchange, and how the allocator takes
+    /// memory back from another thread.
     fn replace(&self, thread: usize, times: usize, node: impl FnMut() -> Node);
 }
 

@@ -29,8 +29,8 @@ const STRETCH: Duration = Duration::from_micros(150);
 /// Which thread runs what is between two regions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// A thread outside the pool, which blocks there. Each region is a call of the pool, and after each region
-    /// there is a call that does next to nothing.
+    /// A thread outside the pool, which blocks there. Each region is a call of the pool, and after
+    /// each region there is a call that does next to nothing.
     Regions,
     /// A worker of the pool, which computes there. The whole tick is one call of the pool.
     OneInstall,
@@ -105,7 +105,8 @@ fn run<P: ForkJoin + Counting>(pool: &P, shape: Shape) -> [f64; 4] {
         times.push(Unit::Microseconds.of(start.elapsed()));
     }
     let usage = Usage::since(before);
-    // An installed call was a search that found it. Calls of regions are no searches, unless all workers were awake.
+    // An installed call was a search that found it. Calls of regions are no searches, unless all
+    // workers were awake.
     let calls = match shape {
         Shape::Regions => 0,
         Shape::OneInstall => TICKS,

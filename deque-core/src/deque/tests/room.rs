@@ -63,7 +63,8 @@ struct Case {
     /// Which source.
     source: usize,
     pops: bool,
-    /// Whether the batch is the first thing that an owner does, which has not looked for room then.
+    /// Whether the batch is the first thing that an owner does, which has not looked for room
+    /// then.
     is_first: bool,
 }
 

@@ -35,8 +35,8 @@ impl Graph {
     /// Reads the graph of packages that `cargo metadata` prints, for the workspace with a manifest
     /// or else of the current directory.
     ///
-    /// All features of the members are on. A package is called by its name, with `@` and its version if there are several with that
-    /// name.
+    /// All features of the members are on. A package is called by its name, with `@` and its
+    /// version if there are several with that name.
     ///
     /// # Errors
     /// If cargo fails, or there are no packages, or too many.

@@ -39,12 +39,13 @@ fn blocking_against_falling_asleep() {
     });
 }
 
-/// Models a job that a worker has queued and not announced, and then the worker blocks until the job has
-/// been run.
+/// Models a job that a worker has queued and not announced, and then the worker blocks until the
+/// job has been run.
 #[test]
 fn a_job_of_a_worker_that_blocks_is_not_overlooked() {
     model(2, || {
-        // When the job has been run, the worker is marked as blocked for nothing, and may be reported.
+        // When the job has been run, the worker is marked as blocked for nothing, and may be
+        // reported.
         let registry = accounted::<TestJec>(2, |_| ());
         with_worker(&registry, 0, |worker| {
             let other = spawn_other(&registry, run_until_terminated);
@@ -64,8 +65,8 @@ fn a_job_of_a_worker_that_blocks_is_not_overlooked() {
     });
 }
 
-/// Models a thief that sets the latch of a join and then blocks, while the worker that joins falls asleep.
-/// That one is going to be woken, so no report comes before its join has ended.
+/// Models a thief that sets the latch of a join and then blocks, while the worker that joins falls
+/// asleep. That one is going to be woken, so no report comes before its join has ended.
 #[test]
 fn a_thief_that_blocks_against_the_worker_that_it_wakes() {
     model(3, || {

@@ -97,7 +97,8 @@ fn a_pool_without_blocked_workers_is_not_reported<K: TestProtocol>() {
     assert!(reports.try_recv().is_err());
 }
 
-/// Checks that jobs from outside run while a worker is blocked, and that one of them can end the section.
+/// Checks that jobs from outside run while a worker is blocked, and that one of them can end the
+/// section.
 fn a_job_from_outside_unblocks_a_worker<K: TestProtocol>() {
     for _ in 0..if cfg!(miri) { 3 } else { 300 } {
         let (registry, _reports) = pool::<K>(2);

@@ -134,8 +134,8 @@ fn a_protocol_that_lies_does_not_make_two_threads_use_one_worker() {
     });
 }
 
-/// The worker's own loop vacates the seat before it sleeps. Below a guest that calls it are frames that use the
-/// worker.
+/// The worker's own loop vacates the seat before it sleeps. Below a guest that calls it are frames
+/// that use the worker.
 #[test]
 fn a_guest_that_calls_the_loop_keeps_its_seat() {
     let registry = Lied::registry(1);

@@ -1,5 +1,6 @@
-//! Guests against the end of the pool, against each other, and against thieves. A thread that is not woken in
-//! time is a deadlock, and two threads that use one worker conflict; loom reports both.
+//! Guests against the end of the pool, against each other, and against thieves. A thread that is
+//! not woken in time is a deadlock, and two threads that use one worker conflict; loom reports
+//! both.
 //!
 //! | if this were missing | this fails |
 //! | --- | --- |
@@ -90,8 +91,8 @@ fn a_job_that_a_guest_leaves_is_run() {
     model(2, || {
         with_guests(|registry| {
             let job = StackJob::<Test, _, _, _>::new(|_| 7, BlockingLatch::<Test>::new());
-            // SAFETY: `as_job_ref`: 1. it stays until the latch is set, 2. which any thread may set; `post`: 1.
-            // once; `into_result`: 1. the latch is set; 2. once.
+            // SAFETY: `as_job_ref`: 1. it stays until the latch is set, 2. which any thread may
+            // set; `post`: 1. once; `into_result`: 1. the latch is set; 2. once.
             unsafe {
                 let job_ref = job.as_job_ref();
                 registry.call(|worker, _| worker.post(job_ref));

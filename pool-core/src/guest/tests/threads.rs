@@ -107,8 +107,8 @@ fn a_guest_is_no_guest_within_itself<P: TestPlatform<Data = AtomicBool>>() {
 }
 
 /// The only worker sleeps when the guest has queued the job, and must be woken for it.
-/// A guest has seen a job when it gave the seat back, and a second guest takes the seat before the first one can
-/// wake the host. The second one may wait for the job.
+/// A guest has seen a job when it gave the seat back, and a second guest takes the seat before the
+/// first one can wake the host. The second one may wait for the job.
 fn work_that_waits_keeps_guests_out<P: TestPlatform<Data = AtomicBool, Queue = TestQueue>>() {
     with_guests::<P>(1, |registry| {
         for _ in 0..10 {
@@ -136,8 +136,8 @@ fn jobs_that_a_guest_leaves_are_run<P: TestPlatform<Data = AtomicBool>>() {
             let caller = this_thread();
             let latch = BlockingLatch::<P>::new();
             let job = StackJob::<P, _, _, _>::new(|_| assert_ne!(this_thread(), caller), latch);
-            // SAFETY: `as_job_ref`: 1. it stays until the latch is set, 2. which any thread may set; `post`: 1.
-            // once; `into_result`: 1. the latch is set; 2. once.
+            // SAFETY: `as_job_ref`: 1. it stays until the latch is set, 2. which any thread may
+            // set; `post`: 1. once; `into_result`: 1. the latch is set; 2. once.
             unsafe {
                 call_as_guest(registry, |worker| worker.post(job.as_job_ref()));
                 job.latch().wait();
@@ -207,8 +207,8 @@ fn a_job_for_the_seat_is_run<P: TestPlatform<Data = AtomicBool, Queue = TestQueu
             let job = StackJob::<P, _, _, _>::new(|_| (), latch);
             let mut node = TestQueue::node();
             let node = core::ptr::NonNull::from(&mut node);
-            // SAFETY: as in `jobs_that_a_guest_leaves_are_run`; `inject_broadcast`: 1. the node stays as long
-            // as the job.
+            // SAFETY: as in `jobs_that_a_guest_leaves_are_run`; `inject_broadcast`: 1. the node
+            // stays as long as the job.
             unsafe {
                 call_as_guest(registry, |_| {
                     registry.inject_broadcast([(node, job.as_job_ref())].into_iter());
@@ -229,7 +229,8 @@ fn joins_of_a_guest_are_stolen<P: TestPlatform<Data = AtomicBool>>() {
                 worker.join_context(
                     |_| {
                         while !has_begun.load(SeqCst) {
-                            // Without a process fence a worker that falls asleep may overlook one job.
+                            // Without a process fence a worker that falls asleep may overlook one
+                            // job.
                             worker.join_context(|_| (), |_| (), false);
                             thread::yield_now();
                         }
@@ -248,7 +249,8 @@ fn joins_of_a_guest_are_stolen<P: TestPlatform<Data = AtomicBool>>() {
     });
 }
 
-/// Threads that find no seat free inject their closures; never more of them run than there are workers.
+/// Threads that find no seat free inject their closures; never more of them run than there are
+/// workers.
 fn more_guests_than_seats<P: TestPlatform<Data = AtomicBool>>() {
     let calls = if cfg!(miri) { 3 } else { 500 };
     let (running, run) = (Tally::new(0), Tally::new(0));
@@ -360,8 +362,8 @@ fn a_parker_that_resets_the_stop_does_not_hide_the_worker_from_the_next_request(
     });
 }
 
-/// Checks that the parker of a host cannot use the worker beside a guest. A reference to the worker that is left elsewhere is
-/// against the obligation of the loop.
+/// Checks that the parker of a host cannot use the worker beside a guest. A reference to the worker
+/// that is left elsewhere is against the obligation of the loop.
 #[test]
 fn a_parker_finds_no_worker_when_the_seat_is_vacant() {
     let (parks, found) = (Arc::new(Tally::new(0)), Arc::new(Tally::new(0)));
@@ -395,7 +397,8 @@ fn a_parker_finds_no_worker_when_the_seat_is_vacant() {
     assert_eq!(found.load(SeqCst), 0);
 }
 
-/// The request comes while the guest has the seat, so it wakes no thread. The look at the guest's end does.
+/// The request comes while the guest has the seat, so it wakes no thread. The look at the guest's
+/// end does.
 #[test]
 fn a_request_to_stop_waits_for_the_guest() {
     let registry = <Test as TestPlatform>::registry(1);

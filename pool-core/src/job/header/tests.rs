@@ -35,8 +35,8 @@ impl Probe {
 unsafe impl Job for Probe {
     unsafe fn execute(this: *const ()) {
         let this: *const Self = this.cast();
-        // SAFETY: the job is valid until it is done; no thread reads the value before. Job and flag stay
-        // until the flag is set.
+        // SAFETY: the job is valid until it is done; no thread reads the value before. Job and flag
+        // stay until the flag is set.
         unsafe {
             (*this).value.with_mut(|value| *value = 7);
             if let Some(flag) = AwaitableHeader::set_done(&raw const (*this).header) {

@@ -1,5 +1,5 @@
-//! A worker that passes to another thread and back. A thread that is not told in time is a deadlock, and two
-//! threads that are the worker at the same time conflict; loom reports both.
+//! A worker that passes to another thread and back. A thread that is not told in time is a
+//! deadlock, and two threads that are the worker at the same time conflict; loom reports both.
 //!
 //! | if this were missing | this fails |
 //! | --- | --- |
@@ -47,7 +47,8 @@ impl Owned {
     }
 }
 
-/// Lends a worker to a thread that is started for it, and returns that thread. It calls `begin` first.
+/// Lends a worker to a thread that is started for it, and returns that thread. It calls `begin`
+/// first.
 fn lend_to_new<P: Platform>(
     worker: &WorkerThread<P>,
     begin: impl FnOnce() + Send + 'static,
@@ -71,8 +72,8 @@ fn lend_to_new<P: Platform>(
     borrower.unwrap()
 }
 
-/// Models a closure that ends at any moment: before the borrower begins, while it looks for work, or while it
-/// sleeps as the worker.
+/// Models a closure that ends at any moment: before the borrower begins, while it looks for work,
+/// or while it sleeps as the worker.
 #[test]
 fn a_worker_is_returned() {
     model(3, || {
@@ -112,8 +113,8 @@ fn a_worker_that_no_thread_takes_is_returned() {
     });
 }
 
-/// Models a job that the lender has queued, and for which its closure waits. The borrower runs it: it pops
-/// what another thread has pushed.
+/// Models a job that the lender has queued, and for which its closure waits. The borrower runs it:
+/// it pops what another thread has pushed.
 #[test]
 fn the_borrower_runs_the_jobs_of_the_lender() {
     model(2, || {
@@ -124,8 +125,8 @@ fn the_borrower_runs_the_jobs_of_the_lender() {
             let of_job = owned.clone();
             let latch = BlockingLatch::<Test>::new();
             let job = StackJob::<Test, _, _, _>::new(|_| of_job.use_it(), latch);
-            // SAFETY: `as_job_ref`: 1. it stays until the latch is set; `post`: 1. once; `into_result`: 1. the
-            // latch is set; 2. once.
+            // SAFETY: `as_job_ref`: 1. it stays until the latch is set; `post`: 1. once;
+            // `into_result`: 1. the latch is set; 2. once.
             unsafe {
                 worker.post(job.as_job_ref());
                 let latch = SendPointer(job.latch());
@@ -149,8 +150,8 @@ impl<T> SendPointer<T> {
     }
 }
 
-/// Models a join whose first half lends the worker, while a thief looks for work. The second half is run by
-/// the borrower, by the thief, or by the lender when it has its worker back.
+/// Models a join whose first half lends the worker, while a thief looks for work. The second half
+/// is run by the borrower, by the thief, or by the lender when it has its worker back.
 #[test]
 fn a_join_across_a_loan_against_a_thief() {
     model(2, || {
@@ -180,8 +181,8 @@ mod detection {
     use super::*;
     use crate::testing::{Accounted, accounting::accounted};
 
-    /// Models a borrower that blocks while the closure goes on, and ends. The closure might end the wait, so
-    /// the report comes when the closure has ended, and it comes once.
+    /// Models a borrower that blocks while the closure goes on, and ends. The closure might end the
+    /// wait, so the report comes when the closure has ended, and it comes once.
     #[test]
     fn a_borrower_that_blocks_is_reported_after_the_closure() {
         model(3, || {

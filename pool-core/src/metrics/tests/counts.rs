@@ -199,7 +199,8 @@ unsafe impl FencePrice for Refusable {
     }
 }
 
-/// The victim pops without fences, and while it does not pop the system refuses a thief the fence twice.
+/// The victim pops without fences, and while it does not pop the system refuses a thief the fence
+/// twice.
 #[test]
 #[cfg(any(target_arch = "x86_64", target_arch = "x86", target_arch = "aarch64"))]
 fn a_revocation_and_the_attempts_that_it_fails_are_counted_by_the_thief() {
@@ -311,7 +312,8 @@ fn a_worker_is_active_while_a_thread_is_it_and_absent_otherwise() {
     });
 }
 
-/// The clock goes on while the worker looks at a queue before it sleeps, which is part of its search.
+/// The clock goes on while the worker looks at a queue before it sleeps, which is part of its
+/// search.
 #[test]
 fn a_search_takes_idle_time() {
     with_workers(&registry(1), |[worker]| {
@@ -358,7 +360,8 @@ fn a_worker_that_was_woken_is_idle_when_it_has_found_nothing() {
                     unsafe { (*pool).wake_worker(index) };
                 }
                 (Event::Look, 1) => NOW.set(Some(17)),
-                // SAFETY: the registry lives; 1. and 3. so does the latch; 2. `worker` waits on it; 4. for this.
+                // SAFETY: 1. and 3. the latch and the registry live; 2. `worker` waits on it; 4. for
+                // this.
                 (Event::Park, _) => unsafe { (*pool).set_latch(address.cast(), index) },
                 _ => {}
             }

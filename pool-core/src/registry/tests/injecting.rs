@@ -10,8 +10,8 @@ use crate::{
 };
 use sleep_core::Purpose;
 
-/// Injects a job and lets the worker run it. Returns how often the injector was asked whether it is empty before the
-/// job was in it.
+/// Injects a job and lets the worker run it. Returns how often the injector was asked whether it is
+/// empty before the job was in it.
 fn looks_of_a_poster(worker: &WorkerThread<Test>) -> usize {
     let registry = worker.registry();
     let job =

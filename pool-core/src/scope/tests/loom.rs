@@ -23,8 +23,8 @@ fn panics_from_outside_the_scope_while_it_ends() {
     });
 }
 
-/// Models a scope on a worker that counts its own jobs in advance, while another thread ends one of its jobs. The
-/// scope does not end before, and then what the job wrote is visible.
+/// Models a scope on a worker that counts its own jobs in advance, while another thread ends one of
+/// its jobs. The scope does not end before, and then what the job wrote is visible.
 #[test]
 fn a_scope_with_prepaid_counts_gathers_what_others_wrote() {
     model(|| {
@@ -44,7 +44,8 @@ fn a_scope_with_prepaid_counts_gathers_what_others_wrote() {
             other = Some(thread::spawn(move || {
                 // SAFETY: the worker reads only when the scope has ended.
                 value.with_mut(|value| unsafe { *value = 1 });
-                // SAFETY: 1. it was added above; 2. the model holds the pool until the thread has ended.
+                // SAFETY: 1. it was added above; 2. the model holds the pool until the thread has
+                // ended.
                 unsafe { sent.job_done() };
             }));
             scope.add_job(Some(&worker));

@@ -95,13 +95,14 @@ impl<'s> Counting<'s> {
         }
     }
 
-    /// Queues the job on a worker, which adds it to its scope. The test runs the job before it ends.
+    /// Queues the job on a worker, which adds it to its scope. The test runs the job before it
+    /// ends.
     fn post(&self, worker: &WorkerThread<Test>) {
         if let Some(scope) = self.scope {
             scope.add_job(Some(worker));
         }
-        // SAFETY: `new`: 1. it lives until it is run, see above; 2. it consists of references to shared values.
-        // `post`: 1. the reference is used for this alone.
+        // SAFETY: `new`: 1. it lives until it is run, see above; 2. it consists of references to
+        // shared values. `post`: 1. the reference is used for this alone.
         unsafe { worker.post(JobRef::new(self)) };
     }
 }
@@ -131,7 +132,8 @@ fn the_worker_of_a_scope_leaves_the_latch_alone() {
     });
 }
 
-/// Checks that counts do not gather where other threads count jobs and the scope's worker runs them.
+/// Checks that counts do not gather where other threads count jobs and the scope's worker runs
+/// them.
 #[test]
 fn counts_that_are_taken_over_are_limited() {
     with_worker(|worker| {
@@ -166,8 +168,8 @@ fn too_many_jobs_at_once_are_refused() {
     });
 }
 
-/// Checks that the worker of a scope runs no job of its own that the scope does not wait for, when the scope's jobs are
-/// done. Such a job may wait for what comes after the scope.
+/// Checks that the worker of a scope runs no job of its own that the scope does not wait for, when
+/// the scope's jobs are done. Such a job may wait for what comes after the scope.
 #[test]
 fn a_scope_ends_before_other_jobs() {
     with_worker(|worker| {
@@ -189,7 +191,8 @@ fn a_scope_ends_before_other_jobs() {
     });
 }
 
-/// Completes a scope while other threads end its jobs. Under Miri, a thread that uses the scope too late is an error.
+/// Completes a scope while other threads end its jobs. Under Miri, a thread that uses the scope too
+/// late is an error.
 #[test]
 fn a_scope_waits_for_jobs_that_other_threads_end() {
     const ROUNDS: usize = if cfg!(miri) { 3 } else { 200 };
@@ -205,7 +208,8 @@ fn a_scope_waits_for_jobs_that_other_threads_end() {
                     let (runs, scope) = (runs.clone(), Sent::new(&scope));
                     threads.push(thread::spawn(move || {
                         runs.fetch_add(1, Ordering::Relaxed);
-                        // SAFETY: 1. it was added above; 2. the test holds the pool until the thread has ended.
+                        // SAFETY: 1. it was added above; 2. the test holds the pool until the
+                        // thread has ended.
                         unsafe { scope.job_done() };
                     }));
                 }

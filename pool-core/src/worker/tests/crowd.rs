@@ -15,7 +15,8 @@ fn job<F: FnOnce(JobContext<'_, Test>) + Send>(run: F) -> Job<F> {
     StackJob::new(run, BlockingLatch::new())
 }
 
-/// Lets a worker be registered as a sleeper while a closure runs. Returns whether it was woken then.
+/// Lets a worker be registered as a sleeper while a closure runs. Returns whether it was woken
+/// then.
 fn while_asleep(worker: &WorkerThread<Test>, closure: impl FnOnce()) -> bool {
     let never = CoreLatch::new();
     let registry = worker.registry();
@@ -129,7 +130,8 @@ fn search_once(worker: &WorkerThread<Test>) -> bool {
         let registry = worker.registry_pointer();
         move |event| {
             if event == Event::Park {
-                // SAFETY: the test holds the registry. 1. this closure holds the latch; 2. the worker waits;
+                // SAFETY: the test holds the registry. 1. this closure holds the latch; 2. the
+                // worker waits;
                 // 3. as said; 4. for this.
                 unsafe { (*registry).set_latch(&raw const *latch, index) };
             }

@@ -1,5 +1,5 @@
-//! Workers that are woken with hints, one by one, in one thread: what other workers do while one is parked is
-//! done when it parks.
+//! Workers that are woken with hints, one by one, in one thread: what other workers do while one is
+//! parked is done when it parks.
 
 use std::{
     boxed::Box,
@@ -41,8 +41,8 @@ impl Scene {
         Self { workers, registry }
     }
 
-    /// Puts the first worker to sleep, runs `post` with one job for each of two sources when it parks, and
-    /// returns in which order the worker has run them. The worker must park once.
+    /// Puts the first worker to sleep, runs `post` with one job for each of two sources when it
+    /// parks, and returns in which order the worker has run them. The worker must park once.
     fn order(&self, post: impl Fn(&Self, [JobRef; 2]) + 'static) -> Vec<usize> {
         let (order, latch) = (Mutex::new(Vec::new()), CoreLatch::new());
         let (registry, sleeper) = (&self.registry, self.registry.worker(0).unwrap());
@@ -94,8 +94,8 @@ impl Scene {
     }
 }
 
-/// Whichever of two victims the poster is, the woken worker begins there; without hints it would begin with the
-/// same one each time.
+/// Whichever of two victims the poster is, the woken worker begins there; without hints it would
+/// begin with the same one each time.
 #[test]
 fn a_woken_worker_takes_the_hinted_victim_first() {
     for (poster, other) in [(1, 2), (2, 1)] {
@@ -121,8 +121,8 @@ fn a_worker_woken_for_a_job_from_outside_takes_it_first() {
     assert_eq!(order, [0, 1]);
 }
 
-/// The worker looks where the hint says, finds nothing there, and goes on to search everywhere, without another
-/// sleep. That is also so for numbers that a channel may make up.
+/// The worker looks where the hint says, finds nothing there, and goes on to search everywhere,
+/// without another sleep. That is also so for numbers that a channel may make up.
 #[test]
 fn a_hint_that_is_out_of_date_costs_one_look() {
     let hints = [

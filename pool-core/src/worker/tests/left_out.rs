@@ -68,7 +68,8 @@ fn the_deque_of_a_sleeper_is_left_out() {
     unsafe { job.into_result() };
 }
 
-/// A parker may run other jobs. Its worker is one of those that sleep, so it does not count as awake beside them.
+/// A parker may run other jobs. Its worker is one of those that sleep, so it does not count as
+/// awake beside them.
 #[test]
 fn a_parker_that_yields_sees_the_job_of_the_only_worker_awake() {
     // Two of them are few, so the last one notes that few are awake when it falls asleep.
@@ -106,9 +107,9 @@ fn own_jobs_are_work_for_others() {
     unsafe { job.into_result() };
 }
 
-/// Lets one worker of a large pool after the other join, while most others sleep. Both closures run at the same time,
-/// or the test does not end: a sleeper is woken for the second one, and must not leave out the worker that has
-/// just been woken for the first.
+/// Lets one worker of a large pool after the other join, while most others sleep. Both closures run
+/// at the same time, or the test does not end: a sleeper is woken for the second one, and must not
+/// leave out the worker that has just been woken for the first.
 #[test]
 #[cfg_attr(miri, ignore = "so many threads take minutes")]
 fn stress() {
@@ -125,7 +126,8 @@ fn stress() {
     });
 }
 
-/// Others may have left the worker out while it slept, and then they have not disabled its fast push.
+/// Others may have left the worker out while it slept, and then they have not disabled its fast
+/// push.
 #[test]
 fn a_worker_that_slept_announces_its_next_job() {
     let registry = registry::<Test>(2);
@@ -146,8 +148,8 @@ fn a_worker_that_slept_announces_its_next_job() {
     assert!(!worker.own().fast_push_enabled());
 }
 
-/// A waker may have lowered the count for a worker that is still in its parker, and not yet cleared its bit. Then all
-/// seem to be awake.
+/// A waker may have lowered the count for a worker that is still in its parker, and not yet cleared
+/// its bit. Then all seem to be awake.
 #[test]
 fn a_registered_worker_does_not_enable_its_fast_push() {
     let registry = registry::<Test>(2);

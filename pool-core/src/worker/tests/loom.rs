@@ -1,5 +1,5 @@
-//! A whole pool with one worker or two, and a caller outside. Ending the pool is part of each model; a
-//! thread that is not woken in time is a deadlock, which loom reports.
+//! A whole pool with one worker or two, and a caller outside. Ending the pool is part of each
+//! model; a thread that is not woken in time is a deadlock, which loom reports.
 
 use std::{
     boxed::Box,
@@ -51,7 +51,8 @@ fn against_a_thief(
     });
 }
 
-/// Enables fast push, so that the next join asks neither whether there is room nor whether a worker sleeps.
+/// Enables fast push, so that the next join asks neither whether there is room nor whether a worker
+/// sleeps.
 fn enable_fast_push(worker: &WorkerThread<Test>) {
     // The first one makes the jobs event counter odd.
     for _ in 0..2 {
@@ -80,8 +81,8 @@ fn a_join_that_panics_against_a_thief() {
     });
 }
 
-/// Models a worker that falls asleep while another one, whose fast push is enabled, announces two jobs.
-/// If it sleeps in the end, the other one knows that it has to announce the next.
+/// Models a worker that falls asleep while another one, whose fast push is enabled, announces two
+/// jobs. If it sleeps in the end, the other one knows that it has to announce the next.
 #[test]
 fn fast_push_is_disabled_while_a_worker_sleeps() {
     model(3, || {
@@ -93,7 +94,8 @@ fn fast_push_is_disabled_while_a_worker_sleeps() {
             worker.announce_join();
             worker.announce_join();
             let other = registry.worker(1).unwrap();
-            // In this order: a worker that was woken may be about to leave its parker, and count itself again.
+            // In this order: a worker that was woken may be about to leave its parker, and count
+            // itself again.
             if registry.num_sleeping() == 1 && registry.parker(other).is_parked() {
                 assert!(!worker.own().fast_push_enabled());
             }
@@ -104,7 +106,8 @@ fn fast_push_is_disabled_while_a_worker_sleeps() {
 }
 
 /// Models a worker that posts a job and is then busy with something else, while another one falls
-/// asleep: that one must run the job. For the fence of [`WorkerThread::post`], and the look at others' deques.
+/// asleep: that one must run the job. For the fence of [`WorkerThread::post`], and the look at
+/// others' deques.
 #[test]
 fn a_posted_job_is_not_overlooked() {
     model(2, || {
@@ -127,8 +130,8 @@ fn a_posted_job_is_not_overlooked() {
     });
 }
 
-/// Models a worker that posts two jobs at once, as the model above does one. The other one runs both: one fence
-/// and one wake-up are enough.
+/// Models a worker that posts two jobs at once, as the model above does one. The other one runs
+/// both: one fence and one wake-up are enough.
 #[test]
 fn jobs_posted_together_are_not_overlooked() {
     model(1, || {
@@ -174,7 +177,8 @@ fn jobs_injected_together_are_not_overlooked() {
     });
 }
 
-/// Models the only worker that may run a job, which falls asleep while the job is posted (rayon#992).
+/// Models the only worker that may run a job, which falls asleep while the job is posted
+/// (rayon#992).
 #[test]
 fn a_job_for_one_worker_is_not_overlooked() {
     model(2, || {
@@ -212,8 +216,8 @@ fn a_worker_that_resets_its_stop_sees_the_end_of_the_pool() {
     });
 }
 
-/// Checks that the second half of a join by a worker whose fast push is disabled is run by another one,
-/// also if that one falls asleep meanwhile: the first half waits for it.
+/// Checks that the second half of a join by a worker whose fast push is disabled is run by another
+/// one, also if that one falls asleep meanwhile: the first half waits for it.
 #[test]
 fn a_join_with_fast_push_disabled_is_not_overlooked() {
     model(1, || {

@@ -84,8 +84,8 @@ fn wait_in_a_join<P: TestPlatform>(job: impl FnOnce() + Send) {
     );
 }
 
-/// Checks that a worker that waits within an operation steals. If that failed, its join would be left
-/// while the thief of its second half is in the frame.
+/// Checks that a worker that waits within an operation steals. If that failed, its join would be
+/// left while the thief of its second half is in the frame.
 fn an_operation_may_join<P: TestPlatform>() {
     let (started, ended) = (Flag::default(), Flag::default());
     with_pool_on::<P, _>(2, |registry| {
@@ -126,8 +126,8 @@ fn a_job_within_an_operation_may_schedule<P: TestPlatform>() {
     assert!(after.load(SeqCst), "scheduled by the operation");
 }
 
-/// Checks that a worker whose operation waits goes on with others that are due: what it waits for may
-/// depend on them.
+/// Checks that a worker whose operation waits goes on with others that are due: what it waits for
+/// may depend on them.
 fn an_operation_waits_for_a_job_that_waits_for_an_operation<P: TestPlatform>() {
     with_pool_on::<P, _>(2, |registry| {
         registry.in_worker(|_, _| {

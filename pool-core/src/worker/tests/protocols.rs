@@ -1,5 +1,5 @@
-//! Pools whose sleep protocol keeps none of its promises. Memory safety does not rest on them: under
-//! Miri these tests would report what else does.
+//! Pools whose sleep protocol keeps none of its promises. Memory safety does not rest on them:
+//! under Miri these tests would report what else does.
 
 use std::{
     boxed::Box,
@@ -106,7 +106,8 @@ impl SleepProtocol for Careless {
 impl LendSeats for Careless {}
 
 impl AwakeSet for Careless {
-    /// Asks about each worker twice, the caller too, also when it has an answer, and tells another one.
+    /// Asks about each worker twice, the caller too, also when it has an answer, and tells another
+    /// one.
     fn any_awake(
         &self,
         _caller: Option<WorkerIndex>,

@@ -12,8 +12,8 @@ use crate::{
     testing::{self, BUSY, Test, TestQueue, registry},
 };
 
-/// Runs `body` on a pool's only worker, which is to relax several times before the queue is whole again
-/// that `body` makes busy.
+/// Runs `body` on a pool's only worker, which is to relax several times before the queue is whole
+/// again that `body` makes busy.
 fn with_worker(body: impl FnOnce(&WorkerThread<Test>)) {
     testing::with_worker(&registry(1), 0, |worker| {
         body(worker);

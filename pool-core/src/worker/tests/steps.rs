@@ -29,7 +29,8 @@ use crate::{
 type Queue = <Test as Platform>::Queue;
 type TestNode = <Queue as JobQueue>::Node;
 
-/// Queues a job of a test, which keeps job and node until the job has been run, and wakes no worker.
+/// Queues a job of a test, which keeps job and node until the job has been run, and wakes no
+/// worker.
 fn put(queue: &Queue, node: NonNull<TestNode>, job: JobRef) {
     // SAFETY: 1. by the above.
     unsafe { JobQueue::push(queue, node, job) };
@@ -113,8 +114,9 @@ fn a_worker_that_finds_work_wakes_another_for_the_rest() {
     }
 }
 
-/// Checks that a worker that is about to sleep takes the process fence when it has disabled the fast push of
-/// others, and looks only after it: the fence makes a job visible whose publication was in a store buffer.
+/// Checks that a worker that is about to sleep takes the process fence when it has disabled the
+/// fast push of others, and looks only after it: the fence makes a job visible whose publication
+/// was in a store buffer.
 #[test]
 fn a_process_fence_comes_between_disabling_and_looking() {
     let registry = registry::<Test>(2);
@@ -152,8 +154,9 @@ fn a_process_fence_comes_between_disabling_and_looking() {
     assert_eq!(unsafe { job.into_result() }, 7);
 }
 
-/// Checks that a worker that sees a job after its process fence wakes those that sleep. One of them looked
-/// before the fence, found the fast push disabled already, and took no process fence of its own.
+/// Checks that a worker that sees a job after its process fence wakes those that sleep. One of them
+/// looked before the fence, found the fast push disabled already, and took no process fence of its
+/// own.
 #[test]
 fn a_job_seen_after_the_process_fence_is_passed_on() {
     let registry = registry::<TestTogether>(3);
@@ -201,8 +204,9 @@ fn a_job_seen_after_the_process_fence_is_passed_on() {
     unsafe { job.into_result() };
 }
 
-/// A closure that thread progress calls in the middle of a search, such as that of `Progress::wakeup`, may queue a job
-/// on the worker that searches. Others leave that deque out as soon as the worker is registered as a sleeper.
+/// A closure that thread progress calls in the middle of a search, such as that of
+/// `Progress::wakeup`, may queue a job on the worker that searches. Others leave that deque out as
+/// soon as the worker is registered as a sleeper.
 fn a_job_that_comes_up_during_a_search_is_found_before_the_worker_registers<P: TestPlatform>() {
     let registry = registry::<P>(1);
     let [worker] = workers(&registry);
@@ -233,23 +237,24 @@ fn a_job_that_comes_up_during_a_search_is_found_before_the_worker_registers<P: T
     unsafe { job.into_result() };
 }
 
-/// The closure of a `Progress::wakeup` runs on a thread that makes progress. It must not run on a worker that is
-/// registered as a sleeper: if it waited, that worker would register once more.
+/// The closure of a `Progress::wakeup` runs on a thread that makes progress. It must not run on a
+/// worker that is registered as a sleeper: if it waited, that worker would register once more.
 ///
-/// Here a worker that is about to sleep makes progress for an operation, and another thread, which the test is too,
-/// requests a wake-up meanwhile. That thread relies on the worker, which makes progress already.
+/// Here a worker that is about to sleep makes progress for an operation, and another thread, which
+/// the test is too, requests a wake-up meanwhile. That thread relies on the worker, which makes
+/// progress already.
 fn a_wake_up_does_not_run_on_a_worker_that_is_registered_as_a_sleeper<P: TestPlatform>() {
-    // An operation that comes up in the last search is too late to be run before the worker would sleep. Which search
-    // is the last one depends on the protocol.
+    // An operation that comes up in the last search is too late to be run before the worker would
+    // sleep. Which search is the last one depends on the protocol.
     let wake_ups = (1..10).filter_map(num_sleeping_in_a_wake_up::<P>);
     let num_sleeping: Vec<_> = wake_ups.collect();
     assert!(!num_sleeping.is_empty());
     assert!(num_sleeping.iter().all(|num| *num == 0), "{num_sleeping:?}");
 }
 
-/// Lets a worker search until it sleeps. An operation comes up when it has asked so many queues for a job. Requests a
-/// wake-up when the worker leaves that operation to the pool, and returns how many workers sleep when the wake-up
-/// runs. Returns none if the operation is run before.
+/// Lets a worker search until it sleeps. An operation comes up when it has asked so many queues for
+/// a job. Requests a wake-up when the worker leaves that operation to the pool, and returns how
+/// many workers sleep when the wake-up runs. Returns none if the operation is run before.
 fn num_sleeping_in_a_wake_up<P: TestPlatform>(after: usize) -> Option<usize> {
     const NONE: usize = usize::MAX;
     let registry = registry::<P>(1);

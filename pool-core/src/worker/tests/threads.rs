@@ -89,8 +89,8 @@ fn recursion_deeper_than_the_deque_runs_at_once<P: TestPlatform>() {
 }
 
 /// Runs both closures at the same time, or never ends: the second must be stealable while the first
-/// runs on and on. That a sleeping worker does not overlook it is promised to a worker that has found
-/// its fast push disabled.
+/// runs on and on. That a sleeping worker does not overlook it is promised to a worker that has
+/// found its fast push disabled.
 fn a_queued_job_is_stolen_under_a_long_leaf<P: TestPlatform>() {
     with_pool_on::<P, _>(2, |registry| {
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
@@ -108,8 +108,8 @@ fn a_queued_job_is_stolen_under_a_long_leaf<P: TestPlatform>() {
     });
 }
 
-/// Checks that a job that was overlooked, as one may be while fast push is enabled, is stolen when the
-/// next one is announced.
+/// Checks that a job that was overlooked, as one may be while fast push is enabled, is stolen when
+/// the next one is announced.
 fn an_overlooked_job_is_stolen_before_the_next_one<P: TestPlatform>() {
     with_pool_on::<P, _>(2, |registry| {
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
@@ -149,8 +149,8 @@ fn a_closure_is_told_exactly_whether_it_migrated<P: TestPlatform>() {
     });
 }
 
-/// Runs the second half early, within the first one, and queues something else where it was. The join
-/// must not take that for its own.
+/// Runs the second half early, within the first one, and queues something else where it was. The
+/// join must not take that for its own.
 fn another_job_at_the_position_of_the_second_half<P: TestPlatform>() {
     with_pool_on::<P, _>(1, |registry| {
         let within = |worker: &WorkerThread<P>| {
@@ -235,7 +235,8 @@ fn calls_across_pools<P: TestPlatform>() {
     });
 }
 
-/// Broadcasts to workers that sleep: a queue that the check before sleeping forgets hangs (rayon#992).
+/// Broadcasts to workers that sleep: a queue that the check before sleeping forgets hangs
+/// (rayon#992).
 fn a_broadcast_reaches_sleeping_workers<P: TestPlatform>() {
     use std::{ptr::NonNull, vec::Vec};
 
@@ -311,7 +312,8 @@ fn jobs_injected_before_a_panic_of_their_iterator_are_run<P: TestPlatform>() {
         let node = core::ptr::NonNull::from(&mut node);
         let panic = catch_unwind(AssertUnwindSafe(|| {
             let jobs = core::iter::once(()).map(|()| {
-                // SAFETY: 1. it stays until its latch is set; 2. this is the only use, and any thread may set it.
+                // SAFETY: 1. it stays until its latch is set; 2. this is the only use, and any
+                // thread may set it.
                 (node, unsafe { job.as_job_ref() })
             });
             let jobs = jobs.chain(core::iter::once_with(|| panic!("after one job")));

@@ -89,8 +89,9 @@ impl AwakeSet for Telling {}
 
 type Told = TestOn<<Test as Platform>::Storage, Telling>;
 
-/// Checks that the limit on searchers does not send a worker to sleep that waits for a job of another one, which may
-/// end at any moment, and that it holds for those that wait for something else.
+/// Checks that the limit on searchers does not send a worker to sleep that waits for a job of
+/// another one, which may end at any moment, and that it holds for those that wait for something
+/// else.
 #[test]
 fn the_protocol_is_told_whether_a_worker_waits_for_a_job() {
     let registry = registry::<Told>(1);
@@ -127,8 +128,8 @@ fn the_protocol_is_told_when_a_caller_outside_runs_again() {
     assert_eq!(RESUMED.get(), 0, "a worker is no caller outside");
 }
 
-/// Checks that workers of a large pool that find jobs at once leave the counts alone, on which all of them would wait for
-/// one cache line.
+/// Checks that workers of a large pool that find jobs at once leave the counts alone, on which all
+/// of them would wait for one cache line.
 #[test]
 fn a_worker_of_a_large_pool_counts_as_idle_after_one_search() {
     fn begins_search<const WORKERS: usize>(last_source: Source) -> bool {
@@ -136,7 +137,8 @@ fn a_worker_of_a_large_pool_counts_as_idle_after_one_search() {
         let workers: [_; WORKERS] = workers(&registry);
         let (latch, index) = (CoreLatch::new(), workers[0].index());
         let run = |_: JobContext<'_, Told>| {
-            // SAFETY: 1. and 3. both live in the frame of the test; 2. that worker waits; 4. for this.
+            // SAFETY: 1. and 3. both live in the frame of the test; 2. that worker waits; 4. for
+            // this.
             unsafe { registry.set_latch(&latch, index) };
         };
         let job = StackJob::<Told, _, _, _>::new(run, BlockingLatch::<Told>::new());

@@ -50,7 +50,8 @@ fn with_workers(body: impl FnOnce(&Registry<Test>, [&WorkerThread<Test>; 2])) {
     body(&registry, [&first, &second]);
 }
 
-/// Calls a closure with this many jobs, and returns how many of them were run. Each that is run is run in the closure.
+/// Calls a closure with this many jobs, and returns how many of them were run. Each that is run is
+/// run in the closure.
 fn with_jobs(count: usize, body: impl FnOnce(&[JobRef])) -> usize {
     let run = AtomicUsize::new(0);
     let jobs: Vec<_> = (0..count)
@@ -66,7 +67,8 @@ fn with_jobs(count: usize, body: impl FnOnce(&[JobRef])) -> usize {
     run.into_inner()
 }
 
-/// Takes jobs as a worker that waits does when its own queues are empty, and runs them. Returns how many there were.
+/// Takes jobs as a worker that waits does when its own queues are empty, and runs them. Returns how
+/// many there were.
 fn run_again(worker: &WorkerThread<Test>) -> usize {
     let mut count = 0;
     while let Some(job) = worker.take_again() {
@@ -110,7 +112,8 @@ fn a_worker_takes_more_jobs_from_outside() {
     });
 }
 
-/// Checks that a worker searches, and so wakes the other one, if that sleeps beside a queue with jobs.
+/// Checks that a worker searches, and so wakes the other one, if that sleeps beside a queue with
+/// jobs.
 #[test]
 fn a_worker_searches_while_another_one_sleeps() {
     with_workers(|registry, [owner, thief]| {

@@ -1,4 +1,5 @@
-//! The steps of a parker one by one, in one thread that plays the worker, a waker and the completer.
+//! The steps of a parker one by one, in one thread that plays the worker, a waker and the
+//! completer.
 
 use std::{
     io::{PipeWriter, Write as _, pipe},
@@ -25,8 +26,8 @@ fn parker() -> Option<RingParker> {
     }
 }
 
-/// Plays a worker that is interrupted before it acquires the ring's lock. A waker writes its hint, and the completer
-/// takes that out. Then the worker must not wait for it.
+/// Plays a worker that is interrupted before it acquires the ring's lock. A waker writes its hint,
+/// and the completer takes that out. Then the worker must not wait for it.
 #[test]
 fn a_hint_that_another_thread_has_taken_ends_the_sleep() {
     let Some(parker) = parker() else { return };

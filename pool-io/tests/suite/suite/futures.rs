@@ -121,7 +121,8 @@ pub(crate) fn a_waker_cannot_wait_for_the_end_of_its_pool(backend: IoBackend, _n
     assert_eq!(read.wait().unwrap().bytes, 3);
 }
 
-/// Each job that waits runs the next one in its wait, on the same stack, which would hold a few hundred of them.
+/// Each job that waits runs the next one in its wait, on the same stack, which would hold a few
+/// hundred of them.
 pub(crate) fn ping_pong_between_threads(backend: IoBackend, _name: &str) {
     const ROUNDS: usize = 200;
     const PAIRS: usize = 3;

@@ -173,7 +173,8 @@ pub(crate) fn each_descriptor_that_is_refused_is_an_error_of_the_build(
     });
 }
 
-/// The helper threads poll streams, of which the system takes no more at once than the process may open.
+/// The helper threads poll streams, of which the system takes no more at once than the process may
+/// open.
 pub(crate) fn more_streams_than_the_process_may_open(backend: IoBackend, name: &str) {
     const PIPES: usize = 20;
     in_child(name, || {

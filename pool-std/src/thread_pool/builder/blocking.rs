@@ -4,32 +4,35 @@ use super::ThreadPoolBuilder;
 use crate::blocking::report::DeadlockReport;
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Sets a closure that is told of deadlocks: every worker is in a blocked section or asleep, at least
-    /// one is blocked, and no job waits that a worker which is not blocked may run.
+    /// Sets a closure that is told of deadlocks: every worker is in a blocked section or asleep, at
+    /// least one is blocked, and no job waits that a worker which is not blocked may run.
     ///
     /// Workers say that they are blocked by [`blocking`](crate::blocking()) or
-    /// [`mark_blocked`](crate::mark_blocked()). The pool checks whenever a worker says so, falls asleep or
-    /// leaves. If each wait for another job is marked, and is unmarked by the thread that ends it before it does
-    /// so, then no report is wrong and none is missed. The closure is called once, and once more only
-    /// after some worker was unmarked, so not when further workers block. If the closure and all others
-    /// leave the blocked workers alone, they stay blocked. The pool still takes jobs, which sleeping workers run.
+    /// [`mark_blocked`](crate::mark_blocked()). The pool checks whenever a worker says so, falls
+    /// asleep or leaves. If each wait for another job is marked, and is unmarked by the thread
+    /// that ends it before it does so, then no report is wrong and none is missed. The closure
+    /// is called once, and once more only after some worker was unmarked, so not when further
+    /// workers block. If the closure and all others leave the blocked workers alone, they stay
+    /// blocked. The pool still takes jobs, which sleeping workers run.
     ///
     /// A worker counts as active in [`block_in_place`](crate::block_in_place()), in
-    /// [`install`](crate::ThreadPool::install) of another pool, and while it waits for thread progress. An
-    /// [adopted](Self::use_current_thread) thread counts as active outside the waits of its pool.
+    /// [`install`](crate::ThreadPool::install) of another pool, and while it waits for thread
+    /// progress. An [adopted](Self::use_current_thread) thread counts as active outside the
+    /// waits of its pool.
     ///
-    /// The closure runs on a thread of the pool, while the pool's accounting is locked. It should only pass the
-    /// report on to a thread that is not a worker of the pool, which breaks the deadlock. It must not wait for
-    /// the pool, broadcast to it, or end it by dropping the last [`ThreadPool`](crate::ThreadPool): then the
-    /// process aborts with a message. It must not resize the pool either, and a
-    /// [call that would](crate::ThreadPool::set_active_workers) fails. A mark there fails with
-    /// [`MarkError::InHandler`](crate::MarkError::InHandler). A panic of the closure aborts the process with a
-    /// message.
+    /// The closure runs on a thread of the pool, while the pool's accounting is locked. It should
+    /// only pass the report on to a thread that is not a worker of the pool, which breaks the
+    /// deadlock. It must not wait for the pool, broadcast to it, or end it by dropping the last
+    /// [`ThreadPool`](crate::ThreadPool): then the process aborts with a message. It must not
+    /// resize the pool either, and a [call that would](crate::ThreadPool::set_active_workers)
+    /// fails. A mark there fails with [`MarkError::InHandler`](crate::MarkError::InHandler). A
+    /// panic of the closure aborts the process with a message.
     ///
-    /// The same holds for another pool whose own handler acts on this one: if both handlers broadcast to the
-    /// other pool, resize it or end it, each may wait for the lock under which the other one runs. The process
-    /// does not notice this. Let the handler [spawn](crate::ThreadPool::spawn) a job in the other pool that
-    /// does so, because a spawn takes none of these locks.
+    /// The same holds for another pool whose own handler acts on this one: if both handlers
+    /// broadcast to the other pool, resize it or end it, each may wait for the lock under which
+    /// the other one runs. The process does not notice this. Let the handler
+    /// [spawn](crate::ThreadPool::spawn) a job in the other pool that does so, because a spawn
+    /// takes none of these locks.
     ///
     /// Without a handler, falling asleep costs nothing extra.
     /// [`ThreadPool::state`](crate::ThreadPool::state) tells what every worker does, with and
@@ -46,8 +49,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets a closure that each worker calls when it becomes runnable, for example to take a token of a
-    /// jobserver.
+    /// Sets a closure that each worker calls when it becomes runnable, for example to take a token
+    /// of a jobserver.
     ///
     /// A worker calls it when it starts, before the start handler; when it was woken; and at the
     /// end of a [blocked section](crate::blocking()), when the worker no longer counts as blocked.
@@ -56,8 +59,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// [adopted](Self::use_current_thread) thread was runnable before, so it does not call it when
     /// it is adopted.
     ///
-    /// A worker that begins to wait in a `join` or a scope searches for other jobs first, and stays runnable
-    /// while it does.
+    /// A worker that begins to wait in a `join` or a scope searches for other jobs first, and stays
+    /// runnable while it does.
     ///
     /// A panic of the closure aborts the process with a message. A mark there fails with
     /// [`MarkError::InHandler`](crate::MarkError::InHandler).
@@ -87,8 +90,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets a closure that each worker calls when it ceases to be runnable, for example to give back a token
-    /// of a jobserver.
+    /// Sets a closure that each worker calls when it ceases to be runnable, for example to give
+    /// back a token of a jobserver.
     ///
     /// A worker calls it just before it falls asleep, when no lock of the pool is held; at the
     /// beginning of a [blocked section](crate::blocking()), when the worker counts as blocked; and
@@ -109,13 +112,14 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Makes threads outside every pool, too, call the release handler before they wait for this pool, and
-    /// the acquire handler afterwards.
+    /// Makes threads outside every pool, too, call the release handler before they wait for this
+    /// pool, and the acquire handler afterwards.
     ///
-    /// For programs in which each thread holds a token of its own, as in rustc, where the thread that calls
-    /// [`install`](crate::ThreadPool::install) gives its token to the worker that runs the closure. By default
-    /// such threads call no handler. Those that wait in [`shutdown`](crate::ThreadPool::shutdown) count; those
-    /// that wait at the end of an [`in_place_scope`](crate::in_place_scope()) or for a broadcast do not.
+    /// For programs in which each thread holds a token of its own, as in rustc, where the thread
+    /// that calls [`install`](crate::ThreadPool::install) gives its token to the worker that
+    /// runs the closure. By default such threads call no handler. Those that wait in
+    /// [`shutdown`](crate::ThreadPool::shutdown) count; those that wait at the end of an
+    /// [`in_place_scope`](crate::in_place_scope()) or for a broadcast do not.
     ///
     /// # Examples
     /// ```

@@ -1,5 +1,5 @@
-//! What most pools need of the builder, and the three ways to build a pool: for an owner, as the global
-//! pool, and for a scope.
+//! What most pools need of the builder, and the three ways to build a pool: for an owner, as the
+//! global pool, and for a scope.
 
 use std::thread;
 
@@ -93,7 +93,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         self.start().map(|registry| ThreadPool { registry })
     }
 
-    /// Builds the global pool, which threads outside every pool use. It lives until the process ends.
+    /// Builds the global pool, which threads outside every pool use. It lives until the process
+    /// ends.
     ///
     /// # Errors
     /// [`BuildError`]; [`GlobalPoolAlreadyInitialized`](BuildError::GlobalPoolAlreadyInitialized)
@@ -114,8 +115,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
 }
 
 impl ThreadPoolBuilder {
-    /// Builds a pool whose threads may borrow from the caller, and ends the pool and its threads when
-    /// `with_pool` returns.
+    /// Builds a pool whose threads may borrow from the caller, and ends the pool and its threads
+    /// when `with_pool` returns.
     ///
     /// Each thread runs `wrapper`, which sets up what the jobs find on their thread, and must call
     /// [`ThreadBuilder::run`].

@@ -14,11 +14,11 @@ use crate::{
 
 impl<S> ThreadPoolBuilder<S> {
     /// Sets how many workers are active when the pool starts; the others are parked until
-    /// [`set_active_workers`](crate::ThreadPool::set_active_workers) revives them. By default all are
-    /// active.
+    /// [`set_active_workers`](crate::ThreadPool::set_active_workers) revives them. By default all
+    /// are active.
     ///
-    /// The number of workers is the maximum. A number of 0, or above the maximum, is an error of the
-    /// build.
+    /// The number of workers is the maximum. A number of 0, or above the maximum, is an error of
+    /// the build.
     ///
     /// # Examples
     /// ```
@@ -39,10 +39,11 @@ impl<S> ThreadPoolBuilder<S> {
     /// block in [`block_in_place`](crate::block_in_place()). The default is 0: then that function
     /// only calls its closure.
     ///
-    /// The pool starts a spare thread when it needs one and none is free, keeps it for the next time, and ends
-    /// it with the pool; [`shutdown`](crate::ThreadPool::shutdown) waits for it. With a
-    /// [spawn handler](Self::spawn_handler), or [`build_scoped`](ThreadPoolBuilder::build_scoped), all of
-    /// them are started when the pool is built, since the closure is not there later.
+    /// The pool starts a spare thread when it needs one and none is free, keeps it for the next
+    /// time, and ends it with the pool; [`shutdown`](crate::ThreadPool::shutdown) waits for it.
+    /// With a [spawn handler](Self::spawn_handler), or
+    /// [`build_scoped`](ThreadPoolBuilder::build_scoped), all of them are started when the pool
+    /// is built, since the closure is not there later.
     ///
     /// Spare threads have the numbers after those of the workers, in
     /// [`thread_name`](Self::thread_name), [`start_handler`](Self::start_handler) and

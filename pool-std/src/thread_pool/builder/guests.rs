@@ -4,22 +4,25 @@ use super::ThreadPoolBuilder;
 use crate::{sleep::SleepKind, thread_pool::guests::Guests};
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Sets whether a thread outside every pool may run closures itself, in the place of a worker that sleeps:
-    /// in [`ThreadPool::call`](crate::ThreadPool::call), and if this is the global pool in
-    /// [`join`](crate::join()), [`join_context`](crate::join_context()), [`join_n`](crate::join_n),
-    /// [`join!`](crate::join!), [`scope`](crate::scope()), [`scope_fifo`](crate::scope_fifo) and
-    /// [`with_worker`](crate::with_worker). The default is true.
+    /// Sets whether a thread outside every pool may run closures itself, in the place of a worker
+    /// that sleeps: in [`ThreadPool::call`](crate::ThreadPool::call), and if this is the global
+    /// pool in [`join`](crate::join()), [`join_context`](crate::join_context()),
+    /// [`join_n`](crate::join_n), [`join!`](crate::join!), [`scope`](crate::scope()),
+    /// [`scope_fifo`](crate::scope_fifo) and [`with_worker`](crate::with_worker). The default
+    /// is true.
     ///
     /// This call also decides for crates that offer these functions under names of their own, whose
     /// default may be [another](crate::CurrentPool).
     ///
     /// With `false`, such closures run on the pool's own threads, as in
-    /// [`install`](crate::ThreadPool::install). Choose it if they rely on what those threads have: the size of
-    /// their stacks, or the thread-locals that a [start handler](Self::start_handler) sets.
+    /// [`install`](crate::ThreadPool::install). Choose it if they rely on what those threads have:
+    /// the size of their stacks, or the thread-locals that a [start
+    /// handler](Self::start_handler) sets.
     ///
-    /// A pool has no guests, whatever this says, if it has another [sleep protocol](Self::sleep) than the
-    /// default one, a [deadlock handler](Self::deadlock_handler), handlers that are told when threads run
-    /// ([`acquire_thread_handler`](Self::acquire_thread_handler)), or a [driver](Self::driver).
+    /// A pool has no guests, whatever this says, if it has another [sleep protocol](Self::sleep)
+    /// than the default one, a [deadlock handler](Self::deadlock_handler), handlers that are
+    /// told when threads run ([`acquire_thread_handler`](Self::acquire_thread_handler)), or a
+    /// [driver](Self::driver).
     ///
     /// # Examples
     /// ```

@@ -42,20 +42,23 @@ impl<S> ThreadPoolBuilder<S> {
     /// that another worker queues for a [`join`](crate::join()) at that very moment. The default is
     /// false.
     ///
-    /// Spawned jobs and calls from outside are never overlooked, whatever this says. The second half of a
-    /// `join` is queued without a fence, so that a worker that is falling asleep may miss it in a rare race.
-    /// Then that job waits until the next job is announced, or until its own worker comes to it. With `true`,
-    /// the worker that falls asleep executes a fence for all threads of the process first, where the system
-    /// has one: [`ProcessBarrier`]. A `join` costs the same either way.
+    /// Spawned jobs and calls from outside are never overlooked, whatever this says. The second
+    /// half of a `join` is queued without a fence, so that a worker that is falling asleep may
+    /// miss it in a rare race. Then that job waits until the next job is announced, or until
+    /// its own worker comes to it. With `true`, the worker that falls asleep executes a fence
+    /// for all threads of the process first, where the system has one: [`ProcessBarrier`]. A
+    /// `join` costs the same either way.
     ///
-    /// Use it if a long first half must not be alone on a pool that has workers to spare. The fence takes
-    /// microseconds and interrupts every running thread of the process, each time that a worker falls
-    /// asleep while others have been at work. The decision page "Process fences before sleep, on request" has
-    /// measurements.
+    /// Use it if a long first half must not be alone on a pool that has workers to spare. The fence
+    /// takes microseconds and interrupts every running thread of the process, each time that a
+    /// worker falls asleep while others have been at work. The decision page "Process fences
+    /// before sleep, on request" has measurements.
     ///
-    /// The build asks the system for such fences, which may take some ten milliseconds in a process of
-    /// several threads. If the system refuses them, then or later, the pool goes on as without this option.
-    /// [`ThreadPool::overlooks_no_jobs`](crate::ThreadPool::overlooks_no_jobs) says whether it has them.
+    /// The build asks the system for such fences, which may take some ten milliseconds in a process
+    /// of several threads. If the system refuses them, then or later, the pool goes on as
+    /// without this option.
+    /// [`ThreadPool::overlooks_no_jobs`](crate::ThreadPool::overlooks_no_jobs) says whether it has
+    /// them.
     ///
     /// Without this call, the environment variable `POOL_STD_OVERLOOK_NO_JOBS` is used if it is 0
     /// or 1. Any other value, unless it is empty, is an [error](BuildError::EnvironmentVariable) of
@@ -139,8 +142,8 @@ impl<S> ThreadPoolBuilder<S> {
         Some(Crowd::new(num_threads, processors))
     }
 
-    /// Asks the system for process fences, or has a worker ask it later. Returns whether workers that fall
-    /// asleep are to execute them.
+    /// Asks the system for process fences, or has a worker ask it later. Returns whether workers
+    /// that fall asleep are to execute them.
     pub(super) fn prepare_fences(&self) -> Result<bool, BuildError> {
         let overlooks_no_jobs = match self.overlook_no_jobs {
             Some(overlook_no_jobs) => overlook_no_jobs,

@@ -67,8 +67,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets a closure that gets the panics for which no caller waits: of spawned jobs and of the start
-    /// and exit handlers. Without it, such a panic aborts the process.
+    /// Sets a closure that gets the panics for which no caller waits: of spawned jobs and of the
+    /// start and exit handlers. Without it, such a panic aborts the process.
     ///
     /// # Examples
     /// ```
@@ -98,9 +98,9 @@ impl<S> ThreadPoolBuilder<S> {
     /// broadcast, one of whose jobs only this thread may run. A thread can be adopted once, and
     /// must not end before the last use of the pool.
     ///
-    /// A thread that ends, or calls [`exit`](std::process::exit), runs no more jobs; it leaves those on
-    /// its deque to the other workers, if there are any. The memory of the worker and the pool is never
-    /// freed then, because frames may still be using it.
+    /// A thread that ends, or calls [`exit`](std::process::exit), runs no more jobs; it leaves
+    /// those on its deque to the other workers, if there are any. The memory of the worker and
+    /// the pool is never freed then, because frames may still be using it.
     ///
     /// # Examples
     /// ```
@@ -156,8 +156,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Starts the threads with a closure instead of the standard library: to pin them, to scope them, or
-    /// to take them from elsewhere.
+    /// Starts the threads with a closure instead of the standard library: to pin them, to scope
+    /// them, or to take them from elsewhere.
     ///
     /// For each worker, the closure must start a thread that calls [`ThreadBuilder::run`], now or
     /// later, or return an error. A [`ThreadBuilder`] that is dropped unrun is an error of the

@@ -13,7 +13,8 @@ mod tests;
 
 /// How long a call delays its wake-up: about as long as a wake-up takes the thread that makes it.
 const DELAY: Duration = Duration::from_micros(10);
-/// After a call that was longer, so many calls wake workers at once, before one delays its wake-up again.
+/// After a call that was longer, so many calls wake workers at once, before one delays its wake-up
+/// again.
 const CALLS_BETWEEN_TRIALS: u32 = 64;
 
 thread_local! {
@@ -33,15 +34,18 @@ enum Call {
     Wakes,
 }
 
-/// Says whether the next call of a guest wakes a worker for the job of a join at once, or later if at all.
+/// Says whether the next call of a guest wakes a worker for the job of a join at once, or later if
+/// at all.
 ///
-/// To wake a worker takes the caller ten microseconds. In many calls that is more than the rest of the call takes, and the
-/// worker finds nothing. So a call waits before it wakes the first worker, for as long as a wake-up takes, and asks the
-/// clock at each join meanwhile. A call that is shorter wakes no worker. One that is longer loses that time at most once in
+/// To wake a worker takes the caller ten microseconds. In many calls that is more than the rest of
+/// the call takes, and the worker finds nothing. So a call waits before it wakes the first worker,
+/// for as long as a wake-up takes, and asks the clock at each join meanwhile. A call that is
+/// shorter wakes no worker. One that is longer loses that time at most once in
 /// [`CALLS_BETWEEN_TRIALS`]: after it, as many calls wake workers at once.
 ///
-/// If a call makes no other join, its job waits until the [watchdog](super::Watchdog) finds it. So calls delay wake-ups only
-/// while a worker is the watchdog. A worker takes that duty when it falls asleep and the next call would delay.
+/// If a call makes no other join, its job waits until the [watchdog](super::Watchdog) finds it. So
+/// calls delay wake-ups only while a worker is the watchdog. A worker takes that duty when it falls
+/// asleep and the next call would delay.
 pub(crate) struct ShortCalls {
     /// How many calls wake workers at once before one delays its wake-up.
     until_trial: AtomicU32,
@@ -59,7 +63,8 @@ impl ShortCalls {
 
     /// Whether the next call would delay its wake-up.
     pub(super) fn are_expected(&self) -> bool {
-        // Ordering: Relaxed here and below. These are counts; what they decide costs time and nothing else.
+        // Ordering: Relaxed here and below. These are counts; what they decide costs time and
+        // nothing else.
         self.until_trial.load(Ordering::Relaxed) == 0
     }
 
@@ -80,8 +85,8 @@ impl ShortCalls {
         self.any_delayed.load(Ordering::Relaxed) && self.any_delayed.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether the call of this thread, if it is a guest, wakes no worker yet. `is_watched` says whether a worker is the
-    /// watchdog.
+    /// Whether the call of this thread, if it is a guest, wakes no worker yet. `is_watched` says
+    /// whether a worker is the watchdog.
     pub(super) fn delay_wake(&self, is_watched: impl FnOnce() -> bool) -> bool {
         let call = CALL.get();
         if matches!(call, Call::None | Call::Wakes) {

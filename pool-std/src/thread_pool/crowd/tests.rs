@@ -27,7 +27,8 @@ impl<'c> Play<'c> {
         }
     }
 
-    /// Checks after ten milliseconds, in which the process has used so many milliseconds of its processors.
+    /// Checks after ten milliseconds, in which the process has used so many milliseconds of its
+    /// processors.
     fn check(&mut self, used: u64, waits: Waits) -> Verdict {
         self.time += Duration::from_millis(10);
         self.used += Duration::from_millis(used);

@@ -73,8 +73,8 @@ fn a_shutdown_waits_for_a_spare_that_is_being_started() {
                 pool.shutdown().unwrap();
                 returned.store(true, SeqCst);
             }));
-            // The call may return only when the spare has ended. The number of looks bounds the wait, since
-            // no fact says that the call waits.
+            // The call may return only when the spare has ended. The number of looks bounds the
+            // wait, since no fact says that the call waits.
             for _ in 0..10_000 {
                 if has_returned.load(SeqCst) {
                     break;

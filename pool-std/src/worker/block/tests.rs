@@ -51,8 +51,8 @@ fn what_fits_no_block_is_in_a_box() {
     .unwrap();
 }
 
-/// Lets one thread allocate what another one frees, and checks that neither keeps more than two magazines. Under Miri,
-/// a block that is lost is an error.
+/// Lets one thread allocate what another one frees, and checks that neither keeps more than two
+/// magazines. Under Miri, a block that is lost is an error.
 #[test]
 fn threads_keep_few_blocks() {
     let count = if cfg!(miri) { 500 } else { 20_000 };
@@ -123,7 +123,8 @@ fn a_thread_passes_what_it_does_not_need_to_the_depot() {
     .unwrap();
 }
 
-/// A value that spawns and ends jobs when its thread's variables are dropped, perhaps after the cache.
+/// A value that spawns and ends jobs when its thread's variables are dropped, perhaps after the
+/// cache.
 struct UsesBlocks(Rc<()>);
 
 impl Drop for UsesBlocks {

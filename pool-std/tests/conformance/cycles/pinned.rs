@@ -1,13 +1,13 @@
-//! All workers and their caller on one processor, so that a wake-up costs least and several runs do not disturb
-//! each other.
+//! All workers and their caller on one processor, so that a wake-up costs least and several runs do
+//! not disturb each other.
 
 use pool_std::{ThreadPool, ThreadPoolBuilder};
 
-/// Builds a pool. If `SLEEP_PROCESSOR` has the number of a processor, its workers run there, as does the caller
-/// from then on.
+/// Builds a pool. If `SLEEP_PROCESSOR` has the number of a processor, its workers run there, as
+/// does the caller from then on.
 ///
-/// A process that is started on one processor (`taskset`) has pools without idle rounds. So the caller has all of
-/// its processors while it builds the pool.
+/// A process that is started on one processor (`taskset`) has pools without idle rounds. So the
+/// caller has all of its processors while it builds the pool.
 pub(crate) fn build(builder: ThreadPoolBuilder) -> ThreadPool {
     let Ok(processor) = std::env::var("SLEEP_PROCESSOR") else {
         return builder.build().unwrap();

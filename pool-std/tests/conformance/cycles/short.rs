@@ -25,8 +25,8 @@ pub(crate) struct Total {
     pub(crate) wakes: u64,
 }
 
-/// Lets a pool sleep and wakes it until its workers were woken so many times. Before every second cycle all of them
-/// sleep; otherwise they are anywhere on their way.
+/// Lets a pool sleep and wakes it until its workers were woken so many times. Before every second
+/// cycle all of them sleep; otherwise they are anywhere on their way.
 pub(crate) fn cycles(pool: &ThreadPool, wakes: u64, progress: &Progress) -> Total {
     let workers = pool.current_num_threads();
     let finished = Arc::new(AtomicU64::new(0));
@@ -55,7 +55,8 @@ pub(crate) fn cycles(pool: &ThreadPool, wakes: u64, progress: &Progress) -> Tota
                 let finished = finished.clone();
                 pool.spawn(move || _ = finished.fetch_add(1, SeqCst));
             }
-            // Liveness: ends when the workers have run what was posted. A lost wake-up makes it hang.
+            // Liveness: ends when the workers have run what was posted. A lost wake-up makes it
+            // hang.
             while finished.load(SeqCst) < posted {
                 thread::yield_now();
             }

@@ -27,8 +27,8 @@ impl Progress {
 
 /// Runs `body` on a thread of its own. If it does no step for too long, aborts with its name.
 ///
-/// The limit is on a step, so that it suits any number of cycles. It is counted in ticks, so that the time in which
-/// the process is stopped counts as one.
+/// The limit is on a step, so that it suits any number of cycles. It is counted in ticks, so that
+/// the time in which the process is stopped counts as one.
 pub(crate) fn watch(name: &str, body: impl FnOnce(&Progress) + Send) {
     let progress = &Progress::default();
     thread::scope(|threads| {

@@ -77,7 +77,8 @@ fn without_a_spare_the_closure_runs_on_the_worker() {
     assert_eq!(receiver.recv(), Ok(7));
 }
 
-// Jobs that the worker has queued and that no sleeping worker has seen are announced before it blocks.
+// Jobs that the worker has queued and that no sleeping worker has seen are announced before it
+// blocks.
 #[test]
 fn without_a_spare_others_take_the_jobs() {
     let pool = pool(2, 0);
@@ -249,10 +250,12 @@ fn one_spare_serves_many_calls() {
     assert_eq!(threads.len(), 1);
 }
 
-/// Opens itself only on the thread that made it, and is therefore `Send`. The crate `send_wrapper` has such a type.
+/// Opens itself only on the thread that made it, and is therefore `Send`. The crate `send_wrapper`
+/// has such a type.
 struct OnOneThread<T>(T, thread::ThreadId);
 
-// SAFETY: the value is used only by the thread that made the wrapper, and is not dropped by another one here.
+// SAFETY: the value is used only by the thread that made the wrapper, and is not dropped by another
+// one here.
 unsafe impl<T> Send for OnOneThread<T> {}
 
 impl<T> OnOneThread<T> {

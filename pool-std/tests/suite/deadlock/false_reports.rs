@@ -76,8 +76,8 @@ fn a_worker_whose_thread_is_replaced_counts_once() {
     reports.expect_no_more(pool);
 }
 
-/// The known hole of rustc's accounting: a job arrives between the sleeper's last look at the queue and
-/// the moment when it counts as asleep.
+/// The known hole of rustc's accounting: a job arrives between the sleeper's last look at the queue
+/// and the moment when it counts as asleep.
 ///
 /// Without the look at the queues before a report, some round reports.
 #[test]
@@ -91,7 +91,8 @@ fn no_report_while_an_external_job_is_queued() {
         let (sender_at_end, ended) = mpsc::channel();
         pool.spawn(move || {
             sender.send(()).unwrap();
-            // Blocks once the job is queued, perhaps before the thread that queues it has looked for sleepers.
+            // Blocks once the job is queued, perhaps before the thread that queues it has looked
+            // for sleepers.
             spin_until(|| current_state().jobs_from_outside() > 0 || flag.load(SeqCst));
             waiting.wait("the external job");
             sender_at_end.send(()).unwrap();
@@ -180,8 +181,8 @@ fn no_report_when_a_worker_sets_a_latch_and_blocks() {
             join(
                 || _ = other_runs.wait(),
                 || {
-                    // This half is stolen. Its worker blocks as soon as it has set the latch of the join,
-                    // for which the other worker may be asleep.
+                    // This half is stolen. Its worker blocks as soon as it has set the latch of the
+                    // join, for which the other worker may be asleep.
                     other_runs.wait();
                     let this_worker = current_thread_index().unwrap();
                     spawn_broadcast(move |context| {
@@ -224,7 +225,8 @@ fn pools_that_install_in_each_other_go_on() {
         one.scope(|scope| {
             scope.spawn(|_| gate.wait("a job that comes back"));
             gate.wait_for_blocked(1);
-            // The worker that waits for the other pool is the only one that can run the inner closure.
+            // The worker that waits for the other pool is the only one that can run the inner
+            // closure.
             two.install(|| one.install(|| gate.open()));
         });
     }

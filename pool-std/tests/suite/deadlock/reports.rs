@@ -236,7 +236,8 @@ fn a_handler_cannot_mark_and_can_look() {
     let pool = ThreadPoolBuilder::new()
         .num_threads(2)
         .deadlock_handler(move |report| {
-            // While the test ends the two sections one after the other, there may be a second report.
+            // While the test ends the two sections one after the other, there may be a second
+            // report.
             let Some(sender) = sender.lock().unwrap().take() else {
                 return;
             };

@@ -1,5 +1,6 @@
-//! The accounting with the real protocol and the real latch. Each model waits for its last report, so a
-//! report that is missed is a deadlock, which loom finds. Each handler checks that its report is true.
+//! The accounting with the real protocol and the real latch. Each model waits for its last report,
+//! so a report that is missed is a deadlock, which loom finds. Each handler checks that its report
+//! is true.
 
 use std::{
     boxed::Box,
@@ -36,8 +37,8 @@ fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
 
 type Handler = Box<dyn Fn(&Report<'_>) + Send + Sync>;
 
-/// A pool whose queue is a number, which orders nothing, and whose workers are played by tests. All of
-/// them are active at first.
+/// A pool whose queue is a number, which orders nothing, and whose workers are played by tests. All
+/// of them are active at first.
 struct Scene {
     sleep: TestJec,
     accounting: Accounting<TestRawMutex, Box<[WorkerEntry]>, Handler>,
@@ -159,8 +160,8 @@ impl Scene {
         )
     }
 
-    /// Waits for the last report, then ends a worker of [`spawn`](Self::spawn). Returns the number of
-    /// reports until then.
+    /// Waits for the last report, then ends a worker of [`spawn`](Self::spawn). Returns the number
+    /// of reports until then.
     fn end(
         &self,
         (latch, thread): (Arc<CoreLatch>, thread::JoinHandle<()>),
@@ -175,7 +176,8 @@ impl Scene {
     }
 }
 
-/// Models a worker that blocks while another one falls asleep, in either order: the last one reports.
+/// Models a worker that blocks while another one falls asleep, in either order: the last one
+/// reports.
 #[test]
 fn blocking_against_falling_asleep() {
     model(3, || {
@@ -189,8 +191,9 @@ fn blocking_against_falling_asleep() {
     });
 }
 
-/// Models a worker that blocks while a job is posted from outside and another worker falls asleep. No
-/// report comes between the post and the run of the job; afterwards one does, unless it came before.
+/// Models a worker that blocks while a job is posted from outside and another worker falls asleep.
+/// No report comes between the post and the run of the job; afterwards one does, unless it came
+/// before.
 fn check_blocking_against_posting(preemptions: usize) {
     model(preemptions, || {
         let scene = Scene::new(2, |facts, _| {
@@ -217,8 +220,8 @@ fn blocking_against_posting_from_outside() {
     check_blocking_against_posting(2);
 }
 
-/// Models a resumer of one worker while a second one falls asleep and a third one blocks. The resumed
-/// worker blocks again in the end.
+/// Models a resumer of one worker while a second one falls asleep and a third one blocks. The
+/// resumed worker blocks again in the end.
 #[test]
 fn unblocking_against_blocking_and_falling_asleep() {
     static TWICE: Tally = Tally::new(0);
@@ -250,8 +253,8 @@ fn unblocking_against_blocking_and_falling_asleep() {
     );
 }
 
-/// Models a worker that sets the latch of another one, which falls asleep meanwhile, and then blocks.
-/// The other one is woken, so there is no deadlock until it blocks too.
+/// Models a worker that sets the latch of another one, which falls asleep meanwhile, and then
+/// blocks. The other one is woken, so there is no deadlock until it blocks too.
 #[test]
 fn setting_a_latch_and_blocking_against_falling_asleep() {
     model(3, || {

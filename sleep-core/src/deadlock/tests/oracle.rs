@@ -1,10 +1,10 @@
 //! Random histories of a pool against an oracle that knows what is true.
 //!
-//! One thread plays all workers and all threads outside, with the real protocol, the real latch and the real
-//! accounting. A worker that parks is put aside by unwinding out of the protocol, which leaves no trace of a
-//! call that has parked, and continues when it has been unparked. The steps of a setter and of a poster are
-//! separate, and others may act between any two of them, and within the last look of a worker. Workers lend
-//! their places, and their number changes.
+//! One thread plays all workers and all threads outside, with the real protocol, the real latch and
+//! the real accounting. A worker that parks is put aside by unwinding out of the protocol, which
+//! leaves no trace of a call that has parked, and continues when it has been unparked. The steps of
+//! a setter and of a poster are separate, and others may act between any two of them, and within
+//! the last look of a worker. Workers lend their places, and their number changes.
 
 mod elastic;
 mod single_thread;
@@ -259,8 +259,8 @@ impl World {
         );
     }
 
-    /// Lets everything come to rest and checks what is known: first while closures of lent workers go on,
-    /// then after their end.
+    /// Lets everything come to rest and checks what is known: first while closures of lent workers
+    /// go on, then after their end.
     fn settle(&self) {
         self.depth.set(2);
         self.come_to_rest();
@@ -270,7 +270,8 @@ impl World {
         self.depth.set(0);
     }
 
-    /// Lets all threads end what they do, and all workers fall asleep that can. Then checks what is known.
+    /// Lets all threads end what they do, and all workers fall asleep that can. Then checks what is
+    /// known.
     fn come_to_rest(&self) {
         loop {
             while !self.oracle.rests.borrow().is_empty() {

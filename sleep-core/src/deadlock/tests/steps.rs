@@ -144,7 +144,8 @@ fn a_worker_whose_latch_is_set_stays_active() {
     assert_eq!(pool.states(), [Active; 3]);
 }
 
-/// The note of a setter that comes too late, when the worker is awake, does not outlast the next sleep.
+/// The note of a setter that comes too late, when the worker is awake, does not outlast the next
+/// sleep.
 #[test]
 fn a_late_note_of_a_setter_hides_no_deadlock() {
     let pool = pool();
@@ -203,7 +204,8 @@ fn a_section_ends_once() {
     assert_eq!(pool.states(), [Active; 3]);
 }
 
-/// The worker that completed the deadlock has called the handler in its last look, and parks after it.
+/// The worker that completed the deadlock has called the handler in its last look, and parks after
+/// it.
 #[test]
 fn a_worker_whose_sleep_is_reported_sleeps_afterwards() {
     let slots = [const { Slot::new(Scripted) }; 3];
@@ -234,7 +236,8 @@ fn a_worker_whose_sleep_is_reported_sleeps_afterwards() {
     sleep.work_found(idle, || false);
 }
 
-/// A worker that completes a deadlock by blocking is blocked when the handler has returned, as it was before.
+/// A worker that completes a deadlock by blocking is blocked when the handler has returned, as it
+/// was before.
 #[test]
 fn a_worker_whose_section_is_reported_stays_blocked() {
     let pool = pool();
@@ -246,7 +249,8 @@ fn a_worker_whose_section_is_reported_stays_blocked() {
     assert_eq!(pool.accounting.counts.lock().active, 0);
 }
 
-/// Otherwise a worker could be unmarked between the check and the report, which would be false then.
+/// Otherwise a worker could be unmarked between the check and the report, which would be false
+/// then.
 #[test]
 fn the_handler_is_called_with_the_lock_held() {
     static ACCOUNTING: Accounting<StdLock, [WorkerEntry; 3], fn(&Report<'_>)> =
@@ -313,7 +317,8 @@ unsafe impl RawMutex for StdLock {
     }
 }
 
-/// Otherwise one of the workers could block again, and be reported, before the next one is unmarked.
+/// Otherwise one of the workers could block again, and be reported, before the next one is
+/// unmarked.
 #[test]
 fn a_batch_is_unmarked_under_one_lock() {
     let accounting = Accounting::<StdLock, _, _>::new([const { WorkerEntry::new() }; 3], NoHandler);

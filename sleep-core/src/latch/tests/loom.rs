@@ -49,8 +49,8 @@ impl Scene {
 }
 
 /// Models one waiter that takes its steps and one setter: the setter is told to wake exactly when
-/// the waiter came as far as SLEEPING. What it wrote before is visible as soon as the waiter sees the
-/// latch set, and what the waiter wrote is visible to a setter that must wake it.
+/// the waiter came as far as SLEEPING. What it wrote before is visible as soon as the waiter sees
+/// the latch set, and what the waiter wrote is visible to a setter that must wake it.
 #[test]
 fn set_against_every_step() {
     static WOKEN: Tally = Tally::new(0);

@@ -48,8 +48,8 @@ impl<W: Word> AtomicState<W> {
     /// Whether no worker is sleepy or asleep. One load and one comparison.
     #[inline]
     pub(super) fn all_are_awake(&self) -> bool {
-        // Ordering: Relaxed. A poster whose job no sleeper may overlook executes a fence before it; for
-        // all others the state may be out of date.
+        // Ordering: Relaxed. A poster whose job no sleeper may overlook executes a fence before it;
+        // for all others the state may be out of date.
         W::load(&self.word, Ordering::Relaxed) == 0
     }
 
@@ -59,8 +59,9 @@ impl<W: Word> AtomicState<W> {
         // nothing and promises nothing.
         let mut state = State(W::load(&self.word, Ordering::Relaxed));
         while state.sleepy_worker().is_none() {
-            // Ordering: Acquire pairs with the Release of `strip`. The sleepy search that follows sees
-            // the jobs of all tickles that came before; with Relaxed it could read older queues.
+            // Ordering: Acquire pairs with the Release of `strip`. The sleepy search that follows
+            // sees the jobs of all tickles that came before; with Relaxed it could read
+            // older queues.
             match W::compare_exchange(
                 &self.word,
                 state.0,
@@ -77,13 +78,14 @@ impl<W: Word> AtomicState<W> {
 
     /// Whether `worker` is the sleepy one still. No tickle has come since it got sleepy then.
     pub(super) fn is_sleepy(&self, worker: WorkerIndex) -> bool {
-        // Ordering: Acquire pairs with the Release of `strip`: a worker that is not sleepy any more sees
-        // the job of that tickle in its next search.
+        // Ordering: Acquire pairs with the Release of `strip`: a worker that is not sleepy any more
+        // sees the job of that tickle in its next search.
         let state = State(W::load(&self.word, Ordering::Acquire));
         state.is_sleepy(worker)
     }
 
-    /// Moves `worker` from sleepy to asleep. Returns false if a tickle has come since it got sleepy.
+    /// Moves `worker` from sleepy to asleep. Returns false if a tickle has come since it got
+    /// sleepy.
     pub(super) fn fall_asleep(&self, worker: WorkerIndex) -> bool {
         self.end_sleepiness(worker, SOME_ASLEEP)
     }
@@ -95,9 +97,9 @@ impl<W: Word> AtomicState<W> {
 
     fn end_sleepiness(&self, worker: WorkerIndex, asleep: usize) -> bool {
         // Ordering: Acquire on the load and on failure, as in `is_sleepy`. On success Release pairs
-        // with the Acquire of `strip`: the thread that takes `SOME_ASLEEP` out finds the slot open of
-        // each worker that put it in. With Relaxed it could pass such a worker over, and no later
-        // tickle would look for it.
+        // with the Acquire of `strip`: the thread that takes `SOME_ASLEEP` out finds the slot open
+        // of each worker that put it in. With Relaxed it could pass such a worker over, and
+        // no later tickle would look for it.
         let mut state = State(W::load(&self.word, Ordering::Acquire));
         while state.is_sleepy(worker) {
             match W::compare_exchange(
@@ -114,11 +116,12 @@ impl<W: Word> AtomicState<W> {
         false
     }
 
-    /// Makes all workers awake: no worker is sleepy any more. Returns true if workers were asleep, which
-    /// the caller must wake.
+    /// Makes all workers awake: no worker is sleepy any more. Returns true if workers were asleep,
+    /// which the caller must wake.
     pub(super) fn strip(&self) -> bool {
-        // Ordering: AcqRel. Release publishes the job to the workers that are sleepy now, or get sleepy
-        // later (`is_sleepy`, `get_sleepy`). Acquire pairs with `fall_asleep`, see `end_sleepiness`.
+        // Ordering: AcqRel. Release publishes the job to the workers that are sleepy now, or get
+        // sleepy later (`is_sleepy`, `get_sleepy`). Acquire pairs with `fall_asleep`, see
+        // `end_sleepiness`.
         State(W::swap(&self.word, 0, Ordering::AcqRel)).some_asleep()
     }
 }
@@ -157,8 +160,8 @@ impl State {
         self.0 & !SOME_ASLEEP == Self::sleepy(worker)
     }
 
-    /// Whether workers are asleep or on their way there. It stays true until the next tickle, also if
-    /// the last sleeper has been woken alone meanwhile.
+    /// Whether workers are asleep or on their way there. It stays true until the next tickle, also
+    /// if the last sleeper has been woken alone meanwhile.
     #[must_use]
     pub const fn some_asleep(self) -> bool {
         self.0 & SOME_ASLEEP != 0
@@ -170,7 +173,8 @@ impl State {
         (self.0 >> 1).checked_sub(1)
     }
 
-    /// Returns the word itself: `SOME_ASLEEP` in bit 0, and above it the sleepy worker's number + 1.
+    /// Returns the word itself: `SOME_ASLEEP` in bit 0, and above it one more than the sleepy
+    /// worker's number.
     #[must_use]
     pub const fn word(self) -> usize {
         self.0

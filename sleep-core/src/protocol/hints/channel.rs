@@ -17,10 +17,10 @@ mod tests;
 ///
 /// # Implementing one
 /// 1. [`send`](Self::send) that succeeds makes the parker's token available too, as
-///    [`unpark`](Parker::unpark) does. The token must not become available before the hint, or the worker
-///    wakes up without it.
-/// 2. `send` is called by any thread, also by several at once and from interrupts; it neither blocks nor
-///    allocates nor panics, and a channel that has no room answers [`ChannelFull`].
+///    [`unpark`](Parker::unpark) does. The token must not become available before the hint, or the
+///    worker wakes up without it.
+/// 2. `send` is called by any thread, also by several at once and from interrupts; it neither
+///    blocks nor allocates nor panics, and a channel that has no room answers [`ChannelFull`].
 /// 3. [`receive`](Self::receive) is called by the worker alone. It takes no token.
 ///
 /// [`ArrayChannel`] makes one for any parker. A parker that carries hints itself:
@@ -70,8 +70,8 @@ pub trait HintChannel {
     /// Queues a hint and makes the token available.
     ///
     /// # Errors
-    /// [`ChannelFull`] if there is no room. The hint is dropped, and the token may not have been made
-    /// available: the caller unparks.
+    /// [`ChannelFull`] if there is no room. The hint is dropped, and the token may not have been
+    /// made available: the caller unparks.
     fn send(&self, hint: Hint) -> Result<(), ChannelFull>;
 
     /// Takes the oldest hint out of the channel, if it holds one.
@@ -100,8 +100,8 @@ const EMPTY: u32 = 0;
 
 /// A parker with a queue of up to `N` hints beside it, in a value of fixed size.
 ///
-/// For bare metal, and wherever a parker of its own kind cannot carry a hint. `N` must be a power of two.
-/// A worker is sent one hint for each time that a notifier claims it, so a few are enough.
+/// For bare metal, and wherever a parker of its own kind cannot carry a hint. `N` must be a power
+/// of two. A worker is sent one hint for each time that a notifier claims it, so a few are enough.
 ///
 /// # Examples
 /// ```
@@ -121,7 +121,8 @@ const EMPTY: u32 = 0;
 /// # Ok::<(), ChannelFull>(())
 /// ```
 pub struct ArrayChannel<P, const N: usize = 4> {
-    /// The number of hints that were received. Changed by the worker alone. Like `reserved`, it wraps.
+    /// The number of hints that were received. Changed by the worker alone. Like `reserved`, it
+    /// wraps.
     received: AtomicU32,
     /// The number of cells that senders have reserved.
     reserved: AtomicU32,
@@ -178,12 +179,12 @@ impl<P, const N: usize> ArrayChannel<P, N> {
 
     /// Queues a hint, without unparking.
     fn push(&self, hint: Hint) -> Result<(), ChannelFull> {
-        // Ordering: Acquire on `received` pairs with the Release of `receive`: the cell that is reserved
-        // again has been emptied before, so our store below comes after that one. Relaxed on
-        // `reserved`: it only gives each sender a cell of its own.
+        // Ordering: Acquire on `received` pairs with the Release of `receive`: the cell that is
+        // reserved again has been emptied before, so our store below comes after that one.
+        // Relaxed on `reserved`: it only gives each sender a cell of its own.
         //
-        // If our number is out of date, more hints may have been received than it says were sent. That is not a
-        // full channel: then the exchange fails, and this is tried again.
+        // If our number is out of date, more hints may have been received than it says were sent.
+        // That is not a full channel: then the exchange fails, and this is tried again.
         let reserved =
             self.reserved
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |reserved| {
@@ -223,8 +224,8 @@ impl<P: Parker, const N: usize> HintChannel for ArrayChannel<P, N> {
         Ok(())
     }
 
-    /// Takes the oldest hint. If its sender has reserved a cell and not filled it yet, returns `None`; a
-    /// later call returns the hint.
+    /// Takes the oldest hint. If its sender has reserved a cell and not filled it yet, returns
+    /// `None`; a later call returns the hint.
     fn receive(&self) -> Option<Hint> {
         // Ordering: Relaxed: only the worker changes it.
         let received = self.received.load(Ordering::Relaxed);

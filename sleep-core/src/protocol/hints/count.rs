@@ -7,8 +7,9 @@ use crate::primitive::{AtomicUsize, Ordering};
 /// How many workers are registered as sleepers and not yet taken by a notifier. Negative: how many
 /// notifications have come before their sleepers.
 ///
-/// A notifier that takes a unit *owns* it: it must spend it on the registration of one worker. So the
-/// count is lowered before a worker is chosen, and several notifiers never aim at the same sleeper.
+/// A notifier that takes a unit *owns* it: it must spend it on the registration of one worker. So
+/// the count is lowered before a worker is chosen, and several notifiers never aim at the same
+/// sleeper.
 pub(super) struct SleeperCount {
     /// A two's complement number.
     units: AtomicUsize,
@@ -33,11 +34,12 @@ impl SleeperCount {
         self.units.load(Ordering::Relaxed).cast_signed()
     }
 
-    /// Counts one more sleeper. Returns false if a notification came first, which this call has consumed:
-    /// then the worker is not counted.
+    /// Counts one more sleeper. Returns false if a notification came first, which this call has
+    /// consumed: then the worker is not counted.
     pub(super) fn register(&self) -> bool {
-        // Ordering: AcqRel. Release: a notifier that takes the unit finds the slot open (`HintSlot::enter`).
-        // Acquire: after a notification that came first, the worker sees the job that was announced.
+        // Ordering: AcqRel. Release: a notifier that takes the unit finds the slot open
+        // (`HintSlot::enter`). Acquire: after a notification that came first, the worker
+        // sees the job that was announced.
         self.units.fetch_add(1, Ordering::AcqRel).cast_signed() >= 0
     }
 
@@ -49,8 +51,9 @@ impl SleeperCount {
         })
     }
 
-    /// Takes up to `wanted` units, and leaves a notification for each that is not there: to the next
-    /// workers that register, but to no more than there are workers. Returns how many units were taken.
+    /// Takes up to `wanted` units, and leaves a notification for each that is not there: to the
+    /// next workers that register, but to no more than there are workers. Returns how many
+    /// units were taken.
     pub(super) fn take_or_leave(&self, wanted: usize, workers: usize) -> usize {
         // A number of workers is at most `isize::MAX`, which `Hints` checks.
         let lowest = -workers.cast_signed();
@@ -64,8 +67,8 @@ impl SleeperCount {
     /// Stores the number that a closure computes of the present one, with a second number that is
     /// returned.
     ///
-    /// By compare-exchange: two notifiers that subtract first and correct later could both see the sum of
-    /// what is too much, and both add it back.
+    /// By compare-exchange: two notifiers that subtract first and correct later could both see the
+    /// sum of what is too much, and both add it back.
     #[inline]
     fn lower(&self, compute: impl Fn(isize) -> (isize, usize)) -> usize {
         let mut units = self.get();
@@ -74,10 +77,11 @@ impl SleeperCount {
             if lowered == units {
                 return 0;
             }
-            // Ordering: AcqRel. Acquire pairs with `register`: the slot of each worker that is counted is
-            // open for us, at the first look. Release pairs with `register` too: a worker that finds a
-            // notification sees the job; the fence of `notify_anywhere` alone would do. Relaxed on failure: the
-            // number is tried again.
+            // Ordering: AcqRel. Acquire pairs with `register`: the slot of each worker that is
+            // counted is open for us, at the first look. Release pairs with `register`
+            // too: a worker that finds a notification sees the job; the fence of
+            // `notify_anywhere` alone would do. Relaxed on failure: the number is tried
+            // again.
             let exchanged = self.units.compare_exchange_weak(
                 units.cast_unsigned(),
                 lowered.cast_unsigned(),

@@ -1,4 +1,5 @@
-//! The shared state of one worker: whether it is registered as a sleeper, and what it does meanwhile.
+//! The shared state of one worker: whether it is registered as a sleeper, and what it does
+//! meanwhile.
 
 use core::{fmt, ops::Deref};
 
@@ -128,8 +129,8 @@ impl<C> HintSlot<C> {
 
     /// Whether the worker sleeps, and no thread has woken it.
     pub(super) fn is_asleep(&self) -> bool {
-        // Ordering: Acquire pairs with the Release of `claim` and `poke`: a worker that is woken sees the
-        // job that it is woken for.
+        // Ordering: Acquire pairs with the Release of `claim` and `poke`: a worker that is woken
+        // sees the job that it is woken for.
         self.line.state.load(Ordering::Acquire) == ASLEEP
     }
 
@@ -138,7 +139,8 @@ impl<C> HintSlot<C> {
         let state = &self.line.state;
         // Ordering: Acquire pairs with the Release of `claim`, as in `is_asleep`.
         let mut now = state.load(Ordering::Acquire);
-        // ASLEEP only if the caller has left an attempt half-way, by a panic; it is registered all the same.
+        // ASLEEP only if the caller has left an attempt half-way, by a panic; it is registered all
+        // the same.
         if matches!(now, SEARCHING | BUSY | ASLEEP) {
             // Ordering: Relaxed, as below. Acquire on failure, as above.
             match state.compare_exchange(now, ASLEEP, Ordering::Relaxed, Ordering::Acquire) {
@@ -151,8 +153,8 @@ impl<C> HintSlot<C> {
             return Entry::Notified;
         }
         // Ordering: Relaxed. That notifiers see the slot open in time is ensured by the count
-        // (`SleeperCount::register`), for the setter of the latch by the latch, and for the poster of a job for
-        // this worker by fences.
+        // (`SleeperCount::register`), for the setter of the latch by the latch, and for the poster
+        // of a job for this worker by fences.
         state.store(ASLEEP, Ordering::Relaxed);
         Entry::New
     }
@@ -162,8 +164,9 @@ impl<C> HintSlot<C> {
         let state = &self.line.state;
         let mut now = ASLEEP;
         while now != NOTIFIED {
-            // Ordering: Release, so that a notifier that passes the slot over sees what it would see in the
-            // slots of others (see `claim`). Acquire on failure pairs with `claim`, as in `is_asleep`.
+            // Ordering: Release, so that a notifier that passes the slot over sees what it would
+            // see in the slots of others (see `claim`). Acquire on failure pairs with
+            // `claim`, as in `is_asleep`.
             match state.compare_exchange(now, AWAKE, Ordering::Release, Ordering::Acquire) {
                 Ok(_) => return true,
                 Err(changed) => now = changed,
@@ -174,8 +177,8 @@ impl<C> HintSlot<C> {
 
     /// Notes that the worker is awake and searches on, registered.
     pub(super) fn turn_back(&self) {
-        // Ordering: Relaxed, as in `enter`. A failure means that another thread has woken the worker: then it
-        // is SEARCHING or NOTIFIED already, which is looked at again.
+        // Ordering: Relaxed, as in `enter`. A failure means that another thread has woken the
+        // worker: then it is SEARCHING or NOTIFIED already, which is looked at again.
         let _ = self.line.state.compare_exchange(
             ASLEEP,
             SEARCHING,
@@ -186,7 +189,8 @@ impl<C> HintSlot<C> {
 
     /// Whether a notifier has claimed the worker. Called by the worker.
     pub(super) fn is_notified(&self) -> bool {
-        // Ordering: Relaxed; what the notifier has seen is received when the worker notes the notification.
+        // Ordering: Relaxed; what the notifier has seen is received when the worker notes the
+        // notification.
         self.line.state.load(Ordering::Relaxed) == NOTIFIED
     }
 
@@ -205,20 +209,21 @@ impl<C> HintSlot<C> {
         self.line.state.store(AWAKE, Ordering::Release);
     }
 
-    /// Ends the registration of a worker that searches, for the worker, which has a unit to spend. Returns
-    /// false if a notifier has claimed it.
+    /// Ends the registration of a worker that searches, for the worker, which has a unit to spend.
+    /// Returns false if a notifier has claimed it.
     pub(super) fn withdraw(&self) -> bool {
         self.leave(AWAKE)
     }
 
-    /// Notes that a worker that searches goes away with work. Returns false if a notifier has claimed it.
+    /// Notes that a worker that searches goes away with work. Returns false if a notifier has
+    /// claimed it.
     pub(super) fn abandon(&self) -> bool {
         self.leave(BUSY)
     }
 
     fn leave(&self, to: u8) -> bool {
-        // Ordering: Release, as in `retract`. Acquire on failure pairs with `claim`: the worker sees the job
-        // that it has been notified of, and passes it on.
+        // Ordering: Release, as in `retract`. Acquire on failure pairs with `claim`: the worker
+        // sees the job that it has been notified of, and passes it on.
         self.line
             .state
             .compare_exchange(SEARCHING, to, Ordering::Release, Ordering::Acquire)
@@ -228,8 +233,8 @@ impl<C> HintSlot<C> {
     /// Spends a unit on this worker, if it is registered.
     pub(super) fn claim(&self) -> Option<Claim> {
         let state = &self.line.state;
-        // Ordering: Acquire. A notifier that finds no registered worker looks at all slots again, and finds
-        // one since it sees by then what those have seen that claimed the others.
+        // Ordering: Acquire. A notifier that finds no registered worker looks at all slots again,
+        // and finds one since it sees by then what those have seen that claimed the others.
         let mut now = state.load(Ordering::Acquire);
         loop {
             let (next, claim) = match now {
@@ -238,8 +243,8 @@ impl<C> HintSlot<C> {
                 BUSY => (AWAKE, Claim::Stale),
                 _ => return None,
             };
-            // Ordering: AcqRel. Release: the worker sees the job (`is_asleep`, `enter`, `leave`). Acquire as
-            // above, also on failure.
+            // Ordering: AcqRel. Release: the worker sees the job (`is_asleep`, `enter`, `leave`).
+            // Acquire as above, also on failure.
             match state.compare_exchange(now, next, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return Some(claim),
                 Err(changed) => now = changed,
@@ -247,11 +252,11 @@ impl<C> HintSlot<C> {
         }
     }
 
-    /// Wakes the worker if it sleeps, and leaves it registered. Returns true if it slept; then the caller
-    /// must unpark it.
+    /// Wakes the worker if it sleeps, and leaves it registered. Returns true if it slept; then the
+    /// caller must unpark it.
     pub(super) fn poke(&self) -> bool {
-        // Ordering: Release: the worker sees what it is woken for (`is_asleep`). No load before it: a
-        // compare-exchange acts on the newest state.
+        // Ordering: Release: the worker sees what it is woken for (`is_asleep`). No load before it:
+        // a compare-exchange acts on the newest state.
         self.line
             .state
             .compare_exchange(ASLEEP, SEARCHING, Ordering::Release, Ordering::Relaxed)

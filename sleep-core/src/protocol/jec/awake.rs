@@ -10,11 +10,13 @@ use crate::{
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// At most one worker in this many counts as few, so none in a pool of fewer. In models, both workers count as few.
+/// At most one worker in this many counts as few, so none in a pool of fewer. In models, both
+/// workers count as few.
 ///
-/// While more are awake, workers fall asleep and wake up so often that their bits, and the counters, are written all the
-/// time. Each search that read them would have to fetch those lines, which the writers need too. The ends of deques
-/// that do not change are in the caches of all workers.
+/// While more are awake, workers fall asleep and wake up so often that their bits, and the
+/// counters, are written all the time. Each search that read them would have to fetch those lines,
+/// which the writers need too. The ends of deques that do not change are in the caches of all
+/// workers.
 const ONE_IN: usize = if cfg!(loom) { 1 } else { 16 };
 
 /// Which workers other than the caller may be awake.
@@ -63,16 +65,17 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
         }
     }
 
-    /// Notes whether few workers are awake, after this one has slept. Does nothing if few were when it last noted that:
-    /// its next search reads the counters anyway.
+    /// Notes whether few workers are awake, after this one has slept. Does nothing if few were when
+    /// it last noted that: its next search reads the counters anyway.
     pub(super) fn note_awake_after_sleep(&self, worker: WorkerIndex) {
         if !self.shared.sleepers.are_few() && !self.slots()[worker.get()].few_are_awake() {
             self.note_awake(worker, self.shared.counters.load());
         }
     }
 
-    /// Returns which workers may be awake beside the caller, which is a worker that is not registered as a sleeper, or
-    /// `None`. Such a worker asks the counters only if few workers were awake when it last did.
+    /// Returns which workers may be awake beside the caller, which is a worker that is not
+    /// registered as a sleeper, or `None`. Such a worker asks the counters only if few workers
+    /// were awake when it last did.
     #[inline]
     pub(super) fn awake(&self, caller: Option<WorkerIndex>) -> Awake {
         let expects_many = caller.is_some_and(|worker| !self.slots()[worker.get()].few_are_awake());

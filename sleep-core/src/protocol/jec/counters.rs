@@ -8,9 +8,9 @@
 //! ```
 //!
 //! The jobs event counter (JEC) sits at the top, so that its carry leaves the word and rolling
-//! over disturbs nothing. It is stored one higher than its value, so that an odd JEC, which asks for
-//! nothing, has a zero as its lowest bit. Then one test of that bit and the sleeping count tells a
-//! poster that it need not do anything.
+//! over disturbs nothing. It is stored one higher than its value, so that an odd JEC, which asks
+//! for nothing, has a zero as its lowest bit. Then one test of that bit and the sleeping count
+//! tells a poster that it need not do anything.
 
 use core::fmt;
 
@@ -29,8 +29,8 @@ pub type Word = u32;
 
 /// The sleeping count, the inactive count and the jobs event counter, changed together.
 ///
-/// Every operation is one atomic operation on one word or two, or a loop of compare-exchanges in which a
-/// failure means that another thread succeeded: lock-free.
+/// Every operation is one atomic operation on one word or two, or a loop of compare-exchanges in
+/// which a failure means that another thread succeeded: lock-free.
 ///
 /// The protocol that gives the counters their meaning is [`Jec`](crate::Jec); use this type
 /// alone only to build another one.
@@ -65,8 +65,9 @@ impl AtomicCounters {
     /// Two, so that a burst of work wakes a pool in a number of steps logarithmic in its size.
     pub const CASCADE: usize = 2;
 
-    /// Whether a thread looks at the word before it changes it, so that it does not take the line from the others
-    /// without need. Processors without 64-bit atomics are small, and so should the code for them be.
+    /// Whether a thread looks at the word before it changes it, so that it does not take the line
+    /// from the others without need. Processors without 64-bit atomics are small, and so should
+    /// the code for them be.
     const SPARES_THE_LINE: bool = Word::BITS == 64;
 
     const_unless_loom! {
@@ -91,16 +92,17 @@ impl AtomicCounters {
 
     /// Reads all counters at one instant.
     pub fn load(&self) -> Counters {
-        // Ordering: Acquire pairs with the Release of `increment_jec_if_sleepy`. A worker that finds
-        // the counter even here, because another worker made it so after a post had made it odd, sees
-        // that post's job in its next search; with Relaxed it could read older queues. A post that
-        // found the counter odd already wrote nothing, and its job may be overlooked here: that none
-        // is overlooked for good is ensured by the fences of `Jec`, not by this.
+        // Ordering: Acquire pairs with the Release of `increment_jec_if_sleepy`. A worker that
+        // finds the counter even here, because another worker made it so after a post had
+        // made it odd, sees that post's job in its next search; with Relaxed it could read
+        // older queues. A post that found the counter odd already wrote nothing, and its
+        // job may be overlooked here: that none is overlooked for good is ensured by the
+        // fences of `Jec`, not by this.
         self.unpack(self.word.load(Ordering::Acquire))
     }
 
-    /// Whether no thread sleeps or is about to, so that new work need not be announced. One load and
-    /// one comparison.
+    /// Whether no thread sleeps or is about to, so that new work need not be announced. One load
+    /// and one comparison.
     #[inline]
     pub fn all_are_awake(&self) -> bool {
         // Ordering: Relaxed, as in `increment_jec_if_sleepy`.
@@ -124,9 +126,10 @@ impl AtomicCounters {
             }
             let next = word.wrapping_add(self.widths.one_jec());
             // Ordering: Release publishes the job that was queued before this call to the workers
-            // that get sleepy after it (`make_jec_sleepy`, `load`): with Relaxed such a worker could
-            // remember the new value and still not see the job. No Acquire: nothing of what other
-            // threads wrote is read on the strength of this exchange.
+            // that get sleepy after it (`make_jec_sleepy`, `load`): with Relaxed such a worker
+            // could remember the new value and still not see the job. No Acquire:
+            // nothing of what other threads wrote is read on the strength of this
+            // exchange.
             match self
                 .word
                 .compare_exchange_weak(word, next, Ordering::Release, Ordering::Relaxed)
@@ -147,19 +150,21 @@ impl AtomicCounters {
                 return counters.jec();
             }
         }
-        // The bit is a zero in the stored value of an odd counter, so this adds one to it, and nothing to an
-        // even one.
+        // The bit is a zero in the stored value of an odd counter, so this adds one to it, and
+        // nothing to an even one.
         //
-        // Ordering: Acquire pairs with the Release of `increment_jec_if_sleepy`, see `load`. Not Release: a
-        // poster that reads this value takes from it only that it must increment.
+        // Ordering: Acquire pairs with the Release of `increment_jec_if_sleepy`, see `load`. Not
+        // Release: a poster that reads this value takes from it only that it must
+        // increment.
         let old = self.word.fetch_or(self.widths.one_jec(), Ordering::Acquire);
         self.unpack(old | self.widths.one_jec()).jec()
     }
 
     /// Adds one sleeping thread, unless the jobs event counter differs from `jec`.
     ///
-    /// Three operations at most, however many threads do the same: a thread that finds out too late that the jobs
-    /// event counter has changed takes itself back. Until then others may count a sleeper too many.
+    /// Three operations at most, however many threads do the same: a thread that finds out too late
+    /// that the jobs event counter has changed takes itself back. Until then others may count a
+    /// sleeper too many.
     ///
     /// # Errors
     /// The counters as they were without this thread, if their jobs event counter differs.
@@ -241,8 +246,9 @@ impl AtomicCounters {
 
     /// Removes one inactive thread: it has found work. Returns the counters after that.
     ///
-    /// If threads sleep, and few are awake and idle, that thread should wake others if there is more work: the cascade,
-    /// at most [`CASCADE`](Self::CASCADE) of them. A poster may have woken none because it counted on this thread.
+    /// If threads sleep, and few are awake and idle, that thread should wake others if there is
+    /// more work: the cascade, at most [`CASCADE`](Self::CASCADE) of them. A poster may have
+    /// woken none because it counted on this thread.
     pub fn sub_inactive_thread(&self) -> Counters {
         // Ordering: Relaxed; a caller that goes on to look for more work executes a fence first.
         let old = self

@@ -9,11 +9,11 @@ use crate::{
 };
 
 impl<S: Slots, I: AsRef<IdlePolicy>> LendSeats for Jec<S, I> {
-    /// Lends an eligible sleeper, the first in the order of the bitmap. Costs one load while no worker
-    /// sleeps.
+    /// Lends an eligible sleeper, the first in the order of the bitmap. Costs one load while no
+    /// worker sleeps.
     ///
-    /// The guest counts as active, so it needs no room among the searchers. If it searches in a join, it counts
-    /// as one then, by `start_looking` and `work_found` as any worker.
+    /// The guest counts as active, so it needs no room among the searchers. If it searches in a
+    /// join, it counts as one then, by `start_looking` and `work_found` as any worker.
     fn borrow_sleeper(&self, mut eligible: impl FnMut(WorkerIndex) -> bool) -> Option<WorkerIndex> {
         if self.shared.counters.load().sleeping() == 0 {
             return None;
@@ -33,7 +33,8 @@ impl<S: Slots, I: AsRef<IdlePolicy>> LendSeats for Jec<S, I> {
             });
         if let Some(worker) = lent {
             self.slots()[worker.get()].state().search().lend();
-            // One step: a poster that counts on idle workers that are awake never counts on this one.
+            // One step: a poster that counts on idle workers that are awake never counts on this
+            // one.
             self.shared.counters.sub_sleeping_and_inactive();
             // Before the guest queues a job: no other worker may leave its queue out.
             self.shared.sleepers.remove(self.slots(), worker.get());
@@ -49,9 +50,10 @@ impl<S: Slots, I: AsRef<IdlePolicy>> LendSeats for Jec<S, I> {
         // Before the slot is open, so that the bit of an open slot is set.
         self.shared.sleepers.add(self.slots(), worker.get());
         slot.give_back();
-        // Ordering: the sleeper's fence, as in `park`, and for the same posters. A poster that has found the
-        // slot lent, and so has passed this worker over, executed its fence before this one. So its job
-        // is visible to `has_work`, and so is a latch that was set before a fence.
+        // Ordering: the sleeper's fence, as in `park`, and for the same posters. A poster that has
+        // found the slot lent, and so has passed this worker over, executed its fence
+        // before this one. So its job is visible to `has_work`, and so is a latch that was
+        // set before a fence.
         fence(Ordering::SeqCst);
         let wakes = has_work() && slot.claim_known_sleeper();
         if wakes {

@@ -26,16 +26,16 @@ impl IdleState {
 }
 
 impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
-    /// Counts the worker as idle. Beyond the limit on searchers it does no rounds, unless it waits for a job or has
-    /// credit from a short sleep.
+    /// Counts the worker as idle. Beyond the limit on searchers it does no rounds, unless it waits
+    /// for a job or has credit from a short sleep.
     #[inline]
     pub(super) fn begin_search(&self, worker: WorkerIndex, purpose: Purpose) -> IdleState {
         // First, so that a policy that panics leaves no count of a worker that does not search.
         let policy = self.policy.as_ref();
         self.slots()[worker.get()].state().search().begin(worker);
         let counters = self.shared.counters.add_inactive_thread();
-        // Of the workers that are awake, so that a large pool with little to do has few searchers. For a moment
-        // the count of sleepers may be too high.
+        // Of the workers that are awake, so that a large pool with little to do has few searchers.
+        // For a moment the count of sleepers may be too high.
         let awake = self.num_workers().saturating_sub(counters.sleeping());
         let limit = policy.searchers_among(awake);
         self.note_awake(worker, counters);

@@ -123,8 +123,8 @@ mod threads {
         let worker = sleep.worker(0).unwrap();
         let mut idle = sleep.start_looking(worker, Purpose::Job);
         sleep.no_work_found(&mut idle, &latch, || unreachable!("only announces"));
-        // SAFETY: 1. to 3. all of them live in this frame, and the only worker is this thread; 4. it waits
-        // for this.
+        // SAFETY: 1. to 3. all of them live in this frame, and the only worker is this thread; 4.
+        // it waits for this.
         unsafe { crate::set_latch(&sleep, &latch, worker) };
         sleep.no_work_found(&mut idle, &latch, || unreachable!("the latch is set"));
         assert_eq!(sleep.counters().sleeping(), 0);

@@ -7,34 +7,36 @@ use crate::{
     protocol::SleepProtocol as _,
 };
 
-/// With fewer workers awake and idle, one that has found a job wakes two others, if there are more jobs. In the simulator,
-/// pools of some ten workers are occupied sooner so. The models of this crate have few workers.
+/// With fewer workers awake and idle, one that has found a job wakes two others, if there are more
+/// jobs. In the simulator, pools of some ten workers are occupied sooner so. The models of this
+/// crate have few workers.
 const MANY_IDLE: usize = if cfg!(all(loom, test)) { 1 } else { 8 };
 
 impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
     /// Wakes up to `count` sleeping workers, in the order of the bitmap. Returns how many.
     ///
-    /// Work that the caller queued before is not overlooked: a worker that is on its way to sleep and
-    /// is not woken sees the work in its last look.
+    /// Work that the caller queued before is not overlooked: a worker that is on its way to sleep
+    /// and is not woken sees the work in its last look.
     ///
-    /// Reads at most one word for each 64 workers (32 on targets of 32 bits), and the slots of those that sleep.
-    /// If the counters can count at most 255 workers, as by default on processors without 64-bit atomics, it
-    /// reads the slots themselves, in their order.
+    /// Reads at most one word for each 64 workers (32 on targets of 32 bits), and the slots of
+    /// those that sleep. If the counters can count at most 255 workers, as by default on
+    /// processors without 64-bit atomics, it reads the slots themselves, in their order.
     pub fn wake_any(&self, count: usize) -> usize {
         if count == 0 {
             return 0;
         }
-        // Ordering: the poster's fence, see `wake_some`. No weaker fence orders the caller's write of its queue before
-        // our reads of the bits and the slots.
+        // Ordering: the poster's fence, see `wake_some`. No weaker fence orders the caller's write
+        // of its queue before our reads of the bits and the slots.
         fence(Ordering::SeqCst);
         self.wake_some(count, None)
     }
 
-    /// Wakes up to `count` sleeping workers for a poster, or for a worker in the cascade. Returns how many.
+    /// Wakes up to `count` sleeping workers for a poster, or for a worker in the cascade. Returns
+    /// how many.
     ///
-    /// The caller has executed a fence since it queued the work, or before it saw it. A worker that has counted itself but
-    /// not opened its slot yet is passed over; then its own fence comes after the caller's, and its `has_work` sees the
-    /// work.
+    /// The caller has executed a fence since it queued the work, or before it saw it. A worker that
+    /// has counted itself but not opened its slot yet is passed over; then its own fence comes
+    /// after the caller's, and its `has_work` sees the work.
     fn wake_some(&self, count: usize, waker: Option<usize>) -> usize {
         let mut woken = 0;
         self.shared.sleepers.find(self.slots(), waker, |worker| {
@@ -47,8 +49,8 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
         woken
     }
 
-    /// Passes on what posters may have left to a worker, after it has left the idle workers. `counters` are what that
-    /// has made of them.
+    /// Passes on what posters may have left to a worker, after it has left the idle workers.
+    /// `counters` are what that has made of them.
     #[cold]
     pub(super) fn cascade(
         &self,
@@ -57,8 +59,9 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
         more_work: impl FnOnce() -> bool,
     ) {
         if self.are_enough(counters) {
-            // Liveness: there is an idle worker, and it was one when this worker left. So whatever a poster left to this
-            // worker, that one passes on, or it sees it in its last look.
+            // Liveness: there is an idle worker, and it was one when this worker left. So whatever
+            // a poster left to this worker, that one passes on, or it sees it in its
+            // last look.
             return;
         }
         // Ordering: pairs with the fence in `announce_injected`. Either that poster reads the
@@ -72,11 +75,12 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
         }
     }
 
-    /// Whether so many workers are awake and idle that one that has found a job wakes no other: [`MANY_IDLE`], and at
-    /// least half as many as are active.
+    /// Whether so many workers are awake and idle that one that has found a job wakes no other:
+    /// [`MANY_IDLE`], and at least half as many as are active.
     ///
-    /// So the number of workers grows by half again and again while there are jobs for all of them, and does not when the
-    /// last jobs are taken. Workers that are blocked in their jobs are active.
+    /// So the number of workers grows by half again and again while there are jobs for all of them,
+    /// and does not when the last jobs are taken. Workers that are blocked in their jobs are
+    /// active.
     fn are_enough(&self, counters: Counters) -> bool {
         let idle = counters.awake_but_idle();
         let active = self.num_workers().saturating_sub(counters.inactive());
@@ -94,7 +98,8 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
         }
     }
 
-    /// Does what [`wake_for_jobs`](Self::wake_for_jobs) does, for a poster that may have executed no fence.
+    /// Does what [`wake_for_jobs`](Self::wake_for_jobs) does, for a poster that may have executed
+    /// no fence.
     #[cold]
     pub(super) fn fence_and_wake_for_jobs(&self, count: usize, queue_was_empty: bool) {
         // Ordering: the poster's fence, as in `announce_injected`.
@@ -112,7 +117,8 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
         let idle = counters.awake_but_idle();
         let helped = if queue_was_empty { idle } else { 0 };
         let wanted = count.saturating_sub(helped).min(counters.sleeping());
-        // Liveness: an idle worker is counted on if none is woken here, and the cascade passes on what is left.
+        // Liveness: an idle worker is counted on if none is woken here, and the cascade passes on
+        // what is left.
         let enough = self.policy.as_ref().enough_idle();
         let count = wanted.min(enough.saturating_sub(idle));
         if count > 0 {

@@ -6,8 +6,8 @@ use super::*;
 
 struct Sent(JobRef);
 
-/// Models a thief that runs the job while its owner does something that returns when the job is done.
-/// Then the job is gone.
+/// Models a thief that runs the job while its owner does something that returns when the job is
+/// done. Then the job is gone.
 fn check(own: fn(&Probe)) {
     model(move || {
         let probe = Box::new(Probe::new());

@@ -8,8 +8,8 @@ use super::{
 };
 
 impl World {
-    /// Lends the place of a worker that runs. From then on this worker is another thread, and its own one
-    /// is outside the pool.
+    /// Lends the place of a worker that runs. From then on this worker is another thread, and its
+    /// own one is outside the pool.
     pub(super) fn lend(&self, worker: usize) {
         self.accounting.begin_outside();
         self.oracle.loans.borrow_mut().push((worker, false));
@@ -45,8 +45,8 @@ impl World {
         self.oracle.rests.borrow_mut().push(rest);
     }
 
-    /// Sets the latch that the borrower waits for. What that takes goes on beside the next step: the lender
-    /// may be in it when another one ends.
+    /// Sets the latch that the borrower waits for. What that takes goes on beside the next step:
+    /// the lender may be in it when another one ends.
     pub(super) fn end_closure(&self, worker: usize) {
         self.set_latch(None, worker);
         let rest = (None, Rest::EndOutside(worker));
@@ -63,7 +63,8 @@ impl World {
             .end_outside(|worker| self.oracle.may_run(worker.get()));
     }
 
-    /// Changes how many workers are wanted. Those above leave when they run next, and those below arrive.
+    /// Changes how many workers are wanted. Those above leave when they run next, and those below
+    /// arrive.
     pub(super) fn set_active_workers(&self, by: Option<usize>) {
         self.wanted.set(1 + self.any_worker());
         for worker in self.workers() {

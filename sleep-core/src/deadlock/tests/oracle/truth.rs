@@ -75,8 +75,9 @@ impl Oracle {
         self.common_work() > 0 || self.inboxes[worker].get() > 0
     }
 
-    /// Whether it is certain that a sleeping worker is going to run: its event has happened, or a call that
-    /// announces work for it has returned. (The call of a worker is one of a worker that runs.)
+    /// Whether it is certain that a sleeping worker is going to run: its event has happened, or a
+    /// call that announces work for it has returned. (The call of a worker is one of a worker
+    /// that runs.)
     pub(super) fn will_run(&self, worker: usize) -> bool {
         let rests = self.rests.borrow();
         let unfinished =

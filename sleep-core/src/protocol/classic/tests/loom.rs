@@ -1,5 +1,5 @@
-//! Sleepers against tickles, latches and jobs for one worker. A lost wake-up is a deadlock, which loom
-//! reports.
+//! Sleepers against tickles, latches and jobs for one worker. A lost wake-up is a deadlock, which
+//! loom reports.
 
 use ::loom::{model::Builder, sync::Arc, thread};
 
@@ -15,7 +15,8 @@ fn one_worker_one_poster() {
     check_pool::<TestClassic>(3, 1, &[1, 1]);
 }
 
-/// With one forced switch of threads less than the models of each step, which catch what this one would with more.
+/// With one forced switch of threads less than the models of each step, which catch what this one
+/// would with more.
 #[test]
 fn two_workers_one_poster() {
     check_pool::<TestClassic<u16>>(1, 2, &[1]);
@@ -70,8 +71,9 @@ fn check(preemptions: usize, scenario: impl Fn() + Sync + Send + 'static) {
     builder.check(scenario);
 }
 
-/// Models a worker that is asleep, or has its last look, and posters that announce their jobs without a
-/// fence. One of them takes out that workers are asleep, and wakes it; the others rely on that.
+/// Models a worker that is asleep, or has its last look, and posters that announce their jobs
+/// without a fence. One of them takes out that workers are asleep, and wakes it; the others rely on
+/// that.
 #[test]
 fn an_asleep_worker_against_two_tickles() {
     check(3, || {
@@ -96,8 +98,8 @@ fn an_asleep_worker_against_two_tickles() {
     });
 }
 
-/// Models a worker that is falling asleep while a tickle takes out that workers are asleep. If that passes the worker
-/// over, the next tickle must wake it.
+/// Models a worker that is falling asleep while a tickle takes out that workers are asleep. If that
+/// passes the worker over, the next tickle must wake it.
 #[test]
 fn a_worker_that_a_tickle_passes_over_is_woken_by_the_next_one() {
     check(3, || {
@@ -122,8 +124,8 @@ fn a_worker_that_a_tickle_passes_over_is_woken_by_the_next_one() {
     });
 }
 
-/// Models a worker that waits for a latch, on its whole way to sleep, and a thread that sets the latch
-/// after it has done something else.
+/// Models a worker that waits for a latch, on its whole way to sleep, and a thread that sets the
+/// latch after it has done something else.
 fn check_latch(preemptions: usize, before: fn(&TestClassic)) {
     check(preemptions, move || {
         let sleep = Arc::new(new(1));
@@ -140,7 +142,8 @@ fn check_latch(preemptions: usize, before: fn(&TestClassic)) {
             })
         };
         before(&sleep);
-        // SAFETY: 1. and 3. this frame holds both; 2. only that worker waits on the latch, 4. for this.
+        // SAFETY: 1. and 3. this frame holds both; 2. only that worker waits on the latch, 4. for
+        // this.
         unsafe { set_latch(&*sleep, &*latch, worker) };
         waiter.join().unwrap();
         assert_eq!((sleep.num_inactive(), sleep.num_sleeping()), (0, 0));
@@ -159,8 +162,8 @@ fn a_latch_after_a_tickle_against_every_step() {
     });
 }
 
-/// Models two workers on their way to sleep. One is woken alone, for its job; the other one must still
-/// be found by the tickle that comes then.
+/// Models two workers on their way to sleep. One is woken alone, for its job; the other one must
+/// still be found by the tickle that comes then.
 #[test]
 fn a_worker_that_is_woken_alone_hides_no_other() {
     check(2, || {

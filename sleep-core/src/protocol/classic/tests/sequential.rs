@@ -1,5 +1,5 @@
-//! Random histories of a whole pool, in one thread, against the seed's own words: one counter `yields`
-//! for each worker, and which worker is sleepy.
+//! Random histories of a whole pool, in one thread, against the seed's own words: one counter
+//! `yields` for each worker, and which worker is sleepy.
 //!
 //! A worker that sleeps does so inside its last look at the queues: there the rest of the history
 //! happens, until that worker is woken.
@@ -145,7 +145,8 @@ impl History<'_> {
             Event::SetLatch(worker) => {
                 self.seed.borrow_mut().asleep[worker] = false;
                 let worker_index = self.worker(worker);
-                // SAFETY: 1. to 3. all of them live longer than the call, and that worker alone waits;
+                // SAFETY: 1. to 3. all of them live longer than the call, and that worker alone
+                // waits;
                 // 4. no frame ends with it.
                 unsafe { set_latch(self.sleep, &self.latches[worker], worker_index) };
             }

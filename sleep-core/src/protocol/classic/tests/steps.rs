@@ -65,7 +65,8 @@ fn a_worker_gets_sleepy_and_falls_asleep_after_its_rounds() {
     assert_eq!(sleep.num_inactive(), 0);
 }
 
-/// With the greatest number in each search, workers would burn four times as much processor time as they used to.
+/// With the greatest number in each search, workers would burn four times as much processor time as
+/// they used to.
 #[test]
 fn a_policy_that_adapts_gives_a_quarter_of_its_rounds() {
     for (policy, rounds) in [
@@ -284,8 +285,8 @@ fn a_tickle_while_all_are_awake_is_one_load() {
     sleep.work_found(idle, || false);
 }
 
-/// Plays a worker that is about to register, while a tickle strips the sleepy one. No worker is asleep,
-/// so the tickle looks at no slot.
+/// Plays a worker that is about to register, while a tickle strips the sleepy one. No worker is
+/// asleep, so the tickle looks at no slot.
 #[test]
 fn a_tickle_while_none_is_asleep_looks_at_no_slot() {
     let sleep = three_workers(IdlePolicy::IMMEDIATE);
@@ -304,8 +305,8 @@ fn a_set_latch_keeps_the_worker_awake() {
     let latch = CoreLatch::new();
     let mut idle = start(&sleep, 0);
     search_in_vain(&sleep, &mut idle, 1);
-    // SAFETY: 1. to 3. all of them live in this frame, and the worker is this thread; 4. it waits for
-    // this.
+    // SAFETY: 1. to 3. all of them live in this frame, and the worker is this thread; 4. it waits
+    // for this.
     unsafe { set_latch(&*sleep, &latch, sleep.worker(0).unwrap()) };
     sleep.no_work_found(&mut idle, &latch, || unreachable!("the latch is set"));
     assert_eq!(sleep.num_sleeping(), 0);

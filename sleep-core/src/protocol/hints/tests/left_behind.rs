@@ -1,4 +1,5 @@
-//! Registrations and counts that do not agree for a moment: a worker leaves while a notifier holds its unit.
+//! Registrations and counts that do not agree for a moment: a worker leaves while a notifier holds
+//! its unit.
 
 use super::{
     steps::{assert_at_rest, sleep_while, start, turn_back, workers},
@@ -6,8 +7,9 @@ use super::{
 };
 use crate::{protocol::hints::slot::Entry, testing::scripted::Scripted};
 
-/// A notifier has taken the worker's unit and is interrupted before it looks for a worker. The worker leaves
-/// with work; the notifier discards its registration, and wakes the sleeper in its place.
+/// A notifier has taken the worker's unit and is interrupted before it looks for a worker. The
+/// worker leaves with work; the notifier discards its registration, and wakes the sleeper in its
+/// place.
 #[test]
 fn a_registration_left_behind_is_discarded() {
     let sleep = workers();
@@ -26,8 +28,9 @@ fn a_registration_left_behind_is_discarded() {
     assert_at_rest(&sleep, 0);
 }
 
-/// A notifier takes the unit of one of two sleepers and finds a registration that was left behind first. A second
-/// notifier, interrupted, still holds the unit of that one. The first one must wake a sleeper all the same.
+/// A notifier takes the unit of one of two sleepers and finds a registration that was left behind
+/// first. A second notifier, interrupted, still holds the unit of that one. The first one must wake
+/// a sleeper all the same.
 #[test]
 fn a_notification_is_not_spent_on_a_registration_left_behind() {
     let sleep = workers::<3>();
@@ -54,7 +57,8 @@ fn a_notification_is_not_spent_on_a_registration_left_behind() {
     assert_at_rest(&sleep, 0);
 }
 
-/// As before, but the worker sleeps again before the notifier goes on: its registration is good again.
+/// As before, but the worker sleeps again before the notifier goes on: its registration is good
+/// again.
 #[test]
 fn a_registration_left_behind_serves_the_next_sleep() {
     let sleep = workers();

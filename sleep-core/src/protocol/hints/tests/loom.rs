@@ -1,4 +1,5 @@
-//! Workers that sleep as early as they may, and posters. A lost wake-up is a deadlock, which loom reports.
+//! Workers that sleep as early as they may, and posters. A lost wake-up is a deadlock, which loom
+//! reports.
 
 use ::loom::{
     model::Builder,
@@ -33,8 +34,9 @@ fn two_workers_one_poster() {
     check_pool::<TestHints>(2, 2, &[1]);
 }
 
-/// With one forced switch of threads less than the model of one job, or it takes longer than all others. It shows what
-/// posting two adds: that both are done, and that the workers that are woken for them sleep again.
+/// With one forced switch of threads less than the model of one job, or it takes longer than all
+/// others. It shows what posting two adds: that both are done, and that the workers that are woken
+/// for them sleep again.
 #[test]
 fn two_workers_two_jobs_at_once() {
     check_pool::<TestHints>(1, 2, &[2]);
@@ -71,8 +73,8 @@ impl Scene {
             .start_looking(self.sleep.worker(index).unwrap(), Purpose::Job)
     }
 
-    /// Plays a worker that ends with the first job that it gets, and sleeps until then. Its last look
-    /// says what `look` says.
+    /// Plays a worker that ends with the first job that it gets, and sleeps until then. Its last
+    /// look says what `look` says.
     fn run_one(&self, index: usize, look: fn(&Self) -> bool) {
         let latch = CoreLatch::new();
         let mut idle = self.start(index);
@@ -113,8 +115,8 @@ fn check_one_sleeper(prepare: fn(&Scene), look: fn(&Scene) -> bool, post: fn(&Sc
     });
 }
 
-/// The notification comes before the sleeper or after it. The worker's last look sees nothing, so only the
-/// negative count keeps it awake in the first case, and shows it the job.
+/// The notification comes before the sleeper or after it. The worker's last look sees nothing, so
+/// only the negative count keeps it awake in the first case, and shows it the job.
 #[test]
 fn a_notification_that_comes_before_its_sleeper_is_not_lost() {
     check_one_sleeper(
@@ -175,8 +177,9 @@ fn a_post_at_saturation_is_not_lost() {
     );
 }
 
-/// Two notifiers with a job each, a worker that sleeps, and one that is on its way to sleep. That one takes one
-/// job and ends, so the sleeper must be woken for the other job, by a notifier or by that worker.
+/// Two notifiers with a job each, a worker that sleeps, and one that is on its way to sleep. That
+/// one takes one job and ends, so the sleeper must be woken for the other job, by a notifier or by
+/// that worker.
 #[test]
 fn two_notifiers_reach_two_workers() {
     check(2, || {
@@ -224,9 +227,9 @@ fn two_notifiers_wake_one_sleeper() {
     });
 }
 
-/// One worker sleeps. Another one is on its way to sleep when a notifier takes the unit of the first one and
-/// may claim the second one, which has not counted itself; and when a poster leaves some notifications, which the
-/// second worker may consume too. The first one must stay counted.
+/// One worker sleeps. Another one is on its way to sleep when a notifier takes the unit of the
+/// first one and may claim the second one, which has not counted itself; and when a poster leaves
+/// some notifications, which the second worker may consume too. The first one must stay counted.
 fn check_notifications_for_one_worker(count: usize) {
     check(3, move || {
         let scene = Scene::new(2);
@@ -262,9 +265,9 @@ fn three_notifications_for_one_worker_leave_the_other_one_counted() {
     check_notifications_for_one_worker(2);
 }
 
-/// One worker sleeps, another one is about to, and its latch is set. A notifier that has taken the sleeper's unit
-/// for the other worker finds the count at zero, and takes all for awake. Then the sleeper must be woken, or the
-/// other worker must have its last look after that.
+/// One worker sleeps, another one is about to, and its latch is set. A notifier that has taken the
+/// sleeper's unit for the other worker finds the count at zero, and takes all for awake. Then the
+/// sleeper must be woken, or the other worker must have its last look after that.
 #[test]
 fn a_set_latch_leaves_no_sleeper_that_was_missing_from_the_count() {
     check(3, || {
@@ -295,8 +298,8 @@ fn a_set_latch_leaves_no_sleeper_that_was_missing_from_the_count() {
     });
 }
 
-/// One worker sleeps. Another one is registered and leaves with work, while a notifier may claim it. The
-/// notification must reach the sleeper, and the count must be exact afterwards.
+/// One worker sleeps. Another one is registered and leaves with work, while a notifier may claim
+/// it. The notification must reach the sleeper, and the count must be exact afterwards.
 #[test]
 fn a_worker_that_withdraws_passes_its_notification_on() {
     check(3, || {
@@ -321,8 +324,8 @@ fn a_worker_that_withdraws_passes_its_notification_on() {
     });
 }
 
-/// The only registered worker leaves with work while a notifier holds its unit: whichever of the two comes
-/// first, no registration is left and no unit.
+/// The only registered worker leaves with work while a notifier holds its unit: whichever of the
+/// two comes first, no registration is left and no unit.
 #[test]
 fn a_registration_that_is_left_to_a_notifier_is_discarded() {
     check(3, || {
@@ -342,8 +345,8 @@ fn a_registration_that_is_left_to_a_notifier_is_discarded() {
     });
 }
 
-/// Sets a latch while its waiter is anywhere on its way to sleep: in its first attempt, or registered since an
-/// earlier one.
+/// Sets a latch while its waiter is anywhere on its way to sleep: in its first attempt, or
+/// registered since an earlier one.
 fn check_latch(attempts_before: usize) {
     check(3, move || {
         let scene = Scene::new(1);
@@ -379,7 +382,8 @@ fn a_latch_is_set_against_every_step_of_a_registered_worker() {
     check_latch(1);
 }
 
-/// A latch and a notification for one worker: it leaves, and the notification reaches the other one.
+/// A latch and a notification for one worker: it leaves, and the notification reaches the other
+/// one.
 #[test]
 fn a_notification_of_a_worker_whose_latch_is_set_reaches_another_one() {
     check(2, || {

@@ -41,7 +41,8 @@ fn a_worker_whose_wake_up_took_long_does_no_fewer_rounds() {
     }
 }
 
-/// A worker that has long pauses between its jobs still stays awake while it waits for a job that is being run.
+/// A worker that has long pauses between its jobs still stays awake while it waits for a job that
+/// is being run.
 #[test]
 fn long_pauses_between_jobs_leave_the_rounds_of_waits_as_they_are() {
     let slots = [const { HintSlot::new(Channel::new(Scripted)) }; 2];

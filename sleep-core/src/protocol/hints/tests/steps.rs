@@ -29,7 +29,8 @@ pub(super) fn turn_back<const N: usize>(sleep: &Workers<N>, idle: &mut IdleState
     sleep.no_work_found(idle, &CoreLatch::new(), || true);
 }
 
-/// Sleeps, and calls a closure as another thread while the worker is parked. It must wake the worker.
+/// Sleeps, and calls a closure as another thread while the worker is parked. It must wake the
+/// worker.
 pub(super) fn sleep_while(
     sleep: &Rc<Workers<2>>,
     idle: &mut IdleState,
@@ -190,7 +191,8 @@ fn a_worker_in_flight_is_counted_once() {
     assert_at_rest(&sleep, 0);
 }
 
-/// A worker that is woken by its latch stays registered too, and sleeps again without counting itself.
+/// A worker that is woken by its latch stays registered too, and sleeps again without counting
+/// itself.
 #[test]
 fn a_worker_that_was_poked_is_counted_once() {
     let sleep = workers();
@@ -220,8 +222,8 @@ fn a_notification_in_flight_makes_the_worker_search_again() {
     assert_at_rest(&sleep, 0);
 }
 
-/// The worker that is notified is awake and leaves with another job. It asks whether there is more, and wakes the
-/// sleeper for it.
+/// The worker that is notified is awake and leaves with another job. It asks whether there is more,
+/// and wakes the sleeper for it.
 #[test]
 fn a_worker_that_leaves_passes_its_notification_on() {
     let sleep = workers();
@@ -252,8 +254,8 @@ fn a_worker_that_finds_the_only_work_wakes_none() {
     assert_at_rest(&sleep, 0);
 }
 
-/// The notification has taken the worker's unit. If the worker withdrew when it leaves, it would take the
-/// unit of the one that sleeps, and wake it for nothing.
+/// The notification has taken the worker's unit. If the worker withdrew when it leaves, it would
+/// take the unit of the one that sleeps, and wake it for nothing.
 #[test]
 fn a_worker_that_was_notified_does_not_withdraw() {
     let sleep = workers();
@@ -294,8 +296,8 @@ fn a_set_latch_keeps_the_worker_awake() {
     let latch = CoreLatch::new();
     let worker = sleep.worker(0).unwrap();
     let mut idle = sleep.start_looking(worker, Purpose::Job);
-    // SAFETY: 1. to 3. all of them live in this frame, and the only worker is this thread; 4. it waits
-    // for this.
+    // SAFETY: 1. to 3. all of them live in this frame, and the only worker is this thread; 4. it
+    // waits for this.
     unsafe { set_latch(&*sleep, &latch, worker) };
     sleep.no_work_found(&mut idle, &latch, || unreachable!("the latch is set"));
     assert_eq!(sleep.sleepers(), 0);

@@ -6,7 +6,8 @@ use crate::protocol::jec::{AtomicCounters, Word};
 /// More workers than three words have bits, so that the last word is used in part.
 const WORKERS: usize = 3 * GROUP + 5;
 
-/// Half of a word for each number of threads, less one bit: there are bits for sleepers on every target.
+/// Half of a word for each number of threads, less one bit: there are bits for sleepers on every
+/// target.
 const WIDE: Widths = Widths::new((Word::BITS - 1) / 2, 1);
 
 const NARROW: Widths = Widths::new(8, 1);

@@ -16,8 +16,8 @@ type OneWorker = Jec<Inline<Slot<Scripted>, 1>>;
 const POLICY: IdlePolicy =
     IdlePolicy::new(64, 65, Relax::Spin(1)).with_time_limit(Some(Duration::from_micros(20)));
 
-/// A program that computes for a moment between two calls gets its workers awake, however long the system takes to wake
-/// its own thread.
+/// A program that computes for a moment between two calls gets its workers awake, however long the
+/// system takes to wake its own thread.
 #[test]
 fn the_wake_up_of_a_caller_does_not_count_as_time_without_work() {
     let policy = POLICY.with_adaptive_rounds(true);

@@ -79,7 +79,8 @@ mod steps {
                 sleep.no_work_found(&mut idle, &latch, || {
                     assert_eq!(sleep.borrow_sleeper(|_| true), None, "a guest is not lent");
                     if by_latch {
-                        // SAFETY: 1. to 3. all of them live in this frame; 4. no frame ends with it.
+                        // SAFETY: 1. to 3. all of them live in this frame; 4. no frame ends with
+                        // it.
                         unsafe { crate::set_latch(&sleep, &latch, worker) };
                     } else {
                         assert_eq!(sleep.wake_any(2), 1);

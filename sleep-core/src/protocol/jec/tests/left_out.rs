@@ -1,6 +1,7 @@
-//! A worker whose queue others leave out because it sleeps, against one that falls asleep and looks at the queues.
-//! Once the first one is registered no longer, it queues a job, executes a fence, and asks whether all are awake. If
-//! it says yes, the other one must see the job, or it is not registered.
+//! A worker whose queue others leave out because it sleeps, against one that falls asleep and looks
+//! at the queues. Once the first one is registered no longer, it queues a job, executes a fence,
+//! and asks whether all are awake. If it says yes, the other one must see the job, or it is not
+//! registered.
 //!
 //! | if this were missing | this fails |
 //! | --- | --- |
@@ -48,8 +49,8 @@ impl Scene {
         })
     }
 
-    /// Registers the owner as a sleeper, before any thread begins. A job was posted since, so that the counters say
-    /// that all are awake when it is registered no longer.
+    /// Registers the owner as a sleeper, before any thread begins. A job was posted since, so that
+    /// the counters say that all are awake when it is registered no longer.
     fn register_owner(&self) {
         let Shared { counters, sleepers } = &*self.sleep.shared;
         counters.add_inactive_thread();
@@ -60,15 +61,16 @@ impl Scene {
         counters.increment_jec_if_sleepy();
     }
 
-    /// Plays the owner when it is registered no longer. Returns whether it relies on others to see its job.
+    /// Plays the owner when it is registered no longer. Returns whether it relies on others to see
+    /// its job.
     fn queue_job(&self) -> bool {
         self.job.store(true, Relaxed);
         fence(Ordering::SeqCst);
         self.sleep.all_are_awake()
     }
 
-    /// Plays the worker that falls asleep, until its latch is set. Returns whether it has seen the job in its last
-    /// look, if it has looked.
+    /// Plays the worker that falls asleep, until its latch is set. Returns whether it has seen the
+    /// job in its last look, if it has looked.
     fn fall_asleep(&self) -> Option<bool> {
         let worker = self.sleep.worker(SLEEPER).unwrap();
         let mut idle = self.sleep.start_looking(worker, Purpose::Job);
@@ -88,7 +90,8 @@ impl Scene {
     /// Ends the sleep of that worker.
     fn wake_sleeper(&self) {
         let sleeper = self.sleep.worker(SLEEPER).unwrap();
-        // SAFETY: 1. and 3. both are in this value; 2. it alone waits; 4. it waits for nothing else.
+        // SAFETY: 1. and 3. both are in this value; 2. it alone waits; 4. it waits for nothing
+        // else.
         unsafe { crate::set_latch(&self.sleep, &raw const self.latch, sleeper) };
     }
 }
@@ -129,8 +132,8 @@ fn a_worker_that_was_woken() {
     });
 }
 
-/// As a pool does if the worker's own parker has queued the job. The fence of a worker that is not registered would be
-/// enough if it came later.
+/// As a pool does if the worker's own parker has queued the job. The fence of a worker that is not
+/// registered would be enough if it came later.
 #[test]
 fn a_worker_that_wakes_itself_for_its_job() {
     check(|scene| {

@@ -13,8 +13,8 @@ fn one_worker_one_poster() {
     check_pool::<TestJec>(3, 1, &[1]);
 }
 
-/// With one forced switch of threads less than the model of one post. It shows what posting again adds: that the
-/// worker sleeps again.
+/// With one forced switch of threads less than the model of one post. It shows what posting again
+/// adds: that the worker sleeps again.
 #[test]
 fn one_worker_two_posts() {
     check_pool::<TestJec>(2, 1, &[1, 1]);
@@ -25,22 +25,24 @@ fn two_workers_one_poster_jec_of_one_bit() {
     check_pool::<TestJec<JecOfOneBit>>(2, 2, &[1]);
 }
 
-/// With one forced switch of threads less than the model of one bit. It shows what another width adds: values of the
-/// counter that are neither the first nor the last.
+/// With one forced switch of threads less than the model of one bit. It shows what another width
+/// adds: values of the counter that are neither the first nor the last.
 #[test]
 fn two_workers_one_poster_jec_of_two_bits() {
     check_pool::<TestJec<JecOfTwoBits>>(1, 2, &[1]);
 }
 
-/// With one forced switch of threads less than the model of one job, or it takes longer than all others. It shows what
-/// posting two adds: that both are done, and that the workers that are woken for them sleep again.
+/// With one forced switch of threads less than the model of one job, or it takes longer than all
+/// others. It shows what posting two adds: that both are done, and that the workers that are woken
+/// for them sleep again.
 #[test]
 fn two_workers_two_jobs_at_once() {
     check_pool::<TestJec<JecOfOneBit>>(1, 2, &[2]);
 }
 
-/// Models two workers of which one at a time may search. Both run out of work while a job is posted, so the one
-/// that comes second sleeps at once. The poster may have counted on it, and the first one may have left.
+/// Models two workers of which one at a time may search. Both run out of work while a job is
+/// posted, so the one that comes second sleeps at once. The poster may have counted on it, and the
+/// first one may have left.
 #[test]
 fn one_searcher_at_a_time_and_two_workers_without_work() {
     let policy = IdlePolicy::new(1, 1, Relax::Spin(0)).with_max_searchers(Searchers::ONE);
@@ -95,8 +97,9 @@ fn waking_any_worker_after_queueing_overlooks_none() {
     });
 }
 
-/// Models a worker that is woken for a job of its own and falls asleep again, while another thread posts a job
-/// that any worker may run. The first waker must not take back what the worker says about its second sleep.
+/// Models a worker that is woken for a job of its own and falls asleep again, while another thread
+/// posts a job that any worker may run. The first waker must not take back what the worker says
+/// about its second sleep.
 #[test]
 fn a_waker_leaves_the_next_sleep_alone() {
     let mut builder = Builder::new();
@@ -121,15 +124,16 @@ fn a_waker_leaves_the_next_sleep_alone() {
     });
 }
 
-/// Models a sleeper, a searcher and a poster. The searcher finds a job in the first queue and leaves,
-/// while the poster puts a job into the second queue and counts on the searcher if it reads the
-/// counters early enough. One of the two must wake the sleeper.
+/// Models a sleeper, a searcher and a poster. The searcher finds a job in the first queue and
+/// leaves, while the poster puts a job into the second queue and counts on the searcher if it reads
+/// the counters early enough. One of the two must wake the sleeper.
 #[test]
 fn a_searcher_that_leaves_sees_the_job_that_a_poster_left_to_it() {
     check_job_left_to_a_searcher(true);
 }
 
-/// As above, with a backlog: then the poster counts on the searcher because no more workers are woken at a time.
+/// As above, with a backlog: then the poster counts on the searcher because no more workers are
+/// woken at a time.
 #[test]
 fn a_searcher_that_leaves_sees_the_backlog_that_a_poster_left_to_it() {
     check_job_left_to_a_searcher(false);

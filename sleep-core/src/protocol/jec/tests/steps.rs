@@ -36,8 +36,8 @@ fn fall_asleep(sleep: &TwoWorkers, has_work: impl FnOnce() -> bool) {
     assert_eq!((counters.inactive(), counters.sleeping()), (0, 0));
 }
 
-/// Plays the first `count` workers, which fall asleep one after the other. The look of the last one is `then`. All
-/// of them see work in their looks.
+/// Plays the first `count` workers, which fall asleep one after the other. The look of the last one
+/// is `then`. All of them see work in their looks.
 fn fall_asleep_together<S: Slots<Parker = Scripted>>(
     sleep: &Jec<S>,
     count: usize,
@@ -169,7 +169,8 @@ fn a_worker_that_sleeps_leaves_its_place_to_another_searcher() {
     sleep.work_found(sleeper, || false);
 }
 
-/// Checks that five sleepers make no room for searchers: two of three workers that are awake may search.
+/// Checks that five sleepers make no room for searchers: two of three workers that are awake may
+/// search.
 #[test]
 fn half_of_the_workers_that_are_awake_may_search() {
     let slots: Vec<_> = (0..8).map(|_| Slot::new(Scripted)).collect();
@@ -232,8 +233,8 @@ fn a_worker_that_finds_work_wakes_two() {
     assert_eq!(wakes_by_cascade(IdlePolicy::IMMEDIATE, 7, 1), 2);
 }
 
-/// Checks that a worker that has found work wakes no other if many are idle, and half as many as are active. All
-/// of those that are blocked in their jobs are active.
+/// Checks that a worker that has found work wakes no other if many are idle, and half as many as
+/// are active. All of those that are blocked in their jobs are active.
 #[test]
 fn a_worker_leaves_the_rest_to_those_that_are_idle() {
     let wakes = |active| wakes_by_cascade(IdlePolicy::IMMEDIATE, 8, active);
@@ -243,7 +244,8 @@ fn a_worker_leaves_the_rest_to_those_that_are_idle() {
     assert_eq!(wakes_by_cascade(shared, 7, 1), 2);
 }
 
-/// Lets one of so many active workers find work while so many others are idle. Returns how many it wakes.
+/// Lets one of so many active workers find work while so many others are idle. Returns how many it
+/// wakes.
 fn wakes_by_cascade(policy: IdlePolicy, idle: usize, active: usize) -> usize {
     let woken = Cell::new(usize::MAX);
     with_sleepers(policy, active, |sleep| {
@@ -310,8 +312,8 @@ fn a_worker_whose_wake_up_took_long_does_no_fewer_rounds() {
     }
 }
 
-/// Posts two jobs while one worker searches. The poster counts on it for one of them; that a sleeper
-/// is needed for the other one, only that worker can know.
+/// Posts two jobs while one worker searches. The poster counts on it for one of them; that a
+/// sleeper is needed for the other one, only that worker can know.
 #[test]
 fn a_worker_that_finds_work_wakes_a_sleeper_for_more() {
     let sleep = two_workers();
@@ -334,8 +336,8 @@ fn a_worker_that_finds_the_only_work_wakes_none() {
     });
 }
 
-/// Checks that wakers look only at workers that sleep: a worker that turns back, is woken for a job of its own, or
-/// is woken for any job, says so.
+/// Checks that wakers look only at workers that sleep: a worker that turns back, is woken for a job
+/// of its own, or is woken for any job, says so.
 #[test]
 fn a_worker_that_does_not_sleep_is_not_looked_at() {
     if AtomicCounters::MAX_THREADS <= 255 {

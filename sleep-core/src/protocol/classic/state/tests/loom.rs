@@ -1,5 +1,5 @@
-//! What the word alone hands over, without a fence: a job to workers that get sleepy after its tickle,
-//! and open slots to the thread that takes out that workers are asleep.
+//! What the word alone hands over, without a fence: a job to workers that get sleepy after its
+//! tickle, and open slots to the thread that takes out that workers are asleep.
 
 use std::sync::{
     Arc,
@@ -52,8 +52,8 @@ fn worker(index: usize) -> WorkerIndex {
     WorkerIndex::new(index, 2).unwrap()
 }
 
-/// Models a poster whose tickle strips worker 0, and a worker that asks the state. When that says that
-/// the tickle has come, the job must be visible.
+/// Models a poster whose tickle strips worker 0, and a worker that asks the state. When that says
+/// that the tickle has come, the job must be visible.
 fn check_job(tickle_has_come: fn(&Scene) -> bool) {
     let tally = Arc::new(Tally::new(0));
     let seen = tally.clone();
@@ -90,8 +90,8 @@ fn failing_to_fall_asleep_shows_the_job() {
     check_job(|scene| !scene.fall_asleep(0));
 }
 
-/// Models workers that fall asleep one after the other, each on a thread of its own, and a tickle that
-/// takes out that they are. It finds the slot open of each that has put that in before.
+/// Models workers that fall asleep one after the other, each on a thread of its own, and a tickle
+/// that takes out that they are. It finds the slot open of each that has put that in before.
 #[test]
 fn a_tickle_finds_all_slots_open_that_were_open_before_it() {
     static BOTH: Tally = Tally::new(0);

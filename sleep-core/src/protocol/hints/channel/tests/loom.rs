@@ -1,5 +1,5 @@
-//! Senders and the worker that receives, on a channel that may be full. A token that is lost, or comes before its
-//! hint, is a deadlock, which loom reports.
+//! Senders and the worker that receives, on a channel that may be full. A token that is lost, or
+//! comes before its hint, is a deadlock, which loom reports.
 
 use ::loom::{
     model::Builder,
@@ -21,8 +21,8 @@ struct Start {
     senders: u16,
 }
 
-/// Models senders of one hint each, while the worker parks and takes out what there is. Each hint that was
-/// accepted arrives once, those that were held in their order before the others.
+/// Models senders of one hint each, while the worker parks and takes out what there is. Each hint
+/// that was accepted arrives once, those that were held in their order before the others.
 fn check<const N: usize>(start: Start) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(2);
@@ -101,7 +101,8 @@ fn two_senders_compete_for_the_cell_that_is_left() {
     });
 }
 
-/// The sender comes before the worker has emptied the cell, and is refused, or in the middle, or after it.
+/// The sender comes before the worker has emptied the cell, and is refused, or in the middle, or
+/// after it.
 #[test]
 fn a_full_channel_refuses_or_takes_what_is_sent_while_it_is_emptied() {
     check::<1>(Start {

@@ -8,13 +8,15 @@ use ::loom::{
 
 use super::super::*;
 
-/// A slot, and a number that one thread writes before it changes the state, without an order of its own.
+/// A slot, and a number that one thread writes before it changes the state, without an order of its
+/// own.
 struct Scene {
     slot: HintSlot<()>,
     written: AtomicUsize,
-    /// Both threads add to it, one when it ends and the worker when it begins, so that loom also runs the model in
-    /// which the worker comes last. From the slot alone it does not find that: of the accesses to an object it
-    /// remembers the last, and a claim looks before it exchanges.
+    /// Both threads add to it, one when it ends and the worker when it begins, so that loom also
+    /// runs the model in which the worker comes last. From the slot alone it does not find
+    /// that: of the accesses to an object it remembers the last, and a claim looks before it
+    /// exchanges.
     turn: AtomicUsize,
 }
 
@@ -49,7 +51,8 @@ impl Scene {
     }
 }
 
-/// Models a thread that does `other`, and the worker, which has registered and done `prepare` before.
+/// Models a thread that does `other`, and the worker, which has registered and done `prepare`
+/// before.
 fn check(
     prepare: fn(&HintSlot<()>),
     other: impl Fn(&Scene) + Copy + Send + Sync + 'static,
@@ -95,8 +98,8 @@ fn a_worker_that_is_woken_sees_what_it_is_woken_for() {
     }
 }
 
-/// The worker does not ask whether it sleeps, as when it leaves with work. It looks once: after a yield, loom shows it
-/// the newest values, whatever it has acquired.
+/// The worker does not ask whether it sleeps, as when it leaves with work. It looks once: after a
+/// yield, loom shows it the newest values, whatever it has acquired.
 #[test]
 fn a_worker_that_receives_a_notification_sees_its_job() {
     check(HintSlot::turn_back, Scene::notify, |scene| {
@@ -167,8 +170,9 @@ fn a_worker_that_cannot_retract_sees_the_job() {
     );
 }
 
-/// Models a notifier, and a worker whose registration ends by `end`, after it has written. A notifier that does not
-/// reach the worker sees what the worker has seen before, so that it finds another one.
+/// Models a notifier, and a worker whose registration ends by `end`, after it has written. A
+/// notifier that does not reach the worker sees what the worker has seen before, so that it finds
+/// another one.
 fn check_passing_over(prepare: fn(&HintSlot<()>), end: fn(&HintSlot<()>) -> bool) {
     check(
         prepare,

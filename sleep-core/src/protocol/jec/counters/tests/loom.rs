@@ -46,16 +46,18 @@ impl Scene {
     }
 }
 
-/// Models one worker that gets sleepy while others do something that contains a post. If the counter,
-/// as that worker remembers it, says that this came after the post, the job must be visible.
+/// Models one worker that gets sleepy while others do something that contains a post. If the
+/// counter, as that worker remembers it, says that this came after the post, the job must be
+/// visible.
 fn check(prepare: fn(&Scene), others: fn(&Scene), after_the_post: Word) {
     let seen = std::sync::Arc::new(Tally::new(0));
     let tally = seen.clone();
     model(move || {
         let scene = Scene::new();
         prepare(&scene);
-        // This thread plays the others: loom tries first what comes late in a thread that is spawned.
-        // Letting the others pass by a yield would show the worker all that they did.
+        // This thread plays the others: loom tries first what comes late in a thread that is
+        // spawned. Letting the others pass by a yield would show the worker all that they
+        // did.
         let worker = {
             let (scene, tally) = (scene.clone(), tally.clone());
             thread::spawn(move || {
@@ -76,8 +78,8 @@ fn getting_sleepy_after_a_post_shows_its_job() {
     check(|_| (), Scene::post, 2);
 }
 
-/// Models another worker that got sleepy in between: the value is that worker's, and still publishes
-/// the job.
+/// Models another worker that got sleepy in between: the value is that worker's, and still
+/// publishes the job.
 #[test]
 fn getting_sleepy_together_shows_the_job_too() {
     let others = |scene: &Scene| {
@@ -87,7 +89,8 @@ fn getting_sleepy_together_shows_the_job_too() {
     check(|_| (), others, 2);
 }
 
-/// Models an exchange to make the counter even that finds it even, since others did so after another post.
+/// Models an exchange to make the counter even that finds it even, since others did so after
+/// another post.
 #[test]
 fn failing_to_make_the_counter_even_shows_the_job_too() {
     let prepare = |scene: &Scene| {
@@ -124,11 +127,13 @@ fn getting_sleepy_a_lap_later_shows_the_job_too() {
     });
 }
 
-/// Models a worker that registers as a sleeper while a post changes the jobs event counter. Between its look at
-/// the counter and its count there may be the post; then the worker is not counted in the end.
+/// Models a worker that registers as a sleeper while a post changes the jobs event counter. Between
+/// its look at the counter and its count there may be the post; then the worker is not counted in
+/// the end.
 #[test]
 fn a_worker_that_registers_after_a_post_takes_itself_back() {
-    // How often the worker was counted, was not, and was seen by the poster but not counted in the end.
+    // How often the worker was counted, was not, and was seen by the poster but not counted in the
+    // end.
     let tallies = std::sync::Arc::new([const { Tally::new(0) }; 3]);
     let seen = tallies.clone();
     model(move || {

@@ -36,8 +36,8 @@ const LAYOUT: [u32; 3] = if Word::BITS == 64 {
     [0, 8, 16]
 };
 
-/// The threads that sleep are lowest and the jobs event counter is highest, so that its carry leaves the word. It is
-/// stored one higher than its value.
+/// The threads that sleep are lowest and the jobs event counter is highest, so that its carry
+/// leaves the word. It is stored one higher than its value.
 #[test]
 fn each_counter_has_its_bits() {
     let [sleeping, inactive, jec] = LAYOUT;

@@ -1,5 +1,5 @@
-//! Guests against posters, against the setter of a latch, and against each other. A worker that is not
-//! woken in time is a deadlock, which loom reports.
+//! Guests against posters, against the setter of a latch, and against each other. A worker that is
+//! not woken in time is a deadlock, which loom reports.
 //!
 //! | if this were missing | this fails |
 //! | --- | --- |
@@ -74,7 +74,8 @@ impl Guesthouse {
         sleep.work_found(idle, || false);
     }
 
-    /// Plays a guest that comes and goes, if the worker sleeps. Calls `stay` on the worker meanwhile.
+    /// Plays a guest that comes and goes, if the worker sleeps. Calls `stay` on the worker
+    /// meanwhile.
     fn guest(&self, stay: impl FnOnce(WorkerIndex)) {
         let sleep = &self.scene.sleep;
         let eligible = |_| self.seat.load(Relaxed) == VACANT;
@@ -171,8 +172,8 @@ fn two_guests_take_turns() {
     );
 }
 
-/// Models a guest that waits for a latch of its own, as in a join whose second half was stolen, while the
-/// host's latch is set.
+/// Models a guest that waits for a latch of its own, as in a join whose second half was stolen,
+/// while the host's latch is set.
 #[test]
 fn a_guest_that_waits_is_woken_by_its_latch() {
     check(
@@ -183,7 +184,8 @@ fn a_guest_that_waits_is_woken_by_its_latch() {
                 let thief = {
                     let (house, latch) = (house.clone(), latch.clone());
                     thread::spawn(move || {
-                        // SAFETY: 1. to 3. the thread holds both; 2. the guest waits; 4. no frame ends with it.
+                        // SAFETY: 1. to 3. the thread holds both; 2. the guest waits; 4. no frame
+                        // ends with it.
                         unsafe { crate::set_latch(&house.scene.sleep, &*latch, worker) };
                     })
                 };
