@@ -7,8 +7,8 @@ use std::fs;
 use anyhow::{Result, ensure};
 
 use crate::{
-    boards, command::Step, crossbeam, debian, decisions, figures, links, packages, rayon, root,
-    rustup, simulate, target,
+    boards, command::Step, comments, crossbeam, debian, decisions, figures, links, packages, rayon,
+    root, rustup, simulate, target,
 };
 
 /// One kind of check. Returns how many tests, or single checks, passed.
@@ -401,7 +401,8 @@ fn docs(_quick: bool) -> Result<u64> {
     ])?;
     let root = root();
     let pages = links::check(&root)? + figures::check(&root)? + decisions::check(&root)?;
-    Ok(1 + followed + built + pages + packages::check()?)
+    let sources = comments::check(&root)?;
+    Ok(1 + followed + built + pages + sources + packages::check()?)
 }
 
 fn qemu_user(_quick: bool) -> Result<u64> {

@@ -47,10 +47,15 @@ fn read_pages(root: &Path) -> Result<Pages> {
     Ok(pages)
 }
 
-/// Returns the Markdown pages below `root`, in order. A page that is a symbolic link is left out:
-/// its links are meant for the directory of the page itself.
+/// Returns the Markdown pages below `root`, in order.
 pub(crate) fn find_pages(root: &Path) -> Result<Vec<PathBuf>> {
-    let mut pages = Vec::new();
+    find_files(root, ".md")
+}
+
+/// Returns the files below `root` whose names end so, in order. A file that is a symbolic link is
+/// left out: the links of a page are meant for the directory of the page itself.
+pub(crate) fn find_files(root: &Path, ending: &str) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
     let mut directories = vec![root.to_owned()];
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(directory)? {
@@ -63,13 +68,13 @@ pub(crate) fn find_pages(root: &Path) -> Result<Vec<PathBuf>> {
                 if name != "target" && name != "book" && !name.starts_with('.') {
                     directories.push(path);
                 }
-            } else if name.ends_with(".md") {
-                pages.push(path);
+            } else if name.ends_with(ending) {
+                files.push(path);
             }
         }
     }
-    pages.sort();
-    Ok(pages)
+    files.sort();
+    Ok(files)
 }
 
 /// Checks that a link on the page at `from` leads to a file, and to a heading if it has an anchor.

@@ -3,6 +3,7 @@
 mod bench;
 mod boards;
 mod command;
+mod comments;
 mod crossbeam;
 mod debian;
 mod decisions;
