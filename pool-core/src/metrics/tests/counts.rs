@@ -360,8 +360,8 @@ fn a_worker_that_was_woken_is_idle_when_it_has_found_nothing() {
                     unsafe { (*pool).wake_worker(index) };
                 }
                 (Event::Look, 1) => NOW.set(Some(17)),
-                // SAFETY: 1. and 3. the latch and the registry live; 2. `worker` waits on it; 4. for
-                // this.
+                // SAFETY: 1. and 3. the latch and the registry live; 2. `worker` waits on it; 4.
+                // for this.
                 (Event::Park, _) => unsafe { (*pool).set_latch(address.cast(), index) },
                 _ => {}
             }
