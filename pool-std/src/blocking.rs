@@ -222,7 +222,7 @@ impl<'b> Section<'b> {
         let registry = mark.registry()?;
         // The section is ours from here on.
         let section = Self { mark, registry };
-        section.registry.data().thread_handlers.release();
+        section.registry.data().handlers.runnable.release();
         Some(section)
     }
 }
@@ -231,6 +231,6 @@ impl Drop for Section<'_> {
     fn drop(&mut self) {
         // First the mark: while the handler waits for a token, this worker counts as active.
         self.mark.end_own(&self.registry);
-        self.registry.data().thread_handlers.acquire();
+        self.registry.data().handlers.runnable.acquire();
     }
 }

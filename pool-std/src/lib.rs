@@ -23,6 +23,7 @@ pub mod guide;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux;
 mod metrics;
+mod panics;
 mod parker;
 mod platform;
 pub mod progress;

@@ -22,7 +22,7 @@ use crate::{
     fence::ProcessBarrier,
     parker::{OsParker, ParkerKind},
     sleep::PoolSleep,
-    thread_pool::data::PoolData,
+    thread_pool::parts::PoolParts,
 };
 
 /// A pool of this platform.
@@ -72,7 +72,7 @@ unsafe impl Platform for Std {
     type Observer = WorkerObserver;
     type Deadlock = PoolAccounting;
     type Panic = Box<dyn Any + Send>;
-    type Data = PoolData;
+    type Data = PoolParts;
     type KeepAlive = Arc<Registry>;
 
     #[inline]
@@ -136,11 +136,11 @@ unsafe impl Platform for Std {
     }
 
     fn release_thread(registry: &Registry) {
-        registry.data().thread_handlers.release();
+        registry.data().handlers.runnable.release();
     }
 
     fn acquire_thread(registry: &Registry) {
-        registry.data().thread_handlers.acquire();
+        registry.data().handlers.runnable.acquire();
     }
 
     fn fence_before_sleep(registry: &Registry) -> bool {
@@ -166,7 +166,7 @@ unsafe impl Platform for Std {
     }
 
     fn wait_outside(registry: &Registry, wait: impl FnOnce()) {
-        registry.data().thread_handlers.around_wait(wait);
+        registry.data().handlers.runnable.around_wait(wait);
     }
 }
 

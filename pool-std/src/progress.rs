@@ -16,9 +16,10 @@ use pool_core::{CoreLatch, progress::Operation};
 pub use pool_core::progress::{Guard, Moment, Reclaimable};
 
 use crate::{
+    panics::AbortOnUnwind,
     parker::{OsParker, ParkerKind},
     platform::{Registry, Std, WorkerThread},
-    thread_pool::data::{AbortOnUnwind, PoolData},
+    thread_pool::handlers::Handlers,
     worker::job::current_worker_of,
 };
 
@@ -109,7 +110,7 @@ impl Progress {
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     pub fn defer(&self, closure: impl FnOnce() + Send + 'static) {
-        let data = Handler(NonNull::from(self.registry.data()));
+        let data = Handler(NonNull::from(&self.registry.data().handlers));
         self.schedule(Box::new(Operation::new(move || data.run(closure))));
     }
 
@@ -232,7 +233,7 @@ impl Progress {
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     pub fn wakeup(&self, moment: Moment<'_>, wake: impl FnOnce() + Send + 'static) {
-        let data = Handler(NonNull::from(self.registry.data()));
+        let data = Handler(NonNull::from(&self.registry.data().handlers));
         let operation = Box::new(Operation::new(move || data.run(wake)));
         self.registry.progress().wakeup(moment, operation);
         self.registry.announce_operations();
@@ -262,7 +263,7 @@ impl fmt::Debug for ReadGuard<'_> {
 }
 
 /// A pointer to the pool's handler of panics.
-struct Handler(NonNull<PoolData>);
+struct Handler(NonNull<Handlers>);
 
 // SAFETY: it is only used for a shared reference to what is `Sync`.
 unsafe impl Send for Handler {}

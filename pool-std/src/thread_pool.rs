@@ -7,19 +7,21 @@ pub(crate) mod active;
 pub(crate) mod builder;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) mod crowd;
-pub(crate) mod data;
 mod end;
 pub(crate) mod environment;
 pub(crate) mod error;
-mod facts;
 pub(crate) mod global;
 pub(crate) mod guard;
 pub(crate) mod guests;
 pub(crate) mod handle;
+pub(crate) mod handlers;
 pub(crate) mod id;
 pub(crate) mod idle;
+pub(crate) mod parts;
 mod processors;
+mod properties;
 pub(crate) mod spares;
+pub(crate) mod threads;
 mod visit;
 
 use std::{fmt, sync::Arc};

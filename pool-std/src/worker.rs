@@ -1,8 +1,8 @@
 //! A handle to the worker that a closure runs on.
 
 pub(crate) mod adopted;
-mod block;
 pub(crate) mod job;
+mod job_memory;
 pub(crate) mod lender;
 pub(crate) mod thread;
 

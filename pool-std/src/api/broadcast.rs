@@ -8,12 +8,9 @@ use std::{
 use pool_core::{JobRef, ScopeCore};
 
 use crate::{
+    panics::{abort_with, lock},
     platform::{Registry, Std, WorkerThread},
-    thread_pool::{
-        data::{abort_with, lock},
-        guard::PoolGuard,
-        id::PoolId,
-    },
+    thread_pool::{guard::PoolGuard, id::PoolId},
     worker::job::{NO_NODE, counted_job, scope_job},
 };
 

@@ -17,8 +17,8 @@ use crate::{
         report::DeadlockReport,
         state::PoolState,
     },
+    panics::drop_quietly,
     platform::Registry,
-    thread_pool::data::drop_quietly,
 };
 
 /// The accounting of a pool's workers.

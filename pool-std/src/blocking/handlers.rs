@@ -7,8 +7,8 @@ use pool_core::Platform as _;
 
 use crate::{
     blocking::report::DeadlockReport,
+    panics::{AbortOnUnwind, drop_quietly},
     platform::{Std, WorkerThread},
-    thread_pool::data::{AbortOnUnwind, drop_quietly},
     worker::lender,
 };
 

@@ -7,7 +7,7 @@ use std::sync::{
 
 use pool_core::accounting::{GuardNoSend, RawMutex};
 
-use crate::thread_pool::data::{abort_with, lock};
+use crate::panics::{abort_with, lock};
 
 /// Why the process aborts.
 pub(crate) const WAITED_FOR_ITSELF: &str =

@@ -11,7 +11,7 @@ use std::{
 
 use pool_core::WorkerIndex;
 
-use crate::{clock, thread_pool::data::lock};
+use crate::{clock, panics::lock};
 
 /// A blocked section of a worker: what it waits for, and since when.
 #[derive(Debug, Clone, PartialEq, Eq)]

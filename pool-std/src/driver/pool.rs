@@ -44,17 +44,17 @@ impl<'p> Pool<'p> {
 
         impl Drop for Running {
             fn drop(&mut self) {
-                self.0.data().thread_has_stopped();
+                self.0.data().threads.thread_has_stopped();
             }
         }
 
         let data = self.0.data();
-        let _starting = data.count_starting();
-        data.thread_will_run();
+        let _starting = data.threads.count_starting();
+        data.threads.thread_will_run();
         // Dropped with the closure if the thread does not start.
         let running = Running(self.0.clone());
         let builder = thread::Builder::new().name(name.to_owned());
-        data.keep_thread(builder.spawn(move || {
+        data.threads.keep_thread(builder.spawn(move || {
             // All of it is captured, and so is dropped here.
             let running = running;
             SERVED.set(Arc::as_ptr(&running.0));
@@ -67,7 +67,7 @@ impl<'p> Pool<'p> {
     /// panic goes to the pool's [panic handler](crate::ThreadPoolBuilder::panic_handler), or aborts
     /// the process. The message names the closure as `what`.
     pub fn run_and_handle_panic(self, what: &'static str, closure: impl FnOnce()) {
-        self.0.data().run_and_handle_panic(what, closure);
+        self.0.data().handlers.run_and_handle_panic(what, closure);
     }
 
     /// Returns the number of the worker of this pool that the calling thread is, if it is one.

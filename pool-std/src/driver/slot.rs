@@ -5,7 +5,7 @@ use std::{any::Any, sync::OnceLock};
 use crate::{
     blocking::handlers::{as_no_worker, call_handler},
     driver::Driver,
-    thread_pool::data::drop_quietly,
+    panics::drop_quietly,
 };
 
 /// The drivers of a pool: a list that only grows, with at most one of each type. It is read without

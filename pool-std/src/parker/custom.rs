@@ -6,7 +6,7 @@ use crate::{
     blocking::handlers::{as_no_worker, call_handler},
     driver::WorkerParker,
     fence::register_if_due,
-    thread_pool::data::drop_quietly,
+    panics::drop_quietly,
 };
 
 /// A parker of a driver. Its calls are code of the user: they see no worker, and do not unwind.

@@ -9,11 +9,9 @@ use pool_core::WorkerIndex;
 
 use crate::{
     blocking::{handlers::is_in_handler, mutex::WAITED_FOR_ITSELF},
+    panics::{abort_with, lock},
     platform::{Registry, WorkerThread},
-    thread_pool::{
-        data::{abort_with, lock},
-        error::ActiveWorkersError,
-    },
+    thread_pool::error::ActiveWorkersError,
 };
 
 /// Which workers of a pool are active, and where the others are parked.

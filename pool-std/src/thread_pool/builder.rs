@@ -32,9 +32,10 @@ use crate::{
     sleep::SleepKind,
     thread_pool::{
         active::ActiveWorkers,
-        data::PoolData,
         environment::{self, default_num_threads},
         error::BuildError,
+        handlers::Handlers,
+        parts::PoolParts,
     },
     worker::{
         adopted,
@@ -67,12 +68,19 @@ pub(crate) const MAX_THREADS: usize = if cfg!(target_has_atomic = "64") {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
+    settings: Settings,
+    spawn: S,
+}
+
+/// What a program may choose, but for how threads are started.
+#[derive(Default)]
+struct Settings {
     num_threads: usize,
     active_workers: Option<usize>,
     max_blocking_threads: usize,
     stack_size: Option<usize>,
     use_current_thread: bool,
-    order: Order,
+    is_breadth_first: bool,
     sleep: Option<SleepKind>,
     overlook_no_jobs: Option<bool>,
     guests: Option<bool>,
@@ -81,8 +89,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     deadlock_handler: Option<Box<DeadlockHandler>>,
     driver: Option<Box<MakeDriver>>,
-    data: PoolData,
-    spawn: S,
+    handlers: Handlers,
 }
 
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
@@ -91,7 +98,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let num_threads = self.checked_num_threads()?;
         self.check_stack_size()?;
         let registry = self.registry(num_threads)?;
-        if self.use_current_thread {
+        if self.settings.use_current_thread {
             adopted::adopt(&registry)?;
         }
         let unfinished = Unfinished(&registry);
@@ -100,11 +107,11 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             let started = driver.start(DriverPool::new(&registry));
             started.map_err(|source| BuildError::Driver { source })?;
         }
-        for index in usize::from(self.use_current_thread)..num_threads {
+        for index in usize::from(self.settings.use_current_thread)..num_threads {
             self.start_thread(&registry, index)?;
         }
         self.start_spares(&registry)?;
-        registry.data().finish_build().map_err(|index| {
+        registry.data().threads.finish_build().map_err(|index| {
             let source = io::Error::other("it was dropped before it ran");
             BuildError::Spawn { index, source }
         })?;
@@ -113,12 +120,12 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 
     fn checked_num_threads(&self) -> Result<usize, BuildError> {
-        let requested = if self.num_threads > 0 {
-            self.num_threads
+        let requested = if self.settings.num_threads > 0 {
+            self.settings.num_threads
         } else {
             default_num_threads()?
         };
-        for number in [requested, self.max_blocking_threads] {
+        for number in [requested, self.settings.max_blocking_threads] {
             if number > MAX_THREADS {
                 return Err(BuildError::TooManyThreads {
                     requested: number,
@@ -130,55 +137,69 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 
     pub(crate) fn check_stack_size(&self) -> Result<(), BuildError> {
-        self.stack_size
+        self.settings
+            .stack_size
             .map_or(Ok(()), |size| self.spawn.check_stack_size(size))
     }
 
     fn registry(&mut self, num_threads: usize) -> Result<Arc<Registry>, BuildError> {
-        self.make_driver(num_threads)?;
-        let overlooks_no_jobs = self.prepare_fences()?;
+        let mut parts = PoolParts {
+            drivers: self.make_driver(num_threads)?,
+            handlers: std::mem::take(&mut self.settings.handlers),
+            overlooks_no_jobs: self.prepare_fences()?,
+            ..PoolParts::default()
+        };
         let processors = environment::num_processors();
         #[cfg(any(target_os = "linux", target_os = "android"))]
-        if !overlooks_no_jobs {
-            self.data.crowd = self.crowd(num_threads, processors);
+        if !parts.overlooks_no_jobs {
+            parts.crowd = self.crowd(&parts.drivers, num_threads, processors);
         }
-        let sleep = self.sleep_protocol(num_threads, processors)?;
-        let guests = self.chosen_guests(sleep.kind());
-        let deque = || Deque::growable(self.order).with_process_fence::<ProcessBarrier>();
+        let sleep = self.sleep_protocol(&parts, num_threads, processors)?;
+        parts.guests = self.chosen_guests(&parts, sleep.kind());
+        let order = if self.settings.is_breadth_first {
+            Order::Fifo
+        } else {
+            Order::Lifo
+        };
+        let deque = || Deque::growable(order).with_process_fence::<ProcessBarrier>();
         let workers: Box<[_]> = (0..num_threads)
             .map(|_| WorkerShared::new(deque(), Queue::new(), Queue::new(), WorkerObserver::new()))
             .collect();
-        let participants = (0..num_threads).map(|_| Participant::new(OsParker::new(self.parker)));
+        let participants =
+            (0..num_threads).map(|_| Participant::new(OsParker::new(self.settings.parker)));
         let progress = Progress::new(participants.collect());
-        let mut data = std::mem::take(&mut self.data);
-        let active = self.active_workers.unwrap_or(num_threads);
-        data.active = ActiveWorkers::new(active, num_threads).map_err(BuildError::ActiveWorkers)?;
-        data.spares = self.spares(num_threads)?;
-        data.overlooks_no_jobs = overlooks_no_jobs;
-        data.guests = guests;
-        data.sections = Sections::new(num_threads);
-        let handler = self.deadlock_handler.take();
+        let active = self.settings.active_workers.unwrap_or(num_threads);
+        parts.active =
+            ActiveWorkers::new(active, num_threads).map_err(BuildError::ActiveWorkers)?;
+        parts.spares = self.spares(num_threads)?;
+        parts.sections = Sections::new(num_threads);
+        let handler = self.settings.deadlock_handler.take();
         Ok(Arc::new_cyclic(|registry| {
             let deadlock = accounting(num_threads, Reporter::new(handler, registry));
             #[cfg(any(target_os = "linux", target_os = "android"))]
-            if let Some(crowd) = &data.crowd {
+            if let Some(crowd) = &parts.crowd {
                 crowd.set_registry(registry);
             }
-            Registry::new(sleep, workers, progress, Queue::new(), deadlock, data)
+            Registry::new(sleep, workers, progress, Queue::new(), deadlock, parts)
         }))
     }
 
     fn start_thread(&mut self, registry: &Arc<Registry>, index: usize) -> Result<(), BuildError> {
         let name = self.name_of(index)?;
         let worker = registry.worker(index).expect("counted");
-        let thread = ThreadBuilder::new(registry, Role::Worker(worker), name, self.stack_size);
+        let thread = ThreadBuilder::new(
+            registry,
+            Role::Worker(worker),
+            name,
+            self.settings.stack_size,
+        );
         let result = self.spawn.spawn(thread);
         result.map_err(|source| BuildError::Spawn { index, source })
     }
 
     /// Returns the name of a thread, if the threads have names.
     fn name_of(&mut self, index: usize) -> Result<Option<String>, BuildError> {
-        match self.thread_name.as_mut().map(|name| name(index)) {
+        match self.settings.thread_name.as_mut().map(|name| name(index)) {
             // The standard library would panic when the thread is started.
             Some(name) if name.contains('\0') => Err(BuildError::ThreadName { index, name }),
             name => Ok(name),
@@ -203,17 +224,17 @@ impl Drop for Unfinished<'_> {
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPoolBuilder")
-            .field("num_threads", &self.num_threads)
-            .field("active_workers", &self.active_workers)
-            .field("max_blocking_threads", &self.max_blocking_threads)
-            .field("stack_size", &self.stack_size)
-            .field("use_current_thread", &self.use_current_thread)
-            .field("order", &self.order)
-            .field("sleep", &self.sleep)
-            .field("overlook_no_jobs", &self.overlook_no_jobs)
-            .field("guests", &self.guests)
-            .field("idle_policy", &self.idle_policy)
-            .field("parker", &self.parker)
+            .field("num_threads", &self.settings.num_threads)
+            .field("active_workers", &self.settings.active_workers)
+            .field("max_blocking_threads", &self.settings.max_blocking_threads)
+            .field("stack_size", &self.settings.stack_size)
+            .field("use_current_thread", &self.settings.use_current_thread)
+            .field("is_breadth_first", &self.settings.is_breadth_first)
+            .field("sleep", &self.settings.sleep)
+            .field("overlook_no_jobs", &self.settings.overlook_no_jobs)
+            .field("guests", &self.settings.guests)
+            .field("idle_policy", &self.settings.idle_policy)
+            .field("parker", &self.settings.parker)
             .finish_non_exhaustive()
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use pool_core::{WaitingJob, accounting::State};
 
-use crate::{linux::process_time, platform::Registry, thread_pool::data::lock};
+use crate::{linux::process_time, panics::lock, platform::Registry};
 
 /// How often the watchdog checks. Some systems update the processor time of threads that run every
 /// 4 ms only.

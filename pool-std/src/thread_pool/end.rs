@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::{
     ThreadPool,
-    data::timed::Limit,
     error::{ShutdownError, WaitIdleError},
     guard::keeps_own_pool,
+    threads::timed::Limit,
     visit,
 };
 use crate::{
@@ -57,7 +57,7 @@ impl ThreadPool {
             // runs. The other parkers and the protocols of this crate use none.
             unsafe { worker.run_until_terminated() };
         }
-        registry.data().wait_until_stopped();
+        wait_until_stopped(&registry);
         Ok(())
     }
 
@@ -107,11 +107,11 @@ impl ThreadPool {
             // It takes part in the end, as the other workers do.
             while worker.yield_now() {}
         }
-        if registry.data().wait_until_stopped_for(limit) {
-            Ok(())
-        } else {
-            Err(ShutdownError::TimedOut)
-        }
+        let parts = registry.data();
+        let has_ended = parts
+            .threads
+            .wait_until_stopped_for(limit, &parts.handlers.runnable);
+        has_ended.then_some(()).ok_or(ShutdownError::TimedOut)
     }
 
     /// Waits until the pool has nothing to do: no job is queued or running, and no call from
@@ -164,6 +164,12 @@ impl ThreadPool {
         self.registry.data().idle.wait(&self.registry);
         Ok(())
     }
+}
+
+/// Waits until the threads of a pool have ended.
+pub(super) fn wait_until_stopped(registry: &Registry) {
+    let parts = registry.data();
+    parts.threads.wait_until_stopped(&parts.handlers.runnable);
 }
 
 /// Whether this thread would wait for itself if it waited for the pool.

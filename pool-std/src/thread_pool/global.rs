@@ -10,10 +10,10 @@ use pool_core::ColdArg;
 
 use crate::{
     api::CurrentPool,
+    panics::lock,
     platform::{Registry, WorkerThread},
     thread_pool::{
         builder::{MAX_THREADS, ThreadPoolBuilder},
-        data::lock,
         error::BuildError,
         guard::PoolGuard,
         guests,

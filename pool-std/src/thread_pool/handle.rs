@@ -8,7 +8,10 @@ use crate::{
     blocking::{error::MarkError, handlers::is_in_handler},
     platform::{Registry, Std, WorkerThread},
     thread_pool::{
-        end::waits_for_itself, error::ShutdownError, global::with_outside_registry, id::PoolId,
+        end::{wait_until_stopped, waits_for_itself},
+        error::ShutdownError,
+        global::with_outside_registry,
+        id::PoolId,
     },
     worker::job::current_worker_of,
 };
@@ -109,7 +112,7 @@ impl PoolHandle {
         if waits_for_itself(&self.registry) {
             return Err(ShutdownError::FromWorker);
         }
-        self.registry.data().wait_until_stopped();
+        wait_until_stopped(&self.registry);
         Ok(())
     }
 }

@@ -5,8 +5,9 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use pool_core::SpinLatch;
 
 use crate::{
+    panics::lock,
     platform::{Registry, Std, WorkerThread},
-    thread_pool::data::{StopLatch, lock},
+    thread_pool::threads::StopLatch,
 };
 
 /// The references to an idle pool at most: the owner's, and that of those that wait.
@@ -85,7 +86,7 @@ impl Idle {
                 let Some(round) = self.begin(registry, None) else {
                     return;
                 };
-                registry.data().thread_handlers.around_wait(|| {
+                registry.data().handlers.runnable.around_wait(|| {
                     // Liveness: see above; the thread that changes the round does so under the
                     // lock, and notifies after that.
                     let state = lock(&self.state);

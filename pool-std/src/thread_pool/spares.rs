@@ -3,8 +3,8 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use crate::{
+    panics::lock,
     platform::{LentWorker, Registry},
-    thread_pool::data::lock,
     worker::thread::{Role, SpareStart, ThreadBuilder},
 };
 

@@ -1,10 +1,10 @@
-//! Spawned jobs, which are in [blocks](super::block).
+//! Spawned jobs, in [memory that threads keep](super::job_memory).
 
 use std::ptr::NonNull;
 
 use pool_core::{Job, JobHeader, JobRef, ScopeCore};
 
-use super::block;
+use super::job_memory;
 use crate::platform::{Registry, Std, WorkerThread};
 
 /// A closure that borrows nothing, in memory that the execution frees.
@@ -18,7 +18,7 @@ struct SpawnJob<F> {
 unsafe impl<F: FnOnce() + Send + 'static> Job for SpawnJob<F> {
     unsafe fn execute(this: *const ()) {
         // SAFETY: 1. by obligations 1 and 2 this is the pointer of `counted_job`, and used once.
-        let Self { closure, .. } = unsafe { block::take_out(this.cast_mut().cast::<Self>()) };
+        let Self { closure, .. } = unsafe { job_memory::take_out(this.cast_mut().cast::<Self>()) };
         closure();
     }
 }
@@ -71,11 +71,12 @@ pub(crate) unsafe fn counted_job(
         let registry = unsafe { pool.get() };
         registry
             .data()
+            .handlers
             .run_and_handle_panic("a spawned job", closure);
         registry.remove_reference();
     });
     // SAFETY: 1. the block lives until the job is run; 2. the closure is `Send`.
-    unsafe { JobRef::new(block::put(job)) }
+    unsafe { JobRef::new(job_memory::put(job)) }
 }
 
 /// A scope, which waits for its jobs.
@@ -113,7 +114,8 @@ unsafe impl<S: AnyScope, F: FnOnce(&S) + Send> Job for ScopeJob<S, F> {
     unsafe fn execute(this: *const ()) {
         // SAFETY: 1. by obligations 1 and 2 this is the pointer of `uncounted_scope_job`, and used
         // once.
-        let Self { scope, body, .. } = unsafe { block::take_out(this.cast_mut().cast::<Self>()) };
+        let Self { scope, body, .. } =
+            unsafe { job_memory::take_out(this.cast_mut().cast::<Self>()) };
         // SAFETY: the scope waits, and so lives, until `job_done`.
         let core: *const ScopeCore<'_, Std> = unsafe { &*scope }.core();
         // The body is consumed here. If it were still an argument of some function when the latch
@@ -157,7 +159,7 @@ pub(crate) unsafe fn uncounted_scope_job<S: AnyScope>(
 ) -> JobRef {
     // SAFETY: 1. the block lives until the job is run, and all else by obligations 1 and 2; 2. the
     // body is `Send` and the scope is `Sync`.
-    unsafe { JobRef::new(block::put(ScopeJob::new(scope, body))) }
+    unsafe { JobRef::new(job_memory::put(ScopeJob::new(scope, body))) }
 }
 
 /// The node of a job in this platform's queues, which need none.

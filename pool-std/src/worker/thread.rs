@@ -5,10 +5,9 @@ use std::{fmt, io, sync::Arc, thread};
 use pool_core::WorkerIndex;
 
 use crate::{
+    panics::abort_with,
     platform::{Registry, WorkerThread},
-    thread_pool::{
-        active::NextStep, data::abort_with, error::BuildError, id::PoolId, spares::Spare,
-    },
+    thread_pool::{active::NextStep, error::BuildError, id::PoolId, spares::Spare},
 };
 
 /// The stack that a worker needs, without that of its jobs.
@@ -17,11 +16,6 @@ const MIN_STACK_SIZE: usize = 16 * 1024;
 /// No system grants a larger stack than a quarter of the address space. Refusing it here keeps
 /// later arithmetic from overflowing.
 const MAX_STACK_SIZE: usize = usize::MAX / 4;
-
-/// What has panicked, in a message.
-const START_HANDLER: &str = "the start handler";
-/// What has panicked, in a message.
-const EXIT_HANDLER: &str = "the exit handler";
 
 /// A thread that a pool needs, for a [spawn handler](crate::ThreadPoolBuilder::spawn_handler).
 ///
@@ -70,7 +64,7 @@ impl ThreadBuilder {
         name: Option<String>,
         stack_size: Option<usize>,
     ) -> Self {
-        registry.data().thread_will_run();
+        registry.data().threads.thread_will_run();
         Self {
             name,
             stack_size,
@@ -122,8 +116,11 @@ impl ThreadBuilder {
     pub(crate) fn start(self) -> io::Result<()> {
         let builder = self.standard();
         let registry = self.registry.clone();
-        let _starting = registry.data().count_starting();
-        registry.data().keep_thread(builder.spawn(|| self.run())?);
+        let _starting = registry.data().threads.count_starting();
+        registry
+            .data()
+            .threads
+            .keep_thread(builder.spawn(|| self.run())?);
         Ok(())
     }
 
@@ -183,13 +180,13 @@ impl ThreadBuilder {
         let mut has_started = false;
         spare.run(|| {
             let is_first = !std::mem::replace(&mut has_started, true);
-            if let Some(handler) = data.start_handler.as_ref().filter(|_| is_first) {
-                data.run_and_handle_panic(START_HANDLER, || handler(self.index()));
+            if is_first {
+                data.handlers.call_start(self.index());
             }
         });
         // The pool has ended, so the handler cannot wait for it.
-        if let Some(handler) = data.exit_handler.as_ref().filter(|_| has_started) {
-            data.run_and_handle_panic(EXIT_HANDLER, || handler(self.index()));
+        if has_started {
+            data.handlers.call_exit(self.index());
         }
     }
 
@@ -203,8 +200,8 @@ impl ThreadBuilder {
             .expect("each worker is started once, and revived when it has parked");
         // SAFETY: 1. `worker` stays where it is until it leaves.
         unsafe { worker.enter() };
-        if let Some(handler) = data.start_handler.as_ref().filter(|_| !has_started) {
-            data.run_and_handle_panic(START_HANDLER, || handler(self.index()));
+        if !has_started {
+            data.handlers.call_start(self.index());
         }
         while worker.reset_stop() {
             // The jobs of a broadcast are what a parked worker is revived for.
@@ -220,9 +217,7 @@ impl ThreadBuilder {
         }
         // The pool has ended, and finishes what is queued.
         while worker.yield_now() {}
-        if let Some(handler) = &data.exit_handler {
-            data.run_and_handle_panic(EXIT_HANDLER, || handler(self.index()));
-        }
+        data.handlers.call_exit(self.index());
         worker.leave();
         false
     }
@@ -239,7 +234,7 @@ impl Drop for ThreadBuilder {
                 ..
             }
         );
-        let is_late = is_needed && !self.has_run && data.thread_is_dropped(self.index());
+        let is_late = is_needed && !self.has_run && data.threads.thread_is_dropped(self.index());
         match &self.role {
             Role::Worker(index) if is_late && self.registry.has_references() => {
                 self.replace(*index);
@@ -249,7 +244,7 @@ impl Drop for ThreadBuilder {
             // A worker may have lent its place already, and waits.
             Role::Spare { spare, .. } => spare.go(),
         }
-        data.thread_has_stopped();
+        data.threads.thread_has_stopped();
     }
 }
 

@@ -45,7 +45,7 @@ impl<S> ThreadPoolBuilder<S> {
     where
         F: Fn(&DeadlockReport) + Send + Sync + 'static,
     {
-        self.deadlock_handler = Some(Box::new(handler));
+        self.settings.deadlock_handler = Some(Box::new(handler));
         self
     }
 
@@ -86,7 +86,7 @@ impl<S> ThreadPoolBuilder<S> {
     where
         F: Fn() + Send + Sync + 'static,
     {
-        self.data.thread_handlers.acquire = Some(Box::new(handler));
+        self.settings.handlers.runnable.acquire = Some(Box::new(handler));
         self
     }
 
@@ -108,7 +108,7 @@ impl<S> ThreadPoolBuilder<S> {
     where
         F: Fn() + Send + Sync + 'static,
     {
-        self.data.thread_handlers.release = Some(Box::new(handler));
+        self.settings.handlers.runnable.release = Some(Box::new(handler));
         self
     }
 
@@ -141,7 +141,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// ```
     #[must_use]
     pub fn thread_handlers_for_callers(mut self) -> Self {
-        self.data.thread_handlers.for_callers = true;
+        self.settings.handlers.runnable.for_callers = true;
         self
     }
 }

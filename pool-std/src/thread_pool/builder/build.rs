@@ -3,12 +3,9 @@
 
 use std::thread;
 
-use deque_core::Order;
-
-use super::ThreadPoolBuilder;
+use super::{Settings, ThreadPoolBuilder};
 use crate::{
-    parker::ParkerKind,
-    thread_pool::{ThreadPool, data::PoolData, error::BuildError, global},
+    thread_pool::{ThreadPool, error::BuildError, global},
     worker::thread::{DefaultSpawn, ThreadBuilder, ThreadSpawn},
 };
 
@@ -17,21 +14,7 @@ impl ThreadPoolBuilder {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            num_threads: 0,
-            active_workers: None,
-            max_blocking_threads: 0,
-            stack_size: None,
-            use_current_thread: false,
-            order: Order::Lifo,
-            sleep: None,
-            overlook_no_jobs: None,
-            guests: None,
-            idle_policy: None,
-            parker: ParkerKind::default(),
-            thread_name: None,
-            deadlock_handler: None,
-            driver: None,
-            data: PoolData::default(),
+            settings: Settings::default(),
             spawn: DefaultSpawn,
         }
     }
@@ -55,7 +38,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// [`max_num_threads`]: crate::max_num_threads
     #[must_use]
     pub fn num_threads(mut self, num_threads: usize) -> Self {
-        self.num_threads = num_threads;
+        self.settings.num_threads = num_threads;
         self
     }
 
@@ -77,7 +60,7 @@ impl<S> ThreadPoolBuilder<S> {
     where
         F: FnMut(usize) -> String + 'static,
     {
-        self.thread_name = Some(Box::new(name));
+        self.settings.thread_name = Some(Box::new(name));
         self
     }
 }

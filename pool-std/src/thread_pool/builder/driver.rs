@@ -61,21 +61,16 @@ impl<S> ThreadPoolBuilder<S> {
         mut self,
         make: impl FnOnce(usize) -> io::Result<D> + 'static,
     ) -> Self {
-        self.driver = Some(Box::new(|workers| Ok(Box::new(make(workers)?))));
+        self.settings.driver = Some(Box::new(|workers| Ok(Box::new(make(workers)?))));
         self
     }
 
     /// Makes the driver, before anything else of the pool.
-    pub(super) fn make_driver(&mut self, num_threads: usize) -> Result<(), BuildError> {
-        if let Some(make) = self.driver.take() {
-            let driver = make(num_threads).map_err(|source| BuildError::Driver { source })?;
-            self.data.drivers = Drivers::of(driver);
-        }
-        Ok(())
-    }
-
-    /// Whether the pool has a driver, in whose parkers workers may end more than their sleep.
-    pub(super) fn has_driver(&self) -> bool {
-        self.data.drivers.first().is_some()
+    pub(super) fn make_driver(&mut self, num_threads: usize) -> Result<Drivers, BuildError> {
+        let Some(make) = self.settings.driver.take() else {
+            return Ok(Drivers::default());
+        };
+        let driver = make(num_threads).map_err(|source| BuildError::Driver { source })?;
+        Ok(Drivers::of(driver))
     }
 }

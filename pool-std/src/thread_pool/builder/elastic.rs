@@ -31,7 +31,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// ```
     #[must_use]
     pub fn active_workers(mut self, active_workers: usize) -> Self {
-        self.active_workers = Some(active_workers);
+        self.settings.active_workers = Some(active_workers);
         self
     }
 
@@ -69,7 +69,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// ```
     #[must_use]
     pub fn max_blocking_threads(mut self, max_blocking_threads: usize) -> Self {
-        self.max_blocking_threads = max_blocking_threads;
+        self.settings.max_blocking_threads = max_blocking_threads;
         self
     }
 }
@@ -77,20 +77,20 @@ impl<S> ThreadPoolBuilder<S> {
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Returns the spares of a pool with so many workers.
     pub(super) fn spares(&mut self, num_threads: usize) -> Result<Spares, BuildError> {
-        let names = (0..self.max_blocking_threads)
+        let names = (0..self.settings.max_blocking_threads)
             .filter_map(|number| self.name_of(num_threads + number).transpose())
             .collect::<Result<_, _>>()?;
         let settings = SpareSettings {
             names,
-            stack_size: self.stack_size,
+            stack_size: self.settings.stack_size,
             on_demand: S::ON_DEMAND,
         };
-        Ok(Spares::new(self.max_blocking_threads, settings))
+        Ok(Spares::new(self.settings.max_blocking_threads, settings))
     }
 
     /// Starts the spare threads of a pool that cannot start them later.
     pub(super) fn start_spares(&mut self, registry: &Arc<Registry>) -> Result<(), BuildError> {
-        for number in (0..self.max_blocking_threads).filter(|_| !S::ON_DEMAND) {
+        for number in (0..self.settings.max_blocking_threads).filter(|_| !S::ON_DEMAND) {
             let spares = &registry.data().spares;
             let thread = spares.thread(registry, number, Arc::default(), SpareStart::Free);
             let index = thread.index();

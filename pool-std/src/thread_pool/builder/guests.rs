@@ -1,7 +1,10 @@
 //! The settings of what threads outside the pool may do in it.
 
 use super::ThreadPoolBuilder;
-use crate::{sleep::SleepKind, thread_pool::guests::Guests};
+use crate::{
+    sleep::SleepKind,
+    thread_pool::{guests::Guests, parts::PoolParts},
+};
 
 impl<S> ThreadPoolBuilder<S> {
     /// Sets whether a thread outside every pool may run closures itself, in the place of a worker
@@ -36,16 +39,16 @@ impl<S> ThreadPoolBuilder<S> {
     /// ```
     #[must_use]
     pub fn guests(mut self, guests: bool) -> Self {
-        self.guests = Some(guests);
+        self.settings.guests = Some(guests);
         self
     }
 
     /// Returns what was chosen, for a pool that sleeps so.
-    pub(super) fn chosen_guests(&self, kind: SleepKind) -> Guests {
+    pub(super) fn chosen_guests(&self, parts: &PoolParts, kind: SleepKind) -> Guests {
         let are_possible = kind == SleepKind::Jec
-            && self.deadlock_handler.is_none()
-            && self.data.thread_handlers.are_none()
-            && !self.has_driver();
-        Guests::new(are_possible, self.guests)
+            && self.settings.deadlock_handler.is_none()
+            && parts.handlers.runnable.are_none()
+            && parts.drivers.first().is_none();
+        Guests::new(are_possible, self.settings.guests)
     }
 }

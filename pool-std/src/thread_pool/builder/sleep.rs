@@ -7,11 +7,14 @@ use crate::{
     fence::ProcessBarrier,
     parker::{CustomParker, OsParker},
     sleep::{PoolSleep, SleepKind},
-    thread_pool::{environment, error::BuildError},
+    thread_pool::{environment, error::BuildError, parts::PoolParts},
 };
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-use {crate::parker::ParkerKind, crate::thread_pool::crowd::Crowd, std::sync::Arc};
+use {
+    crate::driver::Drivers, crate::parker::ParkerKind, crate::thread_pool::crowd::Crowd,
+    std::sync::Arc,
+};
 
 impl<S> ThreadPoolBuilder<S> {
     /// Sets the sleep protocol, which decides when a worker sleeps and which worker is woken.
@@ -34,7 +37,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// ```
     #[must_use]
     pub fn sleep(mut self, kind: SleepKind) -> Self {
-        self.sleep = Some(kind);
+        self.settings.sleep = Some(kind);
         self
     }
 
@@ -80,21 +83,22 @@ impl<S> ThreadPoolBuilder<S> {
     #[doc(alias = "strong")]
     #[must_use]
     pub fn overlook_no_jobs(mut self, overlook_no_jobs: bool) -> Self {
-        self.overlook_no_jobs = Some(overlook_no_jobs);
+        self.settings.overlook_no_jobs = Some(overlook_no_jobs);
         self
     }
 
     /// Returns the protocol of a pool with so many workers on so many processors.
     pub(super) fn sleep_protocol(
         &self,
+        parts: &PoolParts,
         num_threads: usize,
         processors: Option<usize>,
     ) -> Result<PoolSleep, BuildError> {
-        let kind = match self.sleep {
+        let kind = match self.settings.sleep {
             Some(kind) => kind,
             None => environment::sleep_kind()?.unwrap_or_default(),
         };
-        let policy = match self.idle_policy {
+        let policy = match self.settings.idle_policy {
             Some(policy) => policy,
             None => environment::idle_policy()?.unwrap_or_default(),
         };
@@ -102,42 +106,45 @@ impl<S> ThreadPoolBuilder<S> {
             Some(processors) => policy.for_processors(num_threads, processors),
             None => policy,
         };
-        let parkers = (0..num_threads).map(|worker| self.worker_parker(worker));
+        let parkers = (0..num_threads).map(|worker| self.worker_parker(parts, worker));
         PoolSleep::new(kind, parkers, policy).map_err(|TooManyWorkers { requested, maximum }| {
             BuildError::TooManyThreads { requested, maximum }
         })
     }
 
-    fn worker_parker(&self, worker: usize) -> OsParker {
-        let driver = self.data.drivers.first();
+    fn worker_parker(&self, parts: &PoolParts, worker: usize) -> OsParker {
+        let driver = parts.drivers.first();
         match driver.and_then(|driver| driver.parker(worker)) {
             Some(parker) => OsParker::Custom(CustomParker::new(parker)),
-            None => self.system_parker(),
+            None => self.system_parker(parts),
         }
     }
 
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    fn system_parker(&self) -> OsParker {
-        match &self.data.crowd {
+    fn system_parker(&self, parts: &PoolParts) -> OsParker {
+        match &parts.crowd {
             Some(crowd) => OsParker::in_crowd(crowd),
-            None => OsParker::new(self.parker),
+            None => OsParker::new(self.settings.parker),
         }
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    fn system_parker(&self) -> OsParker {
-        OsParker::new(self.parker)
+    fn system_parker(&self, _parts: &PoolParts) -> OsParker {
+        OsParker::new(self.settings.parker)
     }
 
     /// Returns what the pool knows of its workers and processors, if the workers sleep in futexes.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(super) fn crowd(
         &self,
+        drivers: &Drivers,
         num_threads: usize,
         processors: Option<usize>,
     ) -> Option<Arc<Crowd>> {
         // A worker that is alone has no other one to wake.
-        let is_possible = num_threads > 1 && self.parker == ParkerKind::Futex && !self.has_driver();
+        let is_possible = num_threads > 1
+            && self.settings.parker == ParkerKind::Futex
+            && drivers.first().is_none();
         let processors = processors.filter(|_| is_possible)?;
         Some(Crowd::new(num_threads, processors))
     }
@@ -145,7 +152,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// Asks the system for process fences, or has a worker ask it later. Returns whether workers
     /// that fall asleep are to execute them.
     pub(super) fn prepare_fences(&self) -> Result<bool, BuildError> {
-        let overlooks_no_jobs = match self.overlook_no_jobs {
+        let overlooks_no_jobs = match self.settings.overlook_no_jobs {
             Some(overlook_no_jobs) => overlook_no_jobs,
             None => environment::overlook_no_jobs()?.unwrap_or(false),
         };

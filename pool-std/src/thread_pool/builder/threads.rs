@@ -2,7 +2,6 @@
 
 use std::{any::Any, io};
 
-use deque_core::Order;
 use pool_core::IdlePolicy;
 
 use super::ThreadPoolBuilder;
@@ -29,7 +28,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// ```
     #[must_use]
     pub fn stack_size(mut self, stack_size: usize) -> Self {
-        self.stack_size = Some(stack_size);
+        self.settings.stack_size = Some(stack_size);
         self
     }
 
@@ -53,7 +52,7 @@ impl<S> ThreadPoolBuilder<S> {
     where
         F: Fn(usize) + Send + Sync + 'static,
     {
-        self.data.start_handler = Some(Box::new(handler));
+        self.settings.handlers.start = Some(Box::new(handler));
         self
     }
 
@@ -63,7 +62,7 @@ impl<S> ThreadPoolBuilder<S> {
     where
         F: Fn(usize) + Send + Sync + 'static,
     {
-        self.data.exit_handler = Some(Box::new(handler));
+        self.settings.handlers.exit = Some(Box::new(handler));
         self
     }
 
@@ -87,7 +86,7 @@ impl<S> ThreadPoolBuilder<S> {
     where
         F: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
     {
-        self.data.panic_handler = Some(Box::new(handler));
+        self.settings.handlers.panic = Some(Box::new(handler));
         self
     }
 
@@ -114,14 +113,14 @@ impl<S> ThreadPoolBuilder<S> {
     /// ```
     #[must_use]
     pub fn use_current_thread(mut self) -> Self {
-        self.use_current_thread = true;
+        self.settings.use_current_thread = true;
         self
     }
 
     /// Makes workers take their own jobs oldest first instead of newest first.
     #[must_use]
     pub fn breadth_first(mut self) -> Self {
-        self.order = Order::Fifo;
+        self.settings.is_breadth_first = true;
         self
     }
 
@@ -145,14 +144,14 @@ impl<S> ThreadPoolBuilder<S> {
     /// ```
     #[must_use]
     pub fn idle_policy(mut self, policy: IdlePolicy) -> Self {
-        self.idle_policy = Some(policy);
+        self.settings.idle_policy = Some(policy);
         self
     }
 
     /// Sets how idle workers sleep. The default suits the system.
     #[must_use]
     pub fn parker(mut self, kind: ParkerKind) -> Self {
-        self.parker = kind;
+        self.settings.parker = kind;
         self
     }
 
@@ -186,21 +185,7 @@ impl<S> ThreadPoolBuilder<S> {
         F: FnMut(ThreadBuilder) -> io::Result<()>,
     {
         ThreadPoolBuilder {
-            num_threads: self.num_threads,
-            active_workers: self.active_workers,
-            max_blocking_threads: self.max_blocking_threads,
-            stack_size: self.stack_size,
-            use_current_thread: self.use_current_thread,
-            order: self.order,
-            sleep: self.sleep,
-            overlook_no_jobs: self.overlook_no_jobs,
-            guests: self.guests,
-            idle_policy: self.idle_policy,
-            parker: self.parker,
-            thread_name: self.thread_name,
-            deadlock_handler: self.deadlock_handler,
-            driver: self.driver,
-            data: self.data,
+            settings: self.settings,
             spawn: CustomSpawn(handler),
         }
     }

@@ -8,16 +8,16 @@ use super::*;
 // The thread that ends may need the list of threads.
 #[test]
 fn no_lock_is_held_while_a_thread_is_waited_for() {
-    let data = Arc::new(PoolData::default());
+    let owner = Arc::new(Threads::default());
     let (is_listed, wait) = mpsc::channel();
-    let threads = data.clone();
-    data.keep_thread(thread::spawn(move || {
+    let threads = owner.clone();
+    owner.keep_thread(thread::spawn(move || {
         wait.recv().unwrap();
         // Until the list is taken; then it can be locked, although this thread has not ended.
-        while !lock(&threads.threads).is_empty() {
+        while !lock(&threads.handles).is_empty() {
             thread::yield_now();
         }
     }));
     is_listed.send(()).unwrap();
-    data.wait_until_stopped();
+    owner.wait_until_stopped(&ThreadHandlers::default());
 }

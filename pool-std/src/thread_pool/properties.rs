@@ -68,17 +68,17 @@ impl ThreadPool {
 impl fmt::Debug for ThreadPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
-            write!(f, "{:#?}\n{}", Facts(self), self.metrics())
+            write!(f, "{:#?}\n{}", Properties(self), self.metrics())
         } else {
-            Facts(self).fmt(f)
+            Properties(self).fmt(f)
         }
     }
 }
 
 /// A pool without its table.
-struct Facts<'p>(&'p ThreadPool);
+struct Properties<'p>(&'p ThreadPool);
 
-impl fmt::Debug for Facts<'_> {
+impl fmt::Debug for Properties<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPool")
             .field("num_threads", &self.0.current_num_threads())

@@ -6,8 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{PoolData, lock};
-use crate::platform::WorkerThread;
+use super::{Threads, lock};
+use crate::{blocking::handlers::ThreadHandlers, platform::WorkerThread};
 
 /// How long a thread sleeps that cannot be told what it waits for.
 const NAP: Duration = Duration::from_millis(1);
@@ -55,10 +55,10 @@ impl Limit {
     }
 }
 
-impl PoolData {
+impl Threads {
     /// Waits as [`wait_until_stopped`](Self::wait_until_stopped) does, but no longer than the
     /// limit. Returns whether the pool's threads have ended.
-    pub(crate) fn wait_until_stopped_for(&self, limit: Limit) -> bool {
+    pub(crate) fn wait_until_stopped_for(&self, limit: Limit, handlers: &ThreadHandlers) -> bool {
         // SAFETY: 1. this thread stays the worker until the call returns.
         let worker = unsafe { WorkerThread::current() };
         let mut has_ended = false;
@@ -77,7 +77,7 @@ impl PoolData {
         };
         match worker {
             Some(_) => wait(),
-            None => self.thread_handlers.around_wait(wait),
+            None => handlers.around_wait(wait),
         }
         if has_ended {
             self.join_threads(worker);
@@ -89,7 +89,7 @@ impl PoolData {
     /// run their destructors.
     fn have_threads_ended(&self) -> bool {
         lock(&self.running).threads == 0
-            && lock(&self.threads)
+            && lock(&self.handles)
                 .iter()
                 .all(thread::JoinHandle::is_finished)
     }

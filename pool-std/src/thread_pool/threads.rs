@@ -1,54 +1,32 @@
-//! What a pool keeps beside its workers: handlers, and the threads that still run.
+//! The threads of a pool that still run, and waiting until they have stopped.
 
 use std::{
-    io::{self, Write},
-    panic::{AssertUnwindSafe, catch_unwind},
-    process,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Condvar, Mutex, PoisonError},
     thread::{self, JoinHandle},
 };
 
 use pool_core::{Latch as _, SpinLatch};
 
 use crate::{
-    blocking::{deadlock::Reporting, handlers::ThreadHandlers, sections::Sections},
-    driver::Drivers,
+    blocking::handlers::ThreadHandlers,
+    panics::lock,
     platform::{Std, WorkerThread},
-    thread_pool::{active::ActiveWorkers, guests::Guests, idle::Idle, spares::Spares},
 };
 
 #[cfg(test)]
 mod tests;
 pub(super) mod timed;
 
-/// What a pool keeps beside its workers.
+/// The threads of a pool that still run.
 #[derive(Default)]
-pub(crate) struct PoolData {
-    pub(crate) start_handler: Option<Box<WorkerHandler>>,
-    pub(crate) exit_handler: Option<Box<WorkerHandler>>,
-    pub(crate) panic_handler: Option<Box<PanicHandler>>,
-    pub(crate) thread_handlers: ThreadHandlers,
-    /// What workers say about their blocked sections.
-    pub(crate) sections: Sections,
-    pub(crate) reporting: Reporting,
-    /// Held while a broadcast is queued, see `Registry::inject_broadcast`.
-    pub(crate) broadcasting: Mutex<()>,
-    /// Workers that fall asleep are to execute a process fence.
-    pub(crate) overlooks_no_jobs: bool,
-    pub(crate) guests: Guests,
-    /// If there are several workers, which sleep in futexes.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub(crate) crowd: Option<std::sync::Arc<crate::thread_pool::crowd::Crowd>>,
-    pub(crate) active: ActiveWorkers,
-    pub(crate) spares: Spares,
-    pub(crate) idle: Idle,
-    pub(crate) drivers: Drivers,
+pub(crate) struct Threads {
     running: Mutex<Running>,
     all_stopped: Condvar,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Those that the pool has started itself.
+    handles: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// The threads of a pool, and the workers of other pools that wait for them to stop.
+/// How many threads a pool has, and the workers of other pools that wait for them to stop.
 #[derive(Default)]
 struct Running {
     threads: usize,
@@ -81,26 +59,7 @@ impl StopLatch {
     }
 }
 
-impl PoolData {
-    /// Runs a closure for which no caller waits. Its panic goes to the handler. Without a handler,
-    /// or if the handler panics too, the process aborts: a panic must not vanish. The message names
-    /// the closure as `what`.
-    ///
-    /// Never unwinds, because other threads use the frames that call this.
-    pub(crate) fn run_and_handle_panic(&self, what: &'static str, closure: impl FnOnce()) {
-        let Err(panic) = catch_unwind(AssertUnwindSafe(closure)) else {
-            return;
-        };
-        let no_way_out = AbortOnUnwind("pool-std: the panic handler panicked; aborting");
-        match &self.panic_handler {
-            Some(handler) => handler(panic),
-            None => abort_with(&format!(
-                "pool-std: a panic in {what} has no handler; aborting"
-            )),
-        }
-        std::mem::forget(no_way_out);
-    }
-
+impl Threads {
     /// Counts as a thread of the pool until the value is dropped. For one that starts another
     /// thread, so that its handle is kept before those that wait for the pool ask for the
     /// handles.
@@ -110,7 +69,7 @@ impl PoolData {
     }
 
     pub(crate) fn keep_thread(&self, thread: JoinHandle<()>) {
-        lock(&self.threads).push(thread);
+        lock(&self.handles).push(thread);
     }
 
     pub(crate) fn thread_will_run(&self) {
@@ -154,14 +113,14 @@ impl PoolData {
 
     /// Waits until every thread of the pool has stopped, and until the system threads that we
     /// started have ended. A worker of another pool runs jobs meanwhile.
-    pub(crate) fn wait_until_stopped(&self) {
+    pub(crate) fn wait_until_stopped(&self, handlers: &ThreadHandlers) {
         // SAFETY: 1. this thread stays the worker until the call returns.
         match unsafe { WorkerThread::current() } {
             Some(worker) => {
                 self.work_until_stopped(worker);
                 self.join_threads(Some(worker));
             }
-            None => self.thread_handlers.around_wait(|| {
+            None => handlers.around_wait(|| {
                 // Liveness: each thread that was started notifies when it stops, which it does once
                 // the pool has no reference left; a `ThreadBuilder` that is dropped
                 // unrun counts as stopped.
@@ -178,7 +137,7 @@ impl PoolData {
     /// Waits until the system threads that we started have ended.
     fn join_threads(&self, worker: Option<&WorkerThread>) {
         // The lock is not held during the wait, because the thread that we wait for may need it.
-        let threads = std::mem::take(&mut *lock(&self.threads));
+        let threads = std::mem::take(&mut *lock(&self.handles));
         for thread in threads {
             // Liveness: the thread ends after its destructors, which may need this worker.
             while !thread.is_finished() && worker.is_some_and(work_or_yield) {}
@@ -202,7 +161,7 @@ impl PoolData {
 }
 
 /// A thread that starts another one, and counts as a thread of the pool meanwhile.
-pub(crate) struct Starting<'d>(&'d PoolData);
+pub(crate) struct Starting<'d>(&'d Threads);
 
 impl Drop for Starting<'_> {
     fn drop(&mut self) {
@@ -216,48 +175,4 @@ fn work_or_yield(worker: &WorkerThread) -> bool {
         thread::yield_now();
     }
     true
-}
-
-/// The last reference to a pool may be dropped anywhere, also by a worker of another pool in a
-/// frame that others use. What the handlers have captured must not unwind from there.
-impl Drop for PoolData {
-    fn drop(&mut self) {
-        drop_quietly(self.start_handler.take());
-        drop_quietly(self.exit_handler.take());
-        drop_quietly(self.panic_handler.take());
-    }
-}
-
-/// Drops a value, and what it panics with, which has been reported.
-pub(crate) fn drop_quietly<T>(value: T) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
-        // Its drop could panic again.
-        std::mem::forget(panic);
-    }
-}
-
-/// Called with the payload of a panic for which no caller waits.
-pub(crate) type PanicHandler = dyn Fn(Box<dyn std::any::Any + Send>) + Send + Sync;
-/// Called with the number of a worker.
-pub(crate) type WorkerHandler = dyn Fn(usize) + Send + Sync;
-
-/// Ends the process with a message if it is dropped, as only an unwinding panic drops it.
-pub(crate) struct AbortOnUnwind(pub(crate) &'static str);
-
-impl Drop for AbortOnUnwind {
-    fn drop(&mut self) {
-        abort_with(self.0);
-    }
-}
-
-/// Ends the process with a message.
-pub(crate) fn abort_with(message: &str) -> ! {
-    // A message that cannot be written must not stand in the way of the abort.
-    let _ = writeln!(io::stderr(), "{message}");
-    process::abort();
-}
-
-/// Locks a mutex of this crate, which a panic never leaves half-changed.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

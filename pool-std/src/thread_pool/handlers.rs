@@ -1,0 +1,71 @@
+//! The handlers that the program has given to a pool.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use crate::{
+    blocking::handlers::ThreadHandlers,
+    panics::{AbortOnUnwind, abort_with, drop_quietly},
+};
+
+/// Called with the payload of a panic for which no caller waits.
+pub(crate) type PanicHandler = dyn Fn(Box<dyn Any + Send>) + Send + Sync;
+/// Called with the number of a worker.
+pub(crate) type WorkerHandler = dyn Fn(usize) + Send + Sync;
+
+/// What a pool calls when its threads start and end, when they stop and start being runnable, and
+/// for panics.
+#[derive(Default)]
+pub(crate) struct Handlers {
+    pub(super) start: Option<Box<WorkerHandler>>,
+    pub(super) exit: Option<Box<WorkerHandler>>,
+    pub(super) panic: Option<Box<PanicHandler>>,
+    pub(crate) runnable: ThreadHandlers,
+}
+
+impl Handlers {
+    /// Calls the start handler, on the thread with this number.
+    pub(crate) fn call_start(&self, index: usize) {
+        if let Some(handler) = &self.start {
+            self.run_and_handle_panic("the start handler", || handler(index));
+        }
+    }
+
+    /// Calls the exit handler, on the thread with this number.
+    pub(crate) fn call_exit(&self, index: usize) {
+        if let Some(handler) = &self.exit {
+            self.run_and_handle_panic("the exit handler", || handler(index));
+        }
+    }
+
+    /// Runs a closure for which no caller waits. Its panic goes to the handler. Without a handler,
+    /// or if the handler panics too, the process aborts: a panic must not vanish. The message names
+    /// the closure as `what`.
+    ///
+    /// Never unwinds, because other threads use the frames that call this.
+    pub(crate) fn run_and_handle_panic(&self, what: &'static str, closure: impl FnOnce()) {
+        let Err(panic) = catch_unwind(AssertUnwindSafe(closure)) else {
+            return;
+        };
+        let no_way_out = AbortOnUnwind("pool-std: the panic handler panicked; aborting");
+        match &self.panic {
+            Some(handler) => handler(panic),
+            None => abort_with(&format!(
+                "pool-std: a panic in {what} has no handler; aborting"
+            )),
+        }
+        std::mem::forget(no_way_out);
+    }
+}
+
+/// The last reference to a pool may be dropped anywhere, also by a worker of another pool in a
+/// frame that others use. What the handlers have captured must not unwind from there.
+impl Drop for Handlers {
+    fn drop(&mut self) {
+        drop_quietly(self.start.take());
+        drop_quietly(self.exit.take());
+        drop_quietly(self.panic.take());
+    }
+}

@@ -1,0 +1,34 @@
+//! The parts of a pool beside its workers.
+
+use std::sync::Mutex;
+
+use crate::{
+    blocking::{deadlock::Reporting, sections::Sections},
+    driver::Drivers,
+    thread_pool::{
+        active::ActiveWorkers, guests::Guests, handlers::Handlers, idle::Idle, spares::Spares,
+        threads::Threads,
+    },
+};
+
+/// What a pool keeps beside its workers.
+#[derive(Default)]
+pub(crate) struct PoolParts {
+    pub(crate) handlers: Handlers,
+    pub(crate) threads: Threads,
+    /// What workers say about their blocked sections.
+    pub(crate) sections: Sections,
+    pub(crate) reporting: Reporting,
+    /// Held while a broadcast is queued, see `Registry::inject_broadcast`.
+    pub(crate) broadcasting: Mutex<()>,
+    /// Workers that fall asleep are to execute a process fence.
+    pub(crate) overlooks_no_jobs: bool,
+    pub(crate) guests: Guests,
+    /// If there are several workers, which sleep in futexes.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(crate) crowd: Option<std::sync::Arc<crate::thread_pool::crowd::Crowd>>,
+    pub(crate) active: ActiveWorkers,
+    pub(crate) spares: Spares,
+    pub(crate) idle: Idle,
+    pub(crate) drivers: Drivers,
+}
