@@ -1,0 +1,173 @@
+//! Waiting until a pool has ended.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{
+            AtomicUsize,
+            Ordering::{Relaxed, SeqCst},
+        },
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
+
+use pool_std::{ShutdownError, ThreadPool, ThreadPoolBuilder};
+
+use super::{LIMIT, chain, held, pool, pool_with_this_thread};
+
+#[test]
+fn a_shutdown_that_is_not_in_time_loses_nothing() {
+    let ended = Arc::new(AtomicUsize::new(0));
+    let count = ended.clone();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .exit_handler(move |_| _ = count.fetch_add(1, SeqCst))
+        .build()
+        .unwrap();
+    let (job, held) = held();
+    pool.spawn(job);
+    let links = Arc::new(AtomicUsize::new(0));
+    let own = links.clone();
+    pool.spawn(move || chain(10, own));
+    held.wait();
+    for timeout in [Duration::ZERO, Duration::from_millis(20)] {
+        let result = pool.shutdown_timeout(timeout);
+        assert_eq!(result, Err(ShutdownError::TimedOut));
+    }
+    assert_eq!((links.load(Relaxed), ended.load(SeqCst)), (0, 0));
+    // A pool that has not ended yet takes jobs.
+    let own = links.clone();
+    pool.spawn(move || chain(5, own));
+    held.release();
+    pool.shutdown_timeout(Duration::MAX).unwrap();
+    assert_eq!((links.load(Relaxed), ended.load(SeqCst)), (15, 1));
+    // Again, and in the other way.
+    pool.shutdown_timeout(Duration::ZERO).unwrap();
+    pool.shutdown().unwrap();
+}
+
+#[test]
+fn a_pool_that_was_shut_down_refuses_jobs() {
+    let pool = pool(2);
+    pool.shutdown_timeout(LIMIT).unwrap();
+    let uses: [fn(&ThreadPool); 11] = [
+        |pool| pool.install(|| ()),
+        |pool| pool.call(|| ()),
+        |pool| _ = pool.join(|| (), || ()),
+        |pool| pool.scope(|_| ()),
+        |pool| pool.in_place_scope(|_| ()),
+        |pool| pool.spawn(|| ()),
+        |pool| pool.spawn_fifo(|| ()),
+        |pool| pool.spawn_many([|| ()]),
+        |pool| _ = pool.broadcast(|_| ()),
+        |pool| pool.spawn_broadcast(|_| ()),
+        |pool| pool.install_with(|_| ()),
+    ];
+    for (index, call) in uses.into_iter().enumerate() {
+        let panic = catch_unwind(AssertUnwindSafe(|| call(&pool))).expect_err("no worker is left");
+        let text = panic.downcast_ref::<&str>().unwrap();
+        assert_eq!(*text, "the thread pool has been shut down", "{index}");
+    }
+    assert_eq!(pool.wait_idle(), Ok(()));
+    assert_eq!(pool.progress().defer(|| ()), ());
+}
+
+// What is accepted is done, and what is not is refused by a panic.
+#[test]
+fn jobs_that_race_with_a_shutdown_run_or_are_refused() {
+    for _ in 0..if cfg!(miri) { 3 } else { 200 } {
+        let pool = &pool(2);
+        let accepted = AtomicUsize::new(0);
+        let run = Arc::new(AtomicUsize::new(0));
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                let spawn_all = || {
+                    for _ in 0..1_000 {
+                        let run = run.clone();
+                        pool.spawn(move || _ = run.fetch_add(1, Relaxed));
+                        accepted.fetch_add(1, Relaxed);
+                        thread::yield_now();
+                    }
+                };
+                let _all_or_not = catch_unwind(AssertUnwindSafe(spawn_all));
+            });
+            while accepted.load(Relaxed) < 10 {
+                thread::yield_now();
+            }
+            pool.shutdown_timeout(LIMIT).unwrap();
+        });
+        assert_eq!(run.load(Relaxed), accepted.load(Relaxed));
+    }
+}
+
+#[test]
+fn a_worker_of_another_pool_shuts_a_pool_down() {
+    let (here, other) = (Arc::new(pool(1)), pool(1));
+    let (job, held) = held();
+    other.spawn(job);
+    held.wait();
+    let result = here.install(|| other.shutdown_timeout(Duration::from_millis(20)));
+    assert_eq!(result, Err(ShutdownError::TimedOut));
+    // The last job needs the worker that waits.
+    let count = Arc::new(AtomicUsize::new(0));
+    let (needed, done) = (here.clone(), count.clone());
+    other.spawn(move || needed.install(|| _ = done.fetch_add(1, Relaxed)));
+    held.release();
+    here.install(|| other.shutdown_timeout(LIMIT)).unwrap();
+    assert_eq!(count.load(Relaxed), 1);
+}
+
+#[test]
+fn a_worker_does_not_wait_for_the_end_of_its_own_pool() {
+    let pool = Arc::new(pool(1));
+    let own = pool.clone();
+    let result = pool.install(move || own.shutdown_timeout(LIMIT));
+    assert_eq!(result, Err(ShutdownError::FromWorker));
+    pool.shutdown_timeout(LIMIT).unwrap();
+}
+
+#[test]
+fn a_handle_waits_for_the_threads_of_a_pool_that_is_dropped() {
+    let ended = Arc::new(AtomicUsize::new(0));
+    let count = ended.clone();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .exit_handler(move |_| _ = count.fetch_add(1, SeqCst))
+        .build()
+        .unwrap();
+    let handle = pool.handle();
+    let from_worker = pool.install(|| handle.wait_until_stopped());
+    assert!(matches!(from_worker, Err(ShutdownError::FromWorker)));
+    drop(pool);
+    handle.wait_until_stopped().unwrap();
+    assert_eq!(ended.load(SeqCst), 2);
+}
+
+#[test]
+fn an_adopted_thread_shuts_its_pool_down_in_time_or_not() {
+    let on_new_thread = thread::spawn(|| {
+        let pool = pool_with_this_thread(2);
+        let (job, held) = held();
+        // The thread might run it itself.
+        let (sender, receiver) = mpsc::channel();
+        let job = std::sync::Mutex::new(Some(job));
+        pool.spawn_broadcast(move |context| {
+            if context.index() == 1 {
+                let job = job.lock().unwrap().take();
+                job.unwrap()();
+            } else {
+                sender.send(()).unwrap();
+            }
+        });
+        held.wait();
+        let result = pool.shutdown_timeout(Duration::from_millis(20));
+        assert_eq!(result, Err(ShutdownError::TimedOut));
+        assert_eq!(receiver.try_recv(), Ok(()), "it has run its part");
+        held.release();
+        pool.shutdown_timeout(LIMIT).unwrap();
+    });
+    on_new_thread.join().unwrap();
+}
