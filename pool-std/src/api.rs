@@ -3,9 +3,11 @@
 pub(crate) mod block;
 pub(crate) mod broadcast;
 pub(crate) mod current_pool;
+mod job_memory;
 pub(crate) mod join;
 mod join_many;
 pub(crate) mod scope;
+mod scope_job;
 pub(crate) mod spawn;
 pub(crate) mod yielding;
 

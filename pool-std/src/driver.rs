@@ -52,7 +52,7 @@ pub use pool_core::{ChannelFull, Hint};
 pub use signal::{Signal, wait, wait_blocking};
 pub(crate) use slot::Drivers;
 
-use crate::thread_pool::guard::PoolGuard;
+use crate::thread_pool::current::PoolGuard;
 
 /// What another crate adds to a pool.
 ///

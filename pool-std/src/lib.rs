@@ -54,11 +54,11 @@ pub use sleep::{SleepKind, UnknownSleepKind};
 pub use thread_pool::{
     ThreadPool,
     builder::ThreadPoolBuilder,
-    error::{ActiveWorkersError, BuildError, ShutdownError, WaitIdleError},
-    global::{
+    current::{
         current_num_threads, current_thread_has_pending_tasks, current_thread_index,
         max_num_threads,
     },
+    error::{ActiveWorkersError, BuildError, ShutdownError, WaitIdleError},
     handle::PoolHandle,
 };
 pub use worker::{Worker, thread::ThreadBuilder, with_worker};

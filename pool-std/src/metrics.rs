@@ -4,7 +4,7 @@ use pool_core::WorkerMetrics;
 
 use crate::{
     platform::Registry,
-    thread_pool::{ThreadPool, global::with_current_registry},
+    thread_pool::{ThreadPool, current::with_current_registry},
 };
 
 /// What is known of a pool at one moment. From [`ThreadPool::metrics`] and [`current_metrics`].

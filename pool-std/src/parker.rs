@@ -4,8 +4,6 @@ use pool_core::Parker;
 
 use crate::clock;
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
-mod alarms;
 mod condvar;
 mod custom;
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -17,10 +15,7 @@ mod tests;
 use condvar::CondvarParker;
 pub(crate) use custom::CustomParker;
 #[cfg(any(target_os = "linux", target_os = "android"))]
-use {
-    crate::thread_pool::crowd::Crowd, alarms::Alarms, futex::FutexParker, std::sync::Arc,
-    std::time::Duration,
-};
+use {crate::thread_pool::crowd::Crowd, futex::Futexes, std::sync::Arc};
 
 /// How the workers of a pool sleep.
 ///
@@ -67,35 +62,6 @@ impl OsParker {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(crate) fn in_crowd(crowd: &Arc<Crowd>) -> Self {
         Self::Futex(Futexes::new(Some(crowd.clone())))
-    }
-}
-
-/// The tokens of a worker and of its guest, and the pool of which it may be the watchdog.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) struct Futexes {
-    own: FutexParker,
-    guest: FutexParker,
-    crowd: Option<Arc<Crowd>>,
-}
-
-#[cfg(any(target_os = "linux", target_os = "android"))]
-impl Futexes {
-    fn new(crowd: Option<Arc<Crowd>>) -> Self {
-        Self {
-            own: FutexParker::new(),
-            guest: FutexParker::new(),
-            crowd,
-        }
-    }
-
-    /// Returns what a thread does while it sleeps. It takes on its duties when it sleeps, and not
-    /// before.
-    fn alarm(crowd: Option<&Crowd>) -> impl FnMut() -> Option<Duration> {
-        let mut alarms = None;
-        move || {
-            let alarms: &mut Alarms<'_> = alarms.get_or_insert_with(|| Alarms::begin(crowd));
-            alarms.ring()
-        }
     }
 }
 

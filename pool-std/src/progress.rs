@@ -20,7 +20,7 @@ use crate::{
     parker::{OsParker, ParkerKind},
     platform::{Registry, Std, WorkerThread},
     thread_pool::handlers::Handlers,
-    worker::job::current_worker_of,
+    worker::current_worker_of,
 };
 
 /// The thread progress of a pool, for jobs and for threads outside the pool. Created by

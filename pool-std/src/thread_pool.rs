@@ -1,18 +1,17 @@
 //! A pool of worker threads, as its owner sees it.
 
 // rustdoc shows the methods of a type in the order of the modules. What is used first comes first.
+pub(crate) mod call;
 mod jobs;
 
 pub(crate) mod active;
 pub(crate) mod builder;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) mod crowd;
+pub(crate) mod current;
 mod end;
 pub(crate) mod environment;
 pub(crate) mod error;
-pub(crate) mod global;
-pub(crate) mod guard;
-pub(crate) mod guests;
 pub(crate) mod handle;
 pub(crate) mod handlers;
 pub(crate) mod id;
@@ -22,16 +21,15 @@ mod processors;
 mod properties;
 pub(crate) mod spares;
 pub(crate) mod threads;
-mod visit;
 
 use std::{fmt, sync::Arc};
 
 use crate::{
     api::yielding::Yield,
-    platform::{Registry, WorkerThread},
+    platform::Registry,
     progress::Progress,
     thread_pool::{error::ActiveWorkersError, handle::PoolHandle, id::PoolId},
-    worker::job::current_worker_of,
+    worker::current_worker_of,
 };
 
 /// A pool of worker threads.
@@ -77,17 +75,6 @@ impl ThreadPool {
 
     pub(crate) fn registry(&self) -> &Registry {
         &self.registry
-    }
-
-    pub(crate) fn in_worker<R: Send>(
-        &self,
-        closure: impl FnOnce(&WorkerThread, bool) -> R + Send,
-    ) -> R {
-        let visit = self.visit();
-        self.registry.in_worker(|worker, migrated| {
-            let _visit = visit;
-            closure(worker, migrated)
-        })
     }
 
     /// Sets how many workers are active, and returns how many were before. The others are parked:

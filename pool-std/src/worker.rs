@@ -1,9 +1,7 @@
 //! A handle to the worker that a closure runs on.
 
 pub(crate) mod adopted;
-pub(crate) mod job;
-mod job_memory;
-pub(crate) mod lender;
+pub(crate) mod frames;
 pub(crate) mod thread;
 
 use std::{fmt, ptr};
@@ -12,8 +10,8 @@ use pool_core::Platform as _;
 
 use crate::{
     api::CurrentPool,
-    platform::{Std, WorkerThread},
-    thread_pool::{ThreadPool, global::in_worker},
+    platform::{Registry, Std, WorkerThread},
+    thread_pool::{ThreadPool, current::in_worker},
 };
 
 /// The worker that a closure runs on.
@@ -137,4 +135,12 @@ impl fmt::Debug for Worker<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Worker").field(&self.index()).finish()
     }
+}
+
+/// Returns the worker of this thread, if the thread is a worker of this pool.
+///
+/// The reference must not outlive the caller's stay on the worker.
+pub(crate) fn current_worker_of<'a>(registry: &Registry) -> Option<&'a WorkerThread> {
+    // SAFETY: callers use it at once, while the thread is still the worker.
+    unsafe { WorkerThread::current() }.filter(|worker| ptr::eq(worker.registry(), registry))
 }

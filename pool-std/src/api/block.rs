@@ -8,7 +8,7 @@ use crate::{
     blocking::handlers::is_in_handler,
     platform::{Std, WorkerThread},
     thread_pool::spares::{Spare, Spares},
-    worker::lender,
+    worker::frames,
 };
 
 /// Runs a closure that blocks, and lends the calling worker's place to a spare thread meanwhile, if
@@ -118,7 +118,7 @@ where
     // SAFETY: 1. the first closure and the waiter use no worker. The user's closure, and a handler
     // for deadlocks, can reach one only through a handle. `Worker::join` checks that the thread
     // is the worker, and a `BroadcastContext` reads only the number and the registry.
-    lender::while_lending(worker, || unsafe {
+    frames::while_lending(worker, || unsafe {
         worker.lend(|lent| taken.spare.give(lent), closure)
     })
 }

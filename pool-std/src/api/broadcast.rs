@@ -8,10 +8,13 @@ use std::{
 use pool_core::{JobRef, ScopeCore};
 
 use crate::{
+    api::{
+        scope_job::scope_job,
+        spawn::{NO_NODE, counted_job},
+    },
     panics::{abort_with, lock},
     platform::{Registry, Std, WorkerThread},
-    thread_pool::{guard::PoolGuard, id::PoolId},
-    worker::job::{NO_NODE, counted_job, scope_job},
+    thread_pool::{current::PoolGuard, id::PoolId},
 };
 
 /// Tells a job of a broadcast on which worker it runs.

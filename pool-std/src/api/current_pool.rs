@@ -7,7 +7,7 @@ use crate::{
         join::{FnContext, join_anywhere},
         scope::{Scope, ScopeFifo, in_place_scope_fifo_on, in_place_scope_on},
     },
-    thread_pool::global::in_running_pool,
+    thread_pool::current::in_running_pool,
 };
 
 /// The current pool, for a crate that offers [`join()`](crate::join()) and

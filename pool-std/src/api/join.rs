@@ -7,7 +7,7 @@ use pool_core::{ColdArg, JobContext};
 use crate::{
     api::current_pool::CurrentPool,
     platform::{Std, WorkerThread},
-    thread_pool::global::in_global_pool,
+    thread_pool::current::in_global_pool,
 };
 
 /// Runs two closures, potentially in parallel, and returns both results.

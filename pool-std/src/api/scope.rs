@@ -8,13 +8,12 @@ use crate::{
     api::{
         broadcast::{BroadcastContext, inject_on_each},
         current_pool::CurrentPool,
-        spawn::queue_many,
+        scope_job::{AnyScope, scope_job, uncounted_scope_job},
+        spawn::{post_or_inject, post_or_inject_in_order, queue_many},
     },
     platform::{Queue, Registry, Std, WorkerThread},
-    thread_pool::{guard::PoolGuard, id::PoolId},
-    worker::job::{
-        AnyScope, NO_NODE, current_worker_of, post_or_inject_on, scope_job, uncounted_scope_job,
-    },
+    thread_pool::{current::PoolGuard, id::PoolId},
+    worker::current_worker_of,
 };
 
 /// Makes a scope invariant in `'scope`, like the jobs that it may hold.
@@ -222,8 +221,8 @@ impl<'scope> Scope<'scope> {
         let registry = &*self.base.registry;
         let worker = current_worker_of(registry);
         // SAFETY: `scope_job`: 1. the next call queues it; 2. `'scope` outlives the scope.
-        // `post_or_inject_on`: 1. the reference is used for this alone.
-        unsafe { post_or_inject_on(worker, registry, scope_job(self, worker, body)) };
+        // `post_or_inject`: 1. the reference is used for this alone.
+        unsafe { post_or_inject(worker, registry, scope_job(self, worker, body)) };
     }
 
     /// Spawns jobs as [`spawn`](Self::spawn) does.
@@ -294,21 +293,13 @@ impl<'scope> ScopeFifo<'scope> {
     where
         F: FnOnce(&Self) + Send + 'scope,
     {
-        let registry = &self.base.registry;
+        let registry = &*self.base.registry;
         let worker = current_worker_of(registry);
-        // SAFETY: 1. it is queued below; 2. `'scope` outlives the scope.
-        let job = unsafe { scope_job(self, worker, body) };
-        match worker {
-            // SAFETY: `push`: 1. the queue needs no node; 2. the scope waits for the job, and a
-            // stand-in has been run when its job begins. `post`: 1. the stand-in is
-            // used for this alone.
-            Some(worker) => unsafe {
-                let fifo = &self.fifos[worker.index().get()];
-                worker.post(fifo.push(NO_NODE, job));
-            },
-            // SAFETY: 1. the queue needs no node. The injector is in order by itself.
-            None => unsafe { registry.inject(NO_NODE, job) },
-        }
+        let fifo = worker.map(|worker| (worker, &self.fifos[worker.index().get()]));
+        // SAFETY: `scope_job`: 1. the next call queues it; 2. `'scope` outlives the scope.
+        // `post_or_inject_in_order`: 1. the reference is used for this alone; 2. the scope waits for
+        // the job.
+        unsafe { post_or_inject_in_order(fifo, registry, scope_job(self, worker, body)) };
     }
 
     /// Spawns a job on each worker of the pool.

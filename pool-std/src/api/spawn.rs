@@ -1,13 +1,14 @@
 //! Jobs that no caller waits for.
 
-use std::mem::MaybeUninit;
+use std::{mem::MaybeUninit, ptr::NonNull};
 
-use pool_core::JobRef;
+use pool_core::{Job, JobFifo, JobHeader, JobRef};
 
 use crate::{
-    platform::Registry,
-    thread_pool::guard::{PoolGuard, with_job_reference},
-    worker::job::{NO_NODE, counted_job, current_worker_of, post_or_inject, post_or_inject_many},
+    api::job_memory,
+    platform::{Registry, Std, WorkerThread},
+    thread_pool::current::{PoolGuard, with_job_reference},
+    worker::current_worker_of,
 };
 
 /// Spawns a job on the current pool, without waiting for it.
@@ -88,22 +89,22 @@ where
 /// until the call returns, also if the job ends before.
 pub(crate) fn spawn_on(registry: &Registry, job: impl FnOnce() + Send + 'static) {
     // SAFETY: 1. the job is queued; the reference is used for this alone.
-    unsafe { post_or_inject(registry, counted_job(registry, job)) };
+    unsafe {
+        post_or_inject(
+            current_worker_of(registry),
+            registry,
+            counted_job(registry, job),
+        )
+    };
 }
 
 /// Spawns a job as [`spawn_on`] does, but the jobs that one worker spawns this way start in that
 /// order.
 pub(crate) fn spawn_fifo_on(registry: &Registry, job: impl FnOnce() + Send + 'static) {
-    // SAFETY: 1. it is queued below.
-    let job = unsafe { counted_job(registry, job) };
-    match current_worker_of(registry) {
-        // SAFETY: `push`: 1. the queue needs no node; 2. the FIFO is part of the registry, as is
-        // the deque with the stand-in, and only workers run it, which hold the registry.
-        // `post`: 1. the stand-in is used for this alone.
-        Some(worker) => unsafe { worker.post(worker.fifo().push(NO_NODE, job)) },
-        // SAFETY: 1. the queue needs no node. The injector is in order by itself.
-        None => unsafe { registry.inject(NO_NODE, job) },
-    }
+    let worker = current_worker_of(registry).map(|worker| (worker, worker.fifo()));
+    // SAFETY: 1. the job is queued; the reference is used for this alone; 2. the FIFO is part of the
+    // registry, as is the deque with the stand-in, and only workers run it, which hold the registry.
+    unsafe { post_or_inject_in_order(worker, registry, counted_job(registry, job)) };
 }
 
 /// The most jobs that [`spawn_many_on`] announces together. So their references fit on the stack.
@@ -180,4 +181,132 @@ where
         .into_iter()
         .map(|job| unsafe { counted_job(registry, job) });
     queue_many(registry, |count| registry.add_references(count), jobs);
+}
+
+/// A closure that borrows nothing, in memory that the execution frees.
+#[repr(C)]
+struct SpawnJob<F> {
+    header: JobHeader,
+    closure: F,
+}
+
+// SAFETY: 1. the header comes first; `new` makes it for this type.
+unsafe impl<F: FnOnce() + Send + 'static> Job for SpawnJob<F> {
+    unsafe fn execute(this: *const ()) {
+        // SAFETY: 1. by obligations 1 and 2 this is the pointer of `counted_job`, and used once.
+        let Self { closure, .. } = unsafe { job_memory::take_out(this.cast_mut().cast::<Self>()) };
+        closure();
+    }
+}
+
+impl<F: FnOnce() + Send + 'static> SpawnJob<F> {
+    fn new(closure: F) -> Self {
+        Self {
+            header: JobHeader::new::<Self>(),
+            closure,
+        }
+    }
+}
+
+/// A pool, as a job knows it whose reference keeps the pool from ending.
+struct PoolOfJob(*const Registry);
+
+// SAFETY: the registry is `Sync`; `counted_job` says how long it lives.
+unsafe impl Send for PoolOfJob {}
+
+impl PoolOfJob {
+    /// Returns the pool.
+    ///
+    /// # Safety
+    /// 1. The calling thread is running the job.
+    unsafe fn get(&self) -> &Registry {
+        // SAFETY: by obligation 1 the thread is a worker of the pool, since only those run its
+        // jobs. A worker outlives the job that it runs, and the registry outlives its
+        // workers.
+        unsafe { &*self.0 }
+    }
+}
+
+/// Creates a job of a spawned closure. It removes a reference to the pool when it ends. A panic
+/// goes to the pool's handler.
+///
+/// The job holds no `Arc` of the pool, which would be one more count that all threads write. Its
+/// reference keeps the workers from ending before it is run, and they hold the registry in place.
+///
+/// # Safety
+/// 1. The caller puts the job into a queue of this pool, and adds a reference for it before.
+pub(crate) unsafe fn counted_job(
+    registry: &Registry,
+    closure: impl FnOnce() + Send + 'static,
+) -> JobRef {
+    let pool = PoolOfJob(registry);
+    let job = SpawnJob::new(move || {
+        // The whole value, not its field, moves into the job.
+        let pool = pool;
+        // SAFETY: 1. by obligation 1 of `counted_job`.
+        let registry = unsafe { pool.get() };
+        registry
+            .data()
+            .handlers
+            .run_and_handle_panic("a spawned job", closure);
+        registry.remove_reference();
+    });
+    // SAFETY: 1. the block lives until the job is run; 2. the closure is `Send`.
+    unsafe { JobRef::new(job_memory::put(job)) }
+}
+
+/// The node of a job in this platform's queues, which need none.
+pub(crate) const NO_NODE: NonNull<()> = NonNull::dangling();
+
+/// Queues a job on the deque of the worker of this pool that this thread is, or else on the pool's
+/// injector.
+///
+/// # Safety
+/// 1. As for [`JobRef::execute`].
+#[inline]
+pub(crate) unsafe fn post_or_inject(
+    worker: Option<&WorkerThread>,
+    registry: &Registry,
+    job: JobRef,
+) {
+    match worker {
+        // SAFETY: obligation 1 is forwarded to our caller.
+        Some(worker) => unsafe { worker.post(job) },
+        // SAFETY: 1. the queue needs no node.
+        None => unsafe { registry.inject(NO_NODE, job) },
+    }
+}
+
+/// Queues a job as [`post_or_inject`] does. A worker runs it after those that it has put into this
+/// FIFO before.
+///
+/// # Safety
+/// 1. As for [`JobRef::execute`].
+/// 2. The FIFO lives until its jobs have begun.
+pub(super) unsafe fn post_or_inject_in_order(
+    worker: Option<(&WorkerThread, &JobFifo<Std>)>,
+    registry: &Registry,
+    job: JobRef,
+) {
+    match worker {
+        // SAFETY: `push`: 1. the queue needs no node; 2. by obligation 2, and a stand-in has been
+        // run when its job begins. `post`: 1. the stand-in is used for this alone.
+        Some((worker, fifo)) => unsafe { worker.post(fifo.push(NO_NODE, job)) },
+        // SAFETY: 1. the queue needs no node. The injector is in order by itself.
+        None => unsafe { registry.inject(NO_NODE, job) },
+    }
+}
+
+/// Queues jobs as [`post_or_inject`] does, with one fence and one decision which workers to wake
+/// for all.
+///
+/// # Safety
+/// 1. As for [`JobRef::execute`], for each job.
+pub(crate) unsafe fn post_or_inject_many(registry: &Registry, jobs: &[JobRef]) {
+    match current_worker_of(registry) {
+        // SAFETY: obligation 1 is forwarded to our caller.
+        Some(worker) => unsafe { worker.post_many(jobs) },
+        // SAFETY: 1. the queue needs no node.
+        None => unsafe { registry.inject_many(jobs.iter().map(|&job| (NO_NODE, job))) },
+    }
 }

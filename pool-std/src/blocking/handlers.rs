@@ -9,7 +9,7 @@ use crate::{
     blocking::report::DeadlockReport,
     panics::{AbortOnUnwind, drop_quietly},
     platform::{Std, WorkerThread},
-    worker::lender,
+    worker::frames,
 };
 
 /// Called with a report, under the lock of the accounting.
@@ -51,7 +51,7 @@ impl ThreadHandlers {
     /// Runs a closure in which this thread, which is outside the pool, waits for it.
     pub(crate) fn around_wait<R>(&self, wait: impl FnOnce() -> R) -> R {
         // While a thread lends its worker, the thread that is the worker answers for both.
-        if !self.for_callers || lender::is_lending() {
+        if !self.for_callers || frames::is_lending() {
             return wait();
         }
         self.release();
@@ -94,7 +94,7 @@ pub(crate) fn as_no_worker<R>(closure: impl FnOnce() -> R) -> R {
     };
     // SAFETY: 1. the pointer is null.
     unsafe { Std::set_current(ptr::null()) };
-    let result = lender::while_lending(worker, closure);
+    let result = frames::while_lending(worker, closure);
     // SAFETY: 1. it was the current worker, which stays in place until it leaves.
     unsafe { Std::set_current(worker) };
     result

@@ -8,7 +8,7 @@ use pool_core::{WorkerMetrics, WorkerState};
 use crate::{
     blocking::{sections::BlockedSection, table},
     platform::Registry,
-    thread_pool::{ThreadPool, global::with_current_registry},
+    thread_pool::{ThreadPool, current::with_current_registry},
 };
 
 /// What a worker does at one moment.

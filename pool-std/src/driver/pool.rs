@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, fmt, io, ptr, sync::Arc, thread};
 
-use crate::{platform::Registry, thread_pool::id::PoolId, worker::job::current_worker_of};
+use crate::{platform::Registry, thread_pool::id::PoolId, worker::current_worker_of};
 
 thread_local! {
     /// The pool for whose driver this thread runs, or null.

@@ -9,7 +9,7 @@ use pool_core::{BlockingLatch, Latch as _, SpinLatch};
 
 use crate::{
     platform::{Std, WorkerThread},
-    thread_pool::guard::keeping_own_pool,
+    thread_pool::current::keeping_own_pool,
 };
 
 /// Ends one [`wait`], when it is set or dropped.

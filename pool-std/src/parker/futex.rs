@@ -1,11 +1,45 @@
-//! A parker for Linux: one word, and no system call unless a thread sleeps.
+//! Parkers for Linux: one word for each token, and no system call unless a thread sleeps.
 
 use std::{
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
-use crate::linux::{futex_wait, futex_wake_one};
+use crate::{
+    fence::Watch,
+    linux::{futex_wait, futex_wake_one},
+    thread_pool::crowd::{Crowd, Watchdog},
+};
+
+/// The tokens of a worker and of its guest, and the pool of which it may be the watchdog.
+pub(crate) struct Futexes {
+    pub(super) own: FutexParker,
+    pub(super) guest: FutexParker,
+    pub(super) crowd: Option<Arc<Crowd>>,
+}
+
+impl Futexes {
+    pub(super) fn new(crowd: Option<Arc<Crowd>>) -> Self {
+        Self {
+            own: FutexParker::new(),
+            guest: FutexParker::new(),
+            crowd,
+        }
+    }
+
+    /// Returns what a thread does while it sleeps. It takes on its duties when it sleeps, and not
+    /// before.
+    pub(super) fn alarm(crowd: Option<&Crowd>) -> impl FnMut() -> Option<Duration> {
+        let mut alarms = None;
+        move || {
+            let alarms: &mut Alarms<'_> = alarms.get_or_insert_with(|| Alarms::begin(crowd));
+            alarms.ring()
+        }
+    }
+}
 
 /// No thread waits, and there is no token.
 const EMPTY: u32 = 0;
@@ -62,5 +96,39 @@ impl FutexParker {
             // The worker is the only thread that ever sleeps on this word.
             futex_wake_one(&self.state);
         }
+    }
+}
+
+/// The duties that a worker takes on when it falls asleep, and gives up when it is woken.
+struct Alarms<'c> {
+    /// To register the process for barriers by the system.
+    registration: Option<Watch>,
+    /// To check whether jobs wait while processors are idle.
+    watchdog: Option<Watchdog<'c>>,
+}
+
+impl<'c> Alarms<'c> {
+    /// Takes the duties that no other thread has.
+    fn begin(crowd: Option<&'c Crowd>) -> Self {
+        Self {
+            registration: Watch::begin(),
+            watchdog: crowd.and_then(Watchdog::begin),
+        }
+    }
+
+    /// Does what is due. Returns how long it takes until something else is, if anything will be.
+    fn ring(&mut self) -> Option<Duration> {
+        let mut registration = self.registration.as_ref().map(Watch::remaining);
+        if registration.is_some_and(|limit| limit.is_zero()) {
+            if let Some(watch) = self.registration.take() {
+                watch.register();
+            }
+            registration = None;
+        }
+        let check = self.watchdog.as_mut().and_then(Watchdog::remaining);
+        if check.is_none() {
+            self.watchdog = None;
+        }
+        [registration, check].into_iter().flatten().min()
     }
 }

@@ -104,11 +104,6 @@ impl Crowd {
         self.processors + absent + num_blocked(registry)
     }
 
-    /// Whether the guest that calls leaves its wake-up to its next join, see [`ShortCalls`].
-    pub(crate) fn delays_wake(&self) -> bool {
-        self.short_calls.delay_wake(|| self.is_watched())
-    }
-
     fn is_watched(&self) -> bool {
         // Ordering: Relaxed. A worker that asks executes a fence before, which pairs with the one
         // in `Registry::reconsider_wakes`, called after each change to another mode. So it

@@ -4,15 +4,14 @@ use std::time::Duration;
 
 use super::{
     ThreadPool,
+    current::keeps_own_pool,
     error::{ShutdownError, WaitIdleError},
-    guard::keeps_own_pool,
     threads::timed::Limit,
-    visit,
 };
 use crate::{
     driver,
     platform::Registry,
-    worker::{adopted, job::current_worker_of, lender},
+    worker::{adopted, current_worker_of, frames},
 };
 
 impl ThreadPool {
@@ -175,10 +174,7 @@ pub(super) fn wait_until_stopped(registry: &Registry) {
 /// Whether this thread would wait for itself if it waited for the pool.
 pub(super) fn waits_for_itself(registry: &Registry) -> bool {
     // A deadlock handler runs under a lock that the workers need.
-    if driver::serves(registry)
-        || lender::is_lending_of(registry)
-        || visit::is_visiting(registry)
-        || registry.data().reporting.is_here()
+    if driver::serves(registry) || frames::use_pool(registry) || registry.data().reporting.is_here()
     {
         return true;
     }

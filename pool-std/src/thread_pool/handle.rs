@@ -8,12 +8,12 @@ use crate::{
     blocking::{error::MarkError, handlers::is_in_handler},
     platform::{Registry, Std, WorkerThread},
     thread_pool::{
+        current::with_outside_registry,
         end::{wait_until_stopped, waits_for_itself},
         error::ShutdownError,
-        global::with_outside_registry,
         id::PoolId,
     },
-    worker::job::current_worker_of,
+    worker::current_worker_of,
 };
 
 /// Names a pool, and does not keep it running. Two handles are equal if they name the same pool.

@@ -1,112 +1,13 @@
 //! The jobs of a pool: what runs on its workers, and what waits for it.
 
-use super::{ThreadPool, guests};
+use super::ThreadPool;
 use crate::api::{
-    CurrentPool,
     broadcast::{self, BroadcastContext},
     scope::{self, Scope, ScopeFifo},
     spawn,
 };
 
 impl ThreadPool {
-    /// Runs a closure on one of the workers and waits for it. `join`, `scope` and the other free
-    /// functions use this pool inside the closure.
-    ///
-    /// A worker of another pool runs jobs of that pool while it waits.
-    ///
-    /// # Panics
-    /// Continues the closure's panic.
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
-    /// let workers = pool.install(|| {
-    ///     assert!(pool_std::current_thread_index().is_some());
-    ///     pool_std::current_num_threads()
-    /// });
-    /// assert_eq!(workers, 2);
-    /// # Ok::<(), pool_std::BuildError>(())
-    /// ```
-    pub fn install<F, R>(&self, closure: F) -> R
-    where
-        F: FnOnce() -> R + Send,
-        R: Send,
-    {
-        self.in_worker(|_, _| closure())
-    }
-
-    /// Runs a closure on the calling thread, as a worker of this pool. `join`, `scope` and the
-    /// other free functions use this pool inside the closure, and other workers steal from it
-    /// at once.
-    ///
-    /// Unlike [`install`](Self::install) this neither passes the closure to another thread nor
-    /// wakes one: the caller takes the place of a worker that sleeps between jobs, and that
-    /// worker's thread sleeps on. So the number of threads that run jobs never exceeds the number
-    /// of workers. The closure is installed instead if all workers are awake, if the caller is a
-    /// worker of another pool, or if the pool [has no guests](crate::ThreadPoolBuilder::guests). On
-    /// a worker of this pool the closure runs at once.
-    ///
-    /// # What the closure finds
-    ///
-    /// - It is on its caller's thread, with that thread's stack and thread-locals, or else on a
-    ///   thread of the pool. Do not rely on either.
-    /// - It is a worker: [`current_thread_index`](crate::current_thread_index) is the number of the
-    ///   worker whose place it has. A start handler was called for that worker, but on that
-    ///   worker's own thread.
-    /// - In its joins and scopes it runs other jobs of the pool, as every worker does. So do not
-    ///   hold a lock that jobs of the pool take while you make the call.
-    /// - While it runs, what only this worker may run waits: its job of a broadcast, unless the
-    ///   closure waits for other jobs and runs it, and the worker's [request to
-    ///   park](Self::set_active_workers). A closure that blocks for a long time delays them. It
-    ///   should call [`block_in_place`](crate::block_in_place()), or be [installed](Self::install)
-    ///   by a thread that can wait.
-    /// - The [metrics](Self::metrics) count for that worker what the closure does. Its time counts
-    ///   as asleep until it first searches for jobs, because a look at the clock costs as much as a
-    ///   short call.
-    ///
-    /// Jobs that the closure has spawned are left to the pool when it ends. A process that calls
-    /// [`exit`](std::process::exit) in the closure ends, as it does in a job. The child of a
-    /// process that forks has none of the pool's threads, so it must not use the pool, neither
-    /// by a call nor otherwise.
-    ///
-    /// # Panics
-    /// Continues the closure's panic, when the worker has its place back.
-    ///
-    /// # Complexity
-    /// Without a thread that must be woken: three looks at each worker, and no system call. About a
-    /// hundred nanoseconds, and up to some microseconds if other workers have begun to run jobs
-    /// since the last call.
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
-    /// let numbers: Vec<u64> = (0..1000).collect();
-    /// let (left, right) = numbers.split_at(500);
-    /// let sums = pool.call(|| pool_std::join(|| left.iter().sum::<u64>(), || right.iter().sum::<u64>()));
-    /// assert_eq!(sums.0 + sums.1, 499_500);
-    /// # Ok::<(), pool_std::BuildError>(())
-    /// ```
-    ///
-    /// Source: the "call" of the project's fourth draft; Chili and Cilk run a caller's thread as a
-    /// worker too.
-    #[doc(alias = "install")]
-    #[doc(alias = "guest")]
-    pub fn call<F, R>(&self, closure: F) -> R
-    where
-        F: FnOnce() -> R + Send,
-        R: Send,
-    {
-        if self.registry.data().guests.are_for(CurrentPool::OWN) {
-            let visit = self.visit();
-            guests::call(&self.registry, |_, _| {
-                let _visit = visit;
-                closure()
-            })
-        } else {
-            self.install(closure)
-        }
-    }
-
     /// Runs two closures as [`join`](crate::join()) does, on this pool.
     ///
     /// # Panics

@@ -6,7 +6,7 @@ use crate::{
     blocking::{deadlock::Reporting, sections::Sections},
     driver::Drivers,
     thread_pool::{
-        active::ActiveWorkers, guests::Guests, handlers::Handlers, idle::Idle, spares::Spares,
+        active::ActiveWorkers, call::Guests, handlers::Handlers, idle::Idle, spares::Spares,
         threads::Threads,
     },
 };

@@ -6,7 +6,7 @@ use std::fmt;
 use pool_core::IdlePolicy;
 
 use super::ThreadPool;
-use crate::{fence::ProcessBarrier, sleep::SleepKind, worker::job::current_worker_of};
+use crate::{fence::ProcessBarrier, sleep::SleepKind, worker::current_worker_of};
 
 impl ThreadPool {
     /// Returns the number of workers, [parked](Self::set_active_workers) ones included.

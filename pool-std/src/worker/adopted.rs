@@ -6,7 +6,7 @@ use crate::{
     blocking::handlers::during_adoption,
     platform::{Registry, WorkerThread},
     thread_pool::error::BuildError,
-    worker::lender,
+    worker::frames,
 };
 
 #[cfg(test)]
@@ -26,7 +26,7 @@ impl Drop for Adopted {
     fn drop(&mut self) {
         // A worker that is lent belongs to another thread, which goes on until the process has
         // ended.
-        if let Some(worker) = self.0.take().filter(|_| !lender::is_lending()) {
+        if let Some(worker) = self.0.take().filter(|_| !frames::is_lending()) {
             during_adoption(|| worker.abandon());
         }
     }
@@ -44,7 +44,7 @@ fn with_adopted<R>(closure: impl FnOnce(&Cell<Option<&'static WorkerThread>>) ->
 /// So the worker and the registry are never freed.
 pub(crate) fn adopt(registry: &Arc<Registry>) -> Result<(), BuildError> {
     // SAFETY: 1. the reference is only compared.
-    if unsafe { WorkerThread::current() }.is_some() || lender::is_lending() {
+    if unsafe { WorkerThread::current() }.is_some() || frames::is_lending() {
         return Err(BuildError::CurrentThreadAlreadyInPool);
     }
     let is_adopted = with_adopted(|adopted| adopted.get().is_some());

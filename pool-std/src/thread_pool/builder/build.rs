@@ -5,7 +5,7 @@ use std::thread;
 
 use super::{Settings, ThreadPoolBuilder};
 use crate::{
-    thread_pool::{ThreadPool, error::BuildError, global},
+    thread_pool::{ThreadPool, current, error::BuildError},
     worker::thread::{DefaultSpawn, ThreadBuilder, ThreadSpawn},
 };
 
@@ -93,7 +93,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     pub fn build_global(self) -> Result<(), BuildError> {
-        global::initialize(|| self.start())
+        current::initialize_global(|| self.start())
     }
 }
 

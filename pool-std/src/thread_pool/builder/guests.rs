@@ -3,7 +3,7 @@
 use super::ThreadPoolBuilder;
 use crate::{
     sleep::SleepKind,
-    thread_pool::{guests::Guests, parts::PoolParts},
+    thread_pool::{call::Guests, parts::PoolParts},
 };
 
 impl<S> ThreadPoolBuilder<S> {

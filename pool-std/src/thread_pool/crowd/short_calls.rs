@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::Crowd;
 use crate::platform::{Registry, WorkerThread};
 
 #[cfg(all(test, not(miri)))]
@@ -86,7 +87,8 @@ impl ShortCalls {
     }
 
     /// Whether the call of this thread, if it is a guest, wakes no worker yet. `is_watched` says
-    /// whether a worker is the watchdog.
+    /// whether a worker
+    /// is the watchdog, which looks every ten milliseconds whether a job waits for too long.
     pub(super) fn delay_wake(&self, is_watched: impl FnOnce() -> bool) -> bool {
         let call = CALL.get();
         if matches!(call, Call::None | Call::Wakes) {
@@ -118,6 +120,13 @@ impl ShortCalls {
             }
             Call::None | Call::Begun | Call::Wakes => call,
         }
+    }
+}
+
+impl Crowd {
+    /// Whether the guest that calls leaves its wake-up to its next join, see [`ShortCalls`].
+    pub(crate) fn delays_wake(&self) -> bool {
+        self.short_calls.delay_wake(|| self.is_watched())
     }
 }
 

@@ -1,0 +1,239 @@
+//! Calls into a pool from outside, on a worker or as a guest. They keep the pool from being idle.
+
+use std::sync::Arc;
+
+use super::ThreadPool;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use super::crowd::short_calls::in_call;
+use crate::{
+    api::CurrentPool,
+    blocking::handlers::is_in_handler,
+    platform::{Registry, WorkerThread},
+    worker::{current_worker_of, frames},
+};
+
+impl ThreadPool {
+    /// Runs a closure on one of the workers and waits for it. `join`, `scope` and the other free
+    /// functions use this pool inside the closure.
+    ///
+    /// A worker of another pool runs jobs of that pool while it waits.
+    ///
+    /// # Panics
+    /// Continues the closure's panic.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let workers = pool.install(|| {
+    ///     assert!(pool_std::current_thread_index().is_some());
+    ///     pool_std::current_num_threads()
+    /// });
+    /// assert_eq!(workers, 2);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    pub fn install<F, R>(&self, closure: F) -> R
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
+        self.in_worker(|_, _| closure())
+    }
+
+    /// Runs a closure on the calling thread, as a worker of this pool. `join`, `scope` and the
+    /// other free functions use this pool inside the closure, and other workers steal from it
+    /// at once.
+    ///
+    /// Unlike [`install`](Self::install) this neither passes the closure to another thread nor
+    /// wakes one: the caller takes the place of a worker that sleeps between jobs, and that
+    /// worker's thread sleeps on. So the number of threads that run jobs never exceeds the number
+    /// of workers. The closure is installed instead if all workers are awake, if the caller is a
+    /// worker of another pool, or if the pool [has no guests](crate::ThreadPoolBuilder::guests). On
+    /// a worker of this pool the closure runs at once.
+    ///
+    /// # What the closure finds
+    ///
+    /// - It is on its caller's thread, with that thread's stack and thread-locals, or else on a
+    ///   thread of the pool. Do not rely on either.
+    /// - It is a worker: [`current_thread_index`](crate::current_thread_index) is the number of the
+    ///   worker whose place it has. A start handler was called for that worker, but on that
+    ///   worker's own thread.
+    /// - In its joins and scopes it runs other jobs of the pool, as every worker does. So do not
+    ///   hold a lock that jobs of the pool take while you make the call.
+    /// - While it runs, what only this worker may run waits: its job of a broadcast, unless the
+    ///   closure waits for other jobs and runs it, and the worker's [request to
+    ///   park](Self::set_active_workers). A closure that blocks for a long time delays them. It
+    ///   should call [`block_in_place`](crate::block_in_place()), or be [installed](Self::install)
+    ///   by a thread that can wait.
+    /// - The [metrics](Self::metrics) count for that worker what the closure does. Its time counts
+    ///   as asleep until it first searches for jobs, because a look at the clock costs as much as a
+    ///   short call.
+    ///
+    /// Jobs that the closure has spawned are left to the pool when it ends. A process that calls
+    /// [`exit`](std::process::exit) in the closure ends, as it does in a job. The child of a
+    /// process that forks has none of the pool's threads, so it must not use the pool, neither
+    /// by a call nor otherwise.
+    ///
+    /// # Panics
+    /// Continues the closure's panic, when the worker has its place back.
+    ///
+    /// # Complexity
+    /// Without a thread that must be woken: three looks at each worker, and no system call. About a
+    /// hundred nanoseconds, and up to some microseconds if other workers have begun to run jobs
+    /// since the last call.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let numbers: Vec<u64> = (0..1000).collect();
+    /// let (left, right) = numbers.split_at(500);
+    /// let sums = pool.call(|| pool_std::join(|| left.iter().sum::<u64>(), || right.iter().sum::<u64>()));
+    /// assert_eq!(sums.0 + sums.1, 499_500);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    ///
+    /// Source: the "call" of the project's fourth draft; Chili and Cilk run a caller's thread as a
+    /// worker too.
+    #[doc(alias = "install")]
+    #[doc(alias = "guest")]
+    pub fn call<F, R>(&self, closure: F) -> R
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
+        if self.registry.data().guests.are_for(CurrentPool::OWN) {
+            let visit = self.visit();
+            call_as_guest(&self.registry, |_, _| {
+                let _visit = visit;
+                closure()
+            })
+        } else {
+            self.install(closure)
+        }
+    }
+
+    pub(crate) fn in_worker<R: Send>(
+        &self,
+        closure: impl FnOnce(&WorkerThread, bool) -> R + Send,
+    ) -> R {
+        let visit = self.visit();
+        self.registry.in_worker(|worker, migrated| {
+            let _visit = visit;
+            closure(worker, migrated)
+        })
+    }
+
+    /// Adds a reference.
+    ///
+    /// # Panics
+    /// If the pool has been shut down.
+    pub(super) fn add_reference(&self) {
+        // Another thread may have shut the pool down.
+        if !self.registry.try_add_reference() {
+            has_ended();
+        }
+    }
+
+    /// Adds a reference until the value is dropped.
+    ///
+    /// # Panics
+    /// If the pool has been shut down.
+    pub(super) fn hold(&self) -> Visit<'_> {
+        self.add_reference();
+        Visit(&self.registry)
+    }
+
+    /// Adds a reference for a call, unless a worker of the pool makes it: then it is a part of a
+    /// job, or of what an adopted thread does by itself.
+    ///
+    /// The closure that the call runs takes the reference, and drops it on the worker that has run
+    /// the closure. The caller might run another job meanwhile, which waits until the pool is idle.
+    ///
+    /// # Panics
+    /// If the pool has been shut down.
+    pub(super) fn visit(&self) -> Option<Visit<'_>> {
+        current_worker_of(&self.registry)
+            .is_none()
+            .then(|| self.hold())
+    }
+
+    /// Adds a reference for each worker. Returns the function that gives a job on a worker the one
+    /// for it.
+    ///
+    /// # Panics
+    /// If the pool has been shut down.
+    pub(super) fn visit_each<'p>(&'p self) -> impl Fn() -> Visit<'p> {
+        self.add_reference();
+        self.registry
+            .add_references(self.registry.num_workers() - 1);
+        || Visit(&self.registry)
+    }
+
+    /// Runs a closure on this thread that uses the pool. It holds a reference, so this thread must
+    /// not wait until the pool is idle, or has ended.
+    ///
+    /// # Panics
+    /// If the pool has been shut down.
+    pub(super) fn while_visiting<R>(&self, closure: impl FnOnce(&Arc<Registry>) -> R) -> R {
+        let _visit = self.hold();
+        frames::while_visiting(&self.registry, || closure(&self.registry))
+    }
+}
+
+/// A reference to a pool, of a call from outside.
+pub(super) struct Visit<'p>(&'p Registry);
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        self.0.remove_reference();
+    }
+}
+
+/// Ends a call on a pool that has ended.
+#[cold]
+fn has_ended() -> ! {
+    panic!("the thread pool has been shut down")
+}
+
+/// Whether threads outside a pool run closures as its guests.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Guests {
+    /// Workers vacate their seats when they sleep.
+    pub(crate) are_possible: bool,
+    /// What the builder was told. Otherwise the function that is called decides.
+    chosen: Option<bool>,
+}
+
+impl Guests {
+    /// Returns the choice of a pool. Without `are_possible` there are no guests at all.
+    pub(crate) fn new(are_possible: bool, chosen: Option<bool>) -> Self {
+        Self {
+            are_possible: are_possible && chosen != Some(false),
+            chosen,
+        }
+    }
+
+    /// Whether a function that was called so makes the calling thread a guest. A handler is none:
+    /// as a worker it would run other jobs, which may wait for the thread that is in the
+    /// handler.
+    pub(crate) fn are_for(self, current: CurrentPool) -> bool {
+        self.are_possible
+            && !is_in_handler()
+            && self
+                .chosen
+                .unwrap_or_else(|| current.has_guests_by_default())
+    }
+}
+
+/// Runs a closure on a worker of a pool. A thread outside every pool runs it as a guest, if it can.
+#[inline]
+pub(super) fn call_as_guest<R: Send>(
+    registry: &Registry,
+    closure: impl FnOnce(&WorkerThread, bool) -> R + Send,
+) -> R {
+    registry.call(|worker, migrated| in_call(worker, || closure(worker, migrated)))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn in_call<R>(_worker: &WorkerThread, closure: impl FnOnce() -> R) -> R {
+    closure()
+}
