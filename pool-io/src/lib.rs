@@ -94,3 +94,8 @@ pub use {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 mod readme {}
+
+/// The examples of the book's page about input and output, compiled and run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/io.md")]
+mod book_page {}
