@@ -30,7 +30,7 @@ use growth::Watch;
 /// How many helpers a pool has at first.
 const HELPERS: usize = 4;
 
-/// How many helpers a pool has at most: so many calls may block at the same time.
+/// How many helpers a pool has at most, and so how many calls may block at the same time.
 const MOST_HELPERS: usize = 64;
 
 /// Threads that make blocking system calls.

@@ -59,8 +59,8 @@ impl EventCounter {
         self.0.as_raw_fd()
     }
 
-    /// Waits until the counter is above zero, for so many milliseconds at most, and resets it.
-    /// Returns whether it was above zero.
+    /// Waits until the counter is above zero, for this number of milliseconds at most, and resets
+    /// it. Returns whether it was above zero.
     pub(super) fn wait_and_reset_within(&self, milliseconds: libc::c_int) -> bool {
         let mut counter = [libc::pollfd {
             fd: self.raw(),
@@ -88,8 +88,8 @@ impl EventCounter {
 /// call.
 const POLL_PART: libc::c_int = 1;
 
-/// Waits until at least one of the descriptors is ready, for so many milliseconds at most, or
-/// without a limit if the number is negative. May return early.
+/// Waits until at least one of the descriptors is ready, for this number of milliseconds at most,
+/// or without a limit if the number is negative. May return early.
 ///
 /// The system polls at most as many at once as the process may open (`RLIMIT_NOFILE`). If there are
 /// more, they are polled in parts, each for a moment.

@@ -3,7 +3,7 @@
 //! A [`Driver`] belongs to one pool, as the input and output of the crate `pool-io` does. It may
 //! give each worker a [parker of its own](WorkerParker), in which the worker also waits for
 //! something else than jobs. It may start [threads](Pool::spawn_thread) that count as those of the
-//! pool, and is told when the pool ends. With [`wait`], a job waits for what a driver reports,
+//! pool, and is notified when the pool ends. With [`wait`], a job waits for what a driver reports,
 //! while its worker runs other jobs.
 //!
 //! A driver is attached when the pool is built, by

@@ -90,7 +90,7 @@ fn wait_elsewhere() {
     wait_for(&MAY_END);
 }
 
-/// In place of a destructor of the program's own: has a worker set the latch that this thread waits
+/// Instead of a destructor of the program's own: makes a worker set the latch that this thread awaits
 /// for.
 #[derive(Default)]
 struct EndWait(Cell<Option<&'static ThreadPool>>);
@@ -151,7 +151,7 @@ fn exit_in_a_job_while_a_join_waits() {
     });
 }
 
-/// Jobs could need a lock that is held where the process is told to exit, or call `exit` too.
+/// Jobs could need a lock that is held where the process is asked to exit, or call `exit` too.
 #[test]
 fn exit_runs_no_jobs() {
     in_a_process("exit_runs_no_jobs", || {

@@ -15,7 +15,7 @@ fn the_global_pool_is_built_once() {
             .thread_name(|_| current_num_threads().to_string())
             .build_global()
     });
-    assert!(uses_itself.is_err(), "a clear panic in place of a deadlock");
+    assert!(uses_itself.is_err(), "a clear panic instead of a deadlock");
 
     ThreadPoolBuilder::new().build_global().unwrap();
     assert_eq!(

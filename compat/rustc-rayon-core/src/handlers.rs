@@ -50,9 +50,10 @@ impl Handlers {
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Sets a closure that is told of deadlocks: every worker is [blocked](crate::mark_blocked) or
-    /// asleep, at least one is blocked, and no job is queued that a sleeping worker may run. The
-    /// closure is called once, and once more only after a worker was unblocked.
+    /// Sets a closure that receives reports of deadlocks: every worker is
+    /// [blocked](crate::mark_blocked) or asleep, at least one is blocked, and no job is queued that
+    /// a sleeping worker may run. The closure is called once, and once more only after a worker was
+    /// unblocked.
     ///
     /// The closure runs on a worker, with the pool's accounting locked, so it must not unblock
     /// workers itself. It should hand over to another thread and return.

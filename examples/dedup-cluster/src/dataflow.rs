@@ -134,8 +134,8 @@ struct Batches(Vec<Batch>);
 impl Batches {
     /// Adds a batch, and returns where its files are.
     fn push(&mut self, batch: Batch) -> impl Iterator<Item = FileIndex> + use<> {
-        let count = u32::try_from(batch.digests.len()).expect("memory for so many files");
-        let number = u32::try_from(self.0.len()).expect("memory for so many batches");
+        let count = u32::try_from(batch.digests.len()).expect("memory for that number of files");
+        let number = u32::try_from(self.0.len()).expect("memory for that number of batches");
         self.0.push(batch);
         (0..count).map(move |file| FileIndex {
             batch: number,

@@ -142,7 +142,7 @@ impl HintPipe {
         })
     }
 
-    /// Notes that a read has completed: with so many bytes of hints, or with an error.
+    /// Notes that a read has completed: with this number of bytes of hints, or with an error.
     pub(super) fn has_come(&self, number: u64, bytes: i32) {
         let hints = usize::try_from(bytes).map_or(0, |bytes| bytes / LENGTH);
         // Ordering: Relaxed, see `send`. The kernel has written the hints before the completion.
@@ -157,8 +157,8 @@ impl HintPipe {
         }
     }
 
-    /// Waits until the pipe holds hints, for so many milliseconds at most, and takes them out,
-    /// without a ring.
+    /// Waits until the pipe holds hints, for this number of milliseconds at most, and takes them
+    /// out, without a ring.
     pub(super) fn wait_without_ring(&self, milliseconds: libc::c_int) {
         let descriptor = self.reader.as_raw_fd();
         let mut pipe = [libc::pollfd {

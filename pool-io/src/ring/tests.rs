@@ -32,7 +32,7 @@ fn silent_read() -> (Arc<Operation>, PipeWriter) {
     (Operation::new(None, request), writer)
 }
 
-/// Takes completions until so many operations have finished.
+/// Takes completions until this number of operations have finished.
 fn reap(ring: &Ring, count: usize) {
     let mut finished = 0;
     while finished < count {

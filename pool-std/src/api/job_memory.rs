@@ -30,13 +30,13 @@ struct Block {
     _memory: MaybeUninit<[u8; SIZE]>,
 }
 
-/// So many blocks go to the depot and come from it together.
+/// The number of blocks that go to the depot and come from it together.
 const MAGAZINE: usize = 32;
 
 /// A full magazine: each place has a block.
 type Magazine = [Option<Box<Block>>; MAGAZINE];
 
-/// The depot keeps so many magazines at most, which is a mebibyte of blocks.
+/// The number of magazines that the depot keeps at most, which is a mebibyte of blocks.
 const MOST_MAGAZINES: usize = if cfg!(test) { 4 } else { 512 };
 
 static DEPOT: Depot = Depot::new();
@@ -50,7 +50,7 @@ thread_local! {
 /// the depot each time.
 struct Cache {
     blocks: [Cell<Option<Box<Block>>>; 2 * MAGAZINE],
-    /// So many places, the first ones, have a block.
+    /// The number of places that have a block: the first ones.
     count: Cell<usize>,
 }
 

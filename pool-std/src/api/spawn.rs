@@ -102,8 +102,9 @@ pub(crate) fn spawn_on(registry: &Registry, job: impl FnOnce() + Send + 'static)
 /// order.
 pub(crate) fn spawn_fifo_on(registry: &Registry, job: impl FnOnce() + Send + 'static) {
     let worker = current_worker_of(registry).map(|worker| (worker, worker.fifo()));
-    // SAFETY: 1. the job is queued; the reference is used for this alone; 2. the FIFO is part of the
-    // registry, as is the deque with the stand-in, and only workers run it, which hold the registry.
+    // SAFETY: 1. the job is queued; the reference is used for this alone; 2. the FIFO is part of
+    // the registry, as is the deque with the stand-in, and only workers run it, which hold the
+    // registry.
     unsafe { post_or_inject_in_order(worker, registry, counted_job(registry, job)) };
 }
 
@@ -155,8 +156,8 @@ impl<C: Fn(usize)> Drop for Batch<'_, C> {
 /// for each [`BATCH`] of them. If the iterator panics, the jobs that it has given are queued all
 /// the same.
 ///
-/// `count_in` is told how many jobs are queued next, so that they can be counted together. It must
-/// not panic. The registry must live until the call returns.
+/// `count_in` receives the number of jobs that are queued next, so that they can be counted
+/// together. It must not panic. The registry must live until the call returns.
 pub(crate) fn queue_many(
     registry: &Registry,
     count_in: impl Fn(usize),

@@ -84,9 +84,9 @@ pub(crate) fn during_adoption<R>(closure: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Runs a closure while this thread is known as no worker, as if it lent its worker and no thread
-/// took it. If the closure uses a pool, it waits like a thread outside and runs no jobs: they would
-/// run in the handler, and in the middle of falling asleep. The closure does not unwind.
+/// Runs a closure while this thread is not known as a worker, as if it lent its worker and no
+/// thread took it. If the closure uses a pool, it waits like a thread outside and runs no jobs:
+/// they would run in the handler, and in the middle of falling asleep. The closure does not unwind.
 pub(crate) fn as_no_worker<R>(closure: impl FnOnce() -> R) -> R {
     // SAFETY: 1. a worker does not leave while its thread is in this call.
     let Some(worker) = (unsafe { WorkerThread::current() }) else {

@@ -1,4 +1,4 @@
-//! What a deadlock handler is told.
+//! What a deadlock handler receives.
 
 use std::fmt;
 

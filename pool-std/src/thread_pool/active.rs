@@ -53,7 +53,7 @@ struct State {
 }
 
 impl ActiveWorkers {
-    /// Creates the state of a pool with so many workers.
+    /// Creates the state of a pool with this number of workers.
     ///
     /// # Errors
     /// [`ActiveWorkersError`] if `count` is 0 or above `maximum`.

@@ -15,8 +15,8 @@ use crate::{linux::process_time, panics::lock, platform::Registry};
 /// How often the watchdog checks. Some systems update the processor time of threads that run every
 /// 4 ms only.
 const INTERVAL: Duration = Duration::from_millis(10);
-/// After so many checks in a row that have found jobs waiting, the watchdog wakes a worker for them
-/// in any case.
+/// The number of checks in a row that find jobs waiting after which the watchdog wakes a worker for
+/// them in any case.
 const PATIENCE: u32 = 10;
 /// For how long workers are woken for each job after the watchdog has found idle processors.
 /// Doubles as long as it does.
@@ -73,7 +73,7 @@ struct Relief {
 }
 
 impl Crowd {
-    /// Creates the state of a pool whose workers share so many processors.
+    /// Creates the state of a pool whose workers share this number of processors.
     pub(crate) fn new(num_workers: usize, processors: usize) -> Arc<Self> {
         Arc::new(Self {
             processors,
@@ -299,7 +299,7 @@ impl Relief {
 }
 
 impl Finding {
-    /// Whether half a processor or more was idle since an earlier finding, of so many.
+    /// Whether half a processor or more was idle since an earlier finding, of this number of them.
     fn leaves_idle(&self, earlier: &Self, processors: usize) -> bool {
         let used = self.used.saturating_sub(earlier.used).as_secs_f64();
         let time = (self.time - earlier.time).as_secs_f64();

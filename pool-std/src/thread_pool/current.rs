@@ -220,7 +220,7 @@ where
     with_outside_registry(|registry| in_pool_from_outside(registry, current, closure.take()))
 }
 
-/// Runs a closure in a pool, for a thread that is no worker.
+/// Runs a closure in a pool, for a thread outside every pool.
 fn in_pool_from_outside<R: Send>(
     registry: &Registry,
     current: CurrentPool,

@@ -102,7 +102,7 @@ impl Idle {
         if self.begin(registry, Some(&latch)).is_none() {
             return;
         }
-        // Liveness: as for a thread that is no worker. The latch stays in this frame, which a panic
+        // Liveness: as for a thread outside the pool. The latch stays in this frame, which a panic
         // cannot leave: the waits let none through.
         if std::ptr::eq(worker.registry(), registry) {
             // The jobs of this pool set the latch, so the worker counts as asleep when they are all

@@ -2,7 +2,7 @@
 
 use super::{EVENTS, MAX_WORKERS};
 
-/// Who may act on a pool.
+/// The threads that may act on a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Actors {
     /// Its own workers alone, but for the thread that breaks deadlocks. So nothing happens between

@@ -19,7 +19,7 @@ fn crowded() -> ThreadPool {
     builder.build().unwrap()
 }
 
-/// Runs so many copies of a closure by joins.
+/// Runs this number of copies of a closure by joins.
 fn in_parallel(copies: usize, closure: &(impl Fn() + Sync)) {
     if copies == 1 {
         return closure();
@@ -59,7 +59,7 @@ fn jobs_of_joins_that_block_get_all_workers() {
     });
 }
 
-/// The same with jobs that block until the pool is told.
+/// The same with jobs that block until the pool is notified.
 #[test]
 fn jobs_of_joins_that_say_that_they_block_get_all_workers() {
     let pool = crowded();

@@ -1,6 +1,6 @@
-//! Who decides whether a thread outside every pool is a guest: the builder of the pool, or else the
-//! function that is called. Each test runs itself once more, as a process of its own, whose global
-//! pool it builds.
+//! What decides whether a thread outside every pool is a guest: the builder of the pool, or else
+//! the function that is called. Each test runs itself once more, as a process of its own, whose
+//! global pool it builds.
 #![cfg(all(feature = "metrics", not(miri)))]
 
 use std::{

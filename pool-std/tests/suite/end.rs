@@ -29,7 +29,7 @@ fn pool(threads: usize) -> ThreadPool {
     builder.build().unwrap()
 }
 
-/// A job that has begun, and ends when it is told to.
+/// A job that has begun, and ends when the test lets it.
 struct Held {
     has_begun: Receiver<()>,
     go_on: Sender<()>,

@@ -74,7 +74,11 @@ fn breadth_first() {
             *panic.unwrap_err().downcast::<&str>().unwrap(),
             "the first half"
         );
-        assert_eq!(second.load(SeqCst), 1, "who joins waits for both");
+        assert_eq!(
+            second.load(SeqCst),
+            1,
+            "the caller of a join waits for both"
+        );
     }
 }
 
@@ -139,7 +143,7 @@ fn migrated_is_exact() {
 
     let pool = self::pool(1);
     let flags = pool.install(|| join_context(|c| c.migrated(), |c| c.migrated()));
-    assert_eq!(flags, (false, false), "nobody is there to steal");
+    assert_eq!(flags, (false, false), "no other worker is there to steal");
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl Gate {
         self.opened.notify_all();
     }
 
-    /// Waits until so many workers are blocked here.
+    /// Waits until this number of workers are blocked here.
     pub(crate) fn wait_for_blocked(&self, workers: usize) {
         wait_for(|| self.state.lock().unwrap().tickets.len() >= workers);
     }
@@ -126,7 +126,7 @@ pub(crate) fn wait_for(happened: impl Fn() -> bool) {
     }
 }
 
-/// Waits until so many workers are asleep.
+/// Waits until this number of workers are asleep.
 pub(crate) fn wait_for_asleep(pool: &ThreadPool, workers: usize) {
     wait_for(|| pool.state().asleep().count() >= workers);
 }

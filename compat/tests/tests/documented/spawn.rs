@@ -148,7 +148,7 @@ fn a_panic_of_the_handler_aborts() {
 #[test]
 #[ignore = "aborts the process; run by a_panic_without_a_handler_aborts"]
 fn abort_of_a_job_without_handler() {
-    pool(1).spawn(|| panic!("nobody hears"));
+    pool(1).spawn(|| panic!("no caller waits"));
     std::thread::sleep(PATIENCE);
 }
 

@@ -65,7 +65,7 @@ pub(crate) fn engine(
     Engine::new(rules, workers).unwrap()
 }
 
-/// Waits until so many workers have waited for queries.
+/// Waits until this number of workers have waited for queries.
 pub(crate) fn wait_for_waits(engine: &Engine<Scripted>, waits: u64) {
     while engine.statistics().waited < waits {
         thread::yield_now();

@@ -4,8 +4,9 @@ use super::ThreadPoolBuilder;
 use crate::blocking::report::DeadlockReport;
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Sets a closure that is told of deadlocks: every worker is in a blocked section or asleep, at
-    /// least one is blocked, and no job waits that a worker which is not blocked may run.
+    /// Sets a closure that receives reports of deadlocks: every worker is in a blocked section or
+    /// asleep, at least one is blocked, and no job waits that a worker which is not blocked may
+    /// run.
     ///
     /// Workers say that they are blocked by [`blocking`](crate::blocking()) or
     /// [`mark_blocked`](crate::mark_blocked()). The pool checks whenever a worker says so, falls

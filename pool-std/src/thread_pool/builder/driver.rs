@@ -8,7 +8,7 @@ use crate::{
     thread_pool::error::BuildError,
 };
 
-/// Makes a driver for a pool with so many workers.
+/// Makes a driver for a pool with this number of workers.
 pub(super) type MakeDriver = dyn FnOnce(usize) -> io::Result<Box<dyn Driver>>;
 
 impl<S> ThreadPoolBuilder<S> {

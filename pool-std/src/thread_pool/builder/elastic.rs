@@ -75,7 +75,7 @@ impl<S> ThreadPoolBuilder<S> {
 }
 
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
-    /// Returns the spares of a pool with so many workers.
+    /// Returns the spares of a pool with this number of workers.
     pub(super) fn spares(&mut self, num_threads: usize) -> Result<Spares, BuildError> {
         let names = (0..self.settings.max_blocking_threads)
             .filter_map(|number| self.name_of(num_threads + number).transpose())

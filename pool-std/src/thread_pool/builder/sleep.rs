@@ -87,7 +87,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Returns the protocol of a pool with so many workers on so many processors.
+    /// Returns the protocol of a pool with these numbers of workers and processors.
     pub(super) fn sleep_protocol(
         &self,
         parts: &PoolParts,

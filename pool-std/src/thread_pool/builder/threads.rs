@@ -12,7 +12,7 @@ use crate::{
 
 impl<S> ThreadPoolBuilder<S> {
     /// Sets the size of each worker's stack in bytes, at least 16 KiB. The default is the standard
-    /// library's. A [spawn handler](Self::spawn_handler) is told the size and need not obey it.
+    /// library's. A [spawn handler](Self::spawn_handler) receives the size and need not obey it.
     ///
     /// # Examples
     /// ```

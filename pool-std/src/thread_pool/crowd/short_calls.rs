@@ -14,7 +14,7 @@ mod tests;
 
 /// How long a call delays its wake-up: about as long as a wake-up takes the thread that makes it.
 const DELAY: Duration = Duration::from_micros(10);
-/// After a call that was longer, so many calls wake workers at once, before one delays its wake-up
+/// The number of calls after a longer one that wake workers at once, before one delays its wake-up
 /// again.
 const CALLS_BETWEEN_TRIALS: u32 = 64;
 

@@ -3,7 +3,7 @@ use crate::{ThreadPool, ThreadPoolBuilder};
 
 const PROCESSORS: usize = 2;
 
-/// Plays a watchdog whose checks are told what they find.
+/// Plays a watchdog whose checks receive what they find.
 struct Play<'c> {
     watchdog: Watchdog<'c>,
     time: Instant,
@@ -27,8 +27,8 @@ impl<'c> Play<'c> {
         }
     }
 
-    /// Checks after ten milliseconds, in which the process has used so many milliseconds of its
-    /// processors.
+    /// Checks after ten milliseconds, in which the process has used this number of milliseconds of
+    /// its processors.
     fn check(&mut self, used: u64, waits: Waits) -> Verdict {
         self.time += Duration::from_millis(10);
         self.used += Duration::from_millis(used);

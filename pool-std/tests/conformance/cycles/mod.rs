@@ -108,8 +108,8 @@ fn builder(
         .idle_policy(policy)
 }
 
-/// Waits until so many workers sleep. That they do is a fact that comes true: no other thread uses
-/// the pool.
+/// Waits until this number of workers sleep. That they do is a fact that comes true: no other
+/// thread uses the pool.
 fn wait_for_asleep(pool: &ThreadPool, workers: usize) {
     while pool.state().asleep().count() < workers {
         thread::yield_now();

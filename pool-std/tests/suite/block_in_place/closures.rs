@@ -202,7 +202,8 @@ fn a_panic_comes_when_the_worker_is_back() {
     }
 }
 
-// In the closure the thread is no worker; in a job of a spare it is one, and takes another spare.
+// In the closure the thread is outside the pool; in a job of a spare it is a worker, and takes
+// another spare.
 #[test]
 fn nested_calls_take_spares_until_there_are_none() {
     fn level(depth: usize, spares: usize) {
