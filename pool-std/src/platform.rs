@@ -170,6 +170,12 @@ unsafe impl Platform for Std {
     }
 }
 
+/// Returns the pool of a worker.
+pub(crate) fn pool_of(worker: &WorkerThread) -> Arc<Registry> {
+    // SAFETY: 1. the worker keeps its registry alive; 2. it was made with this pointer.
+    unsafe { Std::keep_alive(worker.registry_pointer()) }
+}
+
 /// A queue of jobs with memory of its own.
 pub(crate) struct Queue(Injector<JobRef>);
 

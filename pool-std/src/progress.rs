@@ -18,7 +18,7 @@ pub use pool_core::progress::{Guard, Moment, Reclaimable};
 use crate::{
     panics::AbortOnUnwind,
     parker::{OsParker, ParkerKind},
-    platform::{Registry, Std, WorkerThread},
+    platform::{Registry, Std, WorkerThread, pool_of},
     thread_pool::handlers::Handlers,
     worker::current_worker_of,
 };
@@ -193,9 +193,7 @@ impl Progress {
     fn wait_as_worker(&self, worker: &WorkerThread, moment: Moment<'_>) {
         let latch = CoreLatch::new();
         let waiting = Latch(&raw const latch);
-        // SAFETY: 1. the worker's registry is alive; 2. the worker was made with this pointer.
-        let registry =
-            unsafe { <Std as pool_core::Platform>::keep_alive(worker.registry_pointer()) };
+        let registry = pool_of(worker);
         let index = worker.index();
         // The latch must not go before it is set.
         let no_way_out = AbortOnUnwind("pool-std: a parker panicked; aborting");

@@ -90,8 +90,8 @@ fn wait_elsewhere() {
     wait_for(&MAY_END);
 }
 
-/// Instead of a destructor of the program's own: makes a worker set the latch that this thread awaits
-/// for.
+/// Instead of a destructor of the program's own: makes a worker set the latch that this thread
+/// waits for.
 #[derive(Default)]
 struct EndWait(Cell<Option<&'static ThreadPool>>);
 

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use pool_core::Platform as _;
-
 use crate::{
     blocking::handlers::is_in_handler,
-    platform::{Std, WorkerThread},
+    platform::{WorkerThread, pool_of},
     thread_pool::spares::{Spare, Spares},
     worker::frames,
 };
@@ -102,13 +100,11 @@ where
     if is_in_handler() {
         return closure();
     }
-    // SAFETY: 1. the worker keeps its registry alive; 2. it was made with this pointer.
-    let registry = || unsafe { Std::keep_alive(worker.registry_pointer()) };
     let spares = &worker.registry().data().spares;
     let spare = if is_blocked(worker) {
         None
     } else {
-        spares.take(registry)
+        spares.take(|| pool_of(worker))
     };
     let Some(spare) = spare else {
         worker.notify_leftovers();

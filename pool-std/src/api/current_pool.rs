@@ -1,7 +1,5 @@
 //! The current pool, for crates that offer its functions under names of their own.
 
-use std::fmt;
-
 use crate::{
     api::{
         join::{FnContext, join_anywhere},
@@ -40,7 +38,7 @@ use crate::{
 /// assert_ne!(thread, caller);
 /// assert_eq!(sum, 3);
 /// ```
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct CurrentPool {
     default_guests: fn() -> bool,
 }
@@ -120,11 +118,5 @@ impl CurrentPool {
         R: Send,
     {
         in_running_pool(self, |_, pool| in_place_scope_fifo_on(pool, body))
-    }
-}
-
-impl fmt::Debug for CurrentPool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CurrentPool").finish_non_exhaustive()
     }
 }

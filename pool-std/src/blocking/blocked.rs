@@ -6,12 +6,11 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use pool_core::Platform as _;
 use pool_core::accounting::{NotActive, State, Ticket};
 
 use crate::{
     blocking::{error::MarkError, handlers},
-    platform::{Registry, Std, WorkerThread},
+    platform::{Registry, WorkerThread, pool_of},
 };
 
 /// The ticket of one blocked section of a worker, with which another thread ends the section.
@@ -109,10 +108,8 @@ impl Mark {
     }
 
     fn of(worker: &WorkerThread, ticket: Ticket) -> Self {
-        // SAFETY: 1. the worker keeps its registry alive; 2. the worker was made with this pointer.
-        let registry = unsafe { Std::keep_alive(worker.registry_pointer()) };
         Self {
-            registry: Arc::downgrade(&registry),
+            registry: Arc::downgrade(&pool_of(worker)),
             ticket,
         }
     }

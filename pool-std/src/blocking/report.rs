@@ -85,13 +85,6 @@ impl fmt::Display for DeadlockReport {
 /// The table in the alternate form; otherwise one line.
 impl fmt::Debug for DeadlockReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if f.alternate() {
-            return fmt::Display::fmt(self, f);
-        }
-        f.debug_struct("DeadlockReport")
-            .field("num_workers", &self.workers().len())
-            .field("blocked", &self.blocked().count())
-            .field("asleep", &self.asleep().count())
-            .finish_non_exhaustive()
+        self.state.debug("DeadlockReport", self, f)
     }
 }

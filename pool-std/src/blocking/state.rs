@@ -204,6 +204,23 @@ impl PoolState {
     pub fn jobs_from_outside(&self) -> usize {
         self.jobs_from_outside
     }
+
+    /// Prints the table in the alternate form, and otherwise one line with the name of the type.
+    pub(super) fn debug(
+        &self,
+        name: &str,
+        table: &impl fmt::Display,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        if f.alternate() {
+            return table.fmt(f);
+        }
+        f.debug_struct(name)
+            .field("num_workers", &self.workers.len())
+            .field("blocked", &self.blocked().count())
+            .field("asleep", &self.asleep().count())
+            .finish_non_exhaustive()
+    }
 }
 
 impl fmt::Display for PoolState {
@@ -268,14 +285,7 @@ fn state_of(registry: &Registry) -> PoolState {
 /// The table in the alternate form; otherwise one line.
 impl fmt::Debug for PoolState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if f.alternate() {
-            return fmt::Display::fmt(self, f);
-        }
-        f.debug_struct("PoolState")
-            .field("num_workers", &self.workers.len())
-            .field("blocked", &self.blocked().count())
-            .field("asleep", &self.asleep().count())
-            .finish_non_exhaustive()
+        self.debug("PoolState", self, f)
     }
 }
 

@@ -1,9 +1,6 @@
 //! Waits for what happens outside the pool.
 
-use std::{
-    fmt,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use pool_core::{BlockingLatch, Latch as _, SpinLatch};
 
@@ -17,9 +14,11 @@ use crate::{
 /// A signal that is neither, because it was given to [`std::mem::forget`], makes the thread wait
 /// for good.
 #[must_use = "a signal that is dropped ends the wait"]
+#[derive(Debug)]
 pub struct Signal(Target);
 
 /// A latch in the frame of the thread that waits.
+#[derive(Debug)]
 enum Target {
     Worker(*const SpinLatch<'static, Std>),
     Thread(*const BlockingLatch<Std>),
@@ -49,12 +48,6 @@ impl Drop for Signal {
             // SAFETY: as above.
             Target::Thread(latch) => unsafe { BlockingLatch::set(latch) },
         }
-    }
-}
-
-impl fmt::Debug for Signal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Signal").finish_non_exhaustive()
     }
 }
 

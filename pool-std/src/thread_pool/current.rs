@@ -7,12 +7,12 @@ use std::{
     sync::{Arc, Mutex, OnceLock},
 };
 
-use pool_core::{ColdArg, Platform};
+use pool_core::ColdArg;
 
 use crate::{
     api::CurrentPool,
     panics::lock,
-    platform::{Registry, Std, WorkerThread},
+    platform::{Registry, WorkerThread, pool_of},
     thread_pool::{
         builder::{MAX_THREADS, ThreadPoolBuilder},
         call::call_as_guest,
@@ -120,38 +120,22 @@ impl PoolGuard {
     /// thread and an exit handler may be workers of a pool that has ended; they get the global
     /// pool, too.
     pub(crate) fn current() -> Self {
-        // SAFETY: 1. the reference is used at once.
-        match unsafe { WorkerThread::current() } {
-            Some(worker) if worker.registry().try_add_reference() => {
-                // SAFETY: 1. the worker keeps its registry alive; 2. the worker was made with this
-                // pointer.
-                let registry = unsafe { Std::keep_alive(worker.registry_pointer()) };
+        match with_reference() {
+            Current::Own(worker) => {
                 KEEPING_OWN_POOL.set(KEEPING_OWN_POOL.get() + 1);
-                Self {
-                    registry,
-                    is_own: true,
-                    not_send: PhantomData,
-                }
+                Self::counted(pool_of(worker), true)
             }
-            None => match frames::lent_pool().filter(|registry| registry.try_add_reference()) {
-                Some(registry) => Self::counted(registry),
-                None => Self::of(global()),
-            },
-            Some(_) => Self::of(global()),
+            Current::Lent(registry) => Self::counted(registry, false),
+            Current::Global(registry) => Self::counted(registry.clone(), false),
         }
     }
 
-    /// Guards this pool, which the caller keeps from ending during the call.
-    pub(crate) fn of(registry: &Arc<Registry>) -> Self {
-        registry.add_reference();
-        Self::counted(registry.clone())
-    }
-
-    /// Guards this pool by a reference that the caller has added.
-    fn counted(registry: Arc<Registry>) -> Self {
+    /// Guards this pool by a reference that the caller has added. `is_own` says that it is counted
+    /// in `KEEPING_OWN_POOL`.
+    fn counted(registry: Arc<Registry>, is_own: bool) -> Self {
         Self {
             registry,
-            is_own: false,
+            is_own,
             not_send: PhantomData,
         }
     }
@@ -176,22 +160,40 @@ impl Drop for PoolGuard {
 ///
 /// Cheaper than a guard: it writes one count, and not three.
 pub(crate) fn with_job_reference<R>(closure: impl FnOnce(&Registry) -> R) -> R {
-    // SAFETY: 1. the reference is used in this call alone, during which the thread stays the
-    // worker.
+    match with_reference() {
+        Current::Own(worker) => closure(worker.registry()),
+        Current::Lent(registry) => closure(&registry),
+        Current::Global(registry) => closure(registry),
+    }
+}
+
+/// The current pool of a thread, in which the thread has added a reference.
+enum Current<'a> {
+    /// The thread is a worker of the pool.
+    Own(&'a WorkerThread),
+    /// The thread lends its worker of the pool.
+    Lent(Arc<Registry>),
+    Global(&'static Arc<Registry>),
+}
+
+/// Adds a reference to the current pool. The answer must not outlive the caller's stay on its
+/// worker.
+#[inline(always)]
+fn with_reference<'a>() -> Current<'a> {
+    // SAFETY: 1. callers use it at once, while the thread is still the worker.
     match unsafe { WorkerThread::current() } {
-        Some(worker) if worker.registry().try_add_reference() => return closure(worker.registry()),
+        Some(worker) if worker.registry().try_add_reference() => return Current::Own(worker),
         None => {
-            if let Some(registry) =
-                frames::lent_pool().filter(|registry| registry.try_add_reference())
-            {
-                return closure(&registry);
+            let lent = frames::lent_pool();
+            if let Some(registry) = lent.filter(|registry| registry.try_add_reference()) {
+                return Current::Lent(registry);
             }
         }
         Some(_) => {}
     }
     let registry = global();
     registry.add_reference();
-    closure(registry)
+    Current::Global(registry)
 }
 
 /// Runs a closure on this thread if it is a worker, or else in the global pool: as a guest, or on a

@@ -2,11 +2,9 @@
 
 use std::{fmt, sync::Arc};
 
-use pool_core::Platform;
-
 use crate::{
     blocking::{error::MarkError, handlers::is_in_handler},
-    platform::{Registry, Std, WorkerThread},
+    platform::{Registry, WorkerThread, pool_of},
     thread_pool::{
         current::with_outside_registry,
         end::{wait_until_stopped, waits_for_itself},
@@ -52,9 +50,7 @@ impl PoolHandle {
         // SAFETY: 1. the reference is used at once.
         match unsafe { WorkerThread::current() } {
             Some(worker) => Self {
-                // SAFETY: 1. the worker keeps its registry alive; 2. the worker was made with this
-                // pointer.
-                registry: unsafe { Std::keep_alive(worker.registry_pointer()) },
+                registry: pool_of(worker),
             },
             None => with_outside_registry(Self::of),
         }
