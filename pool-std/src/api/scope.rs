@@ -297,8 +297,8 @@ impl<'scope> ScopeFifo<'scope> {
         let worker = current_worker_of(registry);
         let fifo = worker.map(|worker| (worker, &self.fifos[worker.index().get()]));
         // SAFETY: `scope_job`: 1. the next call queues it; 2. `'scope` outlives the scope.
-        // `post_or_inject_in_order`: 1. the reference is used for this alone; 2. the scope waits for
-        // the job.
+        // `post_or_inject_in_order`: 1. the reference is used for this alone; 2. the scope waits
+        // for the job.
         unsafe { post_or_inject_in_order(fifo, registry, scope_job(self, worker, body)) };
     }
 

@@ -303,7 +303,7 @@ pub(super) unsafe fn post_or_inject_in_order(
 ///
 /// # Safety
 /// 1. As for [`JobRef::execute`], for each job.
-pub(crate) unsafe fn post_or_inject_many(registry: &Registry, jobs: &[JobRef]) {
+unsafe fn post_or_inject_many(registry: &Registry, jobs: &[JobRef]) {
     match current_worker_of(registry) {
         // SAFETY: obligation 1 is forwarded to our caller.
         Some(worker) => unsafe { worker.post_many(jobs) },

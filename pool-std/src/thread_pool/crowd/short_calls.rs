@@ -89,7 +89,7 @@ impl ShortCalls {
     /// Whether the call of this thread, if it is a guest, wakes no worker yet. `is_watched` says
     /// whether a worker
     /// is the watchdog, which looks every ten milliseconds whether a job waits for too long.
-    pub(super) fn delay_wake(&self, is_watched: impl FnOnce() -> bool) -> bool {
+    fn delay_wake(&self, is_watched: impl FnOnce() -> bool) -> bool {
         let call = CALL.get();
         if matches!(call, Call::None | Call::Wakes) {
             return false;
