@@ -1,22 +1,18 @@
 //! Fork and join: two closures, potentially at the same time.
 
-use core::mem::MaybeUninit;
+use core::{marker::PhantomData, mem::MaybeUninit};
 
 use deque_core::{FastPush, Order, Position, TakeBack};
 
 use crate::{
     cold_arg::ColdArg,
-    job::{JobContext, discard_panic},
-    latch::SpinLatch,
+    job::{AwaitableHeader, Awaiting, Body, Job, JobContext, JobFn, JobRef, discard_panic},
+    latch::{Latch, SpinLatch},
     metrics::Observer as _,
     platform::Platform,
     unwind::no_unwind,
     worker::WorkerThread,
 };
-
-mod job;
-
-use job::{JoinHeader, JoinJob};
 
 impl<P: Platform> WorkerThread<P> {
     /// Runs both closures, potentially in parallel, and returns both results.
@@ -39,7 +35,7 @@ impl<P: Platform> WorkerThread<P> {
         RB: Send,
     {
         let position = self.own().next_position();
-        let job_b = JoinJob::<P, _, _>::new(b, position);
+        let job_b = JoinJob::<P, _>::new(b, position);
         // SAFETY: `as_job_ref`: 1. this frame is not left until the job is done or was taken back;
         // `fast_push`: 1. the position is from just above.
         let pushed = unsafe { self.own().fast_push(position, job_b.as_job_ref()) };
@@ -52,11 +48,15 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Runs `a`, and then `b` too unless it is stolen.
     #[inline(always)]
-    fn join_pushed<A, B, RA, RB>(&self, a: A, job_b: &JoinJob<P, B, RB>, migrated: bool) -> (RA, RB)
+    fn join_pushed<A, B, RA>(
+        &self,
+        a: A,
+        job_b: &JoinJob<P, B>,
+        migrated: bool,
+    ) -> (RA, B::Returned)
     where
         A: FnOnce(JobContext<'_, P>) -> RA,
-        B: FnOnce(JobContext<'_, P>) -> RB + Send,
-        RB: Send,
+        B: JobFn<P>,
     {
         let result_a = match P::catch_unwind(|| a(JobContext::on_worker(self, migrated))) {
             Ok(result) => result,
@@ -88,17 +88,16 @@ impl<P: Platform> WorkerThread<P> {
     /// Joins when the deque may be full, or when a worker sleeps or did so a short while ago.
     #[cold]
     #[inline(never)]
-    fn join_cold<A, B, RA, RB>(
+    fn join_cold<A, B, RA>(
         &self,
         pushed: FastPush,
         a: ColdArg<'_, A>,
-        job_b: &JoinJob<P, B, RB>,
+        job_b: &JoinJob<P, B>,
         migrated: bool,
-    ) -> (RA, RB)
+    ) -> (RA, B::Returned)
     where
         A: FnOnce(JobContext<'_, P>) -> RA,
-        B: FnOnce(JobContext<'_, P>) -> RB + Send,
-        RB: Send,
+        B: JobFn<P>,
     {
         let a = a.take();
         let is_queued = pushed != FastPush::LimitReached || {
@@ -161,11 +160,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Continues the panic of `a` when `b` has ended. `b` may be running and borrow from the
     /// caller's frame, so the frame must stay until then.
     #[cold]
-    fn join_after_panic<B, RB>(&self, job_b: &JoinJob<P, B, RB>, panic: P::Panic) -> !
-    where
-        B: FnOnce(JobContext<'_, P>) -> RB + Send,
-        RB: Send,
-    {
+    fn join_after_panic<B: JobFn<P>>(&self, job_b: &JoinJob<P, B>, panic: P::Panic) -> ! {
         let latch = SpinLatch::new(self);
         let mut room = MaybeUninit::uninit();
         // SAFETY: 1. and 2. as in `reclaim_or_wait`, which is not called for this job.
@@ -178,5 +173,146 @@ impl<P: Platform> WorkerThread<P> {
             discard_panic::<P>(second);
         }
         P::resume_unwind(panic)
+    }
+}
+
+/// The part of a join's second half that does not depend on its closure. It says whether the job
+/// has been run; it leads to the latch of its owner if that waits; until then it holds the job's
+/// position in its owner's deque.
+#[repr(transparent)]
+struct JoinHeader<P: Platform> {
+    header: AwaitableHeader,
+    /// The type of the header's latch.
+    latch: PhantomData<*const SpinLatch<'static, P>>,
+}
+
+impl<P: Platform> JoinHeader<P> {
+    #[inline(always)]
+    fn new<J: Job>(position: Position) -> Self {
+        Self {
+            header: AwaitableHeader::new::<J>(position.into_word()),
+            latch: PhantomData,
+        }
+    }
+
+    /// Whether the job has been run. What it wrote is visible then.
+    #[inline]
+    fn is_done(&self) -> bool {
+        self.header.is_done()
+    }
+
+    /// Returns the position where the owner has pushed the job.
+    ///
+    /// # Safety
+    /// 1. This is called by the job's owner, and the job was not awaited.
+    #[inline]
+    unsafe fn position(&self) -> Position {
+        // SAFETY: obligation 1 is forwarded to our caller.
+        Position::from_word(unsafe { self.header.note() })
+    }
+
+    /// Replaces the position, for a job that was pushed elsewhere or whose position is nowhere.
+    ///
+    /// # Safety
+    /// 1. As for [`position`](Self::position).
+    unsafe fn set_position(&self, position: Position) {
+        // SAFETY: obligation 1 is forwarded to our caller.
+        unsafe { self.header.set_note(position.into_word()) };
+    }
+
+    /// Leaves a latch to be set when the job has been run. Returns false if it has been run
+    /// already, and the latch will not be used.
+    ///
+    /// # Safety
+    /// 1. This is called by the job's owner, and for each job once.
+    /// 2. After true, job, latch and room stay in place, and the room untouched, until the latch is
+    ///    set or the job was taken back from its queue.
+    unsafe fn set_awaited(
+        &self,
+        latch: &SpinLatch<'_, P>,
+        room: &mut MaybeUninit<Awaiting>,
+    ) -> bool {
+        // SAFETY: obligations 1 and 2 are forwarded to our caller.
+        unsafe {
+            self.header
+                .set_awaited(core::ptr::from_ref(latch).cast(), room)
+        }
+    }
+
+    /// Marks the job as run: its owner may go on, and end the frame that holds the job.
+    ///
+    /// # Safety
+    /// 1. `this` points to the header of a job that has just been run, and what it leaves is
+    ///    written.
+    unsafe fn set_done(this: *const Self) {
+        // SAFETY: obligation 1 is forwarded to our caller; 2. the second obligation of
+        // `set_awaited`, which left a latch of this type. `Latch::set`: 1. it stays until
+        // it is set; 2. a job is done once; 3. a thief runs the job, which is a worker of
+        // the same pool.
+        unsafe {
+            if let Some(latch) = AwaitableHeader::set_done(&raw const (*this).header) {
+                Latch::set(latch.cast::<SpinLatch<'_, P>>());
+            }
+        }
+    }
+}
+
+/// The second closure of a join, on the stack of the worker that joins.
+///
+/// It is made for each join, and nearly always taken back. So it contains nothing that is needed
+/// only when a thief comes, see [`AwaitableHeader`].
+#[repr(C)]
+struct JoinJob<P: Platform, F: JobFn<P>> {
+    header: JoinHeader<P>,
+    /// Belongs to the worker that took the job out of its queue, until the header says that it was
+    /// run.
+    body: Body<P, F>,
+}
+
+impl<P: Platform, F: JobFn<P>> JoinJob<P, F> {
+    /// Creates a job for this position in the owner's deque. If the job is never run, the closure
+    /// is not dropped.
+    #[inline(always)]
+    fn new(closure: F, position: Position) -> Self {
+        Self {
+            header: JoinHeader::new::<Self>(position),
+            body: Body::new(closure),
+        }
+    }
+
+    #[inline]
+    fn header(&self) -> &JoinHeader<P> {
+        &self.header
+    }
+
+    #[inline]
+    fn body(&self) -> &Body<P, F> {
+        &self.body
+    }
+
+    /// Creates a reference to put into a queue.
+    ///
+    /// # Safety
+    /// 1. `self` stays in place until the job is done, or until the reference was taken back from
+    ///    the queue unused. If it is awaited, until the latch is set.
+    #[inline]
+    unsafe fn as_job_ref(&self) -> JobRef {
+        // SAFETY: 1. and 2. of `new`: obligation 1 is forwarded to our caller; closure and result
+        // are `Send`. 3. the job begins with an `AwaitableHeader`, whose note is a
+        // position.
+        unsafe { JobRef::with_position(self) }
+    }
+}
+
+// SAFETY: 1. the header comes first, begins with a `JobHeader`, and is made for `Self`.
+unsafe impl<P: Platform, F: JobFn<P>> Job for JoinJob<P, F> {
+    unsafe fn execute(this: *const ()) {
+        let this: *const Self = this.cast();
+        // SAFETY: by obligation 1 the job is valid until it is done, and by 2. no other thread uses
+        // its body until then. `set_done` takes the pointer, since afterwards the job may be gone.
+        unsafe {
+            (*this).body.run_as_thief();
+            JoinHeader::set_done(&raw const (*this).header);
+        }
     }
 }

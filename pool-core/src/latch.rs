@@ -17,6 +17,9 @@ mod tests;
 
 /// An event that is set once.
 pub trait Latch {
+    /// The platform of the waiter, and of the workers that set the latch.
+    type Platform: Platform;
+
     /// Sets the latch and wakes the thread that waits.
     ///
     /// Takes a pointer, since the waiter may go on, and end the frame that holds the latch, before
@@ -108,6 +111,8 @@ impl<'w, P: Platform> SpinLatch<'w, P> {
 }
 
 impl<P: Platform> Latch for SpinLatch<'_, P> {
+    type Platform = P;
+
     #[inline]
     unsafe fn set(this: *const Self) {
         // SAFETY: the latch is alive (obligation 1), and what the waiter waits for has happened
@@ -177,6 +182,8 @@ impl<P: Platform> Default for BlockingLatch<P> {
 }
 
 impl<P: Platform> Latch for BlockingLatch<P> {
+    type Platform = P;
+
     unsafe fn set(this: *const Self) {
         // SAFETY: the latch is alive (obligation 1) until the flag is set. The handle is moved out
         // before, by this call alone (obligation 2), and the latch does not drop it.
@@ -298,6 +305,8 @@ impl<'w, P: Platform> CountLatch<'w, P> {
 }
 
 impl<P: Platform> Latch for CountLatch<'_, P> {
+    type Platform = P;
+
     unsafe fn set(this: *const Self) {
         // SAFETY: the latch is alive (obligation 1) while its count is above zero, and if ours
         // was the last one until its waiter's latch is set, which copies what it needs. By

@@ -41,7 +41,7 @@ pub use cold_arg::ColdArg;
 pub use deadlock::{DeadlockDetection, NoDeadlockDetection};
 pub use fifo::JobFifo;
 pub use guard::ReadGuard;
-pub use job::{Job, JobContext, JobHeader, JobRef, StackJob};
+pub use job::{Job, JobContext, JobHeader, JobRef};
 pub use latch::{BlockingLatch, CountLatch, Latch, SpinLatch};
 pub use lend::LentWorker;
 pub use metrics::{

@@ -182,14 +182,14 @@ impl<P: Platform> Registry<P> {
         &self,
         closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
     ) -> R {
-        let job = StackJob::<P, _, _, _>::new(
+        let job = StackJob::new(
             |context: JobContext<'_, P>| closure(context.worker(), context.migrated()),
             BlockingLatch::<P>::new(),
         );
         let mut node = P::Queue::node();
         // SAFETY: `inject`: 1. job and node stay here until the latch is set, after the job has
         // been run; `as_job_ref`: 1. as well, 2. any thread may set the latch.
-        // `into_result`: 1. it is set; 2. this is the only call.
+        // `take_result`: 1. it is set; 2. this is the only call.
         unsafe {
             no_unwind(|| {
                 self.inject(NonNull::from(&mut node), job.as_job_ref());
@@ -202,7 +202,7 @@ impl<P: Platform> Registry<P> {
                 assert!(is_set, "a platform that does not wait");
                 self.note_resumed_caller();
             });
-            job.into_result()
+            job.take_result()
         }
     }
 
@@ -214,7 +214,7 @@ impl<P: Platform> Registry<P> {
         current: &WorkerThread<P>,
         closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
     ) -> R {
-        let job = StackJob::<P, _, _, _>::new(
+        let job = StackJob::new(
             |context: JobContext<'_, P>| closure(context.worker(), context.migrated()),
             SpinLatch::cross(current),
         );
@@ -225,7 +225,7 @@ impl<P: Platform> Registry<P> {
                 self.inject(NonNull::from(&mut node), job.as_job_ref());
                 current.wait_for_outside(job.latch().core());
             });
-            job.into_result()
+            job.take_result()
         }
     }
 

@@ -3,9 +3,7 @@
 use core::fmt;
 
 use pool_core::{
-    Deque, IdlePolicy, IntrusiveInjector, Jec, NoDeadlockDetection, Order, Registry, Slot,
-    WorkerShared, WorkerThread,
-    progress::{self, Participant, Progress},
+    IdlePolicy, IntrusiveInjector, Jec, NoDeadlockDetection, Registry, Slot, WorkerThread, progress,
 };
 
 mod arena;
@@ -28,12 +26,11 @@ pub use metrics::PoolMetrics;
 pub use run::ExitReason;
 pub use scope::Scope;
 pub use spawn::Task;
+pub(crate) use system::Protocol;
 pub use system::{Cores, DefaultProtocol, System};
-pub(crate) use system::{Detection, Protocol};
 pub use worker::Worker;
 
 use crate::machine::{CoreParker as _, Machine};
-use platform::{PoolData, WorkerObserver};
 
 /// A pool in a `static`, whose workers are cores.
 ///
@@ -107,9 +104,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> SpinPool<Cores<M, CORES,
     }
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>>
-    SpinPool<Cores<M, CORES, JOBS, K>>
-{
+impl<S: System<Deadlock = NoDeadlockDetection>> SpinPool<S> {
     /// Creates a pool whose workers sleep by the given protocol, which must be made for `CORES`
     /// workers. A pool with a protocol for fewer workers stops the program when one of the others
     /// searches for work.
@@ -147,39 +142,20 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>>
     /// assert_eq!(POOL.num_workers(), 2);
     /// ```
     #[must_use]
-    pub const fn with_protocol(sleep: K) -> Self {
+    pub const fn with_protocol(sleep: S::Sleep) -> Self {
         Self::with_parts(sleep, NoDeadlockDetection)
     }
 }
 
-impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>, D: Detection>
-    SpinPool<Cores<M, CORES, JOBS, K, D>>
-{
-    pub(crate) const fn with_parts(sleep: K, deadlock: D) -> Self {
-        const { assert!(CORES > 0, "a pool needs a worker") };
-        let workers = [const {
-            WorkerShared::new(
-                Deque::fixed(Order::Lifo),
-                IntrusiveInjector::new(),
-                IntrusiveInjector::new(),
-                WorkerObserver::new(),
-            )
-        }; CORES];
-        let participants = [const { Participant::new(M::Parker::NEW) }; CORES];
+impl<S: System> SpinPool<S> {
+    pub(crate) const fn with_parts(sleep: S::Sleep, deadlock: S::Deadlock) -> Self {
+        const { assert!(S::CORES > 0, "a pool needs a worker") };
+        let injector = IntrusiveInjector::new();
         Self {
-            registry: Registry::new(
-                sleep,
-                workers,
-                Progress::new(participants),
-                IntrusiveInjector::new(),
-                deadlock,
-                PoolData::new(),
-            ),
+            registry: Registry::new(sleep, S::WORKERS, S::PROGRESS, injector, deadlock, S::DATA),
         }
     }
-}
 
-impl<S: System> SpinPool<S> {
     /// Returns the number of workers that the pool has places for.
     #[must_use]
     pub const fn num_workers(&self) -> usize {

@@ -53,13 +53,7 @@ where
     }
 }
 
-impl<P, M, W, H> WorkerThread<P>
-where
-    P: Platform<Deadlock = Accounting<M, W, H>>,
-    M: RawMutex + Send + Sync,
-    W: AsRef<[WorkerEntry]> + Send + Sync,
-    H: DeadlockHandler + Send + Sync,
-{
+impl<P: Platform> WorkerThread<P> {
     /// Marks this worker as blocked, right before it waits for an event that the pool does not know
     /// of. The thread that brings about the event unmarks it by
     /// [`Registry::deadlock`](crate::Registry::deadlock).
@@ -70,7 +64,13 @@ where
     /// # Errors
     /// [`NotActive`] if the worker is blocked already, or sleeps: where a hook of the platform
     /// calls this.
-    pub fn mark_blocked(&self) -> Result<Ticket, NotActive> {
+    pub fn mark_blocked<M, W, H>(&self) -> Result<Ticket, NotActive>
+    where
+        P: Platform<Deadlock = Accounting<M, W, H>>,
+        M: RawMutex,
+        W: AsRef<[WorkerEntry]>,
+        H: DeadlockHandler,
+    {
         let registry = self.registry();
         no_unwind(|| {
             // A worker that fell asleep may have overlooked what a join has queued. This worker

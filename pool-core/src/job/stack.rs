@@ -1,39 +1,23 @@
 //! Jobs that live in the frame of the thread that waits for them.
 
-use core::fmt;
-
-use super::{Body, Job, JobContext, JobHeader, JobRef};
-use crate::{latch::Latch, platform::Platform};
+use super::{Body, Job, JobFn, JobHeader, JobRef};
+use crate::latch::Latch;
 
 /// A job on the stack of the thread that waits for it.
 #[repr(C)]
-pub struct StackJob<P: Platform, L, F, R> {
+pub(crate) struct StackJob<L: Latch, F: JobFn<L::Platform>> {
     header: JobHeader,
     latch: L,
     /// Belongs to the worker that runs the job, until the latch is set.
-    body: Body<P, F, R>,
+    body: Body<L::Platform, F>,
 }
 
-impl<P: Platform, L: fmt::Debug, F, R> fmt::Debug for StackJob<P, L, F, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StackJob")
-            .field("latch", &self.latch)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<P, L, F, R> StackJob<P, L, F, R>
-where
-    P: Platform,
-    L: Latch,
-    F: FnOnce(JobContext<'_, P>) -> R + Send,
-    R: Send,
-{
+impl<L: Latch, F: JobFn<L::Platform>> StackJob<L, F> {
     /// Creates a job that sets `latch` when it has been run.
     ///
     /// If the job is never run, the closure is not dropped.
     #[inline]
-    pub fn new(closure: F, latch: L) -> Self {
+    pub(crate) fn new(closure: F, latch: L) -> Self {
         Self {
             header: JobHeader::new::<Self>(),
             latch,
@@ -43,7 +27,7 @@ where
 
     /// Returns the latch that is set when the job has been run.
     #[inline]
-    pub fn latch(&self) -> &L {
+    pub(crate) fn latch(&self) -> &L {
         &self.latch
     }
 
@@ -53,7 +37,7 @@ where
     /// 1. `self` stays in place until the latch is set.
     /// 2. The reference is used once, by a worker that may [set](Latch::set) the latch.
     #[inline]
-    pub unsafe fn as_job_ref(&self) -> JobRef {
+    pub(crate) unsafe fn as_job_ref(&self) -> JobRef {
         // SAFETY: obligation 1 is forwarded to our caller; 2. closure and result are `Send`.
         unsafe { JobRef::new(self) }
     }
@@ -63,7 +47,7 @@ where
     /// # Safety
     /// 1. The latch is set.
     /// 2. This is called once.
-    pub unsafe fn into_result(&self) -> R {
+    pub(crate) unsafe fn take_result(&self) -> F::Returned {
         // SAFETY: 1. the job has been run, as the latch says; obligation 2 is forwarded to our
         // caller.
         unsafe { self.body.take_result() }
@@ -71,13 +55,7 @@ where
 }
 
 // SAFETY: 1. the header comes first, and is made for `Self`.
-unsafe impl<P, L, F, R> Job for StackJob<P, L, F, R>
-where
-    P: Platform,
-    L: Latch,
-    F: FnOnce(JobContext<'_, P>) -> R + Send,
-    R: Send,
-{
+unsafe impl<L: Latch, F: JobFn<L::Platform>> Job for StackJob<L, F> {
     unsafe fn execute(this: *const ()) {
         let this: *const Self = this.cast();
         // SAFETY: by obligation 1 the job is valid until its latch is set, and by 2. no other

@@ -27,7 +27,7 @@ fn order<const JOBS: usize>(
     let log = &order;
     let jobs: [_; JOBS] = array::from_fn(|job| {
         let run = move |_: JobContext<'_, _>| log.lock().unwrap().push(job);
-        StackJob::<Test, _, _, _>::new(run, BlockingLatch::<Test>::new())
+        StackJob::new(run, BlockingLatch::<Test>::new())
     });
     // SAFETY: 1. they stay, and are run below.
     let references = array::from_fn(|job| unsafe { jobs[job].as_job_ref() });
@@ -38,7 +38,7 @@ fn order<const JOBS: usize>(
     }
     for job in jobs {
         // SAFETY: 1. it has been run; 2. once.
-        unsafe { job.into_result() };
+        unsafe { job.take_result() };
     }
     order.into_inner().unwrap()
 }
@@ -105,7 +105,7 @@ fn victims(seed: u64, searches: usize) -> Vec<usize> {
     let registry = registry::<Test>(4);
     let workers: Workers = workers(&registry);
     RANDOM_SEED.set(default);
-    let new = || StackJob::<Test, _, _, _>::new(|_| (), BlockingLatch::<Test>::new());
+    let new = || StackJob::new(|_| (), BlockingLatch::<Test>::new());
     let jobs = [(); 4].map(|()| new());
     // SAFETY: 1. they stay longer than the workers search; 2. none is run.
     let references: [_; 4] = array::from_fn(|job| unsafe { jobs[job].as_job_ref() });

@@ -40,7 +40,7 @@ impl<S: DetectsDeadlocks> Worker<'_, S> {
     /// # Ok::<(), pool_spin::RunError>(())
     /// ```
     pub fn mark_blocked(self) -> Result<Ticket, NotActive> {
-        S::mark_blocked(self.0)
+        self.0.mark_blocked()
     }
 
     /// Runs a closure that waits for an event outside of the pool, as a blocked section.
@@ -102,7 +102,7 @@ impl<S: DetectsDeadlocks> Worker<'_, S> {
         impl<S: DetectsDeadlocks> Drop for Section<'_, S> {
             fn drop(&mut self) {
                 // As a rule, another core has done it.
-                let _ = S::accounting(self.registry).mark_self_unblocked(self.ticket);
+                let _ = self.registry.deadlock().mark_self_unblocked(self.ticket);
             }
         }
 
@@ -153,7 +153,7 @@ impl<S: DetectsDeadlocks> SpinPool<S> {
             }
             worker < S::CORES
         });
-        let result = S::accounting(self.registry()).mark_all_unblocked(tickets);
+        let result = self.registry().deadlock().mark_all_unblocked(tickets);
         foreign.map_or(result, Err)
     }
 
@@ -167,6 +167,6 @@ impl<S: DetectsDeadlocks> SpinPool<S> {
     /// See [`Worker::mark_blocked`].
     pub fn blocking_state(&self, index: usize) -> Result<State, UnknownWorker> {
         let worker = self.registry().worker(index)?;
-        Ok(S::accounting(self.registry()).state(worker))
+        Ok(self.registry().deadlock().state(worker))
     }
 }

@@ -1,8 +1,8 @@
 //! Pools that detect deadlocks.
 
 use pool_core::{
-    IdlePolicy, Jec, Registry, Slot, WorkerThread,
-    accounting::{Accounting, NotActive, RawMutex, Report, Ticket, WorkerEntry},
+    IdlePolicy, Jec, Slot,
+    accounting::{Accounting, RawMutex, Report, WorkerEntry},
 };
 
 use crate::{
@@ -45,40 +45,25 @@ type Handler = fn(&Report<'_>);
 ///     core.wait_for(done).expect("one transfer at a time");
 /// }
 /// ```
-pub trait DetectsDeadlocks: Accounted {}
-
-impl<S: Accounted> DetectsDeadlocks for S {}
-
-/// A system with an accounting. Keeps other crates from implementing [`DetectsDeadlocks`].
-pub trait Accounted: System {
+pub trait DetectsDeadlocks:
+    System<
+    Deadlock = Accounting<
+        <Self as DetectsDeadlocks>::Lock,
+        <Self as System>::PerCore<WorkerEntry>,
+        Handler,
+    >,
+>
+{
     /// The lock of the accounting.
     type Lock: RawMutex + Send + Sync + 'static;
-
-    /// Marks a worker as blocked.
-    fn mark_blocked(worker: &WorkerThread<Self>) -> Result<Ticket, NotActive>;
-
-    /// Returns the accounting of a pool.
-    fn accounting(
-        registry: &Registry<Self>,
-    ) -> &Accounting<Self::Lock, Self::PerCore<WorkerEntry>, Handler>;
 }
 
-impl<M, L, const CORES: usize, const JOBS: usize, K> Accounted
-    for DetectingCores<M, L, CORES, JOBS, K>
+impl<S, L> DetectsDeadlocks for S
 where
-    M: Machine,
+    S: System<Deadlock = Accounting<L, <S as System>::PerCore<WorkerEntry>, Handler>>,
     L: RawMutex + Send + Sync + 'static,
-    K: Protocol<M::Parker>,
 {
     type Lock = L;
-
-    fn mark_blocked(worker: &WorkerThread<Self>) -> Result<Ticket, NotActive> {
-        worker.mark_blocked()
-    }
-
-    fn accounting(registry: &Registry<Self>) -> &CoreAccounting<L, CORES> {
-        registry.deadlock()
-    }
 }
 
 impl<M, L, const CORES: usize, const JOBS: usize> SpinPool<DetectingCores<M, L, CORES, JOBS>>

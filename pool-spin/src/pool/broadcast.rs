@@ -52,15 +52,11 @@ impl<S: System> SpinPool<S> {
 }
 
 /// Queues a job for each worker that is there.
-fn send<S, F, R>(
+fn send<S: System, R: Send>(
     registry: &Registry<S>,
-    jobs: &[BroadcastJob<'_, S, F, R>],
+    jobs: &[BroadcastJob<'_, S, R>],
     done: &CountLatch<'_, S>,
-) where
-    S: System,
-    F: Fn(Worker<'_, S>) -> R + Sync,
-    R: Send,
-{
+) {
     let data = registry.data();
     let _order = Locked::new(&data.is_broadcasting);
     for (index, (job, gate)) in jobs.iter().zip(data.gates.as_ref()).enumerate() {
@@ -104,21 +100,16 @@ impl Drop for Locked<'_> {
 
 /// One worker's part of a broadcast.
 #[repr(C)]
-struct BroadcastJob<'a, S: System, F, R> {
+struct BroadcastJob<'a, S: System, R> {
     header: JobHeader,
     node: UnsafeCell<JobNode>,
-    closure: &'a F,
+    closure: &'a (dyn Fn(Worker<'_, S>) -> R + Sync),
     result: UnsafeCell<Option<R>>,
     done: *const CountLatch<'a, S>,
 }
 
-impl<'a, S, F, R> BroadcastJob<'a, S, F, R>
-where
-    S: System,
-    F: Fn(Worker<'_, S>) -> R + Sync,
-    R: Send,
-{
-    fn new(closure: &'a F, done: &CountLatch<'a, S>) -> Self {
+impl<'a, S: System, R: Send> BroadcastJob<'a, S, R> {
+    fn new(closure: &'a (dyn Fn(Worker<'_, S>) -> R + Sync), done: &CountLatch<'a, S>) -> Self {
         Self {
             header: JobHeader::new::<Self>(),
             node: UnsafeCell::new(JobNode::new(None)),
@@ -130,12 +121,7 @@ where
 }
 
 // SAFETY: 1. The header is the first field; `new` makes it for this type.
-unsafe impl<S, F, R> Job for BroadcastJob<'_, S, F, R>
-where
-    S: System,
-    F: Fn(Worker<'_, S>) -> R + Sync,
-    R: Send,
-{
+unsafe impl<S: System, R: Send> Job for BroadcastJob<'_, S, R> {
     unsafe fn execute(this: *const ()) {
         let this = this.cast::<Self>();
         // SAFETY: 1. The reference is used only in this call; jobs run on workers.

@@ -8,8 +8,8 @@ use pool_core::{
 };
 
 use super::{
-    arena::{Arena, JobInjector},
-    lifecycle::{Gate, Lifecycle},
+    arena::JobInjector,
+    lifecycle::Lifecycle,
     system::{Cores, Detection, Protocol, System},
 };
 use crate::{
@@ -38,19 +38,6 @@ pub struct PoolData<S: System> {
 impl<S: System> fmt::Debug for PoolData<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PoolData").finish_non_exhaustive()
-    }
-}
-
-impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>, D: Detection>
-    PoolData<Cores<M, CORES, JOBS, K, D>>
-{
-    pub(crate) const fn new() -> Self {
-        Self {
-            lifecycle: Lifecycle::new(),
-            gates: [const { Gate::new() }; CORES],
-            is_broadcasting: AtomicBool::new(false),
-            arena: Arena::new(),
-        }
     }
 }
 

@@ -1,25 +1,31 @@
 //! The type parameter of a pool: a machine, the number of workers, and the room for jobs.
 
-use core::{array, convert::Infallible, fmt, marker::PhantomData};
+use core::{array, convert::Infallible, marker::PhantomData};
 
 use pool_core::{
-    AwakeSet, DeadlockDetection, Inline, Jec, LendSeats, NoDeadlockDetection, Platform,
-    SleepProtocol, Slot as SleepSlot,
+    AwakeSet, DeadlockDetection, Deque, Inline, IntrusiveInjector, Jec, LendSeats,
+    NoDeadlockDetection, Order, Platform, PoolProgress, SleepProtocol, Slot as SleepSlot,
+    WorkerShared,
+    progress::{Participant, Progress},
 };
 
 use super::{
     arena::{Arena, JobInjector, Slot},
-    lifecycle::Gate,
-    platform::{PoolData, SpinWaiter},
+    lifecycle::{Gate, Lifecycle},
+    platform::{PoolData, SpinWaiter, WorkerObserver},
 };
-use crate::machine::{CoreParker, Machine};
+use crate::{
+    machine::{CoreParker as _, Machine},
+    primitive::AtomicBool,
+};
 
 /// The type parameter of [`SpinPool`](crate::SpinPool), [`Worker`](crate::Worker),
 /// [`Scope`](crate::Scope) and [`Task`](crate::Task): a machine and the size of a pool.
 ///
 /// [`Cores`] is the only implementation; `DetectingCores`, of the feature `deadlock`, is a name for
 /// some of its types. A program names it once, with a type alias. Functions that
-/// work for pools of any size take `S: System`.
+/// work for pools of any size take `S: System`. Other crates cannot implement it, because they
+/// cannot name what the platform keeps with the pool.
 ///
 /// # Examples
 /// ```
@@ -36,9 +42,8 @@ use crate::machine::{CoreParker, Machine};
 /// }
 /// ```
 pub trait System:
-    Sealed
-    + Platform<
-        Parker = <Self as Sealed>::Parker,
+    Platform<
+        Parker = <<Self as System>::Machine as Machine>::Parker,
         Queue = JobInjector,
         Waiter = SpinWaiter,
         Panic = Infallible,
@@ -54,6 +59,23 @@ pub trait System:
     const CORES: usize;
     /// The number of queued jobs that each worker has room for.
     const JOBS: usize;
+
+    /// Room for the closures that are spawned and have not begun.
+    #[doc(hidden)]
+    type Arena: AsRef<[Slot]> + Send + Sync;
+    /// The gate of each worker.
+    #[doc(hidden)]
+    type Gates: AsRef<[Gate]> + Send + Sync;
+
+    /// The workers of a new pool, with empty queues.
+    #[doc(hidden)]
+    const WORKERS: Self::Workers;
+    /// The thread progress of a new pool.
+    #[doc(hidden)]
+    const PROGRESS: PoolProgress<Self>;
+    /// What else is in a new pool.
+    #[doc(hidden)]
+    const DATA: PoolData<Self>;
 
     /// Creates an array whose elements are the results of a function for each worker's number.
     fn per_core<T>(function: impl FnMut(usize) -> T) -> Self::PerCore<T>;
@@ -76,6 +98,7 @@ pub trait System:
 /// Workers sleep by the protocol `K`; another one than the default is passed to
 /// [`SpinPool::with_protocol`](crate::SpinPool::with_protocol). `D` is told which workers run; with
 /// the default that is compiled away.
+#[derive(Debug)]
 pub struct Cores<
     M: Machine,
     const CORES: usize,
@@ -113,33 +136,27 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>, 
     const CORES: usize = CORES;
     const JOBS: usize = JOBS;
 
+    type Arena = Arena<JOBS>;
+    type Gates = [Gate; CORES];
+
+    const WORKERS: Self::Workers = [const {
+        WorkerShared::new(
+            Deque::fixed(Order::Lifo),
+            IntrusiveInjector::new(),
+            IntrusiveInjector::new(),
+            WorkerObserver::new(),
+        )
+    }; CORES];
+    const PROGRESS: PoolProgress<Self> =
+        Progress::new([const { Participant::new(M::Parker::NEW) }; CORES]);
+    const DATA: PoolData<Self> = PoolData {
+        lifecycle: Lifecycle::new(),
+        gates: [const { Gate::new() }; CORES],
+        is_broadcasting: AtomicBool::new(false),
+        arena: Arena::new(),
+    };
+
     fn per_core<T>(function: impl FnMut(usize) -> T) -> [T; CORES] {
         array::from_fn(function)
     }
-}
-
-impl<M: Machine, const CORES: usize, const JOBS: usize, K, D> fmt::Debug
-    for Cores<M, CORES, JOBS, K, D>
-{
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Cores<{CORES}, {JOBS}>")
-    }
-}
-
-/// Keeps other crates from implementing [`System`], and names what a pool stores by its size.
-pub trait Sealed {
-    /// Room for the closures that are spawned and have not begun.
-    type Arena: AsRef<[Slot]> + Send + Sync;
-    /// The gate of each worker.
-    type Gates: AsRef<[Gate]> + Send + Sync;
-    /// The parker of the machine.
-    type Parker: CoreParker;
-}
-
-impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>, D: Detection> Sealed
-    for Cores<M, CORES, JOBS, K, D>
-{
-    type Arena = Arena<JOBS>;
-    type Gates = [Gate; CORES];
-    type Parker = M::Parker;
 }

@@ -49,14 +49,14 @@ fn a_job_of_a_worker_that_blocks_is_not_overlooked() {
         let registry = accounted::<TestJec>(2, |_| ());
         with_worker(&registry, 0, |worker| {
             let other = spawn_other(&registry, run_until_terminated);
-            let job = StackJob::<Accounted, _, _, _>::new(|_| 7, BlockingLatch::<Accounted>::new());
+            let job = StackJob::new(|_| 7, BlockingLatch::<Accounted>::new());
             // SAFETY: `as_job_ref`: 1. it stays until the latch is set, after the job has been run;
-            // `into_result`: 1. the latch is set; 2. once.
+            // `take_result`: 1. the latch is set; 2. once.
             unsafe {
                 assert!(worker.own().try_push(job.as_job_ref()).is_ok());
                 let ticket = worker.mark_blocked().unwrap();
                 job.latch().wait();
-                assert_eq!(job.into_result(), 7);
+                assert_eq!(job.take_result(), 7);
                 registry.deadlock().mark_self_unblocked(ticket).unwrap();
             }
             registry.remove_reference();

@@ -90,14 +90,14 @@ fn two_guests_and_the_host_take_turns() {
 fn a_job_that_a_guest_leaves_is_run() {
     model(2, || {
         with_guests(|registry| {
-            let job = StackJob::<Test, _, _, _>::new(|_| 7, BlockingLatch::<Test>::new());
+            let job = StackJob::new(|_| 7, BlockingLatch::<Test>::new());
             // SAFETY: `as_job_ref`: 1. it stays until the latch is set, 2. which any thread may
-            // set; `post`: 1. once; `into_result`: 1. the latch is set; 2. once.
+            // set; `post`: 1. once; `take_result`: 1. the latch is set; 2. once.
             unsafe {
                 let job_ref = job.as_job_ref();
                 registry.call(|worker, _| worker.post(job_ref));
                 job.latch().wait();
-                assert_eq!(job.into_result(), 7);
+                assert_eq!(job.take_result(), 7);
             }
         });
     });
@@ -107,7 +107,7 @@ fn a_job_that_a_guest_leaves_is_run() {
 fn a_job_for_the_seat_against_a_guest() {
     model(2, || {
         with_guests(|registry| {
-            let job = StackJob::<Test, _, _, _>::new(|_| 7, BlockingLatch::<Test>::new());
+            let job = StackJob::new(|_| 7, BlockingLatch::<Test>::new());
             let mut node = TestQueue::node();
             let other = {
                 let registry = registry.clone();
@@ -118,7 +118,7 @@ fn a_job_for_the_seat_against_a_guest() {
                 let jobs = [(core::ptr::NonNull::from(&mut node), job.as_job_ref())];
                 registry.inject_broadcast(jobs.into_iter());
                 job.latch().wait();
-                assert_eq!(job.into_result(), 7);
+                assert_eq!(job.take_result(), 7);
             }
             other.join().unwrap();
         });

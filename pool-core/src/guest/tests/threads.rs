@@ -115,7 +115,7 @@ fn work_that_waits_keeps_guests_out<P: TestPlatform<Data = AtomicBool, Queue = T
             // The host sleeps on.
             call_as_guest(registry, |_| ());
             let latch = BlockingLatch::<P>::new();
-            let job = StackJob::<P, _, _, _>::new(|_| (), latch);
+            let job = StackJob::new(|_| (), latch);
             let mut node = TestQueue::node();
             let node = core::ptr::NonNull::from(&mut node);
             // SAFETY: as in `a_job_for_the_seat_is_run`.
@@ -124,7 +124,7 @@ fn work_that_waits_keeps_guests_out<P: TestPlatform<Data = AtomicBool, Queue = T
                 registry.injector().push(node, job.as_job_ref());
                 assert!(registry.try_call(|_| ()).is_err());
                 job.latch().wait();
-                job.into_result();
+                job.take_result();
             }
         }
     });
@@ -135,13 +135,13 @@ fn jobs_that_a_guest_leaves_are_run<P: TestPlatform<Data = AtomicBool>>() {
         for _ in 0..10 {
             let caller = this_thread();
             let latch = BlockingLatch::<P>::new();
-            let job = StackJob::<P, _, _, _>::new(|_| assert_ne!(this_thread(), caller), latch);
+            let job = StackJob::new(|_| assert_ne!(this_thread(), caller), latch);
             // SAFETY: `as_job_ref`: 1. it stays until the latch is set, 2. which any thread may
-            // set; `post`: 1. once; `into_result`: 1. the latch is set; 2. once.
+            // set; `post`: 1. once; `take_result`: 1. the latch is set; 2. once.
             unsafe {
                 call_as_guest(registry, |worker| worker.post(job.as_job_ref()));
                 job.latch().wait();
-                job.into_result();
+                job.take_result();
             }
         }
     });
@@ -204,7 +204,7 @@ fn a_job_for_the_seat_is_run<P: TestPlatform<Data = AtomicBool, Queue = TestQueu
     with_guests::<P>(1, |registry| {
         for _ in 0..10 {
             let latch = BlockingLatch::<P>::new();
-            let job = StackJob::<P, _, _, _>::new(|_| (), latch);
+            let job = StackJob::new(|_| (), latch);
             let mut node = TestQueue::node();
             let node = core::ptr::NonNull::from(&mut node);
             // SAFETY: as in `jobs_that_a_guest_leaves_are_run`; `inject_broadcast`: 1. the node
@@ -214,7 +214,7 @@ fn a_job_for_the_seat_is_run<P: TestPlatform<Data = AtomicBool, Queue = TestQueu
                     registry.inject_broadcast([(node, job.as_job_ref())].into_iter());
                 });
                 job.latch().wait();
-                job.into_result();
+                job.take_result();
             }
         }
     });

@@ -124,14 +124,14 @@ fn the_borrower_runs_the_jobs_of_the_lender() {
             owned.use_it();
             let of_job = owned.clone();
             let latch = BlockingLatch::<Test>::new();
-            let job = StackJob::<Test, _, _, _>::new(|_| of_job.use_it(), latch);
+            let job = StackJob::new(|_| of_job.use_it(), latch);
             // SAFETY: `as_job_ref`: 1. it stays until the latch is set; `post`: 1. once;
-            // `into_result`: 1. the latch is set; 2. once.
+            // `take_result`: 1. the latch is set; 2. once.
             unsafe {
                 worker.post(job.as_job_ref());
                 let latch = SendPointer(job.latch());
                 let borrower = lend_to_new(worker, || (), move || (*latch.get()).wait());
-                assert_eq!(job.into_result(), 2);
+                assert_eq!(job.take_result(), 2);
                 assert_eq!(owned.use_it(), 3);
                 borrower.join().unwrap();
             }

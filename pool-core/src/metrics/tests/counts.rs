@@ -60,12 +60,11 @@ fn counts(change: impl FnOnce(&mut Counts)) -> Counts {
 
 /// Calls a closure with a job that is to be run before it returns.
 fn with_job(body: impl FnOnce(crate::JobRef)) {
-    let job =
-        StackJob::<Test, _, _, _>::new(|_: JobContext<'_, _>| (), BlockingLatch::<Test>::new());
+    let job = StackJob::new(|_: JobContext<'_, _>| (), BlockingLatch::<Test>::new());
     // SAFETY: 1. it stays to the end of this function, and is run before that.
     body(unsafe { job.as_job_ref() });
     // SAFETY: 1. it has been run; 2. once.
-    unsafe { job.into_result() };
+    unsafe { job.take_result() };
 }
 
 /// Posts a job onto a worker's own deque.
@@ -271,7 +270,7 @@ fn a_worker_that_turns_back_has_not_slept() {
             // SAFETY: 1. and 3. both live in the frame of the test; 2. `worker` waits; 4. for this.
             unsafe { registry.set_latch(&latch, index) };
         };
-        let job = StackJob::<Test, _, _, _>::new(run, BlockingLatch::<Test>::new());
+        let job = StackJob::new(run, BlockingLatch::<Test>::new());
         let mut node = <Test as Platform>::Queue::node();
         // SAFETY: 1. it stays to the end of this closure, and is run before that.
         let (node, job_ref) = (NonNull::from(&mut node), unsafe { job.as_job_ref() });
@@ -287,7 +286,7 @@ fn a_worker_that_turns_back_has_not_slept() {
         let run = counts(|counts| (counts.searches, counts.jobs_run) = (3, 1));
         assert_eq!(turned_back, run);
         // SAFETY: 1. it has been run; 2. once.
-        unsafe { job.into_result() };
+        unsafe { job.take_result() };
     });
 }
 

@@ -4,7 +4,8 @@ use std::{boxed::Box, cell::Cell, rc::Rc};
 
 use super::super::*;
 use crate::{
-    JobContext, StackJob,
+    JobContext,
+    job::StackJob,
     latch::BlockingLatch,
     testing::{Event, Test, observe, registry, with_worker},
 };
@@ -14,8 +15,7 @@ use sleep_core::Purpose;
 /// empty before the job was in it.
 fn looks_of_a_poster(worker: &WorkerThread<Test>) -> usize {
     let registry = worker.registry();
-    let job =
-        StackJob::<Test, _, _, _>::new(|_: JobContext<'_, _>| (), BlockingLatch::<Test>::new());
+    let job = StackJob::new(|_: JobContext<'_, _>| (), BlockingLatch::<Test>::new());
     let mut node = <Test as Platform>::Queue::node();
     let looks = Rc::new(Cell::new(0));
     observe(Some(Box::new({
@@ -27,7 +27,7 @@ fn looks_of_a_poster(worker: &WorkerThread<Test>) -> usize {
     observe(None);
     assert!(worker.yield_now());
     // SAFETY: 1. it has been run; 2. once.
-    unsafe { job.into_result() };
+    unsafe { job.take_result() };
     looks.get()
 }
 

@@ -28,7 +28,7 @@ fn order_of(worker: &WorkerThread<Test>, count: usize) -> [Vec<usize>; 2] {
     let note = |number| order.lock().unwrap().push(number);
     let jobs: Vec<_> = (0..count)
         .map(|number| {
-            StackJob::<Test, _, _, _>::new(
+            StackJob::new(
                 move |_: JobContext<'_, Test>| note(number),
                 BlockingLatch::<Test>::new(),
             )
@@ -43,7 +43,7 @@ fn order_of(worker: &WorkerThread<Test>, count: usize) -> [Vec<usize>; 2] {
     drop(references);
     for job in jobs {
         // SAFETY: 1. it has been run; 2. once.
-        unsafe { job.into_result() };
+        unsafe { job.take_result() };
     }
     [at_once, order.into_inner().unwrap()]
 }

@@ -9,7 +9,7 @@ use crate::{
     testing::{PARALLELISM, Test, registry, workers},
 };
 
-type Job<F> = StackJob<Test, BlockingLatch<Test>, F, ()>;
+type Job<F> = StackJob<BlockingLatch<Test>, F>;
 
 fn job<F: FnOnce(JobContext<'_, Test>) + Send>(run: F) -> Job<F> {
     StackJob::new(run, BlockingLatch::new())
@@ -68,7 +68,7 @@ fn a_posted_job_wakes_a_worker_though_enough_are_awake() {
     }));
     assert!(poster.yield_now());
     // SAFETY: 1. it has been run, just now; 2. once.
-    unsafe { job.into_result() };
+    unsafe { job.take_result() };
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_worker_passes_on_posted_jobs_but_not_those_of_joins_while_enough_are_awake(
     while poster.yield_now() {}
     for job in jobs {
         // SAFETY: 1. it has been run, just now; 2. once.
-        unsafe { job.into_result() };
+        unsafe { job.take_result() };
     }
 }
 
@@ -109,7 +109,7 @@ fn a_worker_that_runs_out_of_jobs_forgets_that_it_has_posted_some() {
     assert!(worker.shared().may_hold_posted());
     assert!(worker.yield_now());
     // SAFETY: 1. it has been run, just now; 2. once.
-    unsafe { job.into_result() };
+    unsafe { job.take_result() };
     let latch = CoreLatch::new();
     // SAFETY: 1. and 3. the test holds both; 2. no worker waits yet; 4. for this.
     unsafe { registry.set_latch(&raw const latch, worker.index()) };
@@ -177,6 +177,6 @@ fn a_job_waits_until_a_worker_takes_it() {
     assert!(!registry.still_waits(oldest));
     for job in jobs {
         // SAFETY: 1. it has been run, just now; 2. once.
-        unsafe { job.into_result() };
+        unsafe { job.take_result() };
     }
 }

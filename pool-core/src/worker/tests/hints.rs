@@ -56,7 +56,7 @@ impl Scene {
         };
         let run = &run;
         let jobs = [0, 1].map(|job| {
-            StackJob::<TestHinted, _, _, _>::new(
+            StackJob::new(
                 move |_: JobContext<'_, _>| run(job),
                 BlockingLatch::<TestHinted>::new(),
             )
@@ -83,7 +83,7 @@ impl Scene {
         assert_eq!(self.registry.num_sleeping(), 0);
         for job in jobs {
             // SAFETY: 1. it has been run; 2. once.
-            unsafe { job.into_result() };
+            unsafe { job.take_result() };
         }
         order.into_inner().unwrap()
     }

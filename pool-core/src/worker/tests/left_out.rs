@@ -16,7 +16,7 @@ use crate::{
     testing::{Event, Test, observe, registry, with_pool, workers},
 };
 
-type Job<F> = StackJob<Test, BlockingLatch<Test>, F, ()>;
+type Job<F> = StackJob<BlockingLatch<Test>, F>;
 
 fn job<F: FnOnce(JobContext<'_, Test>) + Send>(run: F) -> Job<F> {
     StackJob::new(run, BlockingLatch::new())
@@ -65,7 +65,7 @@ fn the_deque_of_a_sleeper_is_left_out() {
     assert!(other.check_sources_before_sleep().has_work);
     assert!(other.yield_now(), "it is left out no longer");
     // SAFETY: 1. it has been run, just now; 2. once.
-    unsafe { job.into_result() };
+    unsafe { job.take_result() };
 }
 
 /// A parker may run other jobs. Its worker is one of those that sleep, so it does not count as
@@ -88,7 +88,7 @@ fn a_parker_that_yields_sees_the_job_of_the_only_worker_awake() {
         assert!(last.yield_now());
     });
     // SAFETY: 1. it has been run, just now; 2. once.
-    unsafe { job.into_result() };
+    unsafe { job.take_result() };
 }
 
 /// A worker asks that when it stops searching, or leaves.
@@ -104,7 +104,7 @@ fn own_jobs_are_work_for_others() {
     assert!(worker.has_work_for_others());
     assert!(worker.yield_now());
     // SAFETY: 1. it has been run, just now; 2. once.
-    unsafe { job.into_result() };
+    unsafe { job.take_result() };
 }
 
 /// Lets one worker of a large pool after the other join, while most others sleep. Both closures run
@@ -205,5 +205,5 @@ fn a_job_that_a_parker_queues_is_run() {
     while_asleep(&[other], &mut || worker.wait_until(&latch));
     observe(None);
     // SAFETY: 1. the latch was set by it; 2. once.
-    unsafe { job.into_result() };
+    unsafe { job.take_result() };
 }

@@ -116,13 +116,13 @@ fn a_posted_job_is_not_overlooked() {
         registry.announce_own_jobs(registry.worker(0).unwrap(), 1, || true);
         with_worker(&registry, 0, |worker| {
             let other = spawn_other(&registry, run_until_terminated);
-            let job = StackJob::<Test, _, _, _>::new(|_| 7, BlockingLatch::<Test>::new());
+            let job = StackJob::new(|_| 7, BlockingLatch::<Test>::new());
             // SAFETY: `as_job_ref`: 1. it stays until the latch is set; `post`: 1. once;
-            // `into_result`: 1. the latch is set; 2. once.
+            // `take_result`: 1. the latch is set; 2. once.
             unsafe {
                 worker.post(job.as_job_ref());
                 job.latch().wait();
-                assert_eq!(job.into_result(), 7);
+                assert_eq!(job.take_result(), 7);
             }
             registry.remove_reference();
             other.join().unwrap();
@@ -140,15 +140,15 @@ fn jobs_posted_together_are_not_overlooked() {
         registry.announce_own_jobs(registry.worker(0).unwrap(), 1, || true);
         with_worker(&registry, 0, |worker| {
             let other = spawn_other(&registry, run_until_terminated);
-            let new = || StackJob::<Test, _, _, _>::new(|_| 7, BlockingLatch::<Test>::new());
+            let new = || StackJob::new(|_| 7, BlockingLatch::<Test>::new());
             let jobs = [new(), new()];
             // SAFETY: `as_job_ref`: 1. they stay until the latches are set; `post_many`: 1. once;
-            // `into_result`: 1. the latch is set; 2. once.
+            // `take_result`: 1. the latch is set; 2. once.
             unsafe {
                 worker.post_many(&[jobs[0].as_job_ref(), jobs[1].as_job_ref()]);
                 // All of them before one of them moves.
                 jobs.iter().for_each(|job| job.latch().wait());
-                assert_eq!(jobs.map(|job| job.into_result()), [7, 7]);
+                assert_eq!(jobs.map(|job| job.take_result()), [7, 7]);
             }
             registry.remove_reference();
             other.join().unwrap();
@@ -161,7 +161,7 @@ fn jobs_posted_together_are_not_overlooked() {
 fn jobs_injected_together_are_not_overlooked() {
     model(2, || {
         with_pool(1, |registry| {
-            let new = || StackJob::<Test, _, _, _>::new(|_| 7, BlockingLatch::<Test>::new());
+            let new = || StackJob::new(|_| 7, BlockingLatch::<Test>::new());
             let jobs = [new(), new()];
             let mut nodes = [(); 2].map(|()| <Test as Platform>::Queue::node());
             // SAFETY: as above, and `inject_many`: 1. the nodes stay as well.
@@ -171,7 +171,7 @@ fn jobs_injected_together_are_not_overlooked() {
                 registry.inject_many(nodes.zip(references));
                 // All of them before one of them moves.
                 jobs.iter().for_each(|job| job.latch().wait());
-                assert_eq!(jobs.map(|job| job.into_result()), [7, 7]);
+                assert_eq!(jobs.map(|job| job.take_result()), [7, 7]);
             }
         });
     });
@@ -183,14 +183,14 @@ fn jobs_injected_together_are_not_overlooked() {
 fn a_job_for_one_worker_is_not_overlooked() {
     model(2, || {
         with_pool(1, |registry| {
-            let job = StackJob::<Test, _, _, _>::new(|_| 7, BlockingLatch::<Test>::new());
+            let job = StackJob::new(|_| 7, BlockingLatch::<Test>::new());
             let mut node = <Test as Platform>::Queue::node();
             let worker = registry.worker(0).unwrap();
             // SAFETY: as above, and `inject_for`: 1. the node stays as well.
             unsafe {
                 registry.inject_for(worker, NonNull::from(&mut node), job.as_job_ref());
                 job.latch().wait();
-                assert_eq!(job.into_result(), 7);
+                assert_eq!(job.take_result(), 7);
             }
         });
     });

@@ -58,8 +58,7 @@ fn the_look_before_sleeping_sees_every_source() {
     for (source, put_there) in sources {
         let registry = registry::<Test>(2);
         let workers = workers(&registry);
-        let job =
-            StackJob::<Test, _, _, _>::new(|_: JobContext<'_, _>| 7, BlockingLatch::<Test>::new());
+        let job = StackJob::new(|_: JobContext<'_, _>| 7, BlockingLatch::<Test>::new());
         let mut node = Queue::node();
         assert!(
             !workers[0].check_sources_before_sleep().has_work,
@@ -71,7 +70,7 @@ fn the_look_before_sleeping_sees_every_source() {
         assert!(workers[0].check_sources_before_sleep().has_work, "{source}");
         assert!(workers[0].yield_now(), "{source}");
         // SAFETY: 1. it has been run, just now; 2. once.
-        assert_eq!(unsafe { job.into_result() }, 7);
+        assert_eq!(unsafe { job.take_result() }, 7);
     }
 }
 
@@ -89,7 +88,7 @@ fn a_worker_that_finds_work_wakes_another_for_the_rest() {
             // SAFETY: 1. and 3. both live in the frame of the test; 2. `worker` waits; 4. for this.
             unsafe { registry.set_latch(&latch, index) };
         };
-        StackJob::<Test, _, _, _>::new(run, BlockingLatch::<Test>::new())
+        StackJob::new(run, BlockingLatch::<Test>::new())
     });
     let mut nodes = [Queue::node(), Queue::node()];
 
@@ -110,7 +109,7 @@ fn a_worker_that_finds_work_wakes_another_for_the_rest() {
     assert!(worker.yield_now(), "the second job");
     for job in jobs {
         // SAFETY: 1. it has been run; 2. once.
-        unsafe { job.into_result() };
+        unsafe { job.take_result() };
     }
 }
 
@@ -122,8 +121,7 @@ fn a_process_fence_comes_between_disabling_and_looking() {
     let registry = registry::<Test>(2);
     let [sleeper, owner] = workers(&registry);
     let (owner, fences) = (Rc::new(owner), Rc::new(Cell::new(0)));
-    let job =
-        StackJob::<Test, _, _, _>::new(|_: JobContext<'_, _>| 7, BlockingLatch::<Test>::new());
+    let job = StackJob::new(|_: JobContext<'_, _>| 7, BlockingLatch::<Test>::new());
     // SAFETY: 1. it stays, and is run below.
     let reference = unsafe { job.as_job_ref() };
     HAS_PROCESS_FENCE.set(true);
@@ -151,7 +149,7 @@ fn a_process_fence_comes_between_disabling_and_looking() {
     observe(None);
     HAS_PROCESS_FENCE.set(false);
     // SAFETY: 1. it has been run; 2. once.
-    assert_eq!(unsafe { job.into_result() }, 7);
+    assert_eq!(unsafe { job.take_result() }, 7);
 }
 
 /// Checks that a worker that sees a job after its process fence wakes those that sleep. One of them
@@ -169,7 +167,7 @@ fn a_job_seen_after_the_process_fence_is_passed_on() {
         // SAFETY: 1. and 3. both live in the frame of the test; 2. `first` waits; 4. for this.
         unsafe { registry.set_latch(&latch, index) };
     };
-    let job = StackJob::<TestTogether, _, _, _>::new(run, BlockingLatch::<TestTogether>::new());
+    let job = StackJob::new(run, BlockingLatch::<TestTogether>::new());
     // SAFETY: 1. it stays, and is run below, on this thread.
     let reference = unsafe { job.as_job_ref() };
     HAS_PROCESS_FENCE.set(true);
@@ -201,7 +199,7 @@ fn a_job_seen_after_the_process_fence_is_passed_on() {
     observe(None);
     HAS_PROCESS_FENCE.set(false);
     // SAFETY: 1. it has been run; 2. once.
-    unsafe { job.into_result() };
+    unsafe { job.take_result() };
 }
 
 /// A closure that thread progress calls in the middle of a search, such as that of
@@ -217,7 +215,7 @@ fn a_job_that_comes_up_during_a_search_is_found_before_the_worker_registers<P: T
         // SAFETY: 1. and 3. both live in the frame of the test; 2. `worker` waits; 4. for this.
         unsafe { registry.set_latch(&latch, index) };
     };
-    let job = StackJob::<P, _, _, _>::new(run, BlockingLatch::<P>::new());
+    let job = StackJob::new(run, BlockingLatch::<P>::new());
     // SAFETY: 1. it stays, and is run below, on this thread.
     let reference = unsafe { job.as_job_ref() };
     observe(Some(Box::new({
@@ -234,7 +232,7 @@ fn a_job_that_comes_up_during_a_search_is_found_before_the_worker_registers<P: T
     worker.wait_until(&latch);
     observe(None);
     // SAFETY: 1. it has been run; 2. once.
-    unsafe { job.into_result() };
+    unsafe { job.take_result() };
 }
 
 /// The closure of a `Progress::wakeup` runs on a thread that makes progress. It must not run on a

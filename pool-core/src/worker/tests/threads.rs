@@ -119,7 +119,7 @@ fn an_overlooked_job_is_stolen_before_the_next_one<P: TestPlatform>() {
                 // So that no thief is woken for it. A thief that searches may find it nevertheless.
                 worker.own().enable_fast_push(|| true);
                 let first = |by: JobContext<'_, P>| {
-                    let next = StackJob::<P, _, _, _>::new(|_| (), BlockingLatch::<P>::new());
+                    let next = StackJob::new(|_| (), BlockingLatch::<P>::new());
                     // SAFETY: `as_job_ref`: 1. we wait below; `post`: it is posted once.
                     unsafe { by.worker().post(next.as_job_ref()) };
                     let is_leader = wait();
@@ -154,7 +154,7 @@ fn a_closure_is_told_exactly_whether_it_migrated<P: TestPlatform>() {
 fn another_job_at_the_position_of_the_second_half<P: TestPlatform>() {
     with_pool_on::<P, _>(1, |registry| {
         let within = |worker: &WorkerThread<P>| {
-            let other = StackJob::<P, _, _, _>::new(|_| here::<P>(), BlockingLatch::<P>::new());
+            let other = StackJob::new(|_| here::<P>(), BlockingLatch::<P>::new());
             let first = |by: JobContext<'_, P>| {
                 assert!(by.worker().yield_local(), "the second half is there");
                 // SAFETY: `as_job_ref`: 1. we wait below; `post`: it is posted once.
@@ -168,7 +168,7 @@ fn another_job_at_the_position_of_the_second_half<P: TestPlatform>() {
                 "the other job is not part of the join"
             );
             // SAFETY: 1. it has been run, just now; 2. once.
-            assert_eq!(unsafe { other.into_result() }, 0);
+            assert_eq!(unsafe { other.take_result() }, 0);
         };
         // The first join of a worker takes another path than those after it.
         for _ in 0..3 {
@@ -240,15 +240,17 @@ fn calls_across_pools<P: TestPlatform>() {
 fn a_broadcast_reaches_sleeping_workers<P: TestPlatform>() {
     use std::{ptr::NonNull, vec::Vec};
 
-    use crate::{BlockingLatch, Job, JobContext, StackJob, queue::JobQueue};
+    use crate::{
+        BlockingLatch, Latch,
+        job::{JobFn, StackJob},
+        queue::JobQueue,
+    };
 
-    fn run<P: TestPlatform, L: crate::Latch, F: FnOnce(JobContext<'_, P>) -> usize + Send>(
-        jobs: &[StackJob<P, L, F, usize>],
+    fn run<P: TestPlatform, L: Latch<Platform = P>, F: JobFn<P>>(
+        jobs: &[StackJob<L, F>],
         registry: &Registry<P>,
         nodes: &mut [<P::Queue as JobQueue>::Node],
-    ) where
-        StackJob<P, L, F, usize>: Job,
-    {
+    ) {
         // SAFETY: both stay until the caller has waited for every latch.
         unsafe {
             registry.inject_broadcast(
@@ -263,14 +265,14 @@ fn a_broadcast_reaches_sleeping_workers<P: TestPlatform>() {
     with_pool_on::<P, _>(3, |registry| {
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
             let jobs: Vec<_> = (0..3)
-                .map(|_| StackJob::<P, _, _, _>::new(|_| here::<P>(), BlockingLatch::<P>::new()))
+                .map(|_| StackJob::new(|_| here::<P>(), BlockingLatch::<P>::new()))
                 .collect();
             let mut nodes: Vec<_> = (0..3).map(|_| P::Queue::node()).collect();
             run(&jobs, registry, &mut nodes);
             for (index, job) in jobs.iter().enumerate() {
                 job.latch().wait();
                 // SAFETY: 1. the latch is set; 2. once.
-                assert_eq!(unsafe { job.into_result() }, index);
+                assert_eq!(unsafe { job.take_result() }, index);
             }
         }
     });
@@ -307,7 +309,7 @@ fn there_is_one_of_each_worker<P: TestPlatform>() {
 
 fn jobs_injected_before_a_panic_of_their_iterator_are_run<P: TestPlatform>() {
     with_pool_on::<P, _>(1, |registry| {
-        let job = StackJob::<P, _, _, _>::new(|_: JobContext<'_, P>| 7, BlockingLatch::<P>::new());
+        let job = StackJob::new(|_: JobContext<'_, P>| 7, BlockingLatch::<P>::new());
         let mut node = P::Queue::node();
         let node = core::ptr::NonNull::from(&mut node);
         let panic = catch_unwind(AssertUnwindSafe(|| {
@@ -323,6 +325,6 @@ fn jobs_injected_before_a_panic_of_their_iterator_are_run<P: TestPlatform>() {
         assert!(panic.is_err());
         job.latch().wait();
         // SAFETY: 1. the latch is set; 2. once.
-        assert_eq!(unsafe { job.into_result() }, 7);
+        assert_eq!(unsafe { job.take_result() }, 7);
     });
 }

@@ -141,7 +141,7 @@ fn a_worker_of_a_large_pool_counts_as_idle_after_one_search() {
             // this.
             unsafe { registry.set_latch(&latch, index) };
         };
-        let job = StackJob::<Told, _, _, _>::new(run, BlockingLatch::<Told>::new());
+        let job = StackJob::new(run, BlockingLatch::<Told>::new());
         // SAFETY: 1. it stays, and is run below.
         let reference = unsafe { job.as_job_ref() };
         assert!(workers[1].own().try_push(reference).is_ok());
@@ -149,7 +149,7 @@ fn a_worker_of_a_large_pool_counts_as_idle_after_one_search() {
         workers[0].trail().end();
         workers[0].wait_until(&latch);
         // SAFETY: 1. it has been run, just now; 2. once.
-        unsafe { job.into_result() };
+        unsafe { job.take_result() };
         assert_eq!(registry.num_inactive(), 0);
         WAITS.take().is_some()
     }

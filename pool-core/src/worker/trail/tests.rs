@@ -57,7 +57,7 @@ fn with_jobs(count: usize, body: impl FnOnce(&[JobRef])) -> usize {
     let jobs: Vec<_> = (0..count)
         .map(|_| {
             let count_one = |_: JobContext<'_, Test>| _ = run.fetch_add(1, Ordering::Relaxed);
-            StackJob::<Test, _, _, _>::new(count_one, BlockingLatch::<Test>::new())
+            StackJob::new(count_one, BlockingLatch::<Test>::new())
         })
         .collect();
     // SAFETY: 1. they stay to the end of this function, and are run before that.
