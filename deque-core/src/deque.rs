@@ -14,7 +14,7 @@ use crate::{
 };
 
 mod bias;
-mod bottom;
+mod ends;
 mod handle;
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 mod heap;
@@ -22,7 +22,6 @@ mod order;
 mod position;
 mod stealer;
 mod storage;
-mod top;
 mod worker;
 
 #[cfg(all(test, feature = "alloc"))]
@@ -40,8 +39,7 @@ pub use storage::Growable;
 pub use storage::{Fixed, Storage};
 pub use worker::{FastPush, Full, TakeBack, Worker};
 
-use bottom::AtomicBottom;
-use top::AtomicTop;
+use ends::{AtomicBottom, AtomicTop};
 
 /// A work-stealing deque: one owner pushes and pops, any number of thieves steal.
 ///

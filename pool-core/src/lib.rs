@@ -16,7 +16,6 @@ extern crate sleep_primitives;
 mod primitive;
 
 mod broadcast;
-mod cold_arg;
 mod deadlock;
 mod fifo;
 mod guard;
@@ -37,11 +36,11 @@ mod sources;
 mod unwind;
 mod worker;
 
-pub use cold_arg::ColdArg;
 pub use deadlock::{DeadlockDetection, NoDeadlockDetection};
 pub use fifo::JobFifo;
 pub use guard::ReadGuard;
 pub use job::{Job, JobContext, JobHeader, JobRef};
+pub use join::ColdArg;
 pub use latch::{BlockingLatch, CountLatch, Latch, SpinLatch};
 pub use lend::LentWorker;
 pub use metrics::{

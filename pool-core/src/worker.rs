@@ -13,7 +13,6 @@ use crate::{
 
 mod idle;
 mod post;
-pub(crate) mod seat;
 mod shared;
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ mod batch;
 use super::{
     Deque, Handle, Order, Storage,
     bias::ProcessFence,
-    top::{Mode, Top},
+    ends::{Mode, Top},
 };
 use crate::{
     element::{Element, Slot},

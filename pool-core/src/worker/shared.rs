@@ -5,9 +5,9 @@ use core::fmt;
 use deque_core::Deque;
 use sleep_core::CoreLatch;
 
-use super::seat::Seat;
 use crate::{
     fifo::JobFifo,
+    guest::Seat,
     job::JobRef,
     platform::Platform,
     primitive::{AtomicBool, Ordering},

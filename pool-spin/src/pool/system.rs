@@ -72,9 +72,11 @@ pub trait System:
     const WORKERS: Self::Workers;
     /// The thread progress of a new pool.
     #[doc(hidden)]
+    #[allow(clippy::declare_interior_mutable_const)]
     const PROGRESS: PoolProgress<Self>;
     /// What else is in a new pool.
     #[doc(hidden)]
+    #[allow(clippy::declare_interior_mutable_const)]
     const DATA: PoolData<Self>;
 
     /// Creates an array whose elements are the results of a function for each worker's number.

@@ -59,7 +59,7 @@ mod threads;
 type Shared = Deque<usize, Fixed<usize, 8>>;
 
 fn is_biased(deque: &Shared) -> bool {
-    deque.top.load(SeqCst).mode() == top::Mode::Biased
+    deque.top.load(SeqCst).mode() == ends::Mode::Biased
 }
 
 /// Pushes two elements first, so that no later pop takes the last one.

@@ -245,7 +245,7 @@ fn a_revocation_sees_the_answer_taken_back() {
     let mut model = Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
-        let top = Arc::new(top::AtomicTop::new());
+        let top = Arc::new(ends::AtomicTop::new());
         assert!(top.bias(top.load(Ordering::Relaxed)));
         let found = top.load(Ordering::Relaxed);
         let thief = {

@@ -5,7 +5,7 @@ use crate::{
     deque::{
         Handle, Order, Position,
         bias::BudgetStep,
-        top::{Mode, Top},
+        ends::{Mode, Top},
     },
     element::{Element, Slot},
     primitive::{Ordering, full_fence, interruption_point, light_fence},

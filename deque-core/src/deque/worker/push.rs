@@ -8,7 +8,7 @@ use crate::deque::Deque;
 #[cfg(feature = "alloc")]
 use crate::deque::Growable;
 use crate::{
-    deque::{Handle, Order, Position, Storage, bottom::AtomicBottom},
+    deque::{Handle, Order, Position, Storage, ends::AtomicBottom},
     element::{Element, Slot},
     primitive::{Ordering, full_fence, interruption_point, light_fence},
 };
