@@ -23,11 +23,11 @@ use sleep_core::{CoreLatch, WorkerIndex};
 
 use crate::{platform::Platform, registry::Registry, unwind::no_unwind, worker::WorkerThread};
 
-/// Is told which workers of a pool run and which sleep.
+/// Receives which workers of a pool run and which sleep.
 ///
 /// By default all functions do nothing. No function may panic.
 pub trait DeadlockDetection: Send + Sync {
-    /// Whether the value is made for so many workers.
+    /// Whether the value is made for this number of workers.
     fn is_for(&self, workers: usize) -> bool {
         let _ = workers;
         true

@@ -8,10 +8,10 @@
 //!
 //! | step | host | guest |
 //! | --- | --- | --- |
-//! | 1 | has found nothing and registered as a sleeper. In its last look: is known as no worker any more, and **vacates the seat**. Parks | |
+//! | 1 | has found nothing and registered as a sleeper. In its last look: is not known as a worker any more, and **vacates the seat**. Parks | |
 //! | 2 | sleeps | asks the protocol for a sleeper ([`borrow_sleeper`](sleep_core::LendSeats::borrow_sleeper)), and **occupies the seat**. If work is queued already, it gives the seat back and wakes the host: its closure may wait for that work |
 //! | 3 | sleeps | is known as the worker, and runs the closure. In its joins it runs other jobs, or sleeps as the worker |
-//! | 4 | sleeps | leaves what it has queued to others, is known as no worker any more, and **vacates the seat** |
+//! | 4 | sleeps | leaves what it has queued to others, is not known as a worker any more, and **vacates the seat** |
 //! | 5 | sleeps, or is woken | gives the worker back to the protocol ([`give_back`](sleep_core::LendSeats::give_back)): fence, last look, and wakes the host if there is something to do for it |
 //! | 6 | wakes up, **reclaims the seat**, and is known as the worker again | |
 //!
@@ -24,7 +24,7 @@
 //! the host wait for the guest in step 6. Each costs time and nothing else.
 //!
 //! Between steps 1 and 6 the host runs code of the protocol and of its parker, which may call
-//! functions of the pool. So the host is known as no worker by then, and such calls come from
+//! functions of the pool. So the host is not known as a worker by then, and such calls come from
 //! outside. What the host does itself in between is in one file, `worker/idle.rs`, which has guards
 //! for it. That the protocol and the parker find no reference to the worker elsewhere, such as in a
 //! scoped thread-local variable, the caller of the [loop](WorkerThread::run_until_stopped)
@@ -160,7 +160,7 @@ impl<P: Platform> fmt::Debug for Seat<P> {
     }
 }
 
-/// A thread that is a worker in place of the worker's own thread. Gives the seat back when it is
+/// A thread that is a worker while the worker's own thread sleeps. Gives the seat back when it is
 /// dropped, by a panic too.
 struct Guest<'r, P: Platform> {
     registry: &'r Registry<P>,
@@ -185,7 +185,8 @@ impl<P: Platform> Registry<P> {
     /// # Complexity
     /// Calls the protocol twice, and looks at the deque of each worker that may be awake, at most
     /// twice. Wakes no thread by itself.
-    pub fn try_call<F, R>(&self, closure: F) -> Result<R, F>
+    #[cfg(test)]
+    pub(crate) fn try_call<F, R>(&self, closure: F) -> Result<R, F>
     where
         F: FnOnce(&WorkerThread<P>) -> R,
     {
@@ -201,7 +202,9 @@ impl<P: Platform> Registry<P> {
     }
 
     /// Runs a closure on a worker of this pool as [`in_worker`](Self::in_worker) does. A thread
-    /// that is no worker runs it as a [guest](Self::try_call) if it can.
+    /// outside the pool runs it as a guest if it can: on the place of a worker whose own thread sleeps, in a
+    /// pool whose platform [has guests](Platform::has_guests), and whose protocol
+    /// [lends sleepers](sleep_core::LendSeats::borrow_sleeper).
     ///
     /// # Panics
     /// Continues the closure's panic.
@@ -210,7 +213,8 @@ impl<P: Platform> Registry<P> {
             return self.in_worker(closure);
         }
         match Guest::begin(self) {
-            // SAFETY: as in `try_call`.
+            // SAFETY: the guest has the seat until it is dropped, and the host, whose frame the
+            // worker is in, does not leave that frame before it has reclaimed the seat.
             Some(guest) => closure(unsafe { &*guest.worker }, false),
             None => self.in_worker_cold(closure),
         }
@@ -218,7 +222,7 @@ impl<P: Platform> Registry<P> {
 }
 
 impl<'r, P: Platform> Guest<'r, P> {
-    /// Makes the calling thread, which is no worker, a worker that sleeps, if there is one.
+    /// Makes the calling thread, which is outside the pool, a worker that sleeps, if there is one.
     fn begin(registry: &'r Registry<P>) -> Option<Self> {
         // If the protocol panics here, the seat is still vacant.
         let index = registry.borrow_sleeper()?;
@@ -254,7 +258,7 @@ impl<P: Platform> Drop for Guest<'_, P> {
         let (registry, index) = (self.registry, self.index);
         let shared = &registry.workers()[index.get()];
         no_unwind(|| {
-            // SAFETY: as in `try_call`; the reference is not used after `vacate`.
+            // SAFETY: as in `call`; the reference is not used after `vacate`.
             let worker = unsafe { &*self.worker };
             debug_assert!(
                 ptr::eq(P::current(), worker),

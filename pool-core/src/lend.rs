@@ -2,10 +2,10 @@
 //!
 //! | step | the thread that lends | the thread that borrows |
 //! | --- | --- | --- |
-//! | 1 | is known as no worker any more, and gives the [`LentWorker`] away | |
+//! | 1 | is not known as a worker any more, and gives the [`LentWorker`] away | |
 //! | 2 | runs a closure of the user, which blocks | is known as the worker, calls a closure for its own beginning, and [waits](WorkerThread::wait_for_outside) for the end of the closure: runs jobs, or sleeps |
 //! | 3 | the closure has ended: sets the latch of that wait, and blocks | ends the job that it is in, and with it every wait in that job |
-//! | 4 | | is known as no worker any more, and sets the latch of the lender |
+//! | 4 | | is not known as a worker any more, and sets the latch of the lender |
 //! | 5 | is known as the worker again, and continues | |
 //!
 //! # Why the frames of the lender stay valid
@@ -98,7 +98,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Runs a closure while another thread is this worker.
     ///
     /// `give` passes the lent worker to a thread that calls [`LentWorker::run`]. During both
-    /// closures the calling thread is no worker, so the pool's functions treat it as a thread
+    /// closures the calling thread is outside the pool, so the pool's functions treat it as a thread
     /// outside every pool. The call returns when the closure and the job that the other thread
     /// is in have ended. If `give` drops the lent worker, the closure runs while no thread is
     /// the worker.

@@ -49,9 +49,8 @@ pub use metrics::{
 };
 pub use platform::{ManagedWorker, Platform, PoolProgress, Replaced, Waiter};
 pub use queue::JobQueue;
-pub use registry::Registry;
+pub use registry::{Registry, WaitingJob};
 pub use scope::ScopeCore;
-pub use sources::WaitingJob;
 pub use worker::{WorkerShared, WorkerStorage, WorkerThread};
 
 /// The parts of the crates below that a platform names.

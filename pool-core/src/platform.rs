@@ -46,10 +46,10 @@ pub unsafe trait Platform: Sized + 'static {
     type Queue: JobQueue;
     /// How a thread that is not a worker waits.
     type Waiter: Waiter;
-    /// Is told what each worker does: [`WorkerCounters`](crate::WorkerCounters), or
+    /// Receives what each worker does: [`WorkerCounters`](crate::WorkerCounters), or
     /// [`NoMetrics`](crate::NoMetrics).
     type Observer: Observer;
-    /// Is told which workers run and which sleep:
+    /// Receives which workers run and which sleep:
     /// [`NoDeadlockDetection`](crate::NoDeadlockDetection), or the accounting of `sleep-core`.
     type Deadlock: DeadlockDetection;
     /// What a panicking job leaves. Without unwinding: an empty type.
@@ -154,7 +154,7 @@ pub unsafe trait Platform: Sized + 'static {
     }
 
     /// Whether threads outside the pool may run closures in the place of workers that sleep, see
-    /// [`Registry::try_call`]. A worker asks right before it sleeps at top level.
+    /// [`Registry::call`]. A worker asks right before it sleeps at top level.
     ///
     /// On such a platform [`current`](Self::current) is a variable of this platform alone: a guest
     /// is no worker of another one. The pool's parkers have [tokens for

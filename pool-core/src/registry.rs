@@ -16,6 +16,9 @@ use crate::{
 };
 
 pub(crate) mod sleep;
+mod waiting;
+
+pub use waiting::WaitingJob;
 #[cfg(test)]
 mod tests;
 
@@ -88,7 +91,7 @@ impl<P: Platform> Registry<P> {
     /// Returns the worker with this number.
     ///
     /// # Errors
-    /// [`UnknownWorker`] if there are not so many.
+    /// [`UnknownWorker`] if there are fewer workers.
     pub fn worker(&self, index: usize) -> Result<WorkerIndex, UnknownWorker> {
         WorkerIndex::new(index, self.num_workers())
     }
@@ -99,7 +102,7 @@ impl<P: Platform> Registry<P> {
         &self.data
     }
 
-    /// Returns what is told which workers run and which sleep.
+    /// Returns the detection of deadlocks.
     #[inline]
     pub fn deadlock(&self) -> &P::Deadlock {
         &self.deadlock

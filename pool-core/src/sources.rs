@@ -16,7 +16,7 @@
 //! [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) must cover the same
 //! sources, but for the own deque, which is empty by then.
 
-use deque_core::{Position, Steal, Storage};
+use deque_core::{Steal, Storage};
 use sleep_core::{Hint, WorkerIndex};
 
 use crate::{
@@ -27,18 +27,21 @@ use crate::{
     queue::JobQueue,
     registry::Registry,
     retries::Retries,
-    worker::{Source, WorkerThread},
+    worker::WorkerThread,
 };
 
+mod last_source;
 #[cfg(all(test, not(loom)))]
 mod tests;
+
+pub(crate) use last_source::{LastSource, Source};
 
 /// In a pool of more workers than this, a worker that last found a job in another worker's deque
 /// searches once before it counts as idle.
 ///
 /// Most workers that take short jobs from each other find one in their first search. The counts
 /// share one cache line, for which that many workers would queue: in the simulator, a region of
-/// short jobs on 256 workers takes 275 us, in place of 331 us if each search is counted. Smaller
+/// short jobs on 256 workers takes 275 us, instead of 331 us if each search is counted. Smaller
 /// pools gain nothing, and each extra fruitless search costs time.
 const MANY_WORKERS: usize = 64;
 
@@ -98,7 +101,7 @@ impl<P: Platform> WorkerThread<P> {
     fn take_injected(&self) -> Steal<JobRef> {
         let answer = self.registry().injector().steal();
         if answer.is_success() {
-            self.trail().begin(Source::Injector);
+            self.last_source().note_found(Source::Injector);
         }
         answer
     }
@@ -110,7 +113,7 @@ impl<P: Platform> WorkerThread<P> {
     /// what it leaves.
     #[inline]
     pub(crate) fn take_again(&self) -> Option<JobRef> {
-        let source = self.trail().next()?;
+        let source = self.last_source().next()?;
         if !self.registry().all_are_awake() {
             return None;
         }
@@ -121,7 +124,7 @@ impl<P: Platform> WorkerThread<P> {
         match answer {
             Steal::Success(job) => Some(job),
             Steal::Empty | Steal::Retry => {
-                self.trail().end();
+                self.last_source().note_empty();
                 None
             }
         }
@@ -141,7 +144,7 @@ impl<P: Platform> WorkerThread<P> {
     /// longer for a second worker.
     #[inline]
     pub(crate) fn search_uncounted(&self) -> Option<JobRef> {
-        if self.registry().num_workers() <= MANY_WORKERS || !self.trail().led_to_worker() {
+        if self.registry().num_workers() <= MANY_WORKERS || !self.last_source().was_worker() {
             return None;
         }
         self.find_work()
@@ -199,7 +202,7 @@ impl<P: Platform> WorkerThread<P> {
             }
             let stolen = self.steal_from(victim);
             match stolen {
-                Steal::Success(_) => self.trail().begin(Source::Worker(victim)),
+                Steal::Success(_) => self.last_source().note_found(Source::Worker(victim)),
                 Steal::Empty => return false,
                 Steal::Retry => {}
             }
@@ -273,13 +276,6 @@ impl<P: Platform> WorkerThread<P> {
                 !deque.is_empty() && registry.workers()[worker].may_hold_posted()
             })
     }
-}
-
-/// A job that waited on a worker's deque at some moment.
-#[derive(Debug, Clone, Copy)]
-pub struct WaitingJob {
-    worker: usize,
-    position: Position,
 }
 
 impl<P: Platform> Registry<P> {
@@ -356,26 +352,6 @@ impl<P: Platform> Registry<P> {
         !self.workers()[worker.get()].inbox().is_empty()
             || self.has_operations_or_injected_jobs()
             || self.workers().iter().any(|it| !it.deque().is_empty())
-    }
-
-    /// Returns a job that waits on a worker's deque, if any does, for
-    /// [`still_waits`](Self::still_waits).
-    pub fn waiting_job(&self) -> Option<WaitingJob> {
-        let mut workers = self.workers().iter().enumerate();
-        workers.find_map(|(worker, shared)| {
-            let position = shared.deque().oldest()?;
-            Some(WaitingJob { worker, position })
-        })
-    }
-
-    /// Whether no worker has begun with a job, which [`waiting_job`](Self::waiting_job) of this
-    /// registry has returned. The answer may be out of date on return.
-    ///
-    /// A job is known by its worker's number and its position on that worker's deque. For a job of
-    /// another registry the answer is about whatever job has the same place here.
-    pub fn still_waits(&self, job: WaitingJob) -> bool {
-        let worker = self.workers().get(job.worker);
-        worker.and_then(|worker| worker.deque().oldest()) == Some(job.position)
     }
 
     /// Whether a source that all workers take from holds work. The deque of `caller` is not

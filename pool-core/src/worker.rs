@@ -8,7 +8,7 @@ use sleep_core::WorkerIndex;
 use crate::{
     fifo::JobFifo, job::JobRef, managed::Managed, metrics::Observer as _, platform::Platform,
     queue::JobQueue, random::XorShift64Star, registry::Registry, retries::Retries,
-    unwind::no_unwind,
+    sources::LastSource, unwind::no_unwind,
 };
 
 mod idle;
@@ -16,11 +16,9 @@ mod post;
 mod shared;
 #[cfg(test)]
 mod tests;
-mod trail;
 mod wait;
 
 pub use shared::{WorkerShared, WorkerStorage};
-pub(crate) use trail::{Source, Trail};
 
 /// The half of a worker that is its thread's own.
 ///
@@ -32,7 +30,7 @@ pub struct WorkerThread<P: Platform> {
     own: Worker<&'static Deque<JobRef, P::Storage>>,
     index: WorkerIndex,
     random: XorShift64Star,
-    trail: Trail,
+    last_source: LastSource,
     managed: Managed<P>,
     registry: *const Registry<P>,
     /// In the registry. Kept here because it is used for each job.
@@ -68,7 +66,7 @@ impl<P: Platform> WorkerThread<P> {
             own,
             index,
             random,
-            trail: Trail::new(),
+            last_source: LastSource::new(),
             managed,
             registry,
             shared,
@@ -102,13 +100,13 @@ impl<P: Platform> WorkerThread<P> {
         self.observer().on_enter(P::now);
     }
 
-    /// Ends that the thread is known as a worker.
+    /// Makes the thread cease to be known as a worker.
     pub fn leave(&self) {
         self.leave_counted();
         self.registry().mark_absent(self.index);
     }
 
-    /// Ends that the thread is known as a worker, as [`leave`](Self::leave) does, but the worker
+    /// Makes the thread cease to be known as a worker, as [`leave`](Self::leave) does, but the worker
     /// stays counted in the detection of deadlocks until [`Registry::mark_absent`].
     pub fn leave_counted(&self) {
         debug_assert!(ptr::eq(P::current(), self), "this thread is another worker");
@@ -185,8 +183,8 @@ impl<P: Platform> WorkerThread<P> {
         &self.random
     }
 
-    pub(crate) fn trail(&self) -> &Trail {
-        &self.trail
+    pub(crate) fn last_source(&self) -> &LastSource {
+        &self.last_source
     }
 
     pub(crate) fn managed(&self) -> &Managed<P> {
@@ -269,7 +267,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Runs jobs until this worker alone is [requested to stop](Registry::request_stop) or the pool
     /// ends. Jobs that are queued on its deque stay there for others.
     ///
-    /// While the worker sleeps in this call, a [guest](Registry::try_call) may be the worker, on a
+    /// While the worker sleeps in this call, a [guest](Registry::call) may be the worker, on a
     /// thread of its own. Meanwhile this thread runs code of the parker and of the sleep
     /// protocol, which are safe to implement. [`Platform::current`] returns null to them. But a
     /// scoped thread-local variable that is set around this call would give them the worker,

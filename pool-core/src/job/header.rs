@@ -31,9 +31,9 @@ impl fmt::Debug for JobHeader {
 /// A function that runs a job, see [`Job::execute`].
 pub(super) type Execute = unsafe fn(*const ());
 
-/// In place of the function: the job has been run.
+/// Instead of the function: the job has been run.
 const DONE: *mut () = ptr::null_mut();
-/// In place of the function: the job's owner waits, see [`AwaitableHeader`].
+/// Instead of the function: the job's owner waits, see [`AwaitableHeader`].
 ///
 /// No function is at the very end of memory. One may be at any low number: on wasm functions are
 /// numbered from 1, and on Cortex-M one at address 0 is called by 1.

@@ -5,7 +5,7 @@ use super::WorkerSnapshot;
 /// Returns the time in nanoseconds since some moment, if the platform has a clock.
 pub type Clock = fn() -> Option<u64>;
 
-/// Is told what one worker does, by that worker alone.
+/// Receives what one worker does, by that worker alone.
 ///
 /// Each worker has one of its own. No method does anything unless it is implemented, and the
 /// compiler removes calls of such methods. None is called for a join whose second closure no thief

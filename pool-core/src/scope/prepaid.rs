@@ -9,7 +9,7 @@ use crate::{
 };
 use crossbeam_utils::CachePadded;
 
-/// So many counts are added at a time.
+/// The number of counts that are added at a time.
 const BATCH: usize = if cfg!(any(loom, test)) { 2 } else { 64 };
 
 /// The most counts that the worker keeps when it takes over those of other workers' jobs. Otherwise

@@ -25,18 +25,18 @@ use crate::{
 type Queue = <Test as Platform>::Queue;
 
 #[test]
-fn a_trail_ends_after_so_many_jobs() {
-    let trail = Trail::new();
-    assert_eq!(trail.next(), None, "it leads nowhere at first");
-    trail.begin(Source::Worker(3));
+fn the_last_source_is_left_after_a_number_of_jobs() {
+    let last = LastSource::new();
+    assert_eq!(last.next(), None, "none is known at first");
+    last.note_found(Source::Worker(3));
     for _ in 0..MOST_IN_A_ROW {
-        assert_eq!(trail.next(), Some(Source::Worker(3)));
+        assert_eq!(last.next(), Some(Source::Worker(3)));
     }
-    assert_eq!(trail.next(), None);
-    trail.begin(Source::Injector);
-    assert_eq!(trail.next(), Some(Source::Injector));
-    trail.end();
-    assert_eq!(trail.next(), None);
+    assert_eq!(last.next(), None);
+    last.note_found(Source::Injector);
+    assert_eq!(last.next(), Some(Source::Injector));
+    last.note_empty();
+    assert_eq!(last.next(), None);
 }
 
 /// Calls a closure with the two workers of a pool without threads.

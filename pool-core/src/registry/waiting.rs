@@ -1,0 +1,35 @@
+//! Whether a job waits although workers are awake: for watchdogs of platforms.
+
+use deque_core::Position;
+
+use super::Registry;
+use crate::platform::Platform;
+
+/// A job that waited on a worker's deque at some moment.
+#[derive(Debug, Clone, Copy)]
+pub struct WaitingJob {
+    worker: usize,
+    position: Position,
+}
+
+impl<P: Platform> Registry<P> {
+    /// Returns a job that waits on a worker's deque, if any does, for
+    /// [`still_waits`](Self::still_waits).
+    pub fn waiting_job(&self) -> Option<WaitingJob> {
+        let mut workers = self.workers().iter().enumerate();
+        workers.find_map(|(worker, shared)| {
+            let position = shared.deque().oldest()?;
+            Some(WaitingJob { worker, position })
+        })
+    }
+
+    /// Whether no worker has begun with a job, which [`waiting_job`](Self::waiting_job) of this
+    /// registry has returned. The answer may be out of date on return.
+    ///
+    /// A job is known by its worker's number and its position on that worker's deque. For a job of
+    /// another registry the answer is about whatever job has the same place here.
+    pub fn still_waits(&self, job: WaitingJob) -> bool {
+        let worker = self.workers().get(job.worker);
+        worker.and_then(|worker| worker.deque().oldest()) == Some(job.position)
+    }
+}
