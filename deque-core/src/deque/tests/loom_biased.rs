@@ -192,7 +192,7 @@ fn the_end_of_a_bias_hands_over_what_the_owner_did() {
             let thief = {
                 let (deque, is_done) = (deque.clone(), is_done.clone());
                 thread::spawn(move || {
-                    if deque.top.load(Ordering::Acquire).mode() == top::Mode::Fenced {
+                    if deque.top.load(Ordering::Acquire).mode() == ends::Mode::Fenced {
                         assert!(is_done.load(Ordering::Relaxed));
                     }
                     if deque.top.is_answered() {
