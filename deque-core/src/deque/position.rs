@@ -70,6 +70,17 @@ impl Position {
         Self(word)
     }
 
+    /// Whether this position is `other` or comes after it, if not more than half of all positions
+    /// lie between them.
+    ///
+    /// # Examples
+    /// See [`Stealer::steal_if`](super::Stealer::steal_if).
+    #[inline]
+    #[must_use]
+    pub const fn is_at_or_after(self, other: Self) -> bool {
+        other.distance_to(self) >= 0
+    }
+
     /// Returns the position of an index, whose two highest bits are lost.
     #[inline]
     pub(super) const fn from_index(index: usize) -> Self {

@@ -8,7 +8,7 @@ use core::{
 mod batch;
 
 use super::{
-    Deque, Handle, Order, Storage,
+    Deque, Handle, Order, Position, Storage,
     bias::ProcessFence,
     ends::{Mode, Top},
 };
@@ -122,11 +122,17 @@ impl<H: Handle> Stealer<H> {
     /// assert_eq!(stolen, Some(1));
     /// ```
     pub fn steal(&self) -> Steal<H::Element> {
-        self.steal_with(|| ())
+        self.steal_if(|_| true, || ())
     }
 
-    /// Steals as [`steal`](Self::steal) does, and calls `on_revocation` if that makes a
-    /// [biased](Deque::with_process_fence) owner take fences again: for a thief that counts this.
+    /// Steals the oldest element as [`steal`](Self::steal) does, but only if `accepts` returns true
+    /// for its position. Otherwise the answer is [`Steal::Empty`], and the element stays.
+    ///
+    /// If the element is taken, it has been at that position since before the call of `accepts`. So
+    /// a thief may decide by what the owner has published before it pushed the element.
+    ///
+    /// `on_revocation` is called if the attempt makes a [biased](Deque::with_process_fence) owner
+    /// take fences again: for a thief that counts this.
     ///
     /// # Examples
     /// ```
@@ -134,11 +140,18 @@ impl<H: Handle> Stealer<H> {
     ///
     /// let worker = Worker::new_lifo();
     /// worker.push(1);
-    /// let mut revocations = 0;
-    /// assert_eq!(worker.stealer().steal_with(|| revocations += 1), Steal::Success(1));
-    /// assert_eq!(revocations, 0, "this owner has taken fences all the time");
+    /// let begin = worker.next_position();
+    /// worker.push(2);
+    /// let steal_newer = || worker.stealer().steal_if(|it| it.is_at_or_after(begin), || ());
+    /// assert_eq!(steal_newer(), Steal::Empty);
+    /// assert_eq!(worker.stealer().steal(), Steal::Success(1));
+    /// assert_eq!(steal_newer(), Steal::Success(2));
     /// ```
-    pub fn steal_with(&self, on_revocation: impl FnOnce()) -> Steal<H::Element> {
+    pub fn steal_if(
+        &self,
+        accepts: impl FnOnce(Position) -> bool,
+        on_revocation: impl FnOnce(),
+    ) -> Steal<H::Element> {
         let Some((top, available)) = self.observe(on_revocation) else {
             return Steal::Retry;
         };
@@ -149,6 +162,9 @@ impl<H: Handle> Stealer<H> {
         // them (crossbeam#148, #149).
         let buffer = self.deque.shared.storage.buffer();
         let words = buffer.slot(top.position()).load();
+        if !accepts(top.position()) {
+            return Steal::Empty;
+        }
         if self.deque.top.claim(top, 1).is_err() {
             return Steal::Retry;
         }

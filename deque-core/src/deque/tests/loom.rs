@@ -6,7 +6,7 @@ use std::vec::Vec;
 use super::*;
 use crate::{
     Steal,
-    primitive::{AtomicBool, Ordering, full_fence},
+    primitive::{AtomicBool, AtomicUsize, Ordering, full_fence},
 };
 
 type Elements = Vec<usize>;
@@ -69,6 +69,35 @@ fn pop_against_steal_of_the_last() {
             |worker| (0, pops(worker, 1)),
         );
     }
+}
+
+/// Models a thief that decides by what the owner has published before it pushed the element. The
+/// owner takes that element out again, and pushes another one at the same place.
+#[test]
+fn an_element_is_stolen_by_what_was_published_before_its_push() {
+    model(|| {
+        let deque = Arc::new((fixed(Order::Lifo), AtomicUsize::new(0)));
+        let worker = deque.0.worker().unwrap();
+        let thief = thread::spawn({
+            let deque = deque.clone();
+            move || {
+                // Ordering: Relaxed; the push that the thief has seen releases what was published.
+                let is_first_era = |_| deque.1.load(Ordering::Relaxed) == 1;
+                deque.0.stealer().steal_if(is_first_era, || ())
+            }
+        });
+        let mut taken = Vec::new();
+        for era in 1..=2 {
+            // Ordering: Relaxed, see above.
+            deque.1.store(era, Ordering::Relaxed);
+            worker.try_push(era).unwrap();
+            taken.extend(worker.pop());
+        }
+        match thief.join().unwrap() {
+            Steal::Success(era) => assert_eq!((era, taken), (1, std::vec![2])),
+            Steal::Empty | Steal::Retry => assert_eq!(taken, [1, 2]),
+        }
+    });
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn a_revocation_that_uses_the_deque_doubles_nothing() {
                 let deques =
                     [(); 2].map(|()| Numbers::fixed(Order::Lifo).with_process_fence::<Fence>());
                 let scene = Scene::new(&ledger, deques.each_ref(), count);
-                let stolen = scene.deque.stealer().steal_with(|| action(&scene));
+                let stolen = scene.deque.stealer().steal_if(|_| true, || action(&scene));
                 for action in ACTIONS {
                     action(&scene);
                 }
@@ -95,7 +95,7 @@ fn a_revocation_that_panics_leaves_the_elements_to_owner_and_thieves() {
         let worker = two_elements(&deque);
         assert!(deque.top.bias(deque.top.load(SeqCst)));
         let thief = deque.stealer();
-        let steal = || thief.steal_with(|| panic!("a revocation that panics"));
+        let steal = || thief.steal_if(|_| true, || panic!("a revocation that panics"));
         assert!(std::panic::catch_unwind(steal).is_err());
         if is_refused {
             assert_eq!(thief.steal(), Steal::Retry, "the owner has not answered");

@@ -192,8 +192,20 @@ impl<'a, T: Sample, S: Storage<T>> Side<'a, T, S> {
         outside.has_refused && self.deque.order() == Order::Lifo
     }
 
-    pub(super) fn steal(&mut self, outside: &Outside<'_, T>) {
-        match self.deque.stealer().steal() {
+    pub(super) fn steal(&mut self, accepts: bool, outside: &Outside<'_, T>) {
+        let mut seen = None;
+        let stolen = self.deque.stealer().steal_if(
+            |position| {
+                seen = Some(position);
+                accepts
+            },
+            || (),
+        );
+        if let (Some(seen), Some(&(_, Some(pushed)))) = (seen, self.model.front()) {
+            assert!(pushed == seen || self.deque.order() == Order::Fifo);
+        }
+        match stolen {
+            Steal::Empty if seen.is_some() => assert!(!accepts && !self.model.is_empty()),
             Steal::Retry => assert!(self.may_retry(outside) && !self.model.is_empty()),
             stolen => {
                 let stolen = stolen.success().map(|element| element.number());
