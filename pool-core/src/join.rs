@@ -15,7 +15,7 @@ use crate::{
     metrics::Observer as _,
     platform::Platform,
     unwind::no_unwind,
-    worker::WorkerThread,
+    worker::{Awaited, WorkerThread},
 };
 
 #[cfg(all(test, not(loom)))]
@@ -140,6 +140,7 @@ impl<P: Platform> WorkerThread<P> {
     fn reclaim_or_wait(&self, answer: TakeBack, job: &JoinHeader<P>) -> bool {
         let latch = SpinLatch::new(self);
         let mut room = MaybeUninit::uninit();
+        let awaited = self.await_job(job);
         // SAFETY: 1. the only call for this job; 2. we return, and the caller goes on, when the
         // latch is set or the job was taken back.
         if !unsafe { job.set_awaited(&latch, &mut room) } {
@@ -147,7 +148,7 @@ impl<P: Platform> WorkerThread<P> {
         }
         let latch = latch.core();
         if answer == TakeBack::Stolen {
-            self.wait_until(latch);
+            self.wait_for(awaited, latch);
             return false;
         }
         let wanted = core::ptr::from_ref(job).cast();
@@ -157,11 +158,21 @@ impl<P: Platform> WorkerThread<P> {
                     Some(job) if job.refers_to(wanted) => return true,
                     // SAFETY: 1. the queue gave it to us alone.
                     Some(job) => unsafe { self.run(job) },
-                    None => self.wait_until(latch),
+                    None => self.wait_for(awaited, latch),
                 }
             }
             false
         })
+    }
+
+    /// Names what a join waits for that has pushed this job.
+    fn await_job(&self, job: &JoinHeader<P>) -> Awaited {
+        // SAFETY: 1. we are the owner, and have not waited.
+        match unsafe { job.position() } {
+            // It was popped, and has been run.
+            Position::NOWHERE => self.await_from_now(),
+            position => self.await_from(position),
+        }
     }
 
     /// Continues the panic of `a` when `b` has ended. `b` may be running and borrow from the
@@ -170,9 +181,10 @@ impl<P: Platform> WorkerThread<P> {
     fn join_after_panic<B: JobFn<P>>(&self, job_b: &JoinJob<P, B>, panic: P::Panic) -> ! {
         let latch = SpinLatch::new(self);
         let mut room = MaybeUninit::uninit();
+        let awaited = self.await_job(job_b.header());
         // SAFETY: 1. and 2. as in `reclaim_or_wait`, which is not called for this job.
         if unsafe { job_b.header().set_awaited(&latch, &mut room) } {
-            self.wait_until(latch.core());
+            self.wait_for(awaited, latch.core());
         }
         // The first panic counts; what `b` gave is dropped, its own panic included.
         // SAFETY: 1. the job is done; 2. the caller does not ask for the result any more.

@@ -2,14 +2,15 @@
 
 use core::{fmt, marker::PhantomData};
 
-use sleep_core::CoreLatch;
+use sleep_core::{CoreLatch, WorkerIndex};
 
 use crate::{
+    isolation::Isolation,
     platform::{Platform, Waiter},
     primitive::{AtomicBool, AtomicUsize, Ordering},
     registry::Registry,
     unwind::no_unwind,
-    worker::WorkerThread,
+    worker::{Awaited, WorkerThread},
 };
 
 #[cfg(test)]
@@ -101,11 +102,11 @@ impl<'w, P: Platform> SpinLatch<'w, P> {
     }
 
     /// Runs other jobs until the latch is set, on the worker that the latch was made for.
-    fn wait(&self, waiter: &WorkerThread<P>) {
+    fn wait(&self, waiter: &WorkerThread<P>, awaited: Awaited) {
         if self.cross {
             waiter.wait_for_outside(&self.core);
         } else {
-            waiter.wait_until(&self.core);
+            waiter.wait_for(awaited, &self.core);
         }
     }
 }
@@ -211,7 +212,7 @@ impl<P: Platform> fmt::Debug for CountLatch<'_, P> {
 }
 
 enum CountWaiter<'w, P: Platform> {
-    Worker(SpinLatch<'w, P>),
+    Worker(SpinLatch<'w, P>, Awaited),
     Outside(BlockingLatch<P>),
 }
 
@@ -220,10 +221,14 @@ impl<'w, P: Platform> CountLatch<'w, P> {
     /// that this thread is, if any; the jobs run on `registry`.
     pub fn new(owner: Option<&'w WorkerThread<P>>, registry: &Registry<P>) -> Self {
         let waiter = match owner {
-            Some(owner) if core::ptr::eq(owner.registry(), registry) => {
-                CountWaiter::Worker(SpinLatch::new(owner))
+            Some(owner) => {
+                let latch = if core::ptr::eq(owner.registry(), registry) {
+                    SpinLatch::new(owner)
+                } else {
+                    SpinLatch::cross(owner)
+                };
+                CountWaiter::Worker(latch, owner.await_from_now())
             }
-            Some(owner) => CountWaiter::Worker(SpinLatch::cross(owner)),
             None => CountWaiter::Outside(BlockingLatch::new()),
         };
         Self {
@@ -278,6 +283,20 @@ impl<'w, P: Platform> CountLatch<'w, P> {
         self.pending.load(Ordering::Relaxed)
     }
 
+    /// Returns the worker that waits, if it is one of the pool on which the jobs run and is
+    /// isolated. Jobs that no worker has queued are then for it alone: in its wait it would not take
+    /// them from the injector, and may be the only worker that could.
+    pub(crate) fn isolated_waiter(&self) -> Option<WorkerIndex> {
+        match &self.waiter {
+            CountWaiter::Worker(latch, awaited) => {
+                let is_isolated = !latch.cross && awaited.isolation != Isolation::Anything;
+                // SAFETY: 1. by its lifetime the waiter outlives the latch.
+                is_isolated.then(|| unsafe { WorkerThread::address(latch.waiter) }.1)
+            }
+            CountWaiter::Outside(_) => None,
+        }
+    }
+
     /// Removes the waiter's own `count` jobs, which are done, and waits until all others are.
     /// `owner` is as for [`wait`](Self::wait).
     pub(crate) fn remove_and_wait(&self, count: usize, owner: Option<&WorkerThread<P>>) {
@@ -294,10 +313,10 @@ impl<'w, P: Platform> CountLatch<'w, P> {
     /// pending.
     pub fn wait(&self, owner: Option<&WorkerThread<P>>) {
         match &self.waiter {
-            CountWaiter::Worker(latch) => no_unwind(|| {
+            CountWaiter::Worker(latch, awaited) => no_unwind(|| {
                 let owner = owner.filter(|owner| core::ptr::eq(*owner, latch.waiter));
                 let owner = owner.expect("a worker's latch needs its worker");
-                latch.wait(owner);
+                latch.wait(owner, *awaited);
             }),
             CountWaiter::Outside(latch) => latch.wait(),
         }
@@ -318,7 +337,7 @@ impl<P: Platform> Latch for CountLatch<'_, P> {
             if (*this).pending.fetch_sub(1, Ordering::AcqRel) == 1 {
                 // The references end with the match: only pointers go on.
                 match &(*this).waiter {
-                    CountWaiter::Worker(latch) => Latch::set(core::ptr::from_ref(latch)),
+                    CountWaiter::Worker(latch, _) => Latch::set(core::ptr::from_ref(latch)),
                     CountWaiter::Outside(latch) => Latch::set(core::ptr::from_ref(latch)),
                 }
             }

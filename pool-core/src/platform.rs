@@ -6,6 +6,7 @@ use sleep_core::{AwakeSet, LendSeats, Parker, SleepProtocol};
 
 use crate::{
     deadlock::DeadlockDetection,
+    isolation::Isolation,
     job::JobRef,
     metrics::Observer,
     queue::JobQueue,
@@ -180,6 +181,16 @@ pub unsafe trait Platform: Sized + 'static {
     fn parallelism(registry: &Registry<Self>) -> usize {
         let _ = registry;
         usize::MAX
+    }
+
+    /// Returns what a worker may run while it waits, with so many jobs from queues one inside the
+    /// other. It may run less in a job that is [isolated](WorkerThread::isolate).
+    ///
+    /// For a pool that isolates all waits, and for a bound on the depth of stacks. A worker asks
+    /// when it has to wait.
+    fn isolation(registry: &Registry<Self>, depth: usize) -> Isolation {
+        let _ = (registry, depth);
+        Isolation::Anything
     }
 
     /// Whether this thread, which has queued a job of a join while workers sleep, wakes none of

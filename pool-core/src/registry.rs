@@ -36,6 +36,8 @@ pub struct Registry<P: Platform> {
     /// The number of users of the pool and of spawned jobs. At zero the workers are requested to
     /// stop. The topmost bit says that the pool is [watched](Registry::watch).
     references: AtomicUsize,
+    /// How many workers sleep in isolated waits.
+    lone_sleepers: AtomicUsize,
     data: P::Data,
 }
 
@@ -57,8 +59,10 @@ impl<P: Platform> Registry<P> {
             deadlock: P::Deadlock,
             data: P::Data,
         ) -> Self {
-            let references = AtomicUsize::new(1);
-            Self { sleep: sleep::Seam::new(sleep), workers, progress, injector, deadlock, references, data }
+            Self {
+                sleep: sleep::Seam::new(sleep), workers, progress, injector, deadlock,
+                references: AtomicUsize::new(1), lone_sleepers: AtomicUsize::new(0), data,
+            }
         }
     }
 

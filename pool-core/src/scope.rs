@@ -1,14 +1,15 @@
 //! Scopes: any number of jobs that may borrow from the frame that waits for them.
 
-use core::{fmt, mem::MaybeUninit};
+use core::{fmt, mem::MaybeUninit, ptr::NonNull};
 
 use crossbeam_utils::CachePadded;
 
 use crate::{
-    job::discard_panic,
+    job::{JobRef, discard_panic},
     latch::{CountLatch, Latch},
     platform::Platform,
     primitive::{AtomicBool, AtomicU8, Ordering, UnsafeCell},
+    queue::JobQueue,
     registry::Registry,
     unwind::no_unwind,
     worker::WorkerThread,
@@ -74,6 +75,34 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
             P::resume_unwind(panic);
         }
         result.expect("no panic, so there is a result")
+    }
+
+    /// Whether the worker that waits for this scope runs only its jobs meanwhile, and what descends
+    /// from them.
+    pub fn is_isolated(&self) -> bool {
+        self.pending.isolated_waiter().is_some()
+    }
+
+    /// Queues a job of this scope for a thread that is not a worker of the scope's pool. It goes to
+    /// the pool's injector, or if the scope is isolated to the worker that waits for it.
+    ///
+    /// # Safety
+    /// 1. As for [`JobQueue::push`](crate::JobQueue::push): the node is valid until the job begins
+    ///    to run.
+    /// 2. `registry` is the pool that the scope was made for.
+    pub unsafe fn inject(
+        &self,
+        registry: &Registry<P>,
+        node: NonNull<<P::Queue as JobQueue>::Node>,
+        job: JobRef,
+    ) {
+        // SAFETY: obligation 1 is forwarded to our caller.
+        unsafe {
+            match self.pending.isolated_waiter() {
+                Some(worker) => registry.inject_for(worker, node, job),
+                None => registry.inject(node, job),
+            }
+        }
     }
 
     /// Adds a job: [`job_done`](Self::job_done) must be called for it.

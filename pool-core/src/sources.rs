@@ -16,10 +16,11 @@
 //! [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) must cover the same
 //! sources, but for the own deque, which is empty by then.
 
-use deque_core::{Steal, Storage};
+use deque_core::{Position, Steal, Storage};
 use sleep_core::{Hint, WorkerIndex};
 
 use crate::{
+    isolation::Isolation,
     job::JobRef,
     metrics::Observer as _,
     platform::Platform,
@@ -27,7 +28,10 @@ use crate::{
     queue::JobQueue,
     registry::Registry,
     retries::Retries,
-    worker::WorkerThread,
+    worker::{
+        WorkerThread,
+        lineage::{Found, Theft},
+    },
 };
 
 mod last_source;
@@ -66,15 +70,15 @@ impl<P: Platform> WorkerThread<P> {
     /// Searches all queues once, in the order of the table. Returns `None` only if each of them was
     /// empty at some moment during the search. The caller then runs the operations that are due, or
     /// searches again.
-    pub(crate) fn find_work(&self) -> Option<JobRef> {
+    pub(crate) fn find_work(&self) -> Option<Found> {
         self.observer().on_search();
         let mut retries = Retries::new();
         loop {
             if let Some(job) = self.take_local_job() {
-                return Some(job);
+                return Some(Found::own(job));
             }
             match self.steal().or_else(|| self.take_injected()) {
-                Steal::Success(job) => return Some(job),
+                Steal::Success(found) => return Some(found),
                 Steal::Empty => return None,
                 Steal::Retry => retries.wait(self),
             }
@@ -84,22 +88,22 @@ impl<P: Platform> WorkerThread<P> {
     /// Searches as [`find_work`](Self::find_work) does, but looks where the hint says right after
     /// this worker's own queues.
     #[cold]
-    pub(crate) fn find_work_at(&self, hint: Hint) -> Option<JobRef> {
+    pub(crate) fn find_work_at(&self, hint: Hint) -> Option<Found> {
         let found = match self.take_local_job() {
-            Some(job) => Steal::Success(job),
+            Some(job) => Steal::Success(Found::own(job)),
             None => self.look_at(hint),
         };
-        if let Steal::Success(job) = found {
+        if let Steal::Success(found) = found {
             self.observer().on_search();
-            return Some(job);
+            return Some(found);
         }
         // A hint that is out of date has cost this one look.
         self.find_work()
     }
 
     /// Takes the job at the front of the injector.
-    fn take_injected(&self) -> Steal<JobRef> {
-        let answer = self.registry().injector().steal();
+    fn take_injected(&self) -> Steal<Found> {
+        let answer = self.registry().injector().steal().map(Found::own);
         if answer.is_success() {
             self.last_source().note_found(Source::Injector);
         }
@@ -112,17 +116,17 @@ impl<P: Platform> WorkerThread<P> {
     /// Only while all workers are awake: a search that finds a job also wakes other workers for
     /// what it leaves.
     #[inline]
-    pub(crate) fn take_again(&self) -> Option<JobRef> {
+    pub(crate) fn take_again(&self) -> Option<Found> {
         let source = self.last_source().next()?;
         if !self.registry().all_are_awake() {
             return None;
         }
         let answer = match source {
-            Source::Injector => self.registry().injector().steal(),
+            Source::Injector => self.registry().injector().steal().map(Found::own),
             Source::Worker(victim) => self.while_stealing(|| self.steal_from(victim)),
         };
         match answer {
-            Steal::Success(job) => Some(job),
+            Steal::Success(found) => Some(found),
             Steal::Empty | Steal::Retry => {
                 self.last_source().note_empty();
                 None
@@ -143,7 +147,7 @@ impl<P: Platform> WorkerThread<P> {
     /// sleeper has overlooked, see [internal jobs](sleep_core::Origin::Internal), may wait
     /// longer for a second worker.
     #[inline]
-    pub(crate) fn search_uncounted(&self) -> Option<JobRef> {
+    pub(crate) fn search_uncounted(&self) -> Option<Found> {
         if self.registry().num_workers() <= MANY_WORKERS || !self.last_source().was_worker() {
             return None;
         }
@@ -151,10 +155,10 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Looks once where a hint says.
-    fn look_at(&self, hint: Hint) -> Steal<JobRef> {
+    fn look_at(&self, hint: Hint) -> Steal<Found> {
         match hint {
             Hint::Unknown => Steal::Empty,
-            Hint::Injector => self.registry().injector().steal(),
+            Hint::Injector => self.registry().injector().steal().map(Found::own),
             Hint::Worker(number) => {
                 let victim = usize::from(number);
                 // A channel may give any number.
@@ -167,7 +171,7 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Steals a job from another worker. Begins at a random worker, so that thieves spread.
-    fn steal(&self) -> Steal<JobRef> {
+    fn steal(&self) -> Steal<Found> {
         let registry = self.registry();
         let mut first = self.random().below(registry.num_workers());
         let has_jobs = registry.any_awake_deque(self.awake_index(), first, |worker, deque| {
@@ -182,7 +186,7 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Calls a closure that steals. Meanwhile no buffer that a victim replaces is freed.
     #[inline]
-    fn while_stealing(&self, steal: impl FnOnce() -> Steal<JobRef>) -> Steal<JobRef> {
+    pub(crate) fn while_stealing<T>(&self, steal: impl FnOnce() -> Steal<T>) -> Steal<T> {
         if !P::Storage::REPLACES {
             return steal();
         }
@@ -192,7 +196,7 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Tries every other worker that may be awake once, from the worker `first` on.
-    fn steal_from_any(&self, first: usize) -> Steal<JobRef> {
+    fn steal_from_any(&self, first: usize) -> Steal<Found> {
         let mut answer = Steal::Empty;
         let registry = self.registry();
         registry.any_awake_deque(self.awake_index(), first, |victim, _| {
@@ -214,14 +218,36 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Tries one worker, unless it is this one or has nothing.
     #[inline]
-    fn steal_from(&self, victim: usize) -> Steal<JobRef> {
+    fn steal_from(&self, victim: usize) -> Steal<Found> {
+        let lineage = self.registry().workers()[victim].lineage();
+        let mut isolated = None;
+        let stolen = self.steal_if(victim, |position| {
+            let isolation = lineage.isolation();
+            if isolation != Isolation::Anything {
+                isolated = Some((Theft { victim, position }, isolation));
+            }
+            true
+        });
+        stolen.map(|job| Found { job, isolated })
+    }
+
+    /// Tries one worker as [`steal_from`](Self::steal_from) does, but leaves the job there if it is
+    /// at a position that is not accepted.
+    #[inline]
+    pub(crate) fn steal_if(
+        &self,
+        victim: usize,
+        accepts: impl FnOnce(Position) -> bool,
+    ) -> Steal<JobRef> {
         let deque = self.registry().workers()[victim].deque();
         if victim == self.index().get() || deque.is_empty() {
             return Steal::Empty;
         }
         let observer = self.observer();
         observer.on_steal_attempt();
-        let answer = deque.stealer().steal_with(|| observer.on_revocation());
+        let answer = deque
+            .stealer()
+            .steal_if(accepts, || observer.on_revocation());
         match answer {
             Steal::Success(_) => observer.on_steal(),
             Steal::Empty => {}

@@ -6,19 +6,23 @@ use deque_core::{Deque, Worker};
 use sleep_core::WorkerIndex;
 
 use crate::{
-    fifo::JobFifo, job::JobRef, managed::Managed, metrics::Observer as _, platform::Platform,
-    queue::JobQueue, random::XorShift64Star, registry::Registry, retries::Retries,
-    sources::LastSource, unwind::no_unwind,
+    fifo::JobFifo, isolation::Isolation, job::JobRef, managed::Managed, metrics::Observer as _,
+    platform::Platform, queue::JobQueue, random::XorShift64Star, registry::Registry,
+    retries::Retries, sources::LastSource, unwind::no_unwind,
 };
 
 mod idle;
+mod isolated;
+pub(crate) mod lineage;
 mod post;
 mod shared;
 #[cfg(test)]
 mod tests;
 mod wait;
 
+use lineage::Found;
 pub use shared::{WorkerShared, WorkerStorage};
+pub(crate) use wait::Awaited;
 
 /// The half of a worker that is its thread's own.
 ///
@@ -96,6 +100,7 @@ impl<P: Platform> WorkerThread<P> {
     pub unsafe fn enter(&self) {
         // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { P::set_current(self) };
+        self.begin_lineage();
         self.note_arrival();
         self.observer().on_enter(P::now);
     }
@@ -214,9 +219,29 @@ impl<P: Platform> WorkerThread<P> {
         self.depth.set(self.depth.get() - 1);
     }
 
+    /// Runs a job that this worker has found, with the lineage of the one that has pushed it.
+    ///
+    /// # Safety
+    /// 1. As for [`JobRef::execute`].
+    #[inline]
+    pub(crate) unsafe fn run_found(&self, found: Found) {
+        // SAFETY: obligation 1 is forwarded to our caller.
+        let run = || unsafe { self.run(found.job) };
+        match found.isolated {
+            None => run(),
+            Some((theft, isolation)) => self.with_lineage(Some(theft), isolation, run),
+        }
+    }
+
+    /// Returns how many jobs from queues are being run, one inside the other.
+    #[inline]
+    pub(crate) fn depth(&self) -> usize {
+        self.depth.get()
+    }
+
     /// Whether this worker is in the middle of a job that a queue gave to it.
     pub fn is_running_job(&self) -> bool {
-        self.depth.get() > 0
+        self.depth() > 0
     }
 
     /// Whether this worker's own deque holds jobs.
@@ -242,7 +267,7 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     #[cold]
-    fn take_inbox_job(&self) -> Option<JobRef> {
+    pub(crate) fn take_inbox_job(&self) -> Option<JobRef> {
         let mut retries = Retries::new();
         loop {
             // Only this worker takes from its inbox; `Retry` is a push that has not ended.
@@ -352,25 +377,34 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Runs one job of this worker's own, if there is one.
+    /// Runs one job of this worker's own, if there is one. In an isolated job, only one that it has
+    /// pushed.
     pub fn yield_local(&self) -> bool {
-        self.run_one(self.take_local_job())
+        let job = match self.isolation() {
+            Isolation::Anything => self.take_local_job(),
+            _ => self.take_job_from(self.isolated_from()),
+        };
+        self.run_one(job.map(Found::own))
     }
 
-    /// Runs one job from anywhere in the pool, if there is one.
+    /// Runs one job from anywhere in the pool, if there is one. In an isolated job, only one that
+    /// it has pushed.
     pub fn yield_now(&self) -> bool {
-        let job = self.find_work();
-        if job.is_none() {
+        if self.isolation() != Isolation::Anything {
+            return self.yield_local();
+        }
+        let found = self.find_work();
+        if found.is_none() {
             self.run_maintenance();
         }
-        self.run_one(job)
+        self.run_one(found)
     }
 
-    fn run_one(&self, job: Option<JobRef>) -> bool {
-        match job {
-            Some(job) => {
+    fn run_one(&self, found: Option<Found>) -> bool {
+        match found {
+            Some(found) => {
                 // SAFETY: 1. the queue gave it to us alone.
-                unsafe { self.run(job) };
+                unsafe { self.run_found(found) };
                 true
             }
             None => false,

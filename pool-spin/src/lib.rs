@@ -47,7 +47,7 @@ pub use pool::{
 #[cfg(not(loom))]
 pub use pool_core::{
     ArrayChannel, AwakeSet, Busy, ChannelFull, Classic, ClassicSlot, Counts, Hint, HintChannel,
-    HintSlot, Hints, IdlePolicy, Inline, Jec, LendSeats, NewJobs, Origin, Parker, Purpose, Relax,
-    Searchers, SleepProtocol, Slot, UnknownWorker, WorkerMetrics, WorkerState, WorkerTimes,
-    progress,
+    HintSlot, Hints, IdlePolicy, Inline, Isolation, Jec, LendSeats, NewJobs, Origin, Parker,
+    Purpose, Relax, Searchers, SleepProtocol, Slot, UnknownWorker, WorkerMetrics, WorkerState,
+    WorkerTimes, progress,
 };

@@ -98,7 +98,15 @@ impl<P: Platform> Registry<P> {
     /// Call this after queueing.
     #[inline]
     pub fn announce_job_for(&self, worker: WorkerIndex) {
-        no_unwind(|| self.sleep.0.announce_for([worker]));
+        no_unwind(|| {
+            // Ordering: pairs with the fence of a worker that sleeps in an isolated wait. If that
+            // one comes first, we see that it sleeps. If ours does, it sees the job. Nothing weaker
+            // orders the push before our look.
+            fence(Ordering::SeqCst);
+            if !self.wake_lone_sleeper(worker) {
+                self.sleep.0.announce_for([worker]);
+            }
+        });
     }
 
     /// Wakes those of the workers that sleep, for a job for each of them that it alone may run.
@@ -106,8 +114,14 @@ impl<P: Platform> Registry<P> {
     ///
     /// Call this after queueing all of them.
     pub(crate) fn announce_job_for_each(&self) {
-        let workers = (0..self.num_workers()).filter_map(|index| self.worker(index).ok());
-        no_unwind(|| self.sleep.0.announce_for(workers));
+        let workers = || (0..self.num_workers()).filter_map(|index| self.worker(index).ok());
+        no_unwind(|| {
+            // Ordering: as in `announce_job_for`.
+            fence(Ordering::SeqCst);
+            workers().for_each(|worker| _ = self.wake_lone_sleeper(worker));
+            // A protocol that knows of no sleeper may not even look at the workers.
+            self.sleep.0.announce_for(workers());
+        });
     }
 
     /// Whether no worker sleeps or is about to, so that a worker need not announce its own jobs.
@@ -195,7 +209,7 @@ impl<P: Platform> Registry<P> {
     /// Wakes a worker if it sleeps. For the setter of a latch that said that its waiter sleeps.
     #[inline]
     pub fn wake_worker(&self, worker: WorkerIndex) {
-        no_unwind(|| self.sleep.0.wake_worker(worker));
+        no_unwind(|| self.wake_lone_sleeper(worker) || self.sleep.0.wake_worker(worker));
     }
 
     /// Sets a latch on which a worker of this pool may be waiting, and wakes the worker if it
@@ -222,7 +236,24 @@ impl<P: Platform> Registry<P> {
 
     /// Returns how many workers sleep at this moment. The number may be out of date on return.
     pub fn num_sleeping(&self) -> usize {
-        self.sleep.0.num_sleeping()
+        self.sleep.0.num_sleeping() + self.lone_sleepers()
+    }
+
+    /// Returns how many workers sleep in isolated waits.
+    pub(crate) fn lone_sleepers(&self) -> usize {
+        // Ordering: Relaxed, a plain count.
+        self.lone_sleepers.load(Ordering::Relaxed)
+    }
+
+    /// Counts a worker that sleeps in an isolated wait, or counts it no more. The protocol does not
+    /// know of it.
+    pub(crate) fn note_lone_sleep(&self, begins: bool) {
+        // Ordering: Relaxed, a plain count.
+        if begins {
+            self.lone_sleepers.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.lone_sleepers.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// Returns how many workers run no job at this moment. The number may be out of date on return.

@@ -108,7 +108,10 @@ impl Prepaid {
         }
         // The body is pending, too. Other jobs of the worker must not run when the scope's are
         // done: they may wait for what comes after the scope.
-        while pending.pending() > self.left() + 1 {
+        // In an isolated job, only those may run that were pushed since the scope began. The wait
+        // for the scope sees to that.
+        let is_isolated = pending.isolated_waiter().is_some();
+        while !is_isolated && pending.pending() > self.left() + 1 {
             let Some(job) = worker.take_local_job() else {
                 break;
             };

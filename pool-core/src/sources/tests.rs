@@ -63,7 +63,7 @@ fn a_search_takes_the_injector_last() {
             unsafe { (workers[0].shared().inbox()).push(nodes[INBOX], jobs[INBOX]) };
             push(&workers[0], jobs[0]);
         },
-        WorkerThread::find_work,
+        |worker| worker.find_work().map(|found| found.job),
     );
     assert_eq!(order.len(), 6);
     assert_eq!(order[..2], [0, INBOX], "the local queues");
@@ -91,7 +91,7 @@ fn a_hint_comes_right_after_the_local_queues() {
                     (workers[0].registry().injector()).push(nodes[INJECTOR], jobs[INJECTOR]);
                 }
             },
-            |worker| worker.find_work_at(hint),
+            |worker| worker.find_work_at(hint).map(|found| found.job),
         );
         assert_eq!(order.len(), 6);
         assert_eq!(order[..3], [0, INBOX, hinted], "{hint:?}: {order:?}");
@@ -111,7 +111,7 @@ fn victims(seed: u64, searches: usize) -> Vec<usize> {
     let references: [_; 4] = array::from_fn(|job| unsafe { jobs[job].as_job_ref() });
     (1..4).for_each(|victim| push(&workers[victim], references[victim]));
     let search = |_| {
-        let found = workers[0].find_work().expect("each victim has a job");
+        let found = workers[0].find_work().expect("each victim has a job").job;
         let victim = jobs
             .iter()
             .position(|job| found.refers_to((&raw const *job).cast()));

@@ -33,8 +33,12 @@ use progress_core::DueOperation;
 use sleep_core::{CoreLatch, Hint, Parker as _, Purpose, WorkerIndex};
 
 use crate::{
-    deadlock::DeadlockDetection as _, job::JobRef, metrics::Observer as _, platform::Platform,
-    registry::sleep::IdleSession, sources::LastLook, worker::WorkerThread,
+    deadlock::DeadlockDetection as _,
+    metrics::Observer as _,
+    platform::Platform,
+    registry::sleep::IdleSession,
+    sources::LastLook,
+    worker::{WorkerThread, lineage::Found},
 };
 
 /// The thread that sets a latch, and where the worker waits for it.
@@ -71,7 +75,7 @@ enum Slept {
 
 /// Why a worker stops searching.
 enum End {
-    Job(JobRef),
+    Job(Found),
     LatchIsSet,
     /// An operation of thread progress is due, and up to so many more.
     Due(DueOperation, usize),
@@ -91,7 +95,7 @@ enum Rest<'w, P: Platform> {
 
 impl<P: Platform> WorkerThread<P> {
     /// Searches everywhere until there is a job, or until the latch is set (`None`).
-    pub(super) fn search(&self, latch: &CoreLatch, setter: Setter) -> Option<JobRef> {
+    pub(super) fn search(&self, latch: &CoreLatch, setter: Setter) -> Option<Found> {
         // This worker has just found its own deque empty.
         self.shared().forget_posted();
         loop {
@@ -99,7 +103,7 @@ impl<P: Platform> WorkerThread<P> {
             let end = idle.search(latch);
             idle.end();
             match end {
-                End::Job(job) => return Some(job),
+                End::Job(found) => return Some(found),
                 End::LatchIsSet => return None,
                 // It may take as long as a job, and may wait for one. So the worker is active
                 // meanwhile: a poster must not count on a worker that runs an operation.
@@ -146,8 +150,8 @@ impl<'w, P: Platform> Idle<'w, P> {
     fn search(&mut self, latch: &CoreLatch) -> End {
         // Liveness: the thread that sets the latch, or posts a job, ends a sleep; see `rest`.
         while !latch.probe() {
-            if let Some(job) = self.look() {
-                return End::Job(job);
+            if let Some(found) = self.look() {
+                return End::Job(found);
             }
             let limit = self.worker.make_progress();
             let due = (limit > 0).then(|| self.worker.take_operation()).flatten();
@@ -164,7 +168,7 @@ impl<'w, P: Platform> Idle<'w, P> {
     }
 
     /// Looks at all sources once.
-    fn look(&mut self) -> Option<JobRef> {
+    fn look(&mut self) -> Option<Found> {
         let worker = self.worker;
         let job = match mem::take(&mut self.hint) {
             Hint::Unknown => worker.find_work(),
@@ -270,13 +274,13 @@ impl<P: Platform> Drop for LeftOut<'_, P> {
 /// A worker that counts as asleep: for its observer, for the detection of deadlocks, and for a
 /// limit on threads that run, whose token it has given back. Takes the token again when it is
 /// dropped.
-struct Token<'w, P: Platform> {
+pub(super) struct Token<'w, P: Platform> {
     worker: &'w WorkerThread<P>,
 }
 
 impl<'w, P: Platform> Token<'w, P> {
     /// Gives the token back, for a worker that is about to park.
-    fn release(worker: &'w WorkerThread<P>, setter: Setter, latch: &CoreLatch) -> Self {
+    pub(super) fn release(worker: &'w WorkerThread<P>, setter: Setter, latch: &CoreLatch) -> Self {
         worker.observer().on_sleep(P::now);
         if setter != Setter::Outside {
             worker.note_sleep(latch);

@@ -5,6 +5,7 @@ use core::fmt;
 use deque_core::Deque;
 use sleep_core::CoreLatch;
 
+use super::{isolated::LoneSleep, lineage::PublishedLineage};
 use crate::{
     fifo::JobFifo,
     guest::Seat,
@@ -25,6 +26,8 @@ pub struct WorkerShared<P: Platform> {
     may_hold_posted: AtomicBool,
     /// Which thread uses the other half.
     seat: Seat<P>,
+    lone_sleep: LoneSleep,
+    lineage: PublishedLineage,
     observer: P::Observer,
 }
 
@@ -93,7 +96,11 @@ impl<P: Platform> WorkerShared<P> {
         ) -> Self {
             let (terminate, seat) = (CoreLatch::new(), Seat::new());
             let may_hold_posted = AtomicBool::new(false);
-            Self { deque, inbox, fifo: JobFifo::new(fifo), terminate, may_hold_posted, seat, observer }
+            let (lone_sleep, lineage) = (LoneSleep::new(), PublishedLineage::new());
+            Self {
+                deque, inbox, fifo: JobFifo::new(fifo), terminate, may_hold_posted, seat, lone_sleep,
+                lineage, observer,
+            }
         }
     }
 
@@ -105,6 +112,15 @@ impl<P: Platform> WorkerShared<P> {
     /// Returns the queue of jobs that only this worker may run.
     pub(crate) fn inbox(&self) -> &P::Queue {
         &self.inbox
+    }
+
+    pub(super) fn lone_sleep(&self) -> &LoneSleep {
+        &self.lone_sleep
+    }
+
+    #[inline]
+    pub(crate) fn lineage(&self) -> &PublishedLineage {
+        &self.lineage
     }
 
     pub(crate) fn terminate(&self) -> &CoreLatch {

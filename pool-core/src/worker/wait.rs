@@ -1,19 +1,53 @@
 //! How a worker waits: it runs other jobs, searches for some, and sleeps when there are none.
 
+use deque_core::Position;
 use sleep_core::CoreLatch;
 
 use crate::{
+    isolation::Isolation,
     platform::Platform,
     unwind::no_unwind,
-    worker::{WorkerThread, idle::Setter},
+    worker::{WorkerThread, idle::Setter, lineage::Found},
 };
 
+/// Which jobs a worker waits for, and which it may run meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Awaited {
+    /// What the worker has pushed from this position on, and what descends from that.
+    from: Position,
+    pub(crate) isolation: Isolation,
+}
+
 impl<P: Platform> WorkerThread<P> {
+    /// Names the jobs that this worker pushes from now on.
+    pub(crate) fn await_from_now(&self) -> Awaited {
+        self.await_from(self.own().next_position())
+    }
+
+    /// Names the jobs that this worker has pushed from a position on.
+    pub(crate) fn await_from(&self, from: Position) -> Awaited {
+        Awaited {
+            from,
+            isolation: self.isolation(),
+        }
+    }
+
     /// Runs other jobs until the latch is set, and sleeps when there are none.
+    ///
+    /// In an [isolated](Self::isolate) job this runs none, since no job is known that descends from
+    /// what sets the latch.
     #[inline]
     pub fn wait_until(&self, latch: &CoreLatch) {
         if !latch.probe() {
-            self.wait_until_cold(latch, Setter::Worker);
+            self.wait_for(self.await_from_now(), latch);
+        }
+    }
+
+    /// Runs other jobs as [`wait_until`](Self::wait_until) does, until the jobs have ended that it
+    /// waits for, which sets the latch.
+    pub(crate) fn wait_for(&self, awaited: Awaited, latch: &CoreLatch) {
+        if !latch.probe() {
+            self.wait_cold(awaited, latch, Setter::Worker);
         }
     }
 
@@ -24,7 +58,7 @@ impl<P: Platform> WorkerThread<P> {
     /// for comes from outside, whatever the workers of this pool do.
     pub fn wait_for_outside(&self, latch: &CoreLatch) {
         if !latch.probe() {
-            self.wait_until_cold(latch, Setter::Outside);
+            self.wait_cold(self.await_from_now(), latch, Setter::Outside);
         }
     }
 
@@ -36,23 +70,31 @@ impl<P: Platform> WorkerThread<P> {
     pub(super) unsafe fn wait_for_stop(&self) {
         let latch = self.shared().terminate();
         if !latch.probe() {
-            self.wait_until_cold(latch, Setter::Stop);
+            self.run_jobs_until(latch, Setter::Stop);
         }
     }
 
     #[cold]
-    fn wait_until_cold(&self, latch: &CoreLatch, setter: Setter) {
+    fn wait_cold(&self, awaited: Awaited, latch: &CoreLatch, setter: Setter) {
+        match awaited.isolation {
+            Isolation::Anything => self.run_jobs_until(latch, setter),
+            isolation => self.wait_isolated(latch, awaited.from, isolation, setter),
+        }
+    }
+
+    fn run_jobs_until(&self, latch: &CoreLatch, setter: Setter) {
         // The frame that waits holds jobs, or the latch.
         no_unwind(|| {
             while !latch.probe() {
-                let job = self
+                let found = self
                     .take_local_job()
+                    .map(Found::own)
                     .or_else(|| self.take_again())
                     .or_else(|| self.search_uncounted())
                     .or_else(|| self.search(latch, setter));
-                match job {
+                match found {
                     // SAFETY: 1. the queue gave it to us alone.
-                    Some(job) => unsafe { self.run(job) },
+                    Some(found) => unsafe { self.run_found(found) },
                     None => return,
                 }
             }

@@ -7,7 +7,7 @@ use pool_core::{Registry, ScopeCore, WorkerThread};
 use super::{
     SpinPool,
     arena::{Arena, Slot, Spawned},
-    spawn::queue,
+    spawn::current_worker_of,
     system::System,
     worker::Worker,
 };
@@ -77,8 +77,14 @@ impl<'scope, S: System> Scope<'scope, S> {
         // SAFETY: 1. The arena outlives the scope, which waits for the job. 2. So does everything
         // that lives for `'scope`.
         match unsafe { Slot::put(slots, spawned) } {
-            // SAFETY: 1. The arena keeps the node until the job runs; the job is used only here.
-            Ok((node, job)) => unsafe { queue(registry, node, job) },
+            // SAFETY: 1. The arena keeps the node until the job runs; the job is used only here. 2. It
+            // is the pool of the scope.
+            Ok((node, job)) => unsafe {
+                match current_worker_of(registry) {
+                    Some(worker) => worker.post(job),
+                    None => self.core.inject(registry, node, job),
+                }
+            },
             Err(spawned) => registry.in_worker(|_, _| {
                 let spawned = ManuallyDrop::new(spawned);
                 // SAFETY: 1. It is in this frame, and only this call uses it.

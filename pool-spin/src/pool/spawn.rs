@@ -206,9 +206,17 @@ impl<S: System> Worker<'_, S> {
         // `'static`.
         match unsafe { Slot::put(registry.data().arena.as_ref(), spawned) } {
             Ok((node, job)) => {
+                let worker = current_worker_of(registry);
+                // The waits of an isolated worker would run the job, for which nothing waits.
+                let worker = worker.filter(|worker| !worker.is_isolated());
                 // SAFETY: 1. The arena keeps the node until the job runs; the job is used only
                 // here.
-                unsafe { queue(registry, node, job) };
+                unsafe {
+                    match worker {
+                        Some(worker) => worker.post(job),
+                        None => registry.inject(node, job),
+                    }
+                }
                 Ok(())
             }
             Err(SpawnJob { closure, .. }) => {
@@ -220,19 +228,15 @@ impl<S: System> Worker<'_, S> {
     }
 }
 
-/// Queues a job: on the deque of the worker that this core is, or in the queue that all workers
-/// share.
+/// Returns the worker that this core is, if it is one of this pool.
 ///
-/// # Safety
-/// 1. The node is valid until the job begins to run, and the job is not used elsewhere.
-pub(crate) unsafe fn queue<S: System>(registry: &Registry<S>, node: NonNull<JobNode>, job: JobRef) {
-    // SAFETY: 1. The reference is used only in this call.
-    match unsafe { WorkerThread::<S>::current() } {
-        // SAFETY: obligation 1 is forwarded to our caller.
-        Some(worker) if core::ptr::eq(worker.registry(), registry) => unsafe { worker.post(job) },
-        // SAFETY: obligation 1 is forwarded to our caller.
-        _ => unsafe { registry.inject(node, job) },
-    }
+/// The reference must not outlive the core's stay on the worker.
+pub(crate) fn current_worker_of<'a, S: System>(
+    registry: &Registry<S>,
+) -> Option<&'a WorkerThread<S>> {
+    // SAFETY: 1. Callers use the reference at once.
+    let worker = unsafe { WorkerThread::<S>::current() };
+    worker.filter(|worker| core::ptr::eq(worker.registry(), registry))
 }
 
 /// A closure that runs in the background. It holds one of the pool's references until it has run.

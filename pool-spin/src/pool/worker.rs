@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use pool_core::{WorkerThread, progress::IntoOperation};
+use pool_core::{Isolation, WorkerThread, progress::IntoOperation};
 
 use super::system::System;
 
@@ -75,6 +75,25 @@ impl<S: System> Worker<'_, S> {
             |by| b(Worker(by.worker())),
             false,
         )
+    }
+
+    /// Runs a closure in which a worker that waits runs only what the [`Isolation`] allows, so that
+    /// it may hold what other jobs need, such as a lock. This holds for the jobs of the closure,
+    /// too, on whichever cores they run.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_spin::{Cores, Isolation, SpinPool, host::Host};
+    ///
+    /// static POOL: SpinPool<Cores<Host, 2, 64>> = SpinPool::new();
+    /// let sum = POOL.run_with(0, |core| {
+    ///     core.isolate(Isolation::Subtree, || core.join(|_| 1, |_| 2))
+    /// })?;
+    /// assert_eq!(sum, (1, 2));
+    /// # Ok::<(), pool_spin::RunError>(())
+    /// ```
+    pub fn isolate<R>(self, isolation: Isolation, closure: impl FnOnce() -> R) -> R {
+        self.0.isolate(isolation, closure)
     }
 
     /// Runs one job from anywhere in the pool. Returns whether there was one.

@@ -71,9 +71,9 @@ fn with_jobs(count: usize, body: impl FnOnce(&[JobRef])) -> usize {
 /// many there were.
 fn run_again(worker: &WorkerThread<Test>) -> usize {
     let mut count = 0;
-    while let Some(job) = worker.take_again() {
+    while let Some(found) = worker.take_again() {
         // SAFETY: 1. the queue gave it to us alone.
-        unsafe { worker.run(job) };
+        unsafe { worker.run_found(found) };
         count += 1;
     }
     count

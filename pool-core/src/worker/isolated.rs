@@ -1,0 +1,312 @@
+//! How a worker waits that may not run any job of the pool, see [`Isolation`].
+//!
+//! Such a worker counts as active all the time, as one in a long job does. So no poster relies on
+//! it, and the sleep protocol does not know that it waits. It sleeps on its parker, and says so in
+//! a word of its own, [`LoneSleep`]; whatever wakes one worker looks there first:
+//!
+//! | it is woken by | who has written before | and looks after |
+//! | --- | --- | --- |
+//! | the thread that sets its latch | the latch, which says that its waiter sleeps | the exchange of the latch |
+//! | a thread that gives it a job for it alone | its inbox | a sequentially consistent fence |
+//!
+//! No other job wakes it. While it sleeps, jobs of its subtree may be pushed elsewhere, for which
+//! it is not woken: their workers run them.
+
+use deque_core::{Order, Position, Steal};
+use sleep_core::{CoreLatch, Parker as _, WorkerIndex};
+
+use crate::{
+    isolation::Isolation,
+    job::JobRef,
+    metrics::Observer as _,
+    platform::Platform,
+    primitive::{AtomicU8, Ordering, fence},
+    queue::JobQueue as _,
+    registry::Registry,
+    unwind::no_unwind,
+    worker::{
+        WorkerThread,
+        idle::{Setter, Token},
+        lineage::Theft,
+    },
+};
+
+#[cfg(test)]
+mod tests;
+
+/// How often a worker searches before it sleeps. Between two searches it relaxes, which takes from
+/// some ten nanoseconds to a time slice. A worker is woken in some microseconds.
+const ROUNDS: u32 = if cfg!(loom) { 1 } else { 64 };
+
+/// Whether a worker sleeps in an isolated wait, and which token it waits for.
+pub(crate) struct LoneSleep(AtomicU8);
+
+const AWAKE: u8 = 0;
+const HOST_SLEEPS: u8 = 1;
+const GUEST_SLEEPS: u8 = 2;
+
+impl LoneSleep {
+    const_unless_loom! {
+        /// Creates the word of a worker that is awake.
+        pub(super) fn new() -> Self {
+            Self(AtomicU8::new(AWAKE))
+        }
+    }
+
+    /// Notes that the worker is about to sleep, and executes a fence.
+    fn begin(&self, is_guest: bool) {
+        let state = if is_guest { GUEST_SLEEPS } else { HOST_SLEEPS };
+        // Ordering: Relaxed; the fence, and the exchange of the latch, come after it.
+        self.0.store(state, Ordering::Relaxed);
+        // Ordering: pairs with the fence of a thread that has given this worker a job for it alone.
+        // If that one comes first, we see the job. If ours does, that thread sees that this worker
+        // sleeps. Nothing weaker orders our store before our look at the inbox.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Notes that the worker does not sleep after all.
+    fn cancel(&self) {
+        // Ordering: Relaxed; it receives what it waits for in another way.
+        self.0.store(AWAKE, Ordering::Relaxed);
+    }
+
+    /// Whether the worker has not been woken yet.
+    fn lasts(&self) -> bool {
+        // Ordering: Acquire pairs with the exchange of `wake`: what the waker has written is
+        // visible.
+        self.0.load(Ordering::Acquire) != AWAKE
+    }
+
+    /// Wakes the worker if it sleeps here. Returns whether it did.
+    fn wake(&self, parker: &impl sleep_core::Parker) -> bool {
+        // Ordering: Relaxed. The caller has executed a fence since it gave the worker a job, or has
+        // acquired the worker's sleep with the state of its latch.
+        if self.0.load(Ordering::Relaxed) == AWAKE {
+            return false;
+        }
+        // Ordering: AcqRel. One of several wakers gets the state, and passes on what it has
+        // written, to a worker that finds itself awake before it has its token.
+        match self.0.swap(AWAKE, Ordering::AcqRel) {
+            HOST_SLEEPS => parker.unpark(),
+            GUEST_SLEEPS => parker.unpark_guest(),
+            _ => return false,
+        }
+        true
+    }
+}
+
+impl<P: Platform> Registry<P> {
+    /// Wakes a worker that sleeps in an isolated wait. Returns false if it does not.
+    pub(crate) fn wake_lone_sleeper(&self, worker: WorkerIndex) -> bool {
+        let shared = &self.workers()[worker.get()];
+        shared.lone_sleep().wake(self.parker(worker))
+    }
+}
+
+impl<P: Platform> WorkerThread<P> {
+    /// Whether this worker can leave the jobs alone that are on its deque.
+    pub(super) fn can_isolate(&self) -> bool {
+        self.own().deque().order() == Order::Lifo
+    }
+
+    /// Waits until the latch is set, and runs only jobs that descend from those that this worker
+    /// has pushed from a position on.
+    #[cold]
+    pub(super) fn wait_isolated(
+        &self,
+        latch: &CoreLatch,
+        from: Position,
+        isolation: Isolation,
+        setter: Setter,
+    ) {
+        // The frame that waits holds jobs, or the latch.
+        no_unwind(|| {
+            let mut wait = IsolatedWait {
+                worker: self,
+                from,
+                isolation,
+                rounds: 0,
+                state: State::Active,
+            };
+            while !latch.probe() {
+                if !wait.run_one() {
+                    wait.rest(latch, setter);
+                }
+            }
+            wait.note_active();
+        });
+    }
+
+    /// Lets other workers run what this one has, and does not run because it is isolated.
+    fn leave_to_others(&self) {
+        let registry = self.registry();
+        // It will answer no thief while it sleeps.
+        self.own().end_bias();
+        let mut has_work = self.leave_operations() || self.has_pending_jobs();
+        if P::parallelism(registry) < registry.num_workers() {
+            // One worker less is awake than others have counted on.
+            registry.reconsider_wakes();
+            has_work |= self.has_work_for_others();
+        }
+        if has_work {
+            // As if it were posted now by a thread that will not run it.
+            registry.announce_jobs(1, false);
+        }
+    }
+
+    /// Takes the newest job of this worker's deque if it was pushed from a position on.
+    pub(crate) fn take_job_from(&self, from: Position) -> Option<JobRef> {
+        if !self.has_pending_jobs() || self.own().next_position() == from {
+            return None;
+        }
+        let job = self.own().pop()?;
+        // SAFETY: 1. jobs come into this deque by us alone, and it was popped just now.
+        unsafe { job.popped_by_owner() };
+        Some(job)
+    }
+}
+
+/// One isolated wait of a worker.
+struct IsolatedWait<'w, P: Platform> {
+    worker: &'w WorkerThread<P>,
+    /// The jobs of the subtree that are on the worker's deque begin here.
+    from: Position,
+    isolation: Isolation,
+    /// How often it has searched since it last had a job.
+    rounds: u32,
+    state: State,
+}
+
+/// What the observer of a worker knows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Active,
+    Idle,
+    Woken,
+}
+
+impl<P: Platform> IsolatedWait<'_, P> {
+    /// Runs a job, if there is one that the worker may run.
+    fn run_one(&mut self) -> bool {
+        let worker = self.worker;
+        if let Some(job) = worker.take_job_from(self.from) {
+            self.note_active();
+            // SAFETY: 1. the queue gave it to us alone.
+            unsafe { worker.run(job) };
+        } else if let Some(job) = worker.take_inbox_job() {
+            self.note_active();
+            // It is not of the subtree. What waits in it is isolated all the same: it is above the
+            // frame that waits here.
+            //
+            // SAFETY: 1. the queue gave it to us alone.
+            worker.with_lineage(None, self.isolation, || unsafe { worker.run(job) });
+            let end = worker.own().next_position();
+            if end != self.from {
+                // What it has left, or others have stolen, is not of the subtree.
+                self.from = end;
+            }
+        } else if let Some((job, theft)) = self.steal() {
+            self.note_active();
+            // SAFETY: 1. the queue gave it to us alone.
+            worker.with_lineage(Some(theft), self.isolation, || unsafe { worker.run(job) });
+        } else {
+            return false;
+        }
+        self.rounds = 0;
+        true
+    }
+
+    /// Steals a job of the subtree.
+    fn steal(&self) -> Option<(JobRef, Theft)> {
+        if self.isolation == Isolation::Nothing {
+            return None;
+        }
+        let worker = self.worker;
+        worker.observer().on_search();
+        let workers = worker.registry().num_workers();
+        let first = worker.random().below(workers);
+        let mut victims = (0..workers).map(|step| (first + step) % workers);
+        // A worker that was in the way has taken a job, and this one searches again.
+        let stolen = worker.while_stealing(|| {
+            victims
+                .find_map(|victim| self.steal_from(victim))
+                .map_or(Steal::Empty, Steal::Success)
+        });
+        stolen.success()
+    }
+
+    /// Steals a job of the subtree from this worker.
+    fn steal_from(&self, victim: usize) -> Option<(JobRef, Theft)> {
+        let mut theft = None;
+        let stolen = self.worker.steal_if(victim, |position| {
+            let job = Theft { victim, position };
+            theft = Some(job);
+            self.worker.is_descendant(job, self.from)
+        });
+        Some((stolen.success()?, theft?))
+    }
+
+    /// Lets a moment pass, or sleeps until the latch is set or there is a job for this worker alone.
+    fn rest(&mut self, latch: &CoreLatch, setter: Setter) {
+        self.note_idle();
+        if self.rounds < ROUNDS {
+            self.rounds += 1;
+            self.worker.parker().relax();
+        } else {
+            self.sleep(latch, setter);
+        }
+    }
+
+    fn sleep(&mut self, latch: &CoreLatch, setter: Setter) {
+        let registry = self.worker.registry();
+        registry.note_lone_sleep(true);
+        self.worker.leave_to_others();
+        if latch.get_sleepy() {
+            self.fall_asleep(latch, setter);
+            latch.wake_up();
+        }
+        registry.note_lone_sleep(false);
+    }
+
+    /// Parks until the latch is set or there is a job for this worker alone, unless that is so
+    /// already.
+    fn fall_asleep(&mut self, latch: &CoreLatch, setter: Setter) {
+        let worker = self.worker;
+        let lone_sleep = worker.shared().lone_sleep();
+        let is_guest = worker.is_guest();
+        lone_sleep.begin(is_guest);
+        if !worker.shared().inbox().is_empty() || !latch.fall_asleep() {
+            // A waker that was faster leaves a token, with which the next park returns early.
+            lone_sleep.cancel();
+            return;
+        }
+        let _token = Token::release(worker, setter, latch);
+        // Liveness: the thread that sets the latch finds that its waiter sleeps, and so this
+        // worker's word, which was written before the latch. It resets the word, and then unparks
+        // this thread, which finds it reset. A thread that gives it a job does likewise.
+        while lone_sleep.lasts() {
+            if is_guest {
+                worker.parker().park_guest();
+            } else {
+                worker.parker().park();
+            }
+        }
+        self.state = State::Woken;
+    }
+
+    /// Tells the observer that the worker has no job.
+    fn note_idle(&mut self) {
+        if self.state != State::Idle {
+            self.state = State::Idle;
+            self.worker.observer().on_idle(P::now);
+        }
+    }
+
+    /// Tells the observer that the worker does not search any more.
+    fn note_active(&mut self) {
+        if self.state != State::Active {
+            self.state = State::Active;
+            self.worker.observer().on_active(P::now);
+        }
+    }
+}

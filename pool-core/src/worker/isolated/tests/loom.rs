@@ -1,0 +1,147 @@
+//! Isolated waits against what wakes them. A worker that is not woken in time is a deadlock, which
+//! loom reports.
+//!
+//! | if this were missing | this fails |
+//! | --- | --- |
+//! | the look at the word of a lone sleeper when a latch is set | `an_isolated_join_against_a_thief` |
+//! | the fence of a lone sleeper, or that of a thread that gives it a job | `a_job_for_a_worker_that_falls_asleep_isolated` |
+//! | the announcement of what a lone sleeper leaves | `an_isolated_worker_leaves_older_jobs_to_one_that_falls_asleep` |
+
+use std::{ptr::NonNull, sync::Arc};
+
+use ::loom::thread;
+use sleep_core::CoreLatch;
+
+use crate::{
+    Isolation, JobContext, Registry,
+    job::{JobFn, StackJob},
+    latch::BlockingLatch,
+    queue::JobQueue as _,
+    testing::{Test, TestQueue, model, registry, run_until_terminated, spawn_other, with_worker},
+    worker::WorkerThread,
+};
+
+/// Models a latch that is set while its waiter falls asleep, or after that.
+#[test]
+fn an_isolated_join_against_a_thief() {
+    model(4, || {
+        let registry = registry::<Test>(2);
+        with_worker(&registry, 0, |worker| {
+            let thief = spawn_other(&registry, |worker| {
+                worker.yield_now();
+            });
+            let join = || worker.join_context(|_| 1, |_| 2, false);
+            assert_eq!(worker.isolate(Isolation::Subtree, join), (1, 2));
+            thief.join().unwrap();
+        });
+    });
+}
+
+/// Models a thief that joins in what it has stolen. Its second half may be stolen back.
+#[test]
+fn an_isolated_join_against_a_thief_that_joins() {
+    model(2, || {
+        let registry = registry::<Test>(2);
+        with_worker(&registry, 0, |worker| {
+            let thief = spawn_other(&registry, |worker| {
+                worker.yield_now();
+            });
+            let join = || {
+                worker.join_context(
+                    |_| 1,
+                    |context| context.worker().join_context(|_| 2, |_| 3, false),
+                    false,
+                )
+            };
+            assert_eq!(worker.isolate(Isolation::Subtree, join), (1, (2, 3)));
+            thief.join().unwrap();
+        });
+    });
+}
+
+/// Runs an isolated wait on a thread of its own, which is the first worker, until `latch` is set.
+fn spawn_waiter(
+    registry: &Arc<Registry<Test>>,
+    latch: &Arc<CoreLatch>,
+    begin: fn(&WorkerThread<Test>),
+) -> thread::JoinHandle<()> {
+    let (registry, latch) = (registry.clone(), latch.clone());
+    thread::spawn(move || {
+        with_worker(&registry, 0, |worker| {
+            begin(worker);
+            worker.isolate(Isolation::Subtree, || worker.wait_until(&latch));
+        });
+    })
+}
+
+/// Returns a job that ends the wait of the first worker.
+fn ends_wait(
+    registry: &Arc<Registry<Test>>,
+    latch: &Arc<CoreLatch>,
+) -> StackJob<BlockingLatch<Test>, impl JobFn<Test, Returned = ()> + use<>> {
+    let (registry, latch) = (registry.clone(), latch.clone());
+    StackJob::new(
+        move |_: JobContext<'_, Test>| {
+            // SAFETY: 1. and 3. this holds both; 2. the first worker waits for it; 4. for this.
+            unsafe { registry.set_latch(&*latch, registry.worker(0).unwrap()) };
+        },
+        BlockingLatch::new(),
+    )
+}
+
+/// Models the only worker that may run a job, and that the job wakes.
+#[test]
+fn a_job_for_a_worker_that_falls_asleep_isolated() {
+    model(3, || {
+        let (registry, latch) = (registry::<Test>(1), Arc::new(CoreLatch::new()));
+        let waiter = spawn_waiter(&registry, &latch, |_| ());
+        let job = ends_wait(&registry, &latch);
+        let mut node = TestQueue::node();
+        // SAFETY: `as_job_ref`: 1. it stays until its latch is set; 2. any thread may set that.
+        // `inject_for`: 1. the node stays as well.
+        unsafe {
+            let worker = registry.worker(0).unwrap();
+            registry.inject_for(worker, NonNull::from(&mut node), job.as_job_ref());
+        }
+        job.latch().wait();
+        waiter.join().unwrap();
+    });
+}
+
+/// Models a worker that has a job from before its isolated wait, which no worker has announced,
+/// beside the only other worker, which falls asleep.
+#[test]
+fn an_isolated_worker_leaves_older_jobs_to_one_that_falls_asleep() {
+    model(2, || {
+        let (registry, latch) = (registry::<Test>(2), Arc::new(CoreLatch::new()));
+        let other = spawn_other(&registry, run_until_terminated);
+        with_worker(&registry, 0, |worker| {
+            let job = ends_wait(&registry, &latch);
+            // SAFETY: 1. it stays until its latch is set; 2. any thread may set that.
+            worker.own().try_push(unsafe { job.as_job_ref() }).unwrap();
+            worker.isolate(Isolation::Subtree, || worker.wait_until(&latch));
+            job.latch().wait();
+        });
+        registry.remove_reference();
+        other.join().unwrap();
+    });
+}
+
+/// Models a job from outside, which an isolated worker must not take, beside another one that falls
+/// asleep.
+#[test]
+fn a_job_from_outside_against_an_isolated_wait() {
+    model(2, || {
+        let (registry, latch) = (registry::<Test>(2), Arc::new(CoreLatch::new()));
+        let waiter = spawn_waiter(&registry, &latch, |_| ());
+        let job = ends_wait(&registry, &latch);
+        let mut node = TestQueue::node();
+        // SAFETY: as above.
+        unsafe { registry.inject(NonNull::from(&mut node), job.as_job_ref()) };
+        let other = spawn_other(&registry, run_until_terminated);
+        job.latch().wait();
+        waiter.join().unwrap();
+        registry.remove_reference();
+        other.join().unwrap();
+    });
+}

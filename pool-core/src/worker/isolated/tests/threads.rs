@@ -1,0 +1,316 @@
+//! Isolated waits on threads: what they run, and that they end.
+
+use std::{
+    cell::RefCell,
+    panic::{AssertUnwindSafe, catch_unwind},
+    ptr::NonNull,
+    sync::{
+        Barrier, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    },
+    thread, thread_local,
+    vec::Vec,
+};
+
+use crate::{
+    Isolation, JobContext,
+    job::{JobFn, StackJob},
+    latch::BlockingLatch,
+    queue::JobQueue as _,
+    scope::ScopeCore,
+    testing::{Test, TestQueue, registry, with_pool, with_worker},
+    worker::WorkerThread,
+};
+
+/// How often a program is run.
+const RUNS: usize = if cfg!(miri) { 2 } else { 300 };
+
+/// The path from the root of a tree of jobs to one of them. The first step is the number of the
+/// tree.
+type Path = Vec<usize>;
+
+thread_local! {
+    /// The nodes whose isolated joins are on this thread's stack.
+    static WAITS: RefCell<Vec<Path>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs a node of a tree of isolated joins. Checks that no node is run below a join that it does
+/// not descend from.
+fn run_node(worker: &WorkerThread<Test>, path: &Path, depth: usize, run: &AtomicUsize) {
+    run.fetch_add(1, SeqCst);
+    WAITS.with_borrow(|waits| {
+        if let Some(wait) = waits.last() {
+            assert!(path.starts_with(wait), "{path:?} below a join of {wait:?}");
+        }
+    });
+    if depth == 0 {
+        (0..path.iter().sum::<usize>() % 40).for_each(|_| core::hint::spin_loop());
+        return;
+    }
+    let depths = depths(path.len(), depth);
+    let child = |number: usize| {
+        let path: Path = path.iter().copied().chain([number]).collect();
+        move |context: JobContext<'_, Test>| run_node(context.worker(), &path, depths[number], run)
+    };
+    WAITS.with_borrow_mut(|waits| waits.push(path.clone()));
+    worker.join_context(child(0), child(1), false);
+    WAITS.with_borrow_mut(|waits| waits.pop());
+}
+
+/// Returns the depths of the two subtrees of a node. Some nodes are lists, so that a thief finds
+/// much below one job and little below another.
+fn depths(steps: usize, depth: usize) -> [usize; 2] {
+    [
+        depth - 1,
+        if steps.is_multiple_of(3) {
+            0
+        } else {
+            depth - 1
+        },
+    ]
+}
+
+/// Returns the number of nodes of a tree.
+fn nodes(steps: usize, depth: usize) -> usize {
+    if depth == 0 {
+        return 1;
+    }
+    1 + depths(steps, depth)
+        .map(|depth| nodes(steps + 1, depth))
+        .iter()
+        .sum::<usize>()
+}
+
+/// Runs several trees at the same time.
+#[test]
+fn an_isolated_join_runs_only_what_descends_from_it() {
+    const DEPTH: usize = if cfg!(miri) { 4 } else { 9 };
+    for workers in [1, 2, 3, 8] {
+        with_pool(workers, |registry| {
+            for _ in 0..RUNS / 30 + 1 {
+                thread::scope(|threads| {
+                    for tree in 0..3 {
+                        threads.spawn(move || {
+                            let run = AtomicUsize::new(0);
+                            registry.in_worker(|worker, _| {
+                                worker.isolate(Isolation::Subtree, || {
+                                    run_node(worker, &Vec::from([tree]), DEPTH, &run);
+                                });
+                            });
+                            assert_eq!(run.into_inner(), nodes(1, DEPTH));
+                        });
+                    }
+                });
+            }
+        });
+    }
+}
+
+/// The thief of the second half waits for a job that it has pushed, and only the worker that waits
+/// for it can run that.
+#[test]
+fn an_isolated_worker_helps_its_thief() {
+    with_pool(2, |registry| {
+        for _ in 0..RUNS {
+            let [is_pushed, is_run] = [(); 2].map(|()| AtomicBool::new(false));
+            let wait_for = |event: &AtomicBool| {
+                while !event.load(SeqCst) {
+                    thread::yield_now();
+                }
+            };
+            registry.in_worker(|worker, _| {
+                let second = |context: JobContext<'_, Test>| {
+                    let waits = |_: JobContext<'_, Test>| {
+                        is_pushed.store(true, SeqCst);
+                        wait_for(&is_run);
+                    };
+                    let runs = |_: JobContext<'_, Test>| is_run.store(true, SeqCst);
+                    context.worker().join_context(waits, runs, false);
+                };
+                let join = || worker.join_context(|_| wait_for(&is_pushed), second, false);
+                worker.isolate(Isolation::Subtree, join);
+            });
+        }
+    });
+}
+
+/// Each job holds a mutex across a join, and all others need it.
+#[test]
+fn a_lock_may_be_held_across_an_isolated_join() {
+    fn hold(worker: &WorkerThread<Test>, lock: &Mutex<usize>) {
+        worker.isolate(Isolation::Subtree, || {
+            let mut count = lock.lock().unwrap();
+            let work = |_: JobContext<'_, Test>| (0..3).for_each(|_| thread::yield_now());
+            worker.join_context(work, work, false);
+            *count += 1;
+        });
+    }
+    fn hold_all(worker: &WorkerThread<Test>, lock: &Mutex<usize>, depth: u32) {
+        if depth == 0 {
+            return hold(worker, lock);
+        }
+        let half = |context: JobContext<'_, Test>| hold_all(context.worker(), lock, depth - 1);
+        // Not isolated: no lock is held here.
+        worker.join_context(half, half, false);
+    }
+    for workers in [1, 2, 4] {
+        with_pool(workers, |registry| {
+            let lock = Mutex::new(0);
+            for _ in 0..RUNS {
+                registry.in_worker(|worker, _| hold_all(worker, &lock, 4));
+            }
+            assert_eq!(lock.into_inner().unwrap(), 16 * RUNS);
+        });
+    }
+}
+
+/// Returns a job of a scope that notes its number.
+fn numbered<'o>(
+    scope: &ScopeCore<'_, Test>,
+    number: usize,
+    order: &'o Mutex<Vec<usize>>,
+) -> StackJob<BlockingLatch<Test>, impl JobFn<Test, Returned = ()> + use<'o>> {
+    let scope = core::ptr::from_ref(scope).expose_provenance();
+    StackJob::new(
+        move |_: JobContext<'_, Test>| {
+            order.lock().unwrap().push(number);
+            let scope = core::ptr::with_exposed_provenance(scope);
+            // SAFETY: 1. the job was added to the scope, which waits; 2. this is its worker.
+            unsafe { ScopeCore::<Test>::job_done(scope) };
+        },
+        BlockingLatch::new(),
+    )
+}
+
+/// The worker has a job from before an isolated scope, and one of the scope, which also waits for
+/// something outside.
+#[test]
+fn an_isolated_scope_leaves_older_jobs_alone() {
+    for isolation in [Isolation::Subtree, Isolation::Nothing] {
+        let registry = registry::<Test>(1);
+        with_worker(&registry, 0, |worker| {
+            let order = Mutex::new(Vec::new());
+            let outer = ScopeCore::new(Some(worker), &registry);
+            let old = numbered(&outer, 1, &order);
+            outer.add_job(Some(worker));
+            outer.complete(Some(worker), || {
+                // SAFETY: `as_job_ref`: 1. it stays to the end of the scope; 2. any thread may set
+                // the latch. `post`: 1. once.
+                unsafe { worker.post(old.as_job_ref()) };
+                worker.isolate(isolation, || {
+                    let inner = ScopeCore::new(Some(worker), &registry);
+                    let new = numbered(&inner, 2, &order);
+                    inner.add_jobs(Some(worker), 2);
+                    thread::scope(|threads| {
+                        threads.spawn(|| {
+                            while registry.num_sleeping() == 0 {
+                                thread::yield_now();
+                            }
+                            // SAFETY: 1. the second job that was added; 2. the pool is alive.
+                            unsafe { ScopeCore::job_done(&raw const inner) };
+                        });
+                        // SAFETY: as above.
+                        let post = || unsafe { worker.post(new.as_job_ref()) };
+                        inner.complete(Some(worker), post);
+                    });
+                    assert_eq!(*order.lock().unwrap(), [2]);
+                });
+            });
+            assert_eq!(*order.lock().unwrap(), [2, 1]);
+        });
+    }
+}
+
+/// One worker sleeps in an isolated wait, and the other one runs what it waits for.
+#[test]
+fn a_job_for_an_isolated_sleeper_is_run() {
+    with_pool(2, |registry| {
+        for _ in 0..if cfg!(miri) { 1 } else { 20 } {
+            let (have_begun, is_over) = (Barrier::new(2), AtomicBool::new(false));
+            let run = AtomicUsize::new(0);
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    let first = |_: JobContext<'_, Test>| _ = have_begun.wait();
+                    let second = |_: JobContext<'_, Test>| {
+                        have_begun.wait();
+                        while !is_over.load(SeqCst) {
+                            thread::yield_now();
+                        }
+                    };
+                    registry.in_worker(|worker, _| {
+                        let join = || worker.join_context(first, second, false);
+                        worker.isolate(Isolation::Nothing, join);
+                    });
+                });
+                while registry.lone_sleepers() == 0 {
+                    thread::yield_now();
+                }
+                let job = |_: JobContext<'_, Test>| _ = run.fetch_add(1, SeqCst);
+                let new = || StackJob::new(job, BlockingLatch::<Test>::new());
+                let jobs = [new(), new()];
+                let mut nodes = [(); 2].map(|()| TestQueue::node());
+                // SAFETY: `as_job_ref`: 1. they stay until they have been run; 2. any thread may
+                // set the latches. `inject_broadcast`: 1. and so do the nodes.
+                unsafe {
+                    let jobs = jobs.each_ref().map(|job| job.as_job_ref());
+                    registry.inject_broadcast(
+                        nodes.each_mut().map(NonNull::from).into_iter().zip(jobs),
+                    );
+                }
+                // The other worker runs its job when the second half has ended.
+                while run.load(SeqCst) == 0 {
+                    thread::yield_now();
+                }
+                is_over.store(true, SeqCst);
+                jobs.iter().for_each(|job| job.latch().wait());
+            });
+            assert_eq!(run.into_inner(), 2);
+        }
+    });
+}
+
+/// One worker sleeps in an isolated wait, one runs what it waits for, and the third one sleeps.
+#[test]
+fn a_post_does_not_rely_on_an_isolated_worker() {
+    with_pool(3, |registry| {
+        for _ in 0..RUNS {
+            let (have_begun, is_over) = (Barrier::new(2), AtomicBool::new(false));
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    let first = |_: JobContext<'_, Test>| _ = have_begun.wait();
+                    let second = |_: JobContext<'_, Test>| {
+                        have_begun.wait();
+                        while !is_over.load(SeqCst) {
+                            thread::yield_now();
+                        }
+                    };
+                    registry.in_worker(|worker, _| {
+                        let join = || worker.join_context(first, second, false);
+                        worker.isolate(Isolation::Subtree, join);
+                    });
+                });
+                while registry.lone_sleepers() == 0 {
+                    thread::yield_now();
+                }
+                registry.in_worker(|_, _| is_over.store(true, SeqCst));
+            });
+        }
+    });
+}
+
+#[test]
+fn isolation_is_never_relaxed() {
+    let registry = registry::<Test>(1);
+    with_worker(&registry, 0, |worker| {
+        let check = |expected| assert_eq!(worker.isolation(), expected);
+        check(Isolation::Anything);
+        worker.isolate(Isolation::Subtree, || {
+            worker.isolate(Isolation::Anything, || check(Isolation::Subtree));
+            worker.isolate(Isolation::Nothing, || check(Isolation::Nothing));
+            check(Isolation::Subtree);
+        });
+        let panics = || worker.isolate(Isolation::Nothing, || panic!("in an isolated closure"));
+        assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+        check(Isolation::Anything);
+    });
+}

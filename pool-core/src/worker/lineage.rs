@@ -1,0 +1,286 @@
+//! From which stolen job the jobs on a worker's deque descend.
+//!
+//! A position at which a job was stolen is never used again, because thieves take the oldest job
+//! and the deque's begin only moves on. So the victim and the position name a stolen job for all
+//! time: a [`Theft`]. While a worker runs a stolen job, it publishes the theft, and where its own
+//! deque ended when the job began. Each job that it pushes from there on descends from that job.
+//!
+//! A job at a position `q` of the deque of `v` descends from what the worker `w` has pushed from
+//! `p` on if one of these holds:
+//! - `v` is `w`, and `q` is not before `p`;
+//! - `v` publishes a theft, `q` is not before the begin that it publishes, and the stolen job
+//!   descends from what `w` has pushed from `p` on.
+//!
+//! The second one is true whenever the reader finds it: what is published at this moment belongs to
+//! a job that `v` runs at this moment. If the job at `q` had been pushed before that one began, the
+//! deque would have ended beyond `q` by then. Nor did it come from a job that has ended: at the end
+//! of a job that has left jobs, or from which jobs were stolen, the worker publishes a later begin
+//! for the job below it. That one loses helpers, and never gets foreign ones.
+//!
+//! What a reader finds is recent enough. A thief has acquired the push of the job that it steals,
+//! and publishes its own lineage after that. So a reader that has acquired the thief's lineage sees
+//! that of the victim as it was at the push, or a later one.
+
+use core::fmt;
+
+use deque_core::Position;
+
+use crate::{
+    isolation::Isolation,
+    job::JobRef,
+    platform::Platform,
+    primitive::{AtomicUsize, Ordering, fence},
+    worker::WorkerThread,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Names a job that was stolen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Theft {
+    pub(crate) victim: usize,
+    pub(crate) position: Position,
+}
+
+/// A job that a worker has found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Found {
+    pub(crate) job: JobRef,
+    /// For a stolen job that inherits the isolation of its victim.
+    pub(crate) isolated: Option<(Theft, Isolation)>,
+}
+
+impl Found {
+    /// Returns a job that comes from no deque of another worker.
+    pub(crate) const fn own(job: JobRef) -> Self {
+        Self {
+            job,
+            isolated: None,
+        }
+    }
+}
+
+/// What a worker tells others of the job that it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lineage {
+    /// The stolen job, if it was stolen, and is isolated.
+    theft: Option<Theft>,
+    /// The first position of the worker's deque at which there may be jobs of that job.
+    begin: Position,
+    isolation: Isolation,
+}
+
+/// The [`Lineage`] of a worker, which the worker writes and all read.
+///
+/// A sequence lock: a reader that comes in the middle of a change learns nothing.
+pub(crate) struct PublishedLineage {
+    /// Odd in the middle of a change.
+    version: AtomicUsize,
+    /// The victim's number plus one, or zero, above the two bits of the isolation.
+    victim_and_isolation: AtomicUsize,
+    position: AtomicUsize,
+    begin: AtomicUsize,
+}
+
+const ISOLATION_BITS: u32 = 2;
+
+impl PublishedLineage {
+    const_unless_loom! {
+        /// Creates the lineage of a worker that runs no stolen job.
+        pub(super) fn new() -> Self {
+            Self {
+                version: AtomicUsize::new(0),
+                victim_and_isolation: AtomicUsize::new(0),
+                position: AtomicUsize::new(0),
+                begin: AtomicUsize::new(0),
+            }
+        }
+    }
+
+    /// Returns what a worker in this job may run while it waits. For the worker itself, and for a
+    /// thief that has acquired the push of a job: then the answer holds for that job, if it is not
+    /// a detached one.
+    #[inline]
+    pub(crate) fn isolation(&self) -> Isolation {
+        // Ordering: Relaxed. The push comes after the write, and the thief has acquired it.
+        let word = self.victim_and_isolation.load(Ordering::Relaxed);
+        Isolation::from_bits(word & ((1 << ISOLATION_BITS) - 1))
+    }
+
+    /// Returns the lineage as the worker itself has published it.
+    fn own(&self) -> Lineage {
+        // Ordering: Relaxed; this thread has written it, or the one that was the worker before.
+        let [word, position, begin] = [&self.victim_and_isolation, &self.position, &self.begin]
+            .map(|it| it.load(Ordering::Relaxed));
+        let victim = (word >> ISOLATION_BITS).checked_sub(1);
+        Lineage {
+            theft: victim.map(|victim| Theft {
+                victim,
+                position: Position::from_word(position),
+            }),
+            begin: Position::from_word(begin),
+            isolation: Isolation::from_bits(word & ((1 << ISOLATION_BITS) - 1)),
+        }
+    }
+
+    /// Returns the lineage of another worker, or `None` in the middle of a change.
+    fn read(&self) -> Option<Lineage> {
+        // Ordering: Acquire pairs with the Release at the end of `publish`.
+        let version = self.version.load(Ordering::Acquire);
+        let lineage = self.own();
+        // Ordering: pairs with the fence of `publish`. If a read above saw a later change, the read
+        // below sees the odd version of that change. A weaker one would let that read come first.
+        fence(Ordering::Acquire);
+        // Ordering: Relaxed, after the fence.
+        let is_consistent =
+            version.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == version;
+        is_consistent.then_some(lineage)
+    }
+
+    /// Publishes another lineage. Only the worker calls this.
+    fn publish(&self, lineage: Lineage) {
+        let (victim, position) = lineage.theft.map_or((0, 0), |theft| {
+            (theft.victim + 1, theft.position.into_word())
+        });
+        let word = victim << ISOLATION_BITS | lineage.isolation.into_bits();
+        // Ordering: Relaxed; only this worker writes it.
+        let version = self.version.load(Ordering::Relaxed);
+        // Ordering: Relaxed, before the fence, which pairs with that of `read`. Nothing weaker than
+        // Release keeps the odd version before the values.
+        self.version
+            .store(version.wrapping_add(1), Ordering::Relaxed);
+        fence(Ordering::Release);
+        // Ordering: Relaxed, after the fence and before the Release.
+        self.victim_and_isolation.store(word, Ordering::Relaxed);
+        self.position.store(position, Ordering::Relaxed);
+        self.begin
+            .store(lineage.begin.into_word(), Ordering::Relaxed);
+        // Ordering: Release pairs with the Acquire of `read`, for the values, and for the push of
+        // the stolen job, which this thread has acquired.
+        self.version
+            .store(version.wrapping_add(2), Ordering::Release);
+    }
+}
+
+impl fmt::Debug for PublishedLineage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.read().fmt(f)
+    }
+}
+
+impl<P: Platform> WorkerThread<P> {
+    /// Whether this worker is in an [isolated](Self::isolate) job, or its pool isolates all. For
+    /// platforms: a detached job that such a worker spawns belongs into the injector, since those on
+    /// the worker's deque may be run in its waits.
+    #[inline]
+    pub fn is_isolated(&self) -> bool {
+        self.shared().lineage().isolation() != Isolation::Anything
+    }
+
+    /// Publishes the lineage of a worker that arrives.
+    pub(super) fn begin_lineage(&self) {
+        self.shared().lineage().publish(Lineage {
+            theft: None,
+            begin: self.own().next_position(),
+            isolation: P::isolation(self.registry(), 0),
+        });
+    }
+
+    /// Returns what this worker may run while it waits now.
+    pub(crate) fn isolation(&self) -> Isolation {
+        if !self.can_isolate() {
+            return Isolation::Anything;
+        }
+        let ambient = P::isolation(self.registry(), self.depth());
+        self.shared().lineage().isolation().max(ambient)
+    }
+
+    /// Runs a closure in which this worker, and those that steal jobs of the closure, may run only
+    /// this while they wait, or less if that is so already.
+    ///
+    /// In a breadth-first deque this has no effect: a worker that takes its oldest job first cannot
+    /// leave those alone that it had before.
+    pub fn isolate<R>(&self, isolation: Isolation, closure: impl FnOnce() -> R) -> R {
+        if !self.can_isolate() {
+            return closure();
+        }
+        let outer = self.shared().lineage().own();
+        let _inner = Inner::begin(self, outer.theft, isolation.max(outer.isolation));
+        closure()
+    }
+
+    /// Runs a closure that runs a job of another worker.
+    pub(crate) fn with_lineage(
+        &self,
+        theft: Option<Theft>,
+        isolation: Isolation,
+        closure: impl FnOnce(),
+    ) {
+        let _inner = Inner::begin(self, theft, isolation);
+        closure();
+    }
+
+    /// Returns where this worker's deque had ended when the innermost isolated job began.
+    pub(crate) fn isolated_from(&self) -> Position {
+        self.shared().lineage().own().begin
+    }
+
+    /// Whether a job of a worker's deque descends from what this worker has pushed from a position
+    /// on. May return false for one that does.
+    pub(crate) fn is_descendant(&self, job: Theft, from: Position) -> bool {
+        let workers = self.registry().workers();
+        let mut job = job;
+        // What others publish changes meanwhile, so the steps might go round in a circle.
+        for _ in 0..workers.len() {
+            if job.victim == self.index().get() {
+                return job.position.is_at_or_after(from);
+            }
+            let lineage = workers[job.victim].lineage().read();
+            let lineage = lineage.filter(|it| job.position.is_at_or_after(it.begin));
+            let Some(theft) = lineage.and_then(|it| it.theft) else {
+                return false;
+            };
+            job = theft;
+        }
+        false
+    }
+}
+
+/// A worker that runs a job, or a closure, with a lineage of its own. Publishes the lineage of what
+/// is below it when it is dropped, by a panic too.
+struct Inner<'w, P: Platform> {
+    worker: &'w WorkerThread<P>,
+    outer: Lineage,
+    begin: Position,
+}
+
+impl<'w, P: Platform> Inner<'w, P> {
+    fn begin(worker: &'w WorkerThread<P>, theft: Option<Theft>, isolation: Isolation) -> Self {
+        let published = worker.shared().lineage();
+        let outer = published.own();
+        let begin = worker.own().next_position();
+        published.publish(Lineage {
+            theft,
+            begin,
+            isolation,
+        });
+        Self {
+            worker,
+            outer,
+            begin,
+        }
+    }
+}
+
+impl<P: Platform> Drop for Inner<'_, P> {
+    fn drop(&mut self) {
+        let end = self.worker.own().next_position();
+        let mut outer = self.outer;
+        // Jobs that were pushed since are left, or were stolen, and are not of the outer job.
+        if end != self.begin {
+            outer.begin = end;
+        }
+        self.worker.shared().lineage().publish(outer);
+    }
+}

@@ -1,0 +1,73 @@
+//! Lineages step by step, on one thread.
+
+use super::super::*;
+use crate::{
+    job::StackJob,
+    latch::BlockingLatch,
+    testing::{Test, registry, workers},
+};
+
+/// Steps through the lineages of three workers on one thread.
+#[test]
+fn jobs_that_a_thief_pushes_descend_from_what_it_has_stolen() {
+    let registry = registry::<Test>(3);
+    let [waiter, thief, second]: [WorkerThread<Test>; 3] = workers(&registry);
+    let jobs: [_; 6] =
+        core::array::from_fn(|_| StackJob::new(|_| (), BlockingLatch::<Test>::new()));
+    let push = |worker: &WorkerThread<Test>, number: usize| {
+        let position = worker.own().next_position();
+        // SAFETY: 1. they stay longer than they are used; 2. none is run.
+        let job = unsafe { jobs[number].as_job_ref() };
+        worker.own().try_push(job).unwrap();
+        position
+    };
+    let steal = |thief: &WorkerThread<Test>, victim: usize| {
+        let mut theft = None;
+        let taken = thief.steal_if(victim, |position| {
+            theft = Some(Theft { victim, position });
+            true
+        });
+        assert!(taken.is_success());
+        theft.unwrap()
+    };
+    let on_thief = |position| Theft {
+        victim: 1,
+        position,
+    };
+
+    let old = push(&thief, 0);
+    push(&waiter, 1);
+    let from = push(&waiter, 2);
+    let [outer, stolen] = [steal(&thief, 0), steal(&thief, 0)];
+    assert_eq!(stolen.position, from);
+    assert!(waiter.is_descendant(stolen, from) && !waiter.is_descendant(outer, from));
+
+    thief.with_lineage(Some(stolen), Isolation::Subtree, || {
+        assert!(!waiter.is_descendant(on_thief(old), from), "it was there");
+        let first = push(&thief, 3);
+        assert!(waiter.is_descendant(on_thief(first), from));
+        assert_eq!(steal(&second, 1), on_thief(old));
+        let stolen_again = steal(&second, 1);
+        assert_eq!(stolen_again, on_thief(first));
+        second.with_lineage(Some(stolen_again), Isolation::Subtree, || {
+            let position = push(&second, 4);
+            let job = Theft {
+                victim: 2,
+                position,
+            };
+            assert!(waiter.is_descendant(job, from));
+            assert!(!waiter.is_descendant(job, waiter.own().next_position()));
+            thief.with_lineage(Some(outer), Isolation::Subtree, || {
+                assert!(!waiter.is_descendant(job, from), "below a foreign job");
+            });
+            assert!(waiter.is_descendant(job, from));
+            // A foreign job leaves one. From then on nothing older is known to descend.
+            thief.with_lineage(Some(outer), Isolation::Subtree, || _ = push(&thief, 5));
+            assert!(!waiter.is_descendant(job, from));
+            let next = thief.own().next_position();
+            assert!(waiter.is_descendant(on_thief(next), from));
+        });
+    });
+    let next = thief.own().next_position();
+    assert!(!waiter.is_descendant(on_thief(next), from), "it has ended");
+}
