@@ -3,6 +3,7 @@
 pub(crate) mod block;
 pub(crate) mod broadcast;
 pub(crate) mod current_pool;
+mod isolate;
 mod job_memory;
 pub(crate) mod join;
 mod join_many;
@@ -14,6 +15,7 @@ pub(crate) mod yielding;
 pub use block::block_in_place;
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use current_pool::CurrentPool;
+pub use isolate::{isolate, with_isolation};
 pub use join::{FnContext, join, join_context};
 pub use join_many::join_n;
 pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};

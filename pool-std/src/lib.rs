@@ -32,8 +32,8 @@ mod worker;
 
 pub use api::{
     BroadcastContext, CurrentPool, FnContext, Scope, ScopeFifo, Yield, block_in_place, broadcast,
-    in_place_scope, in_place_scope_fifo, join, join_context, join_n, scope, scope_fifo, spawn,
-    spawn_broadcast, spawn_fifo, spawn_many, yield_local, yield_now,
+    in_place_scope, in_place_scope_fifo, isolate, join, join_context, join_n, scope, scope_fifo,
+    spawn, spawn_broadcast, spawn_fifo, spawn_many, with_isolation, yield_local, yield_now,
 };
 pub use blocking::{
     blocked::Blocked,
@@ -48,7 +48,7 @@ pub use fence::ProcessBarrier;
 pub use metrics::{PoolMetrics, current_metrics};
 pub use parker::ParkerKind;
 pub use pool_core::{
-    Counts, IdlePolicy, Relax, Searchers, WorkerMetrics, WorkerState, WorkerTimes,
+    Counts, IdlePolicy, Isolation, Relax, Searchers, WorkerMetrics, WorkerState, WorkerTimes,
 };
 pub use sleep::{SleepKind, UnknownSleepKind};
 pub use thread_pool::{

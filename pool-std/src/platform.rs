@@ -12,8 +12,8 @@ use std::{
 
 use deque_core::{Growable, Injector};
 use pool_core::{
-    JobQueue, JobRef, ManagedWorker, Parker, Platform, Replaced, Steal, Waiter, WorkerShared,
-    progress::Participant,
+    Isolation, JobQueue, JobRef, ManagedWorker, Parker, Platform, Replaced, Steal, Waiter,
+    WorkerShared, progress::Participant,
 };
 
 use crate::{
@@ -163,6 +163,10 @@ unsafe impl Platform for Std {
     fn delays_wake(registry: &Registry) -> bool {
         let crowd = registry.data().crowd.as_ref();
         crowd.is_some_and(|crowd| crowd.delays_wake())
+    }
+
+    fn isolation(registry: &Registry, depth: usize) -> Isolation {
+        registry.data().waits.isolation(depth)
     }
 
     fn wait_outside(registry: &Registry, wait: impl FnOnce()) {

@@ -20,7 +20,9 @@ pub(crate) mod parts;
 mod processors;
 mod properties;
 pub(crate) mod spares;
+mod stack;
 pub(crate) mod threads;
+pub(crate) mod waits;
 
 use std::{fmt, sync::Arc};
 

@@ -9,7 +9,7 @@ use crate::{
         broadcast::{BroadcastContext, inject_on_each},
         current_pool::CurrentPool,
         scope_job::{AnyScope, scope_job, uncounted_scope_job},
-        spawn::{post_or_inject, post_or_inject_in_order, queue_many},
+        spawn::{NO_NODE, queue_many},
     },
     platform::{Queue, Registry, Std, WorkerThread},
     thread_pool::{current::PoolGuard, id::PoolId},
@@ -220,9 +220,16 @@ impl<'scope> Scope<'scope> {
     {
         let registry = &*self.base.registry;
         let worker = current_worker_of(registry);
-        // SAFETY: `scope_job`: 1. the next call queues it; 2. `'scope` outlives the scope.
-        // `post_or_inject`: 1. the reference is used for this alone.
-        unsafe { post_or_inject(worker, registry, scope_job(self, worker, body)) };
+        // SAFETY: `scope_job`: 1. it is queued below; 2. `'scope` outlives the scope. `post`: 1. the
+        // reference is used for this alone. `inject`: 1. the queue needs no node; 2. it is the pool
+        // of the scope.
+        unsafe {
+            let job = scope_job(self, worker, body);
+            match worker {
+                Some(worker) => worker.post(job),
+                None => self.base.core.inject(registry, NO_NODE, job),
+            }
+        }
     }
 
     /// Spawns jobs as [`spawn`](Self::spawn) does.
@@ -249,11 +256,14 @@ impl<'scope> Scope<'scope> {
     {
         // SAFETY: 1. `queue_many` queues it; 2. `'scope` outlives the scope; 3. by `add_jobs`.
         let job = |body| unsafe { uncounted_scope_job(self, body) };
-        let add_jobs = |count| {
-            let worker = current_worker_of(&self.base.registry);
-            self.base.core.add_jobs(worker, count);
-        };
-        queue_many(&self.base.registry, add_jobs, bodies.into_iter().map(job));
+        let registry = &self.base.registry;
+        let worker = current_worker_of(registry);
+        if worker.is_none() && self.base.core.is_isolated() {
+            // They are for one worker, and not for all that look into the injector.
+            return bodies.into_iter().for_each(|body| self.spawn(body));
+        }
+        let add_jobs = |count| self.base.core.add_jobs(worker, count);
+        queue_many(worker, registry, add_jobs, bodies.into_iter().map(job));
     }
 
     /// Spawns a job on each worker of the pool.
@@ -295,11 +305,20 @@ impl<'scope> ScopeFifo<'scope> {
     {
         let registry = &*self.base.registry;
         let worker = current_worker_of(registry);
-        let fifo = worker.map(|worker| (worker, &self.fifos[worker.index().get()]));
-        // SAFETY: `scope_job`: 1. the next call queues it; 2. `'scope` outlives the scope.
-        // `post_or_inject_in_order`: 1. the reference is used for this alone; 2. the scope waits
-        // for the job.
-        unsafe { post_or_inject_in_order(fifo, registry, scope_job(self, worker, body)) };
+        // SAFETY: 1. it is queued below; 2. `'scope` outlives the scope.
+        let job = unsafe { scope_job(self, worker, body) };
+        match worker {
+            // SAFETY: `push`: 1. the queue needs no node; 2. the scope waits for the job, and a
+            // stand-in has been run when its job begins. `post`: 1. the stand-in is
+            // used for this alone.
+            Some(worker) => unsafe {
+                let fifo = &self.fifos[worker.index().get()];
+                worker.post(fifo.push(NO_NODE, job));
+            },
+            // SAFETY: 1. the queue needs no node; 2. it is the pool of the scope. Both queues that it
+            // may go to are in order by themselves.
+            None => unsafe { self.base.core.inject(registry, NO_NODE, job) },
+        }
     }
 
     /// Spawns a job on each worker of the pool.

@@ -2,11 +2,11 @@
 
 use std::{mem::MaybeUninit, ptr::NonNull};
 
-use pool_core::{Job, JobFifo, JobHeader, JobRef};
+use pool_core::{Job, JobHeader, JobRef};
 
 use crate::{
     api::job_memory,
-    platform::{Registry, Std, WorkerThread},
+    platform::{Registry, WorkerThread},
     thread_pool::current::{PoolGuard, with_job_reference},
     worker::current_worker_of,
 };
@@ -90,22 +90,24 @@ where
 pub(crate) fn spawn_on(registry: &Registry, job: impl FnOnce() + Send + 'static) {
     // SAFETY: 1. the job is queued; the reference is used for this alone.
     unsafe {
-        post_or_inject(
-            current_worker_of(registry),
-            registry,
-            counted_job(registry, job),
-        )
-    };
+        let worker = current_worker_for_detached(registry);
+        post_or_inject(worker, registry, counted_job(registry, job));
+    }
 }
 
 /// Spawns a job as [`spawn_on`] does, but the jobs that one worker spawns this way start in that
 /// order.
 pub(crate) fn spawn_fifo_on(registry: &Registry, job: impl FnOnce() + Send + 'static) {
-    let worker = current_worker_of(registry).map(|worker| (worker, worker.fifo()));
-    // SAFETY: 1. the job is queued; the reference is used for this alone; 2. the FIFO is part of
-    // the registry, as is the deque with the stand-in, and only workers run it, which hold the
-    // registry.
-    unsafe { post_or_inject_in_order(worker, registry, counted_job(registry, job)) };
+    // SAFETY: 1. it is queued below.
+    let job = unsafe { counted_job(registry, job) };
+    match current_worker_for_detached(registry) {
+        // SAFETY: `push`: 1. the queue needs no node; 2. the FIFO is part of the registry, as is
+        // the deque with the stand-in, and only workers run it, which hold the registry. `post`: 1.
+        // the stand-in is used for this alone.
+        Some(worker) => unsafe { worker.post(worker.fifo().push(NO_NODE, job)) },
+        // SAFETY: 1. the queue needs no node. The injector is in order by itself.
+        None => unsafe { registry.inject(NO_NODE, job) },
+    }
 }
 
 /// The most jobs that [`spawn_many_on`] announces together. So their references fit on the stack.
@@ -114,6 +116,7 @@ const BATCH: usize = 64;
 /// Jobs that were created and are not yet queued. They are queued when the value is dropped, also
 /// by a panic of the iterator that gives the jobs.
 struct Batch<'r, C: Fn(usize)> {
+    worker: Option<&'r WorkerThread>,
     registry: &'r Registry,
     /// Told how many jobs are going to be queued.
     count_in: C,
@@ -133,7 +136,7 @@ impl<C: Fn(usize)> Batch<'_, C> {
         // SAFETY: the first `count` were written by `push`.
         let jobs = unsafe { &*(std::ptr::from_ref(jobs) as *const [JobRef]) };
         // SAFETY: 1. each was given to `push` for this alone, and `count` is zero by now.
-        unsafe { post_or_inject_many(self.registry, jobs) };
+        unsafe { post_or_inject_many(self.worker, self.registry, jobs) };
     }
 
     /// Adds a job. The caller uses it for nothing else.
@@ -159,11 +162,13 @@ impl<C: Fn(usize)> Drop for Batch<'_, C> {
 /// `count_in` receives the number of jobs that are queued next, so that they can be counted
 /// together. It must not panic. The registry must live until the call returns.
 pub(crate) fn queue_many(
+    worker: Option<&WorkerThread>,
     registry: &Registry,
     count_in: impl Fn(usize),
     jobs: impl Iterator<Item = JobRef>,
 ) {
     let mut batch = Batch {
+        worker,
         registry,
         count_in,
         jobs: [const { MaybeUninit::uninit() }; BATCH],
@@ -181,7 +186,13 @@ where
     let jobs = jobs
         .into_iter()
         .map(|job| unsafe { counted_job(registry, job) });
-    queue_many(registry, |count| registry.add_references(count), jobs);
+    let worker = current_worker_for_detached(registry);
+    queue_many(
+        worker,
+        registry,
+        |count| registry.add_references(count),
+        jobs,
+    );
 }
 
 /// A closure that borrows nothing, in memory that the execution frees.
@@ -278,24 +289,13 @@ pub(crate) unsafe fn post_or_inject(
     }
 }
 
-/// Queues a job as [`post_or_inject`] does. A worker runs it after those that it has put into this
-/// FIFO before.
+/// Returns the worker of this thread, if the thread is a worker of this pool and puts jobs on its
+/// deque for which no scope waits. In an isolated job it does not: its waits would run them.
 ///
-/// # Safety
-/// 1. As for [`JobRef::execute`].
-/// 2. The FIFO lives until its jobs have begun.
-pub(super) unsafe fn post_or_inject_in_order(
-    worker: Option<(&WorkerThread, &JobFifo<Std>)>,
-    registry: &Registry,
-    job: JobRef,
-) {
-    match worker {
-        // SAFETY: `push`: 1. the queue needs no node; 2. by obligation 2, and a stand-in has been
-        // run when its job begins. `post`: 1. the stand-in is used for this alone.
-        Some((worker, fifo)) => unsafe { worker.post(fifo.push(NO_NODE, job)) },
-        // SAFETY: 1. the queue needs no node. The injector is in order by itself.
-        None => unsafe { registry.inject(NO_NODE, job) },
-    }
+/// The reference must not outlive the caller's stay on the worker.
+#[inline]
+fn current_worker_for_detached<'a>(registry: &Registry) -> Option<&'a WorkerThread> {
+    current_worker_of(registry).filter(|worker| !worker.is_isolated())
 }
 
 /// Queues jobs as [`post_or_inject`] does, with one fence and one decision which workers to wake
@@ -303,8 +303,8 @@ pub(super) unsafe fn post_or_inject_in_order(
 ///
 /// # Safety
 /// 1. As for [`JobRef::execute`], for each job.
-unsafe fn post_or_inject_many(registry: &Registry, jobs: &[JobRef]) {
-    match current_worker_of(registry) {
+unsafe fn post_or_inject_many(worker: Option<&WorkerThread>, registry: &Registry, jobs: &[JobRef]) {
+    match worker {
         // SAFETY: obligation 1 is forwarded to our caller.
         Some(worker) => unsafe { worker.post_many(jobs) },
         // SAFETY: 1. the queue needs no node.

@@ -10,6 +10,7 @@ mod driver;
 mod elastic;
 mod guests;
 mod sleep;
+mod waits;
 
 use std::{fmt, io, sync::Arc};
 
@@ -36,6 +37,7 @@ use crate::{
         error::BuildError,
         handlers::Handlers,
         parts::PoolParts,
+        waits::Waits,
     },
     worker::{
         adopted,
@@ -89,6 +91,7 @@ struct Settings {
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     deadlock_handler: Option<Box<DeadlockHandler>>,
     driver: Option<Box<MakeDriver>>,
+    waits: Waits,
     handlers: Handlers,
 }
 
@@ -146,6 +149,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let mut parts = PoolParts {
             drivers: self.make_driver(num_threads)?,
             handlers: std::mem::take(&mut self.settings.handlers),
+            waits: self.settings.waits,
             overlooks_no_jobs: self.prepare_fences()?,
             ..PoolParts::default()
         };

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use super::ThreadPool;
+use pool_core::Isolation;
+
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use super::crowd::short_calls::in_call;
+use super::{ThreadPool, stack};
 use crate::{
     api::CurrentPool,
     blocking::handlers::is_in_handler,
@@ -57,8 +59,8 @@ impl ThreadPool {
     /// - It is a worker: [`current_thread_index`](crate::current_thread_index) is the number of the
     ///   worker whose place it has. A start handler was called for that worker, but on that
     ///   worker's own thread.
-    /// - In its joins and scopes it runs other jobs of the pool, as every worker does. So do not
-    ///   hold a lock that jobs of the pool take while you make the call.
+    /// - In its joins and scopes it runs only jobs that descend from those that it waits for, as in
+    ///   [`isolate`](crate::isolate). So the caller may hold a lock that other jobs of the pool take.
     /// - While it runs, what only this worker may run waits: its job of a broadcast, unless the
     ///   closure waits for other jobs and runs it, and the worker's [request to
     ///   park](Self::set_active_workers). A closure that blocks for a long time delays them. It
@@ -201,14 +203,21 @@ pub(crate) struct Guests {
     pub(crate) are_possible: bool,
     /// What the builder was told. Otherwise the function that is called decides.
     chosen: Option<bool>,
+    /// How many bytes of stack a guest has left at least.
+    least_stack: usize,
 }
 
+/// The stack of a thread of which nothing else was said, in the standard library.
+const DEFAULT_STACK: usize = 2 << 20;
+
 impl Guests {
-    /// Returns the choice of a pool. Without `are_possible` there are no guests at all.
-    pub(crate) fn new(are_possible: bool, chosen: Option<bool>) -> Self {
+    /// Returns the choice of a pool whose workers have such stacks. Without `are_possible` there are
+    /// no guests at all.
+    pub(crate) fn new(are_possible: bool, chosen: Option<bool>, stack_size: Option<usize>) -> Self {
         Self {
             are_possible: are_possible && chosen != Some(false),
             chosen,
+            least_stack: stack_size.unwrap_or(DEFAULT_STACK) / 2,
         }
     }
 
@@ -218,6 +227,7 @@ impl Guests {
     pub(crate) fn are_for(self, current: CurrentPool) -> bool {
         self.are_possible
             && !is_in_handler()
+            && stack::has_left(self.least_stack)
             && self
                 .chosen
                 .unwrap_or_else(|| current.has_guests_by_default())
@@ -230,7 +240,16 @@ pub(super) fn call_as_guest<R: Send>(
     registry: &Registry,
     closure: impl FnOnce(&WorkerThread, bool) -> R + Send,
 ) -> R {
-    registry.call(|worker, migrated| in_call(worker, || closure(worker, migrated)))
+    registry.call(|worker, migrated| {
+        let run = || in_call(worker, || closure(worker, migrated));
+        if migrated || worker.is_guest() {
+            // What a caller from outside holds, such as locks, may be what any other job needs. It
+            // waits for this call, wherever that runs.
+            worker.isolate(Isolation::Subtree, run)
+        } else {
+            run()
+        }
+    })
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]

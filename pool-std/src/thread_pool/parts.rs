@@ -7,7 +7,7 @@ use crate::{
     driver::Drivers,
     thread_pool::{
         active::ActiveWorkers, call::Guests, handlers::Handlers, idle::Idle, spares::Spares,
-        threads::Threads,
+        threads::Threads, waits::Waits,
     },
 };
 
@@ -24,6 +24,7 @@ pub(crate) struct PoolParts {
     /// Workers that fall asleep are to execute a process fence.
     pub(crate) overlooks_no_jobs: bool,
     pub(crate) guests: Guests,
+    pub(crate) waits: Waits,
     /// If there are several workers, which sleep in futexes.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(crate) crowd: Option<std::sync::Arc<crate::thread_pool::crowd::Crowd>>,

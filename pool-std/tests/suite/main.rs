@@ -20,6 +20,7 @@ mod end;
 mod environment;
 mod guests;
 mod handlers;
+mod isolation;
 mod jobserver;
 mod join;
 mod join_many;

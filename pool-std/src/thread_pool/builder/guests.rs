@@ -25,7 +25,13 @@ impl<S> ThreadPoolBuilder<S> {
     /// A pool has no guests, whatever this says, if it has another [sleep protocol](Self::sleep)
     /// than the default one, a [deadlock handler](Self::deadlock_handler), handlers that are
     /// told when threads run ([`acquire_thread_handler`](Self::acquire_thread_handler)), or a
-    /// [driver](Self::driver).
+    /// [driver](Self::driver), or if it is [breadth-first](Self::breadth_first). A thread is no
+    /// guest if it has less stack left than half of a worker's stack, where the system tells: on
+    /// Linux and Android.
+    ///
+    /// A worker that waits in such a call, guest or not, runs only jobs that descend from those that
+    /// it waits for, as in [`isolate`](crate::isolate). So the caller may hold locks that other jobs
+    /// need.
     ///
     /// # Examples
     /// ```
@@ -48,7 +54,9 @@ impl<S> ThreadPoolBuilder<S> {
         let are_possible = kind == SleepKind::Jec
             && self.settings.deadlock_handler.is_none()
             && parts.handlers.runnable.are_none()
-            && parts.drivers.first().is_none();
-        Guests::new(are_possible, self.settings.guests)
+            && parts.drivers.first().is_none()
+            // Such a deque cannot leave older jobs alone, as the waits of a guest must.
+            && !self.settings.is_breadth_first;
+        Guests::new(are_possible, self.settings.guests, self.settings.stack_size)
     }
 }

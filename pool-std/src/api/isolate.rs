@@ -1,0 +1,85 @@
+//! Calls in which workers that wait leave foreign jobs alone.
+
+use pool_core::Isolation;
+
+use crate::{api::CurrentPool, thread_pool::current::in_worker};
+
+/// Runs a closure in the current pool. A worker that waits in it, for a half of a join or for the
+/// jobs of a scope, runs only jobs that descend from those that it waits for.
+///
+/// Use it around a parallel call if the caller holds something that other jobs of the pool need: a
+/// lock, a borrow of a `RefCell`, a token, or a thread-local variable with the state of a job.
+/// Otherwise the worker may begin such a job below the frame that holds it, and wait for itself.
+///
+/// The jobs of the closure are isolated too, whichever workers run them. A worker that is between
+/// jobs may take any of them, so the closure uses the whole pool. The price is that a worker which
+/// waits in it, and finds nothing that descends from what it waits for, helps no other call.
+///
+/// A job that is [spawned](crate::spawn()) in the closure, and for which no scope waits, is run by
+/// a worker that is between jobs. A closure that waits for such a job in another way, for example
+/// on a channel, needs a second worker. The page [What a waiting worker
+/// runs](crate::guide::waiting) has programs that end and programs that do not.
+///
+/// A thread outside every pool is a [guest](crate::ThreadPoolBuilder::guests) of the global pool,
+/// as in [`scope`](crate::scope()).
+///
+/// # Panics
+/// Continues the panic of the closure.
+///
+/// # Examples
+/// Each job holds a lock across a join, and all need the same lock:
+/// ```
+/// use std::sync::Mutex;
+///
+/// let sum = Mutex::new(0);
+/// pool_std::scope(|scope| {
+///     for number in 1..=10 {
+///         let sum = &sum;
+///         scope.spawn(move |_| {
+///             let mut sum = sum.lock().unwrap();
+///             let (half, rest) = pool_std::isolate(|| {
+///                 pool_std::join(|| number / 2, || number - number / 2)
+///             });
+///             *sum += half + rest;
+///         });
+///     }
+/// });
+/// assert_eq!(sum.into_inner().unwrap(), 55);
+/// ```
+///
+/// Source: oneTBB's `this_task_arena::isolate`; rayon's issue 592.
+#[doc(alias = "this_task_arena")]
+pub fn isolate<F, R>(closure: F) -> R
+where
+    F: FnOnce() -> R + Send,
+    R: Send,
+{
+    with_isolation(Isolation::Subtree, closure)
+}
+
+/// Runs a closure as [`isolate`] does, with a choice of what a worker may run that waits in it.
+///
+/// With [`Isolation::Nothing`], a worker that calls [`install`](crate::ThreadPool::install) on
+/// another pool runs no job of its own pool until that has ended.
+///
+/// # Panics
+/// Continues the panic of the closure.
+///
+/// # Examples
+/// ```
+/// use pool_std::{Isolation, ThreadPoolBuilder};
+///
+/// let other = ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let answer = pool_std::with_isolation(Isolation::Nothing, || other.install(|| 42));
+/// assert_eq!(answer, 42);
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
+pub fn with_isolation<F, R>(isolation: Isolation, closure: F) -> R
+where
+    F: FnOnce() -> R + Send,
+    R: Send,
+{
+    in_worker(CurrentPool::OWN, |worker, _| {
+        worker.isolate(isolation, closure)
+    })
+}

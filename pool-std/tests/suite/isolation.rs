@@ -1,0 +1,263 @@
+//! What a worker runs while it waits, and what it leaves alone.
+
+use std::{
+    cell::Cell,
+    env, io,
+    process::{Command, Stdio},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+        mpsc,
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use pool_std::{Isolation, ThreadPool, ThreadPoolBuilder, Yield, isolate, join, with_isolation};
+
+/// Names the emulator that runs this program, where the system cannot start it by itself.
+const RUNNER: &str = "TEST_RUNNER";
+/// What the child does.
+const CHILD: &str = "POOL_STD_ISOLATION_CHILD";
+/// How long a thief gives a foreign job to begin on the worker that waits.
+const CHANCE: Duration = Duration::from_millis(100);
+/// How long a program that hangs is watched.
+const HANGS: Duration = Duration::from_secs(3);
+
+fn pool(workers: usize) -> ThreadPool {
+    ThreadPoolBuilder::new()
+        .num_threads(workers)
+        .build()
+        .unwrap()
+}
+
+fn wait_for(event: &AtomicBool) {
+    while !event.load(SeqCst) {
+        thread::yield_now();
+    }
+}
+
+/// Runs a closure on a worker that then waits for the other one, while a job from outside needs the
+/// lock that the closure holds. Returns whether the job began during the wait.
+fn hold_a_lock(pool: &ThreadPool, call: impl Fn(&(dyn Fn() + Sync)) + Sync) -> bool {
+    let lock = Mutex::new(());
+    let [other_has_begun, job_has_begun, is_waiting] = [(); 3].map(|()| AtomicBool::new(false));
+    let mut began_during_wait = false;
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            wait_for(&is_waiting);
+            pool.install(|| {
+                job_has_begun.store(true, SeqCst);
+                drop(lock.lock().unwrap());
+            });
+        });
+        let seen = AtomicBool::new(false);
+        call(&|| {
+            let _held = lock.lock().unwrap();
+            join(
+                || wait_for(&other_has_begun),
+                || {
+                    other_has_begun.store(true, SeqCst);
+                    is_waiting.store(true, SeqCst);
+                    let begin = Instant::now();
+                    while !job_has_begun.load(SeqCst) && begin.elapsed() < CHANCE {
+                        thread::yield_now();
+                    }
+                    seen.store(job_has_begun.load(SeqCst), SeqCst);
+                },
+            );
+        });
+        began_during_wait = seen.into_inner();
+    });
+    began_during_wait
+}
+
+#[test]
+fn a_lock_may_be_held_across_an_isolated_join() {
+    let pool = pool(2);
+    let began = hold_a_lock(&pool, |body| pool.install(|| isolate(body)));
+    assert!(!began, "a foreign job ran in the wait");
+}
+
+#[test]
+fn a_lock_may_be_held_across_a_join_in_a_pool_that_isolates() {
+    for isolation in [Isolation::Subtree, Isolation::Nothing] {
+        let builder = ThreadPoolBuilder::new().num_threads(2).isolation(isolation);
+        let pool = builder.build().unwrap();
+        assert!(!hold_a_lock(&pool, |body| pool.install(body)));
+    }
+}
+
+#[test]
+fn a_caller_from_outside_may_hold_a_lock_across_a_join() {
+    let pool = pool(2);
+    assert!(!hold_a_lock(&pool, |body| pool.call(body)));
+}
+
+#[cfg(not(miri))]
+#[test]
+fn a_lock_held_across_a_join_that_is_not_isolated_hangs() {
+    if env::var_os(CHILD).is_some() {
+        let pool = pool(2);
+        hold_a_lock(&pool, |body| pool.install(body));
+        return;
+    }
+    assert!(!ends("a_lock_held_across_a_join_that_is_not_isolated_hangs").unwrap());
+}
+
+/// Runs a test as a process of its own. Returns whether it ends in time.
+#[cfg(not(miri))]
+fn ends(name: &str) -> io::Result<bool> {
+    let words = env::var_os(RUNNER).into_iter();
+    let mut words = words.chain([env::current_exe()?.into_os_string()]);
+    let mut command = Command::new(words.next().expect("this program is one"));
+    command
+        .args(words)
+        .args([&*format!("isolation::{name}"), "--exact"]);
+    let mut child = command.env(CHILD, "yes").stdout(Stdio::null()).spawn()?;
+    let begin = Instant::now();
+    while begin.elapsed() < HANGS {
+        if child.try_wait()?.is_some() {
+            return Ok(true);
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(false)
+}
+
+/// All jobs need one lock, and hold it across a call that uses all workers.
+#[test]
+fn many_jobs_may_hold_a_lock_across_isolated_joins() {
+    const RUNS: usize = if cfg!(miri) { 3 } else { 10_000 };
+    for workers in [2, 4] {
+        let pool = pool(workers);
+        let count = Mutex::new(0);
+        for _ in 0..RUNS / 8 {
+            pool.scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|_| {
+                        let mut count = count.lock().unwrap();
+                        isolate(|| join(thread::yield_now, thread::yield_now));
+                        *count += 1;
+                    });
+                }
+            });
+        }
+        assert_eq!(count.into_inner().unwrap(), RUNS / 8 * 8);
+    }
+}
+
+/// The worker that waits is the only one, and takes nothing from the injector.
+#[test]
+fn jobs_that_a_thread_outside_spawns_in_an_isolated_scope_are_run() {
+    let (pool, count) = (pool(1), AtomicUsize::new(0));
+    let add = || _ = count.fetch_add(1, SeqCst);
+    pool.install(|| {
+        isolate(|| {
+            pool_std::scope(|scope| {
+                thread::scope(|threads| {
+                    threads.spawn(|| {
+                        scope.spawn(move |_| add());
+                        scope.spawn_many((0..100).map(|_| move |_: &_| add()));
+                    });
+                });
+            });
+            pool_std::scope_fifo(|scope| {
+                thread::scope(|threads| {
+                    threads.spawn(|| scope.spawn_fifo(move |_| add()));
+                });
+            });
+        });
+    });
+    assert_eq!(count.into_inner(), 102);
+}
+
+/// While a worker waits for another pool, it runs no job of its own.
+#[test]
+fn an_install_without_help_runs_no_job_of_the_callers_pool() {
+    let (own, other) = (pool(1), pool(1));
+    let [is_installed, has_run] = [(); 2].map(|()| AtomicBool::new(false));
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            wait_for(&is_installed);
+            own.install(|| has_run.store(true, SeqCst));
+        });
+        own.install(|| {
+            with_isolation(Isolation::Nothing, || {
+                other.install(|| {
+                    is_installed.store(true, SeqCst);
+                    thread::sleep(CHANCE);
+                    assert!(!has_run.load(SeqCst));
+                });
+            });
+        });
+    });
+    assert!(has_run.into_inner());
+}
+
+thread_local! {
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Runs jobs that each wait for another pool (rayon#751). Returns how many were one inside the
+/// other.
+fn deepest(builder: ThreadPoolBuilder, jobs: usize) -> usize {
+    let (pool, other) = (builder.num_threads(2).build().unwrap(), pool(1));
+    let deepest = AtomicUsize::new(0);
+    pool.scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|_| {
+                DEPTH.set(DEPTH.get() + 1);
+                deepest.fetch_max(DEPTH.get(), SeqCst);
+                other.install(|| ());
+                DEPTH.set(DEPTH.get() - 1);
+            });
+        }
+    });
+    deepest.into_inner()
+}
+
+#[test]
+fn nesting_is_bounded_by_the_number_of_jobs() {
+    const JOBS: usize = if cfg!(miri) { 10 } else { 5_000 };
+    for bound in [0, 1, 4] {
+        let deepest = deepest(ThreadPoolBuilder::new().max_nesting(bound), JOBS);
+        // The job that waits is deeper than the bound when it runs no other one.
+        assert!(deepest <= bound + 1, "{deepest} of {bound}");
+    }
+}
+
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+#[test]
+fn nesting_is_bounded_by_the_stack() {
+    let deepest = deepest(ThreadPoolBuilder::new().stack_size(128 << 10), 50_000);
+    assert!(deepest > 1, "some are one inside the other");
+}
+
+/// Jobs that no scope waits for are not run by waits of the job that has spawned them.
+#[test]
+fn a_detached_job_is_left_to_a_worker_between_jobs() {
+    let pool = pool(1);
+    let (sender, receiver) = mpsc::channel();
+    pool.install(|| {
+        isolate(|| {
+            for spawn in [pool_std::spawn::<_>, pool_std::spawn_fifo::<_>] {
+                let sender = sender.clone();
+                spawn(Box::new(move || sender.send(()).unwrap()) as Box<dyn FnOnce() + Send>);
+            }
+            let sender = &sender;
+            pool_std::spawn_many((0..2).map(|_| {
+                let sender = sender.clone();
+                move || sender.send(()).unwrap()
+            }));
+            let has_run = AtomicBool::new(false);
+            pool_std::scope(|scope| scope.spawn(|_| has_run.store(true, SeqCst)));
+            assert!(has_run.into_inner());
+            assert!(pool_std::yield_now().is_none_or(|it| it == Yield::Idle));
+        });
+    });
+    drop(sender);
+    assert_eq!(receiver.iter().count(), 4);
+}
