@@ -15,13 +15,14 @@ const SYSTEM: &str = match env!("CARGO_PKG_NAME").as_bytes() {
     _ => "rayon-core",
 };
 
-/// The environment variable that lets a thread outside the global pool take the place of a worker.
+/// The environment variable that keeps threads outside the global pool from taking the place of a
+/// worker.
 const GUESTS: &str = "RAYON_CORE_GUESTS";
 
 fn main() -> io::Result<()> {
     let mut cases = Vec::new();
     let most = thread_counts().into_iter().max().unwrap_or(1);
-    let has_guests = SYSTEM == "ours" && env::var_os(GUESTS).is_some_and(|value| value == *"1");
+    let has_guests = SYSTEM == "ours" && env::var_os(GUESTS).is_none_or(|value| value != *"0");
     let system = if has_guests { "ours-guests" } else { SYSTEM };
     cases.extend(facade::cases(most, system));
     for threads in thread_counts() {

@@ -1,6 +1,4 @@
 //! Whether a thread outside every pool runs closures itself, in the place of a worker that sleeps.
-//!
-//! Programs of rayon expect closures on threads of the pool, and get that by default.
 
 use std::{env, ffi::OsString, sync::OnceLock};
 
@@ -12,35 +10,40 @@ const GUESTS: &str = "RAYON_CORE_GUESTS";
 /// The values of the variable.
 const CHOICES: [&str; 2] = ["0", "1"];
 
-/// The current pool, with guests if its builder was told so or, if the builder was told nothing, if
-/// the variable `RAYON_CORE_GUESTS` is 1.
-pub const CURRENT_POOL: CurrentPool = CurrentPool::with_default_guests(are_default);
+/// The current pool of a drop-in that has guests, unless the builder of the pool was told
+/// otherwise or, if it was told nothing, the variable `RAYON_CORE_GUESTS` is 0.
+pub const WITH_GUESTS: CurrentPool =
+    CurrentPool::with_default_guests(|| chosen_once().unwrap_or(true));
 
-/// Returns what the environment says, which is no if it says nothing.
+/// The current pool of a drop-in that has no guests, unless the builder of the pool was told
+/// otherwise or, if it was told nothing, the variable `RAYON_CORE_GUESTS` is 1.
+pub const WITHOUT_GUESTS: CurrentPool =
+    CurrentPool::with_default_guests(|| chosen_once().unwrap_or(false));
+
+/// Returns what the environment says, if it says anything.
 ///
 /// # Errors
 /// [`BuildError::EnvironmentVariable`] if the value of the variable is neither 0 nor 1.
-pub fn from_environment() -> Result<bool, BuildError> {
+pub fn from_environment() -> Result<Option<bool>, BuildError> {
     choice(env::var_os(GUESTS))
 }
 
-/// Whether a thread outside a pool is a guest whose builder was told nothing. Reads the environment
-/// once.
+/// Returns what the environment says, if it says anything. Reads it once.
 ///
 /// # Panics
 /// If the value of the variable is neither 0 nor 1.
-fn are_default() -> bool {
-    static DEFAULT: OnceLock<bool> = OnceLock::new();
-    *DEFAULT.get_or_init(|| from_environment().unwrap_or_else(|error| panic!("{error}")))
+fn chosen_once() -> Option<bool> {
+    static CHOSEN: OnceLock<Option<bool>> = OnceLock::new();
+    *CHOSEN.get_or_init(|| from_environment().unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// Returns what a value of the variable stands for. An empty value asks for nothing.
-fn choice(value: Option<OsString>) -> Result<bool, BuildError> {
+fn choice(value: Option<OsString>) -> Result<Option<bool>, BuildError> {
     let Some(value) = value.filter(|value| !value.is_empty()) else {
-        return Ok(false);
+        return Ok(None);
     };
     match CHOICES.iter().position(|&choice| value == *choice) {
-        Some(choice) => Ok(choice == 1),
+        Some(choice) => Ok(Some(choice == 1)),
         None => Err(BuildError::EnvironmentVariable {
             variable: GUESTS,
             value,
@@ -53,16 +56,16 @@ fn choice(value: Option<OsString>) -> Result<bool, BuildError> {
 mod tests {
     use super::*;
 
-    fn chosen(value: &str) -> Result<bool, BuildError> {
+    fn chosen(value: &str) -> Result<Option<bool>, BuildError> {
         choice(Some(OsString::from(value)))
     }
 
     #[test]
     fn takes_0_and_1() {
-        assert!(!choice(None).unwrap());
-        assert!(!chosen("").unwrap(), "empty is unset");
-        assert!(!chosen("0").unwrap());
-        assert!(chosen("1").unwrap());
+        assert_eq!(choice(None).unwrap(), None);
+        assert_eq!(chosen("").unwrap(), None, "empty is unset");
+        assert_eq!(chosen("0").unwrap(), Some(false));
+        assert_eq!(chosen("1").unwrap(), Some(true));
     }
 
     #[test]
@@ -79,7 +82,7 @@ mod tests {
     #[test]
     fn the_page_of_the_book_has_the_variable_and_its_choices() {
         let page = include_str!("../../../docs/src/environment.md");
-        let row = format!("| `{GUESTS}` | `0`, `1` | `0` |");
+        let row = format!("| `{GUESTS}` | `0`, `1` | `1` |");
         assert_eq!(page.matches(&row).count(), 1);
     }
 }

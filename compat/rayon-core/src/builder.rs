@@ -101,7 +101,9 @@ where
     fn into_parts(self) -> Result<(pool_std::ThreadPoolBuilder, S), ThreadPoolBuildError> {
         let guests = match self.guests {
             Some(guests) => guests,
-            None => guests::from_environment().map_err(in_rayons_words)?,
+            None => guests::from_environment()
+                .map_err(in_rayons_words)?
+                .unwrap_or(true),
         };
         let mut builder = self.settings.into_builder().guests(guests);
         if self.use_current_thread {
@@ -194,8 +196,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// itself, in the place of a worker that sleeps: [`pool_std::ThreadPoolBuilder::guests`]. For
     /// the global pool.
     ///
-    /// rayon-core has no such setting, and always runs them on threads of the pool. So without this
-    /// call they do too, unless the environment variable `RAYON_CORE_GUESTS` is 1. The page about
+    /// rayon-core has no such setting, and always runs them on threads of the pool. Here the caller
+    /// runs them by default, unless the environment variable `RAYON_CORE_GUESTS` is 0. The page about
     /// rayon of the book says which programs see a difference.
     pub fn guests(mut self, guests: bool) -> Self {
         self.guests = Some(guests);

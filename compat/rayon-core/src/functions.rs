@@ -3,7 +3,7 @@
 //! [guests](crate::ThreadPoolBuilder::guests).
 
 use pool_std::{FnContext, Scope, ScopeFifo};
-use rayon_names::guests::CURRENT_POOL;
+use rayon_names::guests::WITH_GUESTS;
 
 /// Runs two closures, potentially in parallel, and returns both results: [`pool_std::join()`].
 ///
@@ -22,7 +22,7 @@ where
     RA: Send,
     RB: Send,
 {
-    CURRENT_POOL.join(oper_a, oper_b)
+    WITH_GUESTS.join(oper_a, oper_b)
 }
 
 /// Runs two closures as [`join`] does, and tells each whether it has migrated to another thread:
@@ -38,7 +38,7 @@ where
     RA: Send,
     RB: Send,
 {
-    CURRENT_POOL.join_context(oper_a, oper_b)
+    WITH_GUESTS.join_context(oper_a, oper_b)
 }
 
 /// Runs `body` on the current pool, and returns when all jobs that were spawned in it have ended:
@@ -62,7 +62,7 @@ where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    CURRENT_POOL.scope(op)
+    WITH_GUESTS.scope(op)
 }
 
 /// Runs a scope as [`scope()`] does, but the jobs that one worker spawns start in that order:
@@ -75,5 +75,5 @@ where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    CURRENT_POOL.scope_fifo(op)
+    WITH_GUESTS.scope_fifo(op)
 }

@@ -96,18 +96,19 @@ fn assert_guest() {
 }
 
 #[test]
-fn calls_from_outside_run_on_the_pools_threads() {
-    for guests in [None, Some(""), Some("0")] {
-        runs("child_runs_on_the_pools_threads", guests);
-        runs("child_runs_on_the_threads_of_a_built_pool", guests);
-    }
+fn without_guests_calls_from_outside_run_on_the_pools_threads() {
+    runs("child_runs_on_the_pools_threads", Some("0"));
+    runs("child_runs_on_the_threads_of_a_built_pool", Some("0"));
+    runs("child_is_told_to_have_no_guests", None);
     runs("child_is_told_to_have_no_guests", Some("1"));
 }
 
 #[test]
-fn the_variable_makes_the_caller_a_guest() {
-    runs("child_runs_on_this_thread", Some("1"));
-    runs("child_runs_on_this_thread_in_a_built_pool", Some("1"));
+fn a_caller_from_outside_is_a_guest_by_default() {
+    for guests in [None, Some(""), Some("1")] {
+        runs("child_runs_on_this_thread", guests);
+        runs("child_runs_on_this_thread_in_a_built_pool", guests);
+    }
 }
 
 #[test]
@@ -123,13 +124,13 @@ fn another_value_of_the_variable_is_an_error() {
 }
 
 #[test]
-#[ignore = "run by calls_from_outside_run_on_the_pools_threads"]
+#[ignore = "run by without_guests_calls_from_outside_run_on_the_pools_threads"]
 fn child_runs_on_the_pools_threads() {
     assert_no_guest();
 }
 
 #[test]
-#[ignore = "run by calls_from_outside_run_on_the_pools_threads"]
+#[ignore = "run by without_guests_calls_from_outside_run_on_the_pools_threads"]
 fn child_runs_on_the_threads_of_a_built_pool() {
     let builder = ThreadPoolBuilder::new().num_threads(2);
     builder.build_global().unwrap();
@@ -137,7 +138,7 @@ fn child_runs_on_the_threads_of_a_built_pool() {
 }
 
 #[test]
-#[ignore = "run by calls_from_outside_run_on_the_pools_threads"]
+#[ignore = "run by without_guests_calls_from_outside_run_on_the_pools_threads"]
 fn child_is_told_to_have_no_guests() {
     let builder = ThreadPoolBuilder::new().num_threads(2).guests(false);
     builder.build_global().unwrap();
@@ -145,13 +146,13 @@ fn child_is_told_to_have_no_guests() {
 }
 
 #[test]
-#[ignore = "run by the_variable_makes_the_caller_a_guest"]
+#[ignore = "run by a_caller_from_outside_is_a_guest_by_default"]
 fn child_runs_on_this_thread() {
     assert_guest();
 }
 
 #[test]
-#[ignore = "run by the_variable_makes_the_caller_a_guest"]
+#[ignore = "run by a_caller_from_outside_is_a_guest_by_default"]
 fn child_runs_on_this_thread_in_a_built_pool() {
     let builder = ThreadPoolBuilder::new().num_threads(2);
     builder.build_global().unwrap();

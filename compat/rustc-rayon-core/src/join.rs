@@ -1,7 +1,7 @@
 //! Two closures, potentially in parallel, with the caller's value of [`TLV`](crate::tlv::TLV).
 
 use pool_std::FnContext;
-use rayon_names::guests::CURRENT_POOL;
+use rayon_names::guests::WITHOUT_GUESTS;
 
 use crate::tlv::Value;
 
@@ -22,7 +22,7 @@ where
     RB: Send,
 {
     let value = Value::current();
-    CURRENT_POOL.join(move || value.with(oper_a), move || value.with(oper_b))
+    WITHOUT_GUESTS.join(move || value.with(oper_a), move || value.with(oper_b))
 }
 
 /// Runs two closures as [`join`] does, and tells each whether another thread than its caller's runs
@@ -38,7 +38,7 @@ where
     RB: Send,
 {
     let value = Value::current();
-    CURRENT_POOL.join_context(
+    WITHOUT_GUESTS.join_context(
         move |context| value.with(|| oper_a(context)),
         move |context| value.with(|| oper_b(context)),
     )

@@ -7,7 +7,7 @@
 use std::{fmt, ptr::NonNull};
 
 use pool_std::BroadcastContext;
-use rayon_names::guests::CURRENT_POOL;
+use rayon_names::guests::WITHOUT_GUESTS;
 
 use crate::tlv::Value;
 
@@ -67,7 +67,7 @@ where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    CURRENT_POOL.scope(Scope::body(op))
+    WITHOUT_GUESTS.scope(Scope::body(op))
 }
 
 /// Runs a scope as [`scope()`] does, but the jobs that one worker spawns start in that order:
@@ -80,7 +80,7 @@ where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    CURRENT_POOL.scope_fifo(ScopeFifo::body(op))
+    WITHOUT_GUESTS.scope_fifo(ScopeFifo::body(op))
 }
 
 /// Runs a scope as [`scope()`] does, with the body on this thread: [`pool_std::in_place_scope`].

@@ -56,13 +56,13 @@ pub(crate) const PROGRAMS: &[Source] = &[
         directory: "benches/apps-ours",
         binary: "apps-ours",
         groups: &["apps", "facade"],
-        variables: &[],
+        variables: &[("RAYON_CORE_GUESTS", "0")],
     },
     Source {
         directory: "benches/apps-ours",
         binary: "apps-ours",
         groups: &["facade"],
-        variables: &[("RAYON_CORE_GUESTS", "1")],
+        variables: &[],
     },
 ];
 
