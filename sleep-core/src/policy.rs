@@ -8,15 +8,13 @@ mod search;
 mod searchers;
 #[cfg(all(test, not(loom)))]
 mod tests;
-mod wake_time;
 
-pub(crate) use history::History;
 pub use history::Purpose;
+pub(crate) use history::{History, WakeTime};
 pub use relax::Relax;
 pub(crate) use search::{Search, Step};
 pub use searchers::Searchers;
 use searchers::at_least_one;
-pub(crate) use wake_time::WakeTime;
 
 /// What [`IdlePolicy::enough_idle`] is where each worker has a processor.
 ///

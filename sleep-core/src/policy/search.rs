@@ -26,7 +26,7 @@ pub(crate) struct Search<T> {
     began: Option<u64>,
 }
 
-/// In place of the number of rounds that are left, before the first one.
+/// Instead of the number of rounds that are left, before the first one.
 const NOT_CHOSEN: u32 = u32::MAX;
 
 /// What a worker does after one more fruitless search.

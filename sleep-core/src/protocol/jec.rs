@@ -14,8 +14,6 @@ use crate::{
 
 mod awake;
 mod counters;
-mod guests;
-mod idle;
 mod sleepers;
 mod slot;
 #[cfg(test)]
@@ -23,8 +21,8 @@ mod tests;
 mod wake;
 mod widths;
 
+pub use awake::IdleState;
 pub use counters::{AtomicCounters, Counters, JobsEventCounter, Word};
-pub use idle::IdleState;
 pub use slot::{Slot, Slots};
 #[cfg(test)]
 pub(crate) use widths::Widths;
