@@ -202,8 +202,8 @@ impl<P: Platform> Registry<P> {
     }
 
     /// Runs a closure on a worker of this pool as [`in_worker`](Self::in_worker) does. A thread
-    /// outside the pool runs it as a guest if it can: on the place of a worker whose own thread sleeps, in a
-    /// pool whose platform [has guests](Platform::has_guests), and whose protocol
+    /// outside the pool runs it as a guest if it can: on the place of a worker whose own thread
+    /// sleeps, in a pool whose platform [has guests](Platform::has_guests), and whose protocol
     /// [lends sleepers](sleep_core::LendSeats::borrow_sleeper).
     ///
     /// # Panics

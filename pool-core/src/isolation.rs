@@ -20,11 +20,12 @@
 //! # What can wait without end
 //!
 //! In a program of joins and scopes alone, an isolated wait ends. Consider the job that was begun
-//! last of all jobs that have not ended. It is the uppermost one on the stack of its worker, since a
-//! job below it was begun before. Either it runs, or it waits for jobs that were begun later, which
-//! have ended, or that are still queued. Those are on the worker's own deque, in its subtree, and
-//! the worker runs them itself; or they were queued by a thief that has ended the job which queued
-//! them, and is now between jobs, where it runs anything, or in a wait in whose subtree they are.
+//! last of all jobs that have not ended. It is the uppermost one on the stack of its worker, since
+//! a job below it was begun before. Either it runs, or it waits for jobs that were begun later,
+//! which have ended, or that are still queued. Those are on the worker's own deque, in its subtree,
+//! and the worker runs them itself; or they were queued by a thief that has ended the job which
+//! queued them, and is now between jobs, where it runs anything, or in a wait in whose subtree they
+//! are.
 //!
 //! A program that waits in another way, for example on a channel, can wait for a job that only an
 //! isolated worker could run. So can one that waits for a [detached](crate::Registry::inject) job.

@@ -284,8 +284,8 @@ impl<'w, P: Platform> CountLatch<'w, P> {
     }
 
     /// Returns the worker that waits, if it is one of the pool on which the jobs run and is
-    /// isolated. Jobs that no worker has queued are then for it alone: in its wait it would not take
-    /// them from the injector, and may be the only worker that could.
+    /// isolated. Jobs that no worker has queued are then for it alone: in its wait it would not
+    /// take them from the injector, and may be the only worker that could.
     pub(crate) fn isolated_waiter(&self) -> Option<WorkerIndex> {
         match &self.waiter {
             CountWaiter::Worker(latch, awaited) => {

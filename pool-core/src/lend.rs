@@ -98,10 +98,10 @@ impl<P: Platform> WorkerThread<P> {
     /// Runs a closure while another thread is this worker.
     ///
     /// `give` passes the lent worker to a thread that calls [`LentWorker::run`]. During both
-    /// closures the calling thread is outside the pool, so the pool's functions treat it as a thread
-    /// outside every pool. The call returns when the closure and the job that the other thread
-    /// is in have ended. If `give` drops the lent worker, the closure runs while no thread is
-    /// the worker.
+    /// closures the calling thread is outside the pool, so the pool's functions treat it as a
+    /// thread outside every pool. The call returns when the closure and the job that the other
+    /// thread is in have ended. If `give` drops the lent worker, the closure runs while no
+    /// thread is the worker.
     ///
     /// The page of the module says why this is sound. Its closures are `Send` so that they hold no
     /// reference to the worker by mistake.

@@ -87,8 +87,7 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     /// the pool's injector, or if the scope is isolated to the worker that waits for it.
     ///
     /// # Safety
-    /// 1. As for [`JobQueue::push`](crate::JobQueue::push): the node is valid until the job begins
-    ///    to run.
+    /// 1. As for [`JobQueue::push`]: the node is valid until the job begins to run.
     /// 2. `registry` is the pool that the scope was made for.
     pub unsafe fn inject(
         &self,

@@ -111,8 +111,8 @@ impl<P: Platform> WorkerThread<P> {
         self.registry().mark_absent(self.index);
     }
 
-    /// Makes the thread cease to be known as a worker, as [`leave`](Self::leave) does, but the worker
-    /// stays counted in the detection of deadlocks until [`Registry::mark_absent`].
+    /// Makes the thread cease to be known as a worker, as [`leave`](Self::leave) does, but the
+    /// worker stays counted in the detection of deadlocks until [`Registry::mark_absent`].
     pub fn leave_counted(&self) {
         debug_assert!(ptr::eq(P::current(), self), "this thread is another worker");
         self.observer().on_leave(P::now);

@@ -26,6 +26,7 @@ pub use metrics::PoolMetrics;
 pub use run::ExitReason;
 pub use scope::Scope;
 pub use spawn::Task;
+#[cfg(feature = "deadlock")]
 pub(crate) use system::Protocol;
 pub use system::{Cores, DefaultProtocol, System};
 pub use worker::Worker;

@@ -197,8 +197,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// the global pool.
     ///
     /// rayon-core has no such setting, and always runs them on threads of the pool. Here the caller
-    /// runs them by default, unless the environment variable `RAYON_CORE_GUESTS` is 0. The page about
-    /// rayon of the book says which programs see a difference.
+    /// runs them by default, unless the environment variable `RAYON_CORE_GUESTS` is 0. The page
+    /// about rayon of the book says which programs see a difference.
     pub fn guests(mut self, guests: bool) -> Self {
         self.guests = Some(guests);
         self

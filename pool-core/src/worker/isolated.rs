@@ -246,7 +246,8 @@ impl<P: Platform> IsolatedWait<'_, P> {
         Some((stolen.success()?, theft?))
     }
 
-    /// Lets a moment pass, or sleeps until the latch is set or there is a job for this worker alone.
+    /// Lets a moment pass, or sleeps until the latch is set or there is a job for this worker
+    /// alone.
     fn rest(&mut self, latch: &CoreLatch, setter: Setter) {
         self.note_idle();
         if self.rounds < ROUNDS {

@@ -171,8 +171,8 @@ impl fmt::Debug for PublishedLineage {
 
 impl<P: Platform> WorkerThread<P> {
     /// Whether this worker is in an [isolated](Self::isolate) job, or its pool isolates all. For
-    /// platforms: a detached job that such a worker spawns belongs into the injector, since those on
-    /// the worker's deque may be run in its waits.
+    /// platforms: a detached job that such a worker spawns belongs into the injector, since those
+    /// on the worker's deque may be run in its waits.
     #[inline]
     pub fn is_isolated(&self) -> bool {
         self.shared().lineage().isolation() != Isolation::Anything

@@ -77,8 +77,8 @@ impl<'scope, S: System> Scope<'scope, S> {
         // SAFETY: 1. The arena outlives the scope, which waits for the job. 2. So does everything
         // that lives for `'scope`.
         match unsafe { Slot::put(slots, spawned) } {
-            // SAFETY: 1. The arena keeps the node until the job runs; the job is used only here. 2. It
-            // is the pool of the scope.
+            // SAFETY: 1. The arena keeps the node until the job runs; the job is used only here. 2.
+            // It is the pool of the scope.
             Ok((node, job)) => unsafe {
                 match current_worker_of(registry) {
                     Some(worker) => worker.post(job),

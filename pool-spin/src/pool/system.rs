@@ -98,8 +98,8 @@ pub trait System:
 /// ```
 ///
 /// Workers sleep by the protocol `K`; another one than the default is passed to
-/// [`SpinPool::with_protocol`](crate::SpinPool::with_protocol). `D` receives which workers run; with
-/// the default that is compiled away.
+/// [`SpinPool::with_protocol`](crate::SpinPool::with_protocol). `D` receives which workers run;
+/// with the default that is compiled away.
 #[derive(Debug)]
 pub struct Cores<
     M: Machine,

@@ -220,9 +220,9 @@ impl<'scope> Scope<'scope> {
     {
         let registry = &*self.base.registry;
         let worker = current_worker_of(registry);
-        // SAFETY: `scope_job`: 1. it is queued below; 2. `'scope` outlives the scope. `post`: 1. the
-        // reference is used for this alone. `inject`: 1. the queue needs no node; 2. it is the pool
-        // of the scope.
+        // SAFETY: `scope_job`: 1. it is queued below; 2. `'scope` outlives the scope. `post`: 1.
+        // the reference is used for this alone. `inject`: 1. the queue needs no node; 2. it
+        // is the pool of the scope.
         unsafe {
             let job = scope_job(self, worker, body);
             match worker {
@@ -315,8 +315,8 @@ impl<'scope> ScopeFifo<'scope> {
                 let fifo = &self.fifos[worker.index().get()];
                 worker.post(fifo.push(NO_NODE, job));
             },
-            // SAFETY: 1. the queue needs no node; 2. it is the pool of the scope. Both queues that it
-            // may go to are in order by themselves.
+            // SAFETY: 1. the queue needs no node; 2. it is the pool of the scope. Both queues that
+            // it may go to are in order by themselves.
             None => unsafe { self.base.core.inject(registry, NO_NODE, job) },
         }
     }

@@ -60,7 +60,8 @@ impl ThreadPool {
     ///   worker whose place it has. A start handler was called for that worker, but on that
     ///   worker's own thread.
     /// - In its joins and scopes it runs only jobs that descend from those that it waits for, as in
-    ///   [`isolate`](crate::isolate). So the caller may hold a lock that other jobs of the pool take.
+    ///   [`isolate`](crate::isolate). So the caller may hold a lock that other jobs of the pool
+    ///   take.
     /// - While it runs, what only this worker may run waits: its job of a broadcast, unless the
     ///   closure waits for other jobs and runs it, and the worker's [request to
     ///   park](Self::set_active_workers). A closure that blocks for a long time delays them. It
@@ -211,8 +212,8 @@ pub(crate) struct Guests {
 const DEFAULT_STACK: usize = 2 << 20;
 
 impl Guests {
-    /// Returns the choice of a pool whose workers have such stacks. Without `are_possible` there are
-    /// no guests at all.
+    /// Returns the choice of a pool whose workers have such stacks. Without `are_possible` there
+    /// are no guests at all.
     pub(crate) fn new(are_possible: bool, chosen: Option<bool>, stack_size: Option<usize>) -> Self {
         Self {
             are_possible: are_possible && chosen != Some(false),

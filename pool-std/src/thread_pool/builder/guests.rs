@@ -29,9 +29,9 @@ impl<S> ThreadPoolBuilder<S> {
     /// guest if it has less stack left than half of a worker's stack, where the system tells: on
     /// Linux and Android.
     ///
-    /// A worker that waits in such a call, guest or not, runs only jobs that descend from those that
-    /// it waits for, as in [`isolate`](crate::isolate). So the caller may hold locks that other jobs
-    /// need.
+    /// A worker that waits in such a call, guest or not, runs only jobs that descend from those
+    /// that it waits for, as in [`isolate`](crate::isolate). So the caller may hold locks that
+    /// other jobs need.
     ///
     /// # Examples
     /// ```

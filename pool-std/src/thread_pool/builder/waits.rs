@@ -31,13 +31,13 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Bounds how many jobs a worker begins one inside the other. A worker that waits in a job which
-    /// is deeper than `max_nesting` runs only what descends from what it waits for.
+    /// Bounds how many jobs a worker begins one inside the other. A worker that waits in a job
+    /// which is deeper than `max_nesting` runs only what descends from what it waits for.
     ///
-    /// A worker that waits runs other jobs on top of its stack, and may have to wait in these again.
-    /// So a program whose jobs all wait can use up a stack of any size. By default a worker waits so
-    /// when it has used half of its stack, on Linux and Android. Elsewhere there is no bound by
-    /// default.
+    /// A worker that waits runs other jobs on top of its stack, and may have to wait in these
+    /// again. So a program whose jobs all wait can use up a stack of any size. By default a
+    /// worker waits so when it has used half of its stack, on Linux and Android. Elsewhere
+    /// there is no bound by default.
     ///
     /// It has no effect in a [breadth-first](Self::breadth_first) pool.
     ///
