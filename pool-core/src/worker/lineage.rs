@@ -145,6 +145,19 @@ impl PublishedLineage {
         });
         let word = victim << ISOLATION_BITS | lineage.isolation.into_bits();
         // Ordering: Relaxed; only this worker writes it.
+        let before = self.victim_and_isolation.load(Ordering::Relaxed);
+        if victim == 0 && before >> ISOLATION_BITS == 0 {
+            // No reader uses the begin of a lineage without a theft, neither of this one nor of
+            // the one before. So calls from outside need no new version.
+            //
+            // Ordering: Relaxed; the push of a job comes after it, see `isolation`.
+            self.victim_and_isolation.store(word, Ordering::Relaxed);
+            // Ordering: Relaxed; only this worker reads it.
+            self.begin
+                .store(lineage.begin.into_word(), Ordering::Relaxed);
+            return;
+        }
+        // Ordering: Relaxed; only this worker writes it.
         let version = self.version.load(Ordering::Relaxed);
         // Ordering: Relaxed, before the fence, which pairs with that of `read`. Nothing weaker than
         // Release keeps the odd version before the values.
