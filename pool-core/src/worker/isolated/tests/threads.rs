@@ -164,19 +164,26 @@ fn a_lock_may_be_held_across_an_isolated_join() {
     }
 }
 
+/// A scope that waits for a job.
+struct ScopeOfJob(*const ScopeCore<'static, Test>);
+
+// SAFETY: a scope is counted down by any thread.
+unsafe impl Send for ScopeOfJob {}
+
 /// Returns a job of a scope that notes its number.
 fn numbered<'o>(
     scope: &ScopeCore<'_, Test>,
     number: usize,
     order: &'o Mutex<Vec<usize>>,
 ) -> StackJob<BlockingLatch<Test>, impl JobFn<Test, Returned = ()> + use<'o>> {
-    let scope = core::ptr::from_ref(scope).expose_provenance();
+    let scope = ScopeOfJob(core::ptr::from_ref(scope).cast());
     StackJob::new(
         move |_: JobContext<'_, Test>| {
+            // The whole value, not its field, moves into the job.
+            let scope = scope;
             order.lock().unwrap().push(number);
-            let scope = core::ptr::with_exposed_provenance(scope);
             // SAFETY: 1. the job was added to the scope, which waits; 2. this is its worker.
-            unsafe { ScopeCore::<Test>::job_done(scope) };
+            unsafe { ScopeCore::job_done(scope.0) };
         },
         BlockingLatch::new(),
     )
