@@ -180,7 +180,7 @@ impl<P: Platform> LentWorker<P> {
             let loan = &*self.loan;
             P::set_current(loan.worker);
             no_unwind(begin);
-            (*loan.worker).wait_for_outside(&loan.closure_ended);
+            (*loan.worker).borrow_until(&loan.closure_ended);
             P::set_current(ptr::null());
         }
     }

@@ -62,6 +62,19 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
+    /// Runs jobs until the closure of a lender has ended, for the thread that has borrowed the worker.
+    ///
+    /// It runs any job, whatever the lender's call allows: they are on a stack of their own, and the
+    /// lender has said that its closure blocks.
+    pub(crate) fn borrow_until(&self, closure_ended: &CoreLatch) {
+        let isolation = P::isolation(self.registry(), 0);
+        self.with_lineage(None, isolation, || {
+            if !closure_ended.probe() {
+                self.run_jobs_until(closure_ended, Setter::Outside);
+            }
+        });
+    }
+
     /// Runs jobs until this worker is requested to stop. While it sleeps, a guest may take its
     /// seat.
     ///

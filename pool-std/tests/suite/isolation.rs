@@ -149,6 +149,21 @@ fn many_jobs_may_hold_a_lock_across_isolated_joins() {
     }
 }
 
+/// It has a stack of its own.
+#[test]
+fn a_spare_thread_runs_any_job_in_an_isolated_call() {
+    let builder = ThreadPoolBuilder::new().num_threads(1);
+    let pool = builder.max_blocking_threads(1).build().unwrap();
+    let (sender, receiver) = mpsc::channel();
+    let received = pool.install(|| {
+        isolate(|| {
+            pool_std::spawn(move || sender.send(7).unwrap());
+            pool_std::block_in_place(move || receiver.recv())
+        })
+    });
+    assert_eq!(received, Ok(7));
+}
+
 /// The worker that waits is the only one, and takes nothing from the injector.
 #[test]
 fn jobs_that_a_thread_outside_spawns_in_an_isolated_scope_are_run() {
