@@ -106,21 +106,28 @@ impl Prepaid {
         if !self.is_owner(worker) {
             return 0;
         }
+        if pending.isolated_waiter().is_none() {
+            self.run_local_jobs(worker, pending);
+        }
+        let left = self.left.load(Ordering::Relaxed);
+        self.left.store(CLOSED, Ordering::Relaxed);
+        left
+    }
+
+    /// Runs jobs of the worker's own as [`close`](Self::close) says. Not in an isolated job, where
+    /// only those may run that were pushed since the scope began: the wait for the scope sees to
+    /// that.
+    #[inline]
+    fn run_local_jobs<P: Platform>(&self, worker: &WorkerThread<P>, pending: &CountLatch<'_, P>) {
         // The body is pending, too. Other jobs of the worker must not run when the scope's are
         // done: they may wait for what comes after the scope.
-        // In an isolated job, only those may run that were pushed since the scope began. The wait
-        // for the scope sees to that.
-        let is_isolated = pending.isolated_waiter().is_some();
-        while !is_isolated && pending.pending() > self.left() + 1 {
+        while pending.pending() > self.left() + 1 {
             let Some(job) = worker.take_local_job() else {
                 break;
             };
             // SAFETY: 1. the queue gave it to us alone.
             unsafe { worker.run(job) };
         }
-        let left = self.left.load(Ordering::Relaxed);
-        self.left.store(CLOSED, Ordering::Relaxed);
-        left
     }
 
     /// Returns about how many counts belong to no job.

@@ -62,10 +62,11 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Runs jobs until the closure of a lender has ended, for the thread that has borrowed the worker.
+    /// Runs jobs until the closure of a lender has ended, for the thread that has borrowed the
+    /// worker.
     ///
-    /// It runs any job, whatever the lender's call allows: they are on a stack of their own, and the
-    /// lender has said that its closure blocks.
+    /// It runs any job, whatever the lender's call allows: they are on a stack of their own, and
+    /// the lender has said that its closure blocks.
     pub(crate) fn borrow_until(&self, closure_ended: &CoreLatch) {
         let isolation = P::isolation(self.registry(), 0);
         self.with_lineage(None, isolation, || {

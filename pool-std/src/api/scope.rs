@@ -2,7 +2,7 @@
 
 use std::{fmt, marker::PhantomData, sync::Arc};
 
-use pool_core::{JobFifo, ScopeCore};
+use pool_core::{JobFifo, JobRef, ScopeCore};
 
 use crate::{
     api::{
@@ -164,6 +164,18 @@ impl<'scope> ScopeBase<'scope> {
     }
 }
 
+impl ScopeBase<'_> {
+    /// Queues a job for a thread that is not a worker of the scope's pool.
+    ///
+    /// # Safety
+    /// 1. The reference is used for this alone.
+    #[cold]
+    unsafe fn inject(&self, job: JobRef) {
+        // SAFETY: 1. the queue needs no node; 2. it is the pool of the scope.
+        unsafe { self.core.inject(&self.registry, NO_NODE, job) };
+    }
+}
+
 impl AnyScope for Scope<'_> {
     fn core(&self) -> &ScopeCore<'_, Std> {
         &self.base.core
@@ -220,14 +232,13 @@ impl<'scope> Scope<'scope> {
     {
         let registry = &*self.base.registry;
         let worker = current_worker_of(registry);
-        // SAFETY: `scope_job`: 1. it is queued below; 2. `'scope` outlives the scope. `post`: 1.
-        // the reference is used for this alone. `inject`: 1. the queue needs no node; 2. it
-        // is the pool of the scope.
+        // SAFETY: `scope_job`: 1. it is queued below; 2. `'scope` outlives the scope. `post` and
+        // `inject`: 1. the reference is used for this alone.
         unsafe {
             let job = scope_job(self, worker, body);
             match worker {
                 Some(worker) => worker.post(job),
-                None => self.base.core.inject(registry, NO_NODE, job),
+                None => self.base.inject(job),
             }
         }
     }
@@ -315,9 +326,9 @@ impl<'scope> ScopeFifo<'scope> {
                 let fifo = &self.fifos[worker.index().get()];
                 worker.post(fifo.push(NO_NODE, job));
             },
-            // SAFETY: 1. the queue needs no node; 2. it is the pool of the scope. Both queues that
-            // it may go to are in order by themselves.
-            None => unsafe { self.base.core.inject(registry, NO_NODE, job) },
+            // SAFETY: 1. the reference is used for this alone. Both queues that the job may go to
+            // are in order by themselves.
+            None => unsafe { self.base.inject(job) },
         }
     }
 
