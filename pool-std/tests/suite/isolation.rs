@@ -13,7 +13,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pool_std::{Isolation, ThreadPool, ThreadPoolBuilder, Yield, isolate, join, with_isolation};
+use pool_std::{
+    Isolation, SleepKind, ThreadPool, ThreadPoolBuilder, Yield, isolate, join, with_isolation,
+};
 
 /// Names the emulator that runs this program, where the system cannot start it by itself.
 const RUNNER: &str = "TEST_RUNNER";
@@ -90,7 +92,9 @@ fn a_lock_may_be_held_across_a_join_in_a_pool_that_isolates() {
 
 #[test]
 fn a_caller_from_outside_may_hold_a_lock_across_a_join() {
-    let pool = pool(2);
+    // Pools with other protocols have no guests, and install such a call.
+    let builder = ThreadPoolBuilder::new().num_threads(2);
+    let pool = builder.sleep(SleepKind::Jec).build().unwrap();
     assert!(!hold_a_lock(&pool, |body| pool.call(body)));
 }
 
