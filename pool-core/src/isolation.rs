@@ -31,6 +31,12 @@
 //! isolated worker could run. So can one that waits for a [detached](crate::Registry::inject) job.
 //! With `Nothing`, the jobs of a scope that other workers have queued need another worker.
 //!
+//! # What is not isolated
+//!
+//! A thread that [borrows](crate::LentWorker) a worker runs any job, on a stack of its own, and
+//! also older jobs of the worker's deque. After that, a wait that had begun before may run what is
+//! left of those: jobs that the same worker has pushed earlier, never another worker's.
+//!
 //! Source: C. D. Wagner and B. G. Calder, *Leapfrogging* (1993), in which the worker that waits
 //! helps the thief; oneTBB's `this_task_arena::isolate`.
 

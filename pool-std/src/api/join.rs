@@ -19,7 +19,9 @@ use crate::{
 /// or else on a worker, for which the calling thread waits.
 ///
 /// While a worker waits for a stolen `b`, it runs other jobs of the pool. So do not hold a lock
-/// across a `join` if another job may take the same lock.
+/// across a `join` if another job may take the same lock, unless the call is
+/// [isolated](crate::isolate), as those from outside are in a pool that has
+/// [guests](crate::ThreadPoolBuilder::guests).
 ///
 /// # Panics
 /// Continues the panic of `a`, or else that of `b`, when both have ended.

@@ -3,13 +3,13 @@
 /// Whether this thread has used more than half of its stack. False where that is
 /// [unknown](of_this_thread).
 pub(super) fn is_half_used() -> bool {
-    of_this_thread().is_some_and(|stack| stack.left() < stack.size / 2)
+    of_this_thread().is_some_and(|stack| stack.left().is_some_and(|left| left < stack.size / 2))
 }
 
 /// Whether this thread has so many bytes of stack left. True where that is
 /// [unknown](of_this_thread).
 pub(super) fn has_left(bytes: usize) -> bool {
-    of_this_thread().is_none_or(|stack| stack.left() >= bytes)
+    of_this_thread().is_none_or(|stack| stack.left().is_none_or(|left| left >= bytes))
 }
 
 /// The stack of a thread, which grows downward.
@@ -20,11 +20,18 @@ struct Stack {
 }
 
 impl Stack {
-    /// Returns how many bytes this thread has left.
+    /// Returns how many bytes this thread has left, unless it runs on a stack that the program has
+    /// made: that of a coroutine, or one that grows in pieces. Where such a stack ends is unknown.
     #[inline]
-    fn left(self) -> usize {
+    fn left(self) -> Option<usize> {
         let here = 0_u8;
-        std::ptr::from_ref(&here).addr().saturating_sub(self.lowest)
+        self.left_at(std::ptr::from_ref(&here).addr())
+    }
+
+    #[inline]
+    fn left_at(self, address: usize) -> Option<usize> {
+        let left = address.checked_sub(self.lowest);
+        left.filter(|&left| left < self.size)
     }
 }
 
@@ -96,6 +103,16 @@ mod tests {
         let thread = thread.spawn(|| kilobytes_to_half(0)).unwrap();
         let fitted = thread.join().unwrap();
         assert!((20..130).contains(&fitted), "{fitted} KiB of 256");
+    }
+
+    #[test]
+    fn a_stack_of_the_program_is_unknown() {
+        let stack = Stack {
+            lowest: 0x1000,
+            size: 0x100,
+        };
+        let left = [0xfff, 0x1000, 0x10ff, 0x1100].map(|address| stack.left_at(address));
+        assert_eq!(left, [None, Some(0), Some(0xff), None]);
     }
 
     #[test]

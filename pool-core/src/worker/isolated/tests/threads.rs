@@ -13,7 +13,7 @@ use std::{
 };
 
 use crate::{
-    Isolation, JobContext,
+    Isolation, JobContext, Registry,
     job::{JobFn, StackJob},
     latch::BlockingLatch,
     queue::JobQueue as _,
@@ -228,30 +228,37 @@ fn an_isolated_scope_leaves_older_jobs_alone() {
     }
 }
 
+/// Joins on a worker, whose isolated wait lasts until `is_over`: another worker runs that long.
+fn wait_isolated(registry: &Registry<Test>, isolation: Isolation, is_over: &AtomicBool) {
+    let have_begun = Barrier::new(2);
+    let first = |_: JobContext<'_, Test>| _ = have_begun.wait();
+    let second = |_: JobContext<'_, Test>| {
+        have_begun.wait();
+        while !is_over.load(SeqCst) {
+            thread::yield_now();
+        }
+    };
+    registry.in_worker(|worker, _| {
+        worker.isolate(isolation, || worker.join_context(first, second, false));
+    });
+}
+
+fn wait_for_a_lone_sleeper(registry: &Registry<Test>) {
+    while registry.lone_sleepers() == 0 {
+        thread::yield_now();
+    }
+}
+
 /// One worker sleeps in an isolated wait, and the other one runs what it waits for.
 #[test]
 fn a_job_for_an_isolated_sleeper_is_run() {
     with_pool(2, |registry| {
         for _ in 0..if cfg!(miri) { 1 } else { 20 } {
-            let (have_begun, is_over) = (Barrier::new(2), AtomicBool::new(false));
+            let is_over = AtomicBool::new(false);
             let run = AtomicUsize::new(0);
             thread::scope(|threads| {
-                threads.spawn(|| {
-                    let first = |_: JobContext<'_, Test>| _ = have_begun.wait();
-                    let second = |_: JobContext<'_, Test>| {
-                        have_begun.wait();
-                        while !is_over.load(SeqCst) {
-                            thread::yield_now();
-                        }
-                    };
-                    registry.in_worker(|worker, _| {
-                        let join = || worker.join_context(first, second, false);
-                        worker.isolate(Isolation::Nothing, join);
-                    });
-                });
-                while registry.lone_sleepers() == 0 {
-                    thread::yield_now();
-                }
+                threads.spawn(|| wait_isolated(registry, Isolation::Nothing, &is_over));
+                wait_for_a_lone_sleeper(registry);
                 let job = |_: JobContext<'_, Test>| _ = run.fetch_add(1, SeqCst);
                 let new = || StackJob::new(job, BlockingLatch::<Test>::new());
                 let jobs = [new(), new()];
@@ -281,24 +288,10 @@ fn a_job_for_an_isolated_sleeper_is_run() {
 fn a_post_does_not_rely_on_an_isolated_worker() {
     with_pool(3, |registry| {
         for _ in 0..RUNS {
-            let (have_begun, is_over) = (Barrier::new(2), AtomicBool::new(false));
+            let is_over = AtomicBool::new(false);
             thread::scope(|threads| {
-                threads.spawn(|| {
-                    let first = |_: JobContext<'_, Test>| _ = have_begun.wait();
-                    let second = |_: JobContext<'_, Test>| {
-                        have_begun.wait();
-                        while !is_over.load(SeqCst) {
-                            thread::yield_now();
-                        }
-                    };
-                    registry.in_worker(|worker, _| {
-                        let join = || worker.join_context(first, second, false);
-                        worker.isolate(Isolation::Subtree, join);
-                    });
-                });
-                while registry.lone_sleepers() == 0 {
-                    thread::yield_now();
-                }
+                threads.spawn(|| wait_isolated(registry, Isolation::Subtree, &is_over));
+                wait_for_a_lone_sleeper(registry);
                 registry.in_worker(|_, _| is_over.store(true, SeqCst));
             });
         }
