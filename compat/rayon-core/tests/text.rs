@@ -87,10 +87,12 @@ fn scopes_and_contexts() {
     );
     assert_eq!(fields(text), ["index", "num_threads", "pool_id"]);
 
-    let (text, _) = rayon_core::join_context(|context| format!("{context:?}"), |_| ());
+    // From outside, the closure stays on the caller's thread if that is a guest.
+    let text = || rayon_core::join_context(|context| format!("{context:?}"), |_| ()).0;
+    let on_a_worker = &rayon_core::broadcast(|_| text())[0];
     assert_eq!(
-        text,
-        "FnContext { migrated: true, _marker: PhantomData<*mut ()> }"
+        on_a_worker,
+        "FnContext { migrated: false, _marker: PhantomData<*mut ()> }"
     );
 
     assert_eq!(format!("{:?}", rayon_core::Yield::Executed), "Executed");
