@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: measures our crates against their peers, and shows the ratios.
 
 mod callgrind;
+mod curve;
 mod file;
 mod measure;
 mod plot;

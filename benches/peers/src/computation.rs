@@ -12,11 +12,18 @@ pub(crate) fn splitmix64(state: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// About so many rounds of the generator take a microsecond.
+pub(crate) const ROUNDS_PER_MICROSECOND: u32 = 280;
+
 /// The same work in every run: about so many milliseconds of it.
-#[inline(never)]
 pub(crate) fn compute(milliseconds: u32) -> u64 {
-    const ROUNDS_PER_MILLISECOND: u32 = 280_000;
-    (0..milliseconds * ROUNDS_PER_MILLISECOND).fold(black_box(0), |state, _| splitmix64(state))
+    compute_rounds(milliseconds * 1_000 * ROUNDS_PER_MICROSECOND)
+}
+
+/// The same work in every run: so many rounds of the generator, each of which needs the last.
+#[inline(never)]
+pub(crate) fn compute_rounds(rounds: u32) -> u64 {
+    (0..rounds).fold(black_box(0), |state, _| splitmix64(state))
 }
 
 /// Keeps the processor busy for so long.

@@ -14,6 +14,7 @@ mod overlooked;
 mod pools;
 mod progress;
 mod protocols;
+mod regions;
 mod sparse;
 mod spawn;
 mod spawning;
@@ -39,6 +40,7 @@ fn main() -> std::io::Result<()> {
         progress::cases(&thread_counts()),
         overlooked::cases(&pools),
         protocols::cases(&pools),
+        regions::cases(),
     ];
     serve(groups.into_iter().flatten().collect())
 }

@@ -1,4 +1,5 @@
-//! The results as charts: for each group, how the others compare with ours.
+//! The results as charts: for each group, how the others compare with ours. Groups over sizes are
+//! drawn by `curve`.
 
 use std::{fs, path::Path};
 
@@ -9,7 +10,7 @@ use plotters::{
     style::{BLACK, Color, IntoFont, Palette, Palette99, WHITE},
 };
 
-use super::measure::Comparison;
+use super::{curve, measure::Comparison};
 
 const WIDTH: u32 = 960;
 const ROW: u32 = 18;
@@ -24,13 +25,15 @@ struct Bar<'a> {
     ratio: f64,
 }
 
-/// Draws `GROUP.svg` for each group that we take part in. Where all systems are ours, draws a chart
+/// Draws `GROUP.svg` for each group that we take part in, or curves. Where all systems are ours, draws a chart
 /// for each workload: `GROUP-NAME.svg`.
 pub(crate) fn draw(comparisons: &[Comparison], directory: &Path) -> Result<()> {
     fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
     for group in comparisons.chunk_by(|one, next| one.group == next.group) {
         let name = &group[0].group;
-        if group.iter().all(has_no_peer) {
+        if curve::fits(group) {
+            curve::draw(group, directory)?;
+        } else if group.iter().all(has_no_peer) {
             for workload in group.chunk_by(|one, next| one.name == next.name) {
                 draw_one(&format!("{name}-{}", workload[0].name), workload, directory)?;
             }

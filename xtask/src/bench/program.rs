@@ -1,6 +1,7 @@
 //! The programs that measure.
 
 use std::{
+    env,
     io::{BufRead, BufReader, Write},
     path::PathBuf,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
@@ -19,6 +20,8 @@ pub(crate) struct Source {
     pub(crate) groups: &'static [&'static str],
     /// Environment variables that it is started with.
     variables: &'static [(&'static str, &'static str)],
+    /// A feature of it that needs a compiler for C++: with it there are more peers.
+    feature_with_cpp: Option<&'static str>,
 }
 
 pub(crate) const PROGRAMS: &[Source] = &[
@@ -37,32 +40,39 @@ pub(crate) const PROGRAMS: &[Source] = &[
             "progress",
             "overlooked",
             "protocols",
+            "regions",
+            "regions-busy",
         ],
         variables: &[],
+        feature_with_cpp: Some("peers/fork-union"),
     },
     Source {
         directory: "benches/io",
         binary: "io",
         groups: &["io"],
         variables: &[],
+        feature_with_cpp: None,
     },
     Source {
         directory: "benches/apps",
         binary: "apps",
         groups: &["apps", "facade"],
         variables: &[],
+        feature_with_cpp: None,
     },
     Source {
         directory: "benches/apps-ours",
         binary: "apps-ours",
         groups: &["apps", "facade"],
         variables: &[("RAYON_CORE_GUESTS", "0")],
+        feature_with_cpp: None,
     },
     Source {
         directory: "benches/apps-ours",
         binary: "apps-ours",
         groups: &["facade"],
         variables: &[],
+        feature_with_cpp: None,
     },
 ];
 
@@ -86,9 +96,28 @@ impl Source {
                 "--target-dir".as_ref(),
                 target.as_os_str(),
             ])
+            .args(self.features())
             .env("RUSTFLAGS", ALIGNED)
             .run()
     }
+
+    fn features(&self) -> Vec<&'static str> {
+        match self.feature_with_cpp {
+            Some(feature) if is_there_a_compiler_for_cpp() => vec!["--features", feature],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Whether the compiler is there that Cargo's build scripts take for C++.
+fn is_there_a_compiler_for_cpp() -> bool {
+    let compiler = env::var_os("CXX").unwrap_or_else(|| "c++".into());
+    let mut command = Command::new(compiler);
+    command
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
 }
 
 pub(super) fn target_directory() -> PathBuf {
