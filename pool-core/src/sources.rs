@@ -216,9 +216,12 @@ impl<P: Platform> WorkerThread<P> {
         answer
     }
 
-    /// Tries one worker, unless it is this one or has nothing.
+    /// Tries one worker, unless it is this one, has nothing, or makes a call that is shielded.
     #[inline]
     fn steal_from(&self, victim: usize) -> Steal<Found> {
+        if self.respects_shield(victim) {
+            return Steal::Empty;
+        }
         let lineage = self.registry().workers()[victim].lineage();
         let mut isolated = None;
         let stolen = self.steal_if(victim, |position| {

@@ -16,12 +16,14 @@ mod isolated;
 pub(crate) mod lineage;
 mod post;
 mod shared;
+mod shield;
 #[cfg(test)]
 mod tests;
 mod wait;
 
 use lineage::Found;
 pub use shared::{WorkerShared, WorkerStorage};
+use shield::Watch;
 pub(crate) use wait::Awaited;
 
 /// The half of a worker that is its thread's own.
@@ -43,6 +45,7 @@ pub struct WorkerThread<P: Platform> {
     depth: Cell<usize>,
     /// Whether this worker may be registered as a sleeper, so that others may leave its deque out.
     may_be_left_out: Cell<bool>,
+    watch: Watch,
     /// Neither `Send` nor `Sync`.
     thread: PhantomData<*const ()>,
 }
@@ -76,6 +79,7 @@ impl<P: Platform> WorkerThread<P> {
             shared,
             depth: Cell::new(0),
             may_be_left_out: Cell::new(false),
+            watch: Watch::new(),
             thread: PhantomData,
         })
     }
@@ -190,6 +194,10 @@ impl<P: Platform> WorkerThread<P> {
 
     pub(crate) fn last_source(&self) -> &LastSource {
         &self.last_source
+    }
+
+    fn watch(&self) -> &Watch {
+        &self.watch
     }
 
     pub(crate) fn managed(&self) -> &Managed<P> {

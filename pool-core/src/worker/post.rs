@@ -32,6 +32,7 @@ impl<P: Platform> WorkerThread<P> {
         let may_enable = || !self.may_be_left_out.get() && registry.enough_are_awake();
         if !self.own().enable_fast_push(may_enable) && !P::delays_wake(registry) {
             self.stop_being_left_out();
+            self.shared().shield().lower();
             // The fence that this needs for such a job is in `enable_fast_push`.
             registry.announce_own_jobs(self.index(), 1, || self.own().len() <= 1);
         }

@@ -5,7 +5,7 @@ use core::fmt;
 use deque_core::Deque;
 use sleep_core::CoreLatch;
 
-use super::{isolated::LoneSleep, lineage::PublishedLineage};
+use super::{isolated::LoneSleep, lineage::PublishedLineage, shield::Shield};
 use crate::{
     fifo::JobFifo,
     guest::Seat,
@@ -28,6 +28,7 @@ pub struct WorkerShared<P: Platform> {
     seat: Seat<P>,
     lone_sleep: LoneSleep,
     lineage: PublishedLineage,
+    shield: Shield,
     observer: P::Observer,
 }
 
@@ -99,7 +100,7 @@ impl<P: Platform> WorkerShared<P> {
             let (lone_sleep, lineage) = (LoneSleep::new(), PublishedLineage::new());
             Self {
                 deque, inbox, fifo: JobFifo::new(fifo), terminate, may_hold_posted, seat, lone_sleep,
-                lineage, observer,
+                lineage, shield: Shield::new(), observer,
             }
         }
     }
@@ -121,6 +122,11 @@ impl<P: Platform> WorkerShared<P> {
     #[inline]
     pub(crate) fn lineage(&self) -> &PublishedLineage {
         &self.lineage
+    }
+
+    #[inline]
+    pub(super) fn shield(&self) -> &Shield {
+        &self.shield
     }
 
     pub(crate) fn terminate(&self) -> &CoreLatch {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::Crowd;
-use crate::platform::{Registry, WorkerThread};
+use crate::platform::WorkerThread;
 
 #[cfg(all(test, not(miri)))]
 mod tests;
@@ -18,6 +18,10 @@ const DELAY: Duration = Duration::from_micros(10);
 /// again.
 const CALLS_BETWEEN_TRIALS: u32 = 64;
 
+/// A call that delays its wake-up looks at the clock at every fourth join. A look takes several
+/// times as long as a join.
+const JOINS_PER_LOOK: u32 = 4;
+
 thread_local! {
     static CALL: Cell<Call> = const { Cell::new(Call::None) };
 }
@@ -27,28 +31,28 @@ thread_local! {
 enum Call {
     /// This thread is no guest.
     None,
-    /// The call has queued no job while workers slept.
+    /// The call is expected to be short, and has queued no job while workers slept.
     Begun,
-    /// The call delays its wake-up, since this moment.
-    Delays(Instant),
-    /// The call wakes a worker for each join, if one sleeps.
+    /// The call delays its wake-up, since this moment. It has made so many joins since.
+    Delays(Instant, u32),
+    /// The call wakes a worker for each join, if one sleeps, and thieves steal from it at once.
     Wakes,
 }
 
-/// Says whether the next call of a guest wakes a worker for the job of a join at once, or later if
-/// at all.
+/// Says whether the next call of a guest shares its jobs at once, or later if at all.
 ///
 /// To wake a worker takes the caller ten microseconds. In many calls that is more than the rest of
 /// the call takes, and the worker finds nothing. So a call waits before it wakes the first worker,
-/// for as long as a wake-up takes, and asks the clock at each join meanwhile. A call that is
-/// shorter wakes no worker. One that is longer loses that time at most once in
-/// [`CALLS_BETWEEN_TRIALS`]: after it, as many calls wake workers at once.
+/// for as long as a wake-up takes, and asks the clock at every fourth join meanwhile. A call that is
+/// shorter wakes no worker. Workers that are awake leave the jobs alone for as long, see
+/// [`raise_shield`](WorkerThread::raise_shield). A call that is longer loses that time at most once
+/// in [`CALLS_BETWEEN_TRIALS`]: after it, as many calls share their jobs at once.
 ///
 /// If a call makes no other join, its job waits until the [watchdog](super::Watchdog) finds it. So
 /// calls delay wake-ups only while a worker is the watchdog. A worker takes that duty when it falls
 /// asleep and the next call would delay.
 pub(crate) struct ShortCalls {
-    /// How many calls wake workers at once before one delays its wake-up.
+    /// How many calls share their jobs at once before one tries whether it is short.
     until_trial: AtomicU32,
     /// A call has delayed its wake-up since the watchdog last checked.
     any_delayed: AtomicBool,
@@ -62,7 +66,7 @@ impl ShortCalls {
         }
     }
 
-    /// Whether the next call would delay its wake-up.
+    /// Whether the next call is expected to be short.
     pub(super) fn are_expected(&self) -> bool {
         // Ordering: Relaxed here and below. These are counts; what they decide costs time and
         // nothing else.
@@ -75,7 +79,19 @@ impl ShortCalls {
             .store(CALLS_BETWEEN_TRIALS, Ordering::Relaxed);
     }
 
-    /// Lets the next call delay its wake-up.
+    /// Counts a call that begins, and returns its state.
+    fn begin(&self) -> Call {
+        match self.until_trial.load(Ordering::Relaxed) {
+            0 => Call::Begun,
+            until_trial => {
+                // Two threads may both count the last one. Then one of them is not counted.
+                self.until_trial.store(until_trial - 1, Ordering::Relaxed);
+                Call::Wakes
+            }
+        }
+    }
+
+    /// Lets the next call be expected to be short.
     #[cfg(all(test, not(miri)))]
     pub(super) fn expect_short(&self) {
         self.until_trial.store(0, Ordering::Relaxed);
@@ -87,8 +103,8 @@ impl ShortCalls {
     }
 
     /// Whether the call of this thread, if it is a guest, wakes no worker yet. `is_watched` says
-    /// whether a worker
-    /// is the watchdog, which looks every ten milliseconds whether a job waits for too long.
+    /// whether a worker is the watchdog, which looks every ten milliseconds whether a job waits for
+    /// too long.
     fn delay_wake(&self, is_watched: impl FnOnce() -> bool) -> bool {
         let call = CALL.get();
         if matches!(call, Call::None | Call::Wakes) {
@@ -96,25 +112,23 @@ impl ShortCalls {
         }
         let call = self.next_state(call, is_watched(), Instant::now);
         CALL.set(call);
-        matches!(call, Call::Delays(_))
+        matches!(call, Call::Delays(..))
     }
 
     /// Returns the state of a call after it has asked.
-    fn next_state(&self, call: Call, is_watched: bool, now: impl FnOnce() -> Instant) -> Call {
+    fn next_state(&self, call: Call, is_watched: bool, now: impl Fn() -> Instant) -> Call {
+        let is_early = |start: Instant, joins: u32| {
+            !(joins + 1).is_multiple_of(JOINS_PER_LOOK) || now() < start + DELAY
+        };
         match call {
-            Call::Begun if !self.are_expected() => {
-                // Two threads may both count the last one. Then one of them is not counted.
-                let until_trial = self.until_trial.load(Ordering::Relaxed);
-                self.until_trial
-                    .store(until_trial.saturating_sub(1), Ordering::Relaxed);
-                Call::Wakes
-            }
             Call::Begun if is_watched => {
                 self.any_delayed.store(true, Ordering::Relaxed);
-                Call::Delays(now())
+                Call::Delays(now(), 0)
             }
-            Call::Delays(start) if is_watched && now() < start + DELAY => call,
-            Call::Delays(_) => {
+            Call::Delays(start, joins) if is_watched && is_early(start, joins) => {
+                Call::Delays(start, joins + 1)
+            }
+            Call::Delays(..) => {
                 self.expect_long();
                 Call::Wakes
             }
@@ -137,23 +151,36 @@ pub(crate) fn in_call<R>(worker: &WorkerThread, closure: impl FnOnce() -> R) -> 
     if !worker.is_guest() || CALL.get() != Call::None {
         return closure();
     }
-    let _end = EndOfCall(worker.registry());
-    CALL.set(Call::Begun);
+    let Some(crowd) = &worker.registry().data().crowd else {
+        return closure();
+    };
+    let calls = &crowd.short_calls;
+    let call = calls.begin();
+    let _end = EndOfCall { worker, calls };
+    CALL.set(call);
+    if call == Call::Begun {
+        worker.raise_shield();
+    }
     closure()
 }
 
 /// Ends the call of a guest when it is dropped, by a panic too.
-struct EndOfCall<'r>(&'r Registry);
+struct EndOfCall<'w> {
+    worker: &'w WorkerThread,
+    calls: &'w ShortCalls,
+}
 
 impl Drop for EndOfCall<'_> {
     #[inline]
     fn drop(&mut self) {
-        if let Call::Delays(start) = CALL.replace(Call::None)
-            && let Some(crowd) = &self.0.data().crowd
-            && start.elapsed() >= DELAY
-        {
-            // The call was long after its last join.
-            crowd.short_calls.expect_long();
+        let was_long = match CALL.replace(Call::None) {
+            Call::None | Call::Wakes => false,
+            Call::Begun => self.worker.lower_shield(),
+            // After its last join, or because a thief came.
+            Call::Delays(start, _) => self.worker.lower_shield() || start.elapsed() >= DELAY,
+        };
+        if was_long {
+            self.calls.expect_long();
         }
     }
 }

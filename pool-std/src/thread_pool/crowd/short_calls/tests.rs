@@ -1,15 +1,17 @@
 use super::*;
 
-/// Plays one call that asks at these times, in microseconds. Returns its last state.
+/// Plays one call that makes as many joins as a look at the clock takes at each of these times, in
+/// microseconds. Returns its last state.
 fn play(calls: &ShortCalls, is_watched: bool, times: &[u64]) -> Call {
     let start = Instant::now();
-    let ask = |call, &time: &u64| {
-        calls.next_state(call, is_watched, || start + Duration::from_micros(time))
+    let ask = |call, time: &u64| {
+        let now = || start + Duration::from_micros(*time);
+        (0..JOINS_PER_LOOK).fold(call, |call, _| calls.next_state(call, is_watched, now))
     };
-    times.iter().fold(Call::Begun, ask)
+    times.iter().fold(calls.begin(), ask)
 }
 
-/// Plays as many calls as wake workers at once.
+/// Plays as many calls as share their jobs at once.
 fn expect_short(calls: &ShortCalls) {
     for _ in 0..CALLS_BETWEEN_TRIALS {
         assert!(!calls.are_expected());
@@ -24,7 +26,7 @@ fn short_calls_delay_their_wake_ups_after_a_trial() {
     expect_short(&calls);
     assert!(!calls.take_any_delayed());
     for _ in 0..1000 {
-        assert!(matches!(play(&calls, true, &[0, 1, 9]), Call::Delays(_)));
+        assert!(matches!(play(&calls, true, &[0, 1, 9]), Call::Delays(..)));
     }
     assert!(calls.take_any_delayed());
     assert!(!calls.take_any_delayed());
@@ -45,10 +47,10 @@ fn a_call_that_no_worker_watches_wakes_workers() {
     assert_eq!(play(&calls, false, &[0, 1]), Call::Begun);
     assert!(calls.are_expected(), "a worker that sleeps takes the watch");
     // The watch ends in the middle of a call.
-    let Call::Delays(start) = play(&calls, true, &[0]) else {
+    let call @ Call::Delays(start, _) = play(&calls, true, &[0]) else {
         panic!("it delays")
     };
-    let call = calls.next_state(Call::Delays(start), false, || start);
+    let call = calls.next_state(call, false, || start);
     assert_eq!(call, Call::Wakes);
 }
 
@@ -80,4 +82,29 @@ fn a_call_within_a_call_is_a_part_of_it() {
     // A worker that has just been woken leaves no seat for a guest.
     assert!(states.is_none_or(|states| states == [Call::Wakes; 2]));
     assert_eq!(CALL.get(), Call::None);
+}
+
+/// A thief that meets such a call for long says so.
+#[test]
+fn a_call_that_thieves_find_long_is_followed_by_calls_that_share_at_once() {
+    let pool = crate::ThreadPoolBuilder::new()
+        .num_threads(2)
+        .build()
+        .unwrap();
+    let crowd = pool.registry.data().crowd.as_ref().unwrap();
+    // Liveness: a worker that has just run a job searches for as long as many calls take to begin.
+    // If it falls asleep before it meets the call, or is woken for it, the next round has it search
+    // again.
+    loop {
+        pool.install(|| ());
+        crowd.short_calls.expect_short();
+        let has_not_delayed = pool.call(|| {
+            let half = || std::thread::sleep(Duration::from_micros(50));
+            crate::join(half, || ());
+            CALL.get() == Call::Begun
+        });
+        if has_not_delayed && !crowd.short_calls.are_expected() {
+            break;
+        }
+    }
 }
