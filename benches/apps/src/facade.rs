@@ -1,4 +1,5 @@
-//! The group `facade`: what a thread outside the pool pays for a search that hits at once.
+//! The group `facade`: what a thread outside the pool pays for a search that hits at once, and for
+//! sums.
 
 use std::{
     hint::black_box,
@@ -35,10 +36,27 @@ const SEARCHES_BY_NAME: [(&str, Search); 3] = [
     }),
 ];
 
+/// Sums so many of the numbers: in parallel, and with a plain loop.
+const SUMS_BY_NAME: [(&str, usize); 2] = [("sum-1k", 1_000), ("sum-100k", 100_000)];
+/// How many sums a case makes, one after the other.
+const SUMS: u32 = 200;
+
 /// Returns searches in the global pool, which has this number of workers, in a row and each by
-/// itself.
-pub(crate) fn cases(threads: usize, system: &str) -> Vec<Case> {
+/// itself, and sums in a row. One of the programs, which is `first`, has plain loops too.
+pub(crate) fn cases(threads: usize, system: &str, is_first: bool) -> Vec<Case> {
     let mut cases = Vec::new();
+    for (name, count) in SUMS_BY_NAME {
+        cases.push(sums(name, threads, system, move || {
+            let numbers = &NUMBERS[..count];
+            numbers.par_iter().map(|&n| u64::from(n)).sum()
+        }));
+        if is_first {
+            cases.push(sums(name, threads, "sequential", move || {
+                let numbers = black_box(&NUMBERS[..count]);
+                numbers.iter().map(|&n| u64::from(n)).sum()
+            }));
+        }
+    }
     for (name, search) in SEARCHES_BY_NAME {
         let in_a_row = move || {
             begin(threads);
@@ -62,6 +80,17 @@ pub(crate) fn cases(threads: usize, system: &str) -> Vec<Case> {
         cases.push(new(&format!("{name}-asleep"), Box::new(asleep)));
     }
     cases
+}
+
+/// Returns the case of a sum, which all systems must agree in.
+fn sums(name: &str, threads: usize, system: &str, sum: impl Fn() -> u64 + 'static) -> Case {
+    let unit = Unit::Nanoseconds;
+    let run = move || {
+        begin(threads);
+        let expected = sum();
+        unit.of(time(|| (0..SUMS).for_each(|_| assert_eq!(sum(), expected)))) / f64::from(SUMS)
+    };
+    Case::new("facade", name, threads, system, unit, run).repetitions(18)
 }
 
 /// Whether a number is looked for: always, which the compiler cannot know.

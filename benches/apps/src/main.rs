@@ -24,7 +24,7 @@ fn main() -> io::Result<()> {
     let most = thread_counts().into_iter().max().unwrap_or(1);
     let has_guests = SYSTEM == "ours" && env::var_os(GUESTS).is_none_or(|value| value != *"0");
     let system = if has_guests { "ours-guests" } else { SYSTEM };
-    cases.extend(facade::cases(most, system));
+    cases.extend(facade::cases(most, system, SYSTEM == "rayon-core"));
     for threads in thread_counts() {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = Rc::new(pool.map_err(io::Error::other)?);
