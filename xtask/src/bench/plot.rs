@@ -25,8 +25,8 @@ struct Bar<'a> {
     ratio: f64,
 }
 
-/// Draws `GROUP.svg` for each group that we take part in, or curves. Where all systems are ours, draws a chart
-/// for each workload: `GROUP-NAME.svg`.
+/// Draws `GROUP.svg` for each group that we take part in, or curves. Where all systems are ours,
+/// draws a chart for each workload: `GROUP-NAME.svg`.
 pub(crate) fn draw(comparisons: &[Comparison], directory: &Path) -> Result<()> {
     fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
     for group in comparisons.chunk_by(|one, next| one.group == next.group) {

@@ -43,8 +43,8 @@ enum Call {
 ///
 /// To wake a worker takes the caller ten microseconds. In many calls that is more than the rest of
 /// the call takes, and the worker finds nothing. So a call waits before it wakes the first worker,
-/// for as long as a wake-up takes, and asks the clock at every fourth join meanwhile. A call that is
-/// shorter wakes no worker. Workers that are awake leave the jobs alone for as long, see
+/// for as long as a wake-up takes, and asks the clock at every fourth join meanwhile. A call that
+/// is shorter wakes no worker. Workers that are awake leave the jobs alone for as long, see
 /// [`raise_shield`](WorkerThread::raise_shield). A call that is longer loses that time at most once
 /// in [`CALLS_BETWEEN_TRIALS`]: after it, as many calls share their jobs at once.
 ///
