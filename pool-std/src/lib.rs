@@ -19,6 +19,7 @@ mod blocking;
 mod clock;
 pub mod driver;
 mod fence;
+mod fork;
 pub mod guide;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux;

@@ -20,6 +20,7 @@ use crate::{
     blocking::deadlock::PoolAccounting,
     clock,
     fence::ProcessBarrier,
+    fork,
     parker::{OsParker, ParkerKind},
     sleep::PoolSleep,
     thread_pool::parts::PoolParts,
@@ -117,7 +118,8 @@ unsafe impl Platform for Std {
         registry.data().idle.on_reference_removed(registry);
     }
 
-    fn give_way(_worker: &WorkerThread, round: u32) {
+    fn give_way(worker: &WorkerThread, round: u32) {
+        fork::abort_if_forked(worker.registry());
         // A yield lets no thread of a lower real-time priority run, but a sleep does.
         if round < YIELDS {
             std::thread::yield_now();
@@ -136,6 +138,7 @@ unsafe impl Platform for Std {
     }
 
     fn release_thread(registry: &Registry) {
+        fork::abort_if_forked(registry);
         registry.data().handlers.runnable.release();
     }
 
@@ -170,6 +173,7 @@ unsafe impl Platform for Std {
     }
 
     fn wait_outside(registry: &Registry, wait: impl FnOnce()) {
+        fork::abort_if_forked(registry);
         registry.data().handlers.runnable.around_wait(wait);
     }
 }

@@ -28,6 +28,7 @@ use std::{fmt, sync::Arc};
 
 use crate::{
     api::yielding::Yield,
+    fork,
     platform::Registry,
     progress::Progress,
     thread_pool::{error::ActiveWorkersError, handle::PoolHandle, id::PoolId},
@@ -40,6 +41,10 @@ use crate::{
 /// was spawned and ends, but the drop does not wait for that. A process that returns from `main`
 /// meanwhile ends the workers, and jobs are lost. [`shutdown`](Self::shutdown),
 /// [`shutdown_timeout`](Self::shutdown_timeout) and [`wait_idle`](Self::wait_idle) wait.
+///
+/// A child of a process that forks has none of the pool's threads. On Linux and Android, methods
+/// that would need them panic there, or return an error, and the free functions use a global pool
+/// of the child's own.
 ///
 /// # Examples
 /// ```
@@ -122,6 +127,9 @@ impl ThreadPool {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn set_active_workers(&self, count: usize) -> Result<usize, ActiveWorkersError> {
+        if !fork::is_here(&self.registry) {
+            return Err(ActiveWorkersError::Forked);
+        }
         self.registry.data().active.set(&self.registry, count)
     }
 

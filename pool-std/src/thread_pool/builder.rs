@@ -28,6 +28,7 @@ use crate::{
     },
     driver::Pool as DriverPool,
     fence::ProcessBarrier,
+    fork,
     parker::{OsParker, ParkerKind},
     platform::{Queue, Registry, WorkerObserver},
     sleep::SleepKind,
@@ -98,6 +99,7 @@ struct Settings {
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Starts a pool. The caller owns its only reference.
     pub(crate) fn start(mut self) -> Result<Arc<Registry>, BuildError> {
+        fork::watch();
         let num_threads = self.checked_num_threads()?;
         self.check_stack_size()?;
         let registry = self.registry(num_threads)?;

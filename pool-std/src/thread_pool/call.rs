@@ -10,6 +10,7 @@ use super::{ThreadPool, stack};
 use crate::{
     api::CurrentPool,
     blocking::handlers::is_in_handler,
+    fork,
     platform::{Registry, WorkerThread},
     worker::{current_worker_of, frames},
 };
@@ -73,8 +74,8 @@ impl ThreadPool {
     ///
     /// Jobs that the closure has spawned are left to the pool when it ends. A process that calls
     /// [`exit`](std::process::exit) in the closure ends, as it does in a job. The child of a
-    /// process that forks has none of the pool's threads, so it must not use the pool, neither
-    /// by a call nor otherwise.
+    /// process that forks in the closure is no guest: there, the free functions use the global pool
+    /// of the child.
     ///
     /// # Panics
     /// Continues the closure's panic, when the worker has its place back.
@@ -128,8 +129,9 @@ impl ThreadPool {
     /// Adds a reference.
     ///
     /// # Panics
-    /// If the pool has been shut down.
+    /// If the pool has been shut down, or is that of a parent of this process.
     pub(super) fn add_reference(&self) {
+        fork::check(&self.registry);
         // Another thread may have shut the pool down.
         if !self.registry.try_add_reference() {
             has_ended();

@@ -4,13 +4,18 @@ use std::{
     cell::Cell,
     marker::PhantomData,
     mem::MaybeUninit,
-    sync::{Arc, Mutex, OnceLock},
+    ptr,
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicPtr, Ordering},
+    },
 };
 
 use pool_core::ColdArg;
 
 use crate::{
     api::CurrentPool,
+    fork::{self, Process},
     panics::lock,
     platform::{Registry, WorkerThread, pool_of},
     thread_pool::{
@@ -21,14 +26,54 @@ use crate::{
     worker::frames,
 };
 
-/// Holds a reference until the process ends, so that the pool does not end before.
-static GLOBAL: OnceLock<Arc<Registry>> = OnceLock::new();
+/// The global pool of a process. A child of the process has another one: a lock of this one may be
+/// held by a thread that is not there.
+struct Global {
+    process: Process,
+    /// Holds a reference until the process ends, so that the pool does not end before.
+    pool: OnceLock<Arc<Registry>>,
+    /// Held while the pool is being built, so that there is only one.
+    building: Mutex<()>,
+}
 
-/// Held while the global pool is being built, so that there is only one.
-static BUILDING: Mutex<()> = Mutex::new(());
+/// The one that was used last: that of this process, of a parent, or null. They are never freed.
+static GLOBAL: AtomicPtr<Global> = AtomicPtr::new(ptr::null_mut());
+
+impl Global {
+    /// Returns that of this process.
+    fn here() -> &'static Self {
+        let process = Process::current();
+        loop {
+            // Ordering: Acquire pairs with the Release below: the fields are visible.
+            let known = GLOBAL.load(Ordering::Acquire);
+            // SAFETY: it is null, or comes from a box that is never freed.
+            match unsafe { known.as_ref() } {
+                Some(global) if global.process == process => return global,
+                _ => Self::replace(known, process),
+            }
+        }
+    }
+
+    /// Puts a new one in the place of that of a parent, if no other thread has done so.
+    #[cold]
+    fn replace(known: *mut Self, process: Process) {
+        fork::watch();
+        let new = Box::into_raw(Box::new(Self {
+            process,
+            pool: OnceLock::new(),
+            building: Mutex::new(()),
+        }));
+        // Ordering: Release pairs with the Acquire above. Relaxed on failure: nothing is read.
+        let replaced = GLOBAL.compare_exchange(known, new, Ordering::Release, Ordering::Relaxed);
+        if replaced.is_err() {
+            // SAFETY: it comes from a box, and no other thread has seen it.
+            drop(unsafe { Box::from_raw(new) });
+        }
+    }
+}
 
 thread_local! {
-    /// This thread holds or awaits `BUILDING`, and would wait for itself.
+    /// This thread holds or awaits `Global::building`, and would wait for itself.
     static BUILDING_HERE: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -55,12 +100,13 @@ pub(super) fn initialize_global(
         "a closure that helps to build the global pool cannot use it"
     );
     let _reset = ResetBuildingHere;
-    let _building = lock(&BUILDING);
-    if GLOBAL.get().is_some() {
+    let global = Global::here();
+    let _building = lock(&global.building);
+    if global.pool.get().is_some() {
         return Err(BuildError::GlobalPoolAlreadyInitialized);
     }
     let registry = build()?;
-    GLOBAL.set(registry).expect("set only while building");
+    global.pool.set(registry).expect("set only while building");
     Ok(())
 }
 
@@ -70,7 +116,8 @@ pub(super) fn initialize_global(
 /// # Panics
 /// If it must be built and cannot be.
 pub(super) fn global() -> &'static Arc<Registry> {
-    if let Some(registry) = GLOBAL.get() {
+    let global = Global::here();
+    if let Some(registry) = global.pool.get() {
         return registry;
     }
     let mut result = ThreadPoolBuilder::new().build_global();
@@ -84,7 +131,7 @@ pub(super) fn global() -> &'static Arc<Registry> {
         Ok(()) | Err(BuildError::GlobalPoolAlreadyInitialized) => {}
         Err(error) => panic!("the global thread pool could not be built: {error}"),
     }
-    GLOBAL.get().expect("built above")
+    global.pool.get().expect("built above")
 }
 
 thread_local! {

@@ -1,6 +1,6 @@
 //! The end of a pool, which is dropped or shut down, and waiting until it has nothing to do.
 
-use std::time::Duration;
+use std::{mem, time::Duration};
 
 use super::{
     ThreadPool,
@@ -9,7 +9,7 @@ use super::{
     threads::timed::Limit,
 };
 use crate::{
-    driver,
+    driver, fork,
     platform::Registry,
     worker::{adopted, current_worker_of, frames},
 };
@@ -45,6 +45,9 @@ impl ThreadPool {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn shutdown(self) -> Result<(), ShutdownError> {
+        if !fork::is_here(&self.registry) {
+            return Err(ShutdownError::Forked);
+        }
         let registry = self.registry.clone();
         drop(self);
         if waits_for_itself(&registry) {
@@ -93,6 +96,9 @@ impl ThreadPool {
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     pub fn shutdown_timeout(&self, timeout: Duration) -> Result<(), ShutdownError> {
+        if !fork::is_here(&self.registry) {
+            return Err(ShutdownError::Forked);
+        }
         let limit = Limit::new(timeout);
         let registry = &*self.registry;
         registry.data().idle.disown(registry);
@@ -157,6 +163,9 @@ impl ThreadPool {
     /// ```
     #[doc(alias = "quiescence")]
     pub fn wait_idle(&self) -> Result<(), WaitIdleError> {
+        if !fork::is_here(&self.registry) {
+            return Err(WaitIdleError::Forked);
+        }
         if waits_for_itself(&self.registry) {
             return Err(WaitIdleError::FromWorker);
         }
@@ -185,6 +194,11 @@ pub(super) fn waits_for_itself(registry: &Registry) -> bool {
 
 impl Drop for ThreadPool {
     fn drop(&mut self) {
+        if !fork::is_here(&self.registry) {
+            // A lock that the end takes may be held by a thread of the parent.
+            mem::forget(self.registry.clone());
+            return;
+        }
         self.registry.data().idle.disown(&self.registry);
     }
 }

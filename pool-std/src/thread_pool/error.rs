@@ -2,6 +2,9 @@
 
 use std::{error::Error, ffi::OsString, fmt, io};
 
+/// What an error says in a child of the process that has built the pool.
+const FORKED: &str = "the pool belongs to the parent of this process";
+
 /// The error of a pool that could not be built. The threads that were started for it end.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -136,6 +139,8 @@ pub enum ActiveWorkersError {
     },
     /// A deadlock handler, or an acquire or release handler, of some pool called.
     InHandler,
+    /// The pool belongs to a parent of this process, which has forked. None of its threads is here.
+    Forked,
 }
 
 impl fmt::Display for ActiveWorkersError {
@@ -146,6 +151,7 @@ impl fmt::Display for ActiveWorkersError {
                 "{requested} active workers requested, from 1 to {maximum} are possible"
             ),
             Self::InHandler => f.write_str("a handler cannot change the number of active workers"),
+            Self::Forked => f.write_str(FORKED),
         }
     }
 }
@@ -162,6 +168,8 @@ pub enum ShutdownError {
     FromWorker,
     /// The time is over. The pool still ends when its work is done.
     TimedOut,
+    /// The pool belongs to a parent of this process, which has forked. None of its threads is here.
+    Forked,
 }
 
 impl fmt::Display for ShutdownError {
@@ -169,6 +177,7 @@ impl fmt::Display for ShutdownError {
         match self {
             Self::FromWorker => f.write_str("a worker cannot wait for its own pool to end"),
             Self::TimedOut => f.write_str("the pool has not ended in time"),
+            Self::Forked => f.write_str(FORKED),
         }
     }
 }
@@ -182,6 +191,8 @@ pub enum WaitIdleError {
     /// The caller would wait for itself: it is one of the pool's own workers, or a thread that
     /// a [driver](crate::driver) has started, or is in the body of a scope of the pool.
     FromWorker,
+    /// The pool belongs to a parent of this process, which has forked. None of its threads is here.
+    Forked,
 }
 
 impl fmt::Display for WaitIdleError {
@@ -190,6 +201,7 @@ impl fmt::Display for WaitIdleError {
             Self::FromWorker => {
                 f.write_str("a worker cannot wait until its own pool has nothing to do")
             }
+            Self::Forked => f.write_str(FORKED),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use crate::{
     blocking::{error::MarkError, handlers::is_in_handler},
+    fork,
     platform::{Registry, WorkerThread, pool_of},
     thread_pool::{
         current::with_outside_registry,
@@ -105,6 +106,9 @@ impl PoolHandle {
     /// # Errors
     /// [`ShutdownError::FromWorker`] as there.
     pub fn wait_until_stopped(&self) -> Result<(), ShutdownError> {
+        if !fork::is_here(&self.registry) {
+            return Err(ShutdownError::Forked);
+        }
         if waits_for_itself(&self.registry) {
             return Err(ShutdownError::FromWorker);
         }

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use crate::{
     blocking::{deadlock::Reporting, sections::Sections},
     driver::Drivers,
+    fork::Process,
     thread_pool::{
         active::ActiveWorkers, call::Guests, handlers::Handlers, idle::Idle, spares::Spares,
         threads::Threads, waits::Waits,
@@ -32,4 +33,6 @@ pub(crate) struct PoolParts {
     pub(crate) spares: Spares,
     pub(crate) idle: Idle,
     pub(crate) drivers: Drivers,
+    /// Where the pool was built.
+    pub(crate) process: Process,
 }

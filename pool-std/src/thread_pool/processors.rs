@@ -10,7 +10,7 @@ use std::{num::NonZero, thread};
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn count() -> Option<usize> {
     use std::{
-        sync::{Mutex, PoisonError},
+        sync::{Mutex, TryLockError},
         time::{Duration, Instant},
     };
 
@@ -30,7 +30,12 @@ pub(crate) fn count() -> Option<usize> {
     let Some(by_affinity) = num_processors_by_affinity() else {
         return ask();
     };
-    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    // In a child of a process whose other threads were here, the lock may be held for good.
+    let mut last = match LAST.try_lock() {
+        Ok(last) => last,
+        Err(TryLockError::Poisoned(last)) => last.into_inner(),
+        Err(TryLockError::WouldBlock) => return ask(),
+    };
     let known = last.as_ref();
     if let Some(known) = known.filter(|it| it.by_affinity == by_affinity && it.time.elapsed() < AGE)
     {

@@ -4,6 +4,7 @@ use std::{cell::Cell, io, sync::Arc};
 
 use crate::{
     blocking::handlers::during_adoption,
+    fork,
     platform::{Registry, WorkerThread},
     thread_pool::error::BuildError,
     worker::frames,
@@ -26,10 +27,16 @@ impl Drop for Adopted {
     fn drop(&mut self) {
         // A worker that is lent belongs to another thread, which goes on until the process has
         // ended.
-        if let Some(worker) = self.0.take().filter(|_| !frames::is_lending()) {
+        let is_ours = |worker: &&'static WorkerThread| !frames::is_lending() && is_here(worker);
+        if let Some(worker) = self.0.take().filter(is_ours) {
             during_adoption(|| worker.abandon());
         }
     }
+}
+
+/// Whether the worker is one in this process. In a child of it the thread is none.
+fn is_here(worker: &&'static WorkerThread) -> bool {
+    fork::is_here(worker.registry())
 }
 
 /// Calls a closure with the cell of this thread. Returns None while the thread ends.
@@ -47,7 +54,7 @@ pub(crate) fn adopt(registry: &Arc<Registry>) -> Result<(), BuildError> {
     if unsafe { WorkerThread::current() }.is_some() || frames::is_lending() {
         return Err(BuildError::CurrentThreadAlreadyInPool);
     }
-    let is_adopted = with_adopted(|adopted| adopted.get().is_some());
+    let is_adopted = with_adopted(|adopted| adopted.get().as_ref().is_some_and(is_here));
     let Some(is_adopted) = is_adopted else {
         let source = io::Error::other("the current thread is ending");
         return Err(BuildError::Spawn { index: 0, source });

@@ -9,7 +9,10 @@ use std::{cell::Cell, marker::PhantomData, ptr, sync::Arc};
 
 use pool_core::Platform as _;
 
-use crate::platform::{Registry, Std, WorkerThread};
+use crate::{
+    fork,
+    platform::{Registry, Std, WorkerThread},
+};
 
 thread_local! {
     /// The innermost of these frames.
@@ -71,10 +74,12 @@ pub(crate) fn is_lending() -> bool {
     frames().any(|frame| frame.lends)
 }
 
-/// Returns the pool whose worker this thread lends, the innermost if it lends several.
+/// Returns the pool whose worker this thread lends, the innermost if it lends several. None in a
+/// child of the process that has begun this.
 pub(crate) fn lent_pool() -> Option<Arc<Registry>> {
     let frame = frames().find(|frame| frame.lends)?;
     // SAFETY: 1. the worker keeps its registry alive, and its frame is further up; 2. the worker
     // was made with this pointer.
-    Some(unsafe { Std::keep_alive(frame.registry) })
+    let registry = unsafe { Std::keep_alive(frame.registry) };
+    fork::is_here(&registry).then_some(registry)
 }

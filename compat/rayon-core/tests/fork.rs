@@ -1,0 +1,38 @@
+//! A process that forks after it has used the pool. In a program of its own.
+
+#![cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+
+#[path = "../../../pool-std/tests/support/fork.rs"]
+#[allow(dead_code, reason = "another crate's tests use the rest")]
+mod support;
+
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use support::{alone, in_child};
+
+fn the_global_pool_works() -> bool {
+    let count = AtomicUsize::new(0);
+    rayon_core::scope(|scope| {
+        for _ in 0..10 {
+            scope.spawn(|_| _ = count.fetch_add(1, SeqCst));
+        }
+    });
+    let sum = rayon_core::join(|| 1, || rayon_core::join(|| 2, || 3));
+    let threads = rayon_core::broadcast(|_| ()).len();
+    count.into_inner() == 10 && sum == (1, (2, 3)) && threads == rayon_core::current_num_threads()
+}
+
+/// With the published rayon-core such a child waits for good.
+#[test]
+fn a_child_has_a_global_pool_of_its_own() {
+    let _alone = alone();
+    assert!(the_global_pool_works());
+    for _ in 0..20 {
+        in_child(the_global_pool_works);
+        assert!(the_global_pool_works());
+    }
+    in_child(|| {
+        let builder = rayon_core::ThreadPoolBuilder::new().num_threads(3);
+        builder.build_global().is_ok() && rayon_core::current_num_threads() == 3
+    });
+}

@@ -1,0 +1,36 @@
+//! A process that forks while its pool has rings. In a program of its own.
+
+#![cfg(all(target_os = "linux", target_pointer_width = "64", not(any(loom, miri))))]
+
+#[path = "../../pool-std/tests/support/fork.rs"]
+#[allow(dead_code, reason = "another crate's tests use the rest")]
+mod support;
+
+use pool_io::{IoBackend, OpenOptions, ThreadPoolBuilderExt as _};
+use pool_std::ThreadPoolBuilder;
+use support::{alone, in_child};
+
+/// Reads the manifest of this crate.
+fn reads() -> bool {
+    let file = pool_io::open("Cargo.toml", &OpenOptions::new().read(true)).wait();
+    let Ok(file) = file else { return false };
+    let read = pool_io::read_at(&file, vec![0; 9], 0).wait();
+    read.is_ok_and(|read| read.data() == b"[package]")
+}
+
+#[test]
+fn a_child_has_rings_of_its_own() {
+    let _alone = alone();
+    for backend in [IoBackend::Ring, IoBackend::HelperThreads] {
+        let build = || ThreadPoolBuilder::new().num_threads(2).io(backend);
+        // Without rings the others are left to be tested.
+        let Ok(pool) = build().build() else { continue };
+        assert!(pool.install(reads));
+        for _ in 0..20 {
+            in_child(|| build().build().unwrap().install(reads) && reads());
+        }
+        assert!(pool.install(reads));
+    }
+    assert!(reads());
+    in_child(reads);
+}

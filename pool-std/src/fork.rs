@@ -1,0 +1,136 @@
+//! Children of `fork()`: processes that have a copy of a pool, and none of its threads.
+//!
+//! Only the thread that forks is in the child. A pool there waits for threads that do not exist. So
+//! each pool knows the [`Process`] in which it was built. In a child,
+//! - the global pool is another one, which the first use builds;
+//! - a call into a pool of the parent panics, and a wait for its end is an error;
+//! - the thread that has forked is no worker any more, if it was one. So the free functions use the
+//!   global pool of the child;
+//! - frames that the thread has left go on. If one of them must wait for a thread of the parent,
+//!   the process is [ended](abort_if_forked).
+//!
+//! Nothing of a pool of the parent is freed in a child, because its threads' references stay.
+//!
+//! # Why a handler, and not the process number
+//!
+//! A call into a pool takes a hundred nanoseconds, and so does `getpid`. A handler of
+//! `pthread_atfork` costs nothing until a process forks: it counts in the child, and a call
+//! compares two numbers. A child of the system call alone, past the C library, has run no handler
+//! and does not know that it is one. Neither does its allocator.
+//!
+//! The handler may run while any lock is held by a thread that is not in the child. It takes none:
+//! it counts, and clears a thread-local variable.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::platform::Registry;
+
+/// How many times the process and its ancestors were forked, since the first of them has built a
+/// pool.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// The process that has built something. Differs in a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Process(u32);
+
+impl Process {
+    #[inline]
+    pub(crate) fn current() -> Self {
+        // Ordering: Relaxed. It changes in a child before that has a second thread.
+        Self(FORKS.load(Ordering::Relaxed))
+    }
+}
+
+impl Default for Process {
+    fn default() -> Self {
+        Self::current()
+    }
+}
+
+/// Whether a pool was built in this process, so that its threads may be here.
+#[inline]
+pub(crate) fn is_here(registry: &Registry) -> bool {
+    registry.data().process == Process::current()
+}
+
+/// Ends a call into a pool that was built before this process was forked.
+///
+/// # Panics
+/// In a child.
+#[inline]
+pub(crate) fn check(registry: &Registry) {
+    if !is_here(registry) {
+        has_forked();
+    }
+}
+
+#[cold]
+fn has_forked() -> ! {
+    panic!("the thread pool belongs to the parent of this process, and none of its threads is here")
+}
+
+/// Ends the process if this thread is about to wait for a thread of a pool that was built before
+/// the process was forked. It would wait for good, in a frame that cannot be left.
+#[inline]
+pub(crate) fn abort_if_forked(registry: &Registry) {
+    if !is_here(registry) {
+        abort();
+    }
+}
+
+#[cold]
+fn abort() -> ! {
+    eprintln!(
+        "a job that was begun before this process was forked waits for a thread of the parent"
+    );
+    std::process::abort();
+}
+
+/// Lets a child of this process know that it is one, from now on.
+pub(crate) fn watch() {
+    handler::register();
+}
+
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+mod handler {
+    use std::{
+        ptr,
+        sync::atomic::{AtomicBool, Ordering},
+    };
+
+    use pool_core::Platform as _;
+
+    use super::FORKS;
+    use crate::platform::Std;
+
+    static IS_REGISTERED: AtomicBool = AtomicBool::new(false);
+
+    /// Registers the handler. Two threads may both do so; then a fork counts twice, which is as
+    /// good.
+    pub(super) fn register() {
+        // Ordering: Relaxed. A thread that sees it forks after the call that has registered, by the
+        // lock of the C library's list.
+        if !IS_REGISTERED.load(Ordering::Relaxed) {
+            // SAFETY: the handler is a function of this library, which glibc unregisters with the
+            // library. It calls nothing that is not safe in a child: it takes no lock and allocates
+            // nothing.
+            let result = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+            // Otherwise there is no memory, and a child may hang, as it does without this.
+            IS_REGISTERED.store(result == 0, Ordering::Relaxed);
+        }
+    }
+
+    /// Runs in a child, on its only thread, before `fork` returns.
+    unsafe extern "C" fn in_child() {
+        // Ordering: Relaxed, see `Process::current`.
+        FORKS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: 1. the pointer is null.
+        unsafe { Std::set_current(ptr::null()) };
+    }
+}
+
+/// Systems without `fork`, or on which children are not known.
+#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
+mod handler {
+    pub(super) fn register() {}
+}

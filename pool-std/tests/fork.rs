@@ -1,0 +1,216 @@
+//! Processes that fork while they have pools. In a program of its own, and one test at a time.
+
+#![cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+
+#[path = "support/fork.rs"]
+mod support;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    process,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    thread,
+    time::Duration,
+};
+
+use pool_std::{
+    ActiveWorkersError, ShutdownError, ThreadPool, ThreadPoolBuilder, WaitIdleError, join,
+};
+use support::{End, alone, end_of, fork, in_child};
+
+fn pool(threads: usize) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(threads);
+    builder.build().unwrap()
+}
+
+fn fib(n: u32) -> u32 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+/// Uses the current pool in several ways.
+fn the_current_pool_works() -> bool {
+    let count = AtomicUsize::new(0);
+    pool_std::scope(|scope| {
+        for _ in 0..10 {
+            scope.spawn(|_| _ = count.fetch_add(1, SeqCst));
+        }
+    });
+    pool_std::broadcast(|_| _ = count.fetch_add(1, SeqCst));
+    let threads = pool_std::current_num_threads();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    pool_std::spawn(move || sender.send(()).unwrap());
+    fib(15) == 610 && count.into_inner() == 10 + threads && receiver.recv().is_ok()
+}
+
+#[test]
+fn a_child_has_a_global_pool_of_its_own() {
+    let _alone = alone();
+    assert!(the_current_pool_works());
+    in_child(|| {
+        let is_built = ThreadPoolBuilder::new().num_threads(3).build_global();
+        is_built.is_ok()
+            && pool_std::current_num_threads() == 3
+            && the_current_pool_works()
+            && ThreadPoolBuilder::new().build_global().is_err()
+    });
+    in_child(the_current_pool_works);
+    assert!(the_current_pool_works());
+}
+
+#[test]
+fn a_grandchild_has_another_one() {
+    let _alone = alone();
+    assert!(the_current_pool_works());
+    in_child(|| {
+        let works = the_current_pool_works();
+        in_child(the_current_pool_works);
+        works && the_current_pool_works()
+    });
+}
+
+#[test]
+fn children_of_a_busy_process_work_and_the_parent_loses_nothing() {
+    let _alone = alone();
+    let forks = std::env::var("STRESS_CYCLES").map_or(100, |_| 1_000);
+    let own = pool(2);
+    let is_over = AtomicBool::new(false);
+    let [calls, spawned, run] = [(); 3].map(|()| AtomicUsize::new(0));
+    own.in_place_scope(|scope| {
+        thread::scope(|threads| {
+            for _ in 0..2 {
+                threads.spawn(|| {
+                    while !is_over.load(SeqCst) {
+                        assert_eq!(fib(10), 55);
+                        assert_eq!(own.install(|| fib(10)), 55);
+                        calls.fetch_add(1, SeqCst);
+                    }
+                });
+            }
+            for _ in 0..forks {
+                spawned.fetch_add(1, SeqCst);
+                scope.spawn(|_| _ = run.fetch_add(1, SeqCst));
+                in_child(|| fib(10) == 55 && pool(2).install(|| fib(10)) == 55);
+            }
+            is_over.store(true, SeqCst);
+        });
+    });
+    assert!(calls.into_inner() > 0);
+    assert_eq!(spawned.into_inner(), run.into_inner());
+}
+
+#[test]
+fn a_call_into_a_pool_of_the_parent_is_an_error() {
+    let _alone = alone();
+    let pool = pool(2);
+    pool.install(|| ());
+    in_child(|| {
+        let calls: [&dyn Fn(); 8] = [
+            &|| pool.install(|| ()),
+            &|| pool.call(|| ()),
+            &|| pool.spawn(|| ()),
+            &|| _ = pool.join(|| (), || ()),
+            &|| pool.scope(|_| ()),
+            &|| pool.in_place_scope(|_| ()),
+            &|| _ = pool.broadcast(|_| ()),
+            &|| pool.spawn_broadcast(|_| ()),
+        ];
+        let says_why = |call: &dyn Fn()| {
+            let panic = catch_unwind(AssertUnwindSafe(call)).expect_err("a panic");
+            panic
+                .downcast_ref::<&str>()
+                .is_some_and(|text| text.contains("parent"))
+        };
+        let handle = pool.handle();
+        let answers = (
+            pool.wait_idle(),
+            pool.set_active_workers(1),
+            pool.shutdown_timeout(Duration::ZERO),
+            handle.wait_until_stopped(),
+        );
+        let expected = (
+            Err(WaitIdleError::Forked),
+            Err(ActiveWorkersError::Forked),
+            Err(ShutdownError::Forked),
+            Err(ShutdownError::Forked),
+        );
+        calls.into_iter().all(says_why)
+            && answers == expected
+            && pool.shutdown() == Err(ShutdownError::Forked)
+    });
+}
+
+#[test]
+fn the_drop_of_a_pool_of_the_parent_returns() {
+    let _alone = alone();
+    for threads in [1, 4] {
+        let pool = pool(threads);
+        in_child(|| {
+            drop(pool);
+            the_current_pool_works()
+        });
+    }
+}
+
+/// Whether it is a job, a guest, a thread that lends its worker, or an adopted one.
+#[test]
+fn a_thread_that_is_a_worker_is_none_in_the_child() {
+    let _alone = alone();
+    let child =
+        || in_child(|| pool_std::current_thread_index().is_none() && the_current_pool_works());
+    let pool = pool(2);
+    pool.install(child);
+    pool.call(child);
+    join(child, || ());
+    pool.install(|| pool_std::block_in_place(child));
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            let builder = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+            let adopting = builder.build().unwrap();
+            child();
+            in_child(|| {
+                let builder = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+                let adopting = builder.build().unwrap();
+                adopting.install(|| fib(10) == 55)
+            });
+            // A child that ends as processes do, with the destructors of its thread.
+            let Some(number) = fork() else {
+                process::exit(i32::from(!the_current_pool_works()));
+            };
+            assert_eq!(end_of(number), End::Exit(0));
+            drop(adopting);
+        });
+    });
+}
+
+/// The frame of the join cannot be left, and the other half is in the parent.
+#[test]
+fn a_join_whose_half_is_in_the_parent_ends_the_child() {
+    let _alone = alone();
+    let pool = pool(2);
+    let [has_begun, may_end] = [(); 2].map(|()| AtomicBool::new(false));
+    let mut child = None;
+    pool.install(|| {
+        join(
+            || {
+                while !has_begun.load(SeqCst) {
+                    thread::yield_now();
+                }
+                child = fork();
+                if child.is_some() {
+                    may_end.store(true, SeqCst);
+                }
+            },
+            || {
+                has_begun.store(true, SeqCst);
+                while !may_end.load(SeqCst) {
+                    thread::yield_now();
+                }
+            },
+        )
+    });
+    assert_eq!(end_of(child.unwrap()), End::Signal(libc::SIGABRT));
+}
