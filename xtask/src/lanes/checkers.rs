@@ -126,6 +126,7 @@ pub(super) fn thread_sanitizer(_quick: bool) -> Result<u64> {
             "block_in_place::",
             "build::",
             "elastic::",
+            "isolation::",
         ])
         .args(["join::", "metrics::", "pool::", "scope::"])
         // The tool notes the frames of each thread in an array of 65,536, and writes beyond it.
