@@ -24,6 +24,7 @@ const CHILD: &str = "POOL_STD_ISOLATION_CHILD";
 /// How long a thief gives a foreign job to begin on the worker that waits.
 const CHANCE: Duration = Duration::from_millis(100);
 /// How long a program that hangs is watched.
+#[cfg(not(miri))]
 const HANGS: Duration = Duration::from_secs(3);
 
 fn pool(workers: usize) -> ThreadPool {

@@ -58,12 +58,14 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
         steps.push(narrow(&["-p", "pool-core", "metrics"]));
         // A processor that is not multi-copy atomic, where deques are never biased.
         steps.push(narrow(&["-p", "deque-core", "gate"]));
-        // Jobs that borrow from frames, on real threads. Dropping a pool does not wait for its
-        // threads, which Miri would call a leak.
-        steps.push(miri(
-            &["test", "-p", "pool-std", "--test", "suite", "scope::"],
-            "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
-        ));
+        // Jobs that borrow from frames, on real threads, and waits that run a part of the jobs.
+        // Dropping a pool does not wait for its threads, which Miri would call a leak.
+        for module in ["scope::", "isolation::"] {
+            steps.push(miri(
+                &["test", "-p", "pool-std", "--test", "suite", module],
+                "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
+            ));
+        }
         // Workers that pass from thread to thread.
         steps.push(miri(
             &[
