@@ -3,6 +3,7 @@
 pub(crate) mod block;
 pub(crate) mod broadcast;
 pub(crate) mod current_pool;
+pub(crate) mod handle;
 mod isolate;
 mod job_memory;
 pub(crate) mod join;
@@ -15,6 +16,7 @@ pub(crate) mod yielding;
 pub use block::block_in_place;
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use current_pool::CurrentPool;
+pub use handle::{JoinError, JoinHandle, spawn_handle};
 pub use isolate::{isolate, with_isolation};
 pub use join::{FnContext, join, join_context};
 pub use join_many::join_n;

@@ -32,9 +32,10 @@ mod sleep;
 mod worker;
 
 pub use api::{
-    BroadcastContext, CurrentPool, FnContext, Scope, ScopeFifo, Yield, block_in_place, broadcast,
-    in_place_scope, in_place_scope_fifo, isolate, join, join_context, join_n, scope, scope_fifo,
-    spawn, spawn_broadcast, spawn_fifo, spawn_many, with_isolation, yield_local, yield_now,
+    BroadcastContext, CurrentPool, FnContext, JoinError, JoinHandle, Scope, ScopeFifo, Yield,
+    block_in_place, broadcast, in_place_scope, in_place_scope_fifo, isolate, join, join_context,
+    join_n, scope, scope_fifo, spawn, spawn_broadcast, spawn_fifo, spawn_handle, spawn_many,
+    with_isolation, yield_local, yield_now,
 };
 pub use blocking::{
     blocked::Blocked,

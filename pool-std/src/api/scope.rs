@@ -21,7 +21,7 @@ type Marker<'scope> = PhantomData<Box<dyn FnOnce(&Scope<'scope>) + Send + Sync +
 
 /// Spawns jobs that may borrow what outlives the scope. Created by [`scope()`].
 pub struct Scope<'scope> {
-    base: ScopeBase<'scope>,
+    pub(super) base: ScopeBase<'scope>,
 }
 
 /// A [`Scope`] whose jobs start in the order in which they were spawned. Created by [`scope_fifo`].
@@ -31,10 +31,10 @@ pub struct ScopeFifo<'scope> {
     fifos: Vec<JobFifo<Std>>,
 }
 
-struct ScopeBase<'scope> {
+pub(super) struct ScopeBase<'scope> {
     /// Its worker outlives it, by `new`.
     core: ScopeCore<'static, Std>,
-    registry: Arc<Registry>,
+    pub(super) registry: Arc<Registry>,
     marker: Marker<'scope>,
 }
 

@@ -221,17 +221,21 @@ impl<F: FnOnce() + Send + 'static> SpawnJob<F> {
 }
 
 /// A pool, as a job knows it whose reference keeps the pool from ending.
-struct PoolOfJob(*const Registry);
+pub(super) struct PoolOfJob(*const Registry);
 
 // SAFETY: the registry is `Sync`; `counted_job` says how long it lives.
 unsafe impl Send for PoolOfJob {}
 
 impl PoolOfJob {
+    pub(super) fn new(registry: &Registry) -> Self {
+        Self(registry)
+    }
+
     /// Returns the pool.
     ///
     /// # Safety
     /// 1. The calling thread is running the job.
-    unsafe fn get(&self) -> &Registry {
+    pub(super) unsafe fn get(&self) -> &Registry {
         // SAFETY: by obligation 1 the thread is a worker of the pool, since only those run its
         // jobs. A worker outlives the job that it runs, and the registry outlives its
         // workers.
@@ -251,7 +255,7 @@ pub(crate) unsafe fn counted_job(
     registry: &Registry,
     closure: impl FnOnce() + Send + 'static,
 ) -> JobRef {
-    let pool = PoolOfJob(registry);
+    let pool = PoolOfJob::new(registry);
     let job = SpawnJob::new(move || {
         // The whole value, not its field, moves into the job.
         let pool = pool;
@@ -294,7 +298,7 @@ pub(crate) unsafe fn post_or_inject(
 ///
 /// The reference must not outlive the caller's stay on the worker.
 #[inline]
-fn current_worker_for_detached<'a>(registry: &Registry) -> Option<&'a WorkerThread> {
+pub(super) fn current_worker_for_detached<'a>(registry: &Registry) -> Option<&'a WorkerThread> {
     current_worker_of(registry).filter(|worker| !worker.is_isolated())
 }
 

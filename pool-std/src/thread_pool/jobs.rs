@@ -3,6 +3,7 @@
 use super::ThreadPool;
 use crate::api::{
     broadcast::{self, BroadcastContext},
+    handle::{self, JoinHandle},
     scope::{self, Scope, ScopeFifo},
     spawn,
 };
@@ -113,6 +114,27 @@ impl ThreadPool {
     {
         self.add_reference();
         spawn::spawn_on(&self.registry, job);
+    }
+
+    /// Spawns a job as [`spawn_handle`](crate::spawn_handle) does, on this pool.
+    ///
+    /// # Panics
+    /// If the pool has been shut down.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let job = pool.spawn_handle(|| 6 * 7);
+    /// assert_eq!(job.join().unwrap(), 42);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    pub fn spawn_handle<F, T>(&self, job: F) -> JoinHandle<'static, T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.add_reference();
+        handle::spawn_handle_on(&self.registry, job)
     }
 
     /// Spawns jobs as [`spawn_many`](crate::spawn_many) does, on this pool.

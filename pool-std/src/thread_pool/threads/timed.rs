@@ -27,7 +27,7 @@ impl Limit {
         }
     }
 
-    fn remaining(self) -> Duration {
+    pub(crate) fn remaining(self) -> Duration {
         self.time.saturating_sub(self.begin.elapsed())
     }
 

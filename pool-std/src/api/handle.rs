@@ -1,0 +1,457 @@
+//! Jobs with a handle: their results are there for whoever has it.
+
+use std::{
+    fmt,
+    marker::PhantomData,
+    mem,
+    pin::Pin,
+    sync::{Arc, PoisonError},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use pool_core::{Job, JobHeader, JobRef};
+
+use crate::{
+    api::{
+        scope::Scope,
+        spawn::{PoolOfJob, current_worker_for_detached, post_or_inject},
+    },
+    driver,
+    fork::Process,
+    panics::lock,
+    platform::{Registry, WorkerThread},
+    thread_pool::{current::with_job_reference, threads::timed::Limit},
+};
+
+mod error;
+mod task;
+
+pub use error::JoinError;
+use task::{AnyTask, Bell, State, Task, Waiter};
+
+/// Spawns a job on the current pool as [`spawn`](crate::spawn()) does, and returns a handle to its
+/// result.
+///
+/// # Examples
+/// ```
+/// let job = pool_std::spawn_handle(|| (1..=10).product::<u32>());
+/// // This thread does something else meanwhile.
+/// assert_eq!(job.join().unwrap(), 3_628_800);
+/// ```
+pub fn spawn_handle<F, T>(job: F) -> JoinHandle<'static, T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    with_job_reference(|registry| spawn_handle_on(registry, job))
+}
+
+/// Spawns a job as [`spawn_handle`] does, on a pool to which the caller has added a reference for
+/// it. The registry must live until the call returns, also if the job ends before.
+pub(crate) fn spawn_handle_on<F, T>(registry: &Registry, job: F) -> JoinHandle<'static, T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let task = Task::new(Spawned::<F, T>::new(registry), job);
+    let queued: *const SpawnedTask<F, T> = Arc::into_raw(task.clone());
+    // SAFETY: `JobRef::new`: 1. the reference that it takes over is dropped by its execution; 2.
+    // the closure and the result are `Send`. `post_or_inject`: 1. it is used for this alone.
+    unsafe {
+        let job = JobRef::new(queued);
+        post_or_inject(current_worker_for_detached(registry), registry, job);
+    }
+    JoinHandle::new(task, registry)
+}
+
+/// A handle to a job: to wait for its result, to await it, or to abort it.
+///
+/// Made by [`spawn_handle`], [`ThreadPool::spawn_handle`](crate::ThreadPool::spawn_handle) and
+/// [`Scope::spawn_handle`](crate::Scope::spawn_handle). A handle of a scope borrows what the scope's
+/// jobs borrow.
+///
+/// - [`join`](Self::join) waits for the result. [`wait_timeout`](Self::wait_timeout) waits for a
+///   limited time.
+/// - It is a [`Future`], which any runtime can await. The job wakes the task once, when it is done.
+/// - [`abort`](Self::abort) drops a job that has not begun.
+/// - A handle that is dropped detaches its job, which runs all the same. If the job panics then, the
+///   panic goes where that of a [spawned](crate::spawn()) one goes: to the pool's [panic
+///   handler](crate::ThreadPoolBuilder::panic_handler), or to the scope.
+///
+/// Closure, result and state are in one allocation.
+///
+/// # Examples
+/// From async code:
+/// ```
+/// async fn sum(numbers: Vec<u64>) -> u64 {
+///     let job = pool_std::spawn_handle(move || numbers.iter().sum::<u64>());
+///     job.await.unwrap_or_else(|error| error.resume())
+/// }
+/// # fn block_on<F: Future>(future: F) -> F::Output {
+/// #     use std::{pin::pin, sync::Arc, task::{Context, Poll, Wake}, thread};
+/// #     struct Unpark(thread::Thread);
+/// #     impl Wake for Unpark { fn wake(self: Arc<Self>) { self.0.unpark() } }
+/// #     let (mut future, waker) = (pin!(future), Arc::new(Unpark(thread::current())).into());
+/// #     loop {
+/// #         match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+/// #             Poll::Ready(output) => return output,
+/// #             Poll::Pending => thread::park(),
+/// #         }
+/// #     }
+/// # }
+/// assert_eq!(block_on(sum(vec![1, 2, 3])), 6);
+/// ```
+#[must_use = "a handle that is dropped detaches its job"]
+pub struct JoinHandle<'scope, T> {
+    /// None when the result was taken.
+    task: Option<Arc<dyn AnyTask<T> + 'scope>>,
+    /// The job's pool. Only compared.
+    registry: *const Registry,
+    process: Process,
+    result: PhantomData<T>,
+}
+
+// SAFETY: a handle gives its result to the thread that has it. The pointer is only compared.
+unsafe impl<T: Send> Send for JoinHandle<'_, T> {}
+// SAFETY: a shared reference gives no access to the result. It can abort the job, which drops the
+// closure, and that is `Send`.
+unsafe impl<T: Send> Sync for JoinHandle<'_, T> {}
+
+impl<'scope, T: Send + 'scope> JoinHandle<'scope, T> {
+    fn new(task: Arc<dyn AnyTask<T> + 'scope>, registry: &Registry) -> Self {
+        Self {
+            task: Some(task),
+            registry,
+            process: Process::current(),
+            result: PhantomData,
+        }
+    }
+}
+
+impl<T> JoinHandle<'_, T> {
+    /// Waits until the job has ended, and returns its result.
+    ///
+    /// A worker of the job's pool runs jobs of its own meanwhile, and then this one, if no other
+    /// worker has begun it. Then it waits as in a [`scope`](crate::scope()): it runs jobs of other
+    /// workers, unless it is [isolated](crate::isolate). A worker of another pool runs jobs of that
+    /// pool. Any other thread blocks.
+    ///
+    /// # Errors
+    /// [`JoinError`] if the job panicked, or was [aborted](Self::abort).
+    ///
+    /// # Panics
+    /// If the handle has returned its result as a future.
+    ///
+    /// # Examples
+    /// ```
+    /// let jobs: Vec<_> = (0..10).map(|n| pool_std::spawn_handle(move || n * n)).collect();
+    /// let sum: u32 = jobs.into_iter().map(|job| job.join().unwrap()).sum();
+    /// assert_eq!(sum, 285);
+    /// ```
+    pub fn join(mut self) -> Result<T, JoinError> {
+        if !self.is_finished() {
+            if self.process != Process::current() {
+                return Err(JoinError::forked());
+            }
+            self.help();
+            self.wait();
+        }
+        self.take()
+    }
+
+    /// Waits until the job has ended, but no longer than `timeout`. Returns whether it has ended.
+    ///
+    /// A worker runs other jobs meanwhile, so it may return later, when the last of them has ended.
+    /// When there are none it looks every millisecond, because a worker that sleeps has no limit of
+    /// time.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let mut job = pool_std::spawn_handle(|| std::thread::sleep(Duration::from_millis(20)));
+    /// while !job.wait_timeout(Duration::from_millis(5)) {
+    ///     println!("not yet");
+    /// }
+    /// assert!(job.join().is_ok());
+    /// ```
+    pub fn wait_timeout(&mut self, timeout: Duration) -> bool {
+        if self.is_finished() || self.process != Process::current() {
+            return self.is_finished();
+        }
+        let limit = Limit::new(timeout);
+        self.help();
+        // SAFETY: 1. the reference is used in this statement.
+        if let Some(worker) = unsafe { WorkerThread::current() } {
+            return limit.poll(Some(worker), || self.is_finished());
+        }
+        let bell = Arc::new(Bell::default());
+        let state = self.state();
+        if state.clear_waiter() && state.set_waiter(Waiter::Timed(bell.clone())) {
+            let has_rung = lock(&bell.has_rung);
+            // Liveness: the job rings when it is done, and the time ends.
+            let waited = bell
+                .rings
+                .wait_timeout_while(has_rung, limit.remaining(), |has_rung| !*has_rung);
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+            state.clear_waiter();
+        }
+        self.is_finished()
+    }
+
+    /// Whether the job has ended, so that [`join`](Self::join) returns at once.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.task.is_none() || self.state().is_done()
+    }
+
+    /// Drops the job's closure, on this thread, if the job has not begun. Returns whether it did.
+    /// Then [`join`](Self::join) returns an [error](JoinError::is_aborted). A job that has begun
+    /// goes on, and is not told.
+    ///
+    /// The pool counts an aborted job as spawned until a worker meets its empty place.
+    ///
+    /// # Panics
+    /// Continues a panic of the closure's drop, or of a waker. The job is aborted all the same.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let job = pool.install(|| {
+    ///     let job = pool_std::spawn_handle(|| unreachable!("the only worker is here"));
+    ///     assert!(job.abort());
+    ///     job
+    /// });
+    /// assert!(job.join().unwrap_err().is_aborted());
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    pub fn abort(&self) -> bool {
+        self.task.as_ref().is_some_and(|task| task.abort())
+    }
+
+    fn state(&self) -> &State {
+        self.task.as_ref().expect("the result was taken").state()
+    }
+
+    /// Runs jobs of this worker until the job is done, and the job itself if no other worker has
+    /// begun it. On a thread that is no worker of the job's pool, does nothing.
+    fn help(&self) {
+        // SAFETY: 1. the reference is used in this call, and jobs leave the thread as it was.
+        let Some(worker) = (unsafe { WorkerThread::current() }) else {
+            return;
+        };
+        if !std::ptr::eq(worker.registry(), self.registry) {
+            return;
+        }
+        while !self.is_finished() {
+            if !worker.yield_local() {
+                self.task.as_ref().expect("not taken").run_here();
+                return;
+            }
+        }
+    }
+
+    fn wait(&self) {
+        let state = self.state();
+        // A future that was polled before may have left a waker.
+        if state.clear_waiter() {
+            // Liveness: the worker that runs the job, or the thread that aborts it, sets the
+            // signal. If the job is done already, the signal is dropped, which sets it.
+            driver::wait(|signal| _ = state.set_waiter(Waiter::Thread(signal)));
+        }
+    }
+
+    /// Takes the result of a job that is done.
+    fn take(&mut self) -> Result<T, JoinError> {
+        let task = self.task.take().expect("the result was taken");
+        assert!(task.state().is_done(), "a wait that has ended too early");
+        // SAFETY: 1. the handle is ours, the job is done, and the task was taken out.
+        unsafe { task.take_result() }
+    }
+}
+
+impl<T> Future for JoinHandle<'_, T> {
+    type Output = Result<T, JoinError>;
+
+    /// # Panics
+    /// If it has returned the result before.
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let state = self.state();
+        if !state.is_done() {
+            // Code of the user, before anything changes.
+            let waker = context.waker().clone();
+            if state.clear_waiter() && state.set_waiter(Waiter::Task(waker)) {
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready(self.take())
+    }
+}
+
+/// The value is not pinned: the job is elsewhere.
+impl<T> Unpin for JoinHandle<'_, T> {}
+
+impl<T> Drop for JoinHandle<'_, T> {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.take() {
+            // SAFETY: 1. the handle ends here.
+            unsafe { task.detach() };
+        }
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle")
+            .field("is_finished", &self.is_finished())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a queue needs of a task that was spawned on a pool.
+#[repr(C)]
+struct Spawned<F, T> {
+    header: JobHeader,
+    pool: PoolOfJob,
+    /// Whose header it is.
+    task: PhantomData<fn(F) -> T>,
+}
+
+type SpawnedTask<F, T> = Task<Spawned<F, T>, F, T>;
+
+// SAFETY: the registry is `Sync`, and so is a header.
+unsafe impl<F, T> Sync for Spawned<F, T> {}
+
+impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> Spawned<F, T> {
+    fn new(registry: &Registry) -> Self {
+        Self {
+            header: JobHeader::new::<SpawnedTask<F, T>>(),
+            pool: PoolOfJob::new(registry),
+            task: PhantomData,
+        }
+    }
+}
+
+// SAFETY: 1. the header comes first, in `Task` and in `Spawned`; `Spawned::new` makes it for this
+// type.
+unsafe impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> Job for SpawnedTask<F, T> {
+    unsafe fn execute(this: *const ()) {
+        // SAFETY: by obligations 1 and 2 this is the pointer of `spawn_handle_on`, and its
+        // reference is taken back once.
+        let task = unsafe { Arc::from_raw(this.cast::<Self>()) };
+        // SAFETY: 1. this thread runs the job.
+        let registry: *const Registry = unsafe { task.kind.pool.get() };
+        // SAFETY: as above: it lives as long as the job has its reference, which is removed last.
+        let registry = unsafe { &*registry };
+        let handlers = &registry.data().handlers;
+        handlers.run_and_handle_panic("a spawned job", || {
+            if let Err(panic) = task.run(|closure| closure()) {
+                std::panic::resume_unwind(panic);
+            }
+        });
+        // Perhaps with a result: the handle may just have been dropped.
+        handlers.run_and_handle_panic("the drop of a job", || drop(task));
+        registry.remove_reference();
+    }
+}
+
+impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> AnyTask<T> for SpawnedTask<F, T> {
+    fn state(&self) -> &State {
+        self.state()
+    }
+
+    fn run_here(&self) {
+        // SAFETY: 1. the reference is used in this call, and the job leaves the thread as it was.
+        let worker = unsafe { WorkerThread::current() }.expect("a worker of the pool");
+        // The reference of the queue may be removed meanwhile. If the pool has ended, it knows of
+        // this job no more.
+        let is_counted = worker.registry().try_add_reference();
+        let panic = self.run(|closure| closure());
+        if let Err(panic) = panic {
+            let handlers = &worker.registry().data().handlers;
+            handlers.run_and_handle_panic("a waker", || std::panic::resume_unwind(panic));
+        }
+        if is_counted {
+            worker.registry().remove_reference();
+        }
+    }
+
+    fn abort(&self) -> bool {
+        self.abort()
+    }
+
+    unsafe fn take_result(&self) -> Result<T, JoinError> {
+        // SAFETY: 1. is forwarded to our caller.
+        unsafe { self.take_result() }
+    }
+
+    unsafe fn detach(&self) {
+        // SAFETY: 1. is forwarded to our caller.
+        unsafe { self.detach() };
+    }
+}
+
+/// A task that a job of a scope runs.
+struct Scoped;
+
+impl<F: Send, T: Send> AnyTask<T> for Task<Scoped, F, T> {
+    fn state(&self) -> &State {
+        self.state()
+    }
+
+    /// The scope must not end before, so the job of the scope runs it.
+    fn run_here(&self) {}
+
+    fn abort(&self) -> bool {
+        self.abort()
+    }
+
+    unsafe fn take_result(&self) -> Result<T, JoinError> {
+        // SAFETY: 1. is forwarded to our caller.
+        unsafe { self.take_result() }
+    }
+
+    unsafe fn detach(&self) {
+        // SAFETY: 1. is forwarded to our caller.
+        unsafe { self.detach() };
+    }
+}
+
+impl<'scope> Scope<'scope> {
+    /// Spawns a job as [`spawn`](Self::spawn) does, and returns a handle to its result. The scope
+    /// waits for the job, whether the handle is joined or not.
+    ///
+    /// A panic of the job is an error of [`join`](JoinHandle::join), and none of the scope. If the
+    /// handle was dropped before, it is one of the scope.
+    ///
+    /// # Examples
+    /// ```
+    /// let words = ["some", "words"];
+    /// let lengths = pool_std::scope(|scope| {
+    ///     let jobs = words.map(|word| scope.spawn_handle(move |_| word.len()));
+    ///     jobs.map(|job| job.join().unwrap())
+    /// });
+    /// assert_eq!(lengths, [4, 5]);
+    /// ```
+    pub fn spawn_handle<F, T>(&self, body: F) -> JoinHandle<'scope, T>
+    where
+        F: FnOnce(&Self) -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        let task = Task::new(Scoped, body);
+        let queued = task.clone();
+        self.spawn(move |scope| {
+            let result = queued.run(|body| body(scope));
+            // What the drop panics with is the scope's, as a panic of a job is.
+            drop(queued);
+            if let Err(panic) = result {
+                std::panic::resume_unwind(panic);
+            }
+        });
+        JoinHandle::new(task, &self.base.registry)
+    }
+}
+
+// The handle is two pointers wide for the task, and two words more.
+const _: () = assert!(mem::size_of::<JoinHandle<'static, u64>>() <= 4 * mem::size_of::<usize>());

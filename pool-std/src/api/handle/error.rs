@@ -1,0 +1,113 @@
+//! Why a job has no result.
+
+use std::{any::Any, error::Error, fmt, panic::resume_unwind, sync::Mutex};
+
+/// Why a job has no result: it panicked, or it was aborted before it began.
+///
+/// # Examples
+/// ```
+/// let job = pool_std::spawn_handle(|| -> u32 { panic!("no luck") });
+/// let error = job.join().unwrap_err();
+/// assert!(error.is_panic());
+/// assert_eq!(error.to_string(), "the job panicked: no luck");
+/// ```
+pub struct JoinError(Reason);
+
+enum Reason {
+    /// The lock makes it `Sync`: a payload need not be.
+    Panicked(Mutex<Box<dyn Any + Send>>),
+    Aborted,
+    Forked,
+}
+
+impl JoinError {
+    pub(super) fn panicked(payload: Box<dyn Any + Send>) -> Self {
+        Self(Reason::Panicked(Mutex::new(payload)))
+    }
+
+    pub(super) const fn aborted() -> Self {
+        Self(Reason::Aborted)
+    }
+
+    pub(super) const fn forked() -> Self {
+        Self(Reason::Forked)
+    }
+
+    /// Whether the job panicked.
+    #[must_use]
+    pub fn is_panic(&self) -> bool {
+        matches!(self.0, Reason::Panicked(_))
+    }
+
+    /// Whether the job was aborted before it began.
+    #[must_use]
+    pub fn is_aborted(&self) -> bool {
+        matches!(self.0, Reason::Aborted)
+    }
+
+    /// Returns what the job panicked with.
+    ///
+    /// # Errors
+    /// The error, if the job did not panic.
+    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
+        match self.0 {
+            Reason::Panicked(_) => Ok(self.into_payload()),
+            _ => Err(self),
+        }
+    }
+
+    /// Continues the job's panic on this thread.
+    ///
+    /// # Panics
+    /// Always. If the job was aborted, with this error as a message.
+    ///
+    /// # Examples
+    /// ```should_panic
+    /// let job = pool_std::spawn_handle(|| panic!("no luck"));
+    /// job.join().unwrap_or_else(|error| error.resume());
+    /// ```
+    pub fn resume(self) -> ! {
+        match self.try_into_panic() {
+            Ok(payload) => resume_unwind(payload),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Returns what the job panicked with, or else this error.
+    pub(super) fn into_payload(self) -> Box<dyn Any + Send> {
+        match self.0 {
+            Reason::Panicked(payload) => payload.into_inner().unwrap_or_else(|it| it.into_inner()),
+            reason => Box::new(Self(reason)),
+        }
+    }
+}
+
+/// Returns the message of a panic, if it is a text.
+fn message(payload: &(dyn Any + Send)) -> Option<&str> {
+    let text = payload.downcast_ref::<&'static str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Reason::Panicked(payload) => {
+                let payload = crate::panics::lock(payload);
+                match message(&**payload) {
+                    Some(text) => write!(f, "the job panicked: {text}"),
+                    None => f.write_str("the job panicked"),
+                }
+            }
+            Reason::Aborted => f.write_str("the job was aborted before it began"),
+            Reason::Forked => f.write_str("the job belongs to the parent of this process"),
+        }
+    }
+}
+
+impl fmt::Debug for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JoinError({self})")
+    }
+}
+
+impl Error for JoinError {}

@@ -1,0 +1,320 @@
+//! The state of a job with a handle, and random sequences of what may happen to one.
+
+use std::{
+    future::Future as _,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    task::{Context, Wake, Waker},
+    thread,
+    time::Duration,
+};
+
+use super::*;
+use crate::{JoinHandle, ThreadPool, ThreadPoolBuilder};
+
+/// What became of jobs, and whether anything leaks.
+#[derive(Default)]
+struct Counts {
+    /// Of closures and results together.
+    alive: AtomicUsize,
+    /// How many jobs have run, and how many were aborted.
+    run: AtomicUsize,
+    aborted: AtomicUsize,
+    /// How many panics went to the pool's handler.
+    handled: AtomicUsize,
+    woken: AtomicUsize,
+}
+
+impl Counts {
+    fn get(count: &AtomicUsize) -> usize {
+        count.load(SeqCst)
+    }
+}
+
+/// Something that is counted while it lives: a closure captures one, and returns another one.
+struct Counted(Arc<Counts>);
+
+impl Counted {
+    fn new(counts: &Arc<Counts>) -> Self {
+        counts.alive.fetch_add(1, SeqCst);
+        Self(counts.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.alive.fetch_sub(1, SeqCst);
+    }
+}
+
+impl Wake for Counts {
+    fn wake(self: Arc<Self>) {
+        self.woken.fetch_add(1, SeqCst);
+    }
+}
+
+/// A panic of a job in these tests.
+struct Expected;
+
+fn pool(threads: usize, counts: &Arc<Counts>) -> ThreadPool {
+    let counts = counts.clone();
+    let builder = ThreadPoolBuilder::new().num_threads(threads);
+    let handler = move |panic: Box<dyn std::any::Any + Send>| {
+        assert!(panic.is::<Expected>(), "another panic");
+        counts.handled.fetch_add(1, SeqCst);
+    };
+    builder.panic_handler(handler).build().unwrap()
+}
+
+/// A closure whose job returns a value, or panics.
+fn job(counts: &Arc<Counts>, panics: bool) -> impl FnOnce() -> Counted + Send + use<> {
+    let captured = Counted::new(counts);
+    move || {
+        captured.0.run.fetch_add(1, SeqCst);
+        if panics {
+            resume_unwind(Box::new(Expected));
+        }
+        Counted::new(&captured.0)
+    }
+}
+
+/// A task that no queue has.
+fn task() -> Arc<Task<(), impl FnOnce() -> Counted, Counted>> {
+    Task::new((), job(&Arc::default(), false))
+}
+
+#[test]
+fn a_claimed_job_is_neither_run_nor_aborted_again() {
+    let task = task();
+    assert!(task.abort());
+    assert!(!task.abort());
+    let call = |_| unreachable!("it is aborted");
+    assert!(task.run(call).is_ok());
+    assert!(task.state().is_done());
+    // SAFETY: 1. it is done, and this is the only call.
+    let result = unsafe { task.take_result() };
+    assert!(result.is_err_and(|error| error.is_aborted()));
+}
+
+#[test]
+fn a_waiter_is_told_once() {
+    let task = task();
+    let counts = Arc::<Counts>::default();
+    let waiter = || Waiter::Task(Waker::from(counts.clone()));
+    assert!(task.state().set_waiter(waiter()));
+    assert!(task.state().clear_waiter(), "another one comes");
+    assert!(task.state().set_waiter(waiter()));
+    assert!(task.run(|closure| closure()).is_ok());
+    assert_eq!(Counts::get(&counts.woken), 1);
+    assert!(!task.state().clear_waiter());
+    assert!(!task.state().set_waiter(waiter()), "it is done");
+    assert_eq!(Counts::get(&counts.woken), 1);
+    assert_eq!(Arc::strong_count(&counts), 1);
+}
+
+#[test]
+fn the_handle_of_a_detached_job_leaves_the_result_to_the_worker() {
+    let counts = Arc::<Counts>::default();
+    for panics in [false, true] {
+        let task: Arc<Task<(), _, Counted>> = Task::new((), job(&counts, panics));
+        // SAFETY: 1. this is the only use.
+        unsafe { task.detach() };
+        assert_eq!(task.run(|closure| closure()).is_err(), panics);
+        assert_eq!(Counts::get(&counts.alive), 0);
+    }
+}
+
+/// Does one of many things with a handle.
+fn end(mut handle: JoinHandle<'static, Counted>, number: u32, counts: &Counts) {
+    let waker = Waker::from(Arc::<Counts>::default());
+    let mut context = Context::from_waker(&waker);
+    if number & 1 != 0 && Pin::new(&mut handle).poll(&mut context).is_ready() {
+        return;
+    }
+    if number & 2 != 0 {
+        handle.wait_timeout(Duration::from_micros(u64::from(number % 50)));
+    }
+    if number & 4 != 0 {
+        let has_aborted = handle.abort();
+        assert!(!has_aborted || handle.is_finished());
+        counts.aborted.fetch_add(usize::from(has_aborted), SeqCst);
+    }
+    if number >> 3 & 3 == 0 {
+        drop(handle);
+    } else if let Err(error) = handle.join() {
+        assert!(error.is_aborted() || error.into_payload().is::<Expected>());
+    }
+}
+
+/// Random sequences of joins, aborts, panics, drops, time limits and polls, from outside and from
+/// workers. Nothing leaks, and each job has run or was aborted.
+#[test]
+fn each_job_has_one_outcome_and_nothing_leaks() {
+    let rounds = match std::env::var("STRESS_CYCLES") {
+        _ if cfg!(miri) => 3,
+        Ok(cycles) => cycles.parse::<u32>().unwrap() / 100,
+        Err(_) => 100,
+    };
+    const JOBS: usize = if cfg!(miri) { 8 } else { 100 };
+    for threads in [1, 2, 4] {
+        let counts = Arc::<Counts>::default();
+        let pool = pool(threads, &counts);
+        let mut seed = 0x9e37_79b9_u32 | 1;
+        let mut random = move || {
+            seed ^= seed << 13;
+            seed ^= seed >> 17;
+            seed ^= seed << 5;
+            seed
+        };
+        for round in 0..rounds {
+            let numbers: Vec<_> = (0..JOBS).map(|_| random()).collect();
+            let body = || {
+                let spawn =
+                    |&number: &u32| (pool.spawn_handle(job(&counts, number & 64 != 0)), number);
+                let mut handles: Vec<_> = numbers.iter().map(spawn).collect();
+                while !handles.is_empty() {
+                    let next = numbers[handles.len() - 1] as usize % handles.len();
+                    let (handle, number) = handles.swap_remove(next);
+                    end(handle, number >> 7, &counts);
+                }
+            };
+            match round % 3 {
+                0 => body(),
+                1 => pool.install(body),
+                _ => pool.call(|| crate::isolate(body)),
+            }
+        }
+        pool.wait_idle().unwrap();
+        assert_eq!(Counts::get(&counts.alive), 0);
+        let outcomes = Counts::get(&counts.run) + Counts::get(&counts.aborted);
+        assert_eq!(outcomes, rounds as usize * JOBS);
+    }
+}
+
+#[test]
+fn a_worker_joins_jobs_that_no_other_worker_can_run() {
+    let counts = Arc::<Counts>::default();
+    let pool = pool(1, &counts);
+    pool.install(|| {
+        let jobs: Vec<_> = (0..10)
+            .map(|_| pool.spawn_handle(job(&counts, false)))
+            .collect();
+        for job in jobs {
+            assert!(job.join().is_ok());
+        }
+        // In the injector, because a detached job of an isolated one is not for its waits.
+        let isolated = || pool.spawn_handle(job(&counts, false)).join();
+        assert!(crate::isolate(isolated).is_ok());
+    });
+}
+
+#[test]
+fn a_panic_goes_to_the_handle_or_else_to_the_handler() {
+    let counts = Arc::<Counts>::default();
+    let pool = pool(1, &counts);
+    let error = pool.spawn_handle(job(&counts, true)).join();
+    assert!(error.is_err_and(|error| error.is_panic()));
+    assert_eq!(Counts::get(&counts.handled), 0);
+    pool.install(|| drop(pool.spawn_handle(job(&counts, true))));
+    pool.wait_idle().unwrap();
+    assert_eq!(Counts::get(&counts.handled), 1);
+}
+
+#[test]
+fn a_result_whose_drop_panics_does_not_end_a_worker() {
+    struct Panics;
+
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            resume_unwind(Box::new(Expected));
+        }
+    }
+
+    let counts = Arc::<Counts>::default();
+    let pool = pool(1, &counts);
+    // The worker drops the result.
+    pool.install(|| drop(pool.spawn_handle(|| Panics)));
+    pool.wait_idle().unwrap();
+    assert_eq!(Counts::get(&counts.handled), 1);
+    // The owner of the handle does, or drops the closure.
+    let job = pool.spawn_handle(|| Panics);
+    while !job.is_finished() {
+        thread::yield_now();
+    }
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(job))).is_err());
+    pool.install(|| {
+        let captured = Panics;
+        let job = pool.spawn_handle(move || std::mem::forget(captured));
+        assert!(catch_unwind(AssertUnwindSafe(|| job.abort())).is_err());
+        assert!(job.join().is_err_and(|error| error.is_aborted()));
+    });
+    assert_eq!(pool.install(|| 1), 1);
+}
+
+#[test]
+fn a_waker_that_panics_goes_to_the_handler() {
+    struct Panics;
+
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            resume_unwind(Box::new(Expected));
+        }
+    }
+
+    let counts = Arc::<Counts>::default();
+    let pool = pool(1, &counts);
+    let handle = pool.install(|| {
+        let mut handle = pool.spawn_handle(job(&counts, false));
+        let waker = Waker::from(Arc::new(Panics));
+        let poll = Pin::new(&mut handle).poll(&mut Context::from_waker(&waker));
+        assert!(poll.is_pending());
+        handle
+    });
+    // A join could come first, which waits in another way.
+    while !handle.is_finished() {
+        thread::yield_now();
+    }
+    assert!(handle.join().is_ok());
+    pool.wait_idle().unwrap();
+    assert_eq!(Counts::get(&counts.handled), 1);
+}
+
+#[test]
+fn handles_of_a_scope_borrow() {
+    let counts = Arc::<Counts>::default();
+    let pool = pool(2, &counts);
+    let mut words = ["some", "words"].map(str::to_owned);
+    let lengths = pool.scope(|scope| {
+        let jobs = words.each_mut().map(|word| {
+            scope.spawn_handle(|_| {
+                word.push('!');
+                word.len()
+            })
+        });
+        jobs.map(|job| job.join().unwrap())
+    });
+    assert_eq!(lengths, [5, 6]);
+    assert_eq!(words, ["some!", "words!"]);
+    // After the scope, which has waited.
+    let job = pool.scope(|scope| scope.spawn_handle(|_| words.len()));
+    assert!(job.is_finished());
+    assert_eq!(job.join().unwrap(), 2);
+}
+
+#[test]
+fn a_panic_in_a_scope_is_the_handles_or_else_the_scopes() {
+    let counts = Arc::<Counts>::default();
+    let pool = pool(1, &counts);
+    pool.scope(|scope| {
+        let job = scope.spawn_handle(|_| -> () { resume_unwind(Box::new(Expected)) });
+        assert!(job.join().unwrap_err().is_panic());
+        let aborted = scope.spawn_handle(|_| ());
+        assert!(aborted.abort());
+    });
+    let scope = || pool.scope(|scope| drop(scope.spawn_handle(|_| -> () { panic!("detached") })));
+    assert!(catch_unwind(AssertUnwindSafe(scope)).is_err());
+}
