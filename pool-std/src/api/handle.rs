@@ -3,8 +3,9 @@
 use std::{
     fmt,
     marker::PhantomData,
-    mem,
+    panic::resume_unwind,
     pin::Pin,
+    ptr::NonNull,
     sync::{Arc, PoisonError},
     task::{Context, Poll},
     time::Duration,
@@ -25,10 +26,12 @@ use crate::{
 };
 
 mod error;
+mod state;
 mod task;
 
 pub use error::JoinError;
-use task::{AnyTask, Bell, State, Task, Waiter};
+use state::{Bell, State, Waiter};
+use task::{AnyTask, Task};
 
 /// Spawns a job on the current pool as [`spawn`](crate::spawn()) does, and returns a handle to its
 /// result.
@@ -54,15 +57,18 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let task = Task::new(Spawned::<F, T>::new(registry), job);
-    let queued: *const SpawnedTask<F, T> = Arc::into_raw(task.clone());
-    // SAFETY: `JobRef::new`: 1. the reference that it takes over is dropped by its execution; 2.
+    let task: *mut SpawnedTask<F, T> = Task::create(Spawned::new(registry), job);
+    // Before the job can run, and end.
+    //
+    // SAFETY: 1. it was made for this handle and the queue, just now.
+    let handle = unsafe { JoinHandle::new(task, registry) };
+    // SAFETY: `JobRef::new`: 1. it lives until the execution has ended the queue's reference; 2.
     // the closure and the result are `Send`. `post_or_inject`: 1. it is used for this alone.
     unsafe {
-        let job = JobRef::new(queued);
+        let job = JobRef::new(task.cast_const());
         post_or_inject(current_worker_for_detached(registry), registry, job);
     }
-    JoinHandle::new(task, registry)
+    handle
 }
 
 /// A handle to a job: to wait for its result, to await it, or to abort it.
@@ -104,8 +110,10 @@ where
 /// ```
 #[must_use = "a handle that is dropped detaches its job"]
 pub struct JoinHandle<'scope, T> {
-    /// None when the result was taken.
-    task: Option<Arc<dyn AnyTask<T> + 'scope>>,
+    /// None when the result was taken. The handle is one of its two owners.
+    task: Option<NonNull<dyn AnyTask<T> + 'scope>>,
+    /// [`Task::leave`], for the type of the task.
+    leave: unsafe fn(*mut ()),
     /// The job's pool. Only compared.
     registry: *const Registry,
     process: Process,
@@ -119,9 +127,15 @@ unsafe impl<T: Send> Send for JoinHandle<'_, T> {}
 unsafe impl<T: Send> Sync for JoinHandle<'_, T> {}
 
 impl<'scope, T: Send + 'scope> JoinHandle<'scope, T> {
-    fn new(task: Arc<dyn AnyTask<T> + 'scope>, registry: &Registry) -> Self {
+    /// # Safety
+    /// 1. The task was created with this handle for one of its two owners.
+    unsafe fn new<K: 'scope, F: 'scope>(task: *mut Task<K, F, T>, registry: &Registry) -> Self
+    where
+        Task<K, F, T>: AnyTask<T>,
+    {
         Self {
-            task: Some(task),
+            task: NonNull::new(task as *mut (dyn AnyTask<T> + 'scope)),
+            leave: Task::<K, F, T>::leave,
             registry,
             process: Process::current(),
             result: PhantomData,
@@ -129,7 +143,7 @@ impl<'scope, T: Send + 'scope> JoinHandle<'scope, T> {
     }
 }
 
-impl<T> JoinHandle<'_, T> {
+impl<'scope, T> JoinHandle<'scope, T> {
     /// Waits until the job has ended, and returns its result.
     ///
     /// A worker of the job's pool runs jobs of its own meanwhile, and then this one, if no other
@@ -227,11 +241,17 @@ impl<T> JoinHandle<'_, T> {
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     pub fn abort(&self) -> bool {
-        self.task.as_ref().is_some_and(|task| task.abort())
+        self.task.is_some() && self.task().abort()
+    }
+
+    fn task(&self) -> &(dyn AnyTask<T> + 'scope) {
+        let task = self.task.expect("the result was taken");
+        // SAFETY: the handle is one of its owners.
+        unsafe { task.as_ref() }
     }
 
     fn state(&self) -> &State {
-        self.task.as_ref().expect("the result was taken").state()
+        self.task().state()
     }
 
     /// Runs jobs of this worker until the job is done, and the job itself if no other worker has
@@ -246,7 +266,7 @@ impl<T> JoinHandle<'_, T> {
         }
         while !self.is_finished() {
             if !worker.yield_local() {
-                self.task.as_ref().expect("not taken").run_here();
+                self.task().run_here();
                 return;
             }
         }
@@ -264,10 +284,19 @@ impl<T> JoinHandle<'_, T> {
 
     /// Takes the result of a job that is done.
     fn take(&mut self) -> Result<T, JoinError> {
-        let task = self.task.take().expect("the result was taken");
-        assert!(task.state().is_done(), "a wait that has ended too early");
-        // SAFETY: 1. the handle is ours, the job is done, and the task was taken out.
-        unsafe { task.take_result() }
+        assert!(self.state().is_done(), "a wait that has ended too early");
+        // SAFETY: 1. the job is done, and the handle leaves below.
+        let result = unsafe { self.task().take_result() };
+        self.leave();
+        result
+    }
+
+    /// Ends the handle's part of the task.
+    fn leave(&mut self) {
+        if let Some(task) = self.task.take() {
+            // SAFETY: 1. the function is that for the task, and the handle has forgotten the task.
+            unsafe { (self.leave)(task.as_ptr().cast()) };
+        }
     }
 }
 
@@ -294,10 +323,7 @@ impl<T> Unpin for JoinHandle<'_, T> {}
 
 impl<T> Drop for JoinHandle<'_, T> {
     fn drop(&mut self) {
-        if let Some(task) = self.task.take() {
-            // SAFETY: 1. the handle ends here.
-            unsafe { task.detach() };
-        }
+        self.leave();
     }
 }
 
@@ -337,21 +363,18 @@ impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> Spawned<F, T> {
 // type.
 unsafe impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> Job for SpawnedTask<F, T> {
     unsafe fn execute(this: *const ()) {
-        // SAFETY: by obligations 1 and 2 this is the pointer of `spawn_handle_on`, and its
-        // reference is taken back once.
-        let task = unsafe { Arc::from_raw(this.cast::<Self>()) };
-        // SAFETY: 1. this thread runs the job.
-        let registry: *const Registry = unsafe { task.kind.pool.get() };
-        // SAFETY: as above: it lives as long as the job has its reference, which is removed last.
+        let task: *mut Self = this.cast_mut().cast();
+        // SAFETY: by obligations 1 and 2 this is the pointer of `spawn_handle_on`, used once. 1. This
+        // thread runs the job.
+        let registry: *const Registry = unsafe { (*task).kind.pool.get() };
+        // SAFETY: as above. It lives as long as the job has its reference, which is removed last.
         let registry = unsafe { &*registry };
         let handlers = &registry.data().handlers;
         handlers.run_and_handle_panic("a spawned job", || {
-            if let Err(panic) = task.run(|closure| closure()) {
-                std::panic::resume_unwind(panic);
-            }
+            // SAFETY: 1. as above.
+            let ended = unsafe { Task::run(task, |closure| closure()) };
+            ended.unwrap_or_else(|panic| resume_unwind(panic));
         });
-        // Perhaps with a result: the handle may just have been dropped.
-        handlers.run_and_handle_panic("the drop of a job", || drop(task));
         registry.remove_reference();
     }
 }
@@ -364,16 +387,16 @@ impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> AnyTask<T> for Spawne
     fn run_here(&self) {
         // SAFETY: 1. the reference is used in this call, and the job leaves the thread as it was.
         let worker = unsafe { WorkerThread::current() }.expect("a worker of the pool");
+        let registry = worker.registry();
         // The reference of the queue may be removed meanwhile. If the pool has ended, it knows of
         // this job no more.
-        let is_counted = worker.registry().try_add_reference();
-        let panic = self.run(|closure| closure());
-        if let Err(panic) = panic {
-            let handlers = &worker.registry().data().handlers;
-            handlers.run_and_handle_panic("a waker", || std::panic::resume_unwind(panic));
+        let is_counted = registry.try_add_reference();
+        if let Err(panic) = self.run_here(|closure| closure()) {
+            let handlers = &registry.data().handlers;
+            handlers.run_and_handle_panic("a waker", || resume_unwind(panic));
         }
         if is_counted {
-            worker.registry().remove_reference();
+            registry.remove_reference();
         }
     }
 
@@ -384,11 +407,6 @@ impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> AnyTask<T> for Spawne
     unsafe fn take_result(&self) -> Result<T, JoinError> {
         // SAFETY: 1. is forwarded to our caller.
         unsafe { self.take_result() }
-    }
-
-    unsafe fn detach(&self) {
-        // SAFETY: 1. is forwarded to our caller.
-        unsafe { self.detach() };
     }
 }
 
@@ -411,10 +429,20 @@ impl<F: Send, T: Send> AnyTask<T> for Task<Scoped, F, T> {
         // SAFETY: 1. is forwarded to our caller.
         unsafe { self.take_result() }
     }
+}
 
-    unsafe fn detach(&self) {
-        // SAFETY: 1. is forwarded to our caller.
-        unsafe { self.detach() };
+/// The reference of a scope's job to its task.
+struct QueuedTask<F, T>(*mut Task<Scoped, F, T>);
+
+// SAFETY: the closure goes to the thread that runs it, and the result to that of the handle.
+unsafe impl<F: Send, T: Send> Send for QueuedTask<F, T> {}
+
+impl<F, T> QueuedTask<F, T> {
+    fn run(self, call: impl FnOnce(F) -> T) {
+        // SAFETY: 1. it is used once: the value is consumed.
+        let ended = unsafe { Task::run(self.0, call) };
+        // For the scope, as the panic of any of its jobs.
+        ended.unwrap_or_else(|panic| resume_unwind(panic));
     }
 }
 
@@ -439,19 +467,11 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Self) -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        let task = Task::new(Scoped, body);
-        let queued = task.clone();
-        self.spawn(move |scope| {
-            let result = queued.run(|body| body(scope));
-            // What the drop panics with is the scope's, as a panic of a job is.
-            drop(queued);
-            if let Err(panic) = result {
-                std::panic::resume_unwind(panic);
-            }
-        });
-        JoinHandle::new(task, &self.base.registry)
+        let task = Task::create(Scoped, body);
+        // SAFETY: 1. it was made for this handle and the job, just now.
+        let handle = unsafe { JoinHandle::new(task, &self.base.registry) };
+        let queued = QueuedTask(task);
+        self.spawn(move |scope| queued.run(|body| body(scope)));
+        handle
     }
 }
-
-// The handle is two pointers wide for the task, and two words more.
-const _: () = assert!(mem::size_of::<JoinHandle<'static, u64>>() <= 4 * mem::size_of::<usize>());

@@ -5,164 +5,16 @@ use std::{
     cell::UnsafeCell,
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc, Condvar, Mutex,
-        atomic::{AtomicU8, Ordering},
-    },
-    task::Waker,
 };
 
-use super::JoinError;
-use crate::{driver::Signal, panics::lock};
+use super::{JoinError, state::State};
+use crate::api::job_memory;
 
 #[cfg(test)]
 mod tests;
 
-/// A thread has taken the closure: it runs it, or has aborted the job.
-const CLAIMED: u8 = 1;
-/// The result is there.
-const DONE: u8 = 2;
-/// The owner of the handle waits. The waiter is there.
-const AWAITED: u8 = 4;
-/// The handle is gone.
-const DETACHED: u8 = 8;
-
-/// What the owner of a handle leaves to be told when the job is done.
-pub(super) enum Waiter {
-    /// A thread that waits for as long as it takes.
-    Thread(Signal),
-    /// A thread that waits for a limited time.
-    Timed(Arc<Bell>),
-    /// A future.
-    Task(Waker),
-}
-
-/// Rings once.
-#[derive(Default)]
-pub(super) struct Bell {
-    pub(super) has_rung: Mutex<bool>,
-    pub(super) rings: Condvar,
-}
-
-impl Waiter {
-    /// Tells it. A waker is code of the user, which may panic.
-    fn wake(self) {
-        match self {
-            Self::Thread(signal) => signal.set(),
-            Self::Timed(bell) => {
-                *lock(&bell.has_rung) = true;
-                bell.rings.notify_one();
-            }
-            Self::Task(waker) => waker.wake(),
-        }
-    }
-}
-
-/// The state of a job, and the owner's waiter.
-///
-/// | access | rule |
-/// | --- | --- |
-/// | the content | the thread that has set `CLAIMED`, until it sets `DONE`; then the owner of the handle, or that thread if it finds `DETACHED` |
-/// | the waiter | the owner of the handle, while `AWAITED` is not set. The thread that sets `DONE`, if it finds `AWAITED` |
-///
-/// So the owner has the waiter back when it has cleared `AWAITED` while `DONE` is not set.
-pub(super) struct State {
-    bits: AtomicU8,
-    waiter: UnsafeCell<Option<Waiter>>,
-}
-
-// SAFETY: the table says which thread uses the waiter, and a `Waiter` is `Send`.
-unsafe impl Sync for State {}
-
-impl State {
-    fn new() -> Self {
-        Self {
-            bits: AtomicU8::new(0),
-            waiter: UnsafeCell::new(None),
-        }
-    }
-
-    /// Whether the result is there. Then it is visible.
-    #[inline]
-    pub(super) fn is_done(&self) -> bool {
-        // Ordering: Acquire pairs with the Release of `finish`.
-        self.bits.load(Ordering::Acquire) & DONE != 0
-    }
-
-    /// Takes the content, for the first thread that asks.
-    fn claim(&self) -> bool {
-        // Ordering: Acquire. An owner whose abort comes first has dropped the closure; whatever the
-        // winner does with it, no other thread has touched it since the job was made, and a queue
-        // has passed that on.
-        self.bits.fetch_or(CLAIMED, Ordering::Acquire) & CLAIMED == 0
-    }
-
-    /// Says that the result is there, by the thread that has claimed the content. Returns the
-    /// waiter that it is to tell, and whether the handle is gone, so that the content stays this
-    /// thread's.
-    fn finish(&self) -> (Option<Waiter>, bool) {
-        // Ordering: Release pairs with the Acquire of `is_done` and `set_waiter`, for the content.
-        // Acquire pairs with their Release, for the waiter and for what the owner did before it
-        // dropped the handle.
-        let before = self.bits.fetch_or(DONE, Ordering::AcqRel);
-        // SAFETY: by the table it is ours if it is awaited.
-        let waiter = (before & AWAITED != 0).then(|| unsafe { (*self.waiter.get()).take() });
-        (waiter.flatten(), before & DETACHED != 0)
-    }
-
-    /// Leaves a waiter, for the owner of the handle, which has left none. Returns false if the job
-    /// is done: then no thread will tell the waiter, which was dropped.
-    pub(super) fn set_waiter(&self, waiter: Waiter) -> bool {
-        // SAFETY: by the table it is the owner's.
-        unsafe { *self.waiter.get() = Some(waiter) };
-        // Ordering: Release pairs with the Acquire of `finish`, for the waiter. Acquire pairs with
-        // its Release, for the content.
-        if self.bits.fetch_or(AWAITED, Ordering::AcqRel) & DONE == 0 {
-            return true;
-        }
-        // SAFETY: the job was done before, so that the other thread has not seen `AWAITED`.
-        drop(unsafe { (*self.waiter.get()).take() });
-        false
-    }
-
-    /// Takes the owner's waiter back, if there is one. Returns false if the job is done: then
-    /// another thread tells the waiter, or has done so.
-    pub(super) fn clear_waiter(&self) -> bool {
-        let mut bits = self.bits.load(Ordering::Relaxed);
-        while bits & DONE == 0 {
-            if bits & AWAITED == 0 {
-                return true;
-            }
-            let cleared = bits & !AWAITED;
-            // Ordering: Relaxed. No other thread has touched the waiter, which this one has
-            // written; nor has it the content if the job is not done.
-            let exchanged = self.bits.compare_exchange_weak(
-                bits,
-                cleared,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            );
-            match exchanged {
-                Ok(_) => {
-                    // SAFETY: by the table it is ours again. The drop of a waker is code of the
-                    // user, which may panic; the waiter is gone by then.
-                    drop(unsafe { (*self.waiter.get()).take() });
-                    return true;
-                }
-                Err(now) => bits = now,
-            }
-        }
-        false
-    }
-
-    /// Says that the handle is gone. Returns whether the job is done, so that the result is the
-    /// caller's.
-    fn detach(&self) -> bool {
-        // Ordering: Release pairs with the Acquire of `finish`: what the owner did lies before the
-        // drop of the result. Acquire pairs with its Release, for the content.
-        self.bits.fetch_or(DETACHED, Ordering::AcqRel) & DONE != 0
-    }
-}
+/// A panic of code of the user.
+type Panic = Box<dyn Any + Send>;
 
 /// What is in the place of a closure, and of its result.
 enum Content<F, T> {
@@ -173,6 +25,8 @@ enum Content<F, T> {
 }
 
 /// A job whose result is kept for a handle. `kind` is what its queue needs, and comes first.
+///
+/// It is shared by two owners, see [`State`].
 #[repr(C)]
 pub(super) struct Task<K, F, T> {
     pub(super) kind: K,
@@ -180,11 +34,8 @@ pub(super) struct Task<K, F, T> {
     content: UnsafeCell<Content<F, T>>,
 }
 
-// SAFETY: the content goes from thread to thread, and the table of `State` says which one uses it.
-unsafe impl<K: Sync, F: Send, T: Send> Sync for Task<K, F, T> {}
-
-/// A task as its handle knows it.
-pub(super) trait AnyTask<T>: Send + Sync {
+/// A task as its handle knows it. The methods are for the owner of the handle.
+pub(super) trait AnyTask<T> {
     fn state(&self) -> &State;
 
     /// Runs the job on this thread, a worker of its pool, if it has not begun and can be run so.
@@ -199,19 +50,15 @@ pub(super) trait AnyTask<T>: Send + Sync {
     /// Takes the result.
     ///
     /// # Safety
-    /// 1. The caller owns the handle, the job [is done](State::is_done), and this is the only call.
+    /// 1. The job [is done](State::is_done), and this is the only call.
     unsafe fn take_result(&self) -> Result<T, JoinError>;
-
-    /// Detaches the job, whose handle is dropped. A result that is there is dropped here.
-    ///
-    /// # Safety
-    /// 1. The caller owns the handle, and uses it for nothing else.
-    unsafe fn detach(&self);
 }
 
 impl<K, F, T> Task<K, F, T> {
-    pub(super) fn new(kind: K, closure: F) -> Arc<Self> {
-        Arc::new(Self {
+    /// Creates a job, in memory that its last owner frees.
+    #[inline]
+    pub(super) fn create(kind: K, closure: F) -> *mut Self {
+        job_memory::put(Self {
             kind,
             state: State::new(),
             content: UnsafeCell::new(Content::Closure(closure)),
@@ -222,38 +69,96 @@ impl<K, F, T> Task<K, F, T> {
         &self.state
     }
 
-    /// Runs the job if it has not begun. Tells the owner of the handle. Returns what the panic
-    /// handler should get: a panic of a job whose handle is gone, or of what the user's code does
-    /// at its end.
+    /// Puts something in the place of the content.
     ///
-    /// Never unwinds.
-    pub(super) fn run(&self, call: impl FnOnce(F) -> T) -> Result<(), Box<dyn Any + Send>> {
+    /// # Safety
+    /// 1. The content is the caller's.
+    #[inline]
+    unsafe fn replace(&self, content: Content<F, T>) -> Content<F, T> {
+        // SAFETY: by obligation 1.
+        unsafe { mem::replace(&mut *self.content.get(), content) }
+    }
+
+    /// Calls the closure, if the job has not begun, and keeps its result. Returns whether it did.
+    fn call(&self, call: impl FnOnce(F) -> T) -> bool {
         if !self.state.claim() {
-            return Ok(());
+            return false;
         }
-        // SAFETY: it was claimed, just now.
-        let content = unsafe { mem::replace(&mut *self.content.get(), Content::Nothing) };
-        let Content::Closure(closure) = content else {
+        // SAFETY: 1. it was claimed, just now.
+        let Content::Closure(closure) = (unsafe { self.replace(Content::Nothing) }) else {
             unreachable!("only the first claim takes the closure");
         };
         let result = catch_unwind(AssertUnwindSafe(|| call(closure)));
-        // SAFETY: it is ours until `finish`.
-        unsafe { *self.content.get() = Content::Result(result.map_err(JoinError::panicked)) };
-        let (waiter, is_detached) = self.state.finish();
-        catch_unwind(AssertUnwindSafe(|| {
-            if let Some(waiter) = waiter {
-                waiter.wake();
-            }
-        }))?;
-        if is_detached {
-            // SAFETY: the handle is gone, so the content stays ours.
-            let content = unsafe { mem::replace(&mut *self.content.get(), Content::Nothing) };
-            if let Content::Result(result) = content {
-                let result = result.map_err(JoinError::into_payload);
-                catch_unwind(AssertUnwindSafe(|| result.map(drop)))??;
-            }
+        // SAFETY: 1. it is ours until the job is done.
+        drop(unsafe { self.replace(Content::Result(result.map_err(JoinError::panicked))) });
+        true
+    }
+
+    /// Runs the job if it has not begun, and tells the owner of the handle. For that owner.
+    ///
+    /// # Errors
+    /// The panic of a waker.
+    pub(super) fn run_here(&self, call: impl FnOnce(F) -> T) -> Result<(), Panic> {
+        match self.call(call).then(|| self.state.finish()).flatten() {
+            Some(waiter) => catch_unwind(AssertUnwindSafe(|| waiter.wake())),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Runs the job if it has not begun, tells the owner of the handle, and ends the queue's
+    /// reference.
+    ///
+    /// # Errors
+    /// What the panic handler should get: the panic of a job whose handle is gone, or of code of the
+    /// user at its end.
+    ///
+    /// # Safety
+    /// 1. The task lives, by the reference in its queue, which is not used any more.
+    pub(super) unsafe fn run(this: *mut Self, call: impl FnOnce(F) -> T) -> Result<(), Panic> {
+        // SAFETY: by obligation 1 it lives until we leave.
+        let state = unsafe { &raw const (*this).state };
+        // SAFETY: as above.
+        let has_run = unsafe { (*this).call(call) };
+        let mut waiter = None;
+        // SAFETY: 1. by our obligation 1; if it leaves, the task is not used unless we are the last.
+        let is_last = has_run
+            .then(|| unsafe { State::finish_and_leave(state) })
+            .flatten();
+        let is_last = is_last.unwrap_or_else(|| {
+            if has_run {
+                // SAFETY: as above: we have not left.
+                waiter = unsafe { (*state).finish() };
+            }
+            // SAFETY: 1. as above.
+            unsafe { State::leave_queue(state) }
+        });
+        // The last owner first, because a waker may panic.
+        let freed = if is_last {
+            // SAFETY: 1. both have left.
+            unsafe { Self::free(this) }
+        } else {
+            Ok(())
+        };
+        if let Some(waiter) = waiter {
+            catch_unwind(AssertUnwindSafe(|| waiter.wake()))?;
+        }
+        freed
+    }
+
+    /// Frees the job.
+    ///
+    /// # Errors
+    /// The panic of a job whose result was not taken, or of the drop of that result.
+    ///
+    /// # Safety
+    /// 1. The caller is its last owner.
+    unsafe fn free(this: *mut Self) -> Result<(), Panic> {
+        // SAFETY: 1. by our obligation 1; `create` has made it.
+        let Self { content, .. } = unsafe { job_memory::take_out(this) };
+        match content.into_inner() {
+            Content::Result(Err(error)) => error.try_into_panic().map_or(Ok(()), Err),
+            content => catch_unwind(AssertUnwindSafe(|| drop(content))),
+        }
     }
 
     /// Drops the closure, if the job has not begun. See [`AnyTask::abort`].
@@ -261,13 +166,10 @@ impl<K, F, T> Task<K, F, T> {
         if !self.state.claim() {
             return false;
         }
-        let aborted = Content::Result(Err(JoinError::aborted()));
-        // SAFETY: it was claimed, just now.
-        let closure = unsafe { mem::replace(&mut *self.content.get(), aborted) };
-        let (waiter, _) = self.state.finish();
-        // Both are code of the user. If one panics, the other is dropped while that unwinds.
-        let _closure = closure;
-        if let Some(waiter) = waiter {
+        // SAFETY: 1. it was claimed, just now.
+        let _closure = unsafe { self.replace(Content::Result(Err(JoinError::aborted()))) };
+        // Both are code of the user. If the waker panics, the closure is dropped while that unwinds.
+        if let Some(waiter) = self.state.finish() {
             waiter.wake();
         }
         true
@@ -278,22 +180,27 @@ impl<K, F, T> Task<K, F, T> {
     /// # Safety
     /// 1. As there.
     pub(super) unsafe fn take_result(&self) -> Result<T, JoinError> {
-        // SAFETY: by obligation 1 it is the owner's.
-        let content = unsafe { mem::replace(&mut *self.content.get(), Content::Nothing) };
-        match content {
+        // SAFETY: 1. by our obligation 1 it is the owner's.
+        match unsafe { self.replace(Content::Nothing) } {
             Content::Result(result) => result,
             _ => unreachable!("a job that is done has a result"),
         }
     }
 
-    /// See [`AnyTask::detach`].
+    /// Ends the handle. A job that has not ended goes on. A result that was not taken is dropped,
+    /// here if the job is over.
+    ///
+    /// # Panics
+    /// Continues a panic of the drop.
     ///
     /// # Safety
-    /// 1. As there.
-    pub(super) unsafe fn detach(&self) {
-        if self.state.detach() {
-            // SAFETY: the job is done, so it is the owner's.
-            drop(unsafe { mem::replace(&mut *self.content.get(), Content::Nothing) });
+    /// 1. `this` leads to a task of this type, which lives by its handle. That is not used any more.
+    pub(super) unsafe fn leave(this: *mut ()) {
+        let this: *mut Self = this.cast();
+        // SAFETY: 1. by our obligation 1; the task is not used unless we are the last owner.
+        if unsafe { State::leave_handle(&raw const (*this).state) } {
+            // SAFETY: 1. both have left; `create` has made it.
+            drop(unsafe { job_memory::take_out(this) });
         }
     }
 }

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use super::*;
+use super::{super::state::Waiter, *};
 use crate::{JoinHandle, ThreadPool, ThreadPoolBuilder};
 
 /// What became of jobs, and whether anything leaks.
@@ -82,49 +82,86 @@ fn job(counts: &Arc<Counts>, panics: bool) -> impl FnOnce() -> Counted + Send + 
     }
 }
 
-/// A task that no queue has.
-fn task() -> Arc<Task<(), impl FnOnce() -> Counted, Counted>> {
-    Task::new((), job(&Arc::default(), false))
+/// A job and its handle, without a queue.
+fn task(
+    counts: &Arc<Counts>,
+    panics: bool,
+) -> *mut Task<(), impl FnOnce() -> Counted + use<>, Counted> {
+    Task::create((), job(counts, panics))
 }
 
 #[test]
 fn a_claimed_job_is_neither_run_nor_aborted_again() {
-    let task = task();
-    assert!(task.abort());
-    assert!(!task.abort());
-    let call = |_| unreachable!("it is aborted");
-    assert!(task.run(call).is_ok());
-    assert!(task.state().is_done());
-    // SAFETY: 1. it is done, and this is the only call.
-    let result = unsafe { task.take_result() };
-    assert!(result.is_err_and(|error| error.is_aborted()));
+    let counts = Arc::default();
+    let task = task(&counts, false);
+    // SAFETY: the task lives until both owners have left, at the end. `run` and `leave`: 1. each
+    // owner leaves once. `take_result`: 1. it is done, and this is the only call.
+    unsafe {
+        assert!((*task).abort());
+        assert!(!(*task).abort());
+        assert!((*task).state().is_done());
+        let result = (*task).take_result();
+        assert!(result.is_err_and(|error| error.is_aborted()));
+        assert!(Task::run(task, |_| unreachable!("it is aborted")).is_ok());
+        Task::leave_of(task);
+    }
+    assert_eq!(Counts::get(&counts.alive), 0);
 }
 
 #[test]
 fn a_waiter_is_told_once() {
-    let task = task();
     let counts = Arc::<Counts>::default();
-    let waiter = || Waiter::Task(Waker::from(counts.clone()));
-    assert!(task.state().set_waiter(waiter()));
-    assert!(task.state().clear_waiter(), "another one comes");
-    assert!(task.state().set_waiter(waiter()));
-    assert!(task.run(|closure| closure()).is_ok());
-    assert_eq!(Counts::get(&counts.woken), 1);
-    assert!(!task.state().clear_waiter());
-    assert!(!task.state().set_waiter(waiter()), "it is done");
-    assert_eq!(Counts::get(&counts.woken), 1);
-    assert_eq!(Arc::strong_count(&counts), 1);
+    let task = task(&counts, false);
+    let woken = Arc::<Counts>::default();
+    let waiter = || Waiter::Task(Waker::from(woken.clone()));
+    // SAFETY: as above.
+    unsafe {
+        let state = (*task).state();
+        assert!(state.set_waiter(waiter()));
+        assert!(state.clear_waiter(), "another one comes");
+        assert!(state.set_waiter(waiter()));
+        assert!(Task::run(task, |closure| closure()).is_ok());
+        assert_eq!(Counts::get(&woken.woken), 1);
+        assert!(!state.clear_waiter());
+        assert!(!state.set_waiter(waiter()), "it is done");
+        assert_eq!(Counts::get(&woken.woken), 1);
+        Task::leave_of(task);
+    }
+    assert_eq!(Arc::strong_count(&woken), 1);
+    assert_eq!(Counts::get(&counts.alive), 0);
 }
 
 #[test]
-fn the_handle_of_a_detached_job_leaves_the_result_to_the_worker() {
+fn the_last_owner_frees_the_job() {
     let counts = Arc::<Counts>::default();
     for panics in [false, true] {
-        let task: Arc<Task<(), _, Counted>> = Task::new((), job(&counts, panics));
-        // SAFETY: 1. this is the only use.
-        unsafe { task.detach() };
-        assert_eq!(task.run(|closure| closure()).is_err(), panics);
-        assert_eq!(Counts::get(&counts.alive), 0);
+        for handle_first in [false, true] {
+            let task = task(&counts, panics);
+            // SAFETY: as above.
+            unsafe {
+                if handle_first {
+                    Task::leave_of(task);
+                }
+                let ended = Task::run(task, |closure| closure());
+                // A panic is the handle's, if there is one.
+                assert_eq!(ended.is_err(), panics && handle_first);
+                if !handle_first {
+                    Task::leave_of(task);
+                }
+            }
+            assert_eq!(Counts::get(&counts.alive), 0);
+        }
+    }
+}
+
+impl<K, F, T> Task<K, F, T> {
+    /// Ends the handle of a task.
+    ///
+    /// # Safety
+    /// 1. As for [`leave`](Self::leave).
+    unsafe fn leave_of(this: *mut Self) {
+        // SAFETY: 1. is forwarded to our caller.
+        unsafe { Self::leave(this.cast()) };
     }
 }
 
