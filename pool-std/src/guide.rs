@@ -1,9 +1,13 @@
 //! Pages of the book that the documentation of functions refers to.
 //!
+//! - [`handles`]: jobs whose results are wanted later.
 //! - [`hangs`]: what a pool says of a program that hangs.
 //! - [`waiting`]: what to call around a wait.
 
 // A link on a page leads to another page of the book. Here the first definition of a name counts.
+
+#[doc = include_str!("../docs/handles.md")]
+pub mod handles {}
 
 #[doc = "[blocking]: crate::ThreadPoolBuilder::deadlock_handler"]
 #[doc = "[waiting]: crate::guide::waiting"]
@@ -11,6 +15,7 @@
 #[doc = include_str!("../docs/hangs.md")]
 pub mod hangs {}
 
+#[doc = "[handles]: crate::guide::handles"]
 #[doc = "[hangs]: crate::guide::hangs#a-lock-held-across-a-join"]
 #[doc = "[blocking]: crate::blocking()"]
 #[doc = "[elastic]: crate::block_in_place"]

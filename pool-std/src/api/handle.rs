@@ -74,15 +74,15 @@ where
 /// A handle to a job: to wait for its result, to await it, or to abort it.
 ///
 /// Made by [`spawn_handle`], [`ThreadPool::spawn_handle`](crate::ThreadPool::spawn_handle) and
-/// [`Scope::spawn_handle`](crate::Scope::spawn_handle). A handle of a scope borrows what the scope's
-/// jobs borrow.
+/// [`Scope::spawn_handle`](crate::Scope::spawn_handle). A handle of a scope borrows what the
+/// scope's jobs borrow.
 ///
 /// - [`join`](Self::join) waits for the result. [`wait_timeout`](Self::wait_timeout) waits for a
 ///   limited time.
 /// - It is a [`Future`], which any runtime can await. The job wakes the task once, when it is done.
 /// - [`abort`](Self::abort) drops a job that has not begun.
-/// - A handle that is dropped detaches its job, which runs all the same. If the job panics then, the
-///   panic goes where that of a [spawned](crate::spawn()) one goes: to the pool's [panic
+/// - A handle that is dropped detaches its job, which runs all the same. If the job panics then,
+///   the panic goes where that of a [spawned](crate::spawn()) one goes: to the pool's [panic
 ///   handler](crate::ThreadPoolBuilder::panic_handler), or to the scope.
 ///
 /// Closure, result and state are in one allocation.
@@ -364,8 +364,8 @@ impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> Spawned<F, T> {
 unsafe impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> Job for SpawnedTask<F, T> {
     unsafe fn execute(this: *const ()) {
         let task: *mut Self = this.cast_mut().cast();
-        // SAFETY: by obligations 1 and 2 this is the pointer of `spawn_handle_on`, used once. 1. This
-        // thread runs the job.
+        // SAFETY: by obligations 1 and 2 this is the pointer of `spawn_handle_on`, used once. 1.
+        // This thread runs the job.
         let registry: *const Registry = unsafe { (*task).kind.pool.get() };
         // SAFETY: as above. It lives as long as the job has its reference, which is removed last.
         let registry = unsafe { &*registry };

@@ -109,8 +109,8 @@ impl<K, F, T> Task<K, F, T> {
     /// reference.
     ///
     /// # Errors
-    /// What the panic handler should get: the panic of a job whose handle is gone, or of code of the
-    /// user at its end.
+    /// What the panic handler should get: the panic of a job whose handle is gone, or of code of
+    /// the user at its end.
     ///
     /// # Safety
     /// 1. The task lives, by the reference in its queue, which is not used any more.
@@ -120,7 +120,8 @@ impl<K, F, T> Task<K, F, T> {
         // SAFETY: as above.
         let has_run = unsafe { (*this).call(call) };
         let mut waiter = None;
-        // SAFETY: 1. by our obligation 1; if it leaves, the task is not used unless we are the last.
+        // SAFETY: 1. by our obligation 1; if it leaves, the task is not used unless we are the
+        // last.
         let is_last = has_run
             .then(|| unsafe { State::finish_and_leave(state) })
             .flatten();
@@ -168,7 +169,8 @@ impl<K, F, T> Task<K, F, T> {
         }
         // SAFETY: 1. it was claimed, just now.
         let _closure = unsafe { self.replace(Content::Result(Err(JoinError::aborted()))) };
-        // Both are code of the user. If the waker panics, the closure is dropped while that unwinds.
+        // Both are code of the user. If the waker panics, the closure is dropped while that
+        // unwinds.
         if let Some(waiter) = self.state.finish() {
             waiter.wake();
         }
@@ -194,7 +196,8 @@ impl<K, F, T> Task<K, F, T> {
     /// Continues a panic of the drop.
     ///
     /// # Safety
-    /// 1. `this` leads to a task of this type, which lives by its handle. That is not used any more.
+    /// 1. `this` leads to a task of this type, which lives by its handle. That is not used any
+    ///    more.
     pub(super) unsafe fn leave(this: *mut ()) {
         let this: *mut Self = this.cast();
         // SAFETY: 1. by our obligation 1; the task is not used unless we are the last owner.
