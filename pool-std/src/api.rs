@@ -1,7 +1,9 @@
 //! The free functions, which use the current pool, and the types that their jobs are given.
 
 pub(crate) mod block;
+mod block_on;
 pub(crate) mod broadcast;
+mod cancel;
 pub(crate) mod current_pool;
 pub(crate) mod handle;
 mod isolate;
@@ -14,7 +16,9 @@ pub(crate) mod spawn;
 pub(crate) mod yielding;
 
 pub use block::block_in_place;
+pub use block_on::block_on;
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
+pub use cancel::{CancelToken, TryScope, try_join, try_scope};
 pub use current_pool::CurrentPool;
 pub use handle::{JoinError, JoinHandle, spawn_handle};
 pub use isolate::{isolate, with_isolation};

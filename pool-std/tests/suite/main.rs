@@ -9,6 +9,7 @@ mod adopted;
 mod block_in_place;
 mod blocking;
 mod build;
+mod cancel;
 mod concurrent_map;
 mod crowd;
 mod current_pool;

@@ -66,6 +66,13 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
                 "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
             ));
         }
+        // Jobs that two owners share, and futures.
+        for module in ["handle::", "block_on::"] {
+            steps.push(miri(
+                &["test", "-p", "pool-std", "--lib", module],
+                "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
+            ));
+        }
         // Workers that pass from thread to thread.
         steps.push(miri(
             &[

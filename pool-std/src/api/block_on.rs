@@ -1,0 +1,102 @@
+//! Waiting for a future, without a runtime.
+
+use std::{
+    mem,
+    pin::pin,
+    sync::{Arc, Mutex},
+    task::{Context, Poll, Wake, Waker},
+};
+
+use crate::{
+    driver::{self, Signal},
+    panics::lock,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Waits for a future, and returns its output. A worker runs other jobs between two polls, and
+/// sleeps when there are none. Any other thread blocks.
+///
+/// The future is polled on this thread, at the beginning and whenever it was woken. The other jobs
+/// run on the same stack. So two jobs that wait for each other's futures may wait forever, because
+/// one may have been started while the other waited. In an [isolated](crate::isolate) call no other
+/// job runs.
+///
+/// # Panics
+/// Continues a panic of the future.
+///
+/// # Examples
+/// ```
+/// let sum = pool_std::block_on(async {
+///     let left = pool_std::spawn_handle(|| 1 + 2);
+///     let right = pool_std::spawn_handle(|| 3 + 4);
+///     left.await.unwrap() + right.await.unwrap()
+/// });
+/// assert_eq!(sum, 10);
+/// ```
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let alarm = Arc::<Alarm>::default();
+    let waker = Waker::from(alarm.clone());
+    let mut context = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return output;
+        }
+        alarm.wait();
+    }
+}
+
+/// What wakes a thread that waits for a future.
+#[derive(Default)]
+struct Alarm(Mutex<State>);
+
+#[derive(Default)]
+enum State {
+    /// Neither.
+    #[default]
+    Quiet,
+    /// It has rung since the last wait.
+    Rung,
+    /// The thread waits.
+    Waiting(Signal),
+}
+
+impl Alarm {
+    /// Waits until it rings, or returns at once if it has rung since the last wait.
+    fn wait(&self) {
+        // Liveness: the future keeps the waker, whose call sets the signal. If it drops the waker
+        // instead, this thread waits for good, as with every runtime.
+        driver::wait(|signal| {
+            let mut state = lock(&self.0);
+            match mem::take(&mut *state) {
+                // The signal is dropped, which ends the wait.
+                State::Rung => {}
+                _ => *state = State::Waiting(signal),
+            }
+        });
+    }
+
+    fn ring(&self) {
+        let mut state = lock(&self.0);
+        *state = match mem::take(&mut *state) {
+            State::Waiting(signal) => {
+                // It never blocks.
+                signal.set();
+                State::Quiet
+            }
+            _ => State::Rung,
+        };
+    }
+}
+
+impl Wake for Alarm {
+    fn wake(self: Arc<Self>) {
+        self.ring();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.ring();
+    }
+}

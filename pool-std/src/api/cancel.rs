@@ -1,0 +1,251 @@
+//! Joins and scopes that end early: at the first error, jobs that have not begun are left out.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use crate::{
+    api::{join::join, scope::Scope, scope::scope},
+    panics::lock,
+};
+
+/// Says that work is not wanted any more. Clones say the same.
+///
+/// A job asks in its loops; a look is one load. [`TryScope::cancel_token`] gives the one of a scope.
+///
+/// # Examples
+/// ```
+/// use pool_std::CancelToken;
+///
+/// let token = CancelToken::new();
+/// let job = pool_std::spawn_handle({
+///     let token = token.clone();
+///     move || (0..u64::MAX).take_while(|_| !token.is_cancelled()).last()
+/// });
+/// token.cancel();
+/// assert!(job.join().is_ok());
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct CancelToken {
+    is_cancelled: Arc<AtomicBool>,
+}
+
+impl CancelToken {
+    /// Creates a token that is not cancelled.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Cancels, for good. What this thread did before is visible to a thread that sees it.
+    pub fn cancel(&self) {
+        // Ordering: Release pairs with the Acquire of `is_cancelled`.
+        self.is_cancelled.store(true, Ordering::Release);
+    }
+
+    /// Whether this token or a clone of it was cancelled.
+    #[inline]
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        // Ordering: Acquire pairs with the Release of `cancel`.
+        self.is_cancelled.load(Ordering::Acquire)
+    }
+}
+
+/// Runs two closures as [`join`] does, until one of them fails.
+///
+/// If `a` returns an error before another worker has begun `b`, `b` is not run. If `b` fails first,
+/// `a` goes on.
+///
+/// # Errors
+/// That of `a`, or else that of `b`.
+///
+/// # Panics
+/// As [`join`]. A panic of `a` does not keep `b` from being run.
+///
+/// # Examples
+/// ```
+/// fn parse(texts: &[&str]) -> Result<i32, std::num::ParseIntError> {
+///     match texts {
+///         [] => Ok(0),
+///         [text] => text.parse(),
+///         _ => {
+///             let (left, right) = texts.split_at(texts.len() / 2);
+///             let (left, right) = pool_std::try_join(|| parse(left), || parse(right))?;
+///             Ok(left + right)
+///         }
+///     }
+/// }
+///
+/// assert_eq!(parse(&["1", "2", "3"]), Ok(6));
+/// assert!(parse(&["1", "two", "3"]).is_err());
+/// ```
+pub fn try_join<A, B, RA, RB, E>(a: A, b: B) -> Result<(RA, RB), E>
+where
+    A: FnOnce() -> Result<RA, E> + Send,
+    B: FnOnce() -> Result<RB, E> + Send,
+    RA: Send,
+    RB: Send,
+    E: Send,
+{
+    let has_failed = AtomicBool::new(false);
+    let results = join(
+        || {
+            let result = a();
+            if result.is_err() {
+                // Ordering: Relaxed here and below. It decides whether work is left out; the join
+                // passes the error on.
+                has_failed.store(true, Ordering::Relaxed);
+            }
+            result
+        },
+        || (!has_failed.load(Ordering::Relaxed)).then(b),
+    );
+    match results {
+        (Ok(a), Some(b)) => Ok((a, b?)),
+        (Err(error), _) => Err(error),
+        (Ok(_), None) => unreachable!("b is left out only after an error of a"),
+    }
+}
+
+/// Runs a scope as [`scope`] does, until the body or one of its jobs fails. Then jobs that have not
+/// begun are left out: their closures are dropped.
+///
+/// # Errors
+/// The first error.
+///
+/// # Panics
+/// As [`scope`]: a panic comes before an error. It cancels nothing.
+///
+/// # Examples
+/// ```
+/// let words = ["1", "2", "three", "4"];
+/// let result = pool_std::try_scope(|scope| {
+///     for word in words {
+///         scope.spawn(move |_| word.parse::<u32>().map(drop));
+///     }
+///     Ok(())
+/// });
+/// assert!(result.is_err());
+/// ```
+pub fn try_scope<'scope, F, R, E>(body: F) -> Result<R, E>
+where
+    F: FnOnce(&TryScope<'_, 'scope, E>) -> Result<R, E> + Send,
+    R: Send,
+    E: Send + 'scope,
+{
+    let outcome = Outcome::default();
+    let result = scope(|scope: &Scope<'scope>| {
+        let scope = TryScope {
+            scope,
+            outcome: outcome.clone(),
+        };
+        body(&scope).map_err(|error| outcome.fail(error))
+    });
+    match (result, outcome.into_error()) {
+        (Ok(result), None) => Ok(result),
+        (_, Some(error)) => Err(error),
+        (Err(()), None) => unreachable!("a body that fails leaves its error"),
+    }
+}
+
+/// What the jobs of a scope have come to.
+struct Outcome<E> {
+    token: CancelToken,
+    /// The first one.
+    error: Arc<Mutex<Option<E>>>,
+}
+
+impl<E> Default for Outcome<E> {
+    fn default() -> Self {
+        Self {
+            token: CancelToken::new(),
+            error: Arc::default(),
+        }
+    }
+}
+
+impl<E> Clone for Outcome<E> {
+    fn clone(&self) -> Self {
+        Self {
+            token: self.token.clone(),
+            error: self.error.clone(),
+        }
+    }
+}
+
+impl<E> Outcome<E> {
+    /// Notes an error, and cancels. A later error is dropped.
+    fn fail(&self, error: E) {
+        self.token.cancel();
+        let mut first = lock(&self.error);
+        if first.is_none() {
+            *first = Some(error);
+            return;
+        }
+        drop(first);
+        // Its drop is code of the user: not under the lock.
+        drop(error);
+    }
+
+    fn into_error(self) -> Option<E> {
+        lock(&self.error).take()
+    }
+}
+
+/// A scope that ends early, see [`try_scope`].
+pub struct TryScope<'a, 'scope, E> {
+    scope: &'a Scope<'scope>,
+    outcome: Outcome<E>,
+}
+
+impl<'scope, E: Send + 'scope> TryScope<'_, 'scope, E> {
+    /// Spawns a job as [`Scope::spawn`] does, unless the scope has failed. The job is left out if it
+    /// has not begun by then.
+    pub fn spawn<F>(&self, job: F)
+    where
+        F: FnOnce(&TryScope<'_, 'scope, E>) -> Result<(), E> + Send + 'scope,
+    {
+        if self.is_cancelled() {
+            return;
+        }
+        let outcome = self.outcome.clone();
+        self.scope.spawn(move |scope| {
+            if outcome.token.is_cancelled() {
+                return;
+            }
+            let scope = TryScope { scope, outcome };
+            if let Err(error) = job(&scope) {
+                scope.outcome.fail(error);
+            }
+        });
+    }
+
+    /// Whether the body or a job has failed, or the scope was [cancelled](Self::cancel_token). For
+    /// long jobs, which may end early then.
+    #[inline]
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.outcome.token.is_cancelled()
+    }
+
+    /// Returns the scope's token, which its first error cancels. A program may cancel it as well:
+    /// then jobs that have not begun are left out, and without an error the scope returns what its
+    /// body returns.
+    #[must_use]
+    pub fn cancel_token(&self) -> CancelToken {
+        self.outcome.token.clone()
+    }
+}
+
+impl<E> fmt::Debug for TryScope<'_, '_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TryScope")
+            .field("is_cancelled", &self.outcome.token.is_cancelled())
+            .finish_non_exhaustive()
+    }
+}
