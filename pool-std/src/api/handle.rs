@@ -60,7 +60,7 @@ where
     let task: *mut SpawnedTask<F, T> = Task::create(Spawned::new(registry), job);
     // Before the job can run, and end.
     //
-    // SAFETY: 1. it was made for this handle and the queue, just now.
+    // SAFETY: 1. it was made for this handle and the queue, just now; 2. by our bounds.
     let handle = unsafe { JoinHandle::new(task, registry) };
     // SAFETY: `JobRef::new`: 1. it lives until the execution has ended the queue's reference; 2.
     // the closure and the result are `Send`. `post_or_inject`: 1. it is used for this alone.
@@ -120,15 +120,17 @@ pub struct JoinHandle<'scope, T> {
     result: PhantomData<T>,
 }
 
-// SAFETY: a handle gives its result to the thread that has it. The pointer is only compared.
+// SAFETY: a handle gives its result to the thread that has it, or drops the closure there. Both are
+// `Send`, by obligation 2 of `new`. The pointer to the registry is only compared.
 unsafe impl<T: Send> Send for JoinHandle<'_, T> {}
 // SAFETY: a shared reference gives no access to the result. It can abort the job, which drops the
-// closure, and that is `Send`.
+// closure, as above.
 unsafe impl<T: Send> Sync for JoinHandle<'_, T> {}
 
 impl<'scope, T: Send + 'scope> JoinHandle<'scope, T> {
     /// # Safety
     /// 1. The task was created with this handle for one of its two owners.
+    /// 2. Its closure and its result are `Send`.
     unsafe fn new<K: 'scope, F: 'scope>(task: *mut Task<K, F, T>, registry: &Registry) -> Self
     where
         Task<K, F, T>: AnyTask<T>,
@@ -346,9 +348,6 @@ struct Spawned<F, T> {
 
 type SpawnedTask<F, T> = Task<Spawned<F, T>, F, T>;
 
-// SAFETY: the registry is `Sync`, and so is a header.
-unsafe impl<F, T> Sync for Spawned<F, T> {}
-
 impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> Spawned<F, T> {
     fn new(registry: &Registry) -> Self {
         Self {
@@ -468,7 +467,7 @@ impl<'scope> Scope<'scope> {
         T: Send + 'scope,
     {
         let task = Task::create(Scoped, body);
-        // SAFETY: 1. it was made for this handle and the job, just now.
+        // SAFETY: 1. it was made for this handle and the job, just now; 2. by our bounds.
         let handle = unsafe { JoinHandle::new(task, &self.base.registry) };
         let queued = QueuedTask(task);
         self.spawn(move |scope| queued.run(|body| body(scope)));
