@@ -34,8 +34,9 @@
 //! # What is not isolated
 //!
 //! A thread that [borrows](crate::LentWorker) a worker runs any job, on a stack of its own, and
-//! also older jobs of the worker's deque. After that, a wait that had begun before may run what is
-//! left of those: jobs that the same worker has pushed earlier, never another worker's.
+//! also older jobs of the worker's deque. If one of these spawns a job that no wait of its own
+//! awaits, and leaves it on the deque, a wait of the lender that had begun before the loan may run
+//! that job.
 //!
 //! Source: C. D. Wagner and B. G. Calder, *Leapfrogging* (1993), in which the worker that waits
 //! helps the thief; oneTBB's `this_task_arena::isolate`.

@@ -156,7 +156,9 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Takes the newest job of this worker's deque if it was pushed from a position on.
     pub(crate) fn take_job_from(&self, from: Position) -> Option<JobRef> {
-        if !self.has_pending_jobs() || self.own().next_position() == from {
+        // The deque may end below the position: a thread that has borrowed the worker has taken
+        // older jobs.
+        if !self.has_pending_jobs() || from.is_at_or_after(self.own().next_position()) {
             return None;
         }
         let job = self.own().pop()?;

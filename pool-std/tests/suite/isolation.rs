@@ -169,6 +169,48 @@ fn a_spare_thread_runs_any_job_in_an_isolated_call() {
     assert_eq!(received, Ok(7));
 }
 
+/// A spare thread takes older jobs of the worker that it borrows, so that the deque ends below the
+/// jobs that the worker waits for.
+#[test]
+fn a_wait_runs_no_older_job_after_a_loan() {
+    let builder = ThreadPoolBuilder::new().num_threads(1);
+    let pool = builder.max_blocking_threads(1).build().unwrap();
+    let [has_begun, is_over, is_isolated] = [(); 3].map(|()| AtomicBool::new(false));
+    let ran_in_the_wait = AtomicBool::new(false);
+    pool.install(|| {
+        let owner = thread::current().id();
+        pool_std::scope(|outer| {
+            for _ in 0..2 {
+                outer.spawn(|_| {
+                    if thread::current().id() == owner {
+                        ran_in_the_wait.fetch_or(is_isolated.load(SeqCst), SeqCst);
+                        return;
+                    }
+                    has_begun.store(true, SeqCst);
+                    wait_for(&is_over);
+                    // So that the spare takes no second one.
+                    thread::sleep(CHANCE / 5);
+                });
+            }
+            isolate(|| {
+                is_isolated.store(true, SeqCst);
+                pool_std::scope(|scope| {
+                    pool_std::block_in_place(|| {
+                        wait_for(&has_begun);
+                        is_over.store(true, SeqCst);
+                    });
+                    // Something to wait for, which is not on the deque.
+                    thread::scope(|threads| {
+                        threads.spawn(|| scope.spawn(|_| ()));
+                    });
+                });
+                is_isolated.store(false, SeqCst);
+            });
+        });
+    });
+    assert!(!ran_in_the_wait.into_inner());
+}
+
 /// The worker that waits is the only one, and takes nothing from the injector.
 #[test]
 fn jobs_that_a_thread_outside_spawns_in_an_isolated_scope_are_run() {
