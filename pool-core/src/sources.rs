@@ -8,10 +8,10 @@
 //! | injector | front | every worker |
 //! | operations that are due | newest first | every worker |
 //!
-//! A worker in an [isolated](crate::isolation) wait does not search here: it takes what it has pushed
-//! itself, its inbox, and from other workers' deques what descends from what it waits for. It counts
-//! as active, so that no poster relies on it for the other sources, and wakes another worker for
-//! what it leaves (`worker/isolated.rs`).
+//! A worker in an [isolated](crate::isolation) wait does not search here: it takes what it has
+//! pushed itself, its inbox, and from other workers' deques what descends from what it waits for.
+//! It counts as active, so that no poster relies on it for the other sources, and wakes another
+//! worker for what it leaves (`worker/isolated.rs`).
 //!
 //! A protocol may wake a worker with a hint, which says in which of these the work is. The worker
 //! looks there once, after its own queues.

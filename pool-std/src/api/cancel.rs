@@ -15,7 +15,8 @@ use crate::{
 
 /// Says that work is not wanted any more. Clones say the same.
 ///
-/// A job asks in its loops; a look is one load. [`TryScope::cancel_token`] gives the one of a scope.
+/// A job asks in its loops; a look is one load. [`TryScope::cancel_token`] gives the one of a
+/// scope.
 ///
 /// # Examples
 /// ```
@@ -204,8 +205,8 @@ pub struct TryScope<'a, 'scope, E> {
 }
 
 impl<'scope, E: Send + 'scope> TryScope<'_, 'scope, E> {
-    /// Spawns a job as [`Scope::spawn`] does, unless the scope has failed. The job is left out if it
-    /// has not begun by then.
+    /// Spawns a job as [`Scope::spawn`] does, unless the scope has failed. The job is left out if
+    /// it has not begun by then.
     pub fn spawn<F>(&self, job: F)
     where
         F: FnOnce(&TryScope<'_, 'scope, E>) -> Result<(), E> + Send + 'scope,
