@@ -42,7 +42,7 @@ use task::{AnyTask, Task};
 /// // This thread does something else meanwhile.
 /// assert_eq!(job.join().unwrap(), 3_628_800);
 /// ```
-pub fn spawn_handle<F, T>(job: F) -> JoinHandle<'static, T>
+pub fn spawn_handle<F, T>(job: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
@@ -52,7 +52,7 @@ where
 
 /// Spawns a job as [`spawn_handle`] does, on a pool to which the caller has added a reference for
 /// it. The registry must live until the call returns, also if the job ends before.
-pub(crate) fn spawn_handle_on<F, T>(registry: &Registry, job: F) -> JoinHandle<'static, T>
+pub(crate) fn spawn_handle_on<F, T>(registry: &Registry, job: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
@@ -61,7 +61,7 @@ where
     // Before the job can run, and end.
     //
     // SAFETY: 1. it was made for this handle and the queue, just now; 2. by our bounds.
-    let handle = unsafe { JoinHandle::new(task, registry) };
+    let handle = unsafe { ScopedJoinHandle::new(task, registry) };
     // SAFETY: `JobRef::new`: 1. it lives until the execution has ended the queue's reference; 2.
     // the closure and the result are `Send`. `post_or_inject`: 1. it is used for this alone.
     unsafe {
@@ -70,6 +70,9 @@ where
     }
     handle
 }
+
+/// A handle to a job that borrows nothing. What it can do, [`ScopedJoinHandle`] says.
+pub type JoinHandle<T> = ScopedJoinHandle<'static, T>;
 
 /// A handle to a job: to wait for its result, to await it, or to abort it.
 ///
@@ -94,22 +97,11 @@ where
 ///     let job = pool_std::spawn_handle(move || numbers.iter().sum::<u64>());
 ///     job.await.unwrap_or_else(|error| error.resume())
 /// }
-/// # fn block_on<F: Future>(future: F) -> F::Output {
-/// #     use std::{pin::pin, sync::Arc, task::{Context, Poll, Wake}, thread};
-/// #     struct Unpark(thread::Thread);
-/// #     impl Wake for Unpark { fn wake(self: Arc<Self>) { self.0.unpark() } }
-/// #     let (mut future, waker) = (pin!(future), Arc::new(Unpark(thread::current())).into());
-/// #     loop {
-/// #         match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-/// #             Poll::Ready(output) => return output,
-/// #             Poll::Pending => thread::park(),
-/// #         }
-/// #     }
-/// # }
-/// assert_eq!(block_on(sum(vec![1, 2, 3])), 6);
+///
+/// assert_eq!(pool_std::block_on(sum(vec![1, 2, 3])), 6);
 /// ```
 #[must_use = "a handle that is dropped detaches its job"]
-pub struct JoinHandle<'scope, T> {
+pub struct ScopedJoinHandle<'scope, T> {
     /// None when the result was taken. The handle is one of its two owners.
     task: Option<NonNull<dyn AnyTask<T> + 'scope>>,
     /// [`Task::leave`], for the type of the task.
@@ -122,12 +114,12 @@ pub struct JoinHandle<'scope, T> {
 
 // SAFETY: a handle gives its result to the thread that has it, or drops the closure there. Both are
 // `Send`, by obligation 2 of `new`. The pointer to the registry is only compared.
-unsafe impl<T: Send> Send for JoinHandle<'_, T> {}
+unsafe impl<T: Send> Send for ScopedJoinHandle<'_, T> {}
 // SAFETY: a shared reference gives no access to the result. It can abort the job, which drops the
 // closure, as above.
-unsafe impl<T: Send> Sync for JoinHandle<'_, T> {}
+unsafe impl<T: Send> Sync for ScopedJoinHandle<'_, T> {}
 
-impl<'scope, T: Send + 'scope> JoinHandle<'scope, T> {
+impl<'scope, T: Send + 'scope> ScopedJoinHandle<'scope, T> {
     /// # Safety
     /// 1. The task was created with this handle for one of its two owners.
     /// 2. Its closure and its result are `Send`.
@@ -145,7 +137,7 @@ impl<'scope, T: Send + 'scope> JoinHandle<'scope, T> {
     }
 }
 
-impl<'scope, T> JoinHandle<'scope, T> {
+impl<'scope, T> ScopedJoinHandle<'scope, T> {
     /// Waits until the job has ended, and returns its result.
     ///
     /// A worker of the job's pool runs jobs of its own meanwhile, and then this one, if no other
@@ -302,7 +294,7 @@ impl<'scope, T> JoinHandle<'scope, T> {
     }
 }
 
-impl<T> Future for JoinHandle<'_, T> {
+impl<T> Future for ScopedJoinHandle<'_, T> {
     type Output = Result<T, JoinError>;
 
     /// # Panics
@@ -321,15 +313,15 @@ impl<T> Future for JoinHandle<'_, T> {
 }
 
 /// The value is not pinned: the job is elsewhere.
-impl<T> Unpin for JoinHandle<'_, T> {}
+impl<T> Unpin for ScopedJoinHandle<'_, T> {}
 
-impl<T> Drop for JoinHandle<'_, T> {
+impl<T> Drop for ScopedJoinHandle<'_, T> {
     fn drop(&mut self) {
         self.leave();
     }
 }
 
-impl<T> fmt::Debug for JoinHandle<'_, T> {
+impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JoinHandle")
             .field("is_finished", &self.is_finished())
@@ -449,8 +441,8 @@ impl<'scope> Scope<'scope> {
     /// Spawns a job as [`spawn`](Self::spawn) does, and returns a handle to its result. The scope
     /// waits for the job, whether the handle is joined or not.
     ///
-    /// A panic of the job is an error of [`join`](JoinHandle::join), and none of the scope. If the
-    /// handle was dropped before, it is one of the scope.
+    /// A panic of the job is an error of [`join`](ScopedJoinHandle::join), and none of the scope.
+    /// If the handle was dropped before, it is one of the scope.
     ///
     /// # Examples
     /// ```
@@ -461,14 +453,14 @@ impl<'scope> Scope<'scope> {
     /// });
     /// assert_eq!(lengths, [4, 5]);
     /// ```
-    pub fn spawn_handle<F, T>(&self, body: F) -> JoinHandle<'scope, T>
+    pub fn spawn_handle<F, T>(&self, body: F) -> ScopedJoinHandle<'scope, T>
     where
         F: FnOnce(&Self) -> T + Send + 'scope,
         T: Send + 'scope,
     {
         let task = Task::create(Scoped, body);
         // SAFETY: 1. it was made for this handle and the job, just now; 2. by our bounds.
-        let handle = unsafe { JoinHandle::new(task, &self.base.registry) };
+        let handle = unsafe { ScopedJoinHandle::new(task, &self.base.registry) };
         let queued = QueuedTask(task);
         self.spawn(move |scope| queued.run(|body| body(scope)));
         handle

@@ -128,7 +128,7 @@ impl ThreadPool {
     /// assert_eq!(job.join().unwrap(), 42);
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
-    pub fn spawn_handle<F, T>(&self, job: F) -> JoinHandle<'static, T>
+    pub fn spawn_handle<F, T>(&self, job: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,

@@ -166,7 +166,7 @@ impl<K, F, T> Task<K, F, T> {
 }
 
 /// Does one of many things with a handle.
-fn end(mut handle: JoinHandle<'static, Counted>, number: u32, counts: &Counts) {
+fn end(mut handle: JoinHandle<Counted>, number: u32, counts: &Counts) {
     let waker = Waker::from(Arc::<Counts>::default());
     let mut context = Context::from_waker(&waker);
     if number & 1 != 0 && Pin::new(&mut handle).poll(&mut context).is_ready() {
