@@ -422,6 +422,8 @@ fn qemu_user(_quick: bool) -> Result<u64> {
         .env("STRESS_SECONDS", "10")
         // It counts memory, as on every system, and spawns a million jobs for it.
         .args(["--", "--skip", "a_burst_of_spawns"])
+        // The emulator aborts if a process of several threads forks and its child starts threads.
+        .args(["--skip", "children::"])
         .run_tests()
 }
 

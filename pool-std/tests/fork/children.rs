@@ -1,9 +1,4 @@
-//! Processes that fork while they have pools. In a program of its own, and one test at a time.
-
-#![cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
-
-#[path = "support/fork.rs"]
-mod support;
+//! What a child finds, and what its parent keeps.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -13,10 +8,10 @@ use std::{
     time::Duration,
 };
 
+use crate::support::{End, alone, end_of, fork, in_child};
 use pool_std::{
     ActiveWorkersError, ShutdownError, ThreadPool, ThreadPoolBuilder, WaitIdleError, join,
 };
-use support::{End, alone, end_of, fork, in_child};
 
 fn pool(threads: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(threads);

@@ -1,0 +1,7 @@
+//! Processes that fork while they have pools. In a program of its own, and one test at a time.
+
+#![cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+
+mod children;
+#[path = "../support/fork.rs"]
+mod support;
