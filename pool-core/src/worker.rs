@@ -46,6 +46,8 @@ pub struct WorkerThread<P: Platform> {
     /// Whether this worker may be registered as a sleeper, so that others may leave its deque out.
     may_be_left_out: Cell<bool>,
     watch: Watch,
+    /// Whether this worker runs, in an isolated wait, a job that was for it alone.
+    in_lone_job: Cell<bool>,
     /// Neither `Send` nor `Sync`.
     thread: PhantomData<*const ()>,
 }
@@ -80,6 +82,7 @@ impl<P: Platform> WorkerThread<P> {
             depth: Cell::new(0),
             may_be_left_out: Cell::new(false),
             watch: Watch::new(),
+            in_lone_job: Cell::new(false),
             thread: PhantomData,
         })
     }

@@ -124,6 +124,7 @@ impl<P: Platform> WorkerThread<P> {
             let mut wait = IsolatedWait {
                 worker: self,
                 from,
+                mark: from,
                 isolation,
                 rounds: 0,
                 state: State::Active,
@@ -154,6 +155,18 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
+    /// Whether this worker may post jobs of scopes on its deque. Otherwise they go where those of a
+    /// thread outside the pool go. For platforms, in each function that spawns in a scope.
+    ///
+    /// In an isolated wait a worker runs jobs that are for it alone: those of broadcasts, and those
+    /// that a thread outside has spawned in a scope for which it waits. What such a job spawned on
+    /// the deque would lie among the jobs of the wait, and be of another scope, or of the same one.
+    /// By way of the scope it comes to the worker that waits for it.
+    #[inline]
+    pub fn may_post(&self) -> bool {
+        !self.in_lone_job.get()
+    }
+
     /// Takes the newest job of this worker's deque if it was pushed from a position on.
     pub(crate) fn take_job_from(&self, from: Position) -> Option<JobRef> {
         // The deque may end below the position: a thread that has borrowed the worker has taken
@@ -171,8 +184,10 @@ impl<P: Platform> WorkerThread<P> {
 /// One isolated wait of a worker.
 struct IsolatedWait<'w, P: Platform> {
     worker: &'w WorkerThread<P>,
-    /// The jobs of the subtree that are on the worker's deque begin here.
+    /// What descends from the jobs that the worker has pushed from here on is of the subtree.
     from: Position,
+    /// The jobs of the subtree that are on the worker's deque begin here.
+    mark: Position,
     isolation: Isolation,
     /// How often it has searched since it last had a job.
     rounds: u32,
@@ -191,21 +206,28 @@ impl<P: Platform> IsolatedWait<'_, P> {
     /// Runs a job, if there is one that the worker may run.
     fn run_one(&mut self) -> bool {
         let worker = self.worker;
-        if let Some(job) = worker.take_job_from(self.from) {
+        let end = worker.own().next_position();
+        if !end.is_at_or_after(self.mark) {
+            // A thread that has borrowed the worker has taken older jobs. What is pushed from now
+            // on is of the subtree all the same.
+            self.mark = end;
+        }
+        if let Some(job) = worker.take_job_from(self.mark) {
             self.note_active();
             // SAFETY: 1. the queue gave it to us alone.
             unsafe { worker.run(job) };
         } else if let Some(job) = worker.take_inbox_job() {
             self.note_active();
-            // It is not of the subtree. What waits in it is isolated all the same: it is above the
-            // frame that waits here.
-            //
+            // It may not be of the subtree. What waits in it is isolated all the same: it is above
+            // the frame that waits here. It leaves no job on the deque, see `may_post`.
+            let outer = worker.in_lone_job.replace(true);
             // SAFETY: 1. the queue gave it to us alone.
             worker.with_lineage(None, self.isolation, || unsafe { worker.run(job) });
+            worker.in_lone_job.set(outer);
             let end = worker.own().next_position();
-            if end != self.from {
-                // What it has left, or others have stolen, is not of the subtree.
-                self.from = end;
+            if !self.from.is_at_or_after(end) {
+                // What others have stolen of it is not of the subtree.
+                (self.from, self.mark) = (end, end);
             }
         } else if let Some((job, theft)) = self.steal() {
             self.note_active();

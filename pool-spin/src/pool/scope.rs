@@ -80,7 +80,7 @@ impl<'scope, S: System> Scope<'scope, S> {
             // SAFETY: 1. The arena keeps the node until the job runs; the job is used only here. 2.
             // It is the pool of the scope.
             Ok((node, job)) => unsafe {
-                match current_worker_of(registry) {
+                match current_worker_of(registry).filter(|worker| worker.may_post()) {
                     Some(worker) => worker.post(job),
                     None => self.core.inject(registry, node, job),
                 }

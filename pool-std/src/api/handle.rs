@@ -71,13 +71,43 @@ where
     handle
 }
 
+/// Spawns a job of a scope as [`Scope::spawn`] does, and returns a handle to its result. The scope
+/// waits for the job, whether the handle is joined or not.
+///
+/// A panic of the job is an error of [`join`](ScopedJoinHandle::join), and none of the scope. If
+/// the handle was dropped before, it is one of the scope.
+///
+/// A function, because a drop-in for another pool shows the methods of [`Scope`] to its users.
+///
+/// # Examples
+/// ```
+/// let words = ["some", "words"];
+/// let lengths = pool_std::scope(|scope| {
+///     let jobs = words.map(|word| pool_std::spawn_handle_in(scope, move |_| word.len()));
+///     jobs.map(|job| job.join().unwrap())
+/// });
+/// assert_eq!(lengths, [4, 5]);
+/// ```
+pub fn spawn_handle_in<'scope, F, T>(scope: &Scope<'scope>, job: F) -> ScopedJoinHandle<'scope, T>
+where
+    F: FnOnce(&Scope<'scope>) -> T + Send + 'scope,
+    T: Send + 'scope,
+{
+    let task = Task::create(Scoped, job);
+    // SAFETY: 1. it was made for this handle and the job, just now; 2. by our bounds.
+    let handle = unsafe { ScopedJoinHandle::new(task, &scope.base.registry) };
+    let queued = QueuedTask(task);
+    scope.spawn(move |scope| queued.run(|job| job(scope)));
+    handle
+}
+
 /// A handle to a job that borrows nothing. What it can do, [`ScopedJoinHandle`] says.
 pub type JoinHandle<T> = ScopedJoinHandle<'static, T>;
 
 /// A handle to a job: to wait for its result, to await it, or to abort it.
 ///
 /// Made by [`spawn_handle`], [`ThreadPool::spawn_handle`](crate::ThreadPool::spawn_handle) and
-/// [`Scope::spawn_handle`](crate::Scope::spawn_handle). A handle of a scope borrows what the
+/// [`spawn_handle_in`]. A handle of a scope borrows what the
 /// scope's jobs borrow.
 ///
 /// - [`join`](Self::join) waits for the result. [`wait_timeout`](Self::wait_timeout) waits for a
@@ -434,35 +464,5 @@ impl<F, T> QueuedTask<F, T> {
         let ended = unsafe { Task::run(self.0, call) };
         // For the scope, as the panic of any of its jobs.
         ended.unwrap_or_else(|panic| resume_unwind(panic));
-    }
-}
-
-impl<'scope> Scope<'scope> {
-    /// Spawns a job as [`spawn`](Self::spawn) does, and returns a handle to its result. The scope
-    /// waits for the job, whether the handle is joined or not.
-    ///
-    /// A panic of the job is an error of [`join`](ScopedJoinHandle::join), and none of the scope.
-    /// If the handle was dropped before, it is one of the scope.
-    ///
-    /// # Examples
-    /// ```
-    /// let words = ["some", "words"];
-    /// let lengths = pool_std::scope(|scope| {
-    ///     let jobs = words.map(|word| scope.spawn_handle(move |_| word.len()));
-    ///     jobs.map(|job| job.join().unwrap())
-    /// });
-    /// assert_eq!(lengths, [4, 5]);
-    /// ```
-    pub fn spawn_handle<F, T>(&self, body: F) -> ScopedJoinHandle<'scope, T>
-    where
-        F: FnOnce(&Self) -> T + Send + 'scope,
-        T: Send + 'scope,
-    {
-        let task = Task::create(Scoped, body);
-        // SAFETY: 1. it was made for this handle and the job, just now; 2. by our bounds.
-        let handle = unsafe { ScopedJoinHandle::new(task, &self.base.registry) };
-        let queued = QueuedTask(task);
-        self.spawn(move |scope| queued.run(|body| body(scope)));
-        handle
     }
 }

@@ -231,7 +231,7 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Self) + Send + 'scope,
     {
         let registry = &*self.base.registry;
-        let worker = current_worker_of(registry);
+        let worker = current_worker_that_posts(registry);
         // SAFETY: `scope_job`: 1. it is queued below; 2. `'scope` outlives the scope. `post` and
         // `inject`: 1. the reference is used for this alone.
         unsafe {
@@ -268,7 +268,7 @@ impl<'scope> Scope<'scope> {
         // SAFETY: 1. `queue_many` queues it; 2. `'scope` outlives the scope; 3. by `add_jobs`.
         let job = |body| unsafe { uncounted_scope_job(self, body) };
         let registry = &self.base.registry;
-        let worker = current_worker_of(registry);
+        let worker = current_worker_that_posts(registry);
         if worker.is_none() && self.base.core.is_isolated() {
             // They are for one worker, and not for all that look into the injector.
             return bodies.into_iter().for_each(|body| self.spawn(body));
@@ -298,6 +298,15 @@ impl<'scope> Scope<'scope> {
     }
 }
 
+/// Returns the worker of this thread, if the thread is a worker of this pool and
+/// [may post](WorkerThread::may_post) jobs of scopes on its deque.
+///
+/// The reference must not outlive the caller's stay on the worker.
+#[inline]
+fn current_worker_that_posts<'a>(registry: &Registry) -> Option<&'a WorkerThread> {
+    current_worker_of(registry).filter(|worker| worker.may_post())
+}
+
 impl<'scope> ScopeFifo<'scope> {
     fn new(owner: Option<&'static WorkerThread>, registry: Arc<Registry>) -> Self {
         let fifos = (0..registry.num_workers())
@@ -315,7 +324,7 @@ impl<'scope> ScopeFifo<'scope> {
         F: FnOnce(&Self) + Send + 'scope,
     {
         let registry = &*self.base.registry;
-        let worker = current_worker_of(registry);
+        let worker = current_worker_that_posts(registry);
         // SAFETY: 1. it is queued below; 2. `'scope` outlives the scope.
         let job = unsafe { scope_job(self, worker, body) };
         match worker {

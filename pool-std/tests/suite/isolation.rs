@@ -290,6 +290,32 @@ fn jobs_that_a_thread_outside_spawns_in_an_isolated_scope_are_run() {
     assert_eq!(count.into_inner(), 102);
 }
 
+/// The job of the thread outside is for the worker that waits. So are the jobs that it spawns in
+/// turn, which nothing but their scope tells from those of a broadcast.
+#[test]
+fn jobs_that_such_a_job_spawns_in_the_scope_are_run() {
+    let (pool, count) = (pool(1), AtomicUsize::new(0));
+    let count = &count;
+    pool.install(|| {
+        isolate(|| {
+            pool_std::scope(|scope| {
+                thread::scope(|threads| {
+                    threads.spawn(|| {
+                        scope.spawn(move |scope| {
+                            for _ in 0..3 {
+                                scope.spawn(move |scope| {
+                                    scope.spawn(move |_| _ = count.fetch_add(1, SeqCst));
+                                });
+                            }
+                        });
+                    });
+                });
+            });
+        });
+    });
+    assert_eq!(count.load(SeqCst), 3);
+}
+
 /// While a worker waits for another pool, it runs no job of its own.
 #[test]
 fn an_install_without_help_runs_no_job_of_the_callers_pool() {

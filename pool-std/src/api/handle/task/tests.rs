@@ -327,7 +327,7 @@ fn handles_of_a_scope_borrow() {
     let mut words = ["some", "words"].map(str::to_owned);
     let lengths = pool.scope(|scope| {
         let jobs = words.each_mut().map(|word| {
-            scope.spawn_handle(|_| {
+            crate::spawn_handle_in(scope, |_| {
                 word.push('!');
                 word.len()
             })
@@ -337,7 +337,7 @@ fn handles_of_a_scope_borrow() {
     assert_eq!(lengths, [5, 6]);
     assert_eq!(words, ["some!", "words!"]);
     // After the scope, which has waited.
-    let job = pool.scope(|scope| scope.spawn_handle(|_| words.len()));
+    let job = pool.scope(|scope| crate::spawn_handle_in(scope, |_| words.len()));
     assert!(job.is_finished());
     assert_eq!(job.join().unwrap(), 2);
 }
@@ -347,11 +347,17 @@ fn a_panic_in_a_scope_is_the_handles_or_else_the_scopes() {
     let counts = Arc::<Counts>::default();
     let pool = pool(1, &counts);
     pool.scope(|scope| {
-        let job = scope.spawn_handle(|_| -> () { resume_unwind(Box::new(Expected)) });
+        let job = crate::spawn_handle_in(scope, |_| -> () { resume_unwind(Box::new(Expected)) });
         assert!(job.join().unwrap_err().is_panic());
-        let aborted = scope.spawn_handle(|_| ());
+        let aborted = crate::spawn_handle_in(scope, |_| ());
         assert!(aborted.abort());
     });
-    let scope = || pool.scope(|scope| drop(scope.spawn_handle(|_| -> () { panic!("detached") })));
+    let scope = || {
+        pool.scope(|scope| {
+            drop(crate::spawn_handle_in(scope, |_| -> () {
+                panic!("detached")
+            }))
+        })
+    };
     assert!(catch_unwind(AssertUnwindSafe(scope)).is_err());
 }
