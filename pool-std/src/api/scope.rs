@@ -231,14 +231,14 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Self) + Send + 'scope,
     {
         let registry = &*self.base.registry;
-        let worker = current_worker_that_posts(registry);
+        let worker = current_worker_of(registry);
         // SAFETY: `scope_job`: 1. it is queued below; 2. `'scope` outlives the scope. `post` and
         // `inject`: 1. the reference is used for this alone.
         unsafe {
             let job = scope_job(self, worker, body);
             match worker {
-                Some(worker) => worker.post(job),
-                None => self.base.inject(job),
+                Some(worker) if worker.may_post() => worker.post(job),
+                _ => self.base.inject(job),
             }
         }
     }
