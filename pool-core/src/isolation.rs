@@ -31,12 +31,9 @@
 //! isolated worker could run. So can one that waits for a [detached](crate::Registry::inject) job.
 //! With `Nothing`, the jobs of a scope that other workers have queued need another worker.
 //!
-//! # What is not isolated
-//!
-//! A thread that [borrows](crate::LentWorker) a worker runs any job, on a stack of its own, and
-//! also older jobs of the worker's deque. If one of these spawns a job that no wait of its own
-//! awaits, and leaves it on the deque, a wait of the lender that had begun before the loan may run
-//! that job.
+//! A thread that [borrows](crate::LentWorker) a worker in an isolated call runs any job, on a stack
+//! of its own. It leaves no job on the deque, and takes older ones from its begin, so that the
+//! lender's waits find the deque as it was.
 //!
 //! Source: C. D. Wagner and B. G. Calder, *Leapfrogging* (1993), in which the worker that waits
 //! helps the thief; oneTBB's `this_task_arena::isolate`.

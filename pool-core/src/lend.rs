@@ -18,7 +18,8 @@
 //! - *Order of the deque.* The borrower runs the jobs that it pops to their end, and comes back
 //!   before the lender continues. So the jobs of the lender's joins that are still on the deque lie
 //!   where they were, and those that were popped have been run: what
-//!   [`take_local_job`](WorkerThread::take_local_job) asks.
+//!   [`take_local_job`](WorkerThread::take_local_job) asks. In an [isolated](crate::Isolation) call
+//!   the borrower takes the older ones from the other end, as a thief does.
 //! - *What only the owner does*: push and pop, the words beside a join's job, the cells of the
 //!   `WorkerThread` (the depth, the random numbers, the borrow of the managed thread). One thread
 //!   at a time does it. Step 1 happens before step 2, because what passes a `Send` value to another
@@ -56,6 +57,7 @@ use sleep_core::CoreLatch;
 
 use crate::{
     deadlock::DeadlockDetection as _,
+    isolation::Isolation,
     job::JobRef,
     latch::{BlockingLatch, Latch as _},
     platform::{Platform, PoolProgress},
@@ -88,6 +90,8 @@ fn has_sendable_parts<P: Platform>() {
 /// What the two threads share, in the lender's frame.
 struct Loan<P: Platform> {
     worker: *const WorkerThread<P>,
+    /// What the lender may run while it waits.
+    isolation: Isolation,
     /// Set when the closure has ended. The borrower waits for it, as the worker.
     closure_ended: CoreLatch,
     /// Set when the borrower does not use the worker any more.
@@ -123,6 +127,7 @@ impl<P: Platform> WorkerThread<P> {
         let _ = has_sendable_parts::<P>;
         let loan = Loan {
             worker: self,
+            isolation: self.isolation(),
             closure_ended: CoreLatch::new(),
             returned: BlockingLatch::new(),
         };
@@ -180,7 +185,7 @@ impl<P: Platform> LentWorker<P> {
             let loan = &*self.loan;
             P::set_current(loan.worker);
             no_unwind(begin);
-            (*loan.worker).borrow_until(&loan.closure_ended);
+            (*loan.worker).borrow_until(&loan.closure_ended, loan.isolation);
             P::set_current(ptr::null());
         }
     }

@@ -2,7 +2,7 @@
 
 use core::{any::TypeId, cell::Cell, fmt, marker::PhantomData, ptr};
 
-use deque_core::{Deque, Worker};
+use deque_core::{Deque, Position, Worker};
 use sleep_core::WorkerIndex;
 
 use crate::{
@@ -46,10 +46,20 @@ pub struct WorkerThread<P: Platform> {
     /// Whether this worker may be registered as a sleeper, so that others may leave its deque out.
     may_be_left_out: Cell<bool>,
     watch: Watch,
-    /// Whether this worker runs, in an isolated wait, a job that was for it alone.
-    in_lone_job: Cell<bool>,
+    stay: Cell<Stay>,
     /// Neither `Send` nor `Sync`.
     thread: PhantomData<*const ()>,
+}
+
+/// What a worker is in the middle of that restricts the use of its deque.
+#[derive(Debug, Clone, Copy)]
+enum Stay {
+    /// Nothing.
+    Own,
+    /// In an isolated wait, a job that was for this worker alone.
+    LoneJob,
+    /// A thread has borrowed it in an isolated call, when the deque ended here.
+    Borrowed(Position),
 }
 
 impl<P: Platform> WorkerThread<P> {
@@ -82,7 +92,7 @@ impl<P: Platform> WorkerThread<P> {
             depth: Cell::new(0),
             may_be_left_out: Cell::new(false),
             watch: Watch::new(),
-            in_lone_job: Cell::new(false),
+            stay: Cell::new(Stay::Own),
             thread: PhantomData,
         })
     }
@@ -264,6 +274,10 @@ impl<P: Platform> WorkerThread<P> {
     /// run before anything returns to a join further up the stack.
     #[inline]
     pub(crate) fn take_local_job(&self) -> Option<JobRef> {
+        if let Stay::Borrowed(floor) = self.stay.get() {
+            let job = self.take_borrowed_job(floor);
+            return job.or_else(|| self.take_inbox_job());
+        }
         // Looks first: a pop writes to a cache line that all searching workers read.
         let popped = if self.own.is_empty() {
             None

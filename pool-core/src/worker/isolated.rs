@@ -25,7 +25,7 @@ use crate::{
     registry::Registry,
     unwind::no_unwind,
     worker::{
-        WorkerThread,
+        Stay, WorkerThread,
         idle::{Setter, Token},
         lineage::Theft,
     },
@@ -124,7 +124,6 @@ impl<P: Platform> WorkerThread<P> {
             let mut wait = IsolatedWait {
                 worker: self,
                 from,
-                mark: from,
                 isolation,
                 rounds: 0,
                 state: State::Active,
@@ -161,17 +160,44 @@ impl<P: Platform> WorkerThread<P> {
     /// In an isolated wait a worker runs jobs that are for it alone: those of broadcasts, and those
     /// that a thread outside has spawned in a scope for which it waits. What such a job spawned on
     /// the deque would lie among the jobs of the wait, and be of another scope, or of the same one.
-    /// By way of the scope it comes to the worker that waits for it.
+    /// By way of the scope it comes to the worker that waits for it. The jobs of a
+    /// [borrower](crate::LentWorker) may be of any scope, too.
     #[inline]
     pub fn may_post(&self) -> bool {
-        !self.in_lone_job.get()
+        matches!(self.stay.get(), Stay::Own)
+    }
+
+    /// Runs jobs until a latch is set, for a thread that has borrowed this worker in the middle of an
+    /// isolated call. It runs any job, on a stack of its own, and keeps what the waits of the lender
+    /// rely on:
+    /// - The deque ends where it ended, or beyond. So the older jobs are taken from its begin, as
+    ///   thieves take them.
+    /// - The jobs that the borrower runs leave none there. So their own waits are isolated, what they
+    ///   spawn for no wait goes to the injector, and what they spawn in a scope [goes by way of the
+    ///   scope](Self::may_post).
+    pub(super) fn borrow_isolated(&self, until: impl FnOnce()) {
+        let floor = self.own().next_position();
+        let outer = self.stay.replace(Stay::Borrowed(floor));
+        self.with_lineage(None, Isolation::Subtree, until);
+        self.stay.set(outer);
+    }
+
+    /// Takes a job of this worker's deque for a thread that has borrowed the worker: the newest from
+    /// a position on, or else the oldest one.
+    #[cold]
+    pub(super) fn take_borrowed_job(&self, floor: Position) -> Option<JobRef> {
+        self.take_job_from(floor).or_else(|| {
+            // Or the thief would ask this thread to end it.
+            self.own().end_bias();
+            let stealer = self.own().deque().stealer();
+            let oldest = self.while_stealing(|| stealer.steal_if(|_| true, || ()));
+            oldest.success()
+        })
     }
 
     /// Takes the newest job of this worker's deque if it was pushed from a position on.
     pub(crate) fn take_job_from(&self, from: Position) -> Option<JobRef> {
-        // The deque may end below the position: a thread that has borrowed the worker has taken
-        // older jobs.
-        if !self.has_pending_jobs() || from.is_at_or_after(self.own().next_position()) {
+        if !self.has_pending_jobs() || self.own().next_position() == from {
             return None;
         }
         let job = self.own().pop()?;
@@ -184,10 +210,8 @@ impl<P: Platform> WorkerThread<P> {
 /// One isolated wait of a worker.
 struct IsolatedWait<'w, P: Platform> {
     worker: &'w WorkerThread<P>,
-    /// What descends from the jobs that the worker has pushed from here on is of the subtree.
-    from: Position,
     /// The jobs of the subtree that are on the worker's deque begin here.
-    mark: Position,
+    from: Position,
     isolation: Isolation,
     /// How often it has searched since it last had a job.
     rounds: u32,
@@ -206,13 +230,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
     /// Runs a job, if there is one that the worker may run.
     fn run_one(&mut self) -> bool {
         let worker = self.worker;
-        let end = worker.own().next_position();
-        if !end.is_at_or_after(self.mark) {
-            // A thread that has borrowed the worker has taken older jobs. What is pushed from now
-            // on is of the subtree all the same.
-            self.mark = end;
-        }
-        if let Some(job) = worker.take_job_from(self.mark) {
+        if let Some(job) = worker.take_job_from(self.from) {
             self.note_active();
             // SAFETY: 1. the queue gave it to us alone.
             unsafe { worker.run(job) };
@@ -220,15 +238,12 @@ impl<P: Platform> IsolatedWait<'_, P> {
             self.note_active();
             // It may not be of the subtree. What waits in it is isolated all the same: it is above
             // the frame that waits here. It leaves no job on the deque, see `may_post`.
-            let outer = worker.in_lone_job.replace(true);
+            let outer = worker.stay.replace(Stay::LoneJob);
             // SAFETY: 1. the queue gave it to us alone.
             worker.with_lineage(None, self.isolation, || unsafe { worker.run(job) });
-            worker.in_lone_job.set(outer);
-            let end = worker.own().next_position();
-            if !self.from.is_at_or_after(end) {
-                // What others have stolen of it is not of the subtree.
-                (self.from, self.mark) = (end, end);
-            }
+            worker.stay.set(outer);
+            // What others have stolen of it is not of the subtree.
+            self.from = worker.own().next_position();
         } else if let Some((job, theft)) = self.steal() {
             self.note_active();
             // SAFETY: 1. the queue gave it to us alone.

@@ -66,14 +66,18 @@ impl<P: Platform> WorkerThread<P> {
     /// worker.
     ///
     /// It runs any job, whatever the lender's call allows: they are on a stack of their own, and
-    /// the lender has said that its closure blocks.
-    pub(crate) fn borrow_until(&self, closure_ended: &CoreLatch) {
-        let isolation = P::isolation(self.registry(), 0);
-        self.with_lineage(None, isolation, || {
+    /// the lender has said that its closure blocks. `lender` is what the lender may run while it
+    /// waits.
+    pub(crate) fn borrow_until(&self, closure_ended: &CoreLatch, lender: Isolation) {
+        let run_jobs = || {
             if !closure_ended.probe() {
                 self.run_jobs_until(closure_ended, Setter::Outside);
             }
-        });
+        };
+        match lender {
+            Isolation::Anything => run_jobs(),
+            _ => self.borrow_isolated(run_jobs),
+        }
     }
 
     /// Runs jobs until this worker is requested to stop. While it sleeps, a guest may take its
