@@ -130,6 +130,11 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         }
     }
 
+    /// Whether jobs are pending, the body not included. For the thread that runs the body.
+    pub fn has_pending_jobs(&self) -> bool {
+        self.pending_jobs() > 1
+    }
+
     /// Returns about how many jobs are pending, the body included.
     fn pending_jobs(&self) -> usize {
         self.pending.pending().saturating_sub(self.prepaid.left())

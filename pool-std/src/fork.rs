@@ -23,7 +23,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::platform::Registry;
+use crate::{clock, platform::Registry};
 
 /// How many times the process and its ancestors were forked, since the first of them has built a
 /// pool.
@@ -78,22 +78,51 @@ pub(crate) fn abort_if_forked(registry: &Registry) {
     }
 }
 
+/// Calls a closure of the user that a pool waits for, in a frame that waits for a thread of the pool
+/// when the closure has ended, if `waits` says so then. Ends the process if the closure has forked
+/// it and returns in the child.
+pub(crate) fn abort_if_forked_in<R>(
+    registry: &Registry,
+    waits: impl Fn() -> bool,
+    closure: impl FnOnce() -> R,
+) -> R {
+    struct AtEnd<'r, W: Fn() -> bool>(&'r Registry, W);
+
+    impl<W: Fn() -> bool> Drop for AtEnd<'_, W> {
+        fn drop(&mut self) {
+            if !is_here(self.0) && (self.1)() {
+                abort();
+            }
+        }
+    }
+
+    let _at_end = AtEnd(registry, waits);
+    closure()
+}
+
 #[cold]
 fn abort() -> ! {
-    eprintln!(
-        "a job that was begun before this process was forked waits for a thread of the parent"
+    handler::say(
+        "pool-std: what was begun before this process was forked waits for a thread of the parent; \
+         aborting\n",
     );
     std::process::abort();
 }
 
 /// Lets a child of this process know that it is one, from now on.
 pub(crate) fn watch() {
+    // In a child, the first call could find that a thread of the parent is in the middle of it.
+    _ = clock::now();
     handler::register();
 }
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 mod handler {
     use std::{
+        fs::File,
+        io::Write as _,
+        mem::ManuallyDrop,
+        os::fd::FromRawFd as _,
         ptr,
         sync::atomic::{AtomicBool, Ordering},
     };
@@ -108,16 +137,28 @@ mod handler {
     /// Registers the handler. Two threads may both do so; then a fork counts twice, which is as
     /// good.
     pub(super) fn register() {
-        // Ordering: Relaxed. A thread that sees it forks after the call that has registered, by the
-        // lock of the C library's list.
-        if !IS_REGISTERED.load(Ordering::Relaxed) {
+        // Ordering: Acquire pairs with the Release below: a thread that sees it forks after the
+        // handler is on the list.
+        if !IS_REGISTERED.load(Ordering::Acquire) {
             // SAFETY: the handler is a function of this library, which glibc unregisters with the
             // library. It calls nothing that is not safe in a child: it takes no lock and allocates
             // nothing.
             let result = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
             // Otherwise there is no memory, and a child may hang, as it does without this.
-            IS_REGISTERED.store(result == 0, Ordering::Relaxed);
+            //
+            // Ordering: Release, as said.
+            IS_REGISTERED.store(result == 0, Ordering::Release);
         }
+    }
+
+    /// Writes a message where errors go, without the lock of the standard library's stream: a thread
+    /// of the parent may hold it.
+    pub(super) fn say(message: &str) {
+        // SAFETY: the descriptor is the process's for errors. If it is closed, the write fails. It
+        // is not closed here.
+        let errors = unsafe { File::from_raw_fd(libc::STDERR_FILENO) };
+        // A message that cannot be written must not stand in the way of the abort.
+        _ = ManuallyDrop::new(errors).write_all(message.as_bytes());
     }
 
     /// Runs in a child, on its only thread, before `fork` returns.
@@ -133,4 +174,6 @@ mod handler {
 #[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
 mod handler {
     pub(super) fn register() {}
+
+    pub(super) fn say(_message: &str) {}
 }

@@ -16,6 +16,7 @@ use pool_core::{CoreLatch, progress::Operation};
 pub use pool_core::progress::{Guard, Moment, Reclaimable};
 
 use crate::{
+    fork,
     panics::AbortOnUnwind,
     parker::{OsParker, ParkerKind},
     platform::{Registry, Std, WorkerThread, pool_of},
@@ -174,11 +175,12 @@ impl Progress {
     /// parks. A thread that holds a guard of this pool would wait for itself.
     ///
     /// # Panics
-    /// If the value is another pool's.
+    /// If the value is another pool's, or the pool is that of a parent of this process.
     pub fn wait_for(&self, moment: Moment<'_>) {
         if self.has_reached(moment) {
             return;
         }
+        fork::check(&self.registry);
         // SAFETY: 1. it is used in this call, and the thread stays a worker meanwhile.
         match unsafe { WorkerThread::current() } {
             Some(worker) => self.wait_as_worker(worker, moment),

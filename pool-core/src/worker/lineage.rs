@@ -201,7 +201,7 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Returns what this worker may run while it waits now.
-    pub(crate) fn isolation(&self) -> Isolation {
+    pub fn isolation(&self) -> Isolation {
         if !self.can_isolate() {
             return Isolation::Anything;
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     blocking::handlers::is_in_handler,
+    fork,
     platform::{WorkerThread, pool_of},
     thread_pool::spares::{Spare, Spares},
     worker::frames,
@@ -100,7 +101,8 @@ where
     if is_in_handler() {
         return closure();
     }
-    let spares = &worker.registry().data().spares;
+    let registry = worker.registry();
+    let spares = &registry.data().spares;
     let spare = if is_blocked(worker) {
         None
     } else {
@@ -115,7 +117,11 @@ where
     // for deadlocks, can reach one only through a handle. `Worker::join` checks that the thread
     // is the worker, and a `BroadcastContext` reads only the number and the registry.
     frames::while_lending(worker, || unsafe {
-        worker.lend(|lent| taken.spare.give(lent), closure)
+        worker.lend(
+            |lent| taken.spare.give(lent),
+            // The lender waits for the spare thread.
+            || fork::abort_if_forked_in(registry, || true, closure),
+        )
     })
 }
 

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use pool_core::{Job, JobHeader, JobRef};
+use pool_core::{Isolation, Job, JobHeader, JobRef};
 
 use crate::{
     api::{
@@ -95,7 +95,7 @@ where
 {
     let task = Task::create(Scoped, job);
     // SAFETY: 1. it was made for this handle and the job, just now; 2. by our bounds.
-    let handle = unsafe { ScopedJoinHandle::new(task, &scope.base.registry) };
+    let handle = unsafe { ScopedJoinHandle::new(task, scope.registry()) };
     let queued = QueuedTask(task);
     scope.spawn(move |scope| queued.run(|job| job(scope)));
     handle
@@ -176,7 +176,8 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
     /// pool. Any other thread blocks.
     ///
     /// # Errors
-    /// [`JoinError`] if the job panicked, or was [aborted](Self::abort).
+    /// [`JoinError`] if the job panicked, or was [aborted](Self::abort), or belongs to a parent of
+    /// this process that has forked before it had ended.
     ///
     /// # Panics
     /// If the handle has returned its result as a future.
@@ -188,13 +189,8 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
     /// assert_eq!(sum, 285);
     /// ```
     pub fn join(mut self) -> Result<T, JoinError> {
-        if !self.is_finished() {
-            if self.process != Process::current() {
-                return Err(JoinError::forked());
-            }
-            self.help();
-            self.wait();
-        }
+        self.help();
+        self.wait();
         self.take()
     }
 
@@ -215,11 +211,11 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
     /// assert!(job.join().is_ok());
     /// ```
     pub fn wait_timeout(&mut self, timeout: Duration) -> bool {
-        if self.is_finished() || self.process != Process::current() {
-            return self.is_finished();
-        }
         let limit = Limit::new(timeout);
         self.help();
+        if self.is_finished() || !self.is_here() {
+            return self.is_finished();
+        }
         // SAFETY: 1. the reference is used in this statement.
         if let Some(worker) = unsafe { WorkerThread::current() } {
             return limit.poll(Some(worker), || self.is_finished());
@@ -278,19 +274,28 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         self.task().state()
     }
 
+    /// Whether this process has spawned the job. A child of it must not wait for the job, which a
+    /// thread of the parent runs.
+    fn is_here(&self) -> bool {
+        self.process == Process::current()
+    }
+
+    /// Returns the worker that this thread is, if that is one of the job's pool.
+    ///
+    /// The reference must not outlive the caller's stay on the worker.
+    fn worker<'a>(&self) -> Option<&'a WorkerThread> {
+        // SAFETY: 1. callers use it while the thread is still the worker: jobs leave it as it was.
+        let worker = unsafe { WorkerThread::current() };
+        worker.filter(|worker| std::ptr::eq(worker.registry(), self.registry))
+    }
+
     /// Runs jobs of this worker until the job is done, and the job itself if no other worker has
     /// begun it. On a thread that is no worker of the job's pool, does nothing.
     fn help(&self) {
-        // SAFETY: 1. the reference is used in this call, and jobs leave the thread as it was.
-        let Some(worker) = (unsafe { WorkerThread::current() }) else {
-            return;
-        };
-        if !std::ptr::eq(worker.registry(), self.registry) {
-            return;
-        }
+        let Some(worker) = self.worker() else { return };
         while !self.is_finished() {
             if !worker.yield_local() {
-                self.task().run_here();
+                self.task().run_here(worker.registry());
                 return;
             }
         }
@@ -299,16 +304,20 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
     fn wait(&self) {
         let state = self.state();
         // A future that was polled before may have left a waker.
-        if state.clear_waiter() {
+        if self.is_here() && state.clear_waiter() {
             // Liveness: the worker that runs the job, or the thread that aborts it, sets the
             // signal. If the job is done already, the signal is dropped, which sets it.
             driver::wait(|signal| _ = state.set_waiter(Waiter::Thread(signal)));
         }
     }
 
-    /// Takes the result of a job that is done.
+    /// Takes the result of a job that is done, or belongs to a parent of this process.
     fn take(&mut self) -> Result<T, JoinError> {
-        assert!(self.state().is_done(), "a wait that has ended too early");
+        if !self.state().is_done() {
+            assert!(!self.is_here(), "a wait that has ended too early");
+            self.leave();
+            return Err(JoinError::forked());
+        }
         // SAFETY: 1. the job is done, and the handle leaves below.
         let result = unsafe { self.task().take_result() };
         self.leave();
@@ -327,11 +336,18 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
 impl<T> Future for ScopedJoinHandle<'_, T> {
     type Output = Result<T, JoinError>;
 
+    /// On a worker of the job's pool that runs [no other jobs](crate::isolate) in its waits, this runs
+    /// the job: it may be the only worker that could.
+    ///
     /// # Panics
     /// If it has returned the result before.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let worker = self.worker();
+        if worker.is_some_and(|worker| worker.isolation() != Isolation::Anything) {
+            self.help();
+        }
         let state = self.state();
-        if !state.is_done() {
+        if !state.is_done() && self.is_here() {
             // Code of the user, before anything changes.
             let waker = context.waker().clone();
             if state.clear_waiter() && state.set_waiter(Waiter::Task(waker)) {
@@ -405,10 +421,7 @@ impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> AnyTask<T> for Spawne
         self.state()
     }
 
-    fn run_here(&self) {
-        // SAFETY: 1. the reference is used in this call, and the job leaves the thread as it was.
-        let worker = unsafe { WorkerThread::current() }.expect("a worker of the pool");
-        let registry = worker.registry();
+    fn run_here(&self, registry: &Registry) {
         // The reference of the queue may be removed meanwhile. If the pool has ended, it knows of
         // this job no more.
         let is_counted = registry.try_add_reference();
@@ -440,7 +453,7 @@ impl<F: Send, T: Send> AnyTask<T> for Task<Scoped, F, T> {
     }
 
     /// The scope must not end before, so the job of the scope runs it.
-    fn run_here(&self) {}
+    fn run_here(&self, _registry: &Registry) {}
 
     fn abort(&self) -> bool {
         self.abort()

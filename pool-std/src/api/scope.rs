@@ -11,6 +11,7 @@ use crate::{
         scope_job::{AnyScope, scope_job, uncounted_scope_job},
         spawn::{NO_NODE, queue_many},
     },
+    fork,
     platform::{Queue, Registry, Std, WorkerThread},
     thread_pool::{current::PoolGuard, id::PoolId},
     worker::current_worker_of,
@@ -21,7 +22,7 @@ type Marker<'scope> = PhantomData<Box<dyn FnOnce(&Scope<'scope>) + Send + Sync +
 
 /// Spawns jobs that may borrow what outlives the scope. Created by [`scope()`].
 pub struct Scope<'scope> {
-    pub(super) base: ScopeBase<'scope>,
+    base: ScopeBase<'scope>,
 }
 
 /// A [`Scope`] whose jobs start in the order in which they were spawned. Created by [`scope_fifo`].
@@ -31,10 +32,10 @@ pub struct ScopeFifo<'scope> {
     fifos: Vec<JobFifo<Std>>,
 }
 
-pub(super) struct ScopeBase<'scope> {
+struct ScopeBase<'scope> {
     /// Its worker outlives it, by `new`.
     core: ScopeCore<'static, Std>,
-    pub(super) registry: Arc<Registry>,
+    registry: Arc<Registry>,
     marker: Marker<'scope>,
 }
 
@@ -141,7 +142,7 @@ pub(crate) fn in_place_scope_on<'scope, R>(
     let scope = Scope {
         base: ScopeBase::new(owner, registry.clone()),
     };
-    scope.base.core.complete(owner, || body(&scope))
+    scope.base.complete(owner, || body(&scope))
 }
 
 pub(crate) fn in_place_scope_fifo_on<'scope, R>(
@@ -151,7 +152,7 @@ pub(crate) fn in_place_scope_fifo_on<'scope, R>(
     // SAFETY: 1. this thread stays the worker until the call returns, and the scope ends before.
     let owner = unsafe { WorkerThread::current() };
     let scope = ScopeFifo::new(owner, registry.clone());
-    scope.base.core.complete(owner, || body(&scope))
+    scope.base.complete(owner, || body(&scope))
 }
 
 impl<'scope> ScopeBase<'scope> {
@@ -165,6 +166,14 @@ impl<'scope> ScopeBase<'scope> {
 }
 
 impl ScopeBase<'_> {
+    /// Runs the body, and waits for the jobs.
+    fn complete<R>(&self, owner: Option<&WorkerThread>, body: impl FnOnce() -> R) -> R {
+        // A worker runs what it can by itself, and ends the process when it would sleep.
+        let waits = || owner.is_none() && self.core.has_pending_jobs();
+        let body = || fork::abort_if_forked_in(&self.registry, waits, body);
+        self.core.complete(owner, body)
+    }
+
     /// Queues a job for a thread that is not a worker of the scope's pool.
     ///
     /// # Safety
@@ -210,6 +219,11 @@ unsafe fn spawn_broadcast_in<S: AnyScope>(
 }
 
 impl<'scope> Scope<'scope> {
+    /// Returns the pool that runs the jobs.
+    pub(super) fn registry(&self) -> &Registry {
+        &self.base.registry
+    }
+
     /// Spawns a job, which is given the scope so that it may spawn more.
     ///
     /// # Examples

@@ -1,9 +1,13 @@
 //! What a child finds, and what its parent keeps.
 
 use std::{
+    env, io,
     panic::{AssertUnwindSafe, catch_unwind},
-    process,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    process::{self, Command},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    },
     thread,
     time::Duration,
 };
@@ -181,10 +185,140 @@ fn a_thread_that_is_a_worker_is_none_in_the_child() {
     });
 }
 
-/// The frame of the join cannot be left, and the other half is in the parent.
+/// Runs a test in a process of its own, which is alone with its threads and its streams. Returns
+/// false in that process.
+fn in_a_process_of_its_own(name: &str) -> bool {
+    const CHILD: &str = "POOL_STD_FORK_CHILD";
+    if env::var_os(CHILD).is_some() {
+        return false;
+    }
+    let program = env::current_exe().unwrap();
+    let mut command = Command::new(program);
+    command.args([&*format!("children::{name}"), "--exact", "--nocapture"]);
+    let output = command.env(CHILD, "yes").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    true
+}
+
+/// Expects that a child which leaves the closure, on whose end a thread waits, is ended.
+fn expect_abort(run: impl FnOnce(&mut dyn FnMut())) {
+    let mut child = None;
+    run(&mut || child = fork());
+    // The child does not come here.
+    let Some(child) = child else { process::exit(1) };
+    assert_eq!(end_of(child), End::Signal(libc::SIGABRT));
+}
+
+/// What it needs is in the child.
+#[test]
+fn a_child_that_leaves_a_call_works_on() {
+    let _alone = alone();
+    let pool = pool(1);
+    let this_thread = thread::current().id();
+    // A guest, as soon as the worker sleeps.
+    let child = loop {
+        let fork = || (thread::current().id() == this_thread).then(fork);
+        if let Some(child) = pool.call(fork) {
+            break child;
+        }
+    };
+    let Some(child) = child else {
+        let works = the_current_pool_works();
+        drop(pool);
+        process::exit(i32::from(!works));
+    };
+    assert_eq!(end_of(child), End::Exit(0));
+    assert_eq!(pool.install(|| fib(10)), 55);
+}
+
+#[test]
+fn a_child_that_leaves_a_section_of_blocking_is_ended() {
+    let _alone = alone();
+    let builder = ThreadPoolBuilder::new().num_threads(1);
+    let pool = builder.max_blocking_threads(1).build().unwrap();
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            let mut child = None;
+            pool.install(|| pool_std::block_in_place(|| child = fork()));
+            assert_eq!(end_of(child.unwrap()), End::Signal(libc::SIGABRT));
+        });
+    });
+}
+
+#[test]
+fn a_child_that_leaves_a_scope_is_ended_if_its_jobs_are_in_the_parent() {
+    let _alone = alone();
+    let pool = pool(1);
+    let may_end = AtomicBool::new(false);
+    expect_abort(|fork| {
+        pool.in_place_scope(|scope| {
+            scope.spawn(|_| {
+                while !may_end.load(SeqCst) {
+                    thread::yield_now();
+                }
+            });
+            fork();
+            may_end.store(true, SeqCst);
+        });
+    });
+    let child = pool.in_place_scope(|_| fork());
+    let Some(child) = child else { process::exit(0) };
+    assert_eq!(end_of(child), End::Exit(0));
+}
+
+#[test]
+fn a_handle_of_the_parent_is_an_error() {
+    let _alone = alone();
+    let pool = pool(1);
+    let may_end = Arc::new(AtomicBool::new(false));
+    let waits = || {
+        let may_end = may_end.clone();
+        pool.spawn_handle(move || {
+            while !may_end.load(SeqCst) {
+                thread::yield_now();
+            }
+        })
+    };
+    let [mut joined, polled] = [waits(), waits()];
+    in_child(|| {
+        let is_over = joined.wait_timeout(Duration::from_secs(60));
+        let errors = [joined.join(), pool_std::block_on(polled)];
+        !is_over && errors.into_iter().all(|it| it.unwrap_err().is_forked())
+    });
+    may_end.store(true, SeqCst);
+}
+
+/// The child cannot take the lock, and must not wait for it.
+#[test]
+fn a_child_is_ended_while_a_thread_of_the_parent_prints_an_error() {
+    if in_a_process_of_its_own("a_child_is_ended_while_a_thread_of_the_parent_prints_an_error") {
+        return;
+    }
+    let [is_locked, may_end] = [(); 2].map(|()| AtomicBool::new(false));
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            let _locked = io::stderr().lock();
+            is_locked.store(true, SeqCst);
+            while !may_end.load(SeqCst) {
+                thread::yield_now();
+            }
+        });
+        while !is_locked.load(SeqCst) {
+            thread::yield_now();
+        }
+        expect_abort_of_a_join();
+        may_end.store(true, SeqCst);
+    });
+}
+
 #[test]
 fn a_join_whose_half_is_in_the_parent_ends_the_child() {
     let _alone = alone();
+    expect_abort_of_a_join();
+}
+
+/// The frame of the join cannot be left, and the other half is in the parent.
+fn expect_abort_of_a_join() {
     let pool = pool(2);
     let [has_begun, may_end] = [(); 2].map(|()| AtomicBool::new(false));
     let mut child = None;

@@ -45,6 +45,13 @@ impl JoinError {
         matches!(self.0, Reason::Aborted)
     }
 
+    /// Whether the job was spawned by a parent of this process, which has forked, and had not ended
+    /// then.
+    #[must_use]
+    pub fn is_forked(&self) -> bool {
+        matches!(self.0, Reason::Forked)
+    }
+
     /// Returns what the job panicked with.
     ///
     /// # Errors

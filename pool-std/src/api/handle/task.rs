@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{JoinError, state::State};
-use crate::api::job_memory;
+use crate::{api::job_memory, platform::Registry};
 
 #[cfg(test)]
 mod tests;
@@ -38,8 +38,9 @@ pub(super) struct Task<K, F, T> {
 pub(super) trait AnyTask<T> {
     fn state(&self) -> &State;
 
-    /// Runs the job on this thread, a worker of its pool, if it has not begun and can be run so.
-    fn run_here(&self);
+    /// Runs the job on this thread, a worker of this pool, which is the job's, if it has not begun and
+    /// can be run so.
+    fn run_here(&self, registry: &Registry);
 
     /// Drops the closure, if the job has not begun. Returns whether it did.
     ///

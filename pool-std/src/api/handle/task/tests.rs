@@ -361,3 +361,19 @@ fn a_panic_in_a_scope_is_the_handles_or_else_the_scopes() {
     };
     assert!(catch_unwind(AssertUnwindSafe(scope)).is_err());
 }
+
+/// In a pool of one, and no other job may run.
+#[test]
+fn an_isolated_call_awaits_its_jobs() {
+    let counts = Arc::<Counts>::default();
+    let pool = pool(1, &counts);
+    pool.install(|| {
+        crate::isolate(|| {
+            let detached = crate::spawn_handle(|| 1);
+            let of_a_scope =
+                crate::scope(|scope| crate::block_on(crate::spawn_handle_in(scope, |_| 2)));
+            assert_eq!(crate::block_on(detached).unwrap(), 1);
+            assert_eq!(of_a_scope.unwrap(), 2);
+        });
+    });
+}
