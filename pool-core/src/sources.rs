@@ -73,8 +73,8 @@ const PAUSES_BEFORE_LOOK: usize = if cfg!(loom) { 0 } else { 64 };
 
 impl<P: Platform> WorkerThread<P> {
     /// Searches all queues once, in the order of the table. Returns `None` only if each of them was
-    /// empty at some moment during the search, or [shielded](WorkerThread::raise_shield). The caller
-    /// then runs the operations that are due, or searches again.
+    /// empty at some moment during the search, or [shielded](WorkerThread::raise_shield). The
+    /// caller then runs the operations that are due, or searches again.
     pub(crate) fn find_work(&self) -> Option<Found> {
         self.observer().on_search();
         let mut retries = Retries::new();

@@ -78,9 +78,9 @@ pub(crate) fn abort_if_forked(registry: &Registry) {
     }
 }
 
-/// Calls a closure of the user that a pool waits for, in a frame that waits for a thread of the pool
-/// when the closure has ended, if `waits` says so then. Ends the process if the closure has forked
-/// it and returns in the child.
+/// Calls a closure of the user that a pool waits for, in a frame that waits for a thread of the
+/// pool when the closure has ended, if `waits` says so then. Ends the process if the closure has
+/// forked it and returns in the child.
 pub(crate) fn abort_if_forked_in<R>(
     registry: &Registry,
     waits: impl Fn() -> bool,
@@ -151,8 +151,8 @@ mod handler {
         }
     }
 
-    /// Writes a message where errors go, without the lock of the standard library's stream: a thread
-    /// of the parent may hold it.
+    /// Writes a message where errors go, without the lock of the standard library's stream: a
+    /// thread of the parent may hold it.
     pub(super) fn say(message: &str) {
         // SAFETY: the descriptor is the process's for errors. If it is closed, the write fails. It
         // is not closed here.

@@ -21,6 +21,7 @@ pub mod driver;
 mod fence;
 mod fork;
 pub mod guide;
+mod limit;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux;
 mod metrics;

@@ -23,6 +23,7 @@ pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
     cases.extend(on_both("scope-spawn", per_job, scope, scope));
     cases.extend(on_both("scope-many", per_job, scope_many, scope_many));
     cases.extend(on_both("spawn-fifo", per_job, fifo, fifo));
+    cases.extend(on_both("results", per_job, results, results));
     cases.extend(on_both("broadcast", each, broadcast, broadcast));
     cases
 }
@@ -61,6 +62,15 @@ fn scope_many<P: Spawning>(pool: &P) -> f64 {
 
 fn fifo<P: Spawning>(pool: &P) -> f64 {
     nanoseconds_per_job(|done| pool.spawn_in_order(JOBS, done))
+}
+
+/// Results of jobs that no scope waits for: a handle, or a channel where there are none.
+fn results<P: Spawning>(pool: &P) -> f64 {
+    nanoseconds_per_job(|done| {
+        let sum = pool.spawn_with_results(JOBS);
+        assert_eq!(sum, JOBS * (JOBS - 1) / 2);
+        done.fetch_add(JOBS, Ordering::Relaxed);
+    })
 }
 
 /// Of rounds that each spawn [`JOBS`] jobs, which count themselves.

@@ -2,7 +2,10 @@
 
 use std::{
     rc::Rc,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
 };
 
 use protocol::{Case, Unit};
@@ -33,6 +36,10 @@ pub(crate) trait Spawning: Pool {
 
     /// The same in a scope that keeps their order.
     fn spawn_in_order(&self, jobs: usize, done: &AtomicUsize);
+
+    /// Spawns so many jobs, from inside, and waits for the result of each, which is its number.
+    /// Returns their sum. A worker that waits runs other jobs.
+    fn spawn_with_results(&self, jobs: usize) -> usize;
 }
 
 macro_rules! spawning {
@@ -83,8 +90,34 @@ spawning! {
             scope.spawn_many((0..jobs).map(|_| job));
         });
     }
+
+    fn spawn_with_results(&self, jobs: usize) -> usize {
+        self.install(|| {
+            let jobs: Vec<_> = (0..jobs).map(|job| pool_std::spawn_handle(move || job)).collect();
+            jobs.into_iter().map(|job| job.join().expect("it returns")).sum()
+        })
+    }
 }
-spawning!(rayon_core::ThreadPool,);
+spawning! {
+    rayon_core::ThreadPool,
+    fn spawn_with_results(&self, jobs: usize) -> usize {
+        self.install(|| {
+            let spawn = |job| {
+                let (sender, receiver) = mpsc::sync_channel(1);
+                rayon_core::spawn(move || _ = sender.send(job));
+                receiver
+            };
+            let jobs: Vec<_> = (0..jobs).map(spawn).collect();
+            let result = |receiver: mpsc::Receiver<usize>| loop {
+                match receiver.try_recv() {
+                    Ok(result) => return result,
+                    Err(_) => _ = rayon_core::yield_now(),
+                }
+            };
+            jobs.into_iter().map(result).sum()
+        })
+    }
+}
 
 /// The same measurement on the pools of both systems.
 pub(crate) fn on_both(

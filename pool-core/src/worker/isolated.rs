@@ -167,14 +167,14 @@ impl<P: Platform> WorkerThread<P> {
         matches!(self.stay.get(), Stay::Own)
     }
 
-    /// Runs jobs until a latch is set, for a thread that has borrowed this worker in the middle of an
-    /// isolated call. It runs any job, on a stack of its own, and keeps what the waits of the lender
-    /// rely on:
+    /// Runs jobs until a latch is set, for a thread that has borrowed this worker in the middle of
+    /// an isolated call. It runs any job, on a stack of its own, and keeps what the waits of
+    /// the lender rely on:
     /// - The deque ends where it ended, or beyond. So the older jobs are taken from its begin, as
     ///   thieves take them.
-    /// - The jobs that the borrower runs leave none there. So their own waits are isolated, what they
-    ///   spawn for no wait goes to the injector, and what they spawn in a scope [goes by way of the
-    ///   scope](Self::may_post).
+    /// - The jobs that the borrower runs leave none there. So their own waits are isolated, what
+    ///   they spawn for no wait goes to the injector, and what they spawn in a scope [goes by way
+    ///   of the scope](Self::may_post).
     pub(super) fn borrow_isolated(&self, until: impl FnOnce()) {
         let floor = self.own().next_position();
         let outer = self.stay.replace(Stay::Borrowed(floor));
@@ -182,8 +182,8 @@ impl<P: Platform> WorkerThread<P> {
         self.stay.set(outer);
     }
 
-    /// Takes a job of this worker's deque for a thread that has borrowed the worker: the newest from
-    /// a position on, or else the oldest one.
+    /// Takes a job of this worker's deque for a thread that has borrowed the worker: the newest
+    /// from a position on, or else the oldest one.
     #[cold]
     pub(super) fn take_borrowed_job(&self, floor: Position) -> Option<JobRef> {
         self.take_job_from(floor).or_else(|| {

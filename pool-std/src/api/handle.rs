@@ -6,7 +6,7 @@ use std::{
     panic::resume_unwind,
     pin::Pin,
     ptr::NonNull,
-    sync::{Arc, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -20,18 +20,18 @@ use crate::{
     },
     driver,
     fork::Process,
-    panics::lock,
+    limit::Limit,
     platform::{Registry, WorkerThread},
-    thread_pool::{current::with_job_reference, threads::timed::Limit},
+    thread_pool::current::with_job_reference,
 };
 
 mod error;
-mod state;
 mod task;
+mod waiter;
 
 pub use error::JoinError;
-use state::{Bell, State, Waiter};
-use task::{AnyTask, Task};
+use task::{AnyTask, State, Task};
+use waiter::{Bell, Waiter};
 
 /// Spawns a job on the current pool as [`spawn`](crate::spawn()) does, and returns a handle to its
 /// result.
@@ -221,15 +221,10 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
             return limit.poll(Some(worker), || self.is_finished());
         }
         let bell = Arc::new(Bell::default());
-        let state = self.state();
-        if state.clear_waiter() && state.set_waiter(Waiter::Timed(bell.clone())) {
-            let has_rung = lock(&bell.has_rung);
-            // Liveness: the job rings when it is done, and the time ends.
-            let waited = bell
-                .rings
-                .wait_timeout_while(has_rung, limit.remaining(), |has_rung| !*has_rung);
-            drop(waited.unwrap_or_else(PoisonError::into_inner));
-            state.clear_waiter();
+        if self.clear_waiter() && self.set_waiter(Waiter::Timed(bell.clone())) {
+            // Liveness: the thread that sets the result rings.
+            bell.wait_for(limit.remaining());
+            self.clear_waiter();
         }
         self.is_finished()
     }
@@ -274,6 +269,20 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         self.task().state()
     }
 
+    /// Leaves a waiter, where none is. Returns false if the job is done.
+    fn set_waiter(&mut self, waiter: Waiter) -> bool {
+        // In a box: few jobs are awaited before they are done, and a job should fit into a block.
+        //
+        // SAFETY: 1. the handle is borrowed exclusively, and callers have cleared the last one.
+        unsafe { self.state().set_waiter(Box::new(waiter)) }
+    }
+
+    /// Takes back what a wait or a future has left. Returns false if the job is done.
+    fn clear_waiter(&mut self) -> bool {
+        // SAFETY: 1. the handle is borrowed exclusively.
+        unsafe { self.state().clear_waiter() }
+    }
+
     /// Whether this process has spawned the job. A child of it must not wait for the job, which a
     /// thread of the parent runs.
     fn is_here(&self) -> bool {
@@ -301,13 +310,12 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         }
     }
 
-    fn wait(&self) {
-        let state = self.state();
+    fn wait(&mut self) {
         // A future that was polled before may have left a waker.
-        if self.is_here() && state.clear_waiter() {
+        if self.is_here() && self.clear_waiter() {
             // Liveness: the worker that runs the job, or the thread that aborts it, sets the
             // signal. If the job is done already, the signal is dropped, which sets it.
-            driver::wait(|signal| _ = state.set_waiter(Waiter::Thread(signal)));
+            driver::wait(|signal| _ = self.set_waiter(Waiter::Thread(signal)));
         }
     }
 
@@ -336,8 +344,8 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
 impl<T> Future for ScopedJoinHandle<'_, T> {
     type Output = Result<T, JoinError>;
 
-    /// On a worker of the job's pool that runs [no other jobs](crate::isolate) in its waits, this runs
-    /// the job: it may be the only worker that could.
+    /// On a worker of the job's pool that runs [no other jobs](crate::isolate) in its waits, this
+    /// runs the job: it may be the only worker that could.
     ///
     /// # Panics
     /// If it has returned the result before.
@@ -346,11 +354,10 @@ impl<T> Future for ScopedJoinHandle<'_, T> {
         if worker.is_some_and(|worker| worker.isolation() != Isolation::Anything) {
             self.help();
         }
-        let state = self.state();
-        if !state.is_done() && self.is_here() {
+        if !self.state().is_done() && self.is_here() {
             // Code of the user, before anything changes.
             let waker = context.waker().clone();
-            if state.clear_waiter() && state.set_waiter(Waiter::Task(waker)) {
+            if self.clear_waiter() && self.set_waiter(Waiter::Task(waker)) {
                 return Poll::Pending;
             }
         }

@@ -6,10 +6,10 @@ use super::{
     ThreadPool,
     current::keeps_own_pool,
     error::{ShutdownError, WaitIdleError},
-    threads::timed::Limit,
 };
 use crate::{
     driver, fork,
+    limit::Limit,
     platform::Registry,
     worker::{adopted, current_worker_of, frames},
 };

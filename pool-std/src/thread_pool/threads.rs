@@ -15,7 +15,7 @@ use crate::{
 
 #[cfg(test)]
 mod tests;
-pub(crate) mod timed;
+mod timed;
 
 /// The threads of a pool that still run.
 #[derive(Default)]

@@ -224,8 +224,8 @@ fn a_spare_thread_runs_any_job_in_an_isolated_call() {
 }
 
 /// Calls a closure in the body of an isolated scope, on the only worker, after a spare thread has
-/// borrowed the worker and has taken one of two older jobs, which has spawned others. Returns whether
-/// the other one, or one of these, has run in the wait.
+/// borrowed the worker and has taken one of two older jobs, which has spawned others. Returns
+/// whether the other one, or one of these, has run in the wait.
 fn after_a_loan(body: impl FnOnce(&pool_std::Scope<'_>) + Send) -> bool {
     let builder = ThreadPoolBuilder::new().num_threads(1);
     let pool = builder.max_blocking_threads(1).build().unwrap();

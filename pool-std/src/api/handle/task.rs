@@ -7,7 +7,9 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use super::{JoinError, state::State};
+use pool_core::HandleState;
+
+use super::{JoinError, waiter::Waiter};
 use crate::{api::job_memory, platform::Registry};
 
 #[cfg(test)]
@@ -15,6 +17,9 @@ mod tests;
 
 /// A panic of code of the user.
 type Panic = Box<dyn Any + Send>;
+
+/// The state of a task.
+pub(super) type State = HandleState<Box<Waiter>>;
 
 /// What is in the place of a closure, and of its result.
 enum Content<F, T> {
@@ -38,8 +43,8 @@ pub(super) struct Task<K, F, T> {
 pub(super) trait AnyTask<T> {
     fn state(&self) -> &State;
 
-    /// Runs the job on this thread, a worker of this pool, which is the job's, if it has not begun and
-    /// can be run so.
+    /// Runs the job on this thread, a worker of this pool, which is the job's, if it has not begun
+    /// and can be run so.
     fn run_here(&self, registry: &Registry);
 
     /// Drops the closure, if the job has not begun. Returns whether it did.
@@ -100,7 +105,9 @@ impl<K, F, T> Task<K, F, T> {
     /// # Errors
     /// The panic of a waker.
     pub(super) fn run_here(&self, call: impl FnOnce(F) -> T) -> Result<(), Panic> {
-        match self.call(call).then(|| self.state.finish()).flatten() {
+        // SAFETY: 1. if it is called, the job was claimed.
+        let waiter = self.call(call).then(|| unsafe { self.state.finish() });
+        match waiter.flatten() {
             Some(waiter) => catch_unwind(AssertUnwindSafe(|| waiter.wake())),
             None => Ok(()),
         }
@@ -122,13 +129,13 @@ impl<K, F, T> Task<K, F, T> {
         let has_run = unsafe { (*this).call(call) };
         let mut waiter = None;
         // SAFETY: 1. by our obligation 1; if it leaves, the task is not used unless we are the
-        // last.
+        // last; 2. the job was claimed.
         let is_last = has_run
             .then(|| unsafe { State::finish_and_leave(state) })
             .flatten();
         let is_last = is_last.unwrap_or_else(|| {
             if has_run {
-                // SAFETY: as above: we have not left.
+                // SAFETY: as above: we have not left. 1. It was claimed, and has not finished.
                 waiter = unsafe { (*state).finish() };
             }
             // SAFETY: 1. as above.
@@ -172,7 +179,9 @@ impl<K, F, T> Task<K, F, T> {
         let _closure = unsafe { self.replace(Content::Result(Err(JoinError::aborted()))) };
         // Both are code of the user. If the waker panics, the closure is dropped while that
         // unwinds.
-        if let Some(waiter) = self.state.finish() {
+        //
+        // SAFETY: 1. it was claimed above.
+        if let Some(waiter) = unsafe { self.state.finish() } {
             waiter.wake();
         }
         true

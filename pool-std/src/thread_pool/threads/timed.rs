@@ -1,59 +1,9 @@
 //! Waiting for the end of a pool, for a limited time.
 
-use std::{
-    sync::PoisonError,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{sync::PoisonError, thread};
 
 use super::{Threads, lock};
-use crate::{blocking::handlers::ThreadHandlers, platform::WorkerThread};
-
-/// How long a thread sleeps that cannot be told what it waits for.
-const NAP: Duration = Duration::from_millis(1);
-
-/// A time from now on.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Limit {
-    begin: Instant,
-    time: Duration,
-}
-
-impl Limit {
-    pub(crate) fn new(time: Duration) -> Self {
-        Self {
-            begin: Instant::now(),
-            time,
-        }
-    }
-
-    pub(crate) fn remaining(self) -> Duration {
-        self.time.saturating_sub(self.begin.elapsed())
-    }
-
-    /// Calls `holds` until it returns true. Between two calls the worker, if this thread is one,
-    /// runs a job, or else the thread sleeps for a moment. Returns false when the time is over.
-    ///
-    /// A worker does not sleep by its pool's protocol, which knows no limits. It counts as awake,
-    /// so a job that it alone may run waits for the end of the nap at most.
-    pub(crate) fn poll(
-        self,
-        worker: Option<&WorkerThread>,
-        mut holds: impl FnMut() -> bool,
-    ) -> bool {
-        // Liveness: the time ends.
-        while !holds() {
-            let remaining = self.remaining();
-            if remaining.is_zero() {
-                return false;
-            }
-            if !worker.is_some_and(WorkerThread::yield_now) {
-                thread::sleep(remaining.min(NAP));
-            }
-        }
-        true
-    }
-}
+use crate::{blocking::handlers::ThreadHandlers, limit::Limit, platform::WorkerThread};
 
 impl Threads {
     /// Waits as [`wait_until_stopped`](Self::wait_until_stopped) does, but no longer than the

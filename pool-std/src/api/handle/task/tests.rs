@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use super::{super::state::Waiter, *};
+use super::*;
 use crate::{JoinHandle, ThreadPool, ThreadPoolBuilder};
 
 /// What became of jobs, and whether anything leaks.
@@ -113,7 +113,7 @@ fn a_waiter_is_told_once() {
     let counts = Arc::<Counts>::default();
     let task = task(&counts, false);
     let woken = Arc::<Counts>::default();
-    let waiter = || Waiter::Task(Waker::from(woken.clone()));
+    let waiter = || Box::new(Waiter::Task(Waker::from(woken.clone())));
     // SAFETY: as above.
     unsafe {
         let state = (*task).state();

@@ -1,15 +1,11 @@
-//! The state of a job with a handle.
+//! The state of a job that its queue and a handle share.
 
-use std::{
-    cell::UnsafeCell,
-    sync::{
-        Arc, Condvar, Mutex,
-        atomic::{AtomicU8, Ordering},
-    },
-    task::Waker,
-};
+use core::fmt;
 
-use crate::{driver::Signal, panics::lock};
+use crate::primitive::{AtomicU8, Ordering, UnsafeCell};
+
+#[cfg(test)]
+mod tests;
 
 /// A thread has taken the closure: it runs it, or has aborted the job.
 const CLAIMED: u8 = 1;
@@ -22,39 +18,12 @@ const LEFT_BY_QUEUE: u8 = 8;
 /// The handle is gone.
 const LEFT_BY_HANDLE: u8 = 16;
 
-/// What the owner of a handle leaves to be told when the job is done.
-pub(super) enum Waiter {
-    /// A thread that waits for as long as it takes.
-    Thread(Signal),
-    /// A thread that waits for a limited time.
-    Timed(Arc<Bell>),
-    /// A future.
-    Task(Waker),
-}
-
-/// Rings once.
-#[derive(Default)]
-pub(super) struct Bell {
-    pub(super) has_rung: Mutex<bool>,
-    pub(super) rings: Condvar,
-}
-
-impl Waiter {
-    /// Tells it. A waker is code of the user, which may panic.
-    pub(super) fn wake(self) {
-        match self {
-            Self::Thread(signal) => signal.set(),
-            Self::Timed(bell) => {
-                *lock(&bell.has_rung) = true;
-                bell.rings.notify_one();
-            }
-            Self::Task(waker) => waker.wake(),
-        }
-    }
-}
-
 /// The state of a job that has two owners: the reference in its queue, and its handle. The last one
-/// that leaves frees it.
+/// that leaves frees it. `W` is what the owner of the handle leaves to be told when the job is
+/// done.
+///
+/// For platforms whose jobs give results back. The job itself, with its closure and its result,
+/// is a [`Job`](crate::Job) of the platform, which this is a part of.
 ///
 /// | access | rule |
 /// | --- | --- |
@@ -63,33 +32,47 @@ impl Waiter {
 ///
 /// So the owner has the waiter back when it has cleared `AWAITED` while `DONE` is not set. A thread
 /// that sets `DONE` touches the waiter before it leaves.
-pub(super) struct State {
+pub struct HandleState<W> {
     bits: AtomicU8,
-    /// In a box: few jobs are awaited before they are done, and a job should fit into a block.
-    waiter: UnsafeCell<Option<Box<Waiter>>>,
+    waiter: UnsafeCell<Option<W>>,
 }
 
-// SAFETY: the table says which thread uses the waiter, and a `Waiter` is `Send`.
-unsafe impl Sync for State {}
+// SAFETY: the table says which thread uses the waiter, which goes from one to another.
+unsafe impl<W: Send> Sync for HandleState<W> {}
 
-impl State {
-    pub(super) const fn new() -> Self {
-        Self {
-            bits: AtomicU8::new(0),
-            waiter: UnsafeCell::new(None),
+impl<W> fmt::Debug for HandleState<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HandleState")
+            .field("is_done", &self.is_done())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<W> Default for HandleState<W> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<W> HandleState<W> {
+    const_unless_loom! {
+        /// Creates the state of a job that has not begun.
+        #[must_use]
+        pub fn new() -> Self {
+            Self { bits: AtomicU8::new(0), waiter: UnsafeCell::new(None) }
         }
     }
 
     /// Whether the result is there. Then it is visible.
     #[inline]
-    pub(super) fn is_done(&self) -> bool {
+    pub fn is_done(&self) -> bool {
         // Ordering: Acquire pairs with the Release of `finish`.
         self.bits.load(Ordering::Acquire) & DONE != 0
     }
 
     /// Takes the content, for the first thread that asks.
     #[inline]
-    pub(super) fn claim(&self) -> bool {
+    pub fn claim(&self) -> bool {
         // Ordering: Relaxed. The content was written before the job came into its queue, and before
         // there was a handle. Whoever has one of these has acquired it.
         self.bits.fetch_or(CLAIMED, Ordering::Relaxed) & CLAIMED == 0
@@ -97,13 +80,25 @@ impl State {
 
     /// Says that the result is there, by the thread that has claimed the content and goes on being
     /// an owner. Returns the waiter that it is to tell.
-    pub(super) fn finish(&self) -> Option<Waiter> {
-        // Ordering: Release pairs with the Acquire of `is_done`, `set_waiter` and `leave`, for the
+    ///
+    /// # Safety
+    /// 1. The caller has [claimed](Self::claim) the content, and calls this or
+    ///    [`finish_and_leave`](Self::finish_and_leave) once.
+    pub unsafe fn finish(&self) -> Option<W> {
+        // Ordering: Release pairs with the Acquire of `is_done` and `leave`, for the
         // content. Acquire pairs with the Release of `set_waiter`, for the waiter.
         let before = self.bits.fetch_or(DONE, Ordering::AcqRel);
-        // SAFETY: by the table it is ours if it is awaited.
-        let waiter = (before & AWAITED != 0).then(|| unsafe { (*self.waiter.get()).take() });
-        waiter.flatten().map(|waiter| *waiter)
+        // SAFETY: 1. by the table it is ours if it is awaited: by obligation 1 we have set `DONE`.
+        (before & AWAITED != 0).then(|| unsafe { self.take_waiter() })?
+    }
+
+    /// Takes the waiter.
+    ///
+    /// # Safety
+    /// 1. By the table the waiter is the caller's.
+    unsafe fn take_waiter(&self) -> Option<W> {
+        // SAFETY: by obligation 1.
+        self.waiter.with_mut(|waiter| unsafe { (*waiter).take() })
     }
 
     /// Says that the result is there, as [`finish`](Self::finish) does, and that the queue's
@@ -111,12 +106,15 @@ impl State {
     /// changed. Otherwise returns whether the caller is the last owner.
     ///
     /// # Safety
-    /// 1. As for [`leave`](Self::leave).
+    /// 1. As for [`leave_queue`](Self::leave_queue).
+    /// 2. As for [`finish`](Self::finish), obligation 1.
     #[inline]
-    pub(super) unsafe fn finish_and_leave(this: *const Self) -> Option<bool> {
+    pub unsafe fn finish_and_leave(this: *const Self) -> Option<bool> {
         let leaves = DONE | LEFT_BY_QUEUE;
         // SAFETY: by obligation 1 it lives until the exchange succeeds.
         let word = unsafe { &raw const (*this).bits };
+        // Ordering: Relaxed; the exchange confirms it.
+        //
         // SAFETY: as above.
         let mut bits = unsafe { (*word).load(Ordering::Relaxed) };
         while bits & AWAITED == 0 {
@@ -148,7 +146,7 @@ impl State {
     /// # Safety
     /// 1. `this` leads to a job of which the caller is the owner that leaves, and which it touches
     ///    only if it is the last one.
-    pub(super) unsafe fn leave_queue(this: *const Self) -> bool {
+    pub unsafe fn leave_queue(this: *const Self) -> bool {
         // SAFETY: 1. is forwarded to our caller.
         unsafe { Self::leave(this, LEFT_BY_QUEUE) & LEFT_BY_HANDLE != 0 }
     }
@@ -157,15 +155,17 @@ impl State {
     ///
     /// # Safety
     /// 1. As for [`leave_queue`](Self::leave_queue).
-    pub(super) unsafe fn leave_handle(this: *const Self) -> bool {
-        // Ordering: Acquire pairs with the Release of `finish_and_leave`. A queue that has left
-        // does not come again.
+    pub unsafe fn leave_handle(this: *const Self) -> bool {
+        // Ordering: Acquire pairs with the Release of `finish_and_leave` and `leave`. A queue that
+        // has left does not come again, so that the exchange is not needed.
         //
-        // SAFETY: 1. by our obligation 1.
+        // SAFETY: by obligation 1 it lives.
         let bits = unsafe { (*this).bits.load(Ordering::Acquire) };
+        if bits & LEFT_BY_QUEUE != 0 {
+            return true;
+        }
         // SAFETY: 1. is forwarded to our caller.
-        bits & LEFT_BY_QUEUE != 0
-            || unsafe { Self::leave(this, LEFT_BY_HANDLE) & LEFT_BY_QUEUE != 0 }
+        unsafe { Self::leave(this, LEFT_BY_HANDLE) & LEFT_BY_QUEUE != 0 }
     }
 
     /// # Safety
@@ -178,24 +178,34 @@ impl State {
         unsafe { (*this).bits.fetch_or(bit, Ordering::AcqRel) }
     }
 
-    /// Leaves a waiter, for the owner of the handle, which has left none. Returns false if the job
-    /// is done: then no thread will tell the waiter, which was dropped.
-    pub(super) fn set_waiter(&self, waiter: Waiter) -> bool {
-        // SAFETY: by the table it is the owner's.
-        unsafe { *self.waiter.get() = Some(Box::new(waiter)) };
-        // Ordering: Release pairs with the Acquire of `finish`, for the waiter. Acquire pairs with
-        // its Release, for the content.
-        if self.bits.fetch_or(AWAITED, Ordering::AcqRel) & DONE == 0 {
+    /// Leaves a waiter, which the thread that sets the result will get. Returns false if the job is
+    /// done: then no thread gets the waiter, which was dropped.
+    ///
+    /// # Safety
+    /// 1. The caller is the owner of the handle, and has left none, or has
+    ///    [cleared](Self::clear_waiter) it since.
+    pub unsafe fn set_waiter(&self, waiter: W) -> bool {
+        // SAFETY: by the table it is the owner's, by obligation 1.
+        self.waiter
+            .with_mut(|place| unsafe { *place = Some(waiter) });
+        // Ordering: Release pairs with the Acquire of `finish`, for the waiter. A caller that is
+        // told that the job is done asks `is_done` before it uses the result.
+        if self.bits.fetch_or(AWAITED, Ordering::Release) & DONE == 0 {
             return true;
         }
-        // SAFETY: the job was done before, so that the other thread has not seen `AWAITED`.
-        drop(unsafe { (*self.waiter.get()).take() });
+        // SAFETY: 1. the job was done before, so that the other thread has not seen `AWAITED`.
+        drop(unsafe { self.take_waiter() });
         false
     }
 
-    /// Takes the owner's waiter back, if there is one. Returns false if the job is done: then
-    /// another thread tells the waiter, or has done so.
-    pub(super) fn clear_waiter(&self) -> bool {
+    /// Takes the owner's waiter back, if there is one, and drops it. Returns false if the job is
+    /// done: then another thread has got the waiter.
+    ///
+    /// # Safety
+    /// 1. The caller is the owner of the handle.
+    pub unsafe fn clear_waiter(&self) -> bool {
+        // Ordering: Relaxed; the exchange confirms it. For a caller that is told that the job is
+        // done, see `set_waiter`.
         let mut bits = self.bits.load(Ordering::Relaxed);
         while bits & DONE == 0 {
             if bits & AWAITED == 0 {
@@ -211,9 +221,10 @@ impl State {
             );
             match exchanged {
                 Ok(_) => {
-                    // SAFETY: by the table it is ours again. The drop of a waker is code of the
-                    // user, which may panic; the waiter is gone by then.
-                    drop(unsafe { (*self.waiter.get()).take() });
+                    // The drop may panic; the waiter is gone by then.
+                    //
+                    // SAFETY: 1. by the table it is ours again.
+                    drop(unsafe { self.take_waiter() });
                     return true;
                 }
                 Err(now) => bits = now,

@@ -1,0 +1,4 @@
+//! Jobs that their queue and a handle share.
+
+#[cfg(loom)]
+mod loom;
