@@ -12,10 +12,9 @@
 
 use std::{boxed::Box, sync::Arc};
 
-use ::loom::{cell::UnsafeCell, sync::Notify, thread};
+use ::loom::{cell::UnsafeCell, model, sync::Notify, thread};
 
 use super::super::*;
-use crate::testing::model;
 
 /// What the job gives back, and what it gives if it was aborted.
 const RESULT: u32 = 1;
@@ -147,7 +146,7 @@ fn against_the_queue(handle: impl FnOnce(Reference) -> Option<u32>) -> [Option<u
 
 #[test]
 fn a_wait_against_the_end_of_the_job() {
-    model(3, || {
+    model(|| {
         against_the_queue(|job| {
             let waiter = Waiter::new();
             // SAFETY: 1. it is the first one, of the handle.
@@ -163,7 +162,7 @@ fn a_wait_against_the_end_of_the_job() {
 
 #[test]
 fn a_waiter_that_is_replaced() {
-    model(3, || {
+    model(|| {
         against_the_queue(|job| {
             let waiters = [(); 2].map(|()| Waiter::new());
             // SAFETY: 1. the first one is the first, and the second one comes when that is
@@ -185,7 +184,7 @@ fn a_waiter_that_is_replaced() {
 
 #[test]
 fn an_abort_against_the_begin_of_the_job() {
-    model(3, || {
+    model(|| {
         against_the_queue(|job| {
             let has_aborted = job.state().claim();
             if has_aborted {
@@ -202,7 +201,7 @@ fn an_abort_against_the_begin_of_the_job() {
 
 #[test]
 fn the_last_owner_frees_the_job() {
-    model(3, || {
+    model(|| {
         let freed = against_the_queue(Reference::leave);
         assert_eq!(freed.into_iter().flatten().next(), Some(RESULT));
     });
@@ -211,7 +210,7 @@ fn the_last_owner_frees_the_job() {
 /// A future that was polled, and is dropped.
 #[test]
 fn a_handle_that_was_awaited_is_left() {
-    model(3, || {
+    model(|| {
         against_the_queue(|job| {
             // SAFETY: 1. it is the first one, of the handle.
             unsafe {
