@@ -28,25 +28,33 @@ struct Job {
     _counted: Arc<()>,
 }
 
-/// A bell, and what the thread that rings must see. Loom reports a look that nothing orders.
 #[derive(Clone)]
-struct Waiter(Arc<(Notify, UnsafeCell<u32>)>);
+struct Waiter(Arc<Bell>);
+
+/// A bell, and what the thread that rings must see. Loom reports a look that nothing orders.
+struct Bell {
+    rung: Notify,
+    seen: UnsafeCell<u32>,
+}
 
 // SAFETY: that is what the models check.
-unsafe impl Send for Waiter {}
+unsafe impl Sync for Bell {}
 
 impl Waiter {
     fn new() -> Self {
-        let waiter = Self(Arc::new((Notify::new(), UnsafeCell::new(0))));
+        let waiter = Self(Arc::new(Bell {
+            rung: Notify::new(),
+            seen: UnsafeCell::new(0),
+        }));
         // SAFETY: no other thread has it yet.
-        waiter.0.1.with_mut(|seen| unsafe { *seen = 1 });
+        waiter.0.seen.with_mut(|seen| unsafe { *seen = 1 });
         waiter
     }
 
     fn wake(self) {
         // SAFETY: loom checks that the write comes before.
-        assert_eq!(self.0.1.with(|seen| unsafe { *seen }), 1);
-        self.0.0.notify();
+        assert_eq!(self.0.seen.with(|seen| unsafe { *seen }), 1);
+        self.0.rung.notify();
     }
 }
 
@@ -76,7 +84,7 @@ impl Reference {
     /// Waits for the end of the job. Loom's bell may end a wait too early.
     fn wait(&self, waiter: &Waiter) {
         while !self.state().is_done() {
-            waiter.0.0.wait();
+            waiter.0.rung.wait();
         }
     }
 
