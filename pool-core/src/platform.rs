@@ -2,7 +2,7 @@
 
 use deque_core::Storage;
 use progress_core::{Domain, ManagedThread, Progress};
-use sleep_core::{AwakeSet, LendSeats, Parker, SleepProtocol};
+use sleep_core::{AwakeSet, LendSeats, Parker, SleepProtocol, WorkerIndex};
 
 use crate::{
     deadlock::DeadlockDetection,
@@ -204,9 +204,9 @@ pub unsafe trait Platform: Sized + 'static {
         false
     }
 
-    /// Returns a number that differs from worker to worker, for the order in which it tries its
-    /// victims.
-    fn random_seed() -> u64;
+    /// Returns a number that differs from worker to worker, for the order in which this worker
+    /// tries its victims.
+    fn random_seed(registry: &Registry<Self>, worker: WorkerIndex) -> u64;
 
     /// Returns the time in nanoseconds since some moment, or `None` if there is no clock.
     ///

@@ -27,7 +27,7 @@ use progress_core::{AsymmetricFence, FullFences, Participant, Progress};
 
 use crate::{
     DeadlockDetection, JobRef, ManagedWorker, NoDeadlockDetection, Platform, Registry, Replaced,
-    WorkerShared, WorkerThread,
+    WorkerIndex, WorkerShared, WorkerThread,
 };
 
 #[cfg(feature = "deadlock")]
@@ -342,7 +342,7 @@ unsafe impl<S: TestStorage, K: TestProtocol, D: TestDetection> Platform for Test
         PARALLELISM.with(Cell::get)
     }
 
-    fn random_seed() -> u64 {
+    fn random_seed(_registry: &Registry<Self>, _worker: WorkerIndex) -> u64 {
         RANDOM_SEED.with(Cell::get)
     }
 

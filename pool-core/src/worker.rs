@@ -79,7 +79,7 @@ impl<P: Platform> WorkerThread<P> {
         let shared = pool.workers().get(index.get())?;
         let own = Worker::new(shared.deque()).ok()?;
         let managed = Managed::new(pool.progress().register().ok()?);
-        let random = XorShift64Star::new(P::random_seed());
+        let random = XorShift64Star::new(P::random_seed(pool, index));
         Some(Self {
             platform: TypeId::of::<P>(),
             own,

@@ -13,7 +13,7 @@ use std::{
 use deque_core::{Growable, Injector};
 use pool_core::{
     FencePrice, JobQueue, JobRef, ManagedWorker, NoDeadlockDetection, Parker, Platform, Registry,
-    Replaced, Steal, Waiter, WorkerShared, WorkerThread,
+    Replaced, Steal, Waiter, WorkerIndex, WorkerShared, WorkerThread,
     progress::{AsymmetricFence, Participant},
 };
 use sleep_primitives::{AtomicU8, Ordering};
@@ -239,7 +239,7 @@ unsafe impl<K: Protocol> Platform for Virtual<K> {
         machine::processors()
     }
 
-    fn random_seed() -> u64 {
+    fn random_seed(_registry: &Registry<Self>, _worker: WorkerIndex) -> u64 {
         machine::random()
     }
 

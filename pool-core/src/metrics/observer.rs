@@ -117,6 +117,17 @@ pub trait Observer: Send + Sync + 'static {
     }
 }
 
+/// Implements methods by those of two observers.
+macro_rules! both {
+    ($($method:ident($($argument:ident: $type:ty)?)),* $(,)?) => {$(
+        #[inline]
+        fn $method(&self $(, $argument: $type)?) {
+            self.0.$method($($argument)?);
+            self.1.$method($($argument)?);
+        }
+    )*};
+}
+
 /// Observes nothing, for the smallest systems and for measuring what metrics cost.
 ///
 /// # Examples
@@ -139,3 +150,39 @@ impl NoMetrics {
 }
 
 impl Observer for NoMetrics {}
+
+/// Tells both observers, the first one first. The snapshot is that of the first one that has one.
+///
+/// # Examples
+/// ```
+/// use pool_core::{NoMetrics, Observer, WorkerCounters};
+///
+/// let both = (WorkerCounters::new(), NoMetrics);
+/// both.on_job();
+/// assert!(both.snapshot(|| None).is_some());
+/// ```
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    both! {
+        on_enter(clock: Clock),
+        on_leave(clock: Clock),
+        on_idle(clock: Clock),
+        on_active(clock: Clock),
+        on_sleep(clock: Clock),
+        on_wake(clock: Clock),
+        on_guest_left(clock: Clock),
+        on_fruitless_wake(),
+        on_job(),
+        on_post(),
+        on_deque_full(),
+        on_search(),
+        on_steal_attempt(),
+        on_steal(),
+        on_steal_retry(),
+        on_revocation(),
+    }
+
+    #[inline]
+    fn snapshot(&self, clock: Clock) -> Option<WorkerSnapshot> {
+        self.0.snapshot(clock).or_else(|| self.1.snapshot(clock))
+    }
+}

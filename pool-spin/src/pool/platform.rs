@@ -3,8 +3,8 @@
 use core::{convert::Infallible, fmt};
 
 use pool_core::{
-    Fixed, JobRef, ManagedWorker, Platform, Registry, Replaced, Waiter, WorkerShared, WorkerThread,
-    progress::Participant,
+    Fixed, JobRef, ManagedWorker, Platform, Registry, Replaced, Waiter, WorkerIndex, WorkerShared,
+    WorkerThread, progress::Participant,
 };
 
 use super::{
@@ -86,7 +86,7 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Pa
         match replaced {}
     }
 
-    fn random_seed() -> u64 {
+    fn random_seed(_registry: &Registry<Self>, _worker: WorkerIndex) -> u64 {
         // Each worker has a stack of its own, so the address differs from worker to worker.
         let here = 0_u8;
         (&raw const here).addr() as u64
