@@ -2,6 +2,7 @@
 //!
 //! - [`handles`]: jobs whose results are wanted later.
 //! - [`hangs`]: what a pool says of a program that hangs.
+//! - [`seeded`]: programs under many schedules, each of which repeats.
 //! - [`waiting`]: what to call around a wait.
 
 // A link on a page leads to another page of the book. Here the first definition of a name counts.
@@ -12,8 +13,13 @@ pub mod handles {}
 #[doc = "[blocking]: crate::ThreadPoolBuilder::deadlock_handler"]
 #[doc = "[waiting]: crate::guide::waiting"]
 #[doc = "[rayon]: crate::current_state"]
+#[doc = "[seeded]: crate::guide::seeded"]
 #[doc = include_str!("../docs/hangs.md")]
 pub mod hangs {}
+
+#[doc = "[isolate]: crate::isolate"]
+#[doc = include_str!("../docs/seeded.md")]
+pub mod seeded {}
 
 #[doc = "[handles]: crate::guide::handles"]
 #[doc = "[hangs]: crate::guide::hangs#a-lock-held-across-a-join"]

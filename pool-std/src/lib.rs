@@ -29,6 +29,7 @@ mod panics;
 mod parker;
 mod platform;
 pub mod progress;
+mod seeded;
 mod sleep;
 mod worker;
 
@@ -54,6 +55,7 @@ pub use parker::ParkerKind;
 pub use pool_core::{
     Counts, IdlePolicy, Isolation, Relax, Searchers, WorkerMetrics, WorkerState, WorkerTimes,
 };
+pub use seeded::{ExploreError, Explorer, FailedProgram, NoSchedule, Schedule, explore};
 pub use sleep::{SleepKind, UnknownSleepKind};
 pub use thread_pool::{
     ThreadPool,

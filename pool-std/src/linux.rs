@@ -57,6 +57,14 @@ pub(crate) fn futex_wake_one(word: &AtomicU32) {
     }
 }
 
+/// Returns the number of the calling thread in the system.
+#[cfg(not(miri))]
+pub(crate) fn thread_number() -> Option<i32> {
+    // SAFETY: The call takes and changes nothing.
+    let number: c_long = unsafe { libc::syscall(libc::SYS_gettid) };
+    i32::try_from(number).ok()
+}
+
 /// Returns how much processor time all threads of this process have used. None if the system does
 /// not say.
 pub(crate) fn process_time() -> Option<Duration> {

@@ -13,7 +13,7 @@ use std::{
 use deque_core::{Growable, Injector};
 use pool_core::{
     Isolation, JobQueue, JobRef, ManagedWorker, Parker, Platform, Replaced, Steal, Waiter,
-    WorkerShared, progress::Participant,
+    WorkerIndex, WorkerShared, progress::Participant,
 };
 
 use crate::{
@@ -22,6 +22,7 @@ use crate::{
     fence::ProcessBarrier,
     fork,
     parker::{OsParker, ParkerKind},
+    seeded::TurnObserver,
     sleep::PoolSleep,
     thread_pool::parts::PoolParts,
 };
@@ -45,12 +46,13 @@ const YIELDS: u32 = 16;
 /// How long the worker sleeps each time: little in comparison with a lost time slice.
 const NAP: Duration = Duration::from_micros(50);
 
-/// What each worker tells what it does.
+/// What each worker tells what it does. It counts, and then gives a seeded pool a point.
+pub(crate) type WorkerObserver = (Counters, TurnObserver);
+
 #[cfg(feature = "metrics")]
-pub(crate) type WorkerObserver = pool_core::WorkerCounters;
-/// What each worker tells what it does.
+pub(crate) type Counters = pool_core::WorkerCounters;
 #[cfg(not(feature = "metrics"))]
-pub(crate) type WorkerObserver = pool_core::NoMetrics;
+pub(crate) type Counters = pool_core::NoMetrics;
 
 /// The platform of threads, allocator and unwinding.
 ///
@@ -128,8 +130,11 @@ unsafe impl Platform for Std {
         }
     }
 
-    fn random_seed() -> u64 {
-        RandomState::new().hash_one(0)
+    fn random_seed(registry: &Registry, worker: WorkerIndex) -> u64 {
+        match &registry.data().turns {
+            Some(membership) => membership.seed_of(worker),
+            None => RandomState::new().hash_one(0),
+        }
     }
 
     #[inline]
@@ -175,6 +180,9 @@ unsafe impl Platform for Std {
     fn wait_outside(registry: &Registry, wait: impl FnOnce()) {
         fork::abort_if_forked(registry);
         registry.data().handlers.runnable.around_wait(wait);
+        if let Some(membership) = &registry.data().turns {
+            membership.turns.settle();
+        }
     }
 }
 

@@ -5,12 +5,17 @@ use pool_core::{
     NewJobs, Purpose, SleepProtocol, Slot, TooManyWorkers, WorkerIndex,
 };
 
-use crate::{parker::OsParker, sleep::channel::OsChannel};
+use crate::{
+    parker::OsParker,
+    seeded::Membership,
+    sleep::{channel::OsChannel, seeded::Seeded},
+};
 
 mod channel;
 #[macro_use]
 mod delegate;
 mod kind;
+pub(crate) mod seeded;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +31,7 @@ pub(crate) enum PoolSleep {
     Jec(PoolJec),
     Classic(PoolClassic),
     Hints(PoolHints),
+    Seeded(Seeded),
 }
 
 type PoolJec = Jec<Box<[Slot<OsParker>]>>;
@@ -47,7 +53,13 @@ impl PoolSleep {
                 let slots = parkers.map(|parker| HintSlot::new(OsChannel::new(parker)));
                 Hints::new(slots.collect(), policy).map(Self::Hints)
             }
+            SleepKind::Seeded => unreachable!("a pool that takes turns is made otherwise"),
         }
+    }
+
+    /// Creates the protocol of a pool whose workers take turns.
+    pub(crate) fn seeded(membership: Membership, parkers: impl Iterator<Item = OsParker>) -> Self {
+        Self::Seeded(Seeded::new(parkers.collect(), membership))
     }
 
     delegate! { pub(crate) fn policy(&self) -> IdlePolicy; }
@@ -57,6 +69,7 @@ impl PoolSleep {
             Self::Jec(_) => SleepKind::Jec,
             Self::Classic(_) => SleepKind::Classic,
             Self::Hints(_) => SleepKind::Hints,
+            Self::Seeded(_) => SleepKind::Seeded,
         }
     }
 }
@@ -66,6 +79,7 @@ pub(crate) enum PoolIdle {
     Jec(<PoolJec as SleepProtocol>::IdleState),
     Classic(<PoolClassic as SleepProtocol>::IdleState),
     Hints(<PoolHints as SleepProtocol>::IdleState),
+    Seeded(WorkerIndex),
 }
 
 impl SleepProtocol for PoolSleep {
@@ -78,6 +92,7 @@ impl SleepProtocol for PoolSleep {
             Self::Jec(it) => PoolIdle::Jec(it.start_looking(worker, purpose)),
             Self::Classic(it) => PoolIdle::Classic(it.start_looking(worker, purpose)),
             Self::Hints(it) => PoolIdle::Hints(it.start_looking(worker, purpose)),
+            Self::Seeded(it) => PoolIdle::Seeded(it.start_looking(worker, purpose)),
         }
     }
 

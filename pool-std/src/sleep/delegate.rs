@@ -9,6 +9,7 @@ macro_rules! delegate {
                 Self::Jec(jec) => jec.$method($($argument),*),
                 Self::Classic(classic) => classic.$method($($argument),*),
                 Self::Hints(hints) => hints.$method($($argument),*),
+                Self::Seeded(seeded) => seeded.$method($($argument),*),
             }
         }
     )*};
@@ -23,6 +24,7 @@ macro_rules! with_idle {
             (PoolSleep::Jec(jec), PoolIdle::Jec(idle)) => jec.$method(idle, $($argument),*).into(),
             (PoolSleep::Classic(it), PoolIdle::Classic(idle)) => it.$method(idle, $($argument),*).into(),
             (PoolSleep::Hints(hints), PoolIdle::Hints(idle)) => hints.$method(idle, $($argument),*).into(),
+            (PoolSleep::Seeded(it), PoolIdle::Seeded(idle)) => it.$method(idle, $($argument),*).into(),
             _ => Default::default(),
         }
     };

@@ -31,10 +31,13 @@ pub enum SleepKind {
     /// A count of sleepers that may be negative. A job wakes one worker at most, and tells it where
     /// the job is.
     Hints,
+    /// One worker runs at a time. Of a [seeded](crate::ThreadPoolBuilder::seeded) pool, and chosen
+    /// by that alone.
+    Seeded,
 }
 
 impl SleepKind {
-    /// All kinds, the default first.
+    /// All kinds that can be chosen, the default first.
     pub const ALL: &'static [Self] = &[Self::Jec, Self::Classic, Self::Hints];
 
     /// Returns the name: what the environment variable `POOL_STD_SLEEP` says.
@@ -44,6 +47,7 @@ impl SleepKind {
             Self::Jec => "jec",
             Self::Classic => "classic",
             Self::Hints => "hints",
+            Self::Seeded => "seeded",
         }
     }
 }

@@ -9,6 +9,7 @@ mod blocking;
 mod driver;
 mod elastic;
 mod guests;
+mod seeded_pool;
 mod sleep;
 mod waits;
 
@@ -30,7 +31,8 @@ use crate::{
     fence::ProcessBarrier,
     fork,
     parker::{OsParker, ParkerKind},
-    platform::{Queue, Registry, WorkerObserver},
+    platform::{Counters, Queue, Registry},
+    seeded::{self, Membership, TurnObserver, Turns},
     sleep::SleepKind,
     thread_pool::{
         active::ActiveWorkers,
@@ -47,6 +49,7 @@ use crate::{
 };
 
 use driver::MakeDriver;
+use seeded_pool::FirstTurn;
 
 /// The greatest number that the counters of `sleep-core` can hold on this target.
 pub(crate) const MAX_THREADS: usize = if cfg!(target_has_atomic = "64") {
@@ -88,6 +91,7 @@ struct Settings {
     overlook_no_jobs: Option<bool>,
     guests: Option<bool>,
     idle_policy: Option<IdlePolicy>,
+    turns: Option<Arc<Turns>>,
     parker: ParkerKind,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     deadlock_handler: Option<Box<DeadlockHandler>>,
@@ -100,9 +104,11 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Starts a pool. The caller owns its only reference.
     pub(crate) fn start(mut self) -> Result<Arc<Registry>, BuildError> {
         fork::watch();
-        let num_threads = self.checked_num_threads()?;
+        let turns = self.turns()?;
+        let num_threads = self.checked_num_threads(turns.is_some())?;
         self.check_stack_size()?;
-        let registry = self.registry(num_threads)?;
+        let registry = self.registry(num_threads, turns)?;
+        let first_turn = FirstTurn::prepare(&registry);
         if self.settings.use_current_thread {
             adopted::adopt(&registry)?;
         }
@@ -121,14 +127,23 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             BuildError::Spawn { index, source }
         })?;
         std::mem::forget(unfinished);
+        if let Some(first_turn) = first_turn {
+            first_turn.give(&registry, !S::ON_DEMAND);
+        }
         Ok(registry)
     }
 
-    fn checked_num_threads(&self) -> Result<usize, BuildError> {
+    fn checked_num_threads(&self, is_seeded: bool) -> Result<usize, BuildError> {
         let requested = if self.settings.num_threads > 0 {
             self.settings.num_threads
         } else {
-            default_num_threads()?
+            default_num_threads(|| {
+                if is_seeded {
+                    Some(seeded::NUM_THREADS)
+                } else {
+                    environment::num_processors()
+                }
+            })?
         };
         for number in [requested, self.settings.max_blocking_threads] {
             if number > MAX_THREADS {
@@ -147,8 +162,13 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             .map_or(Ok(()), |size| self.spawn.check_stack_size(size))
     }
 
-    fn registry(&mut self, num_threads: usize) -> Result<Arc<Registry>, BuildError> {
+    fn registry(
+        &mut self,
+        num_threads: usize,
+        turns: Option<Arc<Turns>>,
+    ) -> Result<Arc<Registry>, BuildError> {
         let mut parts = PoolParts {
+            turns: turns.map(|turns| Membership::new(turns, num_threads)),
             drivers: self.make_driver(num_threads)?,
             handlers: std::mem::take(&mut self.settings.handlers),
             waits: self.settings.waits,
@@ -157,8 +177,11 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         };
         let processors = environment::num_processors();
         #[cfg(any(target_os = "linux", target_os = "android"))]
-        if !parts.overlooks_no_jobs {
+        if !parts.overlooks_no_jobs && parts.turns.is_none() {
             parts.crowd = self.crowd(&parts.drivers, num_threads, processors);
+        }
+        if parts.turns.is_some() {
+            parts.waits = parts.waits.without_stack(seeded::MAX_NESTING);
         }
         let sleep = self.sleep_protocol(&parts, num_threads, processors)?;
         parts.guests = self.chosen_guests(&parts, sleep.kind());
@@ -169,7 +192,10 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         };
         let deque = || Deque::growable(order).with_process_fence::<ProcessBarrier>();
         let workers: Box<[_]> = (0..num_threads)
-            .map(|_| WorkerShared::new(deque(), Queue::new(), Queue::new(), WorkerObserver::new()))
+            .map(|worker| {
+                let observer = (Counters::new(), TurnObserver::new(&parts.turns, worker));
+                WorkerShared::new(deque(), Queue::new(), Queue::new(), observer)
+            })
             .collect();
         let participants =
             (0..num_threads).map(|_| Participant::new(OsParker::new(self.settings.parker)));
@@ -240,6 +266,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("overlook_no_jobs", &self.settings.overlook_no_jobs)
             .field("guests", &self.settings.guests)
             .field("idle_policy", &self.settings.idle_policy)
+            .field("is_seeded", &self.settings.turns.is_some())
             .field("parker", &self.settings.parker)
             .finish_non_exhaustive()
     }

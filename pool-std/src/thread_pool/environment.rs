@@ -10,6 +10,7 @@ use std::{
 use pool_core::IdlePolicy;
 
 use crate::{
+    seeded::Schedule,
     sleep::SleepKind,
     thread_pool::{builder::MAX_THREADS, error::BuildError, processors},
 };
@@ -25,6 +26,9 @@ const OVERLOOK_NO_JOBS: &str = "POOL_STD_OVERLOOK_NO_JOBS";
 const MEMBARRIER: &str = "POOL_STD_MEMBARRIER";
 /// The variable that names a preset of idle policies.
 const IDLE: &str = "POOL_STD_IDLE";
+
+/// The variable that makes pools seeded.
+const SEED: &str = "POOL_STD_SEED";
 
 /// The presets by their names, the default first.
 const IDLE_POLICIES: [(&str, IdlePolicy); 4] = [
@@ -47,22 +51,21 @@ const NUMBERS: &str = if MAX_THREADS == u16::MAX as usize {
     "a number from 0 to 255"
 };
 
-/// Returns the number that the environment asks for, or else one per processor that this process
-/// may use.
+/// Returns the number that the environment asks for, or else `otherwise`: one per processor that
+/// this process may use.
 ///
 /// # Errors
 /// [`BuildError::EnvironmentVariable`] if our own variable holds no number, or more than a pool can
 /// have.
-pub(crate) fn default_num_threads() -> Result<usize, BuildError> {
+pub(crate) fn default_num_threads(
+    otherwise: impl FnOnce() -> Option<usize>,
+) -> Result<usize, BuildError> {
     let requested = match own_number(env::var_os(NUM_THREADS))? {
         Some(number) => Some(number),
         None => rayons_number(|variable| env::var(variable).ok()),
     };
     let requested = requested.filter(|&threads| threads > 0);
-    Ok(requested
-        .or_else(num_processors)
-        .unwrap_or(1)
-        .min(MAX_THREADS))
+    Ok(requested.or_else(otherwise).unwrap_or(1).min(MAX_THREADS))
 }
 
 /// Returns the number in a value of our own variable. An empty value asks for nothing.
@@ -95,6 +98,24 @@ fn rayons_number(value: impl Fn(&str) -> Option<String>) -> Option<usize> {
 pub(crate) fn sleep_kind() -> Result<Option<SleepKind>, BuildError> {
     let names = SleepKind::ALL.iter().map(|&kind| (kind.name(), kind));
     choice(SLEEP, env::var_os(SLEEP), &names.collect::<Vec<_>>())
+}
+
+/// Returns the schedule that the environment asks for, if it asks for one.
+///
+/// # Errors
+/// [`BuildError::EnvironmentVariable`] if the value is no schedule.
+pub(crate) fn schedule() -> Result<Option<Schedule>, BuildError> {
+    let Some(value) = env::var_os(SEED).filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    match value.to_str().and_then(|text| text.parse().ok()) {
+        Some(schedule) => Ok(Some(schedule)),
+        None => Err(BuildError::EnvironmentVariable {
+            variable: SEED,
+            value,
+            choices: vec!["a number", "a schedule as `explore` prints it"],
+        }),
+    }
 }
 
 /// Returns what the environment says of
@@ -252,7 +273,7 @@ mod tests {
 ## ",
             )
             .unwrap();
-        let own = [NUM_THREADS, SLEEP, IDLE, OVERLOOK_NO_JOBS, MEMBARRIER];
+        let own = [NUM_THREADS, SLEEP, IDLE, OVERLOOK_NO_JOBS, MEMBARRIER, SEED];
         for variable in own.into_iter().chain(RAYON_NUM_THREADS) {
             let row = format!("| `{variable}` |");
             assert_eq!(variables.matches(&row).count(), 1, "{variable}");

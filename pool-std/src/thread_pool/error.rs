@@ -57,6 +57,9 @@ pub enum BuildError {
         /// The reason.
         source: io::Error,
     },
+    /// A [seeded](crate::ThreadPoolBuilder::seeded) pool cannot have a driver, which gives its
+    /// workers parkers of its own.
+    SeededDriver,
     /// The global pool exists already.
     GlobalPoolAlreadyInitialized,
     /// The thread that was to become a worker is already one.
@@ -106,6 +109,7 @@ impl fmt::Display for BuildError {
             Self::Driver { source } => {
                 write!(f, "the driver of the pool could not be started: {source}")
             }
+            Self::SeededDriver => f.write_str("a seeded pool cannot have a driver"),
             Self::GlobalPoolAlreadyInitialized => {
                 f.write_str("the global thread pool has already been initialized")
             }

@@ -6,6 +6,7 @@ use crate::{
     blocking::{deadlock::Reporting, sections::Sections},
     driver::Drivers,
     fork::Process,
+    seeded::Membership,
     thread_pool::{
         active::ActiveWorkers, call::Guests, handlers::Handlers, idle::Idle, spares::Spares,
         threads::Threads, waits::Waits,
@@ -33,6 +34,8 @@ pub(crate) struct PoolParts {
     pub(crate) spares: Spares,
     pub(crate) idle: Idle,
     pub(crate) drivers: Drivers,
+    /// If the pool is seeded.
+    pub(crate) turns: Option<Membership>,
     /// Where the pool was built.
     pub(crate) process: Process,
 }

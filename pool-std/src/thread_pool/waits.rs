@@ -13,6 +13,12 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
+    /// Lets the depth decide, and not the stack, whose use differs between machines.
+    pub(super) fn without_stack(mut self, max_nesting: usize) -> Self {
+        self.max_nesting.get_or_insert(max_nesting);
+        self
+    }
+
     /// Returns what a worker may run that waits on this thread, with so many jobs from queues one
     /// inside the other.
     pub(crate) fn isolation(&self, depth: usize) -> Isolation {

@@ -71,6 +71,9 @@ pub(crate) fn adopt(registry: &Arc<Registry>) -> Result<(), BuildError> {
     // SAFETY: 1. it stays for good, but for `release`, where it leaves.
     during_adoption(|| unsafe { worker.enter() });
     with_adopted(|adopted| adopted.set(Some(worker)));
+    if let Some(membership) = &worker.registry().data().turns {
+        membership.turns.adopt(membership.member(index));
+    }
     Ok(())
 }
 

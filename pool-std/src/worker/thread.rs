@@ -7,6 +7,7 @@ use pool_core::WorkerIndex;
 use crate::{
     panics::abort_with,
     platform::{Registry, WorkerThread},
+    seeded::Present,
     thread_pool::{active::NextStep, error::BuildError, id::PoolId, spares::Spare},
 };
 
@@ -138,10 +139,14 @@ impl ThreadBuilder {
         let current = unsafe { WorkerThread::current() };
         assert!(current.is_none(), "a thread is one worker at a time");
         self.has_run = true;
+        let mut present = None;
         match &self.role {
-            Role::Worker(index) => self.run_worker(*index),
+            Role::Worker(index) => self.run_worker(*index, &mut present),
             Role::Spare { spare, start, .. } => self.run_spare(spare, *start),
         }
+        // Those that wait for the thread are notified in its turn.
+        drop(self);
+        drop(present);
     }
 
     /// Starts another thread for the worker. Jobs, and callers that wait for them, may depend on
@@ -162,11 +167,19 @@ impl ThreadBuilder {
         let _started = thread.start();
     }
 
-    fn run_worker(&self, index: WorkerIndex) {
+    /// Runs the worker until the pool has ended. If the pool is seeded, `present` is its presence
+    /// then.
+    fn run_worker(&self, index: WorkerIndex, present: &mut Option<Present>) {
+        let data = self.registry.data();
+        let membership = data.turns.as_ref();
+        let arrive = || membership.map(|it| it.turns.arrive(it.member(index)));
+        *present = arrive();
         let mut has_started = false;
         while self.run_until_parked(index, has_started) {
             has_started = true;
-            self.registry.data().active.wait_until_revived(index);
+            *present = None;
+            data.active.wait_until_revived(index);
+            *present = arrive();
         }
     }
 

@@ -8,6 +8,10 @@ use std::{
     io,
     panic::catch_unwind,
     process::{Command, Output},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
     thread::available_parallelism,
 };
 
@@ -20,6 +24,7 @@ const SLEEP: &str = "POOL_STD_SLEEP";
 const OVERLOOK_NO_JOBS: &str = "POOL_STD_OVERLOOK_NO_JOBS";
 const IDLE: &str = "POOL_STD_IDLE";
 const MEMBARRIER: &str = "POOL_STD_MEMBARRIER";
+const SEED: &str = "POOL_STD_SEED";
 const CHILD: &str = "POOL_STD_ENVIRONMENT_CHILD";
 /// Names the emulator that runs this program, where the system cannot start it by itself.
 const RUNNER: &str = "TEST_RUNNER";
@@ -37,7 +42,7 @@ fn with_variables(name: &str, variables: &[(&str, &str)], body: impl FnOnce()) {
     child.args(words);
     let name = format!("environment::{name}");
     child.args([&*name, "--exact", "--nocapture", "--test-threads=1"]);
-    for variable in [NUM_THREADS, SLEEP, OVERLOOK_NO_JOBS, IDLE, MEMBARRIER] {
+    for variable in [NUM_THREADS, SLEEP, OVERLOOK_NO_JOBS, IDLE, MEMBARRIER, SEED] {
         child.env_remove(variable);
     }
     child.env(CHILD, "yes").envs(variables.iter().copied());
@@ -120,6 +125,37 @@ fn the_variables_choose() {
         assert_eq!(pool.overlooks_no_jobs(), ProcessBarrier::is_by_system());
         assert_eq!(pool.join(|| 1, || 2), (1, 2));
     });
+}
+
+#[test]
+fn a_variable_makes_all_pools_seeded() {
+    with_variables("a_variable_makes_all_pools_seeded", &[(SEED, "3")], || {
+        let pool = ThreadPoolBuilder::new().build().unwrap();
+        assert_eq!(pool.sleep_kind(), SleepKind::Seeded);
+        assert_eq!(pool.current_num_threads(), 4, "on every machine");
+        assert_eq!(join(|| 1, || 2), (1, 2));
+    });
+}
+
+/// Checks that the variable that a failed program names repeats it, once.
+#[test]
+fn a_program_is_explored_under_the_schedule_of_the_variable() {
+    let name = "a_program_is_explored_under_the_schedule_of_the_variable";
+    with_variables(name, &[(SEED, "3:")], || {
+        let runs = Arc::new(AtomicU32::new(0));
+        let counted = runs.clone();
+        pool_std::explore(0..100, move || _ = counted.fetch_add(1, Relaxed));
+        assert_eq!(runs.load(Relaxed), 1);
+    });
+}
+
+#[test]
+fn a_schedule_that_does_not_exist_is_refused() {
+    with_variables(
+        "a_schedule_that_does_not_exist_is_refused",
+        &[(SEED, "3:x")],
+        || expect_refusal(SEED, "3:x", "a number"),
+    );
 }
 
 #[test]

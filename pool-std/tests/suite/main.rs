@@ -19,6 +19,7 @@ mod elastic;
 mod elastic_deadlock;
 mod end;
 mod environment;
+mod explore;
 mod guests;
 mod handlers;
 mod isolation;

@@ -21,7 +21,7 @@ enum Reason {
 }
 
 impl JoinError {
-    pub(super) fn panicked(payload: Box<dyn Any + Send>) -> Self {
+    pub(crate) fn panicked(payload: Box<dyn Any + Send>) -> Self {
         Self(Reason::Panicked(Mutex::new(payload)))
     }
 

@@ -94,6 +94,10 @@ impl<S> ThreadPoolBuilder<S> {
         num_threads: usize,
         processors: Option<usize>,
     ) -> Result<PoolSleep, BuildError> {
+        let parkers = (0..num_threads).map(|worker| self.worker_parker(parts, worker));
+        if let Some(membership) = &parts.turns {
+            return Ok(PoolSleep::seeded(membership.clone(), parkers));
+        }
         let kind = match self.settings.sleep {
             Some(kind) => kind,
             None => environment::sleep_kind()?.unwrap_or_default(),
@@ -106,7 +110,6 @@ impl<S> ThreadPoolBuilder<S> {
             Some(processors) => policy.for_processors(num_threads, processors),
             None => policy,
         };
-        let parkers = (0..num_threads).map(|worker| self.worker_parker(parts, worker));
         PoolSleep::new(kind, parkers, policy).map_err(|TooManyWorkers { requested, maximum }| {
             BuildError::TooManyThreads { requested, maximum }
         })

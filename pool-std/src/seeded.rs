@@ -1,0 +1,106 @@
+//! Pools whose schedule is a seed: one worker runs at a time, and a generator chooses which.
+//!
+//! | file | what it has |
+//! | --- | --- |
+//! | `schedule` | what a schedule is, as a text and as a value |
+//! | `choices` | the generator, or the switches that a schedule lists |
+//! | `turns` | the turn, which one worker has |
+//! | `system` | whether a thread waits for something outside the pool |
+//! | `explore` | a program under many schedules |
+//! | `shrink` | the fewest switches with which it fails |
+//!
+//! The turn changes when a worker begins a job ([`TurnObserver`]), and at calls of the [sleep
+//! protocol](crate::sleep::seeded::Seeded) of such a pool. Jobs, joins, scopes and latches are
+//! those of every pool.
+
+mod choices;
+mod explore;
+mod schedule;
+mod shrink;
+mod system;
+mod turns;
+
+#[cfg(test)]
+mod tests;
+
+use std::{ops::Range, sync::Arc};
+
+pub use explore::{ExploreError, Explorer, FailedProgram, explore};
+use pool_core::{Observer, WorkerIndex};
+pub use schedule::{NoSchedule, Schedule};
+pub(crate) use turns::{Hold, Present, Turns};
+
+use crate::platform::WorkerThread;
+
+/// The number of workers of a seeded pool that was given none: the same on every machine.
+pub(crate) const NUM_THREADS: usize = 4;
+
+/// How many jobs from queues a worker of a seeded pool runs one inside the other.
+pub(crate) const MAX_NESTING: usize = 64;
+
+/// A pool's part in the turns that it may share with other pools.
+#[derive(Clone)]
+pub(crate) struct Membership {
+    pub(crate) turns: Arc<Turns>,
+    /// The number of the pool's first worker in them.
+    first: usize,
+}
+
+impl Membership {
+    /// Adds the workers of a pool.
+    pub(crate) fn new(turns: Arc<Turns>, num_workers: usize) -> Self {
+        let first = turns.add(num_workers);
+        Self { turns, first }
+    }
+
+    /// Returns the number of a worker in the turns.
+    pub(crate) fn member(&self, worker: WorkerIndex) -> usize {
+        self.first + worker.get()
+    }
+
+    /// Returns the numbers of the pool's workers, of which there are so many.
+    pub(crate) fn members(&self, num_workers: usize) -> Range<usize> {
+        self.first..self.first + num_workers
+    }
+
+    /// Returns the member of these turns that the calling thread is.
+    pub(crate) fn here(&self) -> Option<usize> {
+        with_current(|other, member| Arc::ptr_eq(&self.turns, &other.turns).then_some(member))?
+    }
+
+    /// Returns a number for the choices of a worker among its victims.
+    pub(crate) fn seed_of(&self, worker: WorkerIndex) -> u64 {
+        self.turns.seed_of(self.member(worker))
+    }
+}
+
+/// Makes the begin of each job from a queue a point, in a seeded pool.
+pub(crate) struct TurnObserver(Option<(Arc<Turns>, usize)>);
+
+impl TurnObserver {
+    pub(crate) fn new(membership: &Option<Membership>, worker: usize) -> Self {
+        let membership = membership.as_ref();
+        Self(membership.map(|it| (it.turns.clone(), it.first + worker)))
+    }
+}
+
+impl Observer for TurnObserver {
+    #[inline]
+    fn on_job(&self) {
+        if let Some((turns, member)) = &self.0 {
+            turns.point(*member);
+        }
+    }
+}
+
+/// Returns the turns of the worker that this thread is, if its pool is seeded.
+pub(crate) fn current_turns() -> Option<Arc<Turns>> {
+    with_current(|membership, _| membership.turns.clone())
+}
+
+fn with_current<R>(closure: impl FnOnce(&Membership, usize) -> R) -> Option<R> {
+    // SAFETY: 1. the reference is used in this call.
+    let worker = unsafe { WorkerThread::current() }?;
+    let membership = worker.registry().data().turns.as_ref()?;
+    Some(closure(membership, membership.member(worker.index())))
+}

@@ -1,0 +1,352 @@
+//! A program under many schedules, and the shortest one under which it fails.
+
+use std::{
+    error::Error,
+    fmt,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use super::{Schedule, Turns, shrink::shrink};
+use crate::{
+    BuildError, JoinError, ShutdownError, ThreadPool, ThreadPoolBuilder, panics::lock,
+    platform::WorkerThread, thread_pool::environment,
+};
+
+/// Runs a program in [seeded](ThreadPoolBuilder::seeded) pools, once for each seed.
+///
+/// The program uses the free functions, such as [`join`](crate::join()), or builds pools of its
+/// own. It is called on a worker of a pool of 3. It fails if it panics, if a job does that it has
+/// spawned, or if it hangs: no worker can go on. What it does must depend on nothing but the
+/// schedule: not on time, on other threads, or on what an earlier run has left.
+///
+/// If the environment variable `POOL_STD_SEED` is set, the program runs once, under that schedule.
+///
+/// [`Explorer`] has settings, and returns the failure.
+///
+/// # Panics
+/// If the program fails. The message has the seed, the fewest switches between workers with which
+/// it fails, and the variable that repeats it.
+///
+/// # Examples
+/// A sum that forgets additions: the lock is released between the read and the write.
+/// ```should_panic
+/// use std::sync::Mutex;
+///
+/// fn slow_increment(number: u32) -> u32 {
+///     pool_std::join(|| number + 1, || ()).0
+/// }
+///
+/// pool_std::explore(0..1000, || {
+///     let sum = Mutex::new(0);
+///     let add = || {
+///         let before = *sum.lock().unwrap();
+///         let after = slow_increment(before);
+///         *sum.lock().unwrap() = after;
+///     };
+///     pool_std::join(add, add);
+///     assert_eq!(sum.into_inner().unwrap(), 2);
+/// });
+/// ```
+pub fn explore<F>(seeds: impl IntoIterator<Item = u64>, program: F)
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    let explored = Explorer::new().run(seeds, program);
+    explored.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// Runs programs under many schedules. See [`explore`].
+///
+/// # Examples
+/// ```
+/// use pool_std::{ExploreError, Explorer};
+///
+/// let explorer = Explorer::new().num_threads(2);
+/// explorer.run(0..20, || assert_eq!(pool_std::join(|| 1, || 2), (1, 2)))?;
+///
+/// let failed = explorer.run(0..20, || {
+///     pool_std::join(|| (), || panic!("always"));
+/// });
+/// match failed {
+///     Err(ExploreError::Failed(failed)) => assert_eq!(failed.schedule().seed(), 0),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), ExploreError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Explorer {
+    num_threads: usize,
+    hang_after: Duration,
+    attempts: usize,
+}
+
+impl Default for Explorer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// How often the thread that explores asks whether a program hangs.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl Explorer {
+    /// Creates an explorer with pools of 3 workers.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            num_threads: 3,
+            hang_after: Duration::from_secs(1),
+            attempts: 200,
+        }
+    }
+
+    /// Sets the number of workers. The default is 3: enough for what one worker does while two
+    /// others wait for each other.
+    #[must_use]
+    pub const fn num_threads(mut self, num_threads: usize) -> Self {
+        self.num_threads = num_threads;
+        self
+    }
+
+    /// Sets for how long no worker can go on in a program that hangs. The default is a second. A
+    /// program that waits for a thread of its own needs more.
+    ///
+    /// Where the system does not tell whether a thread waits, a worker that computes for 10 seconds
+    /// more than this counts as one that hangs, too.
+    #[must_use]
+    pub const fn hang_after(mut self, time: Duration) -> Self {
+        self.hang_after = time;
+        self
+    }
+
+    /// Sets how often a program that fails is run again, at most, for a schedule with fewer
+    /// switches. The default is 200; with 0 the schedule is returned as it was found.
+    #[must_use]
+    pub const fn attempts_to_shrink(mut self, attempts: usize) -> Self {
+        self.attempts = attempts;
+        self
+    }
+
+    /// Runs a program as [`explore`] does.
+    ///
+    /// # Errors
+    /// [`ExploreError::Failed`] if the program fails, and the others if it could not be run. The
+    /// threads of a program that hangs stay.
+    pub fn run<F>(
+        &self,
+        seeds: impl IntoIterator<Item = u64>,
+        program: F,
+    ) -> Result<(), ExploreError>
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        let program: Program = Arc::new(program);
+        // It is an environment variable of builders, whose error says what it may be.
+        if let Some(schedule) = environment::schedule()? {
+            return self.run_under(schedule, &program);
+        }
+        for seed in seeds {
+            self.run_under(seed.into(), &program)?;
+        }
+        Ok(())
+    }
+
+    /// Runs a program under one schedule. For one that another run has found.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn replay<F>(&self, schedule: Schedule, program: F) -> Result<(), ExploreError>
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.run_under(schedule, &(Arc::new(program) as Program))
+    }
+
+    fn run_under(&self, schedule: Schedule, program: &Program) -> Result<(), ExploreError> {
+        // SAFETY: 1. the reference is only compared.
+        if unsafe { WorkerThread::current() }.is_some() {
+            return Err(ExploreError::OnWorker);
+        }
+        let seed = schedule.seed();
+        let first = self.attempt(schedule, program)?;
+        let Some(failure) = first.failure else {
+            return Ok(());
+        };
+        let found = first.switches.len();
+        let mut failed = FailedProgram {
+            schedule: Schedule::new(seed, first.switches),
+            failure,
+            choices: first.choices,
+            found,
+            is_repeatable: true,
+        };
+        if self.attempts > 0 {
+            // The schedule that the generator made is now one that lists its switches.
+            let mut run = |switches: Vec<(u64, usize)>| {
+                let run = self.attempt(Schedule::new(seed, switches), program).ok()?;
+                let failure = run.failure?;
+                failed.failure = failure;
+                failed.choices = run.choices;
+                Some(run.switches)
+            };
+            let switches = failed.schedule.switches().unwrap_or_default().to_vec();
+            match shrink(switches, self.attempts, &mut run) {
+                Some(switches) => failed.schedule = Schedule::new(seed, switches),
+                None => failed.is_repeatable = false,
+            }
+        }
+        Err(ExploreError::Failed(failed))
+    }
+
+    /// Runs a program once.
+    fn attempt(&self, schedule: Schedule, program: &Program) -> Result<Run, BuildError> {
+        let turns = Turns::new(schedule, true);
+        let panicked = Arc::new(Mutex::new(None));
+        let first_panic = panicked.clone();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(self.num_threads)
+            .panic_handler(move |payload| {
+                let error = JoinError::panicked(payload);
+                lock(&first_panic).get_or_insert(format!("in a spawned job, {error}"));
+            })
+            .with_turns(turns.clone())
+            .build()?;
+        let failure = match self.run_in(&pool, &turns, program) {
+            Ok(()) => lock(&panicked).take(),
+            Err(failure) => Some(failure),
+        };
+        let (choices, switches) = turns.record();
+        Ok(Run {
+            failure,
+            choices,
+            switches,
+        })
+    }
+
+    /// Runs a program in a pool, until all that it has spawned has ended.
+    ///
+    /// # Errors
+    /// How it has failed.
+    fn run_in(&self, pool: &ThreadPool, turns: &Turns, program: &Program) -> Result<(), String> {
+        let hangs = || {
+            let report = turns.stuck(self.hang_after)?;
+            Some(format!("no worker can go on:{report}"))
+        };
+        let program = program.clone();
+        let mut job = pool.spawn_handle(move || program());
+        while !job.wait_timeout(LOOK) {
+            if let Some(report) = hangs() {
+                return Err(report);
+            }
+        }
+        job.join().map_err(|error| error.to_string())?;
+        while let Err(error) = pool.shutdown_timeout(LOOK) {
+            if !matches!(error, ShutdownError::TimedOut) {
+                return Err(error.to_string());
+            }
+            if let Some(report) = hangs() {
+                return Err(report);
+            }
+        }
+        Ok(())
+    }
+}
+
+type Program = Arc<dyn Fn() + Send + Sync>;
+
+/// What became of a program under one schedule.
+struct Run {
+    /// How it has failed.
+    failure: Option<String>,
+    choices: u64,
+    switches: Vec<(u64, usize)>,
+}
+
+/// Why a program was not run under each schedule without failing.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ExploreError {
+    /// It fails.
+    Failed(FailedProgram),
+    /// The pool could not be built.
+    Build(BuildError),
+    /// The calling thread is a worker, whose pool would wait for the exploration.
+    OnWorker,
+}
+
+impl From<BuildError> for ExploreError {
+    fn from(error: BuildError) -> Self {
+        Self::Build(error)
+    }
+}
+
+impl fmt::Display for ExploreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(failed) => failed.fmt(f),
+            Self::Build(error) => error.fmt(f),
+            Self::OnWorker => f.write_str("a worker of a pool cannot explore a program"),
+        }
+    }
+}
+
+impl Error for ExploreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Failed(_) | Self::OnWorker => None,
+            Self::Build(error) => Some(error),
+        }
+    }
+}
+
+/// A program that fails, and a schedule under which it does.
+#[derive(Debug, Clone)]
+pub struct FailedProgram {
+    schedule: Schedule,
+    failure: String,
+    choices: u64,
+    found: usize,
+    is_repeatable: bool,
+}
+
+impl FailedProgram {
+    /// Returns the schedule with the fewest switches that was found.
+    #[must_use]
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// Returns how the program fails: the message of the panic, or what the workers of a program
+    /// that hangs do.
+    #[must_use]
+    pub fn failure(&self) -> &str {
+        &self.failure
+    }
+
+    /// Whether the program has failed again under the schedule. If not, it depends on something
+    /// else, or was not run again.
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        self.is_repeatable
+    }
+}
+
+impl fmt::Display for FailedProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seed = self.schedule.seed();
+        writeln!(f, "with the seed {seed}, {}", self.failure)?;
+        let switches = self.schedule.switches().unwrap_or_default();
+        let (fewest, found, choices) = (switches.len(), self.found, self.choices);
+        writeln!(f, "{fewest} switches, of {found}, at {choices} choices:")?;
+        for (choice, worker) in switches {
+            writeln!(f, "  at choice {choice} worker {worker} goes on")?;
+        }
+        if !self.is_repeatable {
+            f.write_str(
+                "it did not fail again under this schedule, so it depends on something else; ",
+            )?;
+        }
+        write!(f, "to repeat: POOL_STD_SEED={}", self.schedule)
+    }
+}

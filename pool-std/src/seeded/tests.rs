@@ -1,0 +1,193 @@
+use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash, Hasher},
+    panic::{catch_unwind, resume_unwind},
+    sync::{Arc, Mutex},
+};
+
+use super::{shrink::shrink, *};
+use crate::{ThreadPool, ThreadPoolBuilder, join, scope};
+
+type Order = Arc<Mutex<Vec<u32>>>;
+
+fn pool(seed: u64) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(3);
+    builder.seeded(seed).build().unwrap()
+}
+
+fn tree(depth: u32, number: u32, order: &Order) {
+    order.lock().unwrap().push(number);
+    if depth > 0 {
+        join(
+            || tree(depth - 1, 2 * number, order),
+            || tree(depth - 1, 2 * number + 1, order),
+        );
+        order.lock().unwrap().push(number + 1000);
+    }
+}
+
+/// The order in which a program with joins, scopes, panics and a pool inside runs its jobs.
+fn order_of(seed: u64) -> Vec<u32> {
+    let order = Order::default();
+    let pool = pool(seed);
+    pool.install(|| {
+        tree(3, 1, &order);
+        scope(|scope| {
+            for number in 0..5 {
+                let order = &order;
+                scope.spawn(move |_| tree(1, 100 + 10 * number, order));
+            }
+        });
+        let panicked =
+            catch_unwind(|| join(|| tree(0, 200, &order), || resume_unwind(Box::new(()))));
+        assert!(panicked.is_err());
+        let inner = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        assert_eq!(
+            inner.sleep_kind(),
+            crate::SleepKind::Seeded,
+            "it takes turns with the other"
+        );
+        inner.install(|| tree(2, 300, &order));
+        inner.shutdown().unwrap();
+        tree(0, 400, &order);
+    });
+    pool.shutdown().unwrap();
+    Arc::into_inner(order).unwrap().into_inner().unwrap()
+}
+
+/// FNV-1a, which is the same everywhere.
+fn digest(orders: impl IntoIterator<Item = Vec<u32>>) -> u64 {
+    let bytes = orders.into_iter().flatten().flat_map(u32::to_le_bytes);
+    bytes.fold(0xCBF2_9CE4_8422_2325, |digest, byte| {
+        (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
+    })
+}
+
+#[test]
+fn a_seed_gives_one_order() {
+    let count = if cfg!(miri) { 1 } else { 100 };
+    let mut orders = HashSet::new();
+    for seed in 0..count {
+        let order = order_of(seed);
+        assert_eq!(order, order_of(seed), "seed {seed}");
+        orders.insert(order);
+    }
+    assert!(orders.len() as u64 > count / 2, "{}", orders.len());
+}
+
+/// They change when a worker comes to other points than before, and not with the machine.
+#[test]
+fn the_orders_are_the_same_on_every_machine() {
+    // Under Miri deques grow at their third job, so that workers have rings to free.
+    let (count, expected) = if cfg!(miri) {
+        (1, 5_459_043_728_709_799_642)
+    } else {
+        (100, 17_632_624_263_185_817_925)
+    };
+    assert_eq!(digest((0..count).map(order_of)), expected);
+}
+
+#[cfg(not(miri))]
+#[test]
+fn an_order_repeats_if_workers_block_for_each_other() {
+    fn order(seed: u64) -> Vec<u32> {
+        let pool = pool(seed);
+        let order = Mutex::new(Vec::new());
+        pool.scope(|scope| {
+            for number in 0..6 {
+                let order = &order;
+                scope.spawn(move |_| {
+                    let mut order = order.lock().unwrap();
+                    order.push(number);
+                    // Another worker may take one of these, and wait for the lock.
+                    crate::spawn(|| ());
+                    crate::isolate(|| join(|| (), || ()));
+                    order.push(10 + number);
+                });
+            }
+        });
+        order.into_inner().unwrap()
+    }
+
+    // Where the system does not tell who waits, each wait takes long, and the order may vary.
+    let tells = cfg!(any(target_os = "linux", target_os = "android"));
+    for seed in 0..if tells { 30 } else { 1 } {
+        let first = order(seed);
+        assert_eq!(first.len(), 12);
+        if tells {
+            assert_eq!(first, order(seed), "seed {seed}");
+        }
+    }
+}
+
+/// Checks that a listed schedule repeats what the generator has chosen.
+#[test]
+fn the_switches_of_a_run_repeat_it() {
+    for seed in 0..if cfg!(miri) { 1 } else { 50 } {
+        let run = |schedule: Schedule| {
+            let turns = Turns::new(schedule, true);
+            let builder = ThreadPoolBuilder::new().num_threads(3);
+            let pool = builder.with_turns(turns.clone()).build().unwrap();
+            let order = Order::default();
+            pool.install(|| tree(3, 1, &order));
+            // The end of the pool, by this thread, is at no time that a schedule knows.
+            let (choices, switches) = turns.record();
+            pool.shutdown().unwrap();
+            let mut hasher = DefaultHasher::new();
+            order.lock().unwrap().hash(&mut hasher);
+            (hasher.finish(), choices, switches)
+        };
+        let first = run(seed.into());
+        assert_eq!(run(Schedule::new(seed, first.2.clone())), first);
+    }
+}
+
+#[test]
+fn a_pool_has_four_workers_on_every_machine() {
+    let pool = ThreadPoolBuilder::new().seeded(0).build().unwrap();
+    assert_eq!(pool.current_num_threads(), NUM_THREADS);
+}
+
+#[test]
+fn shrinks_to_the_switches_that_are_needed() {
+    let mut runs = 0;
+    let fewest = shrink((0..40).collect(), 200, &mut |switches: Vec<u32>| {
+        runs += 1;
+        (switches.contains(&7) && switches.contains(&30)).then_some(switches)
+    });
+    assert_eq!(fewest, Some(vec![7, 30]));
+    assert!(runs <= 60, "{runs}");
+    assert_eq!(shrink(vec![1, 2], 200, &mut |_| None), None);
+    let first = shrink((0..40).collect(), 1, &mut |switches: Vec<u32>| {
+        Some(switches)
+    });
+    assert_eq!(
+        first.map(|switches| switches.len()),
+        Some(40),
+        "no more runs"
+    );
+}
+
+#[test]
+fn a_schedule_and_its_text_belong_together() {
+    for text in ["0", "18446744073709551615", "7:", "7:1-0", "7:1-0,2-65534"] {
+        assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
+    }
+    for bad in [
+        "",
+        "-1",
+        "1 ",
+        "7:1",
+        "7:1-",
+        "7:-1",
+        "7:2-0,1-0",
+        "7:1-0,1-1",
+        "x:1-0",
+    ] {
+        let error = bad.parse::<Schedule>().unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("`{bad}` is no schedule")),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,432 @@
+//! Turns: of the workers of seeded pools, one runs at a time.
+
+use std::{
+    fmt::Write as _,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{Schedule, choices::Choices, system::SystemThread};
+
+/// How often a worker that waits for its turn looks at what the one that has it does.
+const LOOK: Duration = Duration::from_millis(1);
+/// For how long a worker must be seen to wait for something outside the pool.
+const BLOCKED: Duration = Duration::from_millis(10);
+/// How long a worker may keep the turn where the system does not tell what it does.
+const UNKNOWN: Duration = Duration::from_secs(if cfg!(miri) { 20 } else { 1 });
+/// How long a worker may keep the turn that runs: it may wait for another one without sleeping.
+const COMPUTING: Duration = Duration::from_secs(2);
+/// How long a thread outside waits until the workers have come to rest.
+const SETTLING: Duration = Duration::from_secs(1);
+
+/// The turn that workers of seeded pools hand to each other.
+///
+/// A *member* is a worker of one of the pools. It runs only while it has the turn, which it gives
+/// back at its [points](Self::point) and when it [sleeps](Self::sleep). Then the schedule chooses
+/// among the members that can go on.
+///
+/// A member may wait for something that only another one can do, such as a lock. Then it would keep
+/// the turn for good. So a member that waits for its turn looks at what the other one does, and
+/// takes the turn away from one that the system says is blocked. That one goes on when it is not,
+/// and waits for its turn at its next point. A member that comes to a point waits for those that
+/// have just gone on. So the order is the same each time, as long as members block for each other
+/// alone.
+///
+/// Threads outside are no members. What they do happens at a time that no schedule knows. A
+/// thread that has waited for a job therefore waits until the members have [come to
+/// rest](Self::settle).
+pub(crate) struct Turns {
+    state: Mutex<State>,
+    /// Told when no member has the turn, nor waits for it.
+    at_rest: Condvar,
+}
+
+struct State {
+    choices: Choices,
+    members: Vec<Member>,
+    turn: Option<usize>,
+    /// Whether the member that has the turn knows that, and runs.
+    is_taken: bool,
+    /// How many threads are in the middle of building or ending a pool. The turn is neither given
+    /// nor taken away meanwhile.
+    holds: usize,
+    last_choice: Instant,
+    /// Since when the member that has the turn is seen to be blocked, and at which choice.
+    blocked: Option<(u64, Instant)>,
+    /// Kept to save allocations.
+    ready: Vec<usize>,
+}
+
+struct Member {
+    status: Status,
+    bell: Arc<Condvar>,
+    thread: SystemThread,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Status {
+    /// No thread is the worker.
+    Absent,
+    /// It has the turn, or can have it.
+    Ready,
+    /// It sleeps until it is woken.
+    Asleep,
+    /// The turn was taken away from it.
+    Blocked,
+}
+
+impl Turns {
+    /// Creates turns without members. `is_recorded` says whether [`record`](Self::record) is asked.
+    pub(crate) fn new(schedule: Schedule, is_recorded: bool) -> Arc<Self> {
+        Arc::new(Self {
+            state: Mutex::new(State {
+                choices: Choices::new(schedule, is_recorded),
+                members: Vec::new(),
+                turn: None,
+                is_taken: false,
+                holds: 0,
+                last_choice: Instant::now(),
+                blocked: None,
+                ready: Vec::new(),
+            }),
+            at_rest: Condvar::new(),
+        })
+    }
+
+    /// Adds members that are absent. Returns the number of the first one.
+    pub(super) fn add(&self, count: usize) -> usize {
+        let mut state = self.lock();
+        let first = state.members.len();
+        state.members.resize_with(first + count, || Member {
+            status: Status::Absent,
+            bell: Arc::default(),
+            thread: SystemThread::current(),
+        });
+        first
+    }
+
+    pub(super) fn seed_of(&self, member: usize) -> u64 {
+        self.lock().choices.seed_of(member)
+    }
+
+    /// Keeps the turn from being given, and from being taken away, until the value is dropped.
+    pub(crate) fn hold(self: &Arc<Self>) -> Hold {
+        self.lock().holds += 1;
+        Hold(self.clone())
+    }
+
+    /// Gives the turn to a member whose thread runs already, and does not wait.
+    pub(crate) fn adopt(&self, member: usize) {
+        let mut state = self.lock();
+        state.be_ready(member);
+        state.turn = Some(member);
+        state.is_taken = true;
+    }
+
+    /// Makes a member ready that was absent, and waits for its turn. It is absent again when the
+    /// value is dropped.
+    pub(crate) fn arrive(self: &Arc<Self>, member: usize) -> Present {
+        let mut state = self.lock();
+        state.be_ready(member);
+        self.at_rest.notify_all();
+        if state.turn.is_none() {
+            state.pass(None, &self.at_rest);
+        }
+        self.wait_for_turn(state, member);
+        Present {
+            turns: self.clone(),
+            member,
+        }
+    }
+
+    /// Waits until members have arrived. Their threads `may_be_late` if code of the user
+    /// starts them: then it waits for a limited time.
+    pub(crate) fn wait_for_arrivals(
+        &self,
+        members: impl Iterator<Item = usize> + Clone,
+        may_be_late: bool,
+    ) {
+        let limit = if may_be_late { SETTLING } else { Duration::MAX };
+        let mut state = self.lock();
+        // The member that has the turn may be the one that waits.
+        state.holds += 1;
+        // Liveness: each of them notifies, or the time ends.
+        let waited = self.at_rest.wait_timeout_while(state, limit, |state| {
+            let mut members = members.clone();
+            members.any(|member| state.members[member].status == Status::Absent)
+        });
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.end_hold(&self.at_rest);
+    }
+
+    fn leave(&self, member: usize) {
+        let mut state = self.lock();
+        state.members[member].status = Status::Absent;
+        if state.turn == Some(member) {
+            state = self.await_unblocked(state);
+            state.pass(None, &self.at_rest);
+        }
+    }
+
+    /// Lets the schedule choose who goes on, and waits until it is this member.
+    pub(crate) fn point(&self, member: usize) {
+        let mut state = self.lock();
+        state.be_ready(member);
+        if state.turn == Some(member) {
+            state = self.await_unblocked(state);
+        }
+        if state.turn.is_none_or(|turn| turn == member) {
+            state.pass(Some(member), &self.at_rest);
+        }
+        self.wait_for_turn(state, member);
+    }
+
+    /// Registers a member as a sleeper: from now on it is [woken](Self::wake).
+    pub(crate) fn register(&self, member: usize) {
+        self.lock().members[member].status = Status::Asleep;
+    }
+
+    /// Undoes [`register`](Self::register).
+    pub(crate) fn unregister(&self, member: usize) {
+        self.lock().be_ready(member);
+    }
+
+    /// Gives the turn back, and waits until the member, which is registered, was woken and has its
+    /// turn.
+    pub(crate) fn sleep(&self, member: usize) {
+        let mut state = self.lock();
+        state.members[member].thread = SystemThread::current();
+        if state.turn == Some(member) {
+            state = self.await_unblocked(state);
+            state.pass(Some(member), &self.at_rest);
+        }
+        self.wait_for_turn(state, member);
+    }
+
+    /// Wakes a member. Returns whether it was registered as a sleeper.
+    pub(crate) fn wake(&self, member: usize) -> bool {
+        self.wake_all([member]) > 0
+    }
+
+    /// Wakes members together, so that each of them may be the first one that goes on. Returns how
+    /// many were registered as sleepers.
+    pub(crate) fn wake_all(&self, members: impl IntoIterator<Item = usize>) -> usize {
+        let mut state = self.lock();
+        let mut count = 0;
+        for member in members {
+            let member = &mut state.members[member];
+            if member.status == Status::Asleep {
+                member.status = Status::Ready;
+                member.bell.notify_one();
+                count += 1;
+            }
+        }
+        if count > 0 && state.turn.is_none() {
+            state.pass(None, &self.at_rest);
+        }
+        count
+    }
+
+    /// Returns how many of these members sleep.
+    pub(crate) fn num_asleep(&self, mut members: impl Iterator<Item = usize>) -> usize {
+        let state = self.lock();
+        let is_asleep = |member: &usize| state.members[*member].status == Status::Asleep;
+        members.by_ref().filter(is_asleep).count()
+    }
+
+    /// Waits, on a thread outside, until no member goes on by itself, but not for good.
+    pub(crate) fn settle(&self) {
+        let begin = Instant::now();
+        let mut state = self.lock();
+        // Liveness: the time ends.
+        while !state.is_at_rest() && begin.elapsed() < SETTLING {
+            let (guard, waited) = self
+                .at_rest
+                .wait_timeout(state, LOOK)
+                .unwrap_or_else(PoisonError::into_inner);
+            state = guard;
+            if waited.timed_out() {
+                state.look(&self.at_rest);
+            }
+        }
+    }
+
+    /// Says what each member does, if none has made a choice for so long and all wait.
+    pub(super) fn stuck(&self, limit: Duration) -> Option<String> {
+        let state = self.lock();
+        let time = state.last_choice.elapsed();
+        if time < limit {
+            return None;
+        }
+        let mut report = String::new();
+        for (number, member) in state.members.iter().enumerate() {
+            let what = match member.status {
+                Status::Absent => continue,
+                Status::Asleep => "sleeps in a wait of its pool, or has nothing to do",
+                Status::Ready | Status::Blocked => match member.thread.is_blocked() {
+                    Some(false) => return None,
+                    None if time < limit + 10 * UNKNOWN => return None,
+                    _ => "is blocked outside the pool, as by a lock",
+                },
+            };
+            _ = write!(report, "\n  worker {number} {what}");
+        }
+        Some(report)
+    }
+
+    /// Returns the number of choices so far, and the switches, if they are recorded.
+    pub(super) fn record(&self) -> (u64, Vec<(u64, usize)>) {
+        let state = self.lock();
+        (state.choices.made(), state.choices.record().to_vec())
+    }
+
+    /// Locks the state. The thread does not sleep for it: to the system it would be blocked.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        loop {
+            match self.state.try_lock() {
+                Ok(state) => return state,
+                Err(TryLockError::Poisoned(error)) => return error.into_inner(),
+                // Liveness: no thread keeps the lock for long, nor while it waits.
+                Err(TryLockError::WouldBlock) => thread::yield_now(),
+            }
+        }
+    }
+
+    /// Waits until it is this member's turn.
+    fn wait_for_turn(&self, mut state: MutexGuard<'_, State>, member: usize) {
+        // Liveness: whoever gives the turn to this member rings its bell, and whoever wakes it
+        // does. A member that keeps the turn gives it back at its next point, or one of
+        // those that are ready takes it away.
+        while state.turn != Some(member) {
+            let bell = state.members[member].bell.clone();
+            if state.members[member].status != Status::Ready {
+                state = bell.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let (guard, waited) = bell
+                .wait_timeout(state, LOOK)
+                .unwrap_or_else(PoisonError::into_inner);
+            state = guard;
+            if waited.timed_out() {
+                state.look(&self.at_rest);
+            }
+        }
+        state.is_taken = true;
+    }
+
+    /// Waits until each member from which the turn was taken waits for its turn, or is still
+    /// blocked.
+    fn await_unblocked<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        let begin = Instant::now();
+        // Liveness: the time ends.
+        while state.any_goes_on() && begin.elapsed() < UNKNOWN {
+            drop(state);
+            thread::yield_now();
+            state = self.lock();
+        }
+        state
+    }
+}
+
+impl State {
+    fn be_ready(&mut self, member: usize) {
+        let member = &mut self.members[member];
+        member.status = Status::Ready;
+        member.thread = SystemThread::current();
+    }
+
+    /// Gives the turn to a member that the schedule chooses, after one that may go on.
+    fn pass(&mut self, running: Option<usize>, at_rest: &Condvar) {
+        self.turn = None;
+        self.is_taken = false;
+        if self.holds > 0 {
+            return;
+        }
+        let members = self.members.iter().enumerate();
+        let ready = members.filter(|(_, member)| member.status == Status::Ready);
+        self.ready.clear();
+        self.ready.extend(ready.map(|(number, _)| number));
+        if self.ready.is_empty() {
+            at_rest.notify_all();
+            return;
+        }
+        let chosen = self.choices.choose(&self.ready, running);
+        self.last_choice = Instant::now();
+        self.turn = Some(chosen);
+        if running != Some(chosen) {
+            self.members[chosen].bell.notify_one();
+        }
+    }
+
+    /// Undoes one hold.
+    fn end_hold(&mut self, at_rest: &Condvar) {
+        self.holds -= 1;
+        if self.turn.is_none() {
+            self.pass(None, at_rest);
+        }
+    }
+
+    /// Takes the turn away from a member that waits for something outside the pool.
+    fn look(&mut self, at_rest: &Condvar) {
+        // One that is going to take its turn still sleeps in its bell.
+        let Some(turn) = self.turn.filter(|_| self.is_taken && self.holds == 0) else {
+            return;
+        };
+        let is_over = match self.members[turn].thread.is_blocked() {
+            Some(true) => {
+                let choice = self.choices.made();
+                let since = match self.blocked {
+                    Some((then, since)) if then == choice => since,
+                    _ => self.blocked.insert((choice, Instant::now())).1,
+                };
+                since.elapsed() >= BLOCKED
+            }
+            Some(false) => {
+                self.blocked = None;
+                self.last_choice.elapsed() >= COMPUTING
+            }
+            None => self.last_choice.elapsed() >= UNKNOWN,
+        };
+        if is_over {
+            self.blocked = None;
+            self.members[turn].status = Status::Blocked;
+            self.pass(None, at_rest);
+        }
+    }
+
+    /// Whether a member from which the turn was taken is not blocked any more, and has not come to
+    /// a point.
+    fn any_goes_on(&self) -> bool {
+        let mut members = self.members.iter();
+        members.any(|member| {
+            member.status == Status::Blocked && member.thread.is_blocked() == Some(false)
+        })
+    }
+
+    fn is_at_rest(&self) -> bool {
+        let is_ready = |member: &Member| member.status == Status::Ready;
+        self.turn.is_none() && !self.members.iter().any(is_ready) && !self.any_goes_on()
+    }
+}
+
+/// Keeps the turn from being given, and from being taken away.
+pub(crate) struct Hold(Arc<Turns>);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.lock().end_hold(&self.0.at_rest);
+    }
+}
+
+/// A member that is there.
+pub(crate) struct Present {
+    turns: Arc<Turns>,
+    member: usize,
+}
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        self.turns.leave(self.member);
+    }
+}

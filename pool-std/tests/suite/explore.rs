@@ -1,0 +1,240 @@
+//! Seeded pools, and programs under many schedules.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering::Relaxed},
+        mpsc,
+    },
+    time::Duration,
+};
+
+use pool_std::{
+    ExploreError, Explorer, FailedProgram, JoinHandle, Schedule, SleepKind, ThreadPool,
+    ThreadPoolBuilder, driver::Driver, join, scope, spawn,
+};
+
+fn seeded(seed: u64) -> ThreadPoolBuilder {
+    ThreadPoolBuilder::new().num_threads(3).seeded(seed)
+}
+
+fn failure(result: Result<(), ExploreError>) -> FailedProgram {
+    match result {
+        Err(ExploreError::Failed(failed)) => failed,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Two additions, of which one may be lost: the lock is released between the read and the write.
+fn forgetful_sum() {
+    let sum = Mutex::new(0);
+    let add = || {
+        let before = *sum.lock().unwrap();
+        let (after, ()) = join(|| before + 1, || ());
+        *sum.lock().unwrap() = after;
+    };
+    join(add, add);
+    assert_eq!(sum.into_inner().unwrap(), 2, "an addition is lost");
+}
+
+/// A lock that is held across a join: while it waits, the worker may begin another addition.
+fn lock_across_a_join() {
+    let sum = Mutex::new(0);
+    let add = || {
+        let mut sum = sum.lock().unwrap();
+        let (after, ()) = join(|| *sum + 1, || ());
+        *sum = after;
+    };
+    scope(|scope| (0..4).for_each(|_| scope.spawn(|_| add())));
+}
+
+#[test]
+fn finds_a_lock_that_is_released_too_early() {
+    let attempts = if cfg!(miri) { 3 } else { 200 };
+    let explorer = Explorer::new().attempts_to_shrink(attempts);
+    let failed = failure(explorer.run(0..10_000, forgetful_sum));
+    assert!(failed.is_repeatable());
+    assert!(failed.failure().contains("an addition is lost"), "{failed}");
+    let switches = failed.schedule().switches().unwrap().len();
+    // The thief takes the second half, and comes to its read before the write of the first.
+    assert!(switches >= 1 && (cfg!(miri) || switches <= 6), "{failed}");
+    let text = failed.to_string();
+    assert!(
+        text.contains(&format!("POOL_STD_SEED={}", failed.schedule())),
+        "{text}"
+    );
+    // The text is what a program is run again with.
+    let schedule: Schedule = failed.schedule().to_string().parse().unwrap();
+    let again = failure(
+        explorer
+            .attempts_to_shrink(0)
+            .replay(schedule, forgetful_sum),
+    );
+    assert_eq!(again.failure(), failed.failure());
+    // One worker has nobody to be interrupted by.
+    Explorer::new()
+        .num_threads(1)
+        .run(0..10, forgetful_sum)
+        .unwrap();
+}
+
+/// Where the system does not tell that a worker waits, this takes long.
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+#[test]
+fn finds_a_lock_that_is_held_across_a_join() {
+    let explorer = Explorer::new()
+        .hang_after(Duration::from_millis(200))
+        .attempts_to_shrink(10);
+    let failed = failure(explorer.run(0..10_000, lock_across_a_join));
+    assert!(
+        failed.failure().starts_with("no worker can go on:"),
+        "{failed}"
+    );
+    assert!(
+        failed.failure().contains("is blocked outside the pool"),
+        "{failed}"
+    );
+    assert!(failed.is_repeatable());
+    // What the page about locks says to do.
+    explorer
+        .run(0..100, || pool_std::isolate(lock_across_a_join))
+        .unwrap();
+}
+
+#[test]
+fn a_program_that_is_right_passes() {
+    let runs = Arc::new(AtomicU32::new(0));
+    let counted = runs.clone();
+    let seeds = if cfg!(miri) { 2 } else { 300 };
+    let program = move || {
+        counted.fetch_add(1, Relaxed);
+        let sum = Mutex::new(0);
+        scope(|scope| {
+            for number in 0..4 {
+                let sum = &sum;
+                scope.spawn(move |_| *sum.lock().unwrap() += join(|| number, || 1).0);
+            }
+        });
+        assert_eq!(sum.into_inner().unwrap(), 6);
+    };
+    Explorer::new().run(0..seeds, program).unwrap();
+    assert_eq!(u64::from(runs.load(Relaxed)), seeds);
+}
+
+#[test]
+fn a_panic_of_a_spawned_job_is_a_failure() {
+    let explorer = Explorer::new().attempts_to_shrink(2);
+    let failed = failure(explorer.run(7..9, || spawn(|| panic!("in the dark"))));
+    assert_eq!(failed.schedule().seed(), 7);
+    assert_eq!(
+        failed.failure(),
+        "in a spawned job, the job panicked: in the dark"
+    );
+}
+
+#[test]
+fn a_program_that_depends_on_something_else_is_said_to() {
+    let runs = AtomicU32::new(0);
+    let explorer = Explorer::new().attempts_to_shrink(3);
+    let failed = failure(explorer.run([0], move || assert!(runs.fetch_add(1, Relaxed) > 0)));
+    assert!(!failed.is_repeatable());
+    assert!(
+        failed.to_string().contains("did not fail again"),
+        "{failed}"
+    );
+}
+
+#[test]
+fn a_worker_cannot_explore() {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let explored = pool.install(|| Explorer::new().run([0], || ()));
+    assert!(matches!(explored, Err(ExploreError::OnWorker)));
+}
+
+#[test]
+fn a_pool_that_cannot_be_built_is_an_error() {
+    let explored = Explorer::new().num_threads(70_000).run([0], || ());
+    assert!(matches!(explored, Err(ExploreError::Build(_))));
+}
+
+#[test]
+fn a_seeded_pool_has_no_driver() {
+    struct Nothing;
+    impl Driver for Nothing {}
+
+    let error = seeded(0).driver(|_| Ok(Nothing)).build().unwrap_err();
+    assert_eq!(error.to_string(), "a seeded pool cannot have a driver");
+}
+
+#[test]
+fn the_protocol_alone_makes_a_pool_seeded() {
+    let pool = ThreadPoolBuilder::new().sleep(SleepKind::Seeded);
+    let pool = pool.num_threads(2).build().unwrap();
+    assert_eq!(pool.sleep_kind(), SleepKind::Seeded);
+    assert_eq!(pool.join(|| 1, || 2), (1, 2));
+}
+
+/// Everything that a pool can do ends, also what happens at no time that a schedule knows.
+#[test]
+fn seeded_pools_do_what_others_do() {
+    for seed in 0..if cfg!(miri) { 1 } else { 20 } {
+        let pool = seeded(seed).max_blocking_threads(1).build().unwrap();
+        // Threads outside.
+        let jobs: Vec<_> = (0..5)
+            .map(|number| pool.spawn_handle(move || number))
+            .collect();
+        let sum: u32 = jobs
+            .into_iter()
+            .map(|job: JoinHandle<u32>| job.join().unwrap())
+            .sum();
+        assert_eq!(sum, 10);
+        let (sender, receiver) = mpsc::channel();
+        pool.spawn_many((0..5).map(|number| {
+            let sender = sender.clone();
+            move || sender.send(number).unwrap()
+        }));
+        drop(sender);
+        assert_eq!(receiver.iter().sum::<u32>(), 10);
+        assert_eq!(pool.broadcast(|context| context.index()), [0, 1, 2]);
+        let mut count = 0;
+        pool.in_place_scope(|scope| scope.spawn(|_| count += 1));
+        assert_eq!(count, 1);
+        // Fewer workers, and more again.
+        assert_eq!(pool.set_active_workers(1), Ok(3));
+        assert_eq!(pool.join(|| 1, || 2), (1, 2));
+        assert_eq!(pool.set_active_workers(3), Ok(1));
+        pool.wait_idle().unwrap();
+        // In the place of a worker that blocks, another thread runs jobs.
+        let (sender, receiver) = mpsc::channel();
+        let (received, ()) = pool.join(
+            || pool_std::block_in_place(move || receiver.recv()),
+            move || sender.send(7).unwrap(),
+        );
+        assert_eq!(received, Ok(7));
+        let result = pool.install(|| pool_std::try_join(|| Err::<(), _>(1), || Ok(())));
+        assert_eq!(result, Err(1));
+        pool.shutdown().unwrap();
+    }
+}
+
+#[test]
+fn a_worker_may_be_an_adopted_thread() {
+    for seed in 0..if cfg!(miri) { 1 } else { 20 } {
+        // In a thread of its own, which ceases to be a worker when it ends.
+        let adopted = std::thread::spawn(move || {
+            let pool: ThreadPool = seeded(seed).use_current_thread().build().unwrap();
+            let numbers = Mutex::new(Vec::new());
+            pool.scope(|scope| {
+                for number in 0..10 {
+                    let numbers = &numbers;
+                    scope.spawn(move |_| numbers.lock().unwrap().push(number));
+                }
+            });
+            pool.shutdown().unwrap();
+            numbers.into_inner().unwrap()
+        });
+        let mut numbers = adopted.join().unwrap();
+        numbers.sort_unstable();
+        assert!(numbers.into_iter().eq(0..10));
+    }
+}
