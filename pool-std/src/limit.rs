@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::platform::WorkerThread;
+use crate::{platform::WorkerThread, seeded::point_if_seeded};
 
 /// How long a thread sleeps that cannot be told what it waits for.
 const NAP: Duration = Duration::from_millis(1);
@@ -46,6 +46,7 @@ impl Limit {
                 return false;
             }
             if !worker.is_some_and(WorkerThread::yield_now) {
+                worker.inspect(|worker| point_if_seeded(worker));
                 thread::sleep(remaining.min(NAP));
             }
         }

@@ -98,6 +98,13 @@ pub(crate) fn current_turns() -> Option<Arc<Turns>> {
     with_current(|membership, _| membership.turns.clone())
 }
 
+/// Makes this a point for a worker of a seeded pool. For waits that ask again and again.
+pub(crate) fn point_if_seeded(worker: &WorkerThread) {
+    if let Some(membership) = &worker.registry().data().turns {
+        membership.turns.point(membership.member(worker.index()));
+    }
+}
+
 fn with_current<R>(closure: impl FnOnce(&Membership, usize) -> R) -> Option<R> {
     // SAFETY: 1. the reference is used in this call.
     let worker = unsafe { WorkerThread::current() }?;

@@ -1,6 +1,6 @@
 //! Running one job of the pool in the middle of another.
 
-use crate::platform::WorkerThread;
+use crate::{platform::WorkerThread, seeded::point_if_seeded};
 
 /// The result of [`yield_now`] and [`yield_local`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,9 +47,10 @@ pub fn yield_local() -> Option<Yield> {
 fn yield_with(run_one: impl FnOnce(&WorkerThread) -> bool) -> Option<Yield> {
     // SAFETY: 1. the reference is used at once.
     let worker = unsafe { WorkerThread::current() }?;
-    Some(if run_one(worker) {
-        Yield::Executed
-    } else {
-        Yield::Idle
-    })
+    if run_one(worker) {
+        return Some(Yield::Executed);
+    }
+    // What the caller waits for may be up to another worker.
+    point_if_seeded(worker);
+    Some(Yield::Idle)
 }

@@ -116,6 +116,17 @@ impl Turns {
         Hold(self.clone())
     }
 
+    /// Waits until something holds that happens soon, and keeps the turn where it is meanwhile, but
+    /// not for good.
+    pub(crate) fn hold_until(self: &Arc<Self>, holds: impl Fn() -> bool) {
+        let _hold = self.hold();
+        let begin = Instant::now();
+        // Liveness: the time ends.
+        while !holds() && begin.elapsed() < SETTLING {
+            thread::yield_now();
+        }
+    }
+
     /// Gives the turn to a member whose thread runs already, and does not wait.
     pub(crate) fn adopt(&self, member: usize) {
         let mut state = self.lock();
@@ -160,7 +171,8 @@ impl Turns {
         state.end_hold(&self.at_rest);
     }
 
-    fn leave(&self, member: usize) {
+    /// Makes a member absent, and gives its turn back.
+    pub(crate) fn leave(&self, member: usize) {
         let mut state = self.lock();
         state.members[member].status = Status::Absent;
         if state.turn == Some(member) {

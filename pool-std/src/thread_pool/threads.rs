@@ -138,12 +138,10 @@ impl Threads {
     fn join_threads(&self, worker: Option<&WorkerThread>) {
         // The lock is not held during the wait, because the thread that we wait for may need it.
         let threads = std::mem::take(&mut *lock(&self.handles));
-        // A worker of a seeded pool would run jobs at a time that no schedule knows. It keeps its
-        // turn, which threads that have left do not need.
         let turns = worker.and_then(|worker| worker.registry().data().turns.as_ref());
-        let _hold = turns.map(|membership| membership.turns.hold());
-        let worker = worker.filter(|_| turns.is_none());
         for thread in threads {
+            // A worker of a seeded pool would run jobs at a time that no schedule knows.
+            turns.inspect(|membership| membership.turns.hold_until(|| thread.is_finished()));
             // Liveness: the thread ends after its destructors, which may need this worker.
             while !thread.is_finished() && worker.is_some_and(work_or_yield) {}
             // Its panics were handled on the thread.

@@ -30,6 +30,7 @@ impl Drop for Adopted {
         let is_ours = |worker: &&'static WorkerThread| !frames::is_lending() && is_here(worker);
         if let Some(worker) = self.0.take().filter(is_ours) {
             during_adoption(|| worker.abandon());
+            leave_turns(worker);
         }
     }
 }
@@ -89,6 +90,13 @@ pub(crate) fn is_adopted_by(registry: &Registry) -> bool {
     adopted_by(registry).is_some()
 }
 
+/// Gives back the turn of a worker of a seeded pool.
+fn leave_turns(worker: &WorkerThread) {
+    if let Some(membership) = &worker.registry().data().turns {
+        membership.turns.leave(membership.member(worker.index()));
+    }
+}
+
 /// Undoes the adoption of this thread by a pool that could not be built.
 pub(crate) fn release(registry: &Registry) {
     let Some(worker) = adopted_by(registry) else {
@@ -98,6 +106,7 @@ pub(crate) fn release(registry: &Registry) {
     // not the jobs of a broadcast for this worker.
     worker.run_local_jobs();
     during_adoption(|| worker.leave());
+    leave_turns(worker);
     with_adopted(|adopted| adopted.set(None));
     let registry = worker.registry_pointer();
     let worker: *const WorkerThread = worker;

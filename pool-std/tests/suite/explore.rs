@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU32, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
         mpsc,
     },
     time::Duration,
@@ -172,6 +172,27 @@ fn the_protocol_alone_makes_a_pool_seeded() {
     let pool = pool.num_threads(2).build().unwrap();
     assert_eq!(pool.sleep_kind(), SleepKind::Seeded);
     assert_eq!(pool.join(|| 1, || 2), (1, 2));
+}
+
+/// A worker that asks again and again gives others their turns, and does not wait for the time at
+/// which the turn is taken from it.
+#[test]
+fn a_worker_that_asks_again_and_again_lets_others_go_on() {
+    for seed in 0..if cfg!(miri) { 1 } else { 50 } {
+        let pool = seeded(seed).build().unwrap();
+        let is_done = AtomicBool::new(false);
+        let ask = || {
+            while !is_done.load(Relaxed) {
+                pool_std::yield_now();
+            }
+        };
+        pool.join(ask, || is_done.store(true, Relaxed));
+        let is_done = pool.install(|| {
+            let mut job = pool_std::spawn_handle(|| ());
+            job.wait_timeout(Duration::from_secs(100))
+        });
+        assert!(is_done);
+    }
 }
 
 /// Everything that a pool can do ends, also what happens at no time that a schedule knows.
