@@ -78,6 +78,13 @@ impl<W> HandleState<W> {
         self.bits.fetch_or(CLAIMED, Ordering::Relaxed) & CLAIMED == 0
     }
 
+    /// Whether a thread has taken the content, as far as this one knows.
+    #[inline]
+    pub fn is_claimed(&self) -> bool {
+        // Ordering: Relaxed. Nothing is read for it; a caller that misses the claim asks again.
+        self.bits.load(Ordering::Relaxed) & CLAIMED != 0
+    }
+
     /// Says that the result is there, by the thread that has claimed the content and goes on being
     /// an owner. Returns the waiter that it is to tell.
     ///

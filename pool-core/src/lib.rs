@@ -29,6 +29,7 @@ mod lend;
 mod managed;
 mod metrics;
 mod platform;
+mod polled;
 mod queue;
 mod random;
 mod registry;
@@ -52,6 +53,7 @@ pub use metrics::{
     WorkerState, WorkerTimes,
 };
 pub use platform::{ManagedWorker, Platform, PoolProgress, Replaced, Waiter};
+pub use polled::PollState;
 pub use queue::JobQueue;
 pub use registry::{Registry, WaitingJob};
 pub use scope::ScopeCore;

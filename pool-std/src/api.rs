@@ -20,7 +20,9 @@ pub use block_on::block_on;
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use cancel::{CancelToken, TryScope, try_join, try_scope};
 pub use current_pool::CurrentPool;
-pub use handle::{JoinError, JoinHandle, ScopedJoinHandle, spawn_handle, spawn_handle_in};
+pub use handle::{
+    JoinError, JoinHandle, ScopedJoinHandle, spawn_future, spawn_handle, spawn_handle_in,
+};
 pub use isolate::{isolate, with_isolation};
 pub use join::{FnContext, join, join_context};
 pub use join_many::join_n;

@@ -26,10 +26,13 @@ use crate::{
 };
 
 mod error;
+mod future;
 mod task;
 mod waiter;
 
 pub use error::JoinError;
+pub use future::spawn_future;
+pub(crate) use future::spawn_future_on;
 use task::{AnyTask, State, Task};
 use waiter::{Bell, Waiter};
 

@@ -137,6 +137,26 @@ impl ThreadPool {
         handle::spawn_handle_on(&self.registry, job)
     }
 
+    /// Spawns a future as [`spawn_future`](crate::spawn_future) does, on this pool.
+    ///
+    /// # Panics
+    /// If the pool has been shut down.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let job = pool.spawn_future(async { 6 * 7 });
+    /// assert_eq!(job.join().unwrap(), 42);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    pub fn spawn_future<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        self.add_reference();
+        handle::spawn_future_on(&self.registry, future)
+    }
+
     /// Spawns jobs as [`spawn_many`](crate::spawn_many) does, on this pool.
     ///
     /// # Panics

@@ -20,6 +20,7 @@ mod elastic_deadlock;
 mod end;
 mod environment;
 mod explore;
+mod future;
 mod guests;
 mod handlers;
 mod isolation;

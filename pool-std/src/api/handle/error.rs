@@ -2,7 +2,8 @@
 
 use std::{any::Any, error::Error, fmt, panic::resume_unwind, sync::Mutex};
 
-/// Why a job has no result: it panicked, or it was aborted before it began.
+/// Why a job has no result: it panicked, or it was aborted before it began, or, if it is a future,
+/// before it had ended.
 ///
 /// # Examples
 /// ```
@@ -39,7 +40,7 @@ impl JoinError {
         matches!(self.0, Reason::Panicked(_))
     }
 
-    /// Whether the job was aborted before it began.
+    /// Whether the job was aborted.
     #[must_use]
     pub fn is_aborted(&self) -> bool {
         matches!(self.0, Reason::Aborted)
@@ -105,7 +106,7 @@ impl fmt::Display for JoinError {
                     None => f.write_str("the job panicked"),
                 }
             }
-            Reason::Aborted => f.write_str("the job was aborted before it began"),
+            Reason::Aborted => f.write_str("the job was aborted"),
             Reason::Forked => f.write_str("the job belongs to the parent of this process"),
         }
     }

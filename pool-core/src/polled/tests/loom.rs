@@ -1,0 +1,136 @@
+//! Wake-ups against polls. A lost wake-up is a deadlock, and loom reports accesses to the future
+//! that nothing orders.
+//!
+//! | if this were missing | this fails |
+//! | --- | --- |
+//! | the release of `wake`, also where it changes nothing, or the acquire of `begin` | `a_wake_up_against_a_poll` |
+//! | the change of `POLLING` to `WOKEN`, or the look for it in `end` | the same model |
+//! | the exchange in `end` | the same model |
+//! | the release of `end`, of either exchange | `the_owner_of_the_handle_polls_too` |
+//! | the exchange of `begin` | the same model |
+
+use std::sync::Arc;
+
+use ::loom::{
+    cell::UnsafeCell,
+    sync::{Condvar, Mutex, atomic::AtomicBool},
+    thread,
+};
+
+use super::super::*;
+use crate::testing::model;
+
+/// A future that is ready when all its events have happened, and a queue for it alone.
+struct Task<const EVENTS: usize> {
+    state: PollState,
+    /// What belongs to the thread that polls.
+    polls: UnsafeCell<u32>,
+    /// Relaxed: only the wake-up orders an event before the poll that must see it.
+    events: [AtomicBool; EVENTS],
+    /// How many references are in the queue.
+    queued: Mutex<u32>,
+    is_queued: Condvar,
+}
+
+// SAFETY: that is what the models check.
+unsafe impl<const EVENTS: usize> Sync for Task<EVENTS> {}
+// SAFETY: as above.
+unsafe impl<const EVENTS: usize> Send for Task<EVENTS> {}
+
+impl<const EVENTS: usize> Task<EVENTS> {
+    fn queued() -> Arc<Self> {
+        let task = Self {
+            state: PollState::new(),
+            polls: UnsafeCell::new(0),
+            events: std::array::from_fn(|_| AtomicBool::new(false)),
+            queued: Mutex::new(1),
+            is_queued: Condvar::new(),
+        };
+        Arc::new(task)
+    }
+
+    fn queue(&self) {
+        *self.queued.lock().unwrap() += 1;
+        self.is_queued.notify_one();
+    }
+
+    fn happen(&self, event: usize) {
+        self.events[event].store(true, Ordering::Relaxed);
+        if self.state.wake() {
+            self.queue();
+        }
+    }
+
+    /// Polls, if the future is queued. Returns whether it has ended.
+    fn poll(&self) -> bool {
+        if !self.state.begin() {
+            return false;
+        }
+        // SAFETY: loom checks it: one thread polls at a time.
+        self.polls.with_mut(|polls| unsafe { *polls += 1 });
+        let mut events = self.events.iter();
+        let is_ready = events.all(|event| event.load(Ordering::Relaxed));
+        if is_ready {
+            self.state.finish();
+            // For a worker whose reference is out of date.
+            self.queue();
+        } else if self.state.end() {
+            self.queue();
+        }
+        is_ready
+    }
+
+    /// Polls until the future has ended, as a worker does.
+    fn run(&self) {
+        loop {
+            let mut queued = self.queued.lock().unwrap();
+            while *queued == 0 {
+                queued = self.is_queued.wait(queued).unwrap();
+            }
+            *queued -= 1;
+            drop(queued);
+            if self.poll() || self.is_done() {
+                return;
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.state.0.load(Ordering::Relaxed) == DONE
+    }
+}
+
+fn against_wake_ups<const EVENTS: usize>(preemptions: usize) {
+    model(preemptions, || {
+        let task = Task::<EVENTS>::queued();
+        let wakers: [_; EVENTS] = std::array::from_fn(|event| {
+            let task = task.clone();
+            thread::spawn(move || task.happen(event))
+        });
+        task.run();
+        wakers.into_iter().for_each(|waker| waker.join().unwrap());
+    });
+}
+
+#[test]
+fn a_wake_up_against_a_poll() {
+    against_wake_ups::<1>(5);
+}
+
+#[test]
+fn two_wake_ups_against_a_poll() {
+    against_wake_ups::<2>(3);
+}
+
+#[test]
+fn the_owner_of_the_handle_polls_too() {
+    model(3, || {
+        let task = Task::<1>::queued();
+        let [owner, waker] = [task.clone(), task.clone()];
+        let owner = thread::spawn(move || _ = owner.poll());
+        let waker = thread::spawn(move || waker.happen(0));
+        task.run();
+        owner.join().unwrap();
+        waker.join().unwrap();
+    });
+}

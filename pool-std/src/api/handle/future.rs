@@ -1,0 +1,243 @@
+//! Futures that the workers of a pool poll, with a handle to the result.
+
+use std::{
+    any::Any,
+    cell::{Cell, UnsafeCell},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    pin::Pin,
+    ptr,
+    sync::Arc,
+    task::{Context, Poll, Wake, Waker},
+};
+
+use pool_core::{Job, JobHeader, JobRef, PollState};
+
+use super::{
+    JoinError, JoinHandle, ScopedJoinHandle,
+    task::{AnyTask, State, Task},
+};
+use crate::{
+    api::spawn::{NO_NODE, current_worker_for_detached, post_or_inject},
+    fork,
+    platform::Registry,
+    thread_pool::current::PoolGuard,
+};
+
+/// Spawns a future on the current pool, whose workers poll it, and returns a handle to its result.
+///
+/// A worker polls the future once, and again each time that it was woken. In between it takes no
+/// worker's time. It needs no runtime, and brings none: what it awaits must wake it by itself, as
+/// handles, channels and timers of most crates do.
+///
+/// The handle is that of [`spawn_handle`](crate::spawn_handle()), with these differences:
+/// - [`abort`](ScopedJoinHandle::abort) drops a future that has not ended, between two polls, on a
+///   worker.
+/// - A worker that [joins](ScopedJoinHandle::join) it polls it if it was woken. In an
+///   [isolated](crate::isolate) call that is all that this worker does for it. So in a pool of one
+///   worker, such a call must not join a future that waits for something.
+///
+/// A future counts as a spawned job until it has ended: a pool that is dropped goes on until then,
+/// and one that is shut down waits for it.
+///
+/// # Examples
+/// ```
+/// let left = pool_std::spawn_handle(|| 1 + 2);
+/// let sum = pool_std::spawn_future(async { left.await.map(|left| left + 4) });
+/// assert_eq!(sum.join().unwrap().unwrap(), 7);
+/// ```
+pub fn spawn_future<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    let pool = PoolGuard::current();
+    pool.registry().add_reference();
+    spawn_future_on(pool.registry(), future)
+}
+
+/// Spawns a future as [`spawn_future`] does, on a pool to which the caller has added a reference
+/// for it.
+pub(crate) fn spawn_future_on<F>(registry: &Arc<Registry>, future: F) -> JoinHandle<F::Output>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    let polled = Arc::new(Polled {
+        header: JobHeader::new::<Polled<F>>(),
+        state: PollState::new(),
+        registry: registry.clone(),
+        future: UnsafeCell::new(Some(future)),
+        task: Cell::new(ptr::null_mut()),
+    });
+    let task: *mut FutureTask<F> = Task::create(polled.clone(), ());
+    // No other thread has it yet.
+    polled.task.set(task);
+    // SAFETY: 1. it was made for this handle and the future, just now; 2. by our bounds.
+    let handle = unsafe { ScopedJoinHandle::new(task, registry) };
+    polled.queue();
+    handle
+}
+
+/// What a future's handle knows. The closure is none: what belongs to whoever claims it is the
+/// right to give the result.
+type FutureTask<F> = Task<Arc<Polled<F>>, (), <F as Future>::Output>;
+
+/// A panic of code of the user.
+type Panic = Box<dyn Any + Send>;
+
+/// A future that the workers of a pool poll. Wakers own it, and so do the references in the pool's
+/// queues, and the task of its handle.
+#[repr(C)]
+struct Polled<F: Future> {
+    header: JobHeader,
+    state: PollState,
+    /// It has a reference until the future has ended.
+    registry: Arc<Registry>,
+    /// None when it has ended. For the thread that polls, as [`PollState`] says.
+    future: UnsafeCell<Option<F>>,
+    /// Its reference of a queue lives until the future has ended. Likewise.
+    task: Cell<*mut FutureTask<F>>,
+}
+
+// SAFETY: one thread at a time uses the future and the task, which go from one to another. The
+// state says which thread. The future and its result are `Send`.
+unsafe impl<F: Future<Output: Send> + Send> Send for Polled<F> {}
+// SAFETY: as above.
+unsafe impl<F: Future<Output: Send> + Send> Sync for Polled<F> {}
+
+impl<F> Polled<F>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    /// Puts the future into a queue, by the thread that the state has told to.
+    fn queue(self: &Arc<Self>) {
+        let worker = current_worker_for_detached(&self.registry);
+        // SAFETY: `reference`: 1. it is queued. `post_or_inject`: 1. it is used for this alone.
+        unsafe { post_or_inject(worker, &self.registry, self.reference()) };
+    }
+
+    /// Puts the future at the end of the line: it has woken itself, and others should be polled
+    /// first.
+    fn queue_last(self: &Arc<Self>) {
+        // SAFETY: `reference`: 1. it is queued. `inject`: 1. the queue needs no node.
+        unsafe { self.registry.inject(NO_NODE, self.reference()) };
+    }
+
+    /// Returns a reference for a queue.
+    ///
+    /// # Safety
+    /// 1. It is executed once.
+    unsafe fn reference(self: &Arc<Self>) -> JobRef {
+        // SAFETY: `JobRef::new`: 1. the reference owns the value; 2. it is `Send`.
+        unsafe { JobRef::new(Arc::into_raw(self.clone())) }
+    }
+
+    /// Polls the future, if it is queued.
+    fn poll(self: &Arc<Self>) {
+        if !self.state.begin() {
+            return;
+        }
+        // SAFETY: it lives by the reference of the future, which has not ended.
+        let is_aborted = unsafe { (*self.task.get()).state().is_claimed() };
+        if is_aborted {
+            self.finish(None);
+            return;
+        }
+        let waker = Waker::from(self.clone());
+        let mut context = Context::from_waker(&waker);
+        // SAFETY: this thread polls, so that the future is its own.
+        let future = unsafe { (*self.future.get()).as_mut() };
+        let future = future.expect("it has not ended");
+        // SAFETY: it is in an `Arc`, and dropped in place.
+        let future = unsafe { Pin::new_unchecked(future) };
+        match catch_unwind(AssertUnwindSafe(|| future.poll(&mut context))) {
+            Ok(Poll::Pending) => {
+                if self.state.end() {
+                    self.queue_last();
+                }
+            }
+            Ok(Poll::Ready(result)) => self.finish(Some(Ok(result))),
+            Err(panic) => self.finish(Some(Err(panic))),
+        }
+    }
+
+    /// Drops the future, and gives its result to the owner of the handle. None if that owner has
+    /// aborted it.
+    fn finish(self: &Arc<Self>, result: Option<Result<F::Output, Panic>>) {
+        let handlers = &self.registry.data().handlers;
+        handlers.run_and_handle_panic("the drop of a spawned future", || {
+            // SAFETY: this thread polls, and ends that below.
+            unsafe { *self.future.get() = None };
+        });
+        let task = self.task.get();
+        self.state.finish();
+        handlers.run_and_handle_panic("a spawned future", || {
+            // SAFETY: 1. it lives, and the state makes this the only call.
+            let ended = unsafe {
+                Task::run(task, |()| {
+                    let result = result.expect("whoever aborts it has claimed it");
+                    result.unwrap_or_else(|panic| resume_unwind(panic))
+                })
+            };
+            ended.unwrap_or_else(|panic| resume_unwind(panic));
+        });
+        self.registry.remove_reference();
+    }
+}
+
+// SAFETY: 1. the header comes first; `spawn_future_on` makes it for this type.
+unsafe impl<F> Job for Polled<F>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    unsafe fn execute(this: *const ()) {
+        // SAFETY: by obligations 1 and 2 this is the pointer of `reference`, used once.
+        let polled = unsafe { Arc::from_raw(this.cast::<Self>()) };
+        polled.poll();
+    }
+}
+
+impl<F> Wake for Polled<F>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // In a child of `fork` no worker would poll it.
+        if fork::is_here(&self.registry) && self.state.wake() {
+            self.queue();
+        }
+    }
+}
+
+impl<F> AnyTask<F::Output> for FutureTask<F>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    fn state(&self) -> &State {
+        self.state()
+    }
+
+    fn run_here(&self, registry: &Registry) {
+        // The reference of the future may be removed meanwhile.
+        let is_counted = registry.try_add_reference();
+        self.kind.clone().poll();
+        if is_counted {
+            registry.remove_reference();
+        }
+    }
+
+    fn abort(&self) -> bool {
+        // A worker drops the future, in a poll.
+        let polled = self.kind.clone();
+        let aborted = catch_unwind(AssertUnwindSafe(|| self.abort()));
+        polled.wake_by_ref();
+        aborted.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
+    unsafe fn take_result(&self) -> Result<F::Output, JoinError> {
+        // SAFETY: 1. is forwarded to our caller.
+        unsafe { self.take_result() }
+    }
+}
