@@ -179,7 +179,7 @@ impl Explorer {
             failure,
             choices: first.choices,
             found,
-            is_repeatable: true,
+            has_repeated: None,
         };
         if self.attempts > 0 {
             // The schedule that the generator made is now one that lists its switches.
@@ -192,8 +192,11 @@ impl Explorer {
             };
             let switches = failed.schedule.switches().unwrap_or_default().to_vec();
             match shrink(switches, self.attempts, &mut run) {
-                Some(switches) => failed.schedule = Schedule::new(seed, switches),
-                None => failed.is_repeatable = false,
+                Some(switches) => {
+                    failed.schedule = Schedule::new(seed, switches);
+                    failed.has_repeated = Some(true);
+                }
+                None => failed.has_repeated = Some(false),
             }
         }
         Err(ExploreError::Failed(failed))
@@ -306,8 +309,10 @@ pub struct FailedProgram {
     schedule: Schedule,
     failure: String,
     choices: u64,
+    /// How many switches the generator had made.
     found: usize,
-    is_repeatable: bool,
+    /// Whether it has failed again, if it was run again.
+    has_repeated: Option<bool>,
 }
 
 impl FailedProgram {
@@ -325,10 +330,10 @@ impl FailedProgram {
     }
 
     /// Whether the program has failed again under the schedule. If not, it depends on something
-    /// else, or was not run again.
+    /// else, or [was not run again](Explorer::attempts_to_shrink).
     #[must_use]
     pub fn is_repeatable(&self) -> bool {
-        self.is_repeatable
+        self.has_repeated == Some(true)
     }
 }
 
@@ -342,7 +347,7 @@ impl fmt::Display for FailedProgram {
         for (choice, worker) in switches {
             writeln!(f, "  at choice {choice} worker {worker} goes on")?;
         }
-        if !self.is_repeatable {
+        if self.has_repeated == Some(false) {
             f.write_str(
                 "it did not fail again under this schedule, so it depends on something else; ",
             )?;

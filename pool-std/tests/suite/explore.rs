@@ -71,6 +71,7 @@ fn finds_a_lock_that_is_released_too_early() {
             .replay(schedule, forgetful_sum),
     );
     assert_eq!(again.failure(), failed.failure());
+    assert!(!again.is_repeatable(), "it was not run again");
     // One worker has nobody to be interrupted by.
     Explorer::new()
         .num_threads(1)
