@@ -54,6 +54,8 @@ struct State {
     last_choice: Instant,
     /// Since when the member that has the turn is seen to be blocked, and at which choice.
     blocked: Option<(u64, Instant)>,
+    /// Since when all members are seen to wait, and at which choice.
+    stuck: Option<(u64, Instant)>,
     /// Kept to save allocations.
     ready: Vec<usize>,
 }
@@ -88,6 +90,7 @@ impl Turns {
                 holds: 0,
                 last_choice: Instant::now(),
                 blocked: None,
+                stuck: None,
                 ready: Vec::new(),
             }),
             at_rest: Condvar::new(),
@@ -264,27 +267,24 @@ impl Turns {
         }
     }
 
-    /// Says what each member does, if none has made a choice for so long and all wait.
+    /// Says what each member does, if each call for so long has found that all wait, and that none
+    /// has gone on in between.
     pub(super) fn stuck(&self, limit: Duration) -> Option<String> {
-        let state = self.lock();
-        let time = state.last_choice.elapsed();
-        if time < limit {
-            return None;
-        }
-        let mut report = String::new();
-        for (number, member) in state.members.iter().enumerate() {
-            let what = match member.status {
-                Status::Absent => continue,
-                Status::Asleep => "sleeps in a wait of its pool, or has nothing to do",
-                Status::Ready | Status::Blocked => match member.thread.is_blocked() {
-                    Some(false) => return None,
-                    None if time < limit + 10 * UNKNOWN => return None,
-                    _ => "is blocked outside the pool, as by a lock",
-                },
-            };
-            _ = write!(report, "\n  worker {number} {what}");
-        }
-        Some(report)
+        let mut state = self.lock();
+        let (report, limit) = match state.describe_waits() {
+            Waits::None => {
+                state.stuck = None;
+                return None;
+            }
+            Waits::Known(report) => (report, limit),
+            Waits::Unknown(report) => (report, limit + 10 * UNKNOWN),
+        };
+        let choice = state.choices.made();
+        let since = match state.stuck {
+            Some((then, since)) if then == choice => since,
+            _ => state.stuck.insert((choice, Instant::now())).1,
+        };
+        (since.elapsed() >= limit).then_some(report)
     }
 
     /// Returns the number of choices so far, and the switches, if they are recorded.
@@ -407,6 +407,30 @@ impl State {
         }
     }
 
+    fn describe_waits(&self) -> Waits {
+        let mut report = String::new();
+        let mut is_known = true;
+        for (number, member) in self.members.iter().enumerate() {
+            let what = match member.status {
+                Status::Absent => continue,
+                Status::Asleep => "sleeps in a wait of its pool, or has nothing to do",
+                Status::Ready | Status::Blocked => match member.thread.is_blocked() {
+                    Some(false) => return Waits::None,
+                    is_blocked => {
+                        is_known &= is_blocked.is_some();
+                        "is blocked outside the pool, as by a lock"
+                    }
+                },
+            };
+            _ = write!(report, "\n  worker {number} {what}");
+        }
+        if is_known {
+            Waits::Known(report)
+        } else {
+            Waits::Unknown(report)
+        }
+    }
+
     /// Whether a member from which the turn was taken is not blocked any more, and has not come to
     /// a point.
     fn any_goes_on(&self) -> bool {
@@ -420,6 +444,14 @@ impl State {
         let is_ready = |member: &Member| member.status == Status::Ready;
         self.turn.is_none() && !self.members.iter().any(is_ready) && !self.any_goes_on()
     }
+}
+
+/// Whether all members wait, and what each of them does.
+enum Waits {
+    None,
+    Known(String),
+    /// The system does not say what all of them do.
+    Unknown(String),
 }
 
 /// Keeps the turn from being given, and from being taken away.

@@ -84,8 +84,8 @@ fn finds_a_lock_that_is_released_too_early() {
 #[test]
 fn finds_a_lock_that_is_held_across_a_join() {
     let explorer = Explorer::new()
-        .hang_after(Duration::from_millis(200))
-        .attempts_to_shrink(10);
+        .hang_after(Duration::from_millis(500))
+        .attempts_to_shrink(3);
     let failed = failure(explorer.run(0..10_000, lock_across_a_join));
     assert!(
         failed.failure().starts_with("no worker can go on:"),
@@ -98,7 +98,7 @@ fn finds_a_lock_that_is_held_across_a_join() {
     assert!(failed.is_repeatable());
     // What the page about locks says to do.
     explorer
-        .run(0..100, || pool_std::isolate(lock_across_a_join))
+        .run(0..10, || pool_std::isolate(lock_across_a_join))
         .unwrap();
 }
 
