@@ -12,7 +12,7 @@ use super::{Schedule, choices::Choices, system::SystemThread};
 /// How often a worker that waits for its turn looks at what the one that has it does.
 const LOOK: Duration = Duration::from_millis(1);
 /// For how long a worker must be seen to wait for something outside the pool.
-const BLOCKED: Duration = Duration::from_millis(10);
+const BLOCKED: Duration = Duration::from_millis(20);
 /// How long a worker may keep the turn where the system does not tell what it does.
 const UNKNOWN: Duration = Duration::from_secs(if cfg!(miri) { 20 } else { 1 });
 /// How long a worker may keep the turn that runs: it may wait for another one without sleeping.
