@@ -1,7 +1,6 @@
 //! Turns: of the workers of seeded pools, one runs at a time.
 
 use std::{
-    fmt::Write as _,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError},
     thread,
     time::{Duration, Instant},
@@ -9,14 +8,12 @@ use std::{
 
 use super::{Schedule, choices::Choices, system::SystemThread};
 
+mod state;
+
+use state::{Member, State, Status, UNKNOWN, Waits};
+
 /// How often a worker that waits for its turn looks at what the one that has it does.
 const LOOK: Duration = Duration::from_millis(1);
-/// For how long a worker must be seen to wait for something outside the pool.
-const BLOCKED: Duration = Duration::from_millis(20);
-/// How long a worker may keep the turn where the system does not tell what it does.
-const UNKNOWN: Duration = Duration::from_secs(if cfg!(miri) { 20 } else { 1 });
-/// How long a worker may keep the turn that runs: it may wait for another one without sleeping.
-const COMPUTING: Duration = Duration::from_secs(2);
 /// How long a thread outside waits until the workers have come to rest.
 const SETTLING: Duration = Duration::from_secs(1);
 
@@ -40,42 +37,6 @@ pub(crate) struct Turns {
     state: Mutex<State>,
     /// Told when no member has the turn, nor waits for it.
     at_rest: Condvar,
-}
-
-struct State {
-    choices: Choices,
-    members: Vec<Member>,
-    turn: Option<usize>,
-    /// Whether the member that has the turn knows that, and runs.
-    is_taken: bool,
-    /// How many threads are in the middle of building or ending a pool. The turn is neither given
-    /// nor taken away meanwhile.
-    holds: usize,
-    last_choice: Instant,
-    /// Since when the member that has the turn is seen to be blocked, and at which choice.
-    blocked: Option<(u64, Instant)>,
-    /// Since when all members are seen to wait, and at which choice.
-    stuck: Option<(u64, Instant)>,
-    /// Kept to save allocations.
-    ready: Vec<usize>,
-}
-
-struct Member {
-    status: Status,
-    bell: Arc<Condvar>,
-    thread: SystemThread,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Status {
-    /// No thread is the worker.
-    Absent,
-    /// It has the turn, or can have it.
-    Ready,
-    /// It sleeps until it is woken.
-    Asleep,
-    /// The turn was taken away from it.
-    Blocked,
 }
 
 impl Turns {
@@ -339,119 +300,6 @@ impl Turns {
         }
         state
     }
-}
-
-impl State {
-    fn be_ready(&mut self, member: usize) {
-        let member = &mut self.members[member];
-        member.status = Status::Ready;
-        member.thread = SystemThread::current();
-    }
-
-    /// Gives the turn to a member that the schedule chooses, after one that may go on.
-    fn pass(&mut self, running: Option<usize>, at_rest: &Condvar) {
-        self.turn = None;
-        self.is_taken = false;
-        if self.holds > 0 {
-            return;
-        }
-        let members = self.members.iter().enumerate();
-        let ready = members.filter(|(_, member)| member.status == Status::Ready);
-        self.ready.clear();
-        self.ready.extend(ready.map(|(number, _)| number));
-        if self.ready.is_empty() {
-            at_rest.notify_all();
-            return;
-        }
-        let chosen = self.choices.choose(&self.ready, running);
-        self.last_choice = Instant::now();
-        self.turn = Some(chosen);
-        if running != Some(chosen) {
-            self.members[chosen].bell.notify_one();
-        }
-    }
-
-    /// Undoes one hold.
-    fn end_hold(&mut self, at_rest: &Condvar) {
-        self.holds -= 1;
-        if self.turn.is_none() {
-            self.pass(None, at_rest);
-        }
-    }
-
-    /// Takes the turn away from a member that waits for something outside the pool.
-    fn look(&mut self, at_rest: &Condvar) {
-        // One that is going to take its turn still sleeps in its bell.
-        let Some(turn) = self.turn.filter(|_| self.is_taken && self.holds == 0) else {
-            return;
-        };
-        let is_over = match self.members[turn].thread.is_blocked() {
-            Some(true) => {
-                let choice = self.choices.made();
-                let since = match self.blocked {
-                    Some((then, since)) if then == choice => since,
-                    _ => self.blocked.insert((choice, Instant::now())).1,
-                };
-                since.elapsed() >= BLOCKED
-            }
-            Some(false) => {
-                self.blocked = None;
-                self.last_choice.elapsed() >= COMPUTING
-            }
-            None => self.last_choice.elapsed() >= UNKNOWN,
-        };
-        if is_over {
-            self.blocked = None;
-            self.members[turn].status = Status::Blocked;
-            self.pass(None, at_rest);
-        }
-    }
-
-    fn describe_waits(&self) -> Waits {
-        let mut report = String::new();
-        let mut is_known = true;
-        for (number, member) in self.members.iter().enumerate() {
-            let what = match member.status {
-                Status::Absent => continue,
-                Status::Asleep => "sleeps in a wait of its pool, or has nothing to do",
-                Status::Ready | Status::Blocked => match member.thread.is_blocked() {
-                    Some(false) => return Waits::None,
-                    is_blocked => {
-                        is_known &= is_blocked.is_some();
-                        "is blocked outside the pool, as by a lock"
-                    }
-                },
-            };
-            _ = write!(report, "\n  worker {number} {what}");
-        }
-        if is_known {
-            Waits::Known(report)
-        } else {
-            Waits::Unknown(report)
-        }
-    }
-
-    /// Whether a member from which the turn was taken is not blocked any more, and has not come to
-    /// a point.
-    fn any_goes_on(&self) -> bool {
-        let mut members = self.members.iter();
-        members.any(|member| {
-            member.status == Status::Blocked && member.thread.is_blocked() == Some(false)
-        })
-    }
-
-    fn is_at_rest(&self) -> bool {
-        let is_ready = |member: &Member| member.status == Status::Ready;
-        self.turn.is_none() && !self.members.iter().any(is_ready) && !self.any_goes_on()
-    }
-}
-
-/// Whether all members wait, and what each of them does.
-enum Waits {
-    None,
-    Known(String),
-    /// The system does not say what all of them do.
-    Unknown(String),
 }
 
 /// Keeps the turn from being given, and from being taken away.
