@@ -31,8 +31,8 @@ pub enum SleepKind {
     /// A count of sleepers that may be negative. A job wakes one worker at most, and tells it where
     /// the job is.
     Hints,
-    /// One worker runs at a time: the pool is [seeded](crate::ThreadPoolBuilder::seeded), if nothing
-    /// else is said with 0.
+    /// One worker runs at a time: the pool is [seeded](crate::ThreadPoolBuilder::seeded), if
+    /// nothing else is said with 0.
     Seeded,
 }
 
