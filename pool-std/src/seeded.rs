@@ -100,14 +100,20 @@ pub(crate) fn current_turns() -> Option<Arc<Turns>> {
 
 /// Makes this a point for a worker of a seeded pool. For waits that ask again and again.
 pub(crate) fn point_if_seeded(worker: &WorkerThread) {
-    if let Some(membership) = &worker.registry().data().turns {
-        membership.turns.point(membership.member(worker.index()));
-    }
+    with_member(worker, |membership, member| membership.turns.point(member));
+}
+
+/// Calls a closure with a worker's number in its turns, if its pool is seeded.
+pub(crate) fn with_member<R>(
+    worker: &WorkerThread,
+    closure: impl FnOnce(&Membership, usize) -> R,
+) -> Option<R> {
+    let membership = worker.registry().data().turns.as_ref()?;
+    Some(closure(membership, membership.member(worker.index())))
 }
 
 fn with_current<R>(closure: impl FnOnce(&Membership, usize) -> R) -> Option<R> {
     // SAFETY: 1. the reference is used in this call.
     let worker = unsafe { WorkerThread::current() }?;
-    let membership = worker.registry().data().turns.as_ref()?;
-    Some(closure(membership, membership.member(worker.index())))
+    with_member(worker, closure)
 }

@@ -432,16 +432,12 @@ impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> AnyTask<T> for Spawne
     }
 
     fn run_here(&self, registry: &Registry) {
-        // The reference of the queue may be removed meanwhile. If the pool has ended, it knows of
-        // this job no more.
-        let is_counted = registry.try_add_reference();
-        if let Err(panic) = self.run_here(|closure| closure()) {
-            let handlers = &registry.data().handlers;
-            handlers.run_and_handle_panic("a waker", || resume_unwind(panic));
-        }
-        if is_counted {
-            registry.remove_reference();
-        }
+        while_referenced(registry, || {
+            if let Err(panic) = self.run_here(|closure| closure()) {
+                let handlers = &registry.data().handlers;
+                handlers.run_and_handle_panic("a waker", || resume_unwind(panic));
+            }
+        });
     }
 
     fn abort(&self) -> bool {
@@ -451,6 +447,16 @@ impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> AnyTask<T> for Spawne
     unsafe fn take_result(&self) -> Result<T, JoinError> {
         // SAFETY: 1. is forwarded to our caller.
         unsafe { self.take_result() }
+    }
+}
+
+/// Runs a job on a worker that has its handle. The reference of the queue may be removed meanwhile,
+/// so that this adds one to the pool, unless that has ended, and knows of the job no more.
+fn while_referenced(registry: &Registry, run: impl FnOnce()) {
+    let is_counted = registry.try_add_reference();
+    run();
+    if is_counted {
+        registry.remove_reference();
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{
     blocking::handlers::during_adoption,
     fork,
     platform::{Registry, WorkerThread},
+    seeded::with_member,
     thread_pool::error::BuildError,
     worker::frames,
 };
@@ -72,9 +73,7 @@ pub(crate) fn adopt(registry: &Arc<Registry>) -> Result<(), BuildError> {
     // SAFETY: 1. it stays for good, but for `release`, where it leaves.
     during_adoption(|| unsafe { worker.enter() });
     with_adopted(|adopted| adopted.set(Some(worker)));
-    if let Some(membership) = &worker.registry().data().turns {
-        membership.turns.adopt(membership.member(index));
-    }
+    with_member(worker, |membership, member| membership.turns.adopt(member));
     Ok(())
 }
 
@@ -92,9 +91,7 @@ pub(crate) fn is_adopted_by(registry: &Registry) -> bool {
 
 /// Gives back the turn of a worker of a seeded pool.
 fn leave_turns(worker: &WorkerThread) {
-    if let Some(membership) = &worker.registry().data().turns {
-        membership.turns.leave(membership.member(worker.index()));
-    }
+    with_member(worker, |membership, member| membership.turns.leave(member));
 }
 
 /// Undoes the adoption of this thread by a pool that could not be built.

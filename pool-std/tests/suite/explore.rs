@@ -183,11 +183,16 @@ fn a_worker_that_asks_again_and_again_lets_others_go_on() {
         let pool = seeded(seed).build().unwrap();
         let is_done = AtomicBool::new(false);
         let ask = || {
+            let mut times = 0;
             while !is_done.load(Relaxed) {
                 pool_std::yield_now();
+                times += 1;
             }
+            times
         };
-        pool.join(ask, || is_done.store(true, Relaxed));
+        let (times, ()) = pool.join(ask, || is_done.store(true, Relaxed));
+        // Until the turn is taken from it, it would ask millions of times.
+        assert!(times < 10_000, "{times}");
         let is_done = pool.install(|| {
             let mut job = pool_std::spawn_handle(|| ());
             job.wait_timeout(Duration::from_secs(100))

@@ -15,6 +15,7 @@ use pool_core::{Job, JobHeader, JobRef, PollState};
 use super::{
     JoinError, JoinHandle, ScopedJoinHandle,
     task::{AnyTask, State, Task},
+    while_referenced,
 };
 use crate::{
     api::spawn::{NO_NODE, current_worker_for_detached, post_or_inject},
@@ -220,12 +221,7 @@ where
     }
 
     fn run_here(&self, registry: &Registry) {
-        // The reference of the future may be removed meanwhile.
-        let is_counted = registry.try_add_reference();
-        self.kind.clone().poll();
-        if is_counted {
-            registry.remove_reference();
-        }
+        while_referenced(registry, || self.kind.clone().poll());
     }
 
     fn abort(&self) -> bool {
