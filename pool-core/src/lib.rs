@@ -1,6 +1,7 @@
 // Links of the README lead to pages of the repository. Here the first definition of a name counts.
 #![doc = "[header]: ../src/pool_core/job/header.rs.html"]
 #![doc = "[sources]: ../src/pool_core/sources.rs.html"]
+#![doc = "[fair looks]: ../src/pool_core/sources/fair_looks.rs.html"]
 #![doc = include_str!("../README.md")]
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -21,6 +22,7 @@ mod fifo;
 mod guard;
 mod guest;
 mod handle;
+mod injectors;
 mod isolation;
 mod job;
 mod join;
@@ -43,6 +45,7 @@ pub use deadlock::{DeadlockDetection, NoDeadlockDetection};
 pub use fifo::JobFifo;
 pub use guard::ReadGuard;
 pub use handle::HandleState;
+pub use injectors::{Injectors, Priority};
 pub use isolation::Isolation;
 pub use job::{Job, JobContext, JobHeader, JobRef};
 pub use join::ColdArg;

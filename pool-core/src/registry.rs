@@ -6,6 +6,7 @@ use sleep_core::{CoreLatch, Hint, UnknownWorker, WorkerIndex};
 
 use crate::{
     deadlock::DeadlockDetection as _,
+    injectors::{Injectors, Priority},
     job::{JobContext, JobRef, StackJob},
     latch::{BlockingLatch, SpinLatch},
     platform::{Platform, PoolProgress},
@@ -31,7 +32,7 @@ pub struct Registry<P: Platform> {
     sleep: sleep::Seam<P::Sleep>,
     workers: P::Workers,
     progress: PoolProgress<P>,
-    injector: P::Queue,
+    injectors: Injectors<P::Queue>,
     deadlock: P::Deadlock,
     /// The number of users of the pool and of spawned jobs. At zero the workers are requested to
     /// stop. The topmost bit says that the pool is [watched](Registry::watch).
@@ -55,12 +56,12 @@ impl<P: Platform> Registry<P> {
             sleep: P::Sleep,
             workers: P::Workers,
             progress: PoolProgress<P>,
-            injector: P::Queue,
+            injectors: Injectors<P::Queue>,
             deadlock: P::Deadlock,
             data: P::Data,
         ) -> Self {
             Self {
-                sleep: sleep::Seam::new(sleep), workers, progress, injector, deadlock,
+                sleep: sleep::Seam::new(sleep), workers, progress, injectors, deadlock,
                 references: AtomicUsize::new(1), lone_sleepers: AtomicUsize::new(0), data,
             }
         }
@@ -112,10 +113,10 @@ impl<P: Platform> Registry<P> {
         &self.deadlock
     }
 
-    /// Returns the queue of jobs from outside.
+    /// Returns the queues of jobs from outside.
     #[inline]
-    pub fn injector(&self) -> &P::Queue {
-        &self.injector
+    pub fn injectors(&self) -> &Injectors<P::Queue> {
+        &self.injectors
     }
 
     /// Queues a job from outside and wakes a worker for it if need be.
@@ -123,10 +124,29 @@ impl<P: Platform> Registry<P> {
     /// # Safety
     /// 1. As for [`JobQueue::push`]: the node is valid until the job begins to run.
     pub unsafe fn inject(&self, node: NonNull<<P::Queue as JobQueue>::Node>, job: JobRef) {
-        let queue_was_empty = self.injector_was_empty();
+        let queue_was_empty = self.was_empty(self.injectors.normal());
         // SAFETY: obligation 1 is forwarded to our caller.
-        unsafe { self.injector.push(node, job) };
+        unsafe { self.injectors.normal().push(node, job) };
         self.announce_jobs_at(Hint::Injector, 1, queue_was_empty);
+    }
+
+    /// Queues a job as [`inject`](Self::inject) does, to be run before or after other jobs.
+    ///
+    /// # Safety
+    /// 1. As for [`inject`](Self::inject).
+    pub unsafe fn inject_with(
+        &self,
+        priority: Priority,
+        node: NonNull<<P::Queue as JobQueue>::Node>,
+        job: JobRef,
+    ) {
+        let queue = self.injectors.of(priority);
+        let queue_was_empty = self.was_empty(queue);
+        // SAFETY: obligation 1 is forwarded to our caller.
+        unsafe { queue.push(node, job) };
+        // Without a hint: a woken worker looks at the urgent jobs anyway, and for the others it
+        // looks everywhere else before.
+        self.announce_jobs(1, queue_was_empty);
     }
 
     /// Queues jobs from outside, in their order, with one fence and one decision which workers to
@@ -147,23 +167,23 @@ impl<P: Platform> Registry<P> {
     ) {
         let mut queued = Queued {
             registry: self,
-            queue_was_empty: self.injector_was_empty(),
+            queue_was_empty: self.was_empty(self.injectors.normal()),
             count: 0,
         };
         for (node, job) in jobs {
             // SAFETY: obligation 1 is forwarded to our caller.
-            unsafe { self.injector.push(node, job) };
+            unsafe { self.injectors.normal().push(node, job) };
             queued.count += 1;
         }
     }
 
-    /// Whether the injector is empty, for a poster that is going to ask how many workers to wake.
+    /// Whether a queue is empty, for a poster that is going to ask how many workers to wake.
     /// While all are awake it wakes none, and does not look, because workers that take jobs
     /// write what it would read. If one falls asleep meanwhile, the poster wakes it although an
     /// idle worker would do.
     #[inline]
-    fn injector_was_empty(&self) -> bool {
-        !no_unwind(|| self.all_are_awake()) && self.injector.is_empty()
+    fn was_empty(&self, queue: &P::Queue) -> bool {
+        !no_unwind(|| self.all_are_awake()) && queue.is_empty()
     }
 
     /// Runs a closure on a worker of this pool. If this thread is one, runs it here; otherwise

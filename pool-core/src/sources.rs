@@ -2,11 +2,16 @@
 //!
 //! | source | taken from | takers |
 //! | --- | --- | --- |
+//! | urgent jobs from outside | front | every worker |
 //! | own deque | the end that its order names | its worker |
 //! | inbox (broadcasts) | front | its worker |
 //! | other workers' deques | oldest first | every worker |
-//! | injector | front | every worker |
+//! | injector: other jobs from outside | front | every worker |
+//! | background jobs from outside | front | every worker |
 //! | operations that are due | newest first | every worker |
+//!
+//! A worker searches in the order of the table, and from time to time out of that order, so that no
+//! job waits without end behind others: see [`FairLooks`].
 //!
 //! A worker in an [isolated](crate::isolation) wait does not search here: it takes what it has
 //! pushed itself, its inbox, and from other workers' deques what descends from what it waits for.
@@ -39,10 +44,12 @@ use crate::{
     },
 };
 
+mod fair_looks;
 mod last_source;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
+pub(crate) use fair_looks::FairLooks;
 pub(crate) use last_source::{LastSource, Source};
 
 /// In a pool of more workers than this, a worker that last found a job in another worker's deque
@@ -79,10 +86,12 @@ impl<P: Platform> WorkerThread<P> {
         self.observer().on_search();
         let mut retries = Retries::new();
         loop {
-            if let Some(job) = self.take_local_job() {
-                return Some(Found::own(job));
+            let own = self.take_urgent();
+            if let Some(found) = own.or_else(|| self.take_local_job().map(Found::own)) {
+                return Some(found);
             }
-            match self.steal().or_else(|| self.take_injected()) {
+            let others = self.steal().or_else(|| self.take_injected());
+            match others.or_else(|| self.take_background()) {
                 Steal::Success(found) => return Some(found),
                 Steal::Empty => return None,
                 Steal::Retry => retries.wait(self),
@@ -108,11 +117,21 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Takes the job at the front of the injector.
     fn take_injected(&self) -> Steal<Found> {
-        let answer = self.registry().injector().steal().map(Found::own);
+        let answer = self.registry().injectors().normal().steal().map(Found::own);
         if answer.is_success() {
             self.last_source().note_found(Source::Injector);
         }
         answer
+    }
+
+    /// Takes the job at the front of the background queue.
+    fn take_background(&self) -> Steal<Found> {
+        let queue = self.registry().injectors().background();
+        if queue.is_empty() {
+            Steal::Empty
+        } else {
+            queue.steal().map(Found::own)
+        }
     }
 
     /// Takes another job from where the last search has found one. So a worker that has run a
@@ -127,7 +146,7 @@ impl<P: Platform> WorkerThread<P> {
             return None;
         }
         let answer = match source {
-            Source::Injector => self.registry().injector().steal().map(Found::own),
+            Source::Injector => self.registry().injectors().normal().steal().map(Found::own),
             Source::Worker(victim) => self.while_stealing(|| self.steal_from(victim)),
         };
         match answer {
@@ -163,7 +182,7 @@ impl<P: Platform> WorkerThread<P> {
     fn look_at(&self, hint: Hint) -> Steal<Found> {
         match hint {
             Hint::Unknown => Steal::Empty,
-            Hint::Injector => self.registry().injector().steal().map(Found::own),
+            Hint::Injector => self.registry().injectors().normal().steal().map(Found::own),
             Hint::Worker(number) => {
                 let victim = usize::from(number);
                 // A channel may give any number.
@@ -398,6 +417,6 @@ impl<P: Platform> Registry<P> {
 
     /// Whether there is work that is in no worker's deque.
     fn has_operations_or_injected_jobs(&self) -> bool {
-        !self.injector().is_empty() || self.progress().has_due()
+        !self.injectors().is_empty() || self.progress().has_due()
     }
 }

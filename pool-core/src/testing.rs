@@ -26,8 +26,8 @@ use deque_core::{Deque, Fixed, Growable, Order, Storage};
 use progress_core::{AsymmetricFence, FullFences, Participant, Progress};
 
 use crate::{
-    DeadlockDetection, JobRef, ManagedWorker, NoDeadlockDetection, Platform, Registry, Replaced,
-    WorkerIndex, WorkerShared, WorkerThread,
+    DeadlockDetection, Injectors, JobRef, ManagedWorker, NoDeadlockDetection, Platform, Registry,
+    Replaced, WorkerIndex, WorkerShared, WorkerThread,
 };
 
 #[cfg(feature = "deadlock")]
@@ -243,12 +243,16 @@ pub(crate) fn registry_with<S: TestStorage, K: TestProtocol, D: TestDetection>(
         .map(|_| Participant::new(TestParker::new()))
         .collect();
     let progress = Progress::new(participants);
-    let injector = TestQueue::new();
+    let injectors = Injectors::new(
+        TestQueue::unobserved(),
+        TestQueue::new(),
+        TestQueue::unobserved(),
+    );
     let registry = Arc::new(Registry::new(
         sleep,
         shared,
         progress,
-        injector,
+        injectors,
         detection,
         AtomicBool::new(false),
     ));

@@ -6,9 +6,18 @@ use deque_core::{Deque, Position, Worker};
 use sleep_core::WorkerIndex;
 
 use crate::{
-    fifo::JobFifo, isolation::Isolation, job::JobRef, managed::Managed, metrics::Observer as _,
-    platform::Platform, queue::JobQueue, random::XorShift64Star, registry::Registry,
-    retries::Retries, sources::LastSource, unwind::no_unwind,
+    fifo::JobFifo,
+    isolation::Isolation,
+    job::JobRef,
+    managed::Managed,
+    metrics::Observer as _,
+    platform::Platform,
+    queue::JobQueue,
+    random::XorShift64Star,
+    registry::Registry,
+    retries::Retries,
+    sources::{FairLooks, LastSource},
+    unwind::no_unwind,
 };
 
 mod idle;
@@ -37,6 +46,7 @@ pub struct WorkerThread<P: Platform> {
     index: WorkerIndex,
     random: XorShift64Star,
     last_source: LastSource,
+    fair_looks: FairLooks,
     managed: Managed<P>,
     registry: *const Registry<P>,
     /// In the registry. Kept here because it is used for each job.
@@ -86,6 +96,7 @@ impl<P: Platform> WorkerThread<P> {
             index,
             random,
             last_source: LastSource::new(),
+            fair_looks: FairLooks::new(),
             managed,
             registry,
             shared,
@@ -207,6 +218,10 @@ impl<P: Platform> WorkerThread<P> {
 
     pub(crate) fn last_source(&self) -> &LastSource {
         &self.last_source
+    }
+
+    pub(crate) fn fair_looks(&self) -> &FairLooks {
+        &self.fair_looks
     }
 
     fn watch(&self) -> &Watch {
@@ -425,7 +440,8 @@ impl<P: Platform> WorkerThread<P> {
         self.run_one(found)
     }
 
-    fn run_one(&self, found: Option<Found>) -> bool {
+    /// Runs a job, if there is one. Returns whether there is.
+    pub(crate) fn run_one(&self, found: Option<Found>) -> bool {
         match found {
             Some(found) => {
                 // SAFETY: 1. the queue gave it to us alone.

@@ -48,6 +48,6 @@ pub use pool::{
 pub use pool_core::{
     ArrayChannel, AwakeSet, Busy, ChannelFull, Classic, ClassicSlot, Counts, Hint, HintChannel,
     HintSlot, Hints, IdlePolicy, Inline, Isolation, Jec, LendSeats, NewJobs, Origin, Parker,
-    Purpose, Relax, Searchers, SleepProtocol, Slot, UnknownWorker, WorkerMetrics, WorkerState,
-    WorkerTimes, progress,
+    Priority, Purpose, Relax, Searchers, SleepProtocol, Slot, UnknownWorker, WorkerMetrics,
+    WorkerState, WorkerTimes, progress,
 };

@@ -3,7 +3,8 @@
 use core::fmt;
 
 use pool_core::{
-    IdlePolicy, IntrusiveInjector, Jec, NoDeadlockDetection, Registry, Slot, WorkerThread, progress,
+    IdlePolicy, Injectors, IntrusiveInjector, Jec, NoDeadlockDetection, Registry, Slot,
+    WorkerThread, progress,
 };
 
 mod arena;
@@ -151,9 +152,13 @@ impl<S: System<Deadlock = NoDeadlockDetection>> SpinPool<S> {
 impl<S: System> SpinPool<S> {
     pub(crate) const fn with_parts(sleep: S::Sleep, deadlock: S::Deadlock) -> Self {
         const { assert!(S::CORES > 0, "a pool needs a worker") };
-        let injector = IntrusiveInjector::new();
+        let injectors = Injectors::new(
+            IntrusiveInjector::new(),
+            IntrusiveInjector::new(),
+            IntrusiveInjector::new(),
+        );
         Self {
-            registry: Registry::new(sleep, S::WORKERS, S::PROGRESS, injector, deadlock, S::DATA),
+            registry: Registry::new(sleep, S::WORKERS, S::PROGRESS, injectors, deadlock, S::DATA),
         }
     }
 

@@ -5,7 +5,7 @@ use std::{cell::RefCell, fmt, rc::Rc, sync::Arc};
 
 use deque_core::{Deque, Order};
 use pool_core::{
-    Counts, IdlePolicy, NoDeadlockDetection, Registry, TooManyWorkers, WorkerMetrics, WorkerShared,
+    Counts, IdlePolicy, Injectors, NoDeadlockDetection, Registry, TooManyWorkers, WorkerMetrics, WorkerShared,
     WorkerState, WorkerThread,
     progress::{Participant, Progress},
 };
@@ -160,7 +160,7 @@ pub fn pool<K: Protocol>(workers: usize, policy: IdlePolicy) -> Result<Pool<K>, 
         sleep,
         shared,
         progress,
-        Queue::new(),
+        Injectors::new(Queue::new(), Queue::new(), Queue::new()),
         NoDeadlockDetection,
         (),
     )))
@@ -174,7 +174,7 @@ fn regions<K: Protocol>(pool: &Pool<K>) -> Vec<Region> {
         Part::Participants,
         pool.progress().participants(),
     ));
-    regions.push(Region::of(Part::Injector, pool.injector()));
+    regions.push(Region::of(Part::Injector, pool.injectors()));
     regions.push(Region::of(Part::Progress, pool.progress()));
     regions.push(Region::of(Part::Registry, &**pool));
     regions

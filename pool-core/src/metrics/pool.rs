@@ -7,7 +7,7 @@ use super::{
     observer::Observer,
     stopwatch::{WorkerState, WorkerTimes},
 };
-use crate::{platform::Platform, queue::JobQueue, registry::Registry, worker::WorkerShared};
+use crate::{platform::Platform, registry::Registry, worker::WorkerShared};
 use sleep_core::WorkerIndex;
 
 /// What is known of one worker at one moment. From the pool's `metrics()`.
@@ -152,6 +152,7 @@ impl<P: Platform> Registry<P> {
         collect: impl FnOnce(&dyn Fn(usize) -> WorkerMetrics) -> W,
     ) -> PoolMetrics<W> {
         let workers = collect(&|index| self.workers()[index].metrics());
-        PoolMetrics::of(workers, self.injector().len(), self.injector().is_empty())
+        let injectors = self.injectors();
+        PoolMetrics::of(workers, injectors.len(), injectors.is_empty())
     }
 }

@@ -4,6 +4,7 @@ use std::{array, collections::BTreeSet, ptr::NonNull, sync::Mutex, vec::Vec};
 
 use super::*;
 use crate::{
+    injectors::Priority,
     job::{JobContext, StackJob},
     latch::BlockingLatch,
     testing::{RANDOM_SEED, Test, TestQueue, registry, workers},
@@ -48,26 +49,37 @@ fn push(worker: &WorkerThread<Test>, job: JobRef) {
     assert!(worker.own().try_push(job).is_ok());
 }
 
-/// The jobs from outside come first in time, and last in a search.
+/// The jobs from outside come first in time, and where their priority says in a search.
 #[test]
-fn a_search_takes_the_injector_last() {
-    const INBOX: usize = 1;
-    const INJECTOR: usize = 5;
+fn a_search_takes_urgent_jobs_first_and_the_injector_last_but_for_background_jobs() {
+    const URGENT: usize = 0;
+    const OWN: usize = 1;
+    const INBOX: usize = 2;
+    const INJECTOR: usize = 6;
+    const BACKGROUND: usize = 7;
     let order = order(
-        |workers, jobs: [_; 6], nodes| {
-            // SAFETY: 1. the node stays until the job has been run.
-            unsafe { (workers[0].registry().injector()).push(nodes[INJECTOR], jobs[INJECTOR]) };
-            // The jobs 2, 3 and 4.
-            (1..4).for_each(|victim| push(&workers[victim], jobs[victim + 1]));
-            // SAFETY: 1. as above.
-            unsafe { (workers[0].shared().inbox()).push(nodes[INBOX], jobs[INBOX]) };
-            push(&workers[0], jobs[0]);
+        |workers, jobs: [_; 8], nodes| {
+            let injectors = workers[0].registry().injectors();
+            let inbox = workers[0].shared().inbox();
+            let queues = [
+                (injectors.of(Priority::Background), BACKGROUND),
+                (injectors.of(Priority::Normal), INJECTOR),
+                (inbox, INBOX),
+                (injectors.of(Priority::Urgent), URGENT),
+            ];
+            for (queue, job) in queues {
+                // SAFETY: 1. the node stays until the job has been run.
+                unsafe { queue.push(nodes[job], jobs[job]) };
+            }
+            // The jobs 3, 4 and 5.
+            (1..4).for_each(|victim| push(&workers[victim], jobs[victim + 2]));
+            push(&workers[0], jobs[OWN]);
         },
         |worker| worker.find_work().map(|found| found.job),
     );
-    assert_eq!(order.len(), 6);
-    assert_eq!(order[..2], [0, INBOX], "the local queues");
-    assert_eq!(order[5], INJECTOR, "{order:?}");
+    assert_eq!(order.len(), 8);
+    assert_eq!(order[..3], [URGENT, OWN, INBOX], "{order:?}");
+    assert_eq!(order[6..], [INJECTOR, BACKGROUND], "{order:?}");
 }
 
 /// A job waits in each source. The hinted one is the third, wherever it is.
@@ -88,7 +100,8 @@ fn a_hint_comes_right_after_the_local_queues() {
                 // SAFETY: 1. the nodes stay until the jobs have been run.
                 unsafe {
                     (workers[0].shared().inbox()).push(nodes[INBOX], jobs[INBOX]);
-                    (workers[0].registry().injector()).push(nodes[INJECTOR], jobs[INJECTOR]);
+                    (workers[0].registry().injectors().normal())
+                        .push(nodes[INJECTOR], jobs[INJECTOR]);
                 }
             },
             |worker| worker.find_work_at(hint).map(|found| found.job),

@@ -104,6 +104,10 @@ impl<P: Platform> WorkerThread<P> {
         // The frame that waits holds jobs, or the latch.
         no_unwind(|| {
             while !latch.probe() {
+                let is_look_due = setter == Setter::Stop && self.count_job();
+                if (is_look_due || self.has_urgent_jobs()) && self.run_before_own(is_look_due) {
+                    continue;
+                }
                 let found = self
                     .take_local_job()
                     .map(Found::own)

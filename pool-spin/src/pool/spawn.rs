@@ -2,7 +2,7 @@
 
 use core::{cell::UnsafeCell, fmt, ptr::NonNull};
 
-use pool_core::{Job, JobHeader, JobRef, Registry, WorkerThread};
+use pool_core::{Job, JobHeader, JobRef, Priority, Registry, WorkerThread};
 
 use super::{
     SpinPool,
@@ -123,6 +123,36 @@ impl<S: System> SpinPool<S> {
     where
         F: FnOnce(Worker<'_, S>) + Send + 'static,
     {
+        self.spawn_with(Priority::Normal, closure)
+    }
+
+    /// Spawns a closure as [`spawn`](Self::spawn) does, to be run before or after other jobs.
+    ///
+    /// No closure is interrupted: the priority says which one a worker begins next. Neither keeps
+    /// others from running. After 64 urgent ones, or 64 of any kind, a worker takes one from
+    /// another source.
+    ///
+    /// # Errors
+    /// As [`spawn`](Self::spawn).
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_spin::{Cores, Priority, SpinPool, host::Host};
+    ///
+    /// static POOL: SpinPool<Cores<Host, 1, 8>> = SpinPool::new();
+    ///
+    /// assert!(POOL.spawn_with(Priority::Background, |_| println!("third")).is_ok());
+    /// assert!(POOL.spawn(|_| println!("second")).is_ok());
+    /// assert!(POOL.spawn_with(Priority::Urgent, |_| println!("first")).is_ok());
+    ///
+    /// POOL.end();
+    /// POOL.run_worker(0)?; // runs the three
+    /// # Ok::<(), pool_spin::RunError>(())
+    /// ```
+    pub fn spawn_with<F>(&'static self, priority: Priority, closure: F) -> Result<(), SpawnError<F>>
+    where
+        F: FnOnce(Worker<'_, S>) + Send + 'static,
+    {
         let registry = self.registry();
         if !registry.try_add_reference() {
             let reason = SpawnErrorReason::Ended;
@@ -134,7 +164,7 @@ impl<S: System> SpinPool<S> {
         match unsafe { Slot::put(registry.data().arena.as_ref(), spawned) } {
             Ok((node, job)) => {
                 // SAFETY: 1. The node belongs to the job alone.
-                unsafe { registry.inject(node, job) };
+                unsafe { registry.inject_with(priority, node, job) };
                 Ok(())
             }
             Err(SpawnJob { closure, .. }) => {
@@ -290,6 +320,7 @@ pub struct Task<S: System> {
     node: UnsafeCell<JobNode>,
     /// True from the moment when the task is spawned until it begins to run.
     is_spawned: AtomicBool,
+    priority: Priority,
     function: fn(Worker<'_, S>),
 }
 
@@ -305,8 +336,24 @@ impl<S: System> Task<S> {
             header: JobHeader::new::<Self>(),
             node: UnsafeCell::new(JobNode::new(None)),
             is_spawned: AtomicBool::new(false),
+            priority: Priority::Normal,
             function,
         }
+    }
+
+    /// Sets when the task is run, in comparison with other jobs that wait.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_spin::{Cores, Priority, Task, host::Host};
+    ///
+    /// static ALARM: Task<Cores<Host, 1, 64>> =
+    ///     Task::new(|_| { /* ... */ }).with_priority(Priority::Urgent);
+    /// ```
+    #[must_use]
+    pub const fn with_priority(mut self, priority: Priority) -> Self {
+        self.priority = priority;
+        self
     }
 }
 
@@ -337,7 +384,7 @@ impl<S: System> SpinPool<S> {
         // SAFETY: 1. The task is in a static. 2. A function may run on any core.
         let job = unsafe { JobRef::new(core::ptr::from_ref(task)) };
         // SAFETY: 1. No other thread uses the node until the flag is cleared.
-        unsafe { registry.inject(node, job) };
+        unsafe { registry.inject_with(task.priority, node, job) };
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ use std::{fmt, io, sync::Arc};
 
 use deque_core::{Deque, Order};
 use pool_core::{
-    IdlePolicy, WorkerShared,
+    IdlePolicy, Injectors, WorkerShared,
     progress::{Participant, Progress},
 };
 
@@ -208,11 +208,12 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let handler = self.settings.deadlock_handler.take();
         Ok(Arc::new_cyclic(|registry| {
             let deadlock = accounting(num_threads, Reporter::new(handler, registry));
+            let injectors = Injectors::new(Queue::new(), Queue::new(), Queue::new());
             #[cfg(any(target_os = "linux", target_os = "android"))]
             if let Some(crowd) = &parts.crowd {
                 crowd.set_registry(registry);
             }
-            Registry::new(sleep, workers, progress, Queue::new(), deadlock, parts)
+            Registry::new(sleep, workers, progress, injectors, deadlock, parts)
         }))
     }
 

@@ -1,9 +1,12 @@
 //! The jobs of a pool: what runs on its workers, and what waits for it.
 
+use pool_core::Priority;
+
 use super::ThreadPool;
 use crate::api::{
     broadcast::{self, BroadcastContext},
     handle::{self, JoinHandle},
+    priority,
     scope::{self, Scope, ScopeFifo},
     spawn,
 };
@@ -188,6 +191,30 @@ impl ThreadPool {
     {
         self.add_reference();
         spawn::spawn_fifo_on(&self.registry, job);
+    }
+
+    /// Spawns a job as [`spawn_urgent`](crate::spawn_urgent) does, on this pool.
+    ///
+    /// # Panics
+    /// If the pool has been shut down.
+    pub fn spawn_urgent<F>(&self, job: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        self.add_reference();
+        priority::spawn_with_priority_on(&self.registry, Priority::Urgent, job);
+    }
+
+    /// Spawns a job as [`spawn_background`](crate::spawn_background) does, on this pool.
+    ///
+    /// # Panics
+    /// If the pool has been shut down.
+    pub fn spawn_background<F>(&self, job: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        self.add_reference();
+        priority::spawn_with_priority_on(&self.registry, Priority::Background, job);
     }
 
     /// Runs a closure on each worker as [`broadcast`](crate::broadcast()) does, on this pool.

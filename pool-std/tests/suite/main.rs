@@ -29,6 +29,7 @@ mod join;
 mod join_many;
 mod metrics;
 mod pool;
+mod priority;
 mod progress;
 mod scope;
 

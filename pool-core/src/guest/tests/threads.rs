@@ -121,7 +121,7 @@ fn work_that_waits_keeps_guests_out<P: TestPlatform<Data = AtomicBool, Queue = T
             // SAFETY: as in `a_job_for_the_seat_is_run`.
             unsafe {
                 // No thread is woken for it.
-                registry.injector().push(node, job.as_job_ref());
+                registry.injectors().normal().push(node, job.as_job_ref());
                 assert!(registry.try_call(|_| ()).is_err());
                 job.latch().wait();
                 job.take_result();

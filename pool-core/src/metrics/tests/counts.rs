@@ -278,7 +278,7 @@ fn a_worker_that_turns_back_has_not_slept() {
         observe(Some(Box::new(move |event| {
             if event == Event::Look && !is_injected.replace(true) {
                 // SAFETY: 1. as above.
-                unsafe { JobQueue::push(pool.injector(), node, job_ref) };
+                unsafe { JobQueue::push(pool.injectors().normal(), node, job_ref) };
             }
         })));
         let turned_back = counted(worker, || worker.wait_until(&latch));

@@ -13,7 +13,8 @@ use sleep_core::Parker;
 
 use super::super::*;
 use crate::{
-    job::StackJob,
+    injectors::Priority,
+    job::{JobContext, StackJob},
     latch::BlockingLatch,
     testing::{
         Test, TestParker, model, registry, run_until_stopped, run_until_terminated, spawn_other,
@@ -30,6 +31,28 @@ fn a_call_from_outside() {
         });
         assert_eq!(answer, (7, true));
     });
+}
+
+/// Models the same for jobs that are looked at first, and last.
+#[test]
+fn an_urgent_and_a_background_job_from_outside() {
+    for priority in [Priority::Urgent, Priority::Background] {
+        model(2, move || {
+            let answer = with_pool(1, |registry| {
+                let job = StackJob::new(|_: JobContext<'_, _>| 7, BlockingLatch::<Test>::new());
+                let mut node = <Test as Platform>::Queue::node();
+                // SAFETY: `inject_with`: 1. the job and its node stay until the latch is set;
+                // `as_job_ref`: 1. as well, 2. any thread may set it. `take_result`: 1. it is set;
+                // 2. once.
+                unsafe {
+                    registry.inject_with(priority, NonNull::from(&mut node), job.as_job_ref());
+                    job.latch().wait();
+                    job.take_result()
+                }
+            });
+            assert_eq!(answer, 7);
+        });
+    }
 }
 
 /// Runs `own` on a worker while another one looks for work once.

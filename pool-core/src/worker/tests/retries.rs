@@ -28,7 +28,7 @@ fn make_busy(queue: *const TestQueue) {
 #[test]
 fn a_search_lets_the_thread_run_that_it_waits_for() {
     with_worker(|worker| {
-        make_busy(worker.registry().injector());
+        make_busy(worker.registry().injectors().normal());
         assert!(!worker.yield_now());
     });
 }

@@ -41,7 +41,7 @@ fn put(queue: &Queue, node: NonNull<TestNode>, job: JobRef) {
 #[test]
 fn the_look_before_sleeping_sees_every_source() {
     type Put = fn(&[WorkerThread<Test>; 2], NonNull<TestNode>, JobRef);
-    let sources: [(&str, Put); 4] = [
+    let sources: [(&str, Put); 6] = [
         ("the own deque", |[worker, _], _, job| {
             assert!(worker.own().try_push(job).is_ok());
         }),
@@ -52,7 +52,13 @@ fn the_look_before_sleeping_sees_every_source() {
             assert!(other.own().try_push(job).is_ok());
         }),
         ("the injector", |[worker, _], node, job| {
-            put(worker.registry().injector(), node, job);
+            put(worker.registry().injectors().normal(), node, job);
+        }),
+        ("the urgent jobs", |[worker, _], node, job| {
+            put(worker.registry().injectors().urgent(), node, job);
+        }),
+        ("the background jobs", |[worker, _], node, job| {
+            put(worker.registry().injectors().background(), node, job);
         }),
     ];
     for (source, put_there) in sources {
@@ -99,7 +105,7 @@ fn a_worker_that_finds_work_wakes_another_for_the_rest() {
         for (node, job) in nodes.iter_mut().zip(&jobs) {
             // SAFETY: 1. it stays until it has been run, and so does its node.
             let job = unsafe { job.as_job_ref() };
-            put(registry.injector(), NonNull::from(node), job);
+            put(registry.injectors().normal(), NonNull::from(node), job);
         }
         worker.wait_until(&latch);
         assert_eq!(sleeping.load(Relaxed), 0, "the sleeper was woken before");

@@ -1,12 +1,14 @@
 use std::{
     boxed::Box,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU32, Ordering::SeqCst},
     },
+    vec::Vec,
 };
 
 use super::*;
+use crate::Priority;
 use crate::progress::Operation;
 
 #[test]
@@ -134,6 +136,28 @@ fn an_operation_searches_for_work() {
         }
     })
     .unwrap();
+}
+
+#[test]
+fn one_core_runs_spawned_jobs_by_their_priority() {
+    static POOL: SpinPool<TestCores<1, 4>> = pool(IdlePolicy::DEFAULT);
+    static ORDER: Mutex<Vec<Priority>> = Mutex::new(Vec::new());
+    static TASK: Task<TestCores<1, 4>> =
+        Task::new(|_| ORDER.lock().unwrap().push(Priority::Urgent)).with_priority(Priority::Urgent);
+    let kinds = [Priority::Background, Priority::Normal, Priority::Urgent];
+    for kind in kinds {
+        let spawned = POOL.spawn_with(kind, move |_| ORDER.lock().unwrap().push(kind));
+        assert!(spawned.is_ok());
+    }
+    assert_eq!(POOL.spawn_task(&TASK), Ok(()));
+    with_workers(&POOL, || ());
+    let expected = [
+        Priority::Urgent,
+        Priority::Urgent,
+        Priority::Normal,
+        Priority::Background,
+    ];
+    assert_eq!(*ORDER.lock().unwrap(), expected);
 }
 
 #[test]

@@ -1,0 +1,76 @@
+//! The queues of jobs that come from outside the workers, and which of them is looked at when.
+
+use crate::queue::JobQueue;
+
+/// When a job from outside is run, in comparison with other jobs that wait.
+///
+/// Workers never interrupt a job. So a priority says which job a worker begins next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Priority {
+    /// A worker that looks for a job takes this one first, before the jobs of its own deque.
+    Urgent,
+    /// As a job from outside is run in most pools: when a worker has no job of its own and steals
+    /// none.
+    #[default]
+    Normal,
+    /// When a worker has found no other job.
+    Background,
+}
+
+/// The queues of jobs from outside, one for each [`Priority`].
+///
+/// Within a queue, the first job is taken first.
+#[derive(Debug)]
+pub struct Injectors<Q> {
+    urgent: Q,
+    normal: Q,
+    background: Q,
+}
+
+impl<Q> Injectors<Q> {
+    /// Creates the queues of a pool of three that are empty.
+    pub const fn new(urgent: Q, normal: Q, background: Q) -> Self {
+        Self {
+            urgent,
+            normal,
+            background,
+        }
+    }
+
+    /// Returns the queue of the jobs with this priority.
+    pub fn of(&self, priority: Priority) -> &Q {
+        match priority {
+            Priority::Urgent => &self.urgent,
+            Priority::Normal => &self.normal,
+            Priority::Background => &self.background,
+        }
+    }
+
+    /// Returns the queue of the jobs that have no priority.
+    #[inline]
+    pub(crate) fn normal(&self) -> &Q {
+        &self.normal
+    }
+
+    #[inline]
+    pub(crate) fn urgent(&self) -> &Q {
+        &self.urgent
+    }
+
+    pub(crate) fn background(&self) -> &Q {
+        &self.background
+    }
+}
+
+impl<Q: JobQueue> Injectors<Q> {
+    /// Whether each of the queues had no job at some moment during the call.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.normal.is_empty() && self.urgent.is_empty() && self.background.is_empty()
+    }
+
+    /// Returns about how many jobs there are, or `None` if a queue does not know.
+    pub fn len(&self) -> Option<usize> {
+        Some(self.urgent.len()? + self.normal.len()? + self.background.len()?)
+    }
+}

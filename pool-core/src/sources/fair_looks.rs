@@ -1,0 +1,143 @@
+//! When a worker looks for a job out of the order in which it always searches.
+
+use core::cell::Cell;
+
+use super::{Found, Steal, WorkerThread};
+use crate::{platform::Platform, queue::JobQueue as _, retries::Retries};
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+/// The number of jobs between two fair looks. Small enough that no job waits for long, and large
+/// enough that the order of a search decides on almost all jobs.
+const JOBS_BETWEEN_LOOKS: u8 = 64;
+
+/// The fair looks of a worker, at which each source comes first in its turn.
+///
+/// Without them, a source could keep every worker from those below it in the table of
+/// [`sources`](crate::sources): urgent jobs that come faster than they are run, or jobs that spawn
+/// the next one on their worker's deque.
+///
+/// # What is promised
+///
+/// A worker takes a fair look after every 64 jobs that it begins at top level, below no other job,
+/// and after every 64 urgent ones. It then looks at the sources of the list [`FairSource::ALL`],
+/// beginning with another one each time. So among 260 jobs that a worker begins at top level, there
+/// is one from each source that is not empty at its look. Urgent jobs come first at all other
+/// times.
+///
+/// In the wait of a job only urgent jobs are counted. The wait ends, as a rule, when the worker has
+/// run its own jobs, and a foreign one that came between them would delay it.
+#[derive(Debug)]
+pub(crate) struct FairLooks {
+    /// The number of jobs at top level, and of urgent ones, that are left until the next look.
+    jobs: Cell<u8>,
+    urgent: Cell<u8>,
+    /// The number in [`FairSource::ALL`] of the source that comes first at the next look.
+    next: Cell<u8>,
+}
+
+/// A source that comes first at some fair looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FairSource {
+    Local,
+    Others,
+    Injector,
+    Background,
+}
+
+impl FairSource {
+    const ALL: [Self; 4] = [Self::Background, Self::Injector, Self::Others, Self::Local];
+}
+
+impl FairLooks {
+    /// Creates the value of a worker that has begun no job.
+    pub(crate) const fn new() -> Self {
+        Self {
+            jobs: Cell::new(JOBS_BETWEEN_LOOKS),
+            urgent: Cell::new(JOBS_BETWEEN_LOOKS),
+            next: Cell::new(0),
+        }
+    }
+
+    /// Counts a job. Returns whether a fair look comes before it.
+    #[inline]
+    fn count(jobs: &Cell<u8>) -> bool {
+        let left = jobs.get() - 1;
+        jobs.set(left);
+        left == 0 && {
+            jobs.set(JOBS_BETWEEN_LOOKS);
+            true
+        }
+    }
+
+    /// Returns the sources in the order of the next look.
+    fn begin(&self) -> impl Iterator<Item = FairSource> + use<> {
+        let first = usize::from(self.next.get());
+        let count = FairSource::ALL.len();
+        self.next.set(((first + 1) % count) as u8);
+        (0..count).map(move |step| FairSource::ALL[(first + step) % count])
+    }
+}
+
+impl<P: Platform> WorkerThread<P> {
+    /// Counts a job that this worker begins at top level. Returns whether a fair look comes before
+    /// it.
+    #[inline]
+    pub(crate) fn count_job(&self) -> bool {
+        FairLooks::count(&self.fair_looks().jobs)
+    }
+
+    /// Whether urgent jobs wait to be taken.
+    #[inline]
+    pub(crate) fn has_urgent_jobs(&self) -> bool {
+        !self.registry().injectors().urgent().is_empty()
+    }
+
+    /// Runs a job that comes before this worker's own ones: an urgent one, or any if a fair look is
+    /// due. Returns whether there was one.
+    #[cold]
+    pub(crate) fn run_before_own(&self, is_look_due: bool) -> bool {
+        let fair = is_look_due.then(|| self.take_fairly()).flatten();
+        self.run_one(fair.or_else(|| self.take_urgent()))
+    }
+
+    /// Takes the job at the front of the urgent ones, or at a fair look another one.
+    #[inline]
+    pub(crate) fn take_urgent(&self) -> Option<Found> {
+        if self.has_urgent_jobs() {
+            self.take_urgent_cold()
+        } else {
+            None
+        }
+    }
+
+    #[cold]
+    fn take_urgent_cold(&self) -> Option<Found> {
+        if FairLooks::count(&self.fair_looks().urgent)
+            && let Some(found) = self.take_fairly()
+        {
+            return Some(found);
+        }
+        let mut retries = Retries::new();
+        loop {
+            match self.registry().injectors().urgent().steal() {
+                Steal::Success(job) => return Some(Found::own(job)),
+                Steal::Empty => return None,
+                Steal::Retry => retries.wait(self),
+            }
+        }
+    }
+
+    /// Takes a job from the first source that has one, in the order of a fair look. May overlook one
+    /// that another thread is about to push or to take.
+    #[cold]
+    fn take_fairly(&self) -> Option<Found> {
+        self.fair_looks().begin().find_map(|source| match source {
+            FairSource::Background => self.take_background().success(),
+            FairSource::Injector => self.take_injected().success(),
+            FairSource::Others => self.steal().success(),
+            FairSource::Local => self.take_local_job().map(Found::own),
+        })
+    }
+}
