@@ -9,6 +9,7 @@ pub(crate) mod builder;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) mod crowd;
 pub(crate) mod current;
+pub(crate) mod discard;
 mod end;
 pub(crate) mod environment;
 pub(crate) mod error;

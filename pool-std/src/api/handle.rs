@@ -22,7 +22,7 @@ use crate::{
     fork::Process,
     limit::Limit,
     platform::{Registry, WorkerThread},
-    thread_pool::current::with_job_reference,
+    thread_pool::{current::with_job_reference, discard::Discard},
 };
 
 mod error;
@@ -416,8 +416,12 @@ unsafe impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> Job for Spawne
         let registry: *const Registry = unsafe { (*task).kind.pool.get() };
         // SAFETY: as above. It lives as long as the job has its reference, which is removed last.
         let registry = unsafe { &*registry };
-        let handlers = &registry.data().handlers;
-        handlers.run_and_handle_panic("a spawned job", || {
+        let data = registry.data();
+        if data.discard.is_on() {
+            // SAFETY: as above.
+            Discard::drop_job(registry, || unsafe { (*task).abort() });
+        }
+        data.handlers.run_and_handle_panic("a spawned job", || {
             // SAFETY: 1. as above.
             let ended = unsafe { Task::run(task, |closure| closure()) };
             ended.unwrap_or_else(|panic| resume_unwind(panic));

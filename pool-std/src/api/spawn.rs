@@ -7,7 +7,10 @@ use pool_core::{Job, JobHeader, JobRef};
 use crate::{
     api::job_memory,
     platform::{Registry, WorkerThread},
-    thread_pool::current::{PoolGuard, with_job_reference},
+    thread_pool::{
+        current::{PoolGuard, with_job_reference},
+        discard::Discard,
+    },
     worker::current_worker_of,
 };
 
@@ -261,10 +264,15 @@ pub(crate) unsafe fn counted_job(
         let pool = pool;
         // SAFETY: 1. by obligation 1 of `counted_job`.
         let registry = unsafe { pool.get() };
-        registry
-            .data()
-            .handlers
-            .run_and_handle_panic("a spawned job", closure);
+        let data = registry.data();
+        if data.discard.is_on() {
+            Discard::drop_job(registry, || {
+                drop(closure);
+                true
+            });
+        } else {
+            data.handlers.run_and_handle_panic("a spawned job", closure);
+        }
         registry.remove_reference();
     });
     // SAFETY: 1. the block lives until the job is run; 2. the closure is `Send`.

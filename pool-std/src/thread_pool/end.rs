@@ -119,6 +119,50 @@ impl ThreadPool {
         has_ended.then_some(()).ok_or(ShutdownError::TimedOut)
     }
 
+    /// Ends the pool as [`shutdown_timeout`](Self::shutdown_timeout) does, and discards the spawned
+    /// jobs that have not begun. Returns how many were discarded.
+    ///
+    /// A discarded job is dropped by the worker that takes it from its queue, instead of being run.
+    /// The [handle](crate::spawn_handle) of one says that the job was aborted. Jobs that are spawned
+    /// during the end are discarded, too. What goes on:
+    /// - jobs that have begun, and the jobs of their joins and scopes: a caller waits for them. Let
+    ///   long ones look at a [`CancelToken`](crate::CancelToken);
+    /// - calls from outside, such as [`install`](Self::install), for the same reason;
+    /// - a future that waits. It is dropped when it is woken.
+    ///
+    /// # Errors
+    /// As [`shutdown_timeout`](Self::shutdown_timeout). The pool then discards its jobs and ends
+    /// all the same. A later call returns how many were discarded.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let (go, wait) = std::sync::mpsc::channel::<()>();
+    /// pool.spawn(move || {
+    ///     sender.send("begun").unwrap();
+    ///     wait.recv().unwrap();
+    /// });
+    /// receiver.recv()?;
+    /// for _ in 0..10 {
+    ///     pool.spawn(|| unreachable!("the only worker is in the first job"));
+    /// }
+    /// assert!(pool.shutdown_now(Duration::ZERO).is_err());
+    /// go.send(())?;
+    /// assert_eq!(pool.shutdown_now(Duration::MAX), Ok(10));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "abort")]
+    #[doc(alias = "cancel")]
+    pub fn shutdown_now(&self, timeout: Duration) -> Result<usize, ShutdownError> {
+        let discard = &self.registry.data().discard;
+        discard.begin();
+        self.shutdown_timeout(timeout)?;
+        Ok(discard.count())
+    }
+
     /// Waits until the pool has nothing to do: no job is queued or running, and no call from
     /// outside is under way. The pool can be used on.
     ///

@@ -8,8 +8,8 @@ use crate::{
     fork::Process,
     seeded::Membership,
     thread_pool::{
-        active::ActiveWorkers, call::Guests, handlers::Handlers, idle::Idle, spares::Spares,
-        threads::Threads, waits::Waits,
+        active::ActiveWorkers, call::Guests, discard::Discard, handlers::Handlers, idle::Idle,
+        spares::Spares, threads::Threads, waits::Waits,
     },
 };
 
@@ -33,6 +33,7 @@ pub(crate) struct PoolParts {
     pub(crate) active: ActiveWorkers,
     pub(crate) spares: Spares,
     pub(crate) idle: Idle,
+    pub(crate) discard: Discard,
     pub(crate) drivers: Drivers,
     /// If the pool is seeded.
     pub(crate) turns: Option<Membership>,

@@ -15,6 +15,7 @@ use std::{
 
 use pool_std::{ThreadPool, ThreadPoolBuilder, spawn};
 
+mod discard;
 mod idle;
 mod shutdown;
 

@@ -40,7 +40,8 @@ impl JoinError {
         matches!(self.0, Reason::Panicked(_))
     }
 
-    /// Whether the job was aborted.
+    /// Whether the job was [aborted](crate::ScopedJoinHandle::abort), or discarded by the [end of
+    /// its pool](crate::ThreadPool::shutdown_now).
     #[must_use]
     pub fn is_aborted(&self) -> bool {
         matches!(self.0, Reason::Aborted)

@@ -21,7 +21,7 @@ use crate::{
     api::spawn::{NO_NODE, current_worker_for_detached, post_or_inject},
     fork,
     platform::Registry,
-    thread_pool::current::PoolGuard,
+    thread_pool::{current::PoolGuard, discard::Discard},
 };
 
 /// Spawns a future on the current pool, whose workers poll it, and returns a handle to its result.
@@ -38,7 +38,8 @@ use crate::{
 ///   worker, such a call must not join a future that waits for something.
 ///
 /// A future counts as a spawned job until it has ended: a pool that is dropped goes on until then,
-/// and one that is shut down waits for it.
+/// and one that is shut down waits for it. One that [discards](crate::ThreadPool::shutdown_now) its
+/// jobs drops a future when it is woken.
 ///
 /// # Examples
 /// ```
@@ -137,8 +138,11 @@ where
             return;
         }
         // SAFETY: it lives by the reference of the future, which has not ended.
-        let is_aborted = unsafe { (*self.task.get()).state().is_claimed() };
-        if is_aborted {
+        let task = unsafe { &*self.task.get() };
+        if self.registry.data().discard.is_on() {
+            Discard::drop_job(&self.registry, || Task::abort(task));
+        }
+        if task.state().is_claimed() {
             self.finish(None);
             return;
         }

@@ -1,0 +1,50 @@
+//! The jobs that a pool discards when it is to end at once.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::platform::Registry;
+
+/// Whether a pool discards the spawned jobs that have not begun, and how many it has discarded.
+///
+/// A job stays in its queue until a worker takes it, which then drops it instead of running it. So
+/// no queue needs to be emptied by another thread, and the job's reference to the pool is removed
+/// by the thread that would have removed it anyway.
+#[derive(Default)]
+pub(crate) struct Discard {
+    is_on: AtomicBool,
+    discarded: AtomicUsize,
+}
+
+impl Discard {
+    /// Makes workers discard the jobs that they take from now on.
+    pub(super) fn begin(&self) {
+        // Ordering: Relaxed. A worker that does not see it yet begins one job more.
+        self.is_on.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether jobs are discarded.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        // Ordering: Relaxed, see `begin`.
+        self.is_on.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many jobs were discarded.
+    pub(super) fn count(&self) -> usize {
+        // Ordering: Relaxed, a plain count. A caller that has waited for the end of the pool has
+        // acquired what its workers did.
+        self.discarded.load(Ordering::Relaxed)
+    }
+
+    /// Drops a job of this pool by a closure, which returns whether there was one to drop, and
+    /// counts it. A panic of the drop goes to the pool's handler.
+    #[cold]
+    pub(crate) fn drop_job(registry: &Registry, drop_job: impl FnOnce() -> bool) {
+        let data = registry.data();
+        let mut was_dropped = true;
+        data.handlers
+            .run_and_handle_panic("the drop of a discarded job", || was_dropped = drop_job());
+        // Ordering: Relaxed, a plain count.
+        let _ = (data.discard.discarded).fetch_add(usize::from(was_dropped), Ordering::Relaxed);
+    }
+}
