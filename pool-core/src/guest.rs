@@ -174,7 +174,8 @@ impl<P: Platform> Registry<P> {
     /// returned.
     ///
     /// Only pools whose platform [has guests](Platform::has_guests), and whose protocol
-    /// [lends sleepers](sleep_core::LendSeats::borrow_sleeper), run it.
+    /// [lends sleepers](sleep_core::LendSeats::borrow_sleeper), run it. The caller needs no
+    /// reference to the pool: the worker whose place it has does not end before.
     ///
     /// # Errors
     /// The closure, which was not called.
@@ -185,8 +186,8 @@ impl<P: Platform> Registry<P> {
     /// # Complexity
     /// Calls the protocol twice, and looks at the deque of each worker that may be awake, at most
     /// twice. Wakes no thread by itself.
-    #[cfg(test)]
-    pub(crate) fn try_call<F, R>(&self, closure: F) -> Result<R, F>
+    #[inline]
+    pub fn try_call<F, R>(&self, closure: F) -> Result<R, F>
     where
         F: FnOnce(&WorkerThread<P>) -> R,
     {
@@ -199,25 +200,6 @@ impl<P: Platform> Registry<P> {
         // SAFETY: the guest has the seat until it is dropped, and the host, whose frame the worker
         // is in, does not leave that frame before it has reclaimed the seat.
         Ok(closure(unsafe { &*guest.worker }))
-    }
-
-    /// Runs a closure on a worker of this pool as [`in_worker`](Self::in_worker) does. A thread
-    /// outside the pool runs it as a guest if it can: on the place of a worker whose own thread
-    /// sleeps, in a pool whose platform [has guests](Platform::has_guests), and whose protocol
-    /// [lends sleepers](sleep_core::LendSeats::borrow_sleeper).
-    ///
-    /// # Panics
-    /// Continues the closure's panic.
-    pub fn call<R: Send>(&self, closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send) -> R {
-        if !P::current().is_null() {
-            return self.in_worker(closure);
-        }
-        match Guest::begin(self) {
-            // SAFETY: the guest has the seat until it is dropped, and the host, whose frame the
-            // worker is in, does not leave that frame before it has reclaimed the seat.
-            Some(guest) => closure(unsafe { &*guest.worker }, false),
-            None => self.in_worker_cold(closure),
-        }
     }
 }
 

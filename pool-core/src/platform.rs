@@ -155,7 +155,7 @@ pub unsafe trait Platform: Sized + 'static {
     }
 
     /// Whether threads outside the pool may run closures in the place of workers that sleep, see
-    /// [`Registry::call`]. A worker asks right before it sleeps at top level.
+    /// [`Registry::try_call`]. A worker asks right before it sleeps at top level.
     ///
     /// On such a platform [`current`](Self::current) is a variable of this platform alone: a guest
     /// is no worker of another one. The pool's parkers have [tokens for

@@ -332,7 +332,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Runs jobs until this worker alone is [requested to stop](Registry::request_stop) or the pool
     /// ends. Jobs that are queued on its deque stay there for others.
     ///
-    /// While the worker sleeps in this call, a [guest](Registry::call) may be the worker, on a
+    /// While the worker sleeps in this call, a [guest](Registry::try_call) may be the worker, on a
     /// thread of its own. Meanwhile this thread runs code of the parker and of the sleep
     /// protocol, which are safe to implement. [`Platform::current`] returns null to them. But a
     /// scoped thread-local variable that is set around this call would give them the worker,

@@ -65,6 +65,7 @@ pub use thread_pool::{
         max_num_threads,
     },
     error::{ActiveWorkersError, BuildError, ShutdownError, WaitIdleError},
+    global::{forbid_global_pool, take_global_pool},
     handle::PoolHandle,
 };
 pub use worker::{Worker, thread::ThreadBuilder, with_worker};

@@ -13,6 +13,7 @@ pub(crate) mod discard;
 mod end;
 pub(crate) mod environment;
 pub(crate) mod error;
+pub(crate) mod global;
 pub(crate) mod handle;
 pub(crate) mod handlers;
 pub(crate) mod id;

@@ -106,10 +106,16 @@ impl ThreadPool {
     {
         if self.registry.data().guests.are_for(CurrentPool::OWN) {
             let visit = self.visit();
-            call_as_guest(&self.registry, |_, _| {
+            let mut call = GuestCall::new(|_: &WorkerThread, _| {
                 let _visit = visit;
                 closure()
-            })
+            });
+            match call.try_as_guest(&self.registry) {
+                Some(result) => result,
+                None => self
+                    .registry
+                    .in_worker(|worker, migrated| call.run(worker, migrated)),
+            }
         } else {
             self.install(closure)
         }
@@ -187,6 +193,14 @@ impl ThreadPool {
 /// A reference to a pool, of a call from outside.
 pub(super) struct Visit<'p>(&'p Registry);
 
+impl<'p> Visit<'p> {
+    /// Adds a reference. Returns `None` if the pool has ended.
+    pub(super) fn try_new(registry: &'p Registry) -> Option<Self> {
+        // Not before: the drop of a value would remove a reference.
+        registry.try_add_reference().then(|| Self(registry))
+    }
+}
+
 impl Drop for Visit<'_> {
     fn drop(&mut self) {
         self.0.remove_reference();
@@ -237,13 +251,25 @@ impl Guests {
     }
 }
 
-/// Runs a closure on a worker of a pool. A thread outside every pool runs it as a guest, if it can.
-#[inline]
-pub(super) fn call_as_guest<R: Send>(
-    registry: &Registry,
-    closure: impl FnOnce(&WorkerThread, bool) -> R + Send,
-) -> R {
-    registry.call(|worker, migrated| {
+/// A closure of a thread outside every pool, which runs it as a guest if it can.
+pub(super) struct GuestCall<F>(Option<F>);
+
+impl<R, F: FnOnce(&WorkerThread, bool) -> R> GuestCall<F> {
+    pub(super) fn new(closure: F) -> Self {
+        Self(Some(closure))
+    }
+
+    /// Runs the closure as a guest. Returns `None` if that is not possible: then another thread
+    /// [runs](Self::run) it.
+    #[inline]
+    pub(super) fn try_as_guest(&mut self, registry: &Registry) -> Option<R> {
+        registry.try_call(|worker| self.run(worker, false)).ok()
+    }
+
+    /// Runs the closure on a worker.
+    #[inline]
+    pub(super) fn run(&mut self, worker: &WorkerThread, migrated: bool) -> R {
+        let closure = self.0.take().expect("it is run once");
         let run = || in_call(worker, || closure(worker, migrated));
         if migrated || worker.is_guest() {
             // What a caller from outside holds, such as locks, may be what any other job needs. It
@@ -252,7 +278,7 @@ pub(super) fn call_as_guest<R: Send>(
         } else {
             run()
         }
-    })
+    }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]

@@ -1,138 +1,19 @@
 //! The current pool of a thread: its own, or the global one, and what keeps it from ending.
 
-use std::{
-    cell::Cell,
-    marker::PhantomData,
-    mem::MaybeUninit,
-    ptr,
-    sync::{
-        Arc, Mutex, OnceLock,
-        atomic::{AtomicPtr, Ordering},
-    },
-};
+use std::{cell::Cell, marker::PhantomData, mem::MaybeUninit, sync::Arc};
 
 use pool_core::ColdArg;
 
 use crate::{
     api::CurrentPool,
-    fork::{self, Process},
-    panics::lock,
     platform::{Registry, WorkerThread, pool_of},
     thread_pool::{
-        builder::{MAX_THREADS, ThreadPoolBuilder},
-        call::call_as_guest,
-        error::BuildError,
+        builder::MAX_THREADS,
+        call::{GuestCall, Visit},
+        global::global,
     },
     worker::frames,
 };
-
-/// The global pool of a process. A child of the process has another one: a lock of this one may be
-/// held by a thread that is not there.
-struct Global {
-    process: Process,
-    /// Holds a reference until the process ends, so that the pool does not end before.
-    pool: OnceLock<Arc<Registry>>,
-    /// Held while the pool is being built, so that there is only one.
-    building: Mutex<()>,
-}
-
-/// The one that was used last: that of this process, of a parent, or null. They are never freed.
-static GLOBAL: AtomicPtr<Global> = AtomicPtr::new(ptr::null_mut());
-
-impl Global {
-    /// Returns that of this process.
-    fn here() -> &'static Self {
-        let process = Process::current();
-        loop {
-            // Ordering: Acquire pairs with the Release below: the fields are visible.
-            let known = GLOBAL.load(Ordering::Acquire);
-            // SAFETY: it is null, or comes from a box that is never freed.
-            match unsafe { known.as_ref() } {
-                Some(global) if global.process == process => return global,
-                _ => Self::replace(known, process),
-            }
-        }
-    }
-
-    /// Puts a new one in the place of that of a parent, if no other thread has done so.
-    #[cold]
-    fn replace(known: *mut Self, process: Process) {
-        fork::watch();
-        let new = Box::into_raw(Box::new(Self {
-            process,
-            pool: OnceLock::new(),
-            building: Mutex::new(()),
-        }));
-        // Ordering: Release pairs with the Acquire above. Relaxed on failure: nothing is read.
-        let replaced = GLOBAL.compare_exchange(known, new, Ordering::Release, Ordering::Relaxed);
-        if replaced.is_err() {
-            // SAFETY: it comes from a box, and no other thread has seen it.
-            drop(unsafe { Box::from_raw(new) });
-        }
-    }
-}
-
-thread_local! {
-    /// This thread holds or awaits `Global::building`, and would wait for itself.
-    static BUILDING_HERE: Cell<bool> = const { Cell::new(false) };
-}
-
-struct ResetBuildingHere;
-
-impl Drop for ResetBuildingHere {
-    fn drop(&mut self) {
-        BUILDING_HERE.set(false);
-    }
-}
-
-/// Builds the global pool.
-///
-/// # Errors
-/// If there is one, or if it cannot be built.
-///
-/// # Panics
-/// If this thread is building the global pool already.
-pub(super) fn initialize_global(
-    build: impl FnOnce() -> Result<Arc<Registry>, BuildError>,
-) -> Result<(), BuildError> {
-    assert!(
-        !BUILDING_HERE.replace(true),
-        "a closure that helps to build the global pool cannot use it"
-    );
-    let _reset = ResetBuildingHere;
-    let global = Global::here();
-    let _building = lock(&global.building);
-    if global.pool.get().is_some() {
-        return Err(BuildError::GlobalPoolAlreadyInitialized);
-    }
-    let registry = build()?;
-    global.pool.set(registry).expect("set only while building");
-    Ok(())
-}
-
-/// Returns the global pool, and builds it with the defaults if there is none. On a system without
-/// threads it is the calling thread alone.
-///
-/// # Panics
-/// If it must be built and cannot be.
-pub(super) fn global() -> &'static Arc<Registry> {
-    let global = Global::here();
-    if let Some(registry) = global.pool.get() {
-        return registry;
-    }
-    let mut result = ThreadPoolBuilder::new().build_global();
-    if result.as_ref().is_err_and(BuildError::is_unsupported) {
-        // On a system without threads, jobs can run only on the thread that waits for them.
-        let alone = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
-        // A worker of another pool cannot be adopted; then the first error says more.
-        result = alone.build_global().or(result);
-    }
-    match result {
-        Ok(()) | Err(BuildError::GlobalPoolAlreadyInitialized) => {}
-        Err(error) => panic!("the global thread pool could not be built: {error}"),
-    }
-    global.pool.get().expect("built above")
-}
 
 thread_local! {
     /// The number of frames of this thread that keep its own pool from ending.
@@ -238,9 +119,13 @@ fn with_reference<'a>() -> Current<'a> {
         }
         Some(_) => {}
     }
-    let registry = global();
-    registry.add_reference();
-    Current::Global(registry)
+    loop {
+        let registry = global();
+        // Another thread may have taken the pool out and ended it. Then there is a new one.
+        if registry.try_add_reference() {
+            return Current::Global(registry);
+        }
+    }
 }
 
 /// Runs a closure on this thread if it is a worker, or else in the global pool: as a guest, or on a
@@ -266,20 +151,54 @@ where
     R: Send,
     F: FnOnce(&WorkerThread, bool) -> R + Send,
 {
-    with_outside_registry(|registry| in_pool_from_outside(registry, current, closure.take()))
+    let mut closure = Some(closure.take());
+    loop {
+        let run = |pool: &Arc<Registry>| in_pool_from_outside(pool, current, &mut closure);
+        // Otherwise the pool has ended meanwhile, and is not the current one any more.
+        if let Some(result) = with_outside_registry(run) {
+            return result;
+        }
+    }
 }
 
-/// Runs a closure in a pool, for a thread outside every pool.
-fn in_pool_from_outside<R: Send>(
+/// Runs a closure in a pool, for a thread outside every pool. Returns `None`, and does not take the
+/// closure, if the pool has ended.
+fn in_pool_from_outside<R, F>(
     registry: &Registry,
     current: CurrentPool,
-    closure: impl FnOnce(&WorkerThread, bool) -> R + Send,
-) -> R {
+    closure: &mut Option<F>,
+) -> Option<R>
+where
+    R: Send,
+    F: FnOnce(&WorkerThread, bool) -> R + Send,
+{
+    let run = |worker: &WorkerThread, migrated| {
+        let closure = closure.take().expect("it is run once");
+        closure(worker, migrated)
+    };
     if registry.data().guests.are_for(current) {
-        call_as_guest(registry, closure)
+        let mut call = GuestCall::new(run);
+        // A guest needs no reference: the worker whose place it has does not end before.
+        if let Some(result) = call.try_as_guest(registry) {
+            return Some(result);
+        }
+        in_worker_cold(registry, |worker, migrated| call.run(worker, migrated))
     } else {
-        registry.in_worker_cold(closure)
+        in_worker_cold(registry, run)
     }
+}
+
+/// Runs a closure on a worker of a pool, for a thread outside every pool. Returns `None` if the
+/// pool has ended.
+fn in_worker_cold<R: Send>(
+    registry: &Registry,
+    closure: impl FnOnce(&WorkerThread, bool) -> R + Send,
+) -> Option<R> {
+    let visit = Visit::try_new(registry)?;
+    Some(registry.in_worker_cold(|worker, migrated| {
+        let _visit = visit;
+        closure(worker, migrated)
+    }))
 }
 
 /// Runs a closure as [`in_worker`] does, but not on a worker whose pool has ended, because the
@@ -294,7 +213,9 @@ pub(crate) fn in_running_pool<R: Send>(
     if unsafe { WorkerThread::current() }.is_some() {
         registry.in_worker(|worker, _| closure(worker, registry))
     } else {
-        in_pool_from_outside(registry, current, |worker, _| closure(worker, registry))
+        let mut closure = Some(|worker: &WorkerThread, _| closure(worker, registry));
+        let result = in_pool_from_outside(registry, current, &mut closure);
+        result.expect("the guard keeps it from ending")
     }
 }
 

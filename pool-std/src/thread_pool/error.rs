@@ -62,6 +62,8 @@ pub enum BuildError {
     SeededDriver,
     /// The global pool exists already.
     GlobalPoolAlreadyInitialized,
+    /// The global pool is [forbidden](crate::forbid_global_pool) in this process.
+    GlobalPoolForbidden,
     /// The thread that was to become a worker is already one.
     CurrentThreadAlreadyInPool,
 }
@@ -112,6 +114,9 @@ impl fmt::Display for BuildError {
             Self::SeededDriver => f.write_str("a seeded pool cannot have a driver"),
             Self::GlobalPoolAlreadyInitialized => {
                 f.write_str("the global thread pool has already been initialized")
+            }
+            Self::GlobalPoolForbidden => {
+                f.write_str("the global thread pool is forbidden in this process")
             }
             Self::CurrentThreadAlreadyInPool => {
                 f.write_str("the current thread is already part of another thread pool")

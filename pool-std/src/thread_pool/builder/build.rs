@@ -5,7 +5,7 @@ use std::thread;
 
 use super::{Settings, ThreadPoolBuilder};
 use crate::{
-    thread_pool::{ThreadPool, current, error::BuildError},
+    thread_pool::{ThreadPool, error::BuildError, global},
     worker::thread::{DefaultSpawn, ThreadBuilder, ThreadSpawn},
 };
 
@@ -77,11 +77,13 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 
     /// Builds the global pool, which threads outside every pool use. It lives until the process
-    /// ends.
+    /// ends, or until it is [taken out](crate::take_global_pool).
     ///
     /// # Errors
     /// [`BuildError`]; [`GlobalPoolAlreadyInitialized`](BuildError::GlobalPoolAlreadyInitialized)
-    /// if this was called before, or if an earlier use has built the pool with the defaults.
+    /// if this was called before, or if an earlier use has built the pool with the defaults;
+    /// [`GlobalPoolForbidden`](BuildError::GlobalPoolForbidden) if it is
+    /// [forbidden](crate::forbid_global_pool).
     ///
     /// # Panics
     /// If a closure given to this builder, called on this thread, uses the global pool.
@@ -93,7 +95,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     pub fn build_global(self) -> Result<(), BuildError> {
-        current::initialize_global(|| self.start())
+        global::initialize_global(|| self.start())
     }
 }
 

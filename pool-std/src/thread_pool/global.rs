@@ -1,0 +1,235 @@
+//! The global pool of a process: how it is built, taken out, and forbidden.
+
+use std::{
+    cell::Cell,
+    ptr,
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicBool, AtomicPtr, Ordering},
+    },
+};
+
+use crate::{
+    fork::{self, Process},
+    panics::lock,
+    platform::Registry,
+    thread_pool::{ThreadPool, builder::ThreadPoolBuilder, error::BuildError},
+};
+
+/// The global pool of a process, until it is taken out. A child of the process has another one: a
+/// lock of this one may be held by a thread that is not there.
+struct Global {
+    process: Process,
+    /// Has a reference, so that the pool does not end, until the pool is taken out.
+    pool: OnceLock<Arc<Registry>>,
+    /// Held while the pool is being built, so that there is only one.
+    building: Mutex<()>,
+}
+
+/// The one that was used last: that of this process, of a parent, or null. They are never freed,
+/// because a thread that has read this may use what it has read at any time.
+static GLOBAL: AtomicPtr<Global> = AtomicPtr::new(ptr::null_mut());
+
+impl Global {
+    /// Returns that of this process.
+    fn here() -> &'static Self {
+        let process = Process::current();
+        loop {
+            // Ordering: Acquire pairs with the Release below: the fields are visible.
+            let known = GLOBAL.load(Ordering::Acquire);
+            // SAFETY: it is null, or comes from a box that is never freed.
+            match unsafe { known.as_ref() } {
+                Some(global) if global.process == process => return global,
+                _ => Self::replace(known, process),
+            }
+        }
+    }
+
+    /// Puts a new one in the place of one that was taken out, or that of a parent, if no other
+    /// thread has done so.
+    #[cold]
+    fn replace(known: *mut Self, process: Process) {
+        fork::watch();
+        let new = Box::into_raw(Box::new(Self {
+            process,
+            pool: OnceLock::new(),
+            building: Mutex::new(()),
+        }));
+        // Ordering: Release pairs with the Acquire above. Relaxed on failure: nothing is read.
+        let replaced = GLOBAL.compare_exchange(known, new, Ordering::Release, Ordering::Relaxed);
+        if replaced.is_err() {
+            // SAFETY: it comes from a box, and no other thread has seen it.
+            drop(unsafe { Box::from_raw(new) });
+        }
+    }
+}
+
+thread_local! {
+    /// This thread holds or awaits `Global::building`, and would wait for itself.
+    static BUILDING_HERE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Sets `BUILDING_HERE` until it is dropped.
+struct BuildingHere;
+
+impl BuildingHere {
+    /// # Panics
+    /// If this thread is building the global pool already.
+    fn enter() -> Self {
+        assert!(
+            !BUILDING_HERE.replace(true),
+            "a closure that helps to build the global pool cannot use it"
+        );
+        Self
+    }
+}
+
+impl Drop for BuildingHere {
+    fn drop(&mut self) {
+        BUILDING_HERE.set(false);
+    }
+}
+
+/// Builds the global pool.
+///
+/// # Errors
+/// If there is one, or if it cannot be built.
+///
+/// # Panics
+/// If this thread is building the global pool already.
+pub(super) fn initialize_global(
+    build: impl FnOnce() -> Result<Arc<Registry>, BuildError>,
+) -> Result<(), BuildError> {
+    let _here = BuildingHere::enter();
+    with_building(|global| {
+        if global.pool.get().is_some() {
+            return Err(BuildError::GlobalPoolAlreadyInitialized);
+        }
+        // Ordering: Relaxed; written under the lock that this thread holds.
+        if IS_FORBIDDEN.load(Ordering::Relaxed) {
+            return Err(BuildError::GlobalPoolForbidden);
+        }
+        let registry = build()?;
+        global.pool.set(registry).expect("set only while building");
+        Ok(())
+    })
+}
+
+/// Calls a closure with the global pool of this process, which no other thread builds or takes out
+/// meanwhile.
+fn with_building<R>(closure: impl FnOnce(&'static Global) -> R) -> R {
+    loop {
+        let global = Global::here();
+        let building = lock(&global.building);
+        // Another thread may have taken it out before this one had the lock.
+        if ptr::eq(global, Global::here()) {
+            let result = closure(global);
+            drop(building);
+            return result;
+        }
+    }
+}
+
+/// Whether there must be no global pool. Written under the lock of the one that is not there.
+static IS_FORBIDDEN: AtomicBool = AtomicBool::new(false);
+
+/// Forbids the global pool in this process and its children: for a program, or a library, in which
+/// no thread must be started behind its back.
+///
+/// From now on, a function that would use the global pool panics instead, and
+/// [`build_global`](ThreadPoolBuilder::build_global) returns
+/// [`GlobalPoolForbidden`](BuildError::GlobalPoolForbidden). Pools of one's own work as before, and
+/// so do the free functions on their workers.
+///
+/// # Errors
+/// [`GlobalPoolAlreadyInitialized`](BuildError::GlobalPoolAlreadyInitialized) if there is a global
+/// pool. [`take_global_pool`] takes it out.
+///
+/// # Panics
+/// If this thread is building the global pool.
+///
+/// # Examples
+/// ```
+/// use pool_std::{BuildError, ThreadPoolBuilder};
+///
+/// pool_std::forbid_global_pool()?;
+/// let built = ThreadPoolBuilder::new().build_global();
+/// assert!(matches!(built, Err(BuildError::GlobalPoolForbidden)));
+/// assert!(std::panic::catch_unwind(|| pool_std::join(|| 1, || 2)).is_err());
+///
+/// let pool = ThreadPoolBuilder::new().num_threads(2).build()?;
+/// assert_eq!(pool.install(|| pool_std::join(|| 1, || 2)), (1, 2));
+/// # Ok::<(), BuildError>(())
+/// ```
+pub fn forbid_global_pool() -> Result<(), BuildError> {
+    let _here = BuildingHere::enter();
+    with_building(|global| {
+        if global.pool.get().is_some() {
+            return Err(BuildError::GlobalPoolAlreadyInitialized);
+        }
+        // Ordering: Relaxed; read under the lock that this thread holds.
+        IS_FORBIDDEN.store(true, Ordering::Relaxed);
+        Ok(())
+    })
+}
+
+/// Takes the global pool out, if there is one: it becomes a pool of the caller's own, to wait for
+/// the end of its threads, or to end it and build another one.
+///
+/// The next function that needs a global pool builds one, if the program has not done so by
+/// [`build_global`](ThreadPoolBuilder::build_global). Workers of the pool that was taken out go on
+/// to use that one. A call that another thread has begun goes on where it began.
+///
+/// What a call may still read of the pool, some kilobytes for each worker, is never freed. So this
+/// is for the end of a program, or of a phase of it, and not for each of its tasks.
+///
+/// # Panics
+/// If this thread is building the global pool.
+///
+/// # Examples
+/// ```
+/// use pool_std::ThreadPoolBuilder;
+///
+/// ThreadPoolBuilder::new().num_threads(2).build_global()?;
+/// pool_std::spawn(|| println!("this is printed before the pool has ended"));
+///
+/// pool_std::take_global_pool().expect("built above").shutdown()?;
+/// ThreadPoolBuilder::new().num_threads(3).build_global()?;
+/// assert_eq!(pool_std::current_num_threads(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(alias = "shutdown")]
+#[doc(alias = "terminate")]
+#[must_use = "a pool that is dropped ends"]
+pub fn take_global_pool() -> Option<ThreadPool> {
+    let _here = BuildingHere::enter();
+    with_building(|global| {
+        let registry = global.pool.get()?.clone();
+        Global::replace(ptr::from_ref(global).cast_mut(), global.process);
+        Some(ThreadPool { registry })
+    })
+}
+
+/// Returns the global pool, and builds it with the defaults if there is none. On a system without
+/// threads it is the calling thread alone.
+///
+/// # Panics
+/// If it must be built and cannot be.
+pub(super) fn global() -> &'static Arc<Registry> {
+    let global = Global::here();
+    if let Some(registry) = global.pool.get() {
+        return registry;
+    }
+    let mut result = ThreadPoolBuilder::new().build_global();
+    if result.as_ref().is_err_and(BuildError::is_unsupported) {
+        // On a system without threads, jobs can run only on the thread that waits for them.
+        let alone = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+        // A worker of another pool cannot be adopted; then the first error says more.
+        result = alone.build_global().or(result);
+    }
+    match result {
+        Ok(()) | Err(BuildError::GlobalPoolAlreadyInitialized) => {}
+        Err(error) => panic!("the global thread pool could not be built: {error}"),
+    }
+    global.pool.get().expect("built above")
+}
