@@ -18,6 +18,7 @@ pub(crate) mod handle;
 pub(crate) mod handlers;
 pub(crate) mod id;
 pub(crate) mod idle;
+pub(crate) mod lazy;
 pub(crate) mod parts;
 mod processors;
 mod properties;
@@ -33,7 +34,13 @@ use crate::{
     fork,
     platform::Registry,
     progress::Progress,
-    thread_pool::{error::ActiveWorkersError, handle::PoolHandle, id::PoolId},
+    thread_pool::{
+        call::start_lazy_threads,
+        error::{ActiveWorkersError, BuildError},
+        handle::PoolHandle,
+        id::PoolId,
+        lazy::LazyThreads,
+    },
     worker::current_worker_of,
 };
 
@@ -67,7 +74,31 @@ impl ThreadPool {
     /// what other threads replace and free. See the module [`progress`](crate::progress).
     #[must_use]
     pub fn progress(&self) -> Progress {
+        // Operations are run by the workers.
+        if self.registry.data().lazy.are_pending() {
+            start_lazy_threads(&self.registry);
+        }
         Progress::of(&self.registry)
+    }
+
+    /// Starts the threads of a pool with [lazy threads](crate::ThreadPoolBuilder::lazy_threads), if
+    /// they have not been started.
+    ///
+    /// # Errors
+    /// [`BuildError::Spawn`] if the system refuses a thread. Those before it run; the next call, or
+    /// the next use of the pool, tries to start the others.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().lazy_threads().build()?;
+    /// pool.start_threads()?;
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    pub fn start_threads(&self) -> Result<(), BuildError> {
+        if self.registry.data().lazy.are_pending() && fork::is_here(&self.registry) {
+            LazyThreads::start(&self.registry)?;
+        }
+        Ok(())
     }
 
     /// Returns what tells this pool from others in debug output.

@@ -17,7 +17,7 @@ use std::{fmt, io, sync::Arc};
 
 use deque_core::{Deque, Order};
 use pool_core::{
-    IdlePolicy, Injectors, WorkerShared,
+    IdlePolicy, Injectors, WorkerIndex, WorkerShared,
     progress::{Participant, Progress},
 };
 
@@ -39,6 +39,7 @@ use crate::{
         environment::{self, default_num_threads},
         error::BuildError,
         handlers::Handlers,
+        lazy::{LazyThread, LazyThreads},
         parts::PoolParts,
         waits::Waits,
     },
@@ -86,6 +87,7 @@ struct Settings {
     max_blocking_threads: usize,
     stack_size: Option<usize>,
     use_current_thread: bool,
+    lazy_threads: bool,
     is_breadth_first: bool,
     sleep: Option<SleepKind>,
     overlook_no_jobs: Option<bool>,
@@ -118,14 +120,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             let started = driver.start(DriverPool::new(&registry));
             started.map_err(|source| BuildError::Driver { source })?;
         }
-        for index in usize::from(self.settings.use_current_thread)..num_threads {
-            self.start_thread(&registry, index)?;
+        if !registry.data().lazy.are_pending() {
+            self.start_threads(&registry)?;
         }
-        self.start_spares(&registry)?;
-        registry.data().threads.finish_build().map_err(|index| {
-            let source = io::Error::other("it was dropped before it ran");
-            BuildError::Spawn { index, source }
-        })?;
         std::mem::forget(unfinished);
         if let Some(first_turn) = first_turn {
             first_turn.give(&registry, !S::ON_DEMAND);
@@ -205,6 +202,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             ActiveWorkers::new(active, num_threads).map_err(BuildError::ActiveWorkers)?;
         parts.spares = self.spares(num_threads)?;
         parts.sections = Sections::new(num_threads);
+        parts.lazy = self.lazy_threads_of(&parts, num_threads)?;
         let handler = self.settings.deadlock_handler.take();
         Ok(Arc::new_cyclic(|registry| {
             let deadlock = accounting(num_threads, Reporter::new(handler, registry));
@@ -215,6 +213,17 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             }
             Registry::new(sleep, workers, progress, injectors, deadlock, parts)
         }))
+    }
+
+    fn start_threads(&mut self, registry: &Arc<Registry>) -> Result<(), BuildError> {
+        for index in usize::from(self.settings.use_current_thread)..registry.num_workers() {
+            self.start_thread(registry, index)?;
+        }
+        self.start_spares(registry)?;
+        registry.data().threads.finish_build().map_err(|index| {
+            let source = io::Error::other("it was dropped before it ran");
+            BuildError::Spawn { index, source }
+        })
     }
 
     fn start_thread(&mut self, registry: &Arc<Registry>, index: usize) -> Result<(), BuildError> {
@@ -228,6 +237,27 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         );
         let result = self.spawn.spawn(thread);
         result.map_err(|source| BuildError::Spawn { index, source })
+    }
+
+    /// Returns the threads that the pool is to start later, if it is one that can.
+    fn lazy_threads_of(
+        &mut self,
+        parts: &PoolParts,
+        num_threads: usize,
+    ) -> Result<LazyThreads, BuildError> {
+        let is_lazy = self.settings.lazy_threads
+            && S::ON_DEMAND
+            && !self.settings.use_current_thread
+            && parts.drivers.first().is_none()
+            && parts.turns.is_none();
+        let threads = (0..num_threads).filter(|_| is_lazy).map(|index| {
+            Ok(LazyThread {
+                index: WorkerIndex::new(index, num_threads).expect("counted"),
+                name: self.name_of(index)?,
+                stack_size: self.settings.stack_size,
+            })
+        });
+        Ok(LazyThreads::new(threads.collect::<Result<_, _>>()?))
     }
 
     /// Returns the name of a thread, if the threads have names.
@@ -262,6 +292,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("max_blocking_threads", &self.settings.max_blocking_threads)
             .field("stack_size", &self.settings.stack_size)
             .field("use_current_thread", &self.settings.use_current_thread)
+            .field("lazy_threads", &self.settings.lazy_threads)
             .field("is_breadth_first", &self.settings.is_breadth_first)
             .field("sleep", &self.settings.sleep)
             .field("overlook_no_jobs", &self.settings.overlook_no_jobs)

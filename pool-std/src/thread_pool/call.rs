@@ -6,7 +6,7 @@ use pool_core::Isolation;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use super::crowd::short_calls::in_call;
-use super::{ThreadPool, stack};
+use super::{ThreadPool, lazy::LazyThreads, stack};
 use crate::{
     api::CurrentPool,
     blocking::handlers::is_in_handler,
@@ -132,12 +132,16 @@ impl ThreadPool {
         })
     }
 
-    /// Adds a reference.
+    /// Adds a reference, to a pool whose threads run from now on.
     ///
     /// # Panics
-    /// If the pool has been shut down, or is that of a parent of this process.
+    /// If the pool has been shut down, or is that of a parent of this process, or if its threads
+    /// cannot be started.
     pub(super) fn add_reference(&self) {
         fork::check(&self.registry);
+        if self.registry.data().lazy.are_pending() {
+            start_lazy_threads(&self.registry);
+        }
         // Another thread may have shut the pool down.
         if !self.registry.try_add_reference() {
             has_ended();
@@ -204,6 +208,17 @@ impl<'p> Visit<'p> {
 impl Drop for Visit<'_> {
     fn drop(&mut self) {
         self.0.remove_reference();
+    }
+}
+
+/// Starts the threads of a pool that has lazy ones.
+///
+/// # Panics
+/// If the system refuses one.
+#[cold]
+pub(super) fn start_lazy_threads(registry: &Arc<Registry>) {
+    if let Err(error) = LazyThreads::start(registry) {
+        panic!("the thread pool cannot be used: {error}");
     }
 }
 

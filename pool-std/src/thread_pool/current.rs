@@ -10,7 +10,7 @@ use crate::{
     thread_pool::{
         builder::MAX_THREADS,
         call::{GuestCall, Visit},
-        global::global,
+        global::{global, global_without_threads},
     },
     worker::frames,
 };
@@ -155,7 +155,7 @@ where
     loop {
         let run = |pool: &Arc<Registry>| in_pool_from_outside(pool, current, &mut closure);
         // Otherwise the pool has ended meanwhile, and is not the current one any more.
-        if let Some(result) = with_outside_registry(run) {
+        if let Some(result) = with_outside_registry(global, run) {
             return result;
         }
     }
@@ -219,23 +219,31 @@ pub(crate) fn in_running_pool<R: Send>(
     }
 }
 
-/// Calls a closure with the current pool: the one that this thread is a worker of, or the global
-/// one.
-pub(crate) fn with_current_registry<R>(closure: impl FnOnce(&Registry) -> R) -> R {
+/// Calls a closure, which looks and runs nothing, with the current pool: the one that this thread
+/// is a worker of, or the global one, whose threads may not have been started.
+pub(crate) fn with_current_registry<R>(look: impl FnOnce(&Registry) -> R) -> R {
     // SAFETY: 1. the thread stays the worker at least until the closure returns.
     match unsafe { WorkerThread::current() } {
-        Some(worker) => closure(worker.registry()),
-        None => with_outside_registry(|registry| closure(registry)),
+        Some(worker) => look(worker.registry()),
+        None => with_outside_pool(|registry| look(registry)),
     }
 }
 
 /// Calls a closure with the current pool of a thread that is not a worker: the one whose worker the
 /// thread lends, or the global one.
-pub(super) fn with_outside_registry<R>(closure: impl FnOnce(&Arc<Registry>) -> R) -> R {
+fn with_outside_registry<R>(
+    global: impl FnOnce() -> &'static Arc<Registry>,
+    closure: impl FnOnce(&Arc<Registry>) -> R,
+) -> R {
     match frames::lent_pool().filter(|registry| registry.has_references()) {
         Some(registry) => closure(&registry),
         None => closure(global()),
     }
+}
+
+/// Calls a closure, which runs nothing, with the current pool of a thread that is not a worker.
+pub(super) fn with_outside_pool<R>(look: impl FnOnce(&Arc<Registry>) -> R) -> R {
+    with_outside_registry(global_without_threads, look)
 }
 
 /// Returns the number of workers in the current pool: the one that this thread is a worker of, or

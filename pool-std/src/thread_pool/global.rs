@@ -13,7 +13,9 @@ use crate::{
     fork::{self, Process},
     panics::lock,
     platform::Registry,
-    thread_pool::{ThreadPool, builder::ThreadPoolBuilder, error::BuildError},
+    thread_pool::{
+        ThreadPool, builder::ThreadPoolBuilder, call::start_lazy_threads, error::BuildError,
+    },
 };
 
 /// The global pool of a process, until it is taken out. A child of the process has another one: a
@@ -211,11 +213,20 @@ pub fn take_global_pool() -> Option<ThreadPool> {
 }
 
 /// Returns the global pool, and builds it with the defaults if there is none. On a system without
-/// threads it is the calling thread alone.
+/// threads it is the calling thread alone. Its threads run from now on.
 ///
 /// # Panics
 /// If it must be built and cannot be.
 pub(super) fn global() -> &'static Arc<Registry> {
+    let registry = global_without_threads();
+    if registry.data().lazy.are_pending() {
+        start_lazy_threads(registry);
+    }
+    registry
+}
+
+/// Returns the global pool as [`global`] does, but its threads may not have been started.
+pub(super) fn global_without_threads() -> &'static Arc<Registry> {
     let global = Global::here();
     if let Some(registry) = global.pool.get() {
         return registry;

@@ -7,7 +7,7 @@ use crate::{
     fork,
     platform::{Registry, WorkerThread, pool_of},
     thread_pool::{
-        current::with_outside_registry,
+        current::with_outside_pool,
         end::{wait_until_stopped, waits_for_itself},
         error::ShutdownError,
         id::PoolId,
@@ -53,7 +53,7 @@ impl PoolHandle {
             Some(worker) => Self {
                 registry: pool_of(worker),
             },
-            None => with_outside_registry(Self::of),
+            None => with_outside_pool(Self::of),
         }
     }
 

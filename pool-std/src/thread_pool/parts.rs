@@ -9,7 +9,7 @@ use crate::{
     seeded::Membership,
     thread_pool::{
         active::ActiveWorkers, call::Guests, discard::Discard, handlers::Handlers, idle::Idle,
-        spares::Spares, threads::Threads, waits::Waits,
+        lazy::LazyThreads, spares::Spares, threads::Threads, waits::Waits,
     },
 };
 
@@ -18,6 +18,7 @@ use crate::{
 pub(crate) struct PoolParts {
     pub(crate) handlers: Handlers,
     pub(crate) threads: Threads,
+    pub(crate) lazy: LazyThreads,
     /// What workers say about their blocked sections.
     pub(crate) sections: Sections,
     pub(crate) reporting: Reporting,

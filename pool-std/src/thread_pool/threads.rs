@@ -86,6 +86,11 @@ impl Threads {
         running.is_built
     }
 
+    /// Forgets that a thread was dropped unrun, which will be started again.
+    pub(crate) fn forget_dropped(&self) {
+        lock(&self.running).dropped = None;
+    }
+
     /// Ends the build.
     ///
     /// # Errors

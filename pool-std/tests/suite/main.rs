@@ -27,6 +27,7 @@ mod isolation;
 mod jobserver;
 mod join;
 mod join_many;
+mod lazy;
 mod metrics;
 mod pool;
 mod priority;

@@ -117,6 +117,40 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
+    /// Starts the threads when the pool is used for the first time, instead of in the build.
+    ///
+    /// For programs that build a pool early and may not need it. The build still checks every
+    /// setting, and calls the closure that names the threads. A use for which the system refuses a
+    /// thread panics; [`start_threads`](crate::ThreadPool::start_threads) returns an error instead.
+    ///
+    /// It has no effect on a pool with a [spawn handler](Self::spawn_handler), with a
+    /// [driver](Self::driver), or with [the current thread](Self::use_current_thread) as a worker,
+    /// nor on a [seeded](Self::seeded) one.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// static THREADS: AtomicUsize = AtomicUsize::new(0);
+    ///
+    /// pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(4)
+    ///     .start_handler(|_| _ = THREADS.fetch_add(1, Ordering::Relaxed))
+    ///     .lazy_threads()
+    ///     .build_global()?;
+    /// assert_eq!(pool_std::current_num_threads(), 4);
+    /// assert_eq!(THREADS.load(Ordering::Relaxed), 0);
+    ///
+    /// assert_eq!(pool_std::broadcast(|_| ()).len(), 4);
+    /// assert_eq!(THREADS.load(Ordering::Relaxed), 4);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn lazy_threads(mut self) -> Self {
+        self.settings.lazy_threads = true;
+        self
+    }
+
     /// Makes workers take their own jobs oldest first instead of newest first.
     #[must_use]
     pub fn breadth_first(mut self) -> Self {

@@ -1,0 +1,81 @@
+//! The threads of a pool that starts them when it is used for the first time.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
+
+use pool_core::WorkerIndex;
+
+use crate::{
+    panics::lock,
+    platform::Registry,
+    thread_pool::error::BuildError,
+    worker::thread::{Role, ThreadBuilder},
+};
+
+/// The threads that a pool starts when it is used for the first time.
+///
+/// Until then no worker is there, and none counts as asleep. So what the first use queues wakes no
+/// thread, and the threads find it when they begin to search.
+#[derive(Default)]
+pub(crate) struct LazyThreads {
+    are_pending: AtomicBool,
+    /// Those that have not been started, the first one last.
+    pending: Mutex<Vec<LazyThread>>,
+}
+
+/// A thread that is to be started.
+pub(crate) struct LazyThread {
+    pub(crate) index: WorkerIndex,
+    pub(crate) name: Option<String>,
+    pub(crate) stack_size: Option<usize>,
+}
+
+impl LazyThreads {
+    /// Creates the threads of a pool that is being built, in their order.
+    pub(crate) fn new(mut threads: Vec<LazyThread>) -> Self {
+        threads.reverse();
+        Self {
+            are_pending: AtomicBool::new(!threads.is_empty()),
+            pending: Mutex::new(threads),
+        }
+    }
+
+    /// Whether threads are to be started.
+    #[inline]
+    pub(crate) fn are_pending(&self) -> bool {
+        // Ordering: Relaxed. A thread that sees that all are started needs nothing of what the one
+        // has written that has started them.
+        self.are_pending.load(Ordering::Relaxed)
+    }
+
+    /// Starts the threads of a pool that have not been started.
+    ///
+    /// # Errors
+    /// If the system refuses one. Those before it have been started, and the next call goes on.
+    #[cold]
+    pub(crate) fn start(registry: &Arc<Registry>) -> Result<(), BuildError> {
+        let data = registry.data();
+        let mut pending = lock(&data.lazy.pending);
+        // Nothing is run in a pool that has ended.
+        while registry.has_references()
+            && let Some(thread) = pending.last()
+        {
+            let index = thread.index;
+            let (name, stack_size) = (thread.name.clone(), thread.stack_size);
+            let builder = ThreadBuilder::new(registry, Role::Worker(index), name, stack_size);
+            builder.start().map_err(|source| {
+                data.threads.forget_dropped();
+                let index = index.get();
+                BuildError::Spawn { index, source }
+            })?;
+            pending.pop();
+        }
+        let finished = data.threads.finish_build();
+        debug_assert!(finished.is_ok(), "each thread was started");
+        // Ordering: Relaxed, see `are_pending`.
+        data.lazy.are_pending.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+}
