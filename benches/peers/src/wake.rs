@@ -29,6 +29,8 @@ pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
     cases.extend(on_both("install-cold", install_cold, install_cold));
     cases.extend(on_both("install-hot", install_hot, install_hot));
     cases.extend(on_both("region-hot", region_hot, region_hot));
+    cases.extend(on_both("start-up", start_up, start_up));
+    cases.extend(pools.iter().map(|pools| start_up_unused(pools.threads())));
     let cases = cases.into_iter().map(|case| case.repetitions(10));
     cases.collect()
 }
@@ -74,6 +76,36 @@ fn region_hot<P: Spawning + ForkJoin>(pool: &P) -> f64 {
         }
     });
     Unit::Microseconds.of(time / HOT_CALLS - PAUSE)
+}
+
+/// Builds a pool with as many threads as this one, until a first call returns.
+fn start_up<P: Spawning>(pool: &P) -> f64 {
+    let threads = pool.broadcast(|| ());
+    median_of_pools(|| {
+        let pool = P::new(threads);
+        pool.install(|| black_box(1));
+        pool
+    })
+}
+
+/// Builds a pool that is not used: one whose threads start when it is.
+fn start_up_unused(threads: usize) -> Case {
+    let run = move || {
+        median_of_pools(|| {
+            let builder = pool_std::ThreadPoolBuilder::new().num_threads(threads);
+            builder.lazy_threads().build().expect("a small pool")
+        })
+    };
+    let unit = Unit::Microseconds;
+    Case::new("wake", "start-up", threads, "ours-unused", unit, run)
+}
+
+/// In microseconds. The ends of the pools do not count.
+fn median_of_pools<P>(mut build: impl FnMut() -> P) -> f64 {
+    median_after_naps(|| {
+        let mut pool = None;
+        time(|| pool = Some(build()))
+    })
 }
 
 /// How often the thread of `raw-futex-yields` yields before it sleeps, as often as a worker whose
