@@ -68,7 +68,12 @@ pub use thread_pool::{
     global::{forbid_global_pool, take_global_pool},
     handle::PoolHandle,
 };
-pub use worker::{Worker, thread::ThreadBuilder, with_worker};
+pub use worker::{
+    Worker,
+    local::{WorkerLocal, WorkerLocalError},
+    thread::ThreadBuilder,
+    with_worker,
+};
 
 /// The examples of the book's page about blocking, compiled and run as tests.
 #[cfg(doctest)]

@@ -113,7 +113,7 @@ impl ThreadPool {
         PoolHandle::of(&self.registry)
     }
 
-    pub(crate) fn registry(&self) -> &Registry {
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
         &self.registry
     }
 

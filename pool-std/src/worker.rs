@@ -2,6 +2,7 @@
 
 pub(crate) mod adopted;
 pub(crate) mod frames;
+pub(crate) mod local;
 pub(crate) mod thread;
 
 use std::{fmt, ptr};

@@ -242,7 +242,7 @@ fn with_outside_registry<R>(
 }
 
 /// Calls a closure, which runs nothing, with the current pool of a thread that is not a worker.
-pub(super) fn with_outside_pool<R>(look: impl FnOnce(&Arc<Registry>) -> R) -> R {
+pub(crate) fn with_outside_pool<R>(look: impl FnOnce(&Arc<Registry>) -> R) -> R {
     with_outside_registry(global_without_threads, look)
 }
 

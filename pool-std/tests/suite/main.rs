@@ -33,6 +33,7 @@ mod pool;
 mod priority;
 mod progress;
 mod scope;
+mod worker_local;
 
 #[path = "../support/mod.rs"]
 mod support;
