@@ -7,6 +7,7 @@
 
 // A link on a page leads to another page of the book. Here the first definition of a name counts.
 
+#[doc = "[tokio]: crate::block_on"]
 #[doc = include_str!("../docs/handles.md")]
 pub mod handles {}
 

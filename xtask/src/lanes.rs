@@ -156,11 +156,12 @@ const OPTIMIZED: [&str; 4] = ["conformance", "histories", "memory", "stress"];
 
 /// Packages that are not tested optimized: programs, which take long to build, and thin layers over
 /// what is.
-const NOT_OPTIMIZED: [&str; 9] = [
+const NOT_OPTIMIZED: [&str; 10] = [
     "xtask",
     "dedup",
     "dedup-cluster",
     "query-engine",
+    "word-server",
     "drop-in-tests",
     "rayon-names",
     "rayon-core",

@@ -8,11 +8,12 @@ use cargo_metadata::MetadataCommand;
 use crate::{command::Step, target};
 
 /// Members of the workspace that only this repository uses.
-const NOT_SHIPPED: [&str; 5] = [
+const NOT_SHIPPED: [&str; 6] = [
     "dedup",
     "dedup-cluster",
     "drop-in-tests",
     "query-engine",
+    "word-server",
     "xtask",
 ];
 

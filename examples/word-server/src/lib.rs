@@ -1,0 +1,123 @@
+//! A server that counts the words of texts. Connections are tasks of tokio; the words are counted on
+//! a pool of pool-std, so that a long text holds up no connection.
+//!
+//! A client sends the length of a text in bytes, as a `u32` in big endian, and the text. It gets the
+//! number of words as a `u64`, and may send the next text. A client that sends something else is
+//! disconnected.
+
+pub mod words;
+
+use std::{
+    future::Future,
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use pool_std::{JoinError, JoinHandle, ThreadPool};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+};
+
+/// The length of a text at most, in bytes.
+pub const MAX_LENGTH: u32 = 64 << 20;
+
+/// A server, which many tasks share.
+#[derive(Debug)]
+pub struct Server {
+    pool: ThreadPool,
+    /// One permit for each job that may be queued or running.
+    permits: Arc<Semaphore>,
+}
+
+impl Server {
+    /// Creates a server that counts on a pool, with a number of jobs in flight at most.
+    #[must_use]
+    pub fn new(pool: ThreadPool, max_jobs: usize) -> Arc<Self> {
+        Arc::new(Self {
+            pool,
+            permits: Arc::new(Semaphore::new(max_jobs)),
+        })
+    }
+
+    /// Accepts connections until that fails.
+    ///
+    /// # Errors
+    /// That of the listener.
+    pub async fn serve(self: Arc<Self>, listener: TcpListener) -> io::Result<()> {
+        loop {
+            let (connection, _) = listener.accept().await?;
+            let server = self.clone();
+            tokio::spawn(async move {
+                // A client that breaks the connection, or the protocol, harms no other one.
+                _ = server.serve_client(connection).await;
+            });
+        }
+    }
+
+    /// Answers one client until it leaves.
+    async fn serve_client(&self, mut connection: TcpStream) -> io::Result<()> {
+        loop {
+            let length = connection.read_u32().await?;
+            if length > MAX_LENGTH {
+                return Err(io::Error::other("the text is too long"));
+            }
+            let mut text = vec![0; length as usize];
+            connection.read_exact(&mut text).await?;
+            let text = String::from_utf8(text).map_err(io::Error::other)?;
+            let mut next = [0];
+            let count = tokio::select! {
+                count = self.count(text) => count.map_err(io::Error::other)?,
+                // A client that leaves, or sends more, before it has its answer. This drops the
+                // future above.
+                _ = connection.peek(&mut next) => return Ok(()),
+            };
+            connection.write_u64(count).await?;
+        }
+    }
+
+    /// Counts the words of a text on the pool.
+    ///
+    /// At most so many texts are on the pool as the server was told; the others wait here, where
+    /// they cost a task each and no place in a queue. If the future is dropped, the job is aborted
+    /// unless it has begun.
+    ///
+    /// # Errors
+    /// [`JoinError`] if the pool is shut down meanwhile.
+    pub async fn count(&self, text: String) -> Result<u64, JoinError> {
+        let permits = self.permits.clone();
+        let permit = permits.acquire_owned().await.expect("never closed");
+        let job = self.pool.spawn_handle(move || {
+            // Back when the job has ended, or is dropped.
+            let _permit = permit;
+            words::count(&text)
+        });
+        AbortOnDrop(job).await
+    }
+
+    /// Returns how many more jobs may be in flight.
+    #[must_use]
+    pub fn permits(&self) -> usize {
+        self.permits.available_permits()
+    }
+}
+
+/// A job that is not wanted any more when the task that awaits it is dropped.
+struct AbortOnDrop<T>(JoinHandle<T>);
+
+impl<T> Future for AbortOnDrop<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(context)
+    }
+}
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
