@@ -9,8 +9,14 @@ use std::{
 };
 
 use crate::{
-    api::{join::join, scope::Scope, scope::scope},
+    api::{
+        JoinHandle,
+        handle::{Wanted, spawn_handle_on},
+        join::join,
+        scope::{Scope, scope},
+    },
     panics::lock,
+    thread_pool::current::with_job_reference,
 };
 
 /// Says that work is not wanted any more. Clones say the same.
@@ -54,6 +60,43 @@ impl CancelToken {
     pub fn is_cancelled(&self) -> bool {
         // Ordering: Acquire pairs with the Release of `cancel`.
         self.is_cancelled.load(Ordering::Acquire)
+    }
+
+    /// Spawns a job on the current pool as [`spawn_handle`](crate::spawn_handle()) does, unless
+    /// this token is cancelled before the job begins. Then the job is dropped, and its handle says
+    /// that it was [aborted](crate::JoinError::is_aborted).
+    ///
+    /// A job that has begun goes on. A long one has a clone of the token to look at. What looks at
+    /// the token before the job begins is the worker that takes it from its queue, so that a task
+    /// which awaits the handle may be told later.
+    ///
+    /// # Examples
+    /// ```
+    /// let (token, pool) = (pool_std::CancelToken::new(), pool_std::ThreadPoolBuilder::new());
+    /// let pool = pool.num_threads(1).build()?;
+    /// let jobs = pool.install(|| {
+    ///     // The only worker is in this closure.
+    ///     let jobs = [1, 2, 3].map(|number| token.spawn_handle(move || number * 2));
+    ///     token.cancel();
+    ///     jobs
+    /// });
+    /// for job in jobs {
+    ///     assert!(job.join().unwrap_err().is_aborted());
+    /// }
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    pub fn spawn_handle<F, T>(&self, job: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        with_job_reference(|registry| spawn_handle_on(registry, self.clone(), job))
+    }
+}
+
+impl Wanted for CancelToken {
+    fn is_wanted(&self) -> bool {
+        !self.is_cancelled()
     }
 }
 

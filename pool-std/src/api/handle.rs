@@ -3,7 +3,6 @@
 use std::{
     fmt,
     marker::PhantomData,
-    panic::resume_unwind,
     pin::Pin,
     ptr::NonNull,
     sync::Arc,
@@ -11,98 +10,30 @@ use std::{
     time::Duration,
 };
 
-use pool_core::{Isolation, Job, JobHeader, JobRef};
+use pool_core::Isolation;
 
 use crate::{
-    api::{
-        scope::Scope,
-        spawn::{PoolOfJob, current_worker_for_detached, post_or_inject},
-    },
     driver,
     fork::Process,
     limit::Limit,
     platform::{Registry, WorkerThread},
-    thread_pool::{current::with_job_reference, discard::Discard},
 };
 
 mod error;
 mod future;
+mod scoped;
+mod spawned;
 mod task;
 mod waiter;
 
 pub use error::JoinError;
 pub use future::spawn_future;
 pub(crate) use future::spawn_future_on;
+pub use scoped::spawn_handle_in;
+pub use spawned::spawn_handle;
+pub(crate) use spawned::{Always, Wanted, spawn_handle_on};
 use task::{AnyTask, State, Task};
 use waiter::{Bell, Waiter};
-
-/// Spawns a job on the current pool as [`spawn`](crate::spawn()) does, and returns a handle to its
-/// result.
-///
-/// # Examples
-/// ```
-/// let job = pool_std::spawn_handle(|| (1..=10).product::<u32>());
-/// // This thread does something else meanwhile.
-/// assert_eq!(job.join().unwrap(), 3_628_800);
-/// ```
-pub fn spawn_handle<F, T>(job: F) -> JoinHandle<T>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    with_job_reference(|registry| spawn_handle_on(registry, job))
-}
-
-/// Spawns a job as [`spawn_handle`] does, on a pool to which the caller has added a reference for
-/// it. The registry must live until the call returns, also if the job ends before.
-pub(crate) fn spawn_handle_on<F, T>(registry: &Registry, job: F) -> JoinHandle<T>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    let task: *mut SpawnedTask<F, T> = Task::create(Spawned::new(registry), job);
-    // Before the job can run, and end.
-    //
-    // SAFETY: 1. it was made for this handle and the queue, just now; 2. by our bounds.
-    let handle = unsafe { ScopedJoinHandle::new(task, registry) };
-    // SAFETY: `JobRef::new`: 1. it lives until the execution has ended the queue's reference; 2.
-    // the closure and the result are `Send`. `post_or_inject`: 1. it is used for this alone.
-    unsafe {
-        let job = JobRef::new(task.cast_const());
-        post_or_inject(current_worker_for_detached(registry), registry, job);
-    }
-    handle
-}
-
-/// Spawns a job of a scope as [`Scope::spawn`] does, and returns a handle to its result. The scope
-/// waits for the job, whether the handle is joined or not.
-///
-/// A panic of the job is an error of [`join`](ScopedJoinHandle::join), and none of the scope. If
-/// the handle was dropped before, it is one of the scope.
-///
-/// A function, because a drop-in for another pool shows the methods of [`Scope`] to its users.
-///
-/// # Examples
-/// ```
-/// let words = ["some", "words"];
-/// let lengths = pool_std::scope(|scope| {
-///     let jobs = words.map(|word| pool_std::spawn_handle_in(scope, move |_| word.len()));
-///     jobs.map(|job| job.join().unwrap())
-/// });
-/// assert_eq!(lengths, [4, 5]);
-/// ```
-pub fn spawn_handle_in<'scope, F, T>(scope: &Scope<'scope>, job: F) -> ScopedJoinHandle<'scope, T>
-where
-    F: FnOnce(&Scope<'scope>) -> T + Send + 'scope,
-    T: Send + 'scope,
-{
-    let task = Task::create(Scoped, job);
-    // SAFETY: 1. it was made for this handle and the job, just now; 2. by our bounds.
-    let handle = unsafe { ScopedJoinHandle::new(task, scope.registry()) };
-    let queued = QueuedTask(task);
-    scope.spawn(move |scope| queued.run(|job| job(scope)));
-    handle
-}
 
 /// A handle to a job that borrows nothing. What it can do, [`ScopedJoinHandle`] says.
 pub type JoinHandle<T> = ScopedJoinHandle<'static, T>;
@@ -382,120 +313,5 @@ impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
         f.debug_struct("JoinHandle")
             .field("is_finished", &self.is_finished())
             .finish_non_exhaustive()
-    }
-}
-
-/// What a queue needs of a task that was spawned on a pool.
-#[repr(C)]
-struct Spawned<F, T> {
-    header: JobHeader,
-    pool: PoolOfJob,
-    /// Whose header it is.
-    task: PhantomData<fn(F) -> T>,
-}
-
-type SpawnedTask<F, T> = Task<Spawned<F, T>, F, T>;
-
-impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> Spawned<F, T> {
-    fn new(registry: &Registry) -> Self {
-        Self {
-            header: JobHeader::new::<SpawnedTask<F, T>>(),
-            pool: PoolOfJob::new(registry),
-            task: PhantomData,
-        }
-    }
-}
-
-// SAFETY: 1. the header comes first, in `Task` and in `Spawned`; `Spawned::new` makes it for this
-// type.
-unsafe impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> Job for SpawnedTask<F, T> {
-    unsafe fn execute(this: *const ()) {
-        let task: *mut Self = this.cast_mut().cast();
-        // SAFETY: by obligations 1 and 2 this is the pointer of `spawn_handle_on`, used once. 1.
-        // This thread runs the job.
-        let registry: *const Registry = unsafe { (*task).kind.pool.get() };
-        // SAFETY: as above. It lives as long as the job has its reference, which is removed last.
-        let registry = unsafe { &*registry };
-        let data = registry.data();
-        if data.discard.is_on() {
-            // SAFETY: as above.
-            Discard::drop_job(registry, || unsafe { (*task).abort() });
-        }
-        data.handlers.run_and_handle_panic("a spawned job", || {
-            // SAFETY: 1. as above.
-            let ended = unsafe { Task::run(task, |closure| closure()) };
-            ended.unwrap_or_else(|panic| resume_unwind(panic));
-        });
-        registry.remove_reference();
-    }
-}
-
-impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> AnyTask<T> for SpawnedTask<F, T> {
-    fn state(&self) -> &State {
-        self.state()
-    }
-
-    fn run_here(&self, registry: &Registry) {
-        while_referenced(registry, || {
-            if let Err(panic) = self.run_here(|closure| closure()) {
-                let handlers = &registry.data().handlers;
-                handlers.run_and_handle_panic("a waker", || resume_unwind(panic));
-            }
-        });
-    }
-
-    fn abort(&self) -> bool {
-        self.abort()
-    }
-
-    unsafe fn take_result(&self) -> Result<T, JoinError> {
-        // SAFETY: 1. is forwarded to our caller.
-        unsafe { self.take_result() }
-    }
-}
-
-/// Runs a job on a worker that has its handle. The reference of the queue may be removed meanwhile,
-/// so that this adds one to the pool, unless that has ended, and knows of the job no more.
-fn while_referenced(registry: &Registry, run: impl FnOnce()) {
-    let is_counted = registry.try_add_reference();
-    run();
-    if is_counted {
-        registry.remove_reference();
-    }
-}
-
-/// A task that a job of a scope runs.
-struct Scoped;
-
-impl<F: Send, T: Send> AnyTask<T> for Task<Scoped, F, T> {
-    fn state(&self) -> &State {
-        self.state()
-    }
-
-    /// The scope must not end before, so the job of the scope runs it.
-    fn run_here(&self, _registry: &Registry) {}
-
-    fn abort(&self) -> bool {
-        self.abort()
-    }
-
-    unsafe fn take_result(&self) -> Result<T, JoinError> {
-        // SAFETY: 1. is forwarded to our caller.
-        unsafe { self.take_result() }
-    }
-}
-
-/// The reference of a scope's job to its task.
-struct QueuedTask<F, T>(*mut Task<Scoped, F, T>);
-
-// SAFETY: the closure goes to the thread that runs it, and the result to that of the handle.
-unsafe impl<F: Send, T: Send> Send for QueuedTask<F, T> {}
-
-impl<F, T> QueuedTask<F, T> {
-    fn run(self, call: impl FnOnce(F) -> T) {
-        // SAFETY: 1. it is used once: the value is consumed.
-        let ended = unsafe { Task::run(self.0, call) };
-        // For the scope, as the panic of any of its jobs.
-        ended.unwrap_or_else(|panic| resume_unwind(panic));
     }
 }

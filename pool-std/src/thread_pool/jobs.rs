@@ -4,8 +4,9 @@ use pool_core::Priority;
 
 use super::ThreadPool;
 use crate::api::{
+    CancelToken,
     broadcast::{self, BroadcastContext},
-    handle::{self, JoinHandle},
+    handle::{self, Always, JoinHandle},
     priority,
     scope::{self, Scope, ScopeFifo},
     spawn,
@@ -137,7 +138,21 @@ impl ThreadPool {
         T: Send + 'static,
     {
         self.add_reference();
-        handle::spawn_handle_on(&self.registry, job)
+        handle::spawn_handle_on(&self.registry, Always, job)
+    }
+
+    /// Spawns a job as [`CancelToken::spawn_handle`](crate::CancelToken::spawn_handle) does, on this
+    /// pool.
+    ///
+    /// # Panics
+    /// If the pool has been shut down.
+    pub fn spawn_handle_unless<F, T>(&self, token: &CancelToken, job: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.add_reference();
+        handle::spawn_handle_on(&self.registry, token.clone(), job)
     }
 
     /// Spawns a future as [`spawn_future`](crate::spawn_future) does, on this pool.

@@ -2,10 +2,14 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+        mpsc,
+    },
 };
 
-use pool_std::{ThreadPool, ThreadPoolBuilder, try_join, try_scope};
+use pool_std::{CancelToken, JoinError, ThreadPool, ThreadPoolBuilder, try_join, try_scope};
 
 fn pool(workers: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(workers);
@@ -145,4 +149,76 @@ fn a_panic_comes_before_an_error() {
         )
     };
     assert!(catch_unwind(AssertUnwindSafe(|| pool.install(first_panics))).is_err());
+}
+
+/// The only worker is held, so that all jobs are queued when the token is cancelled.
+#[test]
+fn jobs_of_a_cancelled_token_are_aborted() {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let (go_on, may_end) = mpsc::channel::<()>();
+    let begun = pool.spawn_handle(move || may_end.recv().unwrap());
+    let (token, drops) = (CancelToken::new(), Arc::new(()));
+    let cancelled = [(); 10].map(|()| {
+        let counted = drops.clone();
+        pool.spawn_handle_unless(&token, move || drop(counted))
+    });
+    let other = CancelToken::new();
+    let kept = pool.spawn_handle_unless(&other, || 7);
+    token.cancel();
+    go_on.send(()).unwrap();
+    begun.join().unwrap();
+    for job in cancelled {
+        assert!(job.join().unwrap_err().is_aborted());
+    }
+    assert_eq!(kept.join().unwrap(), 7);
+    let late = pool.spawn_handle_unless(&token, || unreachable!("cancelled before"));
+    assert!(late.join().unwrap_err().is_aborted());
+    pool.wait_idle().unwrap();
+    assert_eq!(Arc::strong_count(&drops), 1);
+}
+
+/// A worker that joins runs the job itself, or finds it cancelled.
+#[test]
+fn a_worker_that_joins_a_job_of_a_cancelled_token_is_told() {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let token = CancelToken::new();
+    pool.install(|| {
+        let wanted = token.spawn_handle(|| 7);
+        assert_eq!(wanted.join().unwrap(), 7);
+        let unwanted = pool_std::isolate(|| {
+            let job = token.spawn_handle(|| unreachable!("cancelled below"));
+            token.cancel();
+            job.join().map(|(): ()| ())
+        });
+        assert!(unwanted.unwrap_err().is_aborted());
+    });
+}
+
+/// Cancelled at a random time, and joined by the threads that have spawned. Each job was run, or
+/// aborted.
+#[test]
+fn stress() {
+    const ROUNDS: usize = if cfg!(miri) { 2 } else { 200 };
+    let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    for round in 0..ROUNDS {
+        let (token, runs) = (CancelToken::new(), Arc::new(AtomicUsize::new(0)));
+        let jobs: Vec<_> = (0..50)
+            .map(|number| {
+                if number == round % 50 {
+                    token.cancel();
+                }
+                let runs = runs.clone();
+                pool.spawn_handle_unless(&token, move || _ = runs.fetch_add(1, SeqCst))
+            })
+            .collect();
+        let results: Vec<_> = jobs.into_iter().map(|job| job.join()).collect();
+        let aborted = |result: &&Result<(), JoinError>| {
+            let error = result.as_ref().err();
+            error.is_some_and(JoinError::is_aborted)
+        };
+        let aborted = results.iter().filter(aborted).count();
+        assert_eq!(aborted + results.iter().filter(|it| it.is_ok()).count(), 50);
+        assert_eq!(aborted + runs.load(SeqCst), 50);
+        assert!(aborted >= 50 - round % 50);
+    }
 }

@@ -14,8 +14,8 @@ use pool_core::{Job, JobHeader, JobRef, PollState};
 
 use super::{
     JoinError, JoinHandle, ScopedJoinHandle,
+    spawned::while_referenced,
     task::{AnyTask, State, Task},
-    while_referenced,
 };
 use crate::{
     api::spawn::{NO_NODE, current_worker_for_detached, post_or_inject},

@@ -1,0 +1,174 @@
+//! Jobs of a pool that have a handle.
+
+use std::{marker::PhantomData, panic::resume_unwind};
+
+use pool_core::{Job, JobHeader, JobRef};
+
+use super::{
+    JoinError, JoinHandle, ScopedJoinHandle,
+    task::{AnyTask, State, Task},
+};
+use crate::{
+    api::spawn::{PoolOfJob, current_worker_for_detached, post_or_inject},
+    platform::Registry,
+    thread_pool::{current::with_job_reference, discard::Discard, handlers::Handlers},
+};
+
+/// Spawns a job on the current pool as [`spawn`](crate::spawn()) does, and returns a handle to its
+/// result.
+///
+/// # Examples
+/// ```
+/// let job = pool_std::spawn_handle(|| (1..=10).product::<u32>());
+/// // This thread does something else meanwhile.
+/// assert_eq!(job.join().unwrap(), 3_628_800);
+/// ```
+pub fn spawn_handle<F, T>(job: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    with_job_reference(|registry| spawn_handle_on(registry, Always, job))
+}
+
+/// Spawns a job as [`spawn_handle`] does, on a pool to which the caller has added a reference for
+/// it. The registry must live until the call returns, also if the job ends before. The job is
+/// aborted if it is not wanted when it would begin.
+pub(crate) fn spawn_handle_on<W, F, T>(registry: &Registry, wanted: W, job: F) -> JoinHandle<T>
+where
+    W: Wanted,
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let task: *mut SpawnedTask<W, F, T> = Task::create(Spawned::new(registry, wanted), job);
+    // Before the job can run, and end.
+    //
+    // SAFETY: 1. it was made for this handle and the queue, just now; 2. by our bounds.
+    let handle = unsafe { ScopedJoinHandle::new(task, registry) };
+    // SAFETY: `JobRef::new`: 1. it lives until the execution has ended the queue's reference; 2.
+    // the closure and the result are `Send`. `post_or_inject`: 1. it is used for this alone.
+    unsafe {
+        let job = JobRef::new(task.cast_const());
+        post_or_inject(current_worker_for_detached(registry), registry, job);
+    }
+    handle
+}
+
+/// Says whether a job is still wanted when it would begin.
+pub(crate) trait Wanted: Send + Sync + 'static {
+    fn is_wanted(&self) -> bool;
+}
+
+/// For a job that only its handle can abort.
+pub(crate) struct Always;
+
+impl Wanted for Always {
+    #[inline]
+    fn is_wanted(&self) -> bool {
+        true
+    }
+}
+
+/// What a queue needs of a task that was spawned on a pool.
+#[repr(C)]
+struct Spawned<W, F, T> {
+    header: JobHeader,
+    pool: PoolOfJob,
+    wanted: W,
+    /// Whose header it is.
+    task: PhantomData<fn(F) -> T>,
+}
+
+type SpawnedTask<W, F, T> = Task<Spawned<W, F, T>, F, T>;
+
+impl<W: Wanted, F: FnOnce() -> T + Send + 'static, T: Send + 'static> Spawned<W, F, T> {
+    fn new(registry: &Registry, wanted: W) -> Self {
+        Self {
+            header: JobHeader::new::<SpawnedTask<W, F, T>>(),
+            pool: PoolOfJob::new(registry),
+            wanted,
+            task: PhantomData,
+        }
+    }
+}
+
+// SAFETY: 1. the header comes first, in `Task` and in `Spawned`; `Spawned::new` makes it for this
+// type.
+unsafe impl<W, F, T> Job for SpawnedTask<W, F, T>
+where
+    W: Wanted,
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    unsafe fn execute(this: *const ()) {
+        let task: *mut Self = this.cast_mut().cast();
+        // SAFETY: by obligations 1 and 2 this is the pointer of `spawn_handle_on`, used once. 1.
+        // This thread runs the job.
+        let registry: *const Registry = unsafe { (*task).kind.pool.get() };
+        // SAFETY: as above. It lives as long as the job has its reference, which is removed last.
+        let registry = unsafe { &*registry };
+        let data = registry.data();
+        if data.discard.is_on() {
+            // SAFETY: as above.
+            Discard::drop_job(registry, || unsafe { (*task).abort() });
+        }
+        // SAFETY: as above.
+        unsafe { (*task).abort_unless_wanted(&data.handlers) };
+        data.handlers.run_and_handle_panic("a spawned job", || {
+            // SAFETY: 1. as above.
+            let ended = unsafe { Task::run(task, |closure| closure()) };
+            ended.unwrap_or_else(|panic| resume_unwind(panic));
+        });
+        registry.remove_reference();
+    }
+}
+
+impl<W: Wanted, F, T> SpawnedTask<W, F, T> {
+    /// Drops the closure of a job that is not wanted any more, if it has not begun.
+    #[inline]
+    fn abort_unless_wanted(&self, handlers: &Handlers) {
+        if !self.kind.wanted.is_wanted() {
+            handlers.run_and_handle_panic("the drop of a cancelled job", || _ = self.abort());
+        }
+    }
+}
+
+impl<W, F, T> AnyTask<T> for SpawnedTask<W, F, T>
+where
+    W: Wanted,
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    fn state(&self) -> &State {
+        self.state()
+    }
+
+    fn run_here(&self, registry: &Registry) {
+        while_referenced(registry, || {
+            let handlers = &registry.data().handlers;
+            self.abort_unless_wanted(handlers);
+            if let Err(panic) = self.run_here(|closure| closure()) {
+                handlers.run_and_handle_panic("a waker", || resume_unwind(panic));
+            }
+        });
+    }
+
+    fn abort(&self) -> bool {
+        self.abort()
+    }
+
+    unsafe fn take_result(&self) -> Result<T, JoinError> {
+        // SAFETY: 1. is forwarded to our caller.
+        unsafe { self.take_result() }
+    }
+}
+
+/// Runs a job on a worker that has its handle. The reference of the queue may be removed meanwhile,
+/// so that this adds one to the pool, unless that has ended, and knows of the job no more.
+pub(super) fn while_referenced(registry: &Registry, run: impl FnOnce()) {
+    let is_counted = registry.try_add_reference();
+    run();
+    if is_counted {
+        registry.remove_reference();
+    }
+}
