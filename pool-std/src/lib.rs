@@ -17,6 +17,10 @@ mod thread_pool;
 mod api;
 mod blocking;
 mod clock;
+#[cfg(feature = "context")]
+pub mod context;
+#[cfg(not(feature = "context"))]
+mod context;
 pub mod driver;
 mod fence;
 mod fork;

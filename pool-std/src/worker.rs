@@ -11,6 +11,7 @@ use pool_core::Platform as _;
 
 use crate::{
     api::CurrentPool,
+    context::follow_half,
     platform::{Registry, Std, WorkerThread},
     thread_pool::{ThreadPool, current::in_worker},
 };
@@ -91,11 +92,11 @@ impl Worker<'_> {
                     thread: by.worker(),
                 })
             },
-            |by| {
+            follow_half(|by| {
                 b(Worker {
                     thread: by.worker(),
                 })
-            },
+            }),
             false,
         )
     }

@@ -180,7 +180,7 @@ fn checks(steps: impl IntoIterator<Item = Step>) -> Result<u64> {
 }
 
 /// Features that add code of ours.
-const FEATURES: &str = "dedup/io,pool-spin/host,pool-spin/deadlock";
+const FEATURES: &str = "dedup/io,pool-spin/host,pool-spin/deadlock,pool-std/tracing";
 
 fn lint(_quick: bool) -> Result<u64> {
     rustup::add_component("rustfmt", &["fmt", "--version"])?;
@@ -261,6 +261,10 @@ fn host(quick: bool) -> Result<u64> {
     // The examples of the documentation use an allocator.
     tests += Step::cargo(&["test", "--package", "deque-core", "--no-default-features"])
         .args(["--lib", "--tests"])
+        .run_tests()?;
+    // What follows jobs, and all else with jobs that something follows.
+    tests += Step::cargo(&["test", "--package", "pool-std", "--features", "tracing"])
+        .args(["--lib", "--test", "suite"])
         .run_tests()?;
     // The same pools without metrics.
     tests += Step::cargo(&["test", "--package", "pool-std", "--package", "pool-spin"])

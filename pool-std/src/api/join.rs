@@ -6,6 +6,7 @@ use pool_core::{ColdArg, JobContext};
 
 use crate::{
     api::current_pool::CurrentPool,
+    context::follow_half,
     platform::{Std, WorkerThread},
     thread_pool::current::in_global_pool,
 };
@@ -93,6 +94,7 @@ where
     RA: Send,
     RB: Send,
 {
+    let b = follow_half(b);
     // SAFETY: 1. the thread stays the worker at least until the join returns.
     match unsafe { WorkerThread::current() } {
         Some(worker) => worker.join_context(a, b, false),

@@ -3,6 +3,7 @@
 use pool_core::{Job, JobHeader, JobRef, ScopeCore};
 
 use super::job_memory;
+use crate::context::Context;
 use crate::platform::{Std, WorkerThread};
 
 /// A scope, which waits for its jobs.
@@ -83,6 +84,8 @@ pub(crate) unsafe fn uncounted_scope_job<S: AnyScope>(
     scope: &S,
     body: impl FnOnce(&S) + Send,
 ) -> JobRef {
+    let context = Context::current();
+    let body = move |scope: &S| context.run(|| body(scope));
     // SAFETY: 1. the block lives until the job is run, and all else by obligations 1 and 2; 2. the
     // body is `Send` and the scope is `Sync`.
     unsafe { JobRef::new(job_memory::put(ScopeJob::new(scope, body))) }

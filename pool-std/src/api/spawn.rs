@@ -6,6 +6,7 @@ use pool_core::{Job, JobHeader, JobRef};
 
 use crate::{
     api::job_memory,
+    context::Context,
     platform::{Registry, WorkerThread},
     thread_pool::{
         current::{PoolGuard, with_job_reference},
@@ -258,7 +259,7 @@ pub(crate) unsafe fn counted_job(
     registry: &Registry,
     closure: impl FnOnce() + Send + 'static,
 ) -> JobRef {
-    let pool = PoolOfJob::new(registry);
+    let (pool, context) = (PoolOfJob::new(registry), Context::current());
     let job = SpawnJob::new(move || {
         // The whole value, not its field, moves into the job.
         let pool = pool;
@@ -271,7 +272,8 @@ pub(crate) unsafe fn counted_job(
                 true
             });
         } else {
-            data.handlers.run_and_handle_panic("a spawned job", closure);
+            let run = || context.run(closure);
+            data.handlers.run_and_handle_panic("a spawned job", run);
         }
         registry.remove_reference();
     });

@@ -10,6 +10,7 @@ use super::{ThreadPool, lazy::LazyThreads, stack};
 use crate::{
     api::CurrentPool,
     blocking::handlers::is_in_handler,
+    context::follow_call,
     fork,
     platform::{Registry, WorkerThread},
     worker::{current_worker_of, frames},
@@ -114,7 +115,7 @@ impl ThreadPool {
                 Some(result) => result,
                 None => self
                     .registry
-                    .in_worker(|worker, migrated| call.run(worker, migrated)),
+                    .in_worker(follow_call(|worker, migrated| call.run(worker, migrated))),
             }
         } else {
             self.install(closure)
@@ -126,10 +127,10 @@ impl ThreadPool {
         closure: impl FnOnce(&WorkerThread, bool) -> R + Send,
     ) -> R {
         let visit = self.visit();
-        self.registry.in_worker(|worker, migrated| {
+        self.registry.in_worker(follow_call(|worker, migrated| {
             let _visit = visit;
             closure(worker, migrated)
-        })
+        }))
     }
 
     /// Adds a reference, to a pool whose threads run from now on.

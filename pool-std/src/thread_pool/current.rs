@@ -6,6 +6,7 @@ use pool_core::ColdArg;
 
 use crate::{
     api::CurrentPool,
+    context::follow_call,
     platform::{Registry, WorkerThread, pool_of},
     thread_pool::{
         builder::MAX_THREADS,
@@ -195,6 +196,7 @@ fn in_worker_cold<R: Send>(
     closure: impl FnOnce(&WorkerThread, bool) -> R + Send,
 ) -> Option<R> {
     let visit = Visit::try_new(registry)?;
+    let closure = follow_call(closure);
     Some(registry.in_worker_cold(|worker, migrated| {
         let _visit = visit;
         closure(worker, migrated)
@@ -211,7 +213,7 @@ pub(crate) fn in_running_pool<R: Send>(
     let registry = pool.registry();
     // SAFETY: 1. the reference is only compared.
     if unsafe { WorkerThread::current() }.is_some() {
-        registry.in_worker(|worker, _| closure(worker, registry))
+        registry.in_worker(follow_call(|worker, _| closure(worker, registry)))
     } else {
         let mut closure = Some(|worker: &WorkerThread, _| closure(worker, registry));
         let result = in_pool_from_outside(registry, current, &mut closure);

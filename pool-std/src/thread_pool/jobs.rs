@@ -11,6 +11,7 @@ use crate::api::{
     scope::{self, Scope, ScopeFifo},
     spawn,
 };
+use crate::context::follow_half;
 
 impl ThreadPool {
     /// Runs two closures as [`join`](crate::join()) does, on this pool.
@@ -32,7 +33,9 @@ impl ThreadPool {
         RA: Send,
         RB: Send,
     {
-        self.in_worker(|worker, migrated| worker.join_context(|_| a(), |_| b(), migrated))
+        self.in_worker(|worker, migrated| {
+            worker.join_context(|_| a(), follow_half(|_| b()), migrated)
+        })
     }
 
     /// Runs a scope as [`scope`](crate::scope()) does, on this pool.

@@ -11,6 +11,8 @@ mod blocking;
 mod build;
 mod cancel;
 mod concurrent_map;
+#[cfg(feature = "context")]
+mod context;
 mod crowd;
 mod current_pool;
 mod deadlock;

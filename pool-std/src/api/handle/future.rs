@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     api::spawn::{NO_NODE, current_worker_for_detached, post_or_inject},
+    context::Context as JobContext,
     fork,
     platform::Registry,
     thread_pool::{current::PoolGuard, discard::Discard},
@@ -66,6 +67,7 @@ where
         header: JobHeader::new::<Polled<F>>(),
         state: PollState::new(),
         registry: registry.clone(),
+        context: JobContext::current(),
         future: UnsafeCell::new(Some(future)),
         task: Cell::new(ptr::null_mut()),
     });
@@ -93,6 +95,8 @@ struct Polled<F: Future> {
     state: PollState,
     /// It has a reference until the future has ended.
     registry: Arc<Registry>,
+    /// That of the thread that has spawned it.
+    context: JobContext,
     /// None when it has ended. For the thread that polls, as [`PollState`] says.
     future: UnsafeCell<Option<F>>,
     /// Its reference of a queue lives until the future has ended. Likewise.
@@ -153,7 +157,8 @@ where
         let future = future.expect("it has not ended");
         // SAFETY: it is in an `Arc`, and dropped in place.
         let future = unsafe { Pin::new_unchecked(future) };
-        match catch_unwind(AssertUnwindSafe(|| future.poll(&mut context))) {
+        let poll = || self.context.clone().run(|| future.poll(&mut context));
+        match catch_unwind(AssertUnwindSafe(poll)) {
             Ok(Poll::Pending) => {
                 if self.state.end() {
                     self.queue_last();

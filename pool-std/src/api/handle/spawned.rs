@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     api::spawn::{PoolOfJob, current_worker_for_detached, post_or_inject},
+    context::Context,
     platform::Registry,
     thread_pool::{current::with_job_reference, discard::Discard, handlers::Handlers},
 };
@@ -35,6 +36,17 @@ where
 /// it. The registry must live until the call returns, also if the job ends before. The job is
 /// aborted if it is not wanted when it would begin.
 pub(crate) fn spawn_handle_on<W, F, T>(registry: &Registry, wanted: W, job: F) -> JoinHandle<T>
+where
+    W: Wanted,
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let context = Context::current();
+    spawn_task(registry, wanted, move || context.run(job))
+}
+
+/// Spawns a job that has its context.
+fn spawn_task<W, F, T>(registry: &Registry, wanted: W, job: F) -> JoinHandle<T>
 where
     W: Wanted,
     F: FnOnce() -> T + Send + 'static,

@@ -1,0 +1,103 @@
+//! What follows a job to the thread that runs it: values of the program, and its `tracing` span.
+//!
+//! A job of a pool runs on some worker, whose thread-local variables say nothing of the code that
+//! has made the job. What is set by [`with`] does: each join, scope, spawn, broadcast and call into
+//! a pool takes it along, and the worker sets it while it runs the closure. In between, and in jobs
+//! that were made without it, it is not set, so no value leaks from one job into another.
+//!
+//! With the feature `tracing`, the current span of the crate `tracing` follows in the same way: a
+//! job is in the span in which it was made.
+//!
+//! | made by | the job runs with the context of |
+//! | --- | --- |
+//! | `join`, `join_context`, `join_n`, `try_join`, `Worker::join` | the caller |
+//! | `install`, `call`, `scope` and others that run their closure in another pool | the caller |
+//! | `spawn` of a scope, and its relatives | the thread that spawns, not that of the scope |
+//! | `spawn`, `spawn_fifo`, `spawn_many`, `spawn_urgent`, `spawn_background`, `spawn_handle` | the thread that spawns |
+//! | `spawn_future` | the thread that spawns, in each poll |
+//! | `broadcast`, `spawn_broadcast` | the caller, on each worker |
+//!
+//! # Price
+//! Two changes of a reference count for each job while a value is set; a look at a thread-local
+//! variable otherwise. With `tracing`, as much as a clone of the current span. Without these
+//! features, nothing.
+
+#[cfg(feature = "tracing")]
+mod span;
+mod values;
+
+#[cfg(feature = "context")]
+pub use values::{get, with};
+
+use pool_core::JobContext;
+
+use crate::platform::{Std, WorkerThread};
+
+/// What a thread passes on to a job that it makes. Without the features, nothing.
+#[derive(Clone)]
+pub(crate) struct Context {
+    values: values::Values,
+    #[cfg(feature = "tracing")]
+    span: span::Span,
+}
+
+impl Context {
+    /// Returns that of this thread.
+    #[inline(always)]
+    pub(crate) fn current() -> Self {
+        Self {
+            values: values::Values::current(),
+            #[cfg(feature = "tracing")]
+            span: span::Span::current(),
+        }
+    }
+
+    /// Calls a closure in this context, and in no other one.
+    #[inline(always)]
+    pub(crate) fn run<R>(self, closure: impl FnOnce() -> R) -> R {
+        #[cfg(feature = "tracing")]
+        let closure = || self.span.run(closure);
+        self.values.run(closure)
+    }
+}
+
+/// Lets the second half of a join run in the context of this thread, if another one takes it.
+#[inline(always)]
+pub(crate) fn follow_half<R>(
+    half: impl FnOnce(JobContext<'_, Std>) -> R + Send,
+) -> impl FnOnce(JobContext<'_, Std>) -> R + Send {
+    // Not by a context of nothing: a closure that is called at two places is inlined at none.
+    #[cfg(not(feature = "context"))]
+    return half;
+    #[cfg(feature = "context")]
+    {
+        let context = Context::current();
+        move |by: JobContext<'_, Std>| {
+            if by.migrated() {
+                context.run(|| half(by))
+            } else {
+                half(by)
+            }
+        }
+    }
+}
+
+/// Lets a closure run in the context of this thread, if it goes to a worker on another one.
+#[inline(always)]
+pub(crate) fn follow_call<R>(
+    call: impl FnOnce(&WorkerThread, bool) -> R + Send,
+) -> impl FnOnce(&WorkerThread, bool) -> R + Send {
+    #[cfg(not(feature = "context"))]
+    return call;
+    #[cfg(feature = "context")]
+    {
+        let context = Context::current();
+        move |worker: &WorkerThread, migrated| {
+            if migrated {
+                context.run(|| call(worker, migrated))
+            } else {
+                call(worker, migrated)
+            }
+        }
+    }
+}

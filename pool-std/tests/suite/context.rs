@@ -1,0 +1,237 @@
+//! Values that follow jobs.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+        mpsc,
+    },
+    thread,
+};
+
+use pool_std::{
+    ThreadPool, ThreadPoolBuilder,
+    context::{get, with},
+};
+
+#[cfg(feature = "tracing")]
+mod spans;
+
+/// A value that follows jobs.
+#[derive(Debug, PartialEq, Eq)]
+struct Number(usize);
+
+fn pool(num_threads: usize) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(num_threads);
+    builder.build().unwrap()
+}
+
+fn number() -> Option<usize> {
+    get::<Number>().map(|number| number.0)
+}
+
+#[test]
+fn values_are_set_within_a_closure() {
+    assert_eq!(number(), None);
+    with(Number(1), || {
+        assert_eq!(number(), Some(1));
+        with("another type", || {
+            assert_eq!(number(), Some(1));
+            assert_eq!(get::<&str>().as_deref(), Some(&"another type"));
+            with(Number(2), || assert_eq!(number(), Some(2)));
+            assert_eq!(number(), Some(1));
+        });
+        assert_eq!(get::<&str>(), None);
+        let panic = catch_unwind(|| with(Number(3), || panic!("in the closure")));
+        assert!(panic.map(|(): ()| ()).is_err());
+        assert_eq!(number(), Some(1));
+    });
+    assert_eq!(number(), None);
+}
+
+/// What each kind of call finds in its jobs, on a worker and outside.
+#[test]
+fn each_kind_of_job_has_the_context_of_the_thread_that_makes_it() {
+    fn check(pool: &ThreadPool, expected: Option<usize>) {
+        assert_eq!(pool.install(number), expected);
+        assert_eq!(pool.call(number), expected);
+        assert_eq!(pool.join(number, number), (expected, expected));
+        assert!(
+            pool.broadcast(|_| number())
+                .iter()
+                .all(|it| *it == expected)
+        );
+        let seen = Mutex::new(Vec::new());
+        let look = || seen.lock().unwrap().push(number());
+        pool.scope(|scope| scope.spawn(|_| look()));
+        pool.in_place_scope(|scope| {
+            scope.spawn(|_| look());
+            scope.spawn_broadcast(|_, _| look());
+        });
+        pool.scope_fifo(|scope| scope.spawn_fifo(|_| look()));
+        let (sender, receiver) = mpsc::channel();
+        let send = || {
+            let sender = sender.clone();
+            move || sender.send(number()).unwrap()
+        };
+        pool.spawn(send());
+        pool.spawn_fifo(send());
+        pool.spawn_urgent(send());
+        pool.spawn_background(send());
+        pool.spawn_many([send(), send()]);
+        // This thread blocks below, and could not run its own job of a broadcast.
+        if pool.current_thread_index().is_none() {
+            let sends = Mutex::new(send());
+            pool.spawn_broadcast(move |_| sends.lock().unwrap()());
+        }
+        drop(sender);
+        seen.into_inner()
+            .unwrap()
+            .into_iter()
+            .chain(receiver)
+            .for_each(|it| assert_eq!(it, expected));
+        assert_eq!(pool.spawn_handle(number).join().unwrap(), expected);
+        let token = pool_std::CancelToken::new();
+        assert_eq!(
+            pool.spawn_handle_unless(&token, number).join().unwrap(),
+            expected
+        );
+        let future = async {
+            let first = number();
+            pool_std::spawn_handle(|| ()).await.unwrap();
+            (first, number())
+        };
+        assert_eq!(
+            pool.spawn_future(future).join().unwrap(),
+            (expected, expected)
+        );
+    }
+
+    let (own, other) = (pool(2), pool(2));
+    check(&own, None);
+    with(Number(7), || check(&own, Some(7)));
+    check(&own, None);
+    with(Number(8), || other.install(|| check(&own, Some(8))));
+    other.install(|| with(Number(9), || check(&own, Some(9))));
+    own.install(|| with(Number(9), || check(&own, Some(9))));
+}
+
+#[test]
+fn a_handle_of_a_scope_has_the_context_of_the_thread_that_spawns() {
+    let pool = pool(2);
+    let seen = pool.scope(|scope| {
+        let plain = pool_std::spawn_handle_in(scope, |_| number());
+        let set = with(Number(5), || pool_std::spawn_handle_in(scope, |_| number()));
+        [plain, set].map(|job| job.join().unwrap())
+    });
+    assert_eq!(seen, [None, Some(5)]);
+}
+
+/// A worker that waits runs jobs that were made elsewhere.
+#[test]
+fn no_value_leaks_into_a_job_that_a_wait_runs() {
+    let pool = pool(1);
+    let (sender, receiver) = mpsc::channel();
+    pool.install(|| {
+        pool_std::spawn(move || sender.send(number()).unwrap());
+        with(Number(1), || {
+            // The only worker runs the other job in this wait.
+            pool_std::scope(|scope| scope.spawn(|_| assert_eq!(number(), Some(1))));
+            while pool_std::yield_now() == Some(pool_std::Yield::Executed) {}
+            assert_eq!(number(), Some(1));
+        });
+    });
+    assert_eq!(receiver.recv(), Ok(None));
+}
+
+/// Many trees at a time, each with its number, on few workers that steal from each other.
+#[test]
+fn stress() {
+    fn tree(depth: u32, expected: usize) {
+        assert_eq!(number(), Some(expected));
+        if depth == 0 {
+            return;
+        }
+        if depth.is_multiple_of(3) {
+            pool_std::scope(|scope| {
+                scope.spawn(move |_| tree(depth - 1, expected));
+                tree(depth - 1, expected);
+            });
+        } else {
+            pool_std::join(|| tree(depth - 1, expected), || tree(depth - 1, expected));
+        }
+        assert_eq!(number(), Some(expected));
+    }
+    let (trees, depth) = if cfg!(miri) { (3, 4) } else { (200, 9) };
+    let pool = pool(3);
+    let ended = AtomicUsize::new(0);
+    pool.in_place_scope(|scope| {
+        for expected in 0..trees {
+            let ended = &ended;
+            with(Number(expected), || {
+                scope.spawn(move |_| {
+                    tree(depth, expected);
+                    ended.fetch_add(1, SeqCst);
+                });
+            });
+        }
+    });
+    assert_eq!(ended.into_inner(), trees);
+}
+
+/// A value lives as long as a job that has it, and its drop may look at the context.
+#[test]
+fn destructors() {
+    struct Looks(Arc<Mutex<Vec<Option<usize>>>>);
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            self.0.lock().unwrap().push(number());
+        }
+    }
+    let pool = pool(1);
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let (go_on, may_end) = mpsc::channel::<()>();
+    let job = with(Number(1), || {
+        with(Looks(log.clone()), || {
+            pool.spawn_handle(move || {
+                may_end.recv().unwrap();
+                assert!(get::<Looks>().is_some());
+            })
+        })
+    });
+    assert!(log.lock().unwrap().is_empty(), "the job has it");
+    go_on.send(()).unwrap();
+    job.join().unwrap();
+    pool.wait_idle().unwrap();
+    assert_eq!(*log.lock().unwrap(), [None]);
+    with(Number(2), || with(Looks(log.clone()), || ()));
+    assert_eq!(*log.lock().unwrap(), [None, Some(2)]);
+}
+
+/// While a thread ends, its variables are gone.
+#[test]
+fn a_thread_that_ends_may_ask() {
+    struct AtEnd;
+    impl Drop for AtEnd {
+        fn drop(&mut self) {
+            _ = number();
+            with(Number(1), || _ = number());
+        }
+    }
+    thread_local!(static AT_END: AtEnd = const { AtEnd });
+    let asked = thread::spawn(|| {
+        AT_END.with(|_| ());
+        with(Number(1), || assert_eq!(number(), Some(1)));
+    });
+    asked.join().unwrap();
+}
+
+#[test]
+fn a_panic_leaves_the_worker_as_it_was() {
+    let pool = pool(1);
+    let panics = || with(Number(1), || pool.install(|| panic!("in the job")));
+    let panic = catch_unwind(AssertUnwindSafe(panics)).map(|(): ()| ());
+    assert!(panic.is_err());
+    assert_eq!(pool.install(number), None);
+}

@@ -1,0 +1,83 @@
+//! The current span of `tracing`.
+
+use std::sync::{Arc, Mutex};
+
+use tracing::{Event, Subscriber};
+use tracing_subscriber::{
+    Layer, Registry,
+    layer::{Context, SubscriberExt as _},
+    registry::LookupSpan,
+};
+
+use super::pool;
+
+/// Notes in which spans each event is, the outermost one first.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<String>>>);
+
+impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Log {
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        let spans = context.event_scope(event).into_iter().flatten();
+        let names: Vec<_> = spans.map(|span| span.name()).collect();
+        let names: Vec<_> = names.into_iter().rev().collect();
+        self.0.lock().unwrap().push(names.join("/"));
+    }
+}
+
+impl Log {
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+fn event() {
+    tracing::info!("here");
+}
+
+/// Each thread that asks must have the subscriber, so this one is that of the process. It is the
+/// only test that sets one.
+#[test]
+fn a_job_is_in_the_span_in_which_it_was_made() {
+    let log = Log::default();
+    let subscriber = Registry::default().with(log.clone());
+    tracing::subscriber::set_global_default(subscriber).unwrap();
+
+    let pool = pool(2);
+    tracing::info_span!("outer").in_scope(|| {
+        pool.install(|| {
+            event();
+            tracing::info_span!("inner").in_scope(|| {
+                pool_std::join(event, event);
+                pool_std::scope(|scope| scope.spawn(|_| event()));
+            });
+        });
+        pool.spawn_handle(event).join().unwrap();
+        pool.spawn_future(async { event() }).join().unwrap();
+        pool.broadcast(|_| event());
+    });
+    let expected = [
+        "outer",
+        "outer/inner",
+        "outer/inner",
+        "outer/inner",
+        "outer",
+        "outer",
+        "outer",
+        "outer",
+    ];
+    assert_eq!(log.take(), expected);
+
+    // The job that the wait runs was made outside every span, and the wait goes on in its own.
+    let one = super::pool(1);
+    one.install(|| {
+        pool_std::spawn(event);
+        tracing::info_span!("waits").in_scope(|| {
+            tracing::info_span!("deeply").in_scope(|| {
+                while pool_std::yield_now() == Some(pool_std::Yield::Executed) {}
+                event();
+            });
+            event();
+        });
+    });
+    assert_eq!(log.take(), ["", "waits/deeply", "waits"]);
+}
