@@ -5,8 +5,8 @@ use std::{cell::RefCell, fmt, rc::Rc, sync::Arc};
 
 use deque_core::{Deque, Order};
 use pool_core::{
-    Counts, IdlePolicy, Injectors, NoDeadlockDetection, Registry, TooManyWorkers, WorkerMetrics, WorkerShared,
-    WorkerState, WorkerThread,
+    Counts, IdlePolicy, Injectors, NoDeadlockDetection, Registry, TooManyWorkers, WorkerMetrics,
+    WorkerShared, WorkerState, WorkerThread,
     progress::{Participant, Progress},
 };
 

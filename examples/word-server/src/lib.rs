@@ -1,9 +1,9 @@
-//! A server that counts the words of texts. Connections are tasks of tokio; the words are counted on
-//! a pool of pool-std, so that a long text holds up no connection.
+//! A server that counts the words of texts. Connections are tasks of tokio; the words are counted
+//! on a pool of pool-std, so that a long text holds up no connection.
 //!
-//! A client sends the length of a text in bytes, as a `u32` in big endian, and the text. It gets the
-//! number of words as a `u64`, and may send the next text. A client that sends something else is
-//! disconnected.
+//! A client sends the length of a text in bytes, as a `u32` in big endian, and the text. It gets
+//! the number of words as a `u64`, and may send the next text. A client that sends something else
+//! is disconnected.
 
 pub mod words;
 

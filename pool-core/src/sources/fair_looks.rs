@@ -129,8 +129,8 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Takes a job from the first source that has one, in the order of a fair look. May overlook one
-    /// that another thread is about to push or to take.
+    /// Takes a job from the first source that has one, in the order of a fair look. May overlook
+    /// one that another thread is about to push or to take.
     #[cold]
     fn take_fairly(&self) -> Option<Found> {
         self.fair_looks().begin().find_map(|source| match source {

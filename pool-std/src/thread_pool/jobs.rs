@@ -144,8 +144,8 @@ impl ThreadPool {
         handle::spawn_handle_on(&self.registry, Always, job)
     }
 
-    /// Spawns a job as [`CancelToken::spawn_handle`](crate::CancelToken::spawn_handle) does, on this
-    /// pool.
+    /// Spawns a job as [`CancelToken::spawn_handle`](crate::CancelToken::spawn_handle) does, on
+    /// this pool.
     ///
     /// # Panics
     /// If the pool has been shut down.

@@ -11,7 +11,9 @@ use std::{
 
 use pool_std::{Isolation, ThreadPool, ThreadPoolBuilder};
 
-use super::support::{Gate, wait_for, wait_for_asleep};
+#[cfg(feature = "metrics")]
+use super::support::wait_for;
+use super::support::{Gate, wait_for_asleep};
 
 fn pool(num_threads: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(num_threads);
