@@ -87,6 +87,13 @@ pub(crate) fn num_processors_by_affinity() -> Option<usize> {
     usize::try_from(count).ok()
 }
 
+/// Returns how many processors the machine has, whether this process may use them or not.
+pub(crate) fn num_processors_of_machine() -> Option<usize> {
+    // SAFETY: The call takes a number, and changes nothing.
+    let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
+    usize::try_from(count).ok().filter(|&count| count > 0)
+}
+
 /// Processors, a bit each, as the system reads and writes them.
 type Processors = [c_ulong; 1024 / c_ulong::BITS as usize];
 

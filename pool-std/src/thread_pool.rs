@@ -13,6 +13,7 @@ pub(crate) mod discard;
 mod end;
 pub(crate) mod environment;
 pub(crate) mod error;
+pub(crate) mod follow;
 pub(crate) mod global;
 pub(crate) mod handle;
 pub(crate) mod handlers;
@@ -139,7 +140,8 @@ impl ThreadPool {
     /// - The thread of [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) is
     ///   worker 0, and is never parked.
     ///
-    /// The [metrics](Self::metrics) of a parked worker say that it is absent.
+    /// The [metrics](Self::metrics) of a parked worker say that it is absent. A pool that [follows
+    /// the processors](crate::ThreadPoolBuilder::follow_processors) does so no more.
     ///
     /// # Complexity
     /// Linear in the number of workers that park or are revived. Takes a lock.
@@ -163,6 +165,7 @@ impl ThreadPool {
         if !fork::is_here(&self.registry) {
             return Err(ActiveWorkersError::Forked);
         }
+        self.registry.data().follower.end();
         self.registry.data().active.set(&self.registry, count)
     }
 

@@ -38,9 +38,11 @@ use crate::{
         active::ActiveWorkers,
         environment::{self, default_num_threads},
         error::BuildError,
+        follow::Follower,
         handlers::Handlers,
         lazy::{LazyThread, LazyThreads},
         parts::PoolParts,
+        processors,
         waits::Waits,
     },
     worker::{
@@ -88,6 +90,7 @@ struct Settings {
     stack_size: Option<usize>,
     use_current_thread: bool,
     lazy_threads: bool,
+    follow_processors: bool,
     is_breadth_first: bool,
     sleep: Option<SleepKind>,
     overlook_no_jobs: Option<bool>,
@@ -137,6 +140,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             default_num_threads(|| {
                 if is_seeded {
                     Some(seeded::NUM_THREADS)
+                } else if self.settings.follow_processors {
+                    environment::num_processors().max(processors::of_machine())
                 } else {
                     environment::num_processors()
                 }
@@ -197,7 +202,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let participants =
             (0..num_threads).map(|_| Participant::new(OsParker::new(self.settings.parker)));
         let progress = Progress::new(participants.collect());
-        let active = self.settings.active_workers.unwrap_or(num_threads);
+        let followed = self.followed(&parts.turns);
+        let default = followed.map_or(num_threads, |processors| processors.min(num_threads));
+        let active = self.settings.active_workers.unwrap_or(default);
         parts.active =
             ActiveWorkers::new(active, num_threads).map_err(BuildError::ActiveWorkers)?;
         parts.spares = self.spares(num_threads)?;
@@ -223,7 +230,21 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         registry.data().threads.finish_build().map_err(|index| {
             let source = io::Error::other("it was dropped before it ran");
             BuildError::Spawn { index, source }
-        })
+        })?;
+        match self.followed(&registry.data().turns) {
+            Some(processors) => {
+                let index = registry.num_workers() + self.settings.max_blocking_threads;
+                let started = Follower::start(registry, processors);
+                started.map_err(|source| BuildError::Spawn { index, source })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Returns how many processors the process may use, if the pool follows their number.
+    fn followed(&self, turns: &Option<Membership>) -> Option<usize> {
+        let follows = self.settings.follow_processors && turns.is_none();
+        follows.then(environment::num_processors).flatten()
     }
 
     fn start_thread(&mut self, registry: &Arc<Registry>, index: usize) -> Result<(), BuildError> {
@@ -247,6 +268,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     ) -> Result<LazyThreads, BuildError> {
         let is_lazy = self.settings.lazy_threads
             && S::ON_DEMAND
+            && !self.settings.follow_processors
             && !self.settings.use_current_thread
             && parts.drivers.first().is_none()
             && parts.turns.is_none();
@@ -293,6 +315,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("stack_size", &self.settings.stack_size)
             .field("use_current_thread", &self.settings.use_current_thread)
             .field("lazy_threads", &self.settings.lazy_threads)
+            .field("follow_processors", &self.settings.follow_processors)
             .field("is_breadth_first", &self.settings.is_breadth_first)
             .field("sleep", &self.settings.sleep)
             .field("overlook_no_jobs", &self.settings.overlook_no_jobs)

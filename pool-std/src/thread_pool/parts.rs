@@ -8,8 +8,9 @@ use crate::{
     fork::Process,
     seeded::Membership,
     thread_pool::{
-        active::ActiveWorkers, call::Guests, discard::Discard, handlers::Handlers, idle::Idle,
-        lazy::LazyThreads, spares::Spares, threads::Threads, waits::Waits,
+        active::ActiveWorkers, call::Guests, discard::Discard, follow::Follower,
+        handlers::Handlers, idle::Idle, lazy::LazyThreads, spares::Spares, threads::Threads,
+        waits::Waits,
     },
 };
 
@@ -32,6 +33,7 @@ pub(crate) struct PoolParts {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(crate) crowd: Option<std::sync::Arc<crate::thread_pool::crowd::Crowd>>,
     pub(crate) active: ActiveWorkers,
+    pub(crate) follower: Follower,
     pub(crate) spares: Spares,
     pub(crate) idle: Idle,
     pub(crate) discard: Discard,

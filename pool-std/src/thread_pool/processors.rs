@@ -50,13 +50,26 @@ pub(crate) fn count() -> Option<usize> {
     Some(count)
 }
 
+/// Returns how many processors the machine has. None if the system does not say.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn of_machine() -> Option<usize> {
+    crate::linux::num_processors_of_machine()
+}
+
+/// Returns how many processors the machine has, as far as is known.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn of_machine() -> Option<usize> {
+    ask()
+}
+
 /// Returns how many processors this process may use. None if the system does not say.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) fn count() -> Option<usize> {
     ask()
 }
 
-fn ask() -> Option<usize> {
+/// Asks the system, however new the last answer is.
+pub(crate) fn ask() -> Option<usize> {
     thread::available_parallelism().ok().map(NonZero::get)
 }
 

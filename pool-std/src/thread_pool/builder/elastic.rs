@@ -35,6 +35,33 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
+    /// Makes the number of [active workers](crate::ThreadPool::set_active_workers) follow the number
+    /// of processors that the process may use: by its affinity, and on Linux by the quota of its
+    /// control group and the groups above that. The pool follows a change within a second.
+    ///
+    /// For a program in a container whose limits change while it runs. The number of workers, by
+    /// default one for each processor of the machine, is the maximum. A call of
+    /// [`set_active_workers`](crate::ThreadPool::set_active_workers) ends the following.
+    ///
+    /// The pool has one thread more for this, which sleeps. It looks at its own affinity, which it
+    /// inherits from the thread that builds the pool. It has no effect on a
+    /// [seeded](Self::seeded) pool.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().follow_processors().build()?;
+    /// let processors = std::thread::available_parallelism()?.get();
+    /// assert_eq!(pool.active_workers(), processors);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// Source: Go 1.25, whose `GOMAXPROCS` follows the quota.
+    #[must_use]
+    pub fn follow_processors(mut self) -> Self {
+        self.settings.follow_processors = true;
+        self
+    }
+
     /// Sets how many spare threads the pool may have, which take the places of workers while those
     /// block in [`block_in_place`](crate::block_in_place()). The default is 0: then that function
     /// only calls its closure.

@@ -125,7 +125,8 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// It has no effect on a pool with a [spawn handler](Self::spawn_handler), with a
     /// [driver](Self::driver), or with [the current thread](Self::use_current_thread) as a worker,
-    /// nor on a [seeded](Self::seeded) one.
+    /// nor on a [seeded](Self::seeded) one, nor on one that [follows the
+    /// processors](Self::follow_processors).
     ///
     /// # Examples
     /// ```

@@ -1,0 +1,95 @@
+//! Following the number of processors that the process may use.
+
+use std::{
+    io,
+    sync::{Arc, Condvar, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use crate::{panics::lock, platform::Registry, thread_pool::processors};
+
+/// How often the number of processors is looked at.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// The name of the thread that looks. Linux keeps 15 bytes of it.
+const NAME: &str = "pool-follower";
+
+/// A thread that [sets](super::active::ActiveWorkers::set) how many workers of a pool are active,
+/// each time that the process may use another number of processors.
+///
+/// No worker could do so: all of them may be busy for long when the number changes, or asleep.
+#[derive(Default)]
+pub(crate) struct Follower {
+    state: Mutex<State>,
+    has_ended: Condvar,
+}
+
+#[derive(Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Off,
+    On,
+}
+
+impl Follower {
+    /// Starts the thread, for a pool that was built when the process could use `known` processors.
+    ///
+    /// # Errors
+    /// If the system refuses the thread.
+    pub(crate) fn start(registry: &Arc<Registry>, mut known: usize) -> io::Result<()> {
+        let data = registry.data();
+        let _starting = data.threads.count_starting();
+        *lock(&data.follower.state) = State::On;
+        let counted = Counted::new(registry);
+        let thread = thread::Builder::new()
+            .name(NAME.to_owned())
+            .spawn(move || {
+                let registry = &counted.0;
+                while registry.data().follower.wait() {
+                    let count = processors::ask().filter(|&count| count != known);
+                    if let Some(count) = count {
+                        known = count;
+                        let count = count.min(registry.num_workers());
+                        // It is in range, and this thread is in no handler.
+                        _ = registry.data().active.set(registry, count);
+                    }
+                }
+                drop(counted);
+            })?;
+        data.threads.keep_thread(thread);
+        Ok(())
+    }
+
+    /// Lets the thread end, if there is one.
+    pub(crate) fn end(&self) {
+        *lock(&self.state) = State::Off;
+        self.has_ended.notify_all();
+    }
+
+    /// Waits for the time of the next look. Returns false if there is none.
+    fn wait(&self) -> bool {
+        // Liveness: it ends by time.
+        let waited = self
+            .has_ended
+            .wait_timeout_while(lock(&self.state), INTERVAL, |state| *state == State::On);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        *state == State::On
+    }
+}
+
+/// A thread of the pool, for whose end a shutdown waits.
+struct Counted(Arc<Registry>);
+
+impl Counted {
+    fn new(registry: &Arc<Registry>) -> Self {
+        registry.data().threads.thread_will_run();
+        Self(registry.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.data().threads.thread_has_stopped();
+    }
+}
