@@ -21,6 +21,8 @@ pub(crate) mod id;
 pub(crate) mod idle;
 pub(crate) mod lazy;
 pub(crate) mod parts;
+#[cfg(feature = "pinning")]
+pub(crate) mod pins;
 mod processors;
 mod properties;
 pub(crate) mod spares;

@@ -180,7 +180,8 @@ fn checks(steps: impl IntoIterator<Item = Step>) -> Result<u64> {
 }
 
 /// Features that add code of ours.
-const FEATURES: &str = "dedup/io,pool-spin/host,pool-spin/deadlock,pool-std/tracing";
+const FEATURES: &str =
+    "dedup/io,pool-spin/host,pool-spin/deadlock,pool-std/tracing,pool-std/pinning";
 
 fn lint(_quick: bool) -> Result<u64> {
     rustup::add_component("rustfmt", &["fmt", "--version"])?;
@@ -263,9 +264,15 @@ fn host(quick: bool) -> Result<u64> {
         .args(["--lib", "--tests"])
         .run_tests()?;
     // What follows jobs, and all else with jobs that something follows.
-    tests += Step::cargo(&["test", "--package", "pool-std", "--features", "tracing"])
-        .args(["--lib", "--test", "suite"])
-        .run_tests()?;
+    tests += Step::cargo(&[
+        "test",
+        "--package",
+        "pool-std",
+        "--features",
+        "tracing,pinning",
+    ])
+    .args(["--lib", "--test", "suite"])
+    .run_tests()?;
     // The same pools without metrics.
     tests += Step::cargo(&["test", "--package", "pool-std", "--package", "pool-spin"])
         .args(["--no-default-features", "--lib"])

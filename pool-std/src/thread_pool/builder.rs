@@ -51,6 +51,8 @@ use crate::{
     },
 };
 
+#[cfg(feature = "pinning")]
+use crate::thread_pool::pins::Pins;
 use driver::MakeDriver;
 use seeded_pool::FirstTurn;
 
@@ -91,6 +93,8 @@ struct Settings {
     use_current_thread: bool,
     lazy_threads: bool,
     follow_processors: bool,
+    #[cfg(feature = "pinning")]
+    pin_workers: bool,
     is_breadth_first: bool,
     sleep: Option<SleepKind>,
     overlook_no_jobs: Option<bool>,
@@ -208,6 +212,10 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         parts.active =
             ActiveWorkers::new(active, num_threads).map_err(BuildError::ActiveWorkers)?;
         parts.spares = self.spares(num_threads)?;
+        #[cfg(feature = "pinning")]
+        if self.settings.pin_workers {
+            parts.pins = Pins::here();
+        }
         parts.sections = Sections::new(num_threads);
         parts.lazy = self.lazy_threads_of(&parts, num_threads)?;
         let handler = self.settings.deadlock_handler.take();

@@ -20,6 +20,8 @@ pub(crate) struct PoolParts {
     pub(crate) handlers: Handlers,
     pub(crate) threads: Threads,
     pub(crate) lazy: LazyThreads,
+    #[cfg(feature = "pinning")]
+    pub(crate) pins: crate::thread_pool::pins::Pins,
     /// What workers say about their blocked sections.
     pub(crate) sections: Sections,
     pub(crate) reporting: Reporting,

@@ -174,6 +174,9 @@ impl ThreadBuilder {
         let membership = data.turns.as_ref();
         let arrive = || membership.map(|it| it.turns.arrive(it.member(index)));
         *present = arrive();
+        // Before its first job, and before the start handler, which may pin it in another way.
+        #[cfg(feature = "pinning")]
+        data.pins.pin(index.get());
         let mut has_started = false;
         while self.run_until_parked(index, has_started) {
             has_started = true;

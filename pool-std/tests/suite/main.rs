@@ -31,6 +31,8 @@ mod join;
 mod join_many;
 mod lazy;
 mod metrics;
+#[cfg(all(feature = "pinning", target_os = "linux", not(miri)))]
+mod pinning;
 mod pool;
 mod priority;
 mod progress;

@@ -35,9 +35,10 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Makes the number of [active workers](crate::ThreadPool::set_active_workers) follow the number
-    /// of processors that the process may use: by its affinity, and on Linux by the quota of its
-    /// control group and the groups above that. The pool follows a change within a second.
+    /// Makes the number of [active workers](crate::ThreadPool::set_active_workers) follow the
+    /// number of processors that the process may use: by its affinity, and on Linux by the
+    /// quota of its control group and the groups above that. The pool follows a change within a
+    /// second.
     ///
     /// For a program in a container whose limits change while it runs. The number of workers, by
     /// default one for each processor of the machine, is the maximum. A call of

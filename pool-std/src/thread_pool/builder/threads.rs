@@ -152,6 +152,33 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
+    /// Pins each worker's thread to a processor: worker 0 to the first one that the thread which
+    /// builds the pool may use, and so on, and around again if there are more workers.
+    ///
+    /// For pools whose workers keep much in their caches, on machines that run little else. Beside
+    /// other threads it costs more than it gains, because a pinned thread waits for its processor
+    /// while others are idle.
+    ///
+    /// Threads of others are not pinned: [guests](Self::guests), [the current
+    /// thread](Self::use_current_thread), and spare threads. The [start
+    /// handler](Self::start_handler) is called later, and may pin the thread elsewhere. If the
+    /// system refuses to pin a thread, it stays as it is.
+    ///
+    /// With the feature `pinning`.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().pin_workers().build()?;
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    #[cfg(feature = "pinning")]
+    #[must_use]
+    pub fn pin_workers(mut self) -> Self {
+        self.settings.pin_workers = true;
+        self
+    }
+
     /// Makes workers take their own jobs oldest first instead of newest first.
     #[must_use]
     pub fn breadth_first(mut self) -> Self {
