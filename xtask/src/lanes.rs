@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 
 use crate::{
     boards, command::Step, comments, crossbeam, debian, decisions, figures, links, packages, rayon,
-    root, rustup, simulate, target,
+    root, rustup, scenarios, simulate, target,
 };
 
 /// One kind of check. Returns how many tests, or single checks, passed.
@@ -412,7 +412,10 @@ fn docs(_quick: bool) -> Result<u64> {
             .env("CARGO_TARGET_DIR", target::directory("docs")),
     ])?;
     let root = root();
-    let pages = links::check(&root)? + figures::check(&root)? + decisions::check(&root)?;
+    let pages = links::check(&root)?
+        + figures::check(&root)?
+        + decisions::check(&root)?
+        + scenarios::check(&root)?;
     let sources = comments::check(&root)?;
     Ok(1 + followed + built + pages + sources + packages::check()?)
 }

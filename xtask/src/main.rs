@@ -15,6 +15,7 @@ mod packages;
 mod published;
 mod rayon;
 mod rustup;
+mod scenarios;
 mod simulate;
 mod speaker;
 mod target;

@@ -36,6 +36,7 @@ mod pinning;
 mod pool;
 mod priority;
 mod progress;
+mod scenarios;
 mod scope;
 mod worker_local;
 
