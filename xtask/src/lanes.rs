@@ -156,13 +156,14 @@ const OPTIMIZED: [&str; 4] = ["conformance", "histories", "memory", "stress"];
 
 /// Packages that are not tested optimized: programs, which take long to build, and thin layers over
 /// what is.
-const NOT_OPTIMIZED: [&str; 10] = [
+const NOT_OPTIMIZED: [&str; 11] = [
     "xtask",
     "dedup",
     "dedup-cluster",
     "query-engine",
     "word-server",
     "drop-in-tests",
+    "pool-std-orx",
     "rayon-names",
     "rayon-core",
     "rustc-rayon-core",

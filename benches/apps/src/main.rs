@@ -2,6 +2,8 @@
 
 mod facade;
 mod input;
+#[cfg(feature = "orx")]
+mod orx;
 mod programs;
 
 use std::{env, io, rc::Rc};
@@ -31,6 +33,8 @@ fn main() -> io::Result<()> {
         for program in programs::all() {
             cases.push(case(program, threads, &pool));
         }
+        #[cfg(feature = "orx")]
+        cases.extend(orx::cases(threads)?);
     }
     serve(cases)
 }
