@@ -112,6 +112,7 @@ unsafe impl Platform for Std {
 
     fn on_end(registry: &Registry) {
         registry.data().active.end(registry);
+        registry.data().lazy.end();
         registry.data().follower.end();
         registry.data().spares.end();
         registry.data().drivers.end();

@@ -167,8 +167,12 @@ impl ThreadPool {
         if !fork::is_here(&self.registry) {
             return Err(ActiveWorkersError::Forked);
         }
-        self.registry.data().follower.end();
-        self.registry.data().active.set(&self.registry, count)
+        let before = self.registry.data().active.set(&self.registry, count)?;
+        if self.registry.data().follower.end() {
+            // It may have set another number in between, and does so no more.
+            self.registry.data().active.set(&self.registry, count)?;
+        }
+        Ok(before)
     }
 
     /// Returns how many workers are [active](Self::set_active_workers): the number that was last

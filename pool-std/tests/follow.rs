@@ -65,6 +65,9 @@ fn active_workers_follow_the_processors() {
         assert_eq!(pool.install(|| pool_std::join(|| 1, || 2)), (1, 2));
     }
 
+    // A call that fails changes nothing.
+    assert!(pool.set_active_workers(5).is_err());
+    assert_eq!(followers(), 1);
     // The program decides from now on.
     pool.set_active_workers(3).unwrap();
     wait_for(|| followers() == 0);

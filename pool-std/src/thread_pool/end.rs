@@ -130,6 +130,8 @@ impl ThreadPool {
     /// - calls from outside, such as [`install`](Self::install), for the same reason;
     /// - a future that waits. It is dropped when it is woken.
     ///
+    /// So a job that has begun must not wait for one that may be discarded, but by its handle.
+    ///
     /// # Errors
     /// As [`shutdown_timeout`](Self::shutdown_timeout). The pool then discards its jobs and ends
     /// all the same. A later call returns how many were discarded.

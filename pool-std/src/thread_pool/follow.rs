@@ -1,7 +1,7 @@
 //! Following the number of processors that the process may use.
 
 use std::{
-    io,
+    io, mem,
     sync::{Arc, Condvar, Mutex, PoisonError},
     thread,
     time::Duration,
@@ -46,13 +46,12 @@ impl Follower {
             .name(NAME.to_owned())
             .spawn(move || {
                 let registry = &counted.0;
-                while registry.data().follower.wait() {
+                let follower = &registry.data().follower;
+                while follower.wait() {
                     let count = processors::ask().filter(|&count| count != known);
                     if let Some(count) = count {
                         known = count;
-                        let count = count.min(registry.num_workers());
-                        // It is in range, and this thread is in no handler.
-                        _ = registry.data().active.set(registry, count);
+                        follower.set_active(registry, count.min(registry.num_workers()));
                     }
                 }
                 drop(counted);
@@ -61,10 +60,22 @@ impl Follower {
         Ok(())
     }
 
-    /// Lets the thread end, if there is one.
-    pub(crate) fn end(&self) {
-        *lock(&self.state) = State::Off;
+    /// Lets the thread end, if there is one, which sets nothing from now on. Returns whether there
+    /// was one.
+    pub(crate) fn end(&self) -> bool {
+        let before = mem::replace(&mut *lock(&self.state), State::Off);
         self.has_ended.notify_all();
+        before == State::On
+    }
+
+    /// Sets the number of active workers, unless the program has done so.
+    fn set_active(&self, registry: &Registry, count: usize) {
+        // Under the lock, so that nothing is set after `end`.
+        let state = lock(&self.state);
+        if *state == State::On {
+            // It is in range, and this thread is in no handler.
+            _ = registry.data().active.set(registry, count);
+        }
     }
 
     /// Waits for the time of the next look. Returns false if there is none.

@@ -58,10 +58,7 @@ impl LazyThreads {
     pub(crate) fn start(registry: &Arc<Registry>) -> Result<(), BuildError> {
         let data = registry.data();
         let mut pending = lock(&data.lazy.pending);
-        // Nothing is run in a pool that has ended.
-        while registry.has_references()
-            && let Some(thread) = pending.last()
-        {
+        while let Some(thread) = pending.last() {
             let index = thread.index;
             let (name, stack_size) = (thread.name.clone(), thread.stack_size);
             let builder = ThreadBuilder::new(registry, Role::Worker(index), name, stack_size);
@@ -77,5 +74,11 @@ impl LazyThreads {
         // Ordering: Relaxed, see `are_pending`.
         data.lazy.are_pending.store(false, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Starts no thread from now on, because the pool has ended. Threads that have been started
+    /// count by now, so that a thread which waits for the end of the pool waits for them.
+    pub(crate) fn end(&self) {
+        lock(&self.pending).clear();
     }
 }

@@ -265,3 +265,29 @@ fn a_worker_may_be_an_adopted_thread() {
         assert!(numbers.into_iter().eq(0..10));
     }
 }
+
+/// The order of jobs with priorities, and of those that a worker takes at a fair look.
+#[test]
+fn priorities_repeat_under_a_seed() {
+    fn order(seed: u64) -> Vec<u32> {
+        let pool = seeded(seed).build().unwrap();
+        let order = Arc::new(Mutex::new(Vec::new()));
+        pool.install(|| {
+            for number in 0..if cfg!(miri) { 20 } else { 200 } {
+                let order = order.clone();
+                let job = move || order.lock().unwrap().push(number);
+                match number % 3 {
+                    0 => pool_std::spawn_urgent(job),
+                    1 => pool_std::spawn(job),
+                    _ => pool_std::spawn_background(job),
+                }
+            }
+        });
+        pool.shutdown().unwrap();
+        Arc::into_inner(order).unwrap().into_inner().unwrap()
+    }
+    let orders: Vec<_> = (0..if cfg!(miri) { 2 } else { 20 }).map(order).collect();
+    let again: Vec<_> = (0..orders.len() as u64).map(order).collect();
+    assert_eq!(orders, again);
+    assert_ne!(orders[0], orders[1], "the seed decides");
+}
