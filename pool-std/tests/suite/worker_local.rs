@@ -11,7 +11,7 @@ use std::{
     thread,
 };
 
-use pool_std::{ThreadPool, ThreadPoolBuilder, WorkerLocal, WorkerLocalError};
+use pool_std::{SleepKind, ThreadPool, ThreadPoolBuilder, WorkerLocal, WorkerLocalError};
 
 use super::support::wait_for_asleep;
 
@@ -83,7 +83,9 @@ fn other_threads_are_refused() {
 
 #[test]
 fn a_guest_has_the_value_of_its_worker() {
-    let pool = pool(1);
+    // The classic protocol lends no seats.
+    let builder = ThreadPoolBuilder::new().num_threads(1);
+    let pool = builder.sleep(SleepKind::Jec).build().unwrap();
     let local = pool.worker_local(|_| Cell::new(thread::current().id()));
     for _ in 0..if cfg!(miri) { 3 } else { 100 } {
         wait_for_asleep(&pool, 1);
