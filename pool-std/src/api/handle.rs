@@ -87,7 +87,7 @@ impl<'scope, T: Send + 'scope> ScopedJoinHandle<'scope, T> {
     /// # Safety
     /// 1. The task was created with this handle for one of its two owners.
     /// 2. Its closure and its result are `Send`.
-    unsafe fn new<K: 'scope, F: 'scope>(task: *mut Task<K, F, T>, registry: &Registry) -> Self
+    unsafe fn new<K: 'scope, F: 'scope>(task: *mut Task<K, F, T>, registry: *const Registry) -> Self
     where
         Task<K, F, T>: AnyTask<T>,
     {

@@ -96,6 +96,16 @@ pub(crate) fn with_job_reference<R>(closure: impl FnOnce(&Registry) -> R) -> R {
     }
 }
 
+/// Adds a reference for a job to the pool that [`PoolGuard::current`] would guard, and returns that
+/// pool, for a job that keeps it.
+pub(crate) fn pool_with_job_reference() -> Arc<Registry> {
+    match with_reference() {
+        Current::Own(worker) => pool_of(worker),
+        Current::Lent(registry) => registry,
+        Current::Global(registry) => registry.clone(),
+    }
+}
+
 /// The current pool of a thread, in which the thread has added a reference.
 enum Current<'a> {
     /// The thread is a worker of the pool.

@@ -175,7 +175,7 @@ impl ThreadPool {
         F: Future<Output: Send + 'static> + Send + 'static,
     {
         self.add_reference();
-        handle::spawn_future_on(&self.registry, future)
+        handle::spawn_future_on(self.registry.clone(), future)
     }
 
     /// Spawns jobs as [`spawn_many`](crate::spawn_many) does, on this pool.

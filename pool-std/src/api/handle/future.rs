@@ -3,6 +3,7 @@
 use std::{
     any::Any,
     cell::{Cell, UnsafeCell},
+    mem::ManuallyDrop,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::Pin,
     ptr,
@@ -22,7 +23,7 @@ use crate::{
     context::Context as JobContext,
     fork,
     platform::Registry,
-    thread_pool::{current::PoolGuard, discard::Discard},
+    thread_pool::{current::pool_with_job_reference, discard::Discard},
 };
 
 /// Spawns a future on the current pool, whose workers poll it, and returns a handle to its result.
@@ -52,30 +53,31 @@ pub fn spawn_future<F>(future: F) -> JoinHandle<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
-    let pool = PoolGuard::current();
-    pool.registry().add_reference();
-    spawn_future_on(pool.registry(), future)
+    spawn_future_on(pool_with_job_reference(), future)
 }
 
 /// Spawns a future as [`spawn_future`] does, on a pool to which the caller has added a reference
 /// for it.
-pub(crate) fn spawn_future_on<F>(registry: &Arc<Registry>, future: F) -> JoinHandle<F::Output>
+pub(crate) fn spawn_future_on<F>(registry: Arc<Registry>, future: F) -> JoinHandle<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
+    let pool = Arc::as_ptr(&registry);
     let polled = Arc::new(Polled {
         header: JobHeader::new::<Polled<F>>(),
         state: PollState::new(),
-        registry: registry.clone(),
+        registry,
         context: JobContext::current(),
         future: UnsafeCell::new(Some(future)),
         task: Cell::new(ptr::null_mut()),
     });
-    let task: *mut FutureTask<F> = Task::create(polled.clone(), ());
+    let task: *mut FutureTask<F> = Task::create(polled, ());
+    // SAFETY: 1. it was made for this handle and the future, just now; 2. by our bounds.
+    let handle = unsafe { ScopedJoinHandle::new(task, pool) };
+    // SAFETY: it lives at least as long as the handle, and the pool with it.
+    let polled = unsafe { &(*task).kind };
     // No other thread has it yet.
     polled.task.set(task);
-    // SAFETY: 1. it was made for this handle and the future, just now; 2. by our bounds.
-    let handle = unsafe { ScopedJoinHandle::new(task, registry) };
     polled.queue();
     handle
 }
@@ -150,7 +152,9 @@ where
             self.finish(None);
             return;
         }
-        let waker = Waker::from(self.clone());
+        // SAFETY: the waker is borrowed for the poll, and is not dropped, so that it need not be
+        // counted among the owners. A clone of it is.
+        let waker = ManuallyDrop::new(Waker::from(unsafe { ptr::read(self) }));
         let mut context = Context::from_waker(&waker);
         // SAFETY: this thread polls, so that the future is its own.
         let future = unsafe { (*self.future.get()).as_mut() };
