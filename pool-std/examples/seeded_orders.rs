@@ -1,4 +1,5 @@
-//! Prints one number for the orders in which seeds run a program: the same on every machine.
+//! Prints one number for the orders in which seeds run a program, and one for each 100,000 of them
+//! before: the same on every machine.
 //!
 //! `cargo run --release -p pool-std --example seeded_orders -- 1000`
 //!
@@ -42,6 +43,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // FNV-1a.
     let mut digest: u64 = 0xCBF2_9CE4_8422_2325;
     for seed in 0..seeds {
+        if seed > 0 && seed.is_multiple_of(100_000) {
+            println!("{seed} seeds: {digest:016x}");
+        }
         let pool = ThreadPoolBuilder::new()
             .num_threads(3)
             .seeded(seed)
