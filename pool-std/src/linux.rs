@@ -3,7 +3,7 @@
 //! They go through `libc::syscall` with numbers that every libc of the last years has, so that the
 //! requirement in the manifest is met by the `libc` of an old lock file.
 
-use std::{io, ptr, sync::atomic::AtomicU32, time::Duration};
+use std::{fs, io, ptr, sync::atomic::AtomicU32, time::Duration};
 
 use libc::{c_int, c_long, c_ulong};
 
@@ -88,10 +88,21 @@ pub(crate) fn num_processors_by_affinity() -> Option<usize> {
 }
 
 /// Returns how many processors the machine has, whether this process may use them or not.
+///
+/// The function `sysconf` is no help: that of musl asks for the affinity.
 pub(crate) fn num_processors_of_machine() -> Option<usize> {
-    // SAFETY: The call takes a number, and changes nothing.
-    let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
-    usize::try_from(count).ok().filter(|&count| count > 0)
+    let present = fs::read_to_string("/sys/devices/system/cpu/present").ok()?;
+    count_in_ranges(present.trim_end()).filter(|&count| count > 0)
+}
+
+/// Returns how many numbers there are in a list of ranges, such as `0-3,8`.
+fn count_in_ranges(list: &str) -> Option<usize> {
+    let count = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        last.checked_sub(first)?.checked_add(1)
+    };
+    list.split(',').map(count).sum()
 }
 
 /// Processors, a bit each, as the system reads and writes them.
@@ -145,6 +156,19 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
+
+    #[test]
+    fn counts_the_numbers_of_ranges() {
+        let lists = [("0", 1), ("0-1", 2), ("0-3,8", 5), ("2,4-5,7", 4)];
+        for (list, count) in lists {
+            assert_eq!(count_in_ranges(list), Some(count), "{list}");
+        }
+        for bad in ["", "a", "3-1", "0-", "0-1-2", "0,,1"] {
+            assert_eq!(count_in_ranges(bad), None, "{bad}");
+        }
+        let of_machine = num_processors_of_machine().expect("Linux has it");
+        assert!(of_machine >= num_processors_by_affinity().unwrap());
+    }
 
     // With a limit that the kernel misreads, the thread would sleep without end, or not at all.
     #[test]
