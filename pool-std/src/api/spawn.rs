@@ -268,7 +268,8 @@ pub(crate) unsafe fn counted_job(
         let data = registry.data();
         if data.discard.is_on() {
             Discard::drop_job(registry, || {
-                drop(closure);
+                // Both hold values of the user, whose drops may panic.
+                drop((closure, context));
                 true
             });
         } else {

@@ -1,16 +1,23 @@
 //! The current span of the crate `tracing`.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use tracing::Span as Entered;
+
+use crate::panics::drop_quietly;
 
 /// The span in which a job was made. None if no subscriber is there, or it is in none.
 #[derive(Clone)]
 pub(super) struct Span(Option<Entered>);
 
 impl Span {
-    /// Returns that of this thread.
+    /// Returns that of this thread. None if the subscriber panics: a scope has counted the job by
+    /// now, and would wait for it in vain.
     #[inline]
     pub(super) fn current() -> Self {
-        Self(Some(Entered::current()).filter(|span| !span.is_none()))
+        let span = catch_unwind(AssertUnwindSafe(Entered::current));
+        let span = span.map_err(|panic| drop_quietly(panic)).ok();
+        Self(span.filter(|span| !span.is_none()))
     }
 
     /// Calls a closure in the span, or in none.

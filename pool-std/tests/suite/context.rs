@@ -235,3 +235,57 @@ fn a_panic_leaves_the_worker_as_it_was() {
     assert!(panic.is_err());
     assert_eq!(pool.install(number), None);
 }
+
+/// A value whose drop panics. The last reference to it is the job's.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("the drop of a value");
+    }
+}
+
+/// Returns a pool of one worker, and the number of panics that its handler has got.
+fn pool_that_counts_panics() -> (ThreadPool, Arc<AtomicUsize>) {
+    let panics = Arc::new(AtomicUsize::new(0));
+    let count = panics.clone();
+    let builder = ThreadPoolBuilder::new().num_threads(1);
+    let builder = builder.panic_handler(move |_| _ = count.fetch_add(1, SeqCst));
+    (builder.build().unwrap(), panics)
+}
+
+/// Makes something with a value whose drop panics, which the closure does not drop.
+fn with_bomb(make: impl FnOnce()) {
+    let made = catch_unwind(AssertUnwindSafe(|| with(Bomb, make)));
+    assert!(made.is_ok(), "what was made has the value");
+}
+
+#[test]
+fn a_value_whose_drop_panics_does_not_end_a_worker_that_discards_its_job() {
+    let (pool, panics) = pool_that_counts_panics();
+    let (go_on, may_end) = mpsc::channel::<()>();
+    let (begin, begun) = mpsc::channel();
+    pool.spawn(move || {
+        begin.send(()).unwrap();
+        may_end.recv().unwrap();
+    });
+    begun.recv().unwrap();
+    with_bomb(|| pool.spawn(|| unreachable!("it is discarded")));
+    assert!(pool.shutdown_now(std::time::Duration::ZERO).is_err());
+    go_on.send(()).unwrap();
+    assert_eq!(pool.shutdown_now(std::time::Duration::MAX), Ok(1));
+    assert_eq!(panics.load(SeqCst), 1);
+}
+
+#[test]
+fn a_value_whose_drop_panics_does_not_end_a_worker_that_runs_its_job() {
+    let (pool, panics) = pool_that_counts_panics();
+    let (go_on, may_end) = mpsc::channel::<()>();
+    pool.spawn(move || may_end.recv().unwrap());
+    with_bomb(|| pool.spawn(|| ()));
+    with_bomb(|| drop(pool.spawn_future(async {})));
+    go_on.send(()).unwrap();
+    pool.wait_idle().unwrap();
+    assert_eq!(panics.load(SeqCst), 2);
+    pool.shutdown().unwrap();
+}

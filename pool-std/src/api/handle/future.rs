@@ -67,8 +67,7 @@ where
         header: JobHeader::new::<Polled<F>>(),
         state: PollState::new(),
         registry,
-        context: JobContext::current(),
-        future: UnsafeCell::new(Some(future)),
+        future: UnsafeCell::new(Some((future, JobContext::current()))),
         task: Cell::new(ptr::null_mut()),
     });
     let task: *mut FutureTask<F> = Task::create(polled, ());
@@ -97,10 +96,9 @@ struct Polled<F: Future> {
     state: PollState,
     /// It has a reference until the future has ended.
     registry: Arc<Registry>,
-    /// That of the thread that has spawned it.
-    context: JobContext,
-    /// None when it has ended. For the thread that polls, as [`PollState`] says.
-    future: UnsafeCell<Option<F>>,
+    /// The future, and the context of the thread that has spawned it. None when it has ended. For
+    /// the thread that polls, as [`PollState`] says.
+    future: UnsafeCell<Option<(F, JobContext)>>,
     /// Its reference of a queue lives until the future has ended. Likewise.
     task: Cell<*mut FutureTask<F>>,
 }
@@ -158,10 +156,10 @@ where
         let mut context = Context::from_waker(&waker);
         // SAFETY: this thread polls, so that the future is its own.
         let future = unsafe { (*self.future.get()).as_mut() };
-        let future = future.expect("it has not ended");
+        let (future, job_context) = future.expect("it has not ended");
         // SAFETY: it is in an `Arc`, and dropped in place.
         let future = unsafe { Pin::new_unchecked(future) };
-        let poll = || self.context.clone().run(|| future.poll(&mut context));
+        let poll = || job_context.clone().run(|| future.poll(&mut context));
         match catch_unwind(AssertUnwindSafe(poll)) {
             Ok(Poll::Pending) => {
                 if self.state.end() {

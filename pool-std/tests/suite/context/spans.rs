@@ -81,3 +81,47 @@ fn a_job_is_in_the_span_in_which_it_was_made() {
     });
     assert_eq!(log.take(), ["", "waits/deeply", "waits"]);
 }
+
+/// A subscriber that fails when it is asked for the current span.
+struct Fails;
+
+impl Subscriber for Fails {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, _: &Event<'_>) {}
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+
+    fn current_span(&self) -> tracing_core::span::Current {
+        panic!("no span is told");
+    }
+}
+
+/// The scope has counted the job by then, and the pool its reference.
+#[test]
+fn a_subscriber_that_panics_strands_no_waiter() {
+    let pool = pool(1);
+    let runs = std::sync::atomic::AtomicUsize::new(0);
+    let count = || _ = runs.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    tracing::subscriber::with_default(Fails, || {
+        pool.in_place_scope(|scope| scope.spawn(|_| count()));
+        pool.spawn(|| ());
+        pool.spawn_future(async {}).join().unwrap();
+        pool.spawn_handle(|| ()).join().unwrap();
+        pool.join(count, count);
+    });
+    pool.shutdown().unwrap();
+    assert_eq!(runs.into_inner(), 3);
+}
