@@ -16,7 +16,7 @@ impl Span {
     #[inline]
     pub(super) fn current() -> Self {
         let span = catch_unwind(AssertUnwindSafe(Entered::current));
-        let span = span.map_err(|panic| drop_quietly(panic)).ok();
+        let span = span.map_err(drop_quietly).ok();
         Self(span.filter(|span| !span.is_none()))
     }
 
