@@ -38,6 +38,7 @@ impl<Q> Injectors<Q> {
     }
 
     /// Returns the queue of the jobs with this priority.
+    #[inline]
     pub fn of(&self, priority: Priority) -> &Q {
         match priority {
             Priority::Urgent => &self.urgent,

@@ -124,16 +124,15 @@ impl<P: Platform> Registry<P> {
     /// # Safety
     /// 1. As for [`JobQueue::push`]: the node is valid until the job begins to run.
     pub unsafe fn inject(&self, node: NonNull<<P::Queue as JobQueue>::Node>, job: JobRef) {
-        let queue_was_empty = self.was_empty(self.injectors.normal());
         // SAFETY: obligation 1 is forwarded to our caller.
-        unsafe { self.injectors.normal().push(node, job) };
-        self.announce_jobs_at(Hint::Injector, 1, queue_was_empty);
+        unsafe { self.inject_with(Priority::Normal, node, job) };
     }
 
     /// Queues a job as [`inject`](Self::inject) does, to be run before or after other jobs.
     ///
     /// # Safety
     /// 1. As for [`inject`](Self::inject).
+    #[inline]
     pub unsafe fn inject_with(
         &self,
         priority: Priority,
@@ -144,9 +143,13 @@ impl<P: Platform> Registry<P> {
         let queue_was_empty = self.was_empty(queue);
         // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { queue.push(node, job) };
-        // Without a hint: a woken worker looks at the urgent jobs anyway, and for the others it
-        // looks everywhere else before.
-        self.announce_jobs(1, queue_was_empty);
+        let hint = match priority {
+            Priority::Normal => Hint::Injector,
+            // A woken worker looks at the urgent jobs anyway, and for background jobs it looks
+            // everywhere else before.
+            Priority::Urgent | Priority::Background => Hint::Unknown,
+        };
+        self.announce_jobs_at(hint, 1, queue_was_empty);
     }
 
     /// Queues jobs from outside, in their order, with one fence and one decision which workers to

@@ -116,7 +116,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let turns = self.turns()?;
         let num_threads = self.checked_num_threads(turns.is_some())?;
         self.check_stack_size()?;
-        let registry = self.registry(num_threads, turns)?;
+        let followed = self.followed(turns.is_some());
+        let registry = self.registry(num_threads, turns, followed)?;
         let first_turn = FirstTurn::prepare(&registry);
         if self.settings.use_current_thread {
             adopted::adopt(&registry)?;
@@ -128,7 +129,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             started.map_err(|source| BuildError::Driver { source })?;
         }
         if !registry.data().lazy.are_pending() {
-            self.start_threads(&registry)?;
+            self.start_threads(&registry, followed)?;
         }
         std::mem::forget(unfinished);
         if let Some(first_turn) = first_turn {
@@ -172,6 +173,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         &mut self,
         num_threads: usize,
         turns: Option<Arc<Turns>>,
+        followed: Option<usize>,
     ) -> Result<Arc<Registry>, BuildError> {
         let mut parts = PoolParts {
             turns: turns.map(|turns| Membership::new(turns, num_threads)),
@@ -206,7 +208,6 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let participants =
             (0..num_threads).map(|_| Participant::new(OsParker::new(self.settings.parker)));
         let progress = Progress::new(participants.collect());
-        let followed = self.followed(&parts.turns);
         let default = followed.map_or(num_threads, |processors| processors.min(num_threads));
         let active = self.settings.active_workers.unwrap_or(default);
         parts.active =
@@ -230,7 +231,11 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         }))
     }
 
-    fn start_threads(&mut self, registry: &Arc<Registry>) -> Result<(), BuildError> {
+    fn start_threads(
+        &mut self,
+        registry: &Arc<Registry>,
+        followed: Option<usize>,
+    ) -> Result<(), BuildError> {
         for index in usize::from(self.settings.use_current_thread)..registry.num_workers() {
             self.start_thread(registry, index)?;
         }
@@ -239,7 +244,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             let source = io::Error::other("it was dropped before it ran");
             BuildError::Spawn { index, source }
         })?;
-        match self.followed(&registry.data().turns) {
+        match followed {
             Some(processors) => {
                 let index = registry.num_workers() + self.settings.max_blocking_threads;
                 let started = Follower::start(registry, processors);
@@ -250,8 +255,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 
     /// Returns how many processors the process may use, if the pool follows their number.
-    fn followed(&self, turns: &Option<Membership>) -> Option<usize> {
-        let follows = self.settings.follow_processors && turns.is_none();
+    fn followed(&self, is_seeded: bool) -> Option<usize> {
+        let follows = self.settings.follow_processors && !is_seeded;
         follows.then(environment::num_processors).flatten()
     }
 
