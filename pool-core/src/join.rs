@@ -1,8 +1,6 @@
 //! Fork and join: two closures, potentially at the same time.
 
 use core::{
-    fmt,
-    hint::black_box,
     marker::PhantomData,
     mem::{ManuallyDrop, MaybeUninit},
 };
@@ -18,8 +16,13 @@ use crate::{
     worker::{Awaited, WorkerThread},
 };
 
+mod cold_arg;
+mod in_place;
 #[cfg(all(test, not(loom)))]
 mod tests;
+
+pub use cold_arg::ColdArg;
+use in_place::InPlace;
 
 impl<P: Platform> WorkerThread<P> {
     /// Runs both closures, potentially in parallel, and returns both results.
@@ -33,9 +36,107 @@ impl<P: Platform> WorkerThread<P> {
     /// # Panics
     /// Continues the panic of `a`, or if there is none that of `b`. Returns or unwinds only when
     /// both closures have ended, since both may borrow from the caller's frame.
-    // Always inlined, so that captures are written once, directly into the job.
+    // Inlined, so that the caller writes the closures once, to where they stay.
     #[inline(always)]
     pub fn join_context<A, B, RA, RB>(&self, a: A, b: B, migrated: bool) -> (RA, RB)
+    where
+        A: FnOnce(JobContext<'_, P>) -> RA,
+        B: FnOnce(JobContext<'_, P>) -> RB + Send,
+        RB: Send,
+    {
+        self.join_outlined(ManuallyDrop::new(a), ManuallyDrop::new(b), migrated)
+    }
+
+    /// Joins closures that the caller has written.
+    // Never inlined, so that a recursive function that joins stays small. Then the compiler inlines
+    // that function here, instead of this one there, and saves a call for each leaf.
+    #[inline(never)]
+    fn join_outlined<A, B, RA, RB>(
+        &self,
+        mut a: ManuallyDrop<A>,
+        mut b: ManuallyDrop<B>,
+        migrated: bool,
+    ) -> (RA, RB)
+    where
+        A: FnOnce(JobContext<'_, P>) -> RA,
+        B: FnOnce(JobContext<'_, P>) -> RB + Send,
+        RB: Send,
+    {
+        // SAFETY: 1. both are there, and are not used any more.
+        unsafe { self.join_in_place(&mut a, &mut b, migrated) }
+    }
+
+    /// Joins as [`join_context`](Self::join_context) does, but inlines the join.
+    ///
+    /// For a platform's own function that is never inlined, and gets both closures as a
+    /// [`ManuallyDrop`] each. Then a large closure stays where the caller of that function has
+    /// written it, because a move of it would cost as much as a third of a join.
+    ///
+    /// # Panics
+    /// As `join_context`.
+    ///
+    /// # Safety
+    /// 1. Both closures are there. The caller does not use them any more, as if they had been
+    ///    [taken](ManuallyDrop::take).
+    #[inline(always)]
+    pub unsafe fn join_in_place<A, B, RA, RB>(
+        &self,
+        a: &mut ManuallyDrop<A>,
+        b: &mut ManuallyDrop<B>,
+        migrated: bool,
+    ) -> (RA, RB)
+    where
+        A: FnOnce(JobContext<'_, P>) -> RA,
+        B: FnOnce(JobContext<'_, P>) -> RB + Send,
+        RB: Send,
+    {
+        if const { InPlace::<A>::PAYS } {
+            // SAFETY: 1. by our obligation 1.
+            let a = unsafe { InPlace::new(a) };
+            // SAFETY: 1. by our obligation 1.
+            unsafe { self.join_second_in_place(move |context| a.take()(context), b, migrated) }
+        } else {
+            // SAFETY: the closure is there, and not used again, by obligation 1.
+            let a = unsafe { ManuallyDrop::take(a) };
+            // SAFETY: 1. by our obligation 1.
+            unsafe { self.join_second_in_place(a, b, migrated) }
+        }
+    }
+
+    /// Joins a closure that may be moved with one that may stay where it is.
+    ///
+    /// # Safety
+    /// 1. As for [`join_in_place`](Self::join_in_place), for `b`.
+    #[inline(always)]
+    unsafe fn join_second_in_place<A, B, RA, RB>(
+        &self,
+        a: A,
+        b: &mut ManuallyDrop<B>,
+        migrated: bool,
+    ) -> (RA, RB)
+    where
+        A: FnOnce(JobContext<'_, P>) -> RA,
+        B: FnOnce(JobContext<'_, P>) -> RB + Send,
+        RB: Send,
+    {
+        if const { InPlace::<B>::PAYS } {
+            // SAFETY: 1. by our obligation 1.
+            let b = unsafe { InPlace::new(b) };
+            self.join_moved(
+                a,
+                move |context: JobContext<'_, P>| b.take()(context),
+                migrated,
+            )
+        } else {
+            // SAFETY: the closure is there, and not used again, by obligation 1.
+            let b = unsafe { ManuallyDrop::take(b) };
+            self.join_moved(a, b, migrated)
+        }
+    }
+
+    /// Queues `b`, runs `a`, and then runs `b` too unless it is stolen.
+    #[inline(always)]
+    fn join_moved<A, B, RA, RB>(&self, a: A, b: B, migrated: bool) -> (RA, RB)
     where
         A: FnOnce(JobContext<'_, P>) -> RA,
         B: FnOnce(JobContext<'_, P>) -> RB + Send,
@@ -65,7 +166,15 @@ impl<P: Platform> WorkerThread<P> {
         A: FnOnce(JobContext<'_, P>) -> RA,
         B: JobFn<P>,
     {
-        let result_a = match P::catch_unwind(|| a(JobContext::on_worker(self, migrated))) {
+        // By reference, since the compiler does not always inline `catch_unwind`, and then moves
+        // what the closure captures: see `InPlace`.
+        let mut first = ManuallyDrop::new((a, self, migrated));
+        let first = &mut first;
+        let result_a = match P::catch_unwind(|| {
+            // SAFETY: it is there, and is not used again.
+            let (a, worker, migrated) = unsafe { ManuallyDrop::take(first) };
+            a(JobContext::on_worker(worker, migrated))
+        }) {
             Ok(result) => result,
             Err(panic) => self.join_after_panic(job_b, panic),
         };
@@ -333,51 +442,5 @@ unsafe impl<P: Platform, F: JobFn<P>> Job for JoinJob<P, F> {
             (*this).body.run_as_thief();
             JoinHeader::set_done(&raw const (*this).header);
         }
-    }
-}
-
-/// A value that is passed to a cold function, in memory of its own.
-///
-/// A function that is not inlined takes a large value, such as a closure with a few captures, by
-/// its address. The compiler then keeps the value in memory also on the paths that never call the
-/// function. There it copies the value in pieces of another size than those in which it was
-/// written, which costs a processor some fifteen cycles each time: more than the rest of a join. So
-/// the value is moved once more, on the path that calls the function.
-#[doc(alias = "Aside")]
-pub struct ColdArg<'a, T> {
-    /// Holds a value.
-    storage: &'a mut MaybeUninit<T>,
-}
-
-impl<T> fmt::Debug for ColdArg<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ColdArg").finish_non_exhaustive()
-    }
-}
-
-impl<'a, T> ColdArg<'a, T> {
-    /// Moves a value into the storage.
-    #[inline(always)]
-    pub fn new(value: T, storage: &'a mut MaybeUninit<T>) -> Self {
-        // If the compiler knew that the storage is only for this, it would keep the value there
-        // from the start.
-        let storage = black_box(storage);
-        storage.write(value);
-        Self { storage }
-    }
-
-    /// Takes the value out.
-    #[inline]
-    pub fn take(self) -> T {
-        let this = ManuallyDrop::new(self);
-        // SAFETY: the storage holds a value, and is not used again: `self` is gone.
-        unsafe { this.storage.assume_init_read() }
-    }
-}
-
-impl<T> Drop for ColdArg<'_, T> {
-    fn drop(&mut self) {
-        // SAFETY: the storage holds a value, and is not used again: `self` is gone.
-        unsafe { self.storage.assume_init_drop() };
     }
 }

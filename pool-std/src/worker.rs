@@ -5,9 +5,9 @@ pub(crate) mod frames;
 pub(crate) mod local;
 pub(crate) mod thread;
 
-use std::{fmt, ptr};
+use std::{fmt, mem::ManuallyDrop, ptr};
 
-use pool_core::Platform as _;
+use pool_core::{JobContext, Platform as _};
 
 use crate::{
     api::CurrentPool,
@@ -83,23 +83,40 @@ impl Worker<'_> {
         RA: Send,
         RB: Send,
     {
-        if !ptr::eq(Std::current(), self.thread) {
-            not_this_thread();
-        }
-        self.thread.join_context(
-            |by| {
-                a(Worker {
-                    thread: by.worker(),
-                })
-            },
-            follow_half(|by| {
-                b(Worker {
-                    thread: by.worker(),
-                })
-            }),
-            false,
-        )
+        let b = follow_half(|by: JobContext<'_, Std>| {
+            b(Worker {
+                thread: by.worker(),
+            })
+        });
+        let a = |by: JobContext<'_, Std>| {
+            a(Worker {
+                thread: by.worker(),
+            })
+        };
+        join_on(self.thread, ManuallyDrop::new(a), ManuallyDrop::new(b))
     }
+}
+
+/// Joins closures that the caller has written, and which are not used any more.
+// Not inlined, for the reason that `WorkerThread::join_context` has.
+#[inline(never)]
+fn join_on<A, B, RA, RB>(
+    worker: &WorkerThread,
+    mut a: ManuallyDrop<A>,
+    mut b: ManuallyDrop<B>,
+) -> (RA, RB)
+where
+    A: FnOnce(JobContext<'_, Std>) -> RA + Send,
+    B: FnOnce(JobContext<'_, Std>) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    if ptr::eq(Std::current(), worker) {
+        // SAFETY: 1. both are there, and are not used any more.
+        return unsafe { worker.join_in_place(&mut a, &mut b, false) };
+    }
+    drop((ManuallyDrop::into_inner(a), ManuallyDrop::into_inner(b)));
+    not_this_thread()
 }
 
 /// Ends a call by a thread that lends its worker: another thread is that worker.

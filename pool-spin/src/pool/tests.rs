@@ -1,6 +1,9 @@
 //! Tests of pools on a host, where threads take the place of cores.
 
-use std::{sync::Barrier, thread};
+use std::{
+    sync::{Arc, Barrier},
+    thread,
+};
 
 use super::*;
 use crate::host::{Host, with_workers};

@@ -1,6 +1,9 @@
 //! Fork and join on the current pool.
 
-use std::{marker::PhantomData, mem::MaybeUninit};
+use std::{
+    marker::PhantomData,
+    mem::{ManuallyDrop, MaybeUninit},
+};
 
 use pool_core::{ColdArg, JobContext};
 
@@ -94,20 +97,41 @@ where
     RA: Send,
     RB: Send,
 {
-    let b = follow_half(b);
+    join_outlined(
+        current,
+        ManuallyDrop::new(a),
+        ManuallyDrop::new(follow_half(b)),
+    )
+}
+
+/// Joins closures that the caller has written, and which are not used any more.
+// Not inlined, for the reason that `WorkerThread::join_context` has, and so that the caller does not
+// look for the worker.
+#[inline(never)]
+fn join_outlined<A, B, RA, RB>(
+    current: CurrentPool,
+    mut a: ManuallyDrop<A>,
+    mut b: ManuallyDrop<B>,
+) -> (RA, RB)
+where
+    A: FnOnce(JobContext<'_, Std>) -> RA + Send,
+    B: FnOnce(JobContext<'_, Std>) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
     // SAFETY: 1. the thread stays the worker at least until the join returns.
-    match unsafe { WorkerThread::current() } {
-        Some(worker) => worker.join_context(a, b, false),
-        // In a closure of its own: if both arms called one, the compiler would not always inline it
-        // here.
-        None => in_global_pool(
-            current,
-            ColdArg::new(
-                |worker: &WorkerThread, migrated| worker.join_context(a, b, migrated),
-                &mut MaybeUninit::uninit(),
-            ),
-        ),
+    if let Some(worker) = unsafe { WorkerThread::current() } {
+        // SAFETY: 1. both are there, and are not used any more.
+        return unsafe { worker.join_in_place(&mut a, &mut b, false) };
     }
+    let (a, b) = (ManuallyDrop::into_inner(a), ManuallyDrop::into_inner(b));
+    in_global_pool(
+        current,
+        ColdArg::new(
+            |worker: &WorkerThread, migrated| worker.join_context(a, b, migrated),
+            &mut MaybeUninit::uninit(),
+        ),
+    )
 }
 
 /// Tells a closure of [`join_context`] whether it has migrated to another thread.

@@ -176,3 +176,117 @@ fn an_unwinding_join_leaves_nothing_behind() {
         assert_eq!(borrowed.load(SeqCst), 1);
     }
 }
+
+/// What a closure captures: four words that check themselves, and a count of those that live.
+struct Captured<'a> {
+    check: [usize; 2],
+    alive: &'a AtomicUsize,
+}
+
+impl<'a> Captured<'a> {
+    fn new(alive: &'a AtomicUsize, number: usize) -> Self {
+        alive.fetch_add(1, SeqCst);
+        Self {
+            check: [number, !number],
+            alive,
+        }
+    }
+
+    fn number(&self) -> usize {
+        assert_eq!(self.check[0], !self.check[1]);
+        self.check[0]
+    }
+}
+
+impl Drop for Captured<'_> {
+    fn drop(&mut self) {
+        self.alive.fetch_sub(1, SeqCst);
+    }
+}
+
+/// Joins closures that capture values directly or in a box, so that they are passed by address or
+/// in registers, and checks that each value is dropped once, however the halves end.
+#[test]
+fn destructors() {
+    fn number(captured: &Captured<'_>, fails: bool) -> usize {
+        if fails {
+            std::panic::panic_any(captured.number());
+        }
+        captured.number()
+    }
+
+    type Joined = fn((Captured<'_>, bool), (Captured<'_>, bool)) -> (usize, usize);
+    let forms: [Joined; 5] = [
+        |(a, fa), (b, fb)| join(move || number(&a, fa), move || number(&b, fb)),
+        |(a, fa), (b, fb)| {
+            let (a, b) = (Box::new((a, fa)), Box::new((b, fb)));
+            join(move || number(&a.0, a.1), move || number(&b.0, b.1))
+        },
+        |(a, fa), (b, fb)| {
+            let a = Box::new((a, fa));
+            join(move || number(&a.0, a.1), move || number(&b, fb))
+        },
+        |(a, fa), (b, fb)| {
+            let b = Box::new((b, fb));
+            join_context(move |_| number(&a, fa), move |_| number(&b.0, b.1))
+        },
+        |(a, fa), (b, fb)| {
+            pool_std::with_worker(|worker| {
+                worker.join(move |_| number(&a, fa), move |_| number(&b, fb))
+            })
+        },
+    ];
+    let pool = pool(2);
+    let alive = AtomicUsize::new(0);
+    let fails = [(true, false), (false, true), (false, false), (true, true)];
+    for joined in forms.into_iter().step_by(if cfg!(miri) { 4 } else { 1 }) {
+        for (a_fails, b_fails) in fails.into_iter().take(if cfg!(miri) { 2 } else { 4 }) {
+            let run = || {
+                let halves = [(1, a_fails), (2, b_fails)];
+                let [a, b] = halves.map(|(number, fails)| (Captured::new(&alive, number), fails));
+                joined(a, b)
+            };
+            let outside: &dyn Fn() -> (usize, usize) = &run;
+            let inside: &dyn Fn() -> (usize, usize) = &|| pool.install(run);
+            for run in [outside, inside] {
+                match catch_unwind(AssertUnwindSafe(run)) {
+                    Ok(results) => assert_eq!(results, (1, 2)),
+                    Err(panic) => {
+                        let expected = if a_fails { 1 } else { 2 };
+                        assert_eq!(*panic.downcast::<usize>().unwrap(), expected);
+                    }
+                }
+                assert_eq!(alive.load(SeqCst), 0);
+            }
+        }
+    }
+}
+
+/// Joins large closures of which a thief takes the second, which then runs elsewhere, and may
+/// panic there.
+#[test]
+fn destructors_of_stolen_halves() {
+    let pool = pool(2);
+    let alive = AtomicUsize::new(0);
+    for fails in [false, true] {
+        let barrier = &Barrier::new(2);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            pool.install(|| {
+                let [a, b] = [1, 2].map(|number| Captured::new(&alive, number));
+                join_context(
+                    move |context| {
+                        barrier.wait();
+                        (a.number(), context.migrated())
+                    },
+                    move |context| {
+                        barrier.wait();
+                        assert!(!fails, "on purpose");
+                        (b.number(), context.migrated())
+                    },
+                )
+            })
+        }));
+        assert_eq!(result.ok(), (!fails).then_some(((1, false), (2, true))));
+        assert_eq!(alive.load(SeqCst), 0);
+    }
+}

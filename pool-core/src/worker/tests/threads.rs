@@ -29,6 +29,7 @@ macro_rules! suite {
             a_closure_is_told_exactly_whether_it_migrated
             another_job_at_the_position_of_the_second_half
             panics_in_join
+            closures_are_dropped_once
             calls_across_pools
             a_broadcast_reaches_sleeping_workers
             jobs_injected_before_a_panic_of_their_iterator_are_run
@@ -203,6 +204,44 @@ fn panics_in_join<P: TestPlatform>() {
                 2,
                 "both have ended before the panic goes on"
             );
+        }
+    });
+}
+
+/// Joins closures that stay in place or are moved, in deques with and without room, and checks that
+/// each is run or dropped once, also if the first half panics.
+fn closures_are_dropped_once<P: TestPlatform>() {
+    type Value = Arc<()>;
+
+    fn nest<P: TestPlatform>(worker: &WorkerThread<P>, value: &Value, depth: usize, fails: bool) {
+        if depth == 0 {
+            assert!(!fails, "on purpose");
+            return;
+        }
+        let small = || value.clone();
+        let large = || (value.clone(), [depth, !depth]);
+        let check = |(_, [a, b]): (Value, [usize; 2])| assert_eq!(a, !b);
+        let (a, b, c, d) = (large(), large(), small(), small());
+        let deeper = |by: JobContext<'_, P>| nest(by.worker(), value, depth - 1, fails);
+        match depth % 4 {
+            0 => worker.join_context(move |by| (deeper(by), check(a)).0, move |_| check(b), false),
+            1 => worker.join_context(move |by| (deeper(by), check(a)).0, move |_| drop(c), false),
+            2 => worker.join_context(deeper, move |_| check(b), false),
+            _ => worker.join_context(deeper, move |_| drop(d), false),
+        };
+    }
+
+    with_pool_on::<P, _>(2, |registry| {
+        let deepest = DEQUE_CAPACITY + 4;
+        for depth in if cfg!(miri) { deepest } else { 0 }..=deepest {
+            for fails in [false, true] {
+                let value = Arc::new(());
+                let result = catch_unwind(AssertUnwindSafe(|| {
+                    registry.in_worker(|worker, _| nest(worker, &value, depth, fails));
+                }));
+                assert_eq!(result.is_err(), fails);
+                assert_eq!(Arc::strong_count(&value), 1);
+            }
         }
     });
 }

@@ -93,3 +93,28 @@ fn pools_of_different_types_share_cores() {
         });
     });
 }
+
+/// Joins with a full deque, where the second closure is never queued, but run after the first.
+/// Large closures stay in place, small ones are moved.
+#[test]
+fn destructors_with_a_full_deque() {
+    type Cores = TestCores<1, 1>;
+    static POOL: SpinPool<Cores> = pool(IdlePolicy::DEFAULT);
+    let value = Arc::new(7);
+    let large = |padding| (value.clone(), [padding; 2]);
+    let joined = POOL.run_with(0, |core| {
+        let in_a_full_deque = |core: Worker<'_, Cores>| {
+            let (a, b, c, d) = (large(1), large(2), value.clone(), value.clone());
+            let (e, f, g, h) = (large(3), value.clone(), value.clone(), large(4));
+            [
+                core.join(move |_| *a.0 + a.1[0], move |_| *b.0 + b.1[1]),
+                core.join(move |_| *c, move |_| *d),
+                core.join(move |_| *e.0 + e.1[0], move |_| *f),
+                core.join(move |_| *g, move |_| *h.0 + h.1[1]),
+            ]
+        };
+        core.join(in_a_full_deque, |_| ()).0
+    });
+    assert_eq!(joined, Ok([(8, 9), (7, 7), (10, 7), (7, 11)]));
+    assert_eq!(Arc::strong_count(&value), 1);
+}

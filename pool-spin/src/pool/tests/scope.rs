@@ -92,7 +92,7 @@ fn closures_borrow_no_longer_than_their_scope() {
 #[test]
 fn destructors_of_captures_run() {
     static POOL: SpinPool<TestCores<1, 64>> = pool(IdlePolicy::DEFAULT);
-    let value = std::sync::Arc::new(());
+    let value = Arc::new(());
     POOL.run_with(0, |worker| {
         worker.scope(|scope| {
             for _ in 0..40 {
@@ -102,5 +102,5 @@ fn destructors_of_captures_run() {
         });
     })
     .unwrap();
-    assert_eq!(std::sync::Arc::strong_count(&value), 1);
+    assert_eq!(Arc::strong_count(&value), 1);
 }

@@ -277,8 +277,16 @@ fn a_wrapped_worker_does_not_join_beside_its_spare() {
         let wrapped = OnOneThread::new(worker);
         let panic = block_in_place(move || {
             assert_eq!(wrapped.get().index(), 0);
-            let joining = AssertUnwindSafe(|| wrapped.get().join(|_| (), |_| ()));
-            catch_unwind(joining).unwrap_err()
+            // The closures are dropped, large or small.
+            let value = Arc::new(());
+            let (small, large) = (value.clone(), (value.clone(), [0; 2]));
+            let joining = AssertUnwindSafe(|| {
+                let worker = wrapped.get();
+                worker.join(move |_| drop(small), move |_| drop(large))
+            });
+            let panic = catch_unwind(joining).unwrap_err();
+            assert_eq!(Arc::strong_count(&value), 1);
+            panic
         });
         worker.join(|_| (), |_| ());
         *panic.downcast::<&str>().unwrap()
