@@ -6,14 +6,15 @@ mod long_leaf;
 mod queens;
 mod tree;
 mod uts;
+mod written;
 
-use std::rc::Rc;
+use std::{rc::Rc, time::Duration};
 
 use protocol::{Case, Unit};
 
 use crate::{
     fork_join::ForkJoin,
-    pools::{Lazy, Pools},
+    pools::{Lazy, Pools, Sequential},
 };
 
 /// A program, the same for all systems.
@@ -21,8 +22,27 @@ trait Program {
     const NAME: &str;
     const UNIT: Unit;
 
+    /// The result of a run that took so long.
+    fn result_of(time: Duration) -> f64 {
+        Self::UNIT.of(time)
+    }
+}
+
+/// A program as it is written for one system.
+trait Written<P: ForkJoin>: Program {
     /// Runs it once.
-    fn measure<P: ForkJoin>(pool: &P) -> f64;
+    fn measure(pool: &P) -> f64;
+}
+
+/// A program that is written for all pools.
+trait ForAll:
+    Written<pool_std::ThreadPool> + Written<rayon_core::ThreadPool> + Written<chili::ThreadPool>
+{
+}
+
+impl<R> ForAll for R where
+    R: Written<pool_std::ThreadPool> + Written<rayon_core::ThreadPool> + Written<chili::ThreadPool>
+{
 }
 
 pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
@@ -39,7 +59,7 @@ pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
 }
 
 /// A program on all systems, and as it is without one.
-fn with_sequential<R: Program>(pools: &[Pools]) -> Vec<Case> {
+fn with_sequential<R: ForAll + Written<Sequential>>(pools: &[Pools]) -> Vec<Case> {
     let on_all = |pools: &Pools| {
         let sequential = case::<R, _>(&pools.sequential);
         on_pools::<R>(pools).into_iter().chain([sequential])
@@ -47,7 +67,7 @@ fn with_sequential<R: Program>(pools: &[Pools]) -> Vec<Case> {
     pools.iter().flat_map(on_all).collect()
 }
 
-fn on_pools<R: Program>(pools: &Pools) -> [Case; 3] {
+fn on_pools<R: ForAll>(pools: &Pools) -> [Case; 3] {
     [
         case::<R, _>(&pools.ours),
         case::<R, _>(&pools.rayon),
@@ -58,11 +78,11 @@ fn on_pools<R: Program>(pools: &Pools) -> [Case; 3] {
 fn fib_with_worker(pools: &Pools) -> Case {
     let pool = pools.ours.clone();
     let run = move || fib::measure_with_worker(pool.get());
-    let (name, unit) = (fib::Fib::NAME, fib::Fib::UNIT);
+    let (name, unit) = (<fib::Fib as Program>::NAME, <fib::Fib as Program>::UNIT);
     Case::new("join", name, pools.threads(), "ours-context", unit, run)
 }
 
-fn case<R: Program, P: ForkJoin>(pool: &Rc<Lazy<P>>) -> Case {
+fn case<R: Written<P>, P: ForkJoin>(pool: &Rc<Lazy<P>>) -> Case {
     let threads = pool.threads();
     let pool = pool.clone();
     let run = move || R::measure(pool.get());

@@ -2,7 +2,7 @@
 
 use protocol::{Unit, time};
 
-use super::Program;
+use super::{Program, Written};
 use crate::{computation::compute, fork_join::ForkJoin};
 
 pub(super) struct Coarse;
@@ -15,8 +15,10 @@ const PAIRS: u32 = 5;
 impl Program for Coarse {
     const NAME: &str = "coarse";
     const UNIT: Unit = Unit::Milliseconds;
+}
 
-    fn measure<P: ForkJoin>(pool: &P) -> f64 {
+impl<P: ForkJoin> Written<P> for Coarse {
+    fn measure(pool: &P) -> f64 {
         let pairs = |context: &mut P::Context<'_>| {
             for _ in 0..PAIRS {
                 let (left, right) = P::join(

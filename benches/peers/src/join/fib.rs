@@ -1,9 +1,10 @@
 //! Fibonacci numbers: nothing but joins.
 
+use std::time::Duration;
+
 use protocol::{Unit, time};
 
-use super::Program;
-use crate::fork_join::ForkJoin;
+use super::{Program, written::for_all_systems};
 
 pub(super) struct Fib;
 
@@ -16,23 +17,29 @@ impl Program for Fib {
     const NAME: &str = "fib32";
     const UNIT: Unit = Unit::Nanoseconds;
 
-    fn measure<P: ForkJoin>(pool: &P) -> f64 {
-        let time = time(|| assert_eq!(pool.run(|context| fib::<P>(context, N)), FIB_OF_N));
+    /// For a join.
+    fn result_of(time: Duration) -> f64 {
         Self::UNIT.of(time) / JOINS
     }
 }
 
-fn fib<P: ForkJoin>(context: &mut P::Context<'_>, n: u32) -> u64 {
-    if n < 2 {
-        return u64::from(n);
-    }
-    let (a, b) = P::join(
-        context,
-        |context| fib::<P>(context, n - 1),
-        |context| fib::<P>(context, n - 2),
-    );
-    a + b
+macro_rules! functions {
+    ($Context:ty, $join:ident) => {
+        fn run(context: &mut $Context) {
+            assert_eq!(fib(context, N), FIB_OF_N);
+        }
+
+        fn fib(context: &mut $Context, n: u32) -> u64 {
+            if n < 2 {
+                return u64::from(n);
+            }
+            let (a, b) = $join!(context, fib(context, n - 1), fib(context, n - 2));
+            a + b
+        }
+    };
 }
+
+for_all_systems!(Fib, functions);
 
 /// The same by our joins that are given their worker. Nanoseconds for a join.
 pub(super) fn measure_with_worker(pool: &pool_std::ThreadPool) -> f64 {
@@ -42,7 +49,7 @@ pub(super) fn measure_with_worker(pool: &pool_std::ThreadPool) -> f64 {
             FIB_OF_N
         )
     });
-    Fib::UNIT.of(time) / JOINS
+    Fib::result_of(time)
 }
 
 fn fib_with_worker(worker: pool_std::Worker<'_>, n: u32) -> u64 {

@@ -7,7 +7,7 @@ use std::{
 
 use protocol::Unit;
 
-use super::Program;
+use super::{Program, Written};
 use crate::{computation::compute, fork_join::ForkJoin};
 
 pub(super) struct LongLeaf;
@@ -18,8 +18,10 @@ const MILLISECONDS: u32 = 20;
 impl Program for LongLeaf {
     const NAME: &str = "long-leaf";
     const UNIT: Unit = Unit::Count;
+}
 
-    fn measure<P: ForkJoin>(pool: &P) -> f64 {
+impl<P: ForkJoin> Written<P> for LongLeaf {
+    fn measure(pool: &P) -> f64 {
         let done = AtomicUsize::new(0);
         let done_by_others = pool.run(|context| leaf_under_jobs::<P>(context, JOBS, &done));
         assert_eq!(done.into_inner(), JOBS);

@@ -1,9 +1,8 @@
 //! The queens problem: a search with a few branches at each level, many of them short.
 
-use protocol::{Unit, time};
+use protocol::Unit;
 
-use super::Program;
-use crate::fork_join::ForkJoin;
+use super::{Program, written::for_all_systems};
 
 pub(super) struct Queens;
 
@@ -14,12 +13,6 @@ const SOLUTIONS: u64 = 73_712;
 impl Program for Queens {
     const NAME: &str = "nqueens";
     const UNIT: Unit = Unit::Milliseconds;
-
-    fn measure<P: ForkJoin>(pool: &P) -> f64 {
-        let solutions = |context: &mut P::Context<'_>| solutions::<P>(context, Board::EMPTY);
-        let time = time(|| assert_eq!(pool.run(solutions), SOLUTIONS));
-        Self::UNIT.of(time)
-    }
 }
 
 /// The queens that are placed, one in each row so far, as what they attack in the next row: a bit
@@ -57,38 +50,44 @@ impl Board {
     }
 }
 
-fn solutions<P: ForkJoin>(context: &mut P::Context<'_>, board: Board) -> u64 {
-    if board.is_full() {
-        return 1;
-    }
-    let mut places = [0; N];
-    let mut count = 0;
-    let mut free = board.free();
-    while free != 0 {
-        let rest = free & (free - 1);
-        places[count] = free ^ rest;
-        count += 1;
-        free = rest;
-    }
-    solutions_with_one_of::<P>(context, board, &places[..count])
+macro_rules! functions {
+    ($Context:ty, $join:ident) => {
+        fn run(context: &mut $Context) {
+            assert_eq!(solutions(context, Board::EMPTY), SOLUTIONS);
+        }
+
+        fn solutions(context: &mut $Context, board: Board) -> u64 {
+            if board.is_full() {
+                return 1;
+            }
+            let mut places = [0; N];
+            let mut count = 0;
+            let mut free = board.free();
+            while free != 0 {
+                let rest = free & (free - 1);
+                places[count] = free ^ rest;
+                count += 1;
+                free = rest;
+            }
+            solutions_with_one_of(context, board, &places[..count])
+        }
+
+        fn solutions_with_one_of(context: &mut $Context, board: Board, places: &[u32]) -> u64 {
+            match places {
+                [] => 0,
+                [place] => solutions(context, board.with(*place)),
+                _ => {
+                    let (left, right) = places.split_at(places.len() / 2);
+                    let (left, right) = $join!(
+                        context,
+                        solutions_with_one_of(context, board, left),
+                        solutions_with_one_of(context, board, right)
+                    );
+                    left + right
+                }
+            }
+        }
+    };
 }
 
-fn solutions_with_one_of<P: ForkJoin>(
-    context: &mut P::Context<'_>,
-    board: Board,
-    places: &[u32],
-) -> u64 {
-    match places {
-        [] => 0,
-        [place] => solutions::<P>(context, board.with(*place)),
-        _ => {
-            let (left, right) = places.split_at(places.len() / 2);
-            let (left, right) = P::join(
-                context,
-                |context| solutions_with_one_of::<P>(context, board, left),
-                |context| solutions_with_one_of::<P>(context, board, right),
-            );
-            left + right
-        }
-    }
-}
+for_all_systems!(Queens, functions);

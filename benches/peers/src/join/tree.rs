@@ -2,27 +2,15 @@
 
 use std::sync::LazyLock;
 
-use protocol::{Unit, time};
+use protocol::Unit;
 
-use super::Program;
-use crate::fork_join::ForkJoin;
+use super::{Program, written::for_all_systems};
 
 pub(super) struct TreeSum;
 
 impl Program for TreeSum {
     const NAME: &str = "tree-sum";
     const UNIT: Unit = Unit::Milliseconds;
-
-    fn measure<P: ForkJoin>(pool: &P) -> f64 {
-        let root = &*TREE;
-        let sums = |context: &mut P::Context<'_>| {
-            for _ in 0..SUMS {
-                assert_eq!(sum::<P>(context, root), NODES);
-            }
-        };
-        let time = time(|| pool.run(sums));
-        Self::UNIT.of(time)
-    }
 }
 
 /// A tree that stays in the caches: else one measures where its pages happen to lie.
@@ -47,14 +35,23 @@ impl Node {
     }
 }
 
-fn sum<P: ForkJoin>(context: &mut P::Context<'_>, node: &Node) -> u64 {
-    let Some([left, right]) = &node.children else {
-        return node.value;
+macro_rules! functions {
+    ($Context:ty, $join:ident) => {
+        fn run(context: &mut $Context) {
+            let root = &*TREE;
+            for _ in 0..SUMS {
+                assert_eq!(sum(context, root), NODES);
+            }
+        }
+
+        fn sum(context: &mut $Context, node: &Node) -> u64 {
+            let Some([left, right]) = &node.children else {
+                return node.value;
+            };
+            let (left, right) = $join!(context, sum(context, left), sum(context, right));
+            node.value + left + right
+        }
     };
-    let (left, right) = P::join(
-        context,
-        |context| sum::<P>(context, left),
-        |context| sum::<P>(context, right),
-    );
-    node.value + left + right
 }
+
+for_all_systems!(TreeSum, functions);

@@ -7,10 +7,10 @@
 
 use std::ops::Range;
 
-use protocol::{Unit, time};
+use protocol::Unit;
 
-use super::Program;
-use crate::{computation::splitmix64, fork_join::ForkJoin};
+use super::{Program, written::for_all_systems};
+use crate::computation::splitmix64;
 
 pub(super) struct Uts;
 
@@ -27,39 +27,39 @@ const NODES: u64 = 2_321_401;
 impl Program for Uts {
     const NAME: &str = "uts";
     const UNIT: Unit = Unit::Milliseconds;
-
-    fn measure<P: ForkJoin>(pool: &P) -> f64 {
-        let children =
-            |context: &mut P::Context<'_>| nodes_below::<P>(context, ROOT, 0..CHILDREN_OF_ROOT);
-        let time = time(|| assert_eq!(1 + pool.run(children), NODES));
-        Self::UNIT.of(time)
-    }
 }
 
-/// The number of nodes from this one downwards.
-fn nodes<P: ForkJoin>(context: &mut P::Context<'_>, node: u64) -> u64 {
-    if node < FERTILE {
-        1 + nodes_below::<P>(context, node, 0..CHILDREN)
-    } else {
-        1
-    }
+macro_rules! functions {
+    ($Context:ty, $join:ident) => {
+        fn run(context: &mut $Context) {
+            let below = nodes_below(context, ROOT, 0..CHILDREN_OF_ROOT);
+            assert_eq!(1 + below, NODES);
+        }
+
+        /// The number of nodes from this one downwards.
+        fn nodes(context: &mut $Context, node: u64) -> u64 {
+            if node < FERTILE {
+                1 + nodes_below(context, node, 0..CHILDREN)
+            } else {
+                1
+            }
+        }
+
+        /// The number of nodes from these children of a node downwards.
+        fn nodes_below(context: &mut $Context, parent: u64, children: Range<u64>) -> u64 {
+            let Range { start, end } = children;
+            if end - start == 1 {
+                return nodes(context, splitmix64(parent.wrapping_add(start)));
+            }
+            let middle = start.midpoint(end);
+            let (left, right) = $join!(
+                context,
+                nodes_below(context, parent, start..middle),
+                nodes_below(context, parent, middle..end)
+            );
+            left + right
+        }
+    };
 }
 
-/// The number of nodes from these children of a node downwards.
-fn nodes_below<P: ForkJoin>(
-    context: &mut P::Context<'_>,
-    parent: u64,
-    children: Range<u64>,
-) -> u64 {
-    let Range { start, end } = children;
-    if end - start == 1 {
-        return nodes::<P>(context, splitmix64(parent.wrapping_add(start)));
-    }
-    let middle = start.midpoint(end);
-    let (left, right) = P::join(
-        context,
-        |context| nodes_below::<P>(context, parent, start..middle),
-        |context| nodes_below::<P>(context, parent, middle..end),
-    );
-    left + right
-}
+for_all_systems!(Uts, functions);

@@ -1,0 +1,87 @@
+//! Joins as they are written for each system.
+//!
+//! A program that reaches its system through a trait hands its closures to a function that hands
+//! them on. What that costs depends on what the compiler inlines, and nobody writes it so. Hence
+//! these macros: `join!(context, left, right)` in the functions of a program becomes what a user of
+//! the system writes.
+
+/// Implements a program for all systems. `$functions` is a macro that defines the program's functions,
+/// among them `run`, with the type of the context and the macro that joins.
+macro_rules! for_all_systems {
+    ($program:ident, $functions:ident) => {
+        crate::join::written::for_all_systems! { $program, $functions,
+            ours: pool_std::ThreadPool, join_ours;
+            rayon: rayon_core::ThreadPool, join_rayon;
+            chili: ::chili::ThreadPool, join_chili;
+            sequential: crate::pools::Sequential, join_sequential;
+        }
+    };
+    ($program:ident, $functions:ident, $($module:ident: $pool:ty, $join:ident;)*) => {$(
+        mod $module {
+            use super::*;
+            use crate::{fork_join::ForkJoin, join::{Written, written::$join}};
+
+            $functions!(<$pool as ForkJoin>::Context<'_>, $join);
+
+            impl Written<$pool> for $program {
+                fn measure(pool: &$pool) -> f64 {
+                    $program::result_of(protocol::time(|| pool.run(|context| run(context))))
+                }
+            }
+        }
+    )*};
+}
+
+macro_rules! join_ours {
+    ($context:ident, $first:expr, $second:expr) => {{
+        let _ = &$context;
+        pool_std::join(
+            || {
+                let $context = &mut ();
+                $first
+            },
+            || {
+                let $context = &mut ();
+                $second
+            },
+        )
+    }};
+}
+
+macro_rules! join_rayon {
+    ($context:ident, $first:expr, $second:expr) => {{
+        let _ = &$context;
+        rayon_core::join(
+            || {
+                let $context = &mut ();
+                $first
+            },
+            || {
+                let $context = &mut ();
+                $second
+            },
+        )
+    }};
+}
+
+/// Of the two, it is the former that chili queues.
+macro_rules! join_chili {
+    ($context:ident, $first:expr, $second:expr) => {{
+        let (second, first) = $context.join(|$context| $second, |$context| $first);
+        (first, second)
+    }};
+}
+
+/// The compiler would make a loop of it, but it is calls that joins are compared with.
+macro_rules! join_sequential {
+    ($context:ident, $first:expr, $second:expr) => {{
+        let first = $first;
+        let second = std::hint::black_box(|| {
+            let $context = &mut ();
+            $second
+        })();
+        (first, second)
+    }};
+}
+
+pub(super) use {for_all_systems, join_chili, join_ours, join_rayon, join_sequential};
