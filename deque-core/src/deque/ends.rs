@@ -6,12 +6,15 @@
 use core::fmt;
 
 use super::position::Position;
-use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
+use crate::{
+    batch,
+    primitive::{AtomicBool, AtomicUsize, Ordering},
+};
 
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-// The four encodings of the mode, in the two bits that a position leaves free. The README's number
+// The five encodings of the mode, in the three bits that a position leaves free. The README's number
 // line shows where each one puts the word.
 
 /// The owner takes no fence; a thief makes it take one, see `bias`. Every element from the position
@@ -24,6 +27,9 @@ const BIASED_BEYOND: usize = 1;
 const FENCED: usize = 2;
 /// A thief is about to change biased to fenced: the owner takes fences as soon as it has seen this.
 const REVOKING: usize = 3;
+/// Fenced, and a thief may take a batch by one exchange: as many of the oldest elements as
+/// [`MAX_CLAIM`]. The owner ends this before it takes one of those without an exchange.
+const OPEN: usize = FENCED | 4;
 /// The bits of the mode.
 const MODE: usize = Position::STEP - 1;
 
@@ -33,11 +39,16 @@ const FENCED_BIT: usize = 2;
 /// element's position nor the one before the first element is beyond the word.
 const FENCED_OFFSET: usize = isize::MAX.cast_unsigned() + 1 - 2 * Position::STEP;
 
+/// The most elements that a thief takes from a LIFO deque by one exchange.
+pub(super) const MAX_CLAIM: usize = if cfg!(loom) { 2 } else { batch::MAX_BATCH };
+
 /// How the owner and its thieves divide the fences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     /// Both take one.
     Fenced,
+    /// Both take one, and a thief may take a batch by one exchange.
+    Open,
     /// The owner takes none; a thief revokes that first.
     Biased,
     /// A thief is revoking it.
@@ -83,6 +94,7 @@ impl Top {
     pub(super) const fn mode(self) -> Mode {
         match self.0 & MODE {
             FENCED => Mode::Fenced,
+            OPEN => Mode::Open,
             REVOKING => Mode::Revoking,
             _ => Mode::Biased,
         }
@@ -93,6 +105,22 @@ impl Top {
     #[inline]
     pub(super) const fn is_owner_exclusive(self, newest: Position) -> bool {
         newest.into_word().wrapping_sub(self.0).cast_signed() >= 0
+    }
+
+    /// Whether the owner and thieves take fences, and no revocation is under way.
+    #[inline]
+    pub(super) const fn is_fenced(self) -> bool {
+        matches!(self.mode(), Mode::Fenced | Mode::Open)
+    }
+
+    /// Whether a thief may take the element at this position by a claim that begins at this word,
+    /// or has begun at an earlier one: then the owner must not take it without an exchange.
+    pub(super) fn may_claim(self, newest: Position) -> bool {
+        let reach = match self.mode() {
+            Mode::Open => MAX_CLAIM,
+            _ => 1,
+        };
+        self.position().distance_to(newest) < reach.cast_signed()
     }
 
     /// Returns the same position in fenced mode.
@@ -172,6 +200,38 @@ impl AtomicTop {
         exchange.map(drop).map_err(Top)
     }
 
+    /// Takes the oldest element as [`claim`](Self::claim) does, and changes fenced to open.
+    ///
+    /// An exchange that opens always takes an element. So a word that was open and is no more does
+    /// not come again at the same position, and a claim on it fails.
+    ///
+    /// # Errors
+    /// As `claim`.
+    pub(super) fn claim_and_open(&self, top: Top) -> Result<(), Top> {
+        debug_assert_eq!(top.mode(), Mode::Fenced);
+        let open = Top::new(top.position().plus(1), OPEN);
+        // Ordering: as in `claim`.
+        self.word
+            .compare_exchange(top.0, open.0, Ordering::Release, Ordering::Relaxed)
+            .map(drop)
+            .map_err(Top)
+    }
+
+    /// Changes open to fenced. Only the owner calls this, after a full fence and before it takes an
+    /// element without an exchange that a batch could reach.
+    ///
+    /// # Errors
+    /// Returns the current word if a thief was faster.
+    pub(super) fn close(&self, top: Top) -> Result<(), Top> {
+        debug_assert_eq!(top.mode(), Mode::Open);
+        // Ordering: Relaxed. It makes the exchanges of thieves fail that have read the word before.
+        // Those that read this one or a later one are held off by the owner's fence, as in `claim`.
+        self.word
+            .compare_exchange(top.0, top.fenced().0, Ordering::Relaxed, Ordering::Relaxed)
+            .map(drop)
+            .map_err(Top)
+    }
+
     /// Changes biased to revoking. If this returns true, the caller alone must
     /// [end](Self::end_revocation) the revocation.
     pub(super) fn begin_revocation(&self, top: Top) -> bool {
@@ -219,7 +279,7 @@ impl AtomicTop {
 
     /// Changes fenced to biased, and returns whether it did. Only the owner calls this.
     pub(super) fn bias(&self, top: Top) -> bool {
-        debug_assert_eq!(top.mode(), Mode::Fenced);
+        debug_assert!(top.is_fenced());
         let biased = Top::new(top.position(), BIASED_BEYOND);
         // Ordering: Relaxed, the exchange releases it to the thief that revokes.
         self.is_answered.store(false, Ordering::Relaxed);

@@ -9,8 +9,8 @@ use super::Worker;
 /// [`Worker::next_position`].
 ///
 /// A deque numbers its elements in the order of the pushes; that number is the element's *index*. A
-/// position is an index in the form in which the deque's words hold it: shifted by the two bits
-/// that a word needs for other things. Positions wrap around, so they have a distance but no order.
+/// position is an index in the form in which the deque's words hold it: shifted by the three
+/// bits that a word needs for other things. Positions wrap around, so they have a distance but no order.
 ///
 /// A position means something only to the worker that it is from. It fits into one word, so that a
 /// job can keep it.
@@ -36,14 +36,14 @@ impl Position {
     /// The position at which there is never an element. A FIFO deque returns it for every push.
     pub const NOWHERE: Self = Self(usize::MAX);
 
-    /// By how much the words of two neighboring positions differ: the lowest two bits of a position
-    /// are zero.
-    pub(super) const STEP: usize = 4;
+    /// By how much the words of two neighboring positions differ: the lowest three bits of a
+    /// position are zero.
+    pub(super) const STEP: usize = 8;
 
     /// The most elements of a ring, a power of two. Distances within it are positive, and no
     /// position is beyond a word of a fenced mode (see `FENCED_OFFSET`). Only elements without
     /// words reach it.
-    pub(super) const MOST_ELEMENTS: usize = 1 << (usize::BITS - 4);
+    pub(super) const MOST_ELEMENTS: usize = 1 << (usize::BITS - 5);
 
     /// Returns the position as a word.
     ///
@@ -81,7 +81,7 @@ impl Position {
         other.distance_to(self) >= 0
     }
 
-    /// Returns the position of an index, whose two highest bits are lost.
+    /// Returns the position of an index, whose three highest bits are lost.
     #[inline]
     pub(super) const fn from_index(index: usize) -> Self {
         Self(index.wrapping_mul(Self::STEP))

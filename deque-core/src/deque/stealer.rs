@@ -187,7 +187,7 @@ impl<H: Handle> Stealer<H> {
                 // there. Needed although `top` is confirmed by the compare-exchange: that does not
                 // say whether `bottom` was read before the owner lowered it. A FIFO owner never
                 // lowers it.
-                (Mode::Fenced, _) | (_, None) => full_fence(),
+                (Mode::Fenced | Mode::Open, _) | (_, None) => full_fence(),
                 (Mode::Biased, Some(_)) if deque.is_empty() => return Some((top, 0)),
                 (Mode::Biased, Some(fence)) => {
                     interruption_point();
@@ -223,7 +223,7 @@ impl<H: Handle> Stealer<H> {
         // Ordering: as in `observe`.
         let top = deque.top.load(Ordering::Acquire);
         if deque.shared.order == Order::Lifo {
-            if top.mode() != Mode::Fenced && deque.shared.fence.is_some() {
+            if !top.is_fenced() && deque.shared.fence.is_some() {
                 return None;
             }
             // Ordering: as in `observe`.

@@ -18,6 +18,8 @@ mod handles;
 #[cfg(loom)]
 mod loom;
 #[cfg(loom)]
+mod loom_batches;
+#[cfg(loom)]
 mod loom_biased;
 #[cfg(not(loom))]
 mod meddling;

@@ -16,7 +16,7 @@ fn positions() -> impl Iterator<Item = Position> {
     })
 }
 
-const MODES: [usize; 4] = [BIASED, BIASED_BEYOND, FENCED, REVOKING];
+const MODES: [usize; 5] = [BIASED, BIASED_BEYOND, FENCED, REVOKING, OPEN];
 
 #[test]
 fn a_word_holds_position_and_mode() {
@@ -69,16 +69,16 @@ fn a_claim_ends_the_encoding_biased_beyond() {
 #[test]
 fn the_words_are_those_of_the_number_line() {
     let [oldest, newest] = [5, 7].map(Position::from_index);
-    assert_eq!((oldest.into_word(), newest.into_word()), (20, 28));
+    assert_eq!((oldest.into_word(), newest.into_word()), (40, 56));
     let words = MODES.map(|mode| Top::new(oldest, mode).0);
     let away = FENCED_OFFSET;
-    assert_eq!(words, [20, 21, 22 + away, 23 + away]);
-    assert_eq!(away, (1 << (usize::BITS - 1)) - 8);
+    assert_eq!(words, [40, 41, 42 + away, 43 + away, 46 + away]);
+    assert_eq!(away, (1 << (usize::BITS - 1)) - 16);
     let differences = |newest: usize| words.map(|word| newest.wrapping_sub(word).cast_signed());
-    assert_eq!(differences(28)[..2], [8, 7]);
-    assert_eq!(differences(20)[..2], [0, -1]);
-    assert_eq!(differences(16)[..2], [-4, -5]);
-    for newest in [16, 20, 28] {
+    assert_eq!(differences(56)[..2], [16, 15]);
+    assert_eq!(differences(40)[..2], [0, -1]);
+    assert_eq!(differences(32)[..2], [-8, -9]);
+    for newest in [32, 40, 56] {
         assert!(
             differences(newest)[2..]
                 .iter()

@@ -3,7 +3,10 @@
 use super::{Stealer, Top};
 use crate::{
     batch::{self, MAX_BATCH},
-    deque::{Handle, Order, Storage, Worker},
+    deque::{
+        Handle, Order, Storage, Worker,
+        ends::{MAX_CLAIM, Mode},
+    },
     element::{Element, Slot},
     steal::Steal,
 };
@@ -126,8 +129,9 @@ impl<H: Handle> Stealer<H> {
         match self.deque.shared.order {
             Order::Fifo => self.take_at_once(destination, top, wanted, pops),
             // The owner of a LIFO deque takes elements without touching `top` as long as it sees
-            // one more; a claim of several could overlap with what it took (crossbeam#149).
-            Order::Lifo => self.take_one_by_one(destination, top, wanted, pops),
+            // one more; a claim of several could overlap with what it took (crossbeam#149), unless
+            // the mode is open.
+            Order::Lifo => self.take_in_claims(destination, top, available, wanted, pops),
         }
     }
 
@@ -170,12 +174,14 @@ impl<H: Handle> Stealer<H> {
         Steal::Success((count, first))
     }
 
-    /// Claims the elements of the batch one by one, from a LIFO deque. Ends early if there are none
-    /// left, if another thread is faster, or if a fence is needed again.
-    fn take_one_by_one<D>(
+    /// Claims the elements of the batch from a LIFO deque: the first one alone unless the deque is
+    /// open, and then as many at once as an exchange may. Ends early if there are none left, if
+    /// another thread is faster, or if a fence is needed again.
+    fn take_in_claims<D>(
         &self,
         destination: &Worker<D>,
         mut top: Top,
+        mut available: usize,
         wanted: usize,
         pops: bool,
     ) -> Steal<(usize, Option<H::Element>)>
@@ -189,27 +195,40 @@ impl<H: Handle> Stealer<H> {
         let mut newest = None;
         let mut taken = 0;
         while taken < wanted {
-            let words = self
-                .deque
-                .shared
-                .storage
-                .buffer()
-                .slot(top.position())
-                .load();
-            if self.deque.top.claim(top, 1).is_err() {
+            let left = (wanted - taken).min(available);
+            let count = match top.mode() {
+                Mode::Open => left.min(MAX_CLAIM),
+                _ => 1,
+            };
+            let buffer = self.deque.shared.storage.buffer();
+            let words = |number| buffer.slot(top.position().plus(number)).load();
+            // The newest so far gives way to these, of which the last is held back in turn.
+            let held_back = newest;
+            for number in 0..count {
+                let older = if pops {
+                    newest.replace(words(number))
+                } else {
+                    Some(words(number))
+                };
+                if let Some(older) = older {
+                    reserved.write(taken + number - popped, older);
+                }
+            }
+            let claim = if top.mode() == Mode::Fenced && left > 1 {
+                self.deque.top.claim_and_open(top)
+            } else {
+                self.deque.top.claim(top, count)
+            };
+            if claim.is_err() {
+                newest = held_back;
                 break;
             }
-            let older = if pops {
-                newest.replace(words)
-            } else {
-                Some(words)
-            };
-            if let Some(older) = older {
-                reserved.write(taken - popped, older);
+            taken += count;
+            if taken == wanted {
+                break;
             }
-            taken += 1;
             match self.observe_unless_revoked() {
-                Some((next, 1..)) => top = next,
+                Some((next, there @ 1..)) => (top, available) = (next, there),
                 _ => break,
             }
         }

@@ -48,7 +48,7 @@ impl<T: Element, const CAPACITY: usize> Fixed<T, CAPACITY> {
         );
         assert!(
             CAPACITY <= Position::MOST_ELEMENTS,
-            "the capacity must be at most 2^(usize::BITS - 4)"
+            "the capacity must be at most 2^(usize::BITS - 5)"
         );
     };
 

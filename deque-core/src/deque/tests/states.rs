@@ -127,6 +127,12 @@ fn the_owner_needs_its_rules() {
 }
 
 #[test]
+fn batches_need_their_rules() {
+    does_harm(Without::Closing, 4, 0);
+    does_harm(Without::TakingByOpening, 4, 0);
+}
+
+#[test]
 fn thieves_need_their_rules() {
     does_harm(Without::WaitingBeforeFenced, 3, 1);
     does_harm(Without::WaitingWhileRevoking, 3, 1);

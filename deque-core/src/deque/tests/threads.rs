@@ -125,37 +125,48 @@ fn stampede_fixed_across_the_wrap_around() {
     }
 }
 
+/// Lets two thieves take batches while an owner does something, which notes what it takes itself.
+fn stampede_of_batches<S: Storage<usize>>(
+    deque: &Deque<usize, S>,
+    own: impl Fn(&Worker<&Deque<usize, S>>, &Taken),
+) {
+    let worker = deque.worker().unwrap();
+    let taken = Taken::new(MANY);
+    let barrier = Barrier::new(3);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let own = Deque::growable(Order::Lifo);
+                let own = own.worker().unwrap();
+                barrier.wait();
+                loop {
+                    let finished = done.load(std::sync::atomic::Ordering::SeqCst);
+                    let stolen = deque.stealer().steal_batch_and_pop(&own);
+                    if let Steal::Success(element) = stolen {
+                        taken.note(element);
+                    }
+                    while let Some(element) = own.pop() {
+                        taken.note(element);
+                    }
+                    if finished && stolen.is_empty() {
+                        break;
+                    }
+                }
+            });
+        }
+        barrier.wait();
+        own(&worker, &taken);
+        done.store(true, std::sync::atomic::Ordering::SeqCst);
+    });
+    taken.assert_all();
+}
+
 /// Covers CVE-2021-32810: batch steals while the buffer is replaced.
 #[test]
 fn stampede_of_batches_while_growing() {
     for order in ORDERS {
-        let deque = Deque::growable(order);
-        let worker = deque.worker().unwrap();
-        let taken = Taken::new(MANY);
-        let barrier = Barrier::new(3);
-        let done = std::sync::atomic::AtomicBool::new(false);
-        thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    let own = Deque::growable(Order::Lifo);
-                    let own = own.worker().unwrap();
-                    barrier.wait();
-                    loop {
-                        let finished = done.load(std::sync::atomic::Ordering::SeqCst);
-                        let stolen = deque.stealer().steal_batch_and_pop(&own);
-                        if let Steal::Success(element) = stolen {
-                            taken.note(element);
-                        }
-                        while let Some(element) = own.pop() {
-                            taken.note(element);
-                        }
-                        if finished && stolen.is_empty() {
-                            break;
-                        }
-                    }
-                });
-            }
-            barrier.wait();
+        stampede_of_batches(&Deque::growable(order), |worker, taken| {
             for element in 0..MANY {
                 worker.push(element);
                 if element % 16 == 0
@@ -164,9 +175,33 @@ fn stampede_of_batches_while_growing() {
                     taken.note(element);
                 }
             }
-            done.store(true, std::sync::atomic::Ordering::SeqCst);
         });
-        taken.assert_all();
+    }
+}
+
+/// Takes batches while the owner pops into their reach, and out of it again: from runs that are
+/// shorter than a batch, as long, and longer.
+#[test]
+fn stampede_of_batches_against_pops() {
+    let longest = if cfg!(miri) { 12 } else { 80 };
+    for order in ORDERS {
+        let deque = Deque::growable(order).starting_at(usize::MAX - MANY / 2);
+        stampede_of_batches(&deque, |worker, taken| {
+            let mut elements = 0..MANY;
+            for run in (1..=longest).step_by(5).cycle() {
+                let pushed = elements
+                    .by_ref()
+                    .take(run)
+                    .map(|element| worker.push(element));
+                let pushed = pushed.count();
+                for element in (1..=pushed).map_while(|_| worker.pop()) {
+                    taken.note(element);
+                }
+                if pushed == 0 {
+                    break;
+                }
+            }
+        });
     }
 }
 

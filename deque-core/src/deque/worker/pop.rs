@@ -106,12 +106,29 @@ impl<H: Handle> Worker<H> {
             (top, step) = self.load_top_after_fence();
         }
         // Thieves take only from below `bottom`, or lose the compare-exchange.
-        let answer = if top.position().distance_to(end) > 1 || self.claim_last(top, end) {
+        let answer = if self.close_if_reached(&mut top, end) || self.claim_last(top, end) {
             TakeBack::Taken
         } else {
             TakeBack::Stolen
         };
         (answer, step)
+    }
+
+    /// Whether the element before `end` is the owner's without an exchange for it. If a batch could
+    /// reach it, closes the deque to batches first. Updates `top`, which was read after the fence.
+    fn close_if_reached(&self, top: &mut Top, end: Position) -> bool {
+        let newest = end.previous();
+        while top.position().distance_to(newest) > 0 {
+            if !top.may_claim(newest) {
+                return true;
+            }
+            match self.deque.top.close(*top) {
+                Ok(()) => return true,
+                // A thief was faster.
+                Err(now) => *top = now,
+            }
+        }
+        false
     }
 
     /// Returns `top` after a full fence, and what the owner does after the pop.
@@ -130,7 +147,7 @@ impl<H: Handle> Worker<H> {
                 deque.top.answer();
                 BudgetStep::Continue
             }
-            Mode::Fenced => self.rebias_budget.record_fenced_pop(top.position()),
+            Mode::Fenced | Mode::Open => self.rebias_budget.record_fenced_pop(top.position()),
             Mode::Biased => BudgetStep::Continue,
         };
         (top, step)
@@ -158,7 +175,7 @@ impl<H: Handle> Worker<H> {
     fn bias(&self) {
         // Ordering: Relaxed, the exchange confirms it.
         let top = self.deque.top.load(Ordering::Relaxed);
-        if top.mode() == Mode::Fenced {
+        if top.is_fenced() {
             let _ = self.deque.top.bias(top);
         }
     }
@@ -176,7 +193,7 @@ impl<H: Handle> Worker<H> {
             // rest.
             let top = deque.top.load(Ordering::Relaxed);
             match top.mode() {
-                Mode::Fenced => return,
+                Mode::Fenced | Mode::Open => return,
                 Mode::Biased => {
                     if deque.top.unbias(top) {
                         return;

@@ -81,7 +81,8 @@ fn stampede_while_shrinking() {
     }
 }
 
-/// Steals and pops `BIASED_ELEMENTS` elements with delays everywhere.
+/// Steals and pops `BIASED_ELEMENTS` elements with delays everywhere. Thieves take single elements
+/// and batches.
 #[test]
 fn stress_with_delays() {
     membarrier_fence!();
@@ -95,9 +96,17 @@ fn stress_with_delays() {
         let deque = deque.starting_at(usize::MAX - elements / 3);
         let worker = deque.worker().unwrap();
         let taken = Taken::new(elements);
+        let turn = Count::new(0);
         let steal = || {
             delay_often();
-            deque.stealer().steal()
+            if turn.fetch_add(1, SeqCst) % 2 == 0 {
+                return deque.stealer().steal();
+            }
+            let batch = Deque::<usize, Fixed<usize, 32>>::fixed(Order::Lifo);
+            let batch = batch.worker().unwrap();
+            let first = deque.stealer().steal_batch_and_pop(&batch);
+            std::iter::from_fn(|| batch.pop()).for_each(|element| taken.note(element));
+            first
         };
         let own = || {
             delay_often();

@@ -20,6 +20,10 @@ pub(super) enum Without {
     OwnersFence,
     /// The process fence does nothing.
     ProcessFence,
+    /// The owner takes what a batch could reach, and leaves the deque open.
+    Closing,
+    /// A thief opens the deque without taking an element.
+    TakingByOpening,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,8 +31,12 @@ pub(super) enum Mode {
     Biased,
     Beyond,
     Fenced,
+    Open,
     Revoking,
 }
+
+/// The most elements that an exchange takes.
+const MAX_CLAIM: u8 = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Top {
@@ -37,13 +45,17 @@ pub(super) struct Top {
 }
 
 impl Top {
-    fn after(self) -> Self {
+    fn after(self, claimed: u8) -> Self {
         let mode = match self.mode {
             Mode::Beyond => Mode::Biased,
             mode => mode,
         };
-        let index = self.index + 1;
+        let index = self.index + claimed;
         Self { index, mode }
+    }
+
+    fn with(self, mode: Mode) -> Self {
+        Self { mode, ..self }
     }
 
     fn is_biased(self) -> bool {
@@ -75,7 +87,10 @@ pub(super) enum Owner {
     Lowered,
     Fencing,
     Fenced,
+    /// It takes the last element by an exchange.
     Exchange(Top),
+    /// It ends the mode open before it takes an element that a batch could reach.
+    Close(Top),
 }
 
 /// Where a thief is in a steal.
@@ -89,8 +104,14 @@ pub(super) enum Thief {
     /// It ends its revocation; whether the owner was awaited before.
     End(Top, bool),
     Look(Top),
-    Copy(Top),
-    Claim(Top, u8),
+    /// It copies so many elements, the oldest first.
+    Copy(Top, u8),
+    /// It copies the second element after this one.
+    CopySecond(Top, u8),
+    /// It takes an element, or two.
+    Claim(Top, u8, Option<u8>),
+    /// It takes an element and opens the deque.
+    ClaimAndOpen(Top, u8),
 }
 
 pub(super) const SLOTS: usize = 6;
@@ -169,9 +190,12 @@ impl State {
     }
 
     /// Decides the owner's pop by the `top` that it has read, after a fence if it needed one.
-    fn decide(mut self, top: Top, next: &mut Vec<Self>) -> Next {
+    fn decide(mut self, top: Top, without: Without, next: &mut Vec<Self>) -> Next {
         let newest = self.end;
-        if top.index < newest {
+        let is_reached = top.mode == Mode::Open && newest < top.index + MAX_CLAIM;
+        if top.index < newest && is_reached && without != Without::Closing {
+            self.owner = Owner::Close(top);
+        } else if top.index < newest {
             self.owner = Owner::Idle;
             let element = self.own_slot(newest);
             self.take(element)?;
@@ -193,7 +217,8 @@ impl State {
         match self.owner {
             Owner::Idle => {
                 let is_released = self.is_drained() || without == Without::ReleasingBias;
-                if self.top.mode == Mode::Fenced && self.biases_left > 0 && is_released {
+                let is_fenced = matches!(self.top.mode, Mode::Fenced | Mode::Open);
+                if is_fenced && self.biases_left > 0 && is_released {
                     let takes_back = without != Without::TakingAnswersBack;
                     let has_room = !takes_back || after.store(Store::Answered(false));
                     if without != Without::ReleasingBias {
@@ -234,7 +259,7 @@ impl State {
                 let is_ours = match top.mode {
                     Mode::Biased => newest >= top.index,
                     Mode::Beyond => newest > top.index,
-                    Mode::Fenced | Mode::Revoking => false,
+                    Mode::Fenced | Mode::Open | Mode::Revoking => false,
                 };
                 let takes_fence = !top.is_biased()
                     && (top.index <= newest || top.mode == Mode::Revoking)
@@ -247,7 +272,7 @@ impl State {
                     after.owner = Owner::Fencing;
                     next.push(after);
                 } else {
-                    self.decide(top, next)?;
+                    self.decide(top, without, next)?;
                 }
             }
             Owner::Fencing if self.is_drained() => {
@@ -258,13 +283,23 @@ impl State {
                 if self.top.mode == Mode::Revoking {
                     after.store(Store::Answered(true));
                 }
-                after.decide(self.top, next)?;
+                after.decide(self.top, without, next)?;
+            }
+            Owner::Close(top) => {
+                after.top.mode = Mode::Fenced;
+                // What a thief has changed meanwhile decides anew.
+                let known = if self.top == top {
+                    &mut after
+                } else {
+                    &mut { self }
+                };
+                return known.decide(known.top, without, next);
             }
             Owner::Exchange(top) if self.is_drained() => {
                 if self.top != top {
-                    return self.decide(self.top, next);
+                    return self.decide(self.top, without, next);
                 }
-                after.top = top.after();
+                after.top = top.after(1);
                 after.take(self.own_slot(self.end))?;
                 after.end += 1;
                 after.store(Store::Bottom(after.end));
@@ -289,7 +324,7 @@ impl State {
                     Mode::Revoking if without != Without::WaitingWhileRevoking => {
                         Thief::Wait(self.top, false)
                     }
-                    Mode::Fenced | Mode::Revoking => Thief::Look(self.top),
+                    Mode::Fenced | Mode::Open | Mode::Revoking => Thief::Look(self.top),
                 };
             }
             Thief::Found(top) if self.bottom <= top.index || self.top != top => {
@@ -320,23 +355,52 @@ impl State {
                 }
             }
             Thief::End(top, was_awaited) => {
-                let mode = Mode::Fenced;
-                let top = Top { mode, ..top };
+                let top = top.with(Mode::Fenced);
                 *thief = if was_awaited {
                     Thief::Look(top)
                 } else {
                     Thief::Wait(top, false)
                 };
-                after.top.mode = mode;
+                after.top.mode = Mode::Fenced;
             }
             Thief::Look(top) if self.bottom <= top.index => *thief = Thief::Idle,
-            Thief::Look(top) => *thief = Thief::Copy(top),
-            Thief::Copy(top) => *thief = Thief::Claim(top, self.slots[usize::from(top.index)]),
-            Thief::Claim(top, element) => {
+            Thief::Look(top) => {
+                *thief = Thief::Copy(top, 1);
+                if top.mode == Mode::Open && self.bottom > top.index + 1 {
+                    next.push(after);
+                    after.thieves[number].0 = Thief::Copy(top, 2);
+                }
+            }
+            Thief::Copy(top, count) => {
+                let oldest = self.slots[usize::from(top.index)];
+                *thief = match count {
+                    1 => Thief::Claim(top, oldest, None),
+                    _ => Thief::CopySecond(top, oldest),
+                };
+                if top.mode == Mode::Fenced {
+                    next.push(after);
+                    after.thieves[number].0 = Thief::ClaimAndOpen(top, oldest);
+                }
+            }
+            Thief::CopySecond(top, oldest) => {
+                let second = self.slots[usize::from(top.index) + 1];
+                *thief = Thief::Claim(top, oldest, Some(second));
+            }
+            Thief::Claim(top, oldest, second) => {
                 *thief = Thief::Idle;
                 if self.top == top {
-                    after.top = top.after();
-                    after.take(element)?;
+                    after.top = top.after(1 + u8::from(second.is_some()));
+                    after.take(oldest)?;
+                    second.map_or(Ok(()), |second| after.take(second))?;
+                }
+            }
+            Thief::ClaimAndOpen(top, oldest) => {
+                *thief = Thief::Idle;
+                if self.top == top && without == Without::TakingByOpening {
+                    after.top.mode = Mode::Open;
+                } else if self.top == top {
+                    after.top = top.after(1).with(Mode::Open);
+                    after.take(oldest)?;
                 }
             }
         }
