@@ -182,7 +182,7 @@ impl<P: Platform> WorkerThread<P> {
         // The job at its position is this one. A thief that takes it moves `top` beyond the
         // position; and if this worker has popped it, that took the position away
         // (`JobRef::popped_by_owner`). With 32 bits a position can come round again while
-        // `a` runs, if it makes 2³⁰ joins.
+        // `a` runs, if it makes 2²⁹ joins.
         let is_done_or_elsewhere = cfg!(target_pointer_width = "32") && header.is_done();
         let is_ours = !is_done_or_elsewhere
             // SAFETY: `position`: 1. we are the owner, and have not waited. `take_back`: 1. a push

@@ -14,8 +14,8 @@ use crate::{
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-// The five encodings of the mode, in the three bits that a position leaves free. The README's number
-// line shows where each one puts the word.
+// The five encodings of the mode, in the three bits that a position leaves free. The README's
+// number line shows where each one puts the word.
 
 /// The owner takes no fence; a thief makes it take one, see `bias`. Every element from the position
 /// on is the owner's without an exchange.

@@ -10,7 +10,8 @@ use super::Worker;
 ///
 /// A deque numbers its elements in the order of the pushes; that number is the element's *index*. A
 /// position is an index in the form in which the deque's words hold it: shifted by the three
-/// bits that a word needs for other things. Positions wrap around, so they have a distance but no order.
+/// bits that a word needs for other things. Positions wrap around, so they have a distance but no
+/// order.
 ///
 /// A position means something only to the worker that it is from. It fits into one word, so that a
 /// job can keep it.

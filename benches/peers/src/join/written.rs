@@ -5,8 +5,8 @@
 //! these macros: `join!(context, left, right)` in the functions of a program becomes what a user of
 //! the system writes.
 
-/// Implements a program for all systems. `$functions` is a macro that defines the program's functions,
-/// among them `run`, with the type of the context and the macro that joins.
+/// Implements a program for all systems. `$functions` is a macro that defines the program's
+/// functions, among them `run`, with the type of the context and the macro that joins.
 macro_rules! for_all_systems {
     ($program:ident, $functions:ident) => {
         crate::join::written::for_all_systems! { $program, $functions,

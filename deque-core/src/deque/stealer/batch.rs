@@ -18,9 +18,10 @@ impl<H: Handle> Stealer<H> {
     /// The other owner takes them in the order in which this deque's owner would have taken them:
     /// the oldest first if this deque is FIFO, the newest of the batch first if it is LIFO.
     ///
-    /// From a FIFO deque this is one compare-exchange; from a LIFO deque one for each element, so
-    /// that its owner and other thieves may take some in between. If the destination lacks room,
-    /// fewer are stolen; if it is full, none ([`Steal::Empty`]).
+    /// This is one compare-exchange for 32 elements. From a LIFO deque, the first element is taken
+    /// by one of its own unless batches were stolen before and the owner has not popped near
+    /// them since. Then the owner and other thieves may take some in between. If the
+    /// destination lacks room, fewer are stolen; if it is full, none ([`Steal::Empty`]).
     ///
     /// # Examples
     /// ```

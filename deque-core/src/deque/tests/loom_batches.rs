@@ -1,5 +1,5 @@
-//! Batches against the owner and other thieves, in every interleaving. In models an exchange takes two
-//! elements at most.
+//! Batches against the owner and other thieves, in every interleaving. In models an exchange takes
+//! two elements at most.
 
 use ::loom::{model, model::Builder, sync::Arc, thread};
 use std::vec::Vec;
@@ -17,8 +17,8 @@ fn batch(deque: &Shared) -> Elements {
     core::iter::from_fn(|| own.pop()).collect()
 }
 
-/// Runs `own` as the owner of a deque with so many elements that is open to batches, against so many
-/// thieves that take one each.
+/// Runs `own` as the owner of a deque with so many elements that is open to batches, against so
+/// many thieves that take one each.
 fn check_open(
     elements: usize,
     thieves: usize,
