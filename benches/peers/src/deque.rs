@@ -30,7 +30,7 @@ pub(crate) fn cases() -> Vec<Case> {
     }
     cases.extend([steal_batch::<Ours>(), steal_batch::<Crossbeam>()]);
     cases.push(steal_batch::<St3>());
-    for producers in [1, 2, 4] {
+    for producers in [1, 2, 4, 8] {
         cases.push(injector::<Injector<usize>>(producers));
         cases.push(injector::<crossbeam_deque::Injector<usize>>(producers));
         cases.push(no_injector(St3::SYSTEM, producers));

@@ -138,33 +138,34 @@ impl<T: Element> Injector<T> {
         let words = element.into_words();
         let mut next = None;
         let backoff = Backoff::new();
+        let (mut index, mut block) = self.tail.load();
         loop {
-            // Ordering: Acquire pairs with the Release of `link`: with the first index of a lap
-            // comes its block.
-            let index = self.tail.index.load(Ordering::Acquire);
             let offset = index % LAP;
             if offset == BLOCK {
                 // Liveness: the thread that claimed the last slot is between two stores.
                 backoff.snooze();
+                (index, block) = self.tail.load();
                 continue;
             }
-            // Ordering: Acquire, so that the block's memory is initialized for us.
-            let mut block = self.tail.block.load(Ordering::Acquire);
             if block.is_null() {
                 block = self.first_block();
             }
             if offset + 1 == BLOCK && next.is_none() {
                 next = Some(Block::allocate());
             }
-            // Ordering: Relaxed. The exchange only deals out indices; the element is published by
-            // `fill`, blocks by `link`, whose release sequence this exchange continues.
-            if self
-                .tail
-                .index
-                .compare_exchange_weak(index, index + 1, Ordering::Relaxed, Ordering::Relaxed)
-                .is_err()
-            {
-                // Other producers were faster. The longer we stay away, the more of theirs get in.
+            // Ordering: Relaxed if it succeeds. The exchange only deals out indices; the element is
+            // published by `fill`, blocks by `link`, whose release sequence this exchange continues.
+            // Acquire if it fails, as in `End::load`.
+            if let Err(now) = self.tail.index.compare_exchange_weak(
+                index,
+                index + 1,
+                Ordering::Relaxed,
+                Ordering::Acquire,
+            ) {
+                // Other producers were faster. The longer we stay away, the more of theirs get in. We
+                // do not read the index again after the pause: if they have pushed meanwhile, they
+                // still do, so the next exchange shall fail and the next pause be longer.
+                (index, block) = (now, self.tail.load_block());
                 backoff.spin();
                 continue;
             }

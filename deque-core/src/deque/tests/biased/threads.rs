@@ -99,7 +99,7 @@ fn stress_with_delays() {
         let turn = Count::new(0);
         let steal = || {
             delay_often();
-            if turn.fetch_add(1, SeqCst) % 2 == 0 {
+            if turn.fetch_add(1, SeqCst).is_multiple_of(2) {
                 return deque.stealer().steal();
             }
             let batch = Deque::<usize, Fixed<usize, 32>>::fixed(Order::Lifo);
