@@ -82,6 +82,13 @@ impl JobRef {
         }
     }
 
+    /// Whether the job with these words may be moved to another worker's deque. Not one that its
+    /// owner takes back by its position.
+    #[inline]
+    pub(crate) fn may_be_moved([job]: &<Self as Element>::Words) -> bool {
+        job.addr() & Self::HAS_POSITION == 0
+    }
+
     #[inline]
     fn header(self) -> *const JobHeader {
         let header = self.job.as_ptr().cast_const();

@@ -26,7 +26,9 @@
 //! [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) must cover the same
 //! sources, but for the own deque, which is empty by then.
 
-use deque_core::{Position, Steal, Storage};
+use core::cell::Cell;
+
+use deque_core::{Deque, Position, Steal, Storage};
 use sleep_core::{Hint, WorkerIndex};
 
 use crate::{
@@ -247,15 +249,47 @@ impl<P: Platform> WorkerThread<P> {
             return Steal::Empty;
         }
         let lineage = self.registry().workers()[victim].lineage();
-        let mut isolated = None;
-        let stolen = self.steal_if(victim, |position| {
+        let isolated = Cell::new(None);
+        let is_isolated = |position| {
             let isolation = lineage.isolation();
             if isolation != Isolation::Anything {
-                isolated = Some((Theft { victim, position }, isolation));
+                isolated.set(Some((Theft { victim, position }, isolation)));
             }
-            true
+        };
+        let stolen = self.try_stealing(victim, |deque, observer| {
+            let accepts = |position| {
+                is_isolated(position);
+                true
+            };
+            if !self.may_move_jobs_of(victim) {
+                return deque
+                    .stealer()
+                    .steal_if(accepts, || observer.on_revocation());
+            }
+            let follows = |words: &_| isolated.get().is_none() && JobRef::may_be_moved(words);
+            let stolen = deque
+                .stealer()
+                .steal_with_followers(self.own(), accepts, follows, || observer.on_revocation());
+            stolen.map(|(job, moved)| {
+                self.announce_moved(moved);
+                job
+            })
         });
+        let isolated = isolated.into_inner();
         stolen.map(|job| Found { job, isolated })
+    }
+
+    /// Whether a steal may also move jobs to this worker's deque: half of those that another worker
+    /// has left to others, so that the two need not meet at each job.
+    ///
+    /// Not the jobs of joins. Their owner takes them back as long as they are on its deque, and the
+    /// oldest one is as much work as all the others together. Nor what an isolated worker has,
+    /// which waits for a job that is stolen, and may be the only one that could run it. For
+    /// others it is enough that any worker can take what was moved. A worker that waits for a
+    /// part of its own deque leaves moved jobs below; but they were there before it queued what
+    /// it waits for, so that nothing of that waits for them.
+    fn may_move_jobs_of(&self, victim: usize) -> bool {
+        self.may_post() && self.registry().workers()[victim].may_hold_posted()
     }
 
     /// Tries one worker as [`steal_from`](Self::steal_from) does, but leaves the job there if it is
@@ -266,15 +300,27 @@ impl<P: Platform> WorkerThread<P> {
         victim: usize,
         accepts: impl FnOnce(Position) -> bool,
     ) -> Steal<JobRef> {
+        self.try_stealing(victim, |deque, observer| {
+            deque
+                .stealer()
+                .steal_if(accepts, || observer.on_revocation())
+        })
+    }
+
+    /// Calls a closure that steals from another worker, unless that has nothing.
+    #[inline]
+    fn try_stealing(
+        &self,
+        victim: usize,
+        steal: impl FnOnce(&Deque<JobRef, P::Storage>, &P::Observer) -> Steal<JobRef>,
+    ) -> Steal<JobRef> {
         let deque = self.registry().workers()[victim].deque();
         if victim == self.index().get() || deque.is_empty() {
             return Steal::Empty;
         }
         let observer = self.observer();
         observer.on_steal_attempt();
-        let answer = deque
-            .stealer()
-            .steal_if(accepts, || observer.on_revocation());
+        let answer = steal(deque, observer);
         match answer {
             Steal::Success(_) => observer.on_steal(),
             Steal::Empty => {}

@@ -6,6 +6,7 @@ use core::{
 };
 
 mod batch;
+mod followers;
 
 use super::{
     Deque, Handle, Order, Position, Storage,

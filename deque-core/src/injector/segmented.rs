@@ -154,17 +154,18 @@ impl<T: Element> Injector<T> {
                 next = Some(Block::allocate());
             }
             // Ordering: Relaxed if it succeeds. The exchange only deals out indices; the element is
-            // published by `fill`, blocks by `link`, whose release sequence this exchange continues.
-            // Acquire if it fails, as in `End::load`.
+            // published by `fill`, blocks by `link`, whose release sequence this exchange
+            // continues. Acquire if it fails, as in `End::load`.
             if let Err(now) = self.tail.index.compare_exchange_weak(
                 index,
                 index + 1,
                 Ordering::Relaxed,
                 Ordering::Acquire,
             ) {
-                // Other producers were faster. The longer we stay away, the more of theirs get in. We
-                // do not read the index again after the pause: if they have pushed meanwhile, they
-                // still do, so the next exchange shall fail and the next pause be longer.
+                // Other producers were faster. The longer we stay away, the more of theirs get in.
+                // We do not read the index again after the pause: if they have
+                // pushed meanwhile, they still do, so the next exchange shall fail
+                // and the next pause be longer.
                 (index, block) = (now, self.tail.load_block());
                 backoff.spin();
                 continue;

@@ -85,6 +85,17 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
+    /// Notes that a steal has put `count` jobs on this worker's deque, and wakes thieves for them
+    /// if need be.
+    ///
+    /// A worker that fell asleep while they were on their way has seen them in neither deque.
+    pub(crate) fn announce_moved(&self, count: usize) {
+        if count > 0 {
+            self.shared().note_posted();
+            self.announce_posted(count);
+        }
+    }
+
     /// Wakes thieves, if need be, for `count` jobs that this worker has put on its deque and may
     /// leave.
     #[inline]

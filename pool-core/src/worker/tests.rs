@@ -7,6 +7,8 @@ mod left_out;
 #[cfg(loom)]
 mod loom;
 #[cfg(not(loom))]
+mod moving;
+#[cfg(not(loom))]
 mod operations;
 #[cfg(not(loom))]
 mod protocols;

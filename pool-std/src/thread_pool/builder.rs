@@ -198,7 +198,13 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         } else {
             Order::Lifo
         };
-        let deque = || Deque::growable(order).with_process_fence::<ProcessBarrier>();
+        // How often an owner biases its deque depends on what a fence costs, and what a thief takes
+        // on whether it is biased.
+        let is_seeded = parts.turns.is_some();
+        let deque = || match Deque::growable(order) {
+            deque if is_seeded => deque,
+            deque => deque.with_process_fence::<ProcessBarrier>(),
+        };
         let workers: Box<[_]> = (0..num_threads)
             .map(|worker| {
                 let observer = (Counters::new(), TurnObserver::new(&parts.turns, worker));

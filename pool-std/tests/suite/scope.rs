@@ -3,7 +3,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Mutex,
+        Barrier, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
 };
@@ -230,4 +230,27 @@ fn constant_stack() {
         }
     });
     assert_eq!(counter.into_inner(), MANY);
+}
+
+/// Spawns jobs that wait for each other, two by two and three by three, while thieves move jobs to
+/// their own deques: a job that lies below one that waits is taken by another worker, which may have
+/// been asleep. The test would not end.
+#[test]
+fn jobs_that_meet_are_taken_from_wherever_they_were_moved() {
+    for threads in [2, 3, 8] {
+        let pool = pool(threads);
+        for round in 0..if cfg!(miri) { 2 } else { 300 } {
+            let together = threads.min(3);
+            let meeting = Barrier::new(together);
+            pool.scope(|scope| {
+                for _ in 0..6 * together {
+                    scope.spawn(|_| _ = meeting.wait());
+                }
+                // Lets workers fall asleep, or not.
+                if round % 3 == 0 {
+                    std::thread::yield_now();
+                }
+            });
+        }
+    }
 }

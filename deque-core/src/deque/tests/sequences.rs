@@ -29,6 +29,7 @@ enum Operation {
     TakeBack { is_newest: bool },
     StealBatch(Batch),
     StealBatchIntoItself(Batch),
+    StealWithFollowers(usize),
     InjectorPush(usize),
     InjectorSteal,
     InjectorStealBatch(Batch),
@@ -64,6 +65,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         3 => any::<bool>().prop_map(|is_newest| TakeBack { is_newest }),
         4 => batch().prop_map(StealBatch),
         1 => batch().prop_map(StealBatchIntoItself),
+        4 => prop_oneof![0..4_usize, Just(MOST)].prop_map(StealWithFollowers),
         4 => count().prop_map(InjectorPush),
         1 => Just(InjectorSteal),
         4 => batch().prop_map(InjectorStealBatch),
@@ -171,6 +173,9 @@ fn apply<T: Sample, A: Storage<T>, B: Storage<T>>(
         Operation::TakeBack { is_newest } => own.take_back(is_newest),
         Operation::StealBatch(batch) => own.steal_batch(batch, other, outside),
         Operation::StealBatchIntoItself(batch) => own.steal_batch_into_itself(batch, outside),
+        Operation::StealWithFollowers(followers) => {
+            own.steal_with_followers(followers, other, outside);
+        }
         Operation::InjectorPush(count) => outside.push(count),
         Operation::InjectorSteal => outside.steal(),
         Operation::InjectorStealBatch(batch) => outside.steal_batch(batch, own),

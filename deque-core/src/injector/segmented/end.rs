@@ -23,8 +23,8 @@ impl<T: Element> End<T> {
 
     /// Returns the index, and the block that it points into, or a later one.
     ///
-    /// An exchange that finds the index unchanged confirms the block: that of a lap is only replaced
-    /// while the index stands at the lap's end.
+    /// An exchange that finds the index unchanged confirms the block: that of a lap is only
+    /// replaced while the index stands at the lap's end.
     #[inline]
     pub(super) fn load(&self) -> (usize, *mut Block<T>) {
         // Ordering: Acquire pairs with the Release of `link`: with the first index of a lap comes

@@ -12,6 +12,7 @@ use std::{
 use sleep_core::{CoreLatch, Purpose};
 
 use super::*;
+
 use crate::{
     Registry, WorkerThread,
     job::{JobContext, JobRef, StackJob},
@@ -20,6 +21,7 @@ use crate::{
     platform::Platform,
     queue::JobQueue,
     testing::{Test, TestPlatform as _},
+    worker::lineage::Found,
 };
 
 type Queue = <Test as Platform>::Queue;
@@ -67,11 +69,15 @@ fn with_jobs(count: usize, body: impl FnOnce(&[JobRef])) -> usize {
     run.into_inner()
 }
 
-/// Takes jobs as a worker that waits does when its own queues are empty, and runs them. Returns how
-/// many there were.
+/// Takes jobs as a worker that waits does, from its own queues and from where it found one, and
+/// runs them. Returns how many there were.
 fn run_again(worker: &WorkerThread<Test>) -> usize {
     let mut count = 0;
-    while let Some(found) = worker.take_again() {
+    let next = || {
+        let own = worker.take_local_job().map(Found::own);
+        own.or_else(|| worker.take_again())
+    };
+    while let Some(found) = next() {
         // SAFETY: 1. the queue gave it to us alone.
         unsafe { worker.run_found(found) };
         count += 1;

@@ -17,7 +17,7 @@ fn job<F: FnOnce(JobContext<'_, Test>) + Send>(run: F) -> Job<F> {
 
 /// Lets a worker be registered as a sleeper while a closure runs. Returns whether it was woken
 /// then.
-fn while_asleep(worker: &WorkerThread<Test>, closure: impl FnOnce()) -> bool {
+pub(super) fn while_asleep(worker: &WorkerThread<Test>, closure: impl FnOnce()) -> bool {
     let never = CoreLatch::new();
     let registry = worker.registry();
     let mut idle = registry.begin_idle(worker.index(), Purpose::Job);

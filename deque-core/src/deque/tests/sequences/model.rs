@@ -6,6 +6,7 @@ use std::{collections::VecDeque, vec::Vec};
 use super::{super::*, Batch};
 use crate::{
     Injector, Steal,
+    batch::{self, MAX_BATCH},
     testing::{Ledger, Numbered},
 };
 
@@ -212,6 +213,40 @@ impl<'a, T: Sample, S: Storage<T>> Side<'a, T, S> {
                 assert_eq!(stolen, self.model.pop_front().map(|(number, _)| number));
             }
         }
+    }
+
+    /// Steals the oldest element and so many after it at most.
+    pub(super) fn steal_with_followers<D: Storage<T>>(
+        &mut self,
+        followers: usize,
+        destination: &mut Side<'_, T, D>,
+        outside: &Outside<'_, T>,
+    ) {
+        let half = batch::size(self.model.len(), MAX_BATCH).saturating_sub(1);
+        let most = half.min(followers).min(destination.room());
+        let asked = Cell::new(0);
+        let stolen = self.deque.stealer().steal_with_followers(
+            destination.worker(),
+            |_| true,
+            |_| asked.replace(asked.get() + 1) < followers,
+            || (),
+        );
+        assert!(asked.get() <= half);
+        let (oldest, moved) = match stolen {
+            Steal::Empty => return assert!(self.model.is_empty()),
+            Steal::Retry => return assert!(self.may_retry(outside) && !self.model.is_empty()),
+            Steal::Success(stolen) => stolen,
+        };
+        assert_eq!(destination.arrived(), moved);
+        assert!(moved <= most);
+        if self.deque.order() == Order::Fifo {
+            assert_eq!(moved, most);
+        }
+        let mut numbers = self.model.drain(..=moved).map(|(number, _)| number);
+        assert_eq!(Some(oldest.number()), numbers.next());
+        destination
+            .model
+            .extend(numbers.map(|number| (number, None)));
     }
 
     pub(super) fn take_back(&mut self, is_newest: bool) {
