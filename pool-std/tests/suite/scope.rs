@@ -233,8 +233,8 @@ fn constant_stack() {
 }
 
 /// Spawns jobs that wait for each other, two by two and three by three, while thieves move jobs to
-/// their own deques: a job that lies below one that waits is taken by another worker, which may have
-/// been asleep. The test would not end.
+/// their own deques: a job that lies below one that waits is taken by another worker, which may
+/// have been asleep. The test would not end.
 #[test]
 fn jobs_that_meet_are_taken_from_wherever_they_were_moved() {
     for threads in [2, 3, 8] {
