@@ -203,12 +203,14 @@ impl<H: Handle> Worker<H> {
     /// Returns the slot of a position in the ring.
     #[inline]
     fn slot(&self, position: Position) -> &SlotOf<H::Element> {
-        const {
-            assert!(size_of::<SlotOf<H::Element>>().is_multiple_of(Position::STEP));
-        }
-        // Directly in bytes: that is one instruction less than by way of the index.
-        let offset = (position.into_word() & self.mask.get())
-            * (size_of::<SlotOf<H::Element>>() / Position::STEP);
+        let size = size_of::<SlotOf<H::Element>>();
+        let masked = position.into_word() & self.mask.get();
+        // Directly in bytes if that is possible: one instruction less than by way of the index.
+        let offset = if size.is_multiple_of(Position::STEP) {
+            masked * (size / Position::STEP)
+        } else {
+            masked / Position::STEP * size
+        };
         // SAFETY: the ring is not empty (a position is passed only when there is room for it or
         // an element at it), the masked position is that of a slot within it, and it lives as long
         // as the deque.
