@@ -2,6 +2,7 @@
 
 mod coarse;
 mod fib;
+mod lace;
 mod long_leaf;
 mod queens;
 mod tree;
@@ -48,9 +49,13 @@ impl<R> ForAll for R where
 pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
     let mut cases = with_sequential::<fib::Fib>(pools);
     cases.extend(pools.iter().map(fib_with_worker));
+    cases.extend(in_c::<fib::Fib>(pools, 0, fib::FIB_OF_N));
     cases.extend(with_sequential::<tree::TreeSum>(pools));
+    cases.extend(in_c::<tree::TreeSum>(pools, 1, tree::NODES));
     cases.extend(with_sequential::<queens::Queens>(pools));
+    cases.extend(in_c::<queens::Queens>(pools, 3, queens::SOLUTIONS));
     cases.extend(with_sequential::<uts::Uts>(pools));
+    cases.extend(in_c::<uts::Uts>(pools, 2, uts::NODES));
     cases.extend(with_sequential::<coarse::Coarse>(pools));
     // It is about what others do meanwhile.
     let several = pools.iter().filter(|pools| pools.threads() > 1);
@@ -73,6 +78,12 @@ fn on_pools<R: ForAll>(pools: &Pools) -> [Case; 3] {
         case::<R, _>(&pools.rayon),
         case::<R, _>(&pools.chili),
     ]
+}
+
+/// The program of this number in C.
+fn in_c<R: Program>(pools: &[Pools], number: u32, result: u64) -> impl Iterator<Item = Case> {
+    let case = move |pools: &Pools| lace::case::<R>(pools.threads(), number, result);
+    pools.iter().map(case)
 }
 
 fn fib_with_worker(pools: &Pools) -> Case {

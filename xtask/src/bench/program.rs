@@ -20,8 +20,8 @@ pub(crate) struct Source {
     pub(crate) groups: &'static [&'static str],
     /// Environment variables that it is started with.
     variables: &'static [(&'static str, &'static str)],
-    /// A feature of it that needs a compiler for C++: with it there are more peers.
-    feature_with_cpp: Option<&'static str>,
+    /// Features of it that need a compiler for C or C++: with them there are more peers.
+    features_with_compiler: &'static [(&'static str, &'static Compiler)],
 }
 
 pub(crate) const PROGRAMS: &[Source] = &[
@@ -44,35 +44,35 @@ pub(crate) const PROGRAMS: &[Source] = &[
             "regions-busy",
         ],
         variables: &[],
-        feature_with_cpp: Some("peers/fork-union"),
+        features_with_compiler: &[("peers/fork-union", &CPP), ("peers/lace", &C)],
     },
     Source {
         directory: "benches/io",
         binary: "io",
         groups: &["io"],
         variables: &[],
-        feature_with_cpp: None,
+        features_with_compiler: &[],
     },
     Source {
         directory: "benches/apps",
         binary: "apps",
         groups: &["apps", "facade"],
         variables: &[],
-        feature_with_cpp: None,
+        features_with_compiler: &[],
     },
     Source {
         directory: "benches/apps-ours",
         binary: "apps-ours",
         groups: &["apps", "facade"],
         variables: &[("RAYON_CORE_GUESTS", "0")],
-        feature_with_cpp: None,
+        features_with_compiler: &[],
     },
     Source {
         directory: "benches/apps-ours",
         binary: "apps-ours",
         groups: &["facade"],
         variables: &[],
-        feature_with_cpp: None,
+        features_with_compiler: &[],
     },
 ];
 
@@ -102,22 +102,39 @@ impl Source {
     }
 
     fn features(&self) -> Vec<&'static str> {
-        match self.feature_with_cpp {
-            Some(feature) if is_there_a_compiler_for_cpp() => vec!["--features", feature],
-            _ => Vec::new(),
-        }
+        let features = self.features_with_compiler.iter();
+        features
+            .filter(|(_, compiler)| compiler.is_there())
+            .flat_map(|&(feature, _)| ["--features", feature])
+            .collect()
     }
 }
 
-/// Whether the compiler is there that Cargo's build scripts take for C++.
-fn is_there_a_compiler_for_cpp() -> bool {
-    let compiler = env::var_os("CXX").unwrap_or_else(|| "c++".into());
-    let mut command = Command::new(compiler);
-    command
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+/// The compiler that Cargo's build scripts take for a language.
+struct Compiler {
+    variable: &'static str,
+    default: &'static str,
+}
+
+const C: Compiler = Compiler {
+    variable: "CC",
+    default: "cc",
+};
+const CPP: Compiler = Compiler {
+    variable: "CXX",
+    default: "c++",
+};
+
+impl Compiler {
+    fn is_there(&self) -> bool {
+        let compiler = env::var_os(self.variable).unwrap_or_else(|| self.default.into());
+        let mut command = Command::new(compiler);
+        command
+            .arg("--version")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    }
 }
 
 pub(super) fn target_directory() -> PathBuf {

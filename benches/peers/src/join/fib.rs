@@ -9,7 +9,7 @@ use super::{Program, written::for_all_systems};
 pub(super) struct Fib;
 
 const N: u32 = 32;
-const FIB_OF_N: u64 = 2_178_309;
+pub(super) const FIB_OF_N: u64 = 2_178_309;
 /// `fib(n)` makes `fib(n + 1) - 1` joins.
 const JOINS: f64 = 3_524_577.0;
 

@@ -8,7 +8,7 @@ pub(super) struct Queens;
 
 /// Rows and columns of the board.
 const N: usize = 13;
-const SOLUTIONS: u64 = 73_712;
+pub(super) const SOLUTIONS: u64 = 73_712;
 
 impl Program for Queens {
     const NAME: &str = "nqueens";

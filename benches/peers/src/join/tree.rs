@@ -17,7 +17,7 @@ impl Program for TreeSum {
 const LEVELS: u32 = 15;
 /// How many sums are measured together.
 const SUMS: u32 = 128;
-const NODES: u64 = (1 << LEVELS) - 1;
+pub(super) const NODES: u64 = (1 << LEVELS) - 1;
 static TREE: LazyLock<Node> = LazyLock::new(|| Node::tree(LEVELS));
 
 struct Node {

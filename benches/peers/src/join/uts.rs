@@ -22,7 +22,7 @@ const CHILDREN_OF_ROOT: u64 = 10_000;
 const CHILDREN: u64 = 8;
 /// Hashes below it have children: a part of 0.124. With an eighth, the tree would not end.
 const FERTILE: u64 = (0.124 * u64::MAX as f64) as u64;
-const NODES: u64 = 2_321_401;
+pub(super) const NODES: u64 = 2_321_401;
 
 impl Program for Uts {
     const NAME: &str = "uts";
