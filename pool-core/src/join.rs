@@ -22,7 +22,6 @@ mod in_place;
 mod tests;
 
 pub use cold_arg::ColdArg;
-use in_place::InPlace;
 
 impl<P: Platform> WorkerThread<P> {
     /// Runs both closures, potentially in parallel, and returns both results.
@@ -45,93 +44,6 @@ impl<P: Platform> WorkerThread<P> {
         RB: Send,
     {
         self.join_outlined(ManuallyDrop::new(a), ManuallyDrop::new(b), migrated)
-    }
-
-    /// Joins closures that the caller has written.
-    // Never inlined, so that a recursive function that joins stays small. Then the compiler inlines
-    // that function here, instead of this one there, and saves a call for each leaf.
-    #[inline(never)]
-    fn join_outlined<A, B, RA, RB>(
-        &self,
-        mut a: ManuallyDrop<A>,
-        mut b: ManuallyDrop<B>,
-        migrated: bool,
-    ) -> (RA, RB)
-    where
-        A: FnOnce(JobContext<'_, P>) -> RA,
-        B: FnOnce(JobContext<'_, P>) -> RB + Send,
-        RB: Send,
-    {
-        // SAFETY: 1. both are there, and are not used any more.
-        unsafe { self.join_in_place(&mut a, &mut b, migrated) }
-    }
-
-    /// Joins as [`join_context`](Self::join_context) does, but inlines the join.
-    ///
-    /// For a platform's own function that is never inlined, and gets both closures as a
-    /// [`ManuallyDrop`] each. Then a large closure stays where the caller of that function has
-    /// written it, because a move of it would cost as much as a third of a join.
-    ///
-    /// # Panics
-    /// As `join_context`.
-    ///
-    /// # Safety
-    /// 1. Both closures are there. The caller does not use them any more, as if they had been
-    ///    [taken](ManuallyDrop::take).
-    #[inline(always)]
-    pub unsafe fn join_in_place<A, B, RA, RB>(
-        &self,
-        a: &mut ManuallyDrop<A>,
-        b: &mut ManuallyDrop<B>,
-        migrated: bool,
-    ) -> (RA, RB)
-    where
-        A: FnOnce(JobContext<'_, P>) -> RA,
-        B: FnOnce(JobContext<'_, P>) -> RB + Send,
-        RB: Send,
-    {
-        if const { InPlace::<A>::PAYS } {
-            // SAFETY: 1. by our obligation 1.
-            let a = unsafe { InPlace::new(a) };
-            // SAFETY: 1. by our obligation 1.
-            unsafe { self.join_second_in_place(move |context| a.take()(context), b, migrated) }
-        } else {
-            // SAFETY: the closure is there, and not used again, by obligation 1.
-            let a = unsafe { ManuallyDrop::take(a) };
-            // SAFETY: 1. by our obligation 1.
-            unsafe { self.join_second_in_place(a, b, migrated) }
-        }
-    }
-
-    /// Joins a closure that may be moved with one that may stay where it is.
-    ///
-    /// # Safety
-    /// 1. As for [`join_in_place`](Self::join_in_place), for `b`.
-    #[inline(always)]
-    unsafe fn join_second_in_place<A, B, RA, RB>(
-        &self,
-        a: A,
-        b: &mut ManuallyDrop<B>,
-        migrated: bool,
-    ) -> (RA, RB)
-    where
-        A: FnOnce(JobContext<'_, P>) -> RA,
-        B: FnOnce(JobContext<'_, P>) -> RB + Send,
-        RB: Send,
-    {
-        if const { InPlace::<B>::PAYS } {
-            // SAFETY: 1. by our obligation 1.
-            let b = unsafe { InPlace::new(b) };
-            self.join_moved(
-                a,
-                move |context: JobContext<'_, P>| b.take()(context),
-                migrated,
-            )
-        } else {
-            // SAFETY: the closure is there, and not used again, by obligation 1.
-            let b = unsafe { ManuallyDrop::take(b) };
-            self.join_moved(a, b, migrated)
-        }
     }
 
     /// Queues `b`, runs `a`, and then runs `b` too unless it is stolen.

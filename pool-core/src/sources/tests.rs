@@ -5,7 +5,7 @@ use std::{array, collections::BTreeSet, ptr::NonNull, sync::Mutex, vec::Vec};
 use super::*;
 use crate::{
     injectors::Priority,
-    job::{JobContext, StackJob},
+    job::{JobContext, JobRef, StackJob},
     latch::BlockingLatch,
     testing::{RANDOM_SEED, Test, TestQueue, registry, workers},
 };

@@ -1,0 +1,152 @@
+//! How a worker steals from the deques of others.
+
+use core::cell::Cell;
+
+use deque_core::{Deque, Position, Steal, Storage};
+
+use super::Source;
+use crate::{
+    isolation::Isolation,
+    job::JobRef,
+    metrics::Observer as _,
+    platform::Platform,
+    worker::{
+        WorkerThread,
+        lineage::{Found, Theft},
+    },
+};
+
+impl<P: Platform> WorkerThread<P> {
+    /// Steals a job from another worker. Begins at a random worker, so that thieves spread.
+    pub(super) fn steal(&self) -> Steal<Found> {
+        let registry = self.registry();
+        let mut first = self.random().below(registry.num_workers());
+        let has_jobs = registry.any_awake_deque(self.awake_index(), first, |worker, deque| {
+            first = worker;
+            !deque.is_empty()
+        });
+        if !has_jobs {
+            return Steal::Empty;
+        }
+        self.while_stealing(|| self.steal_from_any(first))
+    }
+
+    /// Calls a closure that steals. Meanwhile no buffer that a victim replaces is freed.
+    #[inline]
+    pub(crate) fn while_stealing<T>(&self, steal: impl FnOnce() -> Steal<T>) -> Steal<T> {
+        if !P::Storage::REPLACES {
+            return steal();
+        }
+        // Only code of the platform can begin a search in the middle of progress; such a search
+        // finds nothing to steal.
+        self.managed().while_active(steal).unwrap_or(Steal::Empty)
+    }
+
+    /// Tries every other worker that may be awake once, from the worker `first` on.
+    fn steal_from_any(&self, first: usize) -> Steal<Found> {
+        let mut answer = Steal::Empty;
+        let registry = self.registry();
+        registry.any_awake_deque(self.awake_index(), first, |victim, _| {
+            // A protocol may ask again after an answer.
+            if answer.is_success() {
+                return true;
+            }
+            let stolen = self.steal_from(victim);
+            match stolen {
+                Steal::Success(_) => self.last_source().note_found(Source::Worker(victim)),
+                Steal::Empty => return false,
+                Steal::Retry => {}
+            }
+            answer = stolen;
+            answer.is_success()
+        });
+        answer
+    }
+
+    /// Tries one worker, unless it is this one, has nothing, or makes a call that is shielded.
+    #[inline]
+    pub(super) fn steal_from(&self, victim: usize) -> Steal<Found> {
+        if self.respects_shield(victim) {
+            return Steal::Empty;
+        }
+        let lineage = self.registry().workers()[victim].lineage();
+        let isolated = Cell::new(None);
+        let is_isolated = |position| {
+            let isolation = lineage.isolation();
+            if isolation != Isolation::Anything {
+                isolated.set(Some((Theft { victim, position }, isolation)));
+            }
+        };
+        let stolen = self.try_stealing(victim, |deque, observer| {
+            let accepts = |position| {
+                is_isolated(position);
+                true
+            };
+            if !self.may_move_jobs_of(victim) {
+                return deque
+                    .stealer()
+                    .steal_if(accepts, || observer.on_revocation());
+            }
+            let follows = |words: &_| isolated.get().is_none() && JobRef::may_be_moved(words);
+            let stolen = deque
+                .stealer()
+                .steal_with_followers(self.own(), accepts, follows, || observer.on_revocation());
+            stolen.map(|(job, moved)| {
+                self.announce_moved(moved);
+                job
+            })
+        });
+        let isolated = isolated.into_inner();
+        stolen.map(|job| Found { job, isolated })
+    }
+
+    /// Whether a steal may also move jobs to this worker's deque: half of those that another worker
+    /// has left to others, so that the two need not meet at each job.
+    ///
+    /// Not the jobs of joins. Their owner takes them back as long as they are on its deque, and the
+    /// oldest one is as much work as all the others together. Nor what an isolated worker has,
+    /// which waits for a job that is stolen, and may be the only one that could run it. For
+    /// others it is enough that any worker can take what was moved. A worker that waits for a
+    /// part of its own deque leaves moved jobs below; but they were there before it queued what
+    /// it waits for, so that nothing of that waits for them.
+    fn may_move_jobs_of(&self, victim: usize) -> bool {
+        self.may_post() && self.registry().workers()[victim].may_hold_posted()
+    }
+
+    /// Tries one worker as [`steal_from`](Self::steal_from) does, but leaves the job there if it is
+    /// at a position that is not accepted.
+    #[inline]
+    pub(crate) fn steal_if(
+        &self,
+        victim: usize,
+        accepts: impl FnOnce(Position) -> bool,
+    ) -> Steal<JobRef> {
+        self.try_stealing(victim, |deque, observer| {
+            deque
+                .stealer()
+                .steal_if(accepts, || observer.on_revocation())
+        })
+    }
+
+    /// Calls a closure that steals from another worker, unless that has nothing.
+    #[inline]
+    fn try_stealing(
+        &self,
+        victim: usize,
+        steal: impl FnOnce(&Deque<JobRef, P::Storage>, &P::Observer) -> Steal<JobRef>,
+    ) -> Steal<JobRef> {
+        let deque = self.registry().workers()[victim].deque();
+        if victim == self.index().get() || deque.is_empty() {
+            return Steal::Empty;
+        }
+        let observer = self.observer();
+        observer.on_steal_attempt();
+        let answer = steal(deque, observer);
+        match answer {
+            Steal::Success(_) => observer.on_steal(),
+            Steal::Empty => {}
+            Steal::Retry => observer.on_steal_retry(),
+        }
+        answer
+    }
+}
