@@ -32,10 +32,11 @@ macro_rules! for_all_systems {
     )*};
 }
 
-macro_rules! join_ours {
-    ($context:ident, $first:expr, $second:expr) => {{
+/// For systems that look for the worker themselves.
+macro_rules! join_without_context {
+    ($join:path, $context:ident, $first:expr, $second:expr) => {{
         let _ = &$context;
-        pool_std::join(
+        $join(
             || {
                 let $context = &mut ();
                 $first
@@ -48,20 +49,16 @@ macro_rules! join_ours {
     }};
 }
 
+macro_rules! join_ours {
+    ($($join:tt)*) => {
+        crate::join::written::join_without_context!(pool_std::join, $($join)*)
+    };
+}
+
 macro_rules! join_rayon {
-    ($context:ident, $first:expr, $second:expr) => {{
-        let _ = &$context;
-        rayon_core::join(
-            || {
-                let $context = &mut ();
-                $first
-            },
-            || {
-                let $context = &mut ();
-                $second
-            },
-        )
-    }};
+    ($($join:tt)*) => {
+        crate::join::written::join_without_context!(rayon_core::join, $($join)*)
+    };
 }
 
 /// Of the two, it is the former that chili queues.
@@ -84,4 +81,6 @@ macro_rules! join_sequential {
     }};
 }
 
-pub(super) use {for_all_systems, join_chili, join_ours, join_rayon, join_sequential};
+pub(super) use {
+    for_all_systems, join_chili, join_ours, join_rayon, join_sequential, join_without_context,
+};
