@@ -1,6 +1,7 @@
 //! A whole pool with one worker or two, and a caller outside. Ending the pool is part of each
 //! model; a thread that is not woken in time is a deadlock, which loom reports.
 
+use core::array;
 use std::{
     boxed::Box,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -9,16 +10,17 @@ use std::{
 };
 
 use ::loom::thread;
+use deque_core::Fixed;
 use sleep_core::Parker;
 
 use super::super::*;
 use crate::{
     injectors::Priority,
-    job::{JobContext, StackJob},
+    job::{JobContext, JobRef, StackJob},
     latch::BlockingLatch,
     testing::{
-        Test, TestParker, model, registry, run_until_stopped, run_until_terminated, spawn_other,
-        with_pool, with_worker,
+        Test, TestOn, TestParker, model, registry, run_until_stopped, run_until_terminated,
+        spawn_other, with_pool, with_worker,
     },
 };
 
@@ -173,6 +175,51 @@ fn jobs_posted_together_are_not_overlooked() {
                 jobs.iter().for_each(|job| job.latch().wait());
                 assert_eq!(jobs.map(|job| job.take_result()), [7, 7]);
             }
+            registry.remove_reference();
+            other.join().unwrap();
+        });
+    });
+}
+
+/// Models a thief that moves a job to its own deque and is then busy with something else, while
+/// another worker falls asleep: that one must run the moved job, which it may have seen in neither
+/// deque.
+#[test]
+fn a_moved_job_is_not_overlooked() {
+    type Roomy = TestOn<Fixed<JobRef, 4>>;
+
+    model(2, || {
+        let registry = registry::<Roomy>(3);
+        let owner = registry.worker(2).unwrap();
+        // SAFETY: 1. this function holds the registry; 2. it is the `Arc`'s pointer.
+        let owner = unsafe { WorkerThread::new(Arc::as_ptr(&registry), owner) }.unwrap();
+        with_worker(&registry, 0, |thief| {
+            let jobs: [_; 4] = array::from_fn(|number| {
+                StackJob::new(move |_| number, BlockingLatch::<Roomy>::new())
+            });
+            // SAFETY: 1. they stay until the latches are set; 2. any thread may set them.
+            let references = array::from_fn(|number| unsafe { jobs[number].as_job_ref() });
+            let references: [JobRef; 4] = references;
+            // SAFETY: 1. each is used for this alone.
+            unsafe { owner.post_many(&references) };
+            let opening = thief.find_work().unwrap();
+            // SAFETY: 1. the queue gave it to us alone.
+            unsafe { thief.run_found(opening) };
+            let other = spawn_other(&registry, run_until_terminated);
+            let found = thief.find_work();
+            let is_found = |number: usize| {
+                let job = (&raw const jobs[number]).cast();
+                found.as_ref().is_some_and(|found| found.job.refers_to(job))
+            };
+            for number in (1..4).filter(|&number| !is_found(number)) {
+                jobs[number].latch().wait();
+            }
+            // SAFETY: 1. the queue gave it to us alone.
+            found
+                .into_iter()
+                .for_each(|found| unsafe { thief.run_found(found) });
+            // SAFETY: 1. each has been run; 2. once.
+            assert_eq!(jobs.map(|job| unsafe { job.take_result() }), [0, 1, 2, 3]);
             registry.remove_reference();
             other.join().unwrap();
         });
