@@ -50,7 +50,7 @@ use ends::{AtomicBottom, AtomicTop};
 /// | operation | cost |
 /// | --- | --- |
 /// | push | a store; never waits |
-/// | pop, LIFO | a full fence; a compare-exchange for the last element only |
+/// | pop, LIFO | a full fence; a compare-exchange for the last element, and for one of the oldest 32 after a batch was stolen |
 /// | pop, LIFO, [biased](Self::with_process_fence) | a compare-exchange at most once until a thief comes |
 /// | pop, FIFO | a compare-exchange |
 /// | steal | a compare-exchange, and a full fence from a LIFO owner; the first one from a biased owner waits for its next pop, or else takes a process fence |
