@@ -143,7 +143,7 @@ impl<P: Platform> WorkerThread<P> {
         }
         let answer = match source {
             Source::Injector => self.registry().injectors().normal().steal().map(Found::own),
-            Source::Worker(victim) => self.while_stealing(|| self.steal_from(victim)),
+            Source::Worker(victim) => self.steal_from(victim),
         };
         match answer {
             Steal::Success(found) => Some(found),
@@ -185,7 +185,7 @@ impl<P: Platform> WorkerThread<P> {
                 if victim >= self.registry().num_workers() {
                     return Steal::Empty;
                 }
-                self.while_stealing(|| self.steal_from(victim))
+                self.steal_from(victim)
             }
         }
     }

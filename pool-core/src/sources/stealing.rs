@@ -28,7 +28,23 @@ impl<P: Platform> WorkerThread<P> {
         if !has_jobs {
             return Steal::Empty;
         }
-        self.while_stealing(|| self.steal_from_any(first))
+        self.announcing_moved(|| self.steal_from_any(first))
+    }
+
+    /// Steals from one worker, unless it is this one, has nothing, or makes a call that is
+    /// shielded.
+    pub(super) fn steal_from(&self, victim: usize) -> Steal<Found> {
+        self.announcing_moved(|| self.try_worker(victim))
+    }
+
+    /// Calls a closure that steals a job and may move others, and announces those. Not before the
+    /// closure has returned: it may be called by the sleep protocol, and holds up progress.
+    #[inline]
+    fn announcing_moved(&self, steal: impl FnOnce() -> Steal<(Found, usize)>) -> Steal<Found> {
+        self.while_stealing(steal).map(|(found, moved)| {
+            self.announce_moved(moved);
+            found
+        })
     }
 
     /// Calls a closure that steals. Meanwhile no buffer that a victim replaces is freed.
@@ -43,7 +59,7 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Tries every other worker that may be awake once, from the worker `first` on.
-    fn steal_from_any(&self, first: usize) -> Steal<Found> {
+    fn steal_from_any(&self, first: usize) -> Steal<(Found, usize)> {
         let mut answer = Steal::Empty;
         let registry = self.registry();
         registry.any_awake_deque(self.awake_index(), first, |victim, _| {
@@ -51,7 +67,7 @@ impl<P: Platform> WorkerThread<P> {
             if answer.is_success() {
                 return true;
             }
-            let stolen = self.steal_from(victim);
+            let stolen = self.try_worker(victim);
             match stolen {
                 Steal::Success(_) => self.last_source().note_found(Source::Worker(victim)),
                 Steal::Empty => return false,
@@ -63,41 +79,31 @@ impl<P: Platform> WorkerThread<P> {
         answer
     }
 
-    /// Tries one worker, unless it is this one, has nothing, or makes a call that is shielded.
+    /// Tries one worker. Also returns how many other jobs were moved to this worker's deque.
     #[inline]
-    pub(super) fn steal_from(&self, victim: usize) -> Steal<Found> {
+    fn try_worker(&self, victim: usize) -> Steal<(Found, usize)> {
         if self.respects_shield(victim) {
             return Steal::Empty;
         }
         let lineage = self.registry().workers()[victim].lineage();
         let isolated = Cell::new(None);
-        let is_isolated = |position| {
-            let isolation = lineage.isolation();
-            if isolation != Isolation::Anything {
-                isolated.set(Some((Theft { victim, position }, isolation)));
-            }
-        };
         let stolen = self.try_stealing(victim, |deque, observer| {
             let accepts = |position| {
-                is_isolated(position);
+                let isolation = lineage.isolation();
+                if isolation != Isolation::Anything {
+                    isolated.set(Some((Theft { victim, position }, isolation)));
+                }
                 true
             };
+            let (stealer, on_revocation) = (deque.stealer(), || observer.on_revocation());
             if !self.may_move_jobs_of(victim) {
-                return deque
-                    .stealer()
-                    .steal_if(accepts, || observer.on_revocation());
+                return stealer.steal_if(accepts, on_revocation).map(|job| (job, 0));
             }
             let follows = |words: &_| isolated.get().is_none() && JobRef::may_be_moved(words);
-            let stolen = deque
-                .stealer()
-                .steal_with_followers(self.own(), accepts, follows, || observer.on_revocation());
-            stolen.map(|(job, moved)| {
-                self.announce_moved(moved);
-                job
-            })
+            stealer.steal_with_followers(self.own(), accepts, follows, on_revocation)
         });
         let isolated = isolated.into_inner();
-        stolen.map(|job| Found { job, isolated })
+        stolen.map(|(job, moved)| (Found { job, isolated }, moved))
     }
 
     /// Whether a steal may also move jobs to this worker's deque: half of those that another worker
@@ -130,11 +136,11 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Calls a closure that steals from another worker, unless that has nothing.
     #[inline]
-    fn try_stealing(
+    fn try_stealing<T>(
         &self,
         victim: usize,
-        steal: impl FnOnce(&Deque<JobRef, P::Storage>, &P::Observer) -> Steal<JobRef>,
-    ) -> Steal<JobRef> {
+        steal: impl FnOnce(&Deque<JobRef, P::Storage>, &P::Observer) -> Steal<T>,
+    ) -> Steal<T> {
         let deque = self.registry().workers()[victim].deque();
         if victim == self.index().get() || deque.is_empty() {
             return Steal::Empty;

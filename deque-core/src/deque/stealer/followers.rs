@@ -2,7 +2,7 @@
 
 use super::Stealer;
 use crate::{
-    batch::{self, MAX_BATCH},
+    batch,
     deque::{
         Handle, Order, Position, Storage, Worker,
         ends::{MAX_CLAIM, Mode},
@@ -58,7 +58,7 @@ impl<H: Handle> Stealer<H> {
             return Steal::Empty;
         }
         let is_open = self.deque.shared.order == Order::Fifo || top.mode() == Mode::Open;
-        let most = batch::size(available, MAX_BATCH.min(MAX_CLAIM)) - 1;
+        let most = batch::size(available, MAX_CLAIM) - 1;
         let wanted = (1..=if is_open { most } else { most.min(1) })
             .take_while(|&number| follows(&words(number)))
             .count();

@@ -17,11 +17,26 @@ fn batch(deque: &Shared) -> Elements {
     core::iter::from_fn(|| own.pop()).collect()
 }
 
-/// Runs `own` as the owner of a deque with so many elements that is open to batches, against so
-/// many thieves that take one each.
+/// Steals an element with those that follow it, as another owner.
+fn followers(deque: &Shared) -> Elements {
+    let own = Deque::<usize, Fixed<usize, 8>>::fixed(Order::Fifo);
+    let own = own.worker().unwrap();
+    let stealer = deque.stealer();
+    let stolen = stealer.steal_with_followers(&own, |_| true, |_| true, || ());
+    let oldest = stolen.success().map(|(oldest, _)| oldest);
+    let moved = core::iter::from_fn(|| own.pop());
+    oldest.into_iter().chain(moved).collect()
+}
+
+/// A thief of each kind, alone and together.
+const EACH: [&[fn(&Shared) -> Elements]; 2] = [&[batch], &[followers]];
+const BOTH: &[fn(&Shared) -> Elements] = &[batch, followers];
+
+/// Runs `own` as the owner of a deque with so many elements that is open to batches, against
+/// thieves that steal once each.
 fn check_open(
     elements: usize,
-    thieves: usize,
+    thieves: &'static [fn(&Shared) -> Elements],
     bound: Option<usize>,
     own: impl Fn(&Worker<&Shared>) -> (usize, Elements) + Sync + Send + 'static,
 ) {
@@ -36,10 +51,11 @@ fn check_open(
         // As after an earlier batch.
         let top = deque.top.load(crate::primitive::Ordering::Relaxed);
         deque.top.claim_and_open(top).unwrap();
-        let thieves: Vec<_> = (0..thieves)
-            .map(|_| {
+        let thieves: Vec<_> = thieves
+            .iter()
+            .map(|&steal| {
                 let deque = deque.clone();
-                thread::spawn(move || batch(&deque))
+                thread::spawn(move || steal(&deque))
             })
             .collect();
         let (pushed, mut taken) = own(&worker);
@@ -59,26 +75,30 @@ fn pops(worker: &Worker<&Deque<usize, impl Storage<usize>>>, count: usize) -> El
 /// Pops what a batch reaches, and what it does not.
 #[test]
 fn pops_against_a_batch_by_one_exchange() {
-    check_open(3, 1, None, |worker| (0, pops(worker, 2)));
-    check_open(2, 1, None, |worker| (0, pops(worker, 2)));
+    for thief in EACH {
+        check_open(3, thief, None, |worker| (0, pops(worker, 2)));
+        check_open(2, thief, None, |worker| (0, pops(worker, 2)));
+    }
 }
 
 /// Pops an element that a thief has read, and pushes another one to its place.
 #[test]
 fn a_push_to_a_place_that_a_batch_has_read() {
-    check_open(3, 1, None, |worker| {
-        let mut taken = pops(worker, 2);
-        worker.try_push(4).unwrap();
-        taken.extend(pops(worker, 1));
-        worker.try_push(5).unwrap();
-        (2, taken)
-    });
+    for thief in EACH {
+        check_open(3, thief, None, |worker| {
+            let mut taken = pops(worker, 2);
+            worker.try_push(4).unwrap();
+            taken.extend(pops(worker, 1));
+            worker.try_push(5).unwrap();
+            (2, taken)
+        });
+    }
 }
 
 /// Lets one thief open the deque again that the owner has closed while another has read it.
 #[test]
 fn a_deque_that_is_opened_again_against_a_batch() {
-    check_open(4, 2, Some(2), |worker| {
+    check_open(4, BOTH, Some(2), |worker| {
         let mut taken = pops(worker, 2);
         worker.try_push(5).unwrap();
         taken.extend(pops(worker, 1));
@@ -89,7 +109,7 @@ fn a_deque_that_is_opened_again_against_a_batch() {
 /// Lets two thieves take batches while the owner pops all.
 #[test]
 fn pops_against_two_batches() {
-    check_open(4, 2, Some(2), |worker| (0, pops(worker, 4)));
+    check_open(4, BOTH, Some(2), |worker| (0, pops(worker, 4)));
 }
 
 /// Covers CVE-2021-32810 and crossbeam#149 in small.
