@@ -8,6 +8,8 @@ use super::*;
 
 type Elements = Vec<usize>;
 type Shared = Deque<usize, Fixed<usize, 8>>;
+/// What a thief does.
+type Steals = fn(&Shared) -> Elements;
 
 /// Steals a batch as another owner.
 fn batch(deque: &Shared) -> Elements {
@@ -29,14 +31,14 @@ fn followers(deque: &Shared) -> Elements {
 }
 
 /// A thief of each kind, alone and together.
-const EACH: [&[fn(&Shared) -> Elements]; 2] = [&[batch], &[followers]];
-const BOTH: &[fn(&Shared) -> Elements] = &[batch, followers];
+const EACH: [&[Steals]; 2] = [&[batch], &[followers]];
+const BOTH: &[Steals] = &[batch, followers];
 
 /// Runs `own` as the owner of a deque with so many elements that is open to batches, against
 /// thieves that steal once each.
 fn check_open(
     elements: usize,
-    thieves: &'static [fn(&Shared) -> Elements],
+    thieves: &'static [Steals],
     bound: Option<usize>,
     own: impl Fn(&Worker<&Shared>) -> (usize, Elements) + Sync + Send + 'static,
 ) {
