@@ -37,13 +37,16 @@ impl<P: Platform> WorkerThread<P> {
         self.announcing_moved(|| self.try_worker(victim))
     }
 
-    /// Calls a closure that steals a job and may move others, and announces those. Not before the
-    /// closure has returned: it may be called by the sleep protocol, and holds up progress.
+    /// Calls a closure that steals a job and may move others, and announces those: after the walk
+    /// over the workers, in which the sleep protocol calls, and before this worker lets progress go
+    /// on, which may call wake-ups of the program.
     #[inline]
     fn announcing_moved(&self, steal: impl FnOnce() -> Steal<(Found, usize)>) -> Steal<Found> {
-        self.while_stealing(steal).map(|(found, moved)| {
-            self.announce_moved(moved);
-            found
+        self.while_stealing(|| {
+            steal().map(|(found, moved)| {
+                self.announce_moved(moved);
+                found
+            })
         })
     }
 
