@@ -50,7 +50,7 @@ use sleep_core::WorkerIndex;
 
 use crate::{
     deadlock::DeadlockDetection as _,
-    metrics::Observer as _,
+    metrics::{Event, Observer as _},
     platform::Platform,
     primitive::{AtomicPtr, Ordering},
     registry::Registry,
@@ -231,6 +231,8 @@ impl<'r, P: Platform> Guest<'r, P> {
         no_unwind(|| registry.deadlock().wake_up(index));
         // SAFETY: 1. it stays in place while the seat is ours, and this is called again before.
         unsafe { P::set_current(worker) };
+        let shared = &registry.workers()[index.get()];
+        shared.observer().observe(Event::GuestArrived, P::now);
         Some(guest)
     }
 }
@@ -255,7 +257,7 @@ impl<P: Platform> Drop for Guest<'_, P> {
             registry
                 .deadlock()
                 .fall_asleep(index, shared.terminate(), |worker| registry.may_run(worker));
-            shared.observer().on_guest_left(P::now);
+            shared.observer().observe(Event::GuestLeft, P::now);
             // SAFETY: 1. the pointer is null.
             unsafe { P::set_current(ptr::null()) };
             // Others leave the deque of a sleeper out, as in `LeftOut` of `worker/idle.rs`. From

@@ -7,6 +7,7 @@ use deque_core::{Element, Position};
 use crate::{platform::Platform, primitive::UnsafeCell, worker::WorkerThread};
 
 mod header;
+mod runner;
 mod stack;
 
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod tests;
 
 pub use header::JobHeader;
 pub(crate) use header::{AwaitableHeader, Awaiting};
+pub use runner::JobName;
 pub(crate) use stack::StackJob;
 
 /// Something that is run once, by the worker that takes it from its queue.
@@ -118,7 +120,24 @@ impl JobRef {
         let job = self.header();
         // SAFETY: the job is valid by the obligations of `new`, begins with its header, and is run
         // once by obligation 1.
-        unsafe { (JobHeader::execute(job))(job.cast()) }
+        unsafe { JobHeader::runner(job).execute()(job.cast()) }
+    }
+
+    /// Returns the name of the job's type.
+    ///
+    /// # Safety
+    /// 1. The job has not been run, and this reference is the caller's to run.
+    #[inline]
+    pub(crate) unsafe fn name(self) -> JobName {
+        #[cfg(not(feature = "trace"))]
+        {
+            JobName::UNKNOWN
+        }
+        #[cfg(feature = "trace")]
+        {
+            // SAFETY: 1. by obligation 1.
+            JobName::of(unsafe { JobHeader::runner(self.header()) })
+        }
     }
 
     /// Whether this is a reference to the job at this address.

@@ -10,7 +10,7 @@ use deque_core::{FastPush, Order, Position, TakeBack};
 use crate::{
     job::{AwaitableHeader, Awaiting, Body, Job, JobContext, JobFn, JobRef, discard_panic},
     latch::{Latch, SpinLatch},
-    metrics::Observer as _,
+    metrics::{Event, Observer as _},
     platform::Platform,
     unwind::no_unwind,
     worker::{Awaited, WorkerThread},
@@ -141,7 +141,7 @@ impl<P: Platform> WorkerThread<P> {
             no_unwind(|| self.announce_join());
             return self.join_pushed(a, job_b, migrated);
         }
-        self.observer().on_deque_full();
+        self.observer().observe(Event::DequeFull, P::now);
         let context = || JobContext::on_worker(self, migrated);
         match P::catch_unwind(|| a(context())) {
             // SAFETY: 1. it never was in a queue.

@@ -38,6 +38,8 @@ mod registry;
 mod retries;
 mod scope;
 mod sources;
+#[cfg(feature = "trace")]
+pub mod trace;
 mod unwind;
 mod worker;
 
@@ -47,13 +49,13 @@ pub use guard::ReadGuard;
 pub use handle::HandleState;
 pub use injectors::{Injectors, Priority};
 pub use isolation::Isolation;
-pub use job::{Job, JobContext, JobHeader, JobRef};
+pub use job::{Job, JobContext, JobHeader, JobName, JobRef};
 pub use join::ColdArg;
 pub use latch::{BlockingLatch, CountLatch, Latch, SpinLatch};
 pub use lend::LentWorker;
 pub use metrics::{
-    Clock, Counts, NoMetrics, Observer, PoolMetrics, WorkerCounters, WorkerMetrics, WorkerSnapshot,
-    WorkerState, WorkerTimes,
+    Clock, Counts, Event, NoMetrics, Observer, PoolMetrics, SearchEnd, WokenBy, WorkerCounters,
+    WorkerMetrics, WorkerSnapshot, WorkerState, WorkerTimes,
 };
 pub use platform::{ManagedWorker, Platform, PoolProgress, Replaced, Waiter};
 pub use polled::PollState;

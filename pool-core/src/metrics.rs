@@ -1,6 +1,6 @@
 //! What workers count, and what is known of a pool at one moment.
 //!
-//! Each worker has an [`Observer`], which it tells what it does. The platform chooses its type:
+//! Each worker has an [`Observer`], which it tells each [`Event`]. The platform chooses its type:
 //! [`WorkerCounters`] counts, [`NoMetrics`] does nothing and is compiled away. Nothing is told, and
 //! nothing is counted, for a join whose second closure no thief takes.
 //!
@@ -14,21 +14,23 @@
 //! | sleeps, wake-ups, fruitless wake-ups; idle and asleep | `worker/idle.rs` |
 //! | active again | `Idle::end` |
 //! | absent and active | `WorkerThread::enter`, `WorkerThread::leave` |
-//! | a guest has left | the drop of `Guest` |
+//! | a guest has arrived, has left | `Guest::begin`, the drop of `Guest` |
+//! | blocked, unblocked | `WorkerThread::observe_blocked`, by the pool |
 //!
 //! A worker counts as asleep from the moment when its last check of all sources finds nothing: the
 //! sleep protocol makes that check right before the worker parks.
 //!
 //! A new counter touches three files:
 //! 1. `metrics/counters.rs`: a line in the list, and what adds to it;
-//! 2. `metrics/observer.rs`: a method for what happens, unless one of those that exist tells it;
-//! 3. the file where it happens, which calls that method.
+//! 2. `metrics/event.rs`: an event, unless one of those that exist tells it;
+//! 3. the file where it happens, which tells the observer.
 //!
 //! Its test goes into `metrics/tests/counters.rs`. Snapshots, sums and the table take it from the
 //! list.
 
 mod counter;
 mod counters;
+mod event;
 mod observer;
 mod pool;
 mod stopwatch;
@@ -36,7 +38,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "trace")]
+pub(crate) use counter::Counter;
 pub use counters::{Counts, WorkerCounters, WorkerSnapshot};
+pub use event::{Event, SearchEnd, WokenBy};
 pub use observer::{Clock, NoMetrics, Observer};
 pub use pool::{PoolMetrics, WorkerMetrics};
 pub use stopwatch::{WorkerState, WorkerTimes};

@@ -8,7 +8,7 @@ use crate::{
     deadlock::DeadlockDetection,
     isolation::Isolation,
     job::JobRef,
-    metrics::Observer,
+    metrics::{Observer, WokenBy},
     queue::JobQueue,
     registry::Registry,
     worker::{WorkerStorage, WorkerThread},
@@ -207,6 +207,14 @@ pub unsafe trait Platform: Sized + 'static {
     /// Returns a number that differs from worker to worker, for the order in which this worker
     /// tries its victims.
     fn random_seed(registry: &Registry<Self>, worker: WorkerIndex) -> u64;
+
+    /// Returns what a worker's parker knows of its last wake-up, for traces. A worker asks when it
+    /// has been woken.
+    #[inline]
+    fn woken_by(parker: &Self::Parker) -> WokenBy {
+        let _ = parker;
+        WokenBy::UNKNOWN
+    }
 
     /// Returns the time in nanoseconds since some moment, or `None` if there is no clock.
     ///

@@ -30,7 +30,7 @@ use deque_core::Steal;
 use sleep_core::{Hint, WorkerIndex};
 
 use crate::{
-    metrics::Observer as _,
+    metrics::{Event, Observer as _},
     platform::Platform,
     primitive::{Ordering, fence, spin_loop},
     queue::JobQueue,
@@ -79,7 +79,7 @@ impl<P: Platform> WorkerThread<P> {
     /// empty at some moment during the search, or [shielded](WorkerThread::raise_shield). The
     /// caller then runs the operations that are due, or searches again.
     pub(crate) fn find_work(&self) -> Option<Found> {
-        self.observer().on_search();
+        self.observer().observe(Event::Search, P::now);
         let mut retries = Retries::new();
         loop {
             let own = self.take_urgent();
@@ -104,7 +104,7 @@ impl<P: Platform> WorkerThread<P> {
             None => self.look_at(hint),
         };
         if let Steal::Success(found) = found {
-            self.observer().on_search();
+            self.observer().observe(Event::Search, P::now);
             return Some(found);
         }
         // A hint that is out of date has cost this one look.

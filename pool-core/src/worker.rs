@@ -10,7 +10,7 @@ use crate::{
     isolation::Isolation,
     job::JobRef,
     managed::Managed,
-    metrics::Observer as _,
+    metrics::{Event, Observer as _},
     platform::Platform,
     queue::JobQueue,
     random::XorShift64Star,
@@ -130,7 +130,7 @@ impl<P: Platform> WorkerThread<P> {
         unsafe { P::set_current(self) };
         self.begin_lineage();
         self.note_arrival();
-        self.observer().on_enter(P::now);
+        self.observer().observe(Event::Enter, P::now);
     }
 
     /// Makes the thread cease to be known as a worker.
@@ -143,7 +143,7 @@ impl<P: Platform> WorkerThread<P> {
     /// worker stays counted in the detection of deadlocks until [`Registry::mark_absent`].
     pub fn leave_counted(&self) {
         debug_assert!(ptr::eq(P::current(), self), "this thread is another worker");
-        self.observer().on_leave(P::now);
+        self.observer().observe(Event::Leave, P::now);
         no_unwind(|| P::release_thread(self.registry()));
         // SAFETY: 1. the pointer is null.
         unsafe { P::set_current(ptr::null()) };
@@ -248,11 +248,14 @@ impl<P: Platform> WorkerThread<P> {
     /// 1. As for [`JobRef::execute`].
     #[inline]
     pub(crate) unsafe fn run(&self, job: JobRef) {
-        self.observer().on_job();
+        // SAFETY: 1. it is ours to run.
+        let name = unsafe { job.name() };
+        self.observer().observe(Event::Job(name), P::now);
         self.depth.set(self.depth.get() + 1);
         // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { job.execute() };
         self.depth.set(self.depth.get() - 1);
+        self.observer().observe(Event::JobEnd, P::now);
     }
 
     /// Runs a job that this worker has found, with the lineage of the one that has pushed it.

@@ -231,6 +231,10 @@ impl Drop for Section<'_> {
     fn drop(&mut self) {
         // First the mark: while the handler waits for a token, this worker counts as active.
         self.mark.end_own(&self.registry);
+        // SAFETY: 1. the reference is not used after this call.
+        if let Some(worker) = unsafe { WorkerThread::current() } {
+            worker.note_unblocked();
+        }
         self.registry.data().handlers.runnable.acquire();
     }
 }

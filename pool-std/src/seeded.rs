@@ -26,7 +26,7 @@ mod tests;
 use std::{ops::Range, sync::Arc};
 
 pub use explore::{ExploreError, Explorer, FailedProgram, explore};
-use pool_core::{Observer, WorkerIndex};
+use pool_core::{Clock, Event, Observer, WorkerIndex};
 pub use schedule::{NoSchedule, Schedule};
 pub(crate) use turns::{Hold, Present, Turns};
 
@@ -85,9 +85,11 @@ impl TurnObserver {
 }
 
 impl Observer for TurnObserver {
-    #[inline]
-    fn on_job(&self) {
-        if let Some((turns, member)) = &self.0 {
+    #[inline(always)]
+    fn observe(&self, event: Event, _clock: Clock) {
+        if let Event::Job(_) = event
+            && let Some((turns, member)) = &self.0
+        {
             turns.point(*member);
         }
     }

@@ -2,10 +2,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use pool_core::{Observer, WorkerCounters, WorkerSnapshot};
-
-/// The type of a clock, as observers get it.
-type Clock = fn() -> Option<u64>;
+use pool_core::{Clock, Event, Observer, WorkerCounters, WorkerSnapshot};
 
 /// Counts what one worker does.
 ///
@@ -42,68 +39,15 @@ impl VirtualObserver {
 }
 
 impl Observer for VirtualObserver {
-    fn on_enter(&self, clock: Clock) {
-        self.counters.on_enter(clock);
-    }
-
-    fn on_leave(&self, clock: Clock) {
-        self.counters.on_leave(clock);
-    }
-
-    fn on_idle(&self, clock: Clock) {
-        self.next_search(false);
-        self.counters.on_idle(clock);
-    }
-
-    fn on_active(&self, clock: Clock) {
-        self.counters.on_active(clock);
-    }
-
-    fn on_sleep(&self, clock: Clock) {
-        self.next_search(false);
-        self.counters.on_sleep(clock);
-    }
-
-    fn on_wake(&self, clock: Clock) {
-        self.counters.on_wake(clock);
-    }
-
-    fn on_fruitless_wake(&self) {
-        self.counters.on_fruitless_wake();
-    }
-
-    fn on_job(&self) {
-        self.is_searching.store(false, Relaxed);
-        self.counters.on_job();
-    }
-
-    fn on_post(&self) {
-        self.counters.on_post();
-    }
-
-    fn on_deque_full(&self) {
-        self.counters.on_deque_full();
-    }
-
-    fn on_search(&self) {
-        self.next_search(true);
-        self.counters.on_search();
-    }
-
-    fn on_steal_attempt(&self) {
-        self.counters.on_steal_attempt();
-    }
-
-    fn on_steal(&self) {
-        self.counters.on_steal();
-    }
-
-    fn on_steal_retry(&self) {
-        self.counters.on_steal_retry();
-    }
-
-    fn on_revocation(&self) {
-        self.counters.on_revocation();
+    #[inline(always)]
+    fn observe(&self, event: Event, clock: Clock) {
+        match event {
+            Event::Idle | Event::Sleep => self.next_search(false),
+            Event::Search => self.next_search(true),
+            Event::Job(_) => self.is_searching.store(false, Relaxed),
+            _ => {}
+        }
+        self.counters.observe(event, clock);
     }
 
     fn snapshot(&self, clock: Clock) -> Option<WorkerSnapshot> {

@@ -6,7 +6,12 @@ use sleep_core::{
 };
 
 use super::DeadlockDetection;
-use crate::{platform::Platform, unwind::no_unwind, worker::WorkerThread};
+use crate::{
+    metrics::{Event, Observer as _},
+    platform::Platform,
+    unwind::no_unwind,
+    worker::WorkerThread,
+};
 
 impl<M, W, H> DeadlockDetection for Accounting<M, W, H>
 where
@@ -80,7 +85,16 @@ impl<P: Platform> WorkerThread<P> {
             let ticket = deadlock.mark_blocked(self.index(), |worker| registry.may_run(worker));
             // The others rely on one worker less.
             registry.reconsider_wakes();
+            if ticket.is_ok() {
+                self.observer().observe(Event::Blocked, P::now);
+            }
             ticket
         })
+    }
+
+    /// Tells the observer that this worker goes on, after a section in which it was marked as
+    /// blocked.
+    pub fn note_unblocked(&self) {
+        self.observer().observe(Event::Unblocked, P::now);
     }
 }

@@ -1,18 +1,14 @@
 //! How a job begins: with the word that says how to run it.
 
-use core::{
-    fmt,
-    mem::{MaybeUninit, transmute},
-    ptr,
-};
+use core::{fmt, mem::MaybeUninit, ptr};
 
-use super::Job;
+use super::{Job, runner::Runner};
 use crate::primitive::{AtomicPtr, Ordering, UnsafeCell};
 
 #[cfg(test)]
 mod tests;
 
-/// The first field of every job: the function that runs it.
+/// The first field of every job: how to run it.
 ///
 /// For most jobs it never changes. For the second half of a join it becomes the latch too, see
 /// `AwaitableHeader`: so a queue needs one word for a job, and a join without a theft writes
@@ -28,15 +24,12 @@ impl fmt::Debug for JobHeader {
     }
 }
 
-/// A function that runs a job, see [`Job::execute`].
-pub(super) type Execute = unsafe fn(*const ());
-
-/// Instead of the function: the job has been run.
+/// Instead of the word of its type: the job has been run.
 const DONE: *mut () = ptr::null_mut();
-/// Instead of the function: the job's owner waits, see [`AwaitableHeader`].
+/// Instead of the word of its type: the job's owner waits, see [`AwaitableHeader`].
 ///
-/// No function is at the very end of memory. One may be at any low number: on wasm functions are
-/// numbered from 1, and on Cortex-M one at address 0 is called by 1.
+/// Neither a function nor a constant is at the very end of memory. A function may be at any low
+/// number: on wasm functions are numbered from 1, and on Cortex-M one at address 0 is called by 1.
 const AWAITED: *mut () = ptr::without_provenance_mut(usize::MAX);
 
 impl JobHeader {
@@ -45,17 +38,17 @@ impl JobHeader {
         #[inline]
         #[must_use]
         pub fn new<J: Job>() -> Self {
-            Self { word: AtomicPtr::new(J::execute as *mut ()) }
+            Self { word: AtomicPtr::new(Runner::word_of::<J>()) }
         }
     }
 
-    /// Returns the function that runs the job.
+    /// Returns how to run the job.
     ///
     /// # Safety
     /// 1. `this` points to the header of a job that has not been run, and may be used for all of
     ///    the job.
     #[inline]
-    pub(super) unsafe fn execute(this: *const Self) -> Execute {
+    pub(super) unsafe fn runner(this: *const Self) -> Runner {
         // SAFETY: by obligation 1 it is there.
         //
         // Ordering: Acquire pairs with `AwaitableHeader::set_awaited`, for what it wrote beside.
@@ -63,10 +56,10 @@ impl JobHeader {
         if word == AWAITED {
             // SAFETY: only headers of this type are ever awaited, and an owner that awaits has left
             // its address before that.
-            return unsafe { (*AwaitableHeader::awaiting(this.cast())).execute };
+            return unsafe { (*AwaitableHeader::awaiting(this.cast())).runner };
         }
-        // SAFETY: the job has not been run, so this is the function that `new` put there.
-        unsafe { transmute::<*mut (), Execute>(word) }
+        // SAFETY: 1. the job has not been run, so this is the word that `new` put there.
+        unsafe { Runner::from_word(word) }
     }
 }
 
@@ -74,7 +67,7 @@ impl JobHeader {
 ///
 /// | word | meaning | the next word, and its writer |
 /// | --- | --- | --- |
-/// | the function | not run yet, and its owner does not wait | awaited, by its owner; done, by the worker that ran it |
+/// | its type | not run yet, and its owner does not wait | awaited, by its owner; done, by the worker that ran it |
 /// | awaited | not run yet; its owner waits | done, by the worker that ran it |
 /// | done | has been run | none |
 ///
@@ -97,7 +90,7 @@ union Beside {
 /// What an owner that waits leaves for the worker that runs the job. In the owner's frame.
 pub(crate) struct Awaiting {
     /// From the header's word.
-    execute: Execute,
+    runner: Runner,
     latch: *const (),
 }
 
@@ -179,14 +172,14 @@ impl AwaitableHeader {
         if word == DONE {
             return false;
         }
-        // SAFETY: by obligation 1 the word is the function still.
-        let execute = unsafe { transmute::<*mut (), Execute>(word) };
-        let awaiting: *const Awaiting = room.write(Awaiting { execute, latch });
+        // SAFETY: 1. by obligation 1 the word is the one that `new` put there.
+        let runner = unsafe { Runner::from_word(word) };
+        let awaiting: *const Awaiting = room.write(Awaiting { runner, latch });
         // SAFETY: no other thread reads it before the word is `AWAITED`.
         self.beside
             .with_mut(|beside| unsafe { (*beside).awaiting = awaiting });
         // Ordering: Release publishes what was left, the latch included, to the worker that runs
-        // the job (`JobHeader::execute`, `set_done`); Acquire on failure pairs with
+        // the job (`JobHeader::runner`, `set_done`); Acquire on failure pairs with
         // `set_done`.
         self.header
             .word

@@ -11,39 +11,39 @@ use crate::primitive::Ordering;
 /// The owner needs no read-modify-write. Readers wait for nothing, so an interrupt handler on the
 /// owner's core may be one.
 #[cfg(any(loom, target_has_atomic = "64"))]
-pub(super) type Counter = WholeCounter;
+pub(crate) type Counter = WholeCounter;
 /// A number of 64 bits that only its owner changes, and never lowers.
 #[cfg(not(any(loom, target_has_atomic = "64")))]
-pub(super) type Counter = SplitCounter;
+pub(crate) type Counter = SplitCounter;
 
 /// A [`Counter`] in one word of 64 bits.
 #[cfg(any(loom, target_has_atomic = "64"))]
-pub(super) struct WholeCounter(AtomicU64);
+pub(crate) struct WholeCounter(AtomicU64);
 
 #[cfg(any(loom, target_has_atomic = "64"))]
 impl WholeCounter {
     const_unless_loom! {
-        pub(super) fn new() -> Self {
+        pub(crate) fn new() -> Self {
             Self(AtomicU64::new(0))
         }
     }
 
     /// Adds to the number. Only for the owner.
     #[inline]
-    pub(super) fn add(&self, amount: u64) {
+    pub(crate) fn add(&self, amount: u64) {
         self.set(self.get().wrapping_add(amount));
     }
 
     /// Changes the number to one that is not lower. Only for the owner.
     #[inline]
-    pub(super) fn set(&self, value: u64) {
+    pub(crate) fn set(&self, value: u64) {
         // Ordering: Relaxed, a plain counter.
         self.0.store(value, Ordering::Relaxed);
     }
 
     /// Returns the number.
     #[inline]
-    pub(super) fn get(&self) -> u64 {
+    pub(crate) fn get(&self) -> u64 {
         // Ordering: Relaxed, a plain counter.
         self.0.load(Ordering::Relaxed)
     }
@@ -57,7 +57,7 @@ impl WholeCounter {
 ///
 /// Source: L. Lamport, *Concurrent reading and writing* (1977).
 #[cfg(any(test, not(any(loom, target_has_atomic = "64"))))]
-pub(super) struct SplitCounter {
+pub(crate) struct SplitCounter {
     high: AtomicU32,
     low: AtomicU32,
     high_again: AtomicU32,
@@ -66,7 +66,7 @@ pub(super) struct SplitCounter {
 #[cfg(any(test, not(any(loom, target_has_atomic = "64"))))]
 impl SplitCounter {
     const_unless_loom! {
-        pub(super) fn new() -> Self {
+        pub(crate) fn new() -> Self {
             Self {
                 high: AtomicU32::new(0),
                 low: AtomicU32::new(0),
@@ -77,7 +77,7 @@ impl SplitCounter {
 
     /// Adds to the number. Only for the owner.
     #[inline]
-    pub(super) fn add(&self, amount: u64) {
+    pub(crate) fn add(&self, amount: u64) {
         // Ordering: Relaxed, the owner reads what it wrote itself.
         let (high, low) = (
             self.high.load(Ordering::Relaxed),
@@ -88,7 +88,7 @@ impl SplitCounter {
 
     /// Changes the number to one that is not lower. Only for the owner.
     #[inline]
-    pub(super) fn set(&self, value: u64) {
+    pub(crate) fn set(&self, value: u64) {
         let [high, low] = halves(value);
         // Ordering: Relaxed, the owner reads what it wrote itself.
         if high == self.high.load(Ordering::Relaxed) {
@@ -105,7 +105,7 @@ impl SplitCounter {
 
     /// Returns the number.
     #[inline]
-    pub(super) fn get(&self) -> u64 {
+    pub(crate) fn get(&self) -> u64 {
         // Ordering: Acquire pairs with `set`. A reader of a high half that was written last sees
         // the low half that came before it, or a later one; and with a later one its high
         // half, which differs.

@@ -6,6 +6,7 @@ use crossbeam_utils::CachePadded;
 
 use super::{
     counter::Counter,
+    event::Event,
     observer::{Clock, Observer},
     stopwatch::{Stopwatch, WorkerState, WorkerTimes},
 };
@@ -121,13 +122,13 @@ impl core::iter::Sum for Counts {
 ///
 /// # Examples
 /// ```
-/// use pool_core::{Observer, WorkerCounters};
+/// use pool_core::{Event, Observer, WorkerCounters};
 ///
 /// static COUNTERS: WorkerCounters = WorkerCounters::new();
 ///
-/// COUNTERS.on_job();
-/// COUNTERS.on_job();
-/// assert_eq!(COUNTERS.snapshot(|| None).unwrap().counts.jobs_run, 2);
+/// COUNTERS.observe(Event::Search, || None);
+/// COUNTERS.observe(Event::Search, || None);
+/// assert_eq!(COUNTERS.snapshot(|| None).unwrap().counts.searches, 2);
 /// ```
 pub struct WorkerCounters {
     line: CachePadded<Line>,
@@ -156,6 +157,13 @@ impl WorkerCounters {
     fn switch(&self, to: WorkerState, clock: Clock) {
         self.line.stopwatch.switch(to, clock);
     }
+
+    /// Notes that the worker's own thread sleeps on, after a guest.
+    fn switch_back(&self, clock: Clock) {
+        if self.line.stopwatch.state() != WorkerState::Asleep {
+            self.switch(WorkerState::Asleep, clock);
+        }
+    }
 }
 
 impl Default for WorkerCounters {
@@ -165,79 +173,37 @@ impl Default for WorkerCounters {
 }
 
 impl Observer for WorkerCounters {
-    fn on_enter(&self, clock: Clock) {
-        self.switch(WorkerState::Active, clock);
-    }
-
-    fn on_leave(&self, clock: Clock) {
-        self.switch(WorkerState::Absent, clock);
-    }
-
-    fn on_idle(&self, clock: Clock) {
-        self.switch(WorkerState::Idle, clock);
-    }
-
-    fn on_active(&self, clock: Clock) {
-        self.switch(WorkerState::Active, clock);
-    }
-
-    fn on_sleep(&self, clock: Clock) {
-        self.counters().sleeps.add(1);
-        self.switch(WorkerState::Asleep, clock);
-    }
-
-    /// Does not read the clock, which would delay the job: the worker counts as asleep until its
-    /// first search has ended.
-    fn on_wake(&self, _clock: Clock) {
-        self.counters().wakes.add(1);
-    }
-
-    fn on_guest_left(&self, clock: Clock) {
-        if self.line.stopwatch.state() != WorkerState::Asleep {
-            self.switch(WorkerState::Asleep, clock);
+    // Inlined where the event is known, so that nothing of the match is left.
+    #[inline(always)]
+    fn observe(&self, event: Event, clock: Clock) {
+        let counters = self.counters();
+        match event {
+            Event::Enter | Event::Active(_) => self.switch(WorkerState::Active, clock),
+            Event::Leave => self.switch(WorkerState::Absent, clock),
+            Event::Idle => self.switch(WorkerState::Idle, clock),
+            Event::Sleep => {
+                counters.sleeps.add(1);
+                self.switch(WorkerState::Asleep, clock);
+            }
+            // Does not read the clock, which would delay the job: the worker counts as asleep until
+            // its first search has ended.
+            Event::Wake(_) => counters.wakes.add(1),
+            Event::GuestLeft => self.switch_back(clock),
+            Event::FruitlessWake => counters.fruitless_wakes.add(1),
+            Event::Job(_) => counters.jobs_run.add(1),
+            Event::Post { count } => counters.jobs_posted.add(count as u64),
+            Event::DequeFull => counters.deque_full.add(1),
+            Event::Search => counters.searches.add(1),
+            Event::StealAttempt { .. } => counters.steals_tried.add(1),
+            Event::Steal { .. } => counters.steals_succeeded.add(1),
+            Event::StealRetry { .. } => counters.steals_retried.add(1),
+            Event::Revocation { .. } => counters.revocations.add(1),
+            Event::JobEnd
+            | Event::GuestArrived
+            | Event::Moved { .. }
+            | Event::Blocked
+            | Event::Unblocked => {}
         }
-    }
-
-    fn on_fruitless_wake(&self) {
-        self.counters().fruitless_wakes.add(1);
-    }
-
-    #[inline]
-    fn on_job(&self) {
-        self.counters().jobs_run.add(1);
-    }
-
-    #[inline]
-    fn on_post(&self) {
-        self.counters().jobs_posted.add(1);
-    }
-
-    fn on_deque_full(&self) {
-        self.counters().deque_full.add(1);
-    }
-
-    #[inline]
-    fn on_search(&self) {
-        self.counters().searches.add(1);
-    }
-
-    #[inline]
-    fn on_steal_attempt(&self) {
-        self.counters().steals_tried.add(1);
-    }
-
-    #[inline]
-    fn on_steal(&self) {
-        self.counters().steals_succeeded.add(1);
-    }
-
-    #[inline]
-    fn on_steal_retry(&self) {
-        self.counters().steals_retried.add(1);
-    }
-
-    fn on_revocation(&self) {
-        self.counters().revocations.add(1);
     }
 
     fn snapshot(&self, clock: Clock) -> Option<WorkerSnapshot> {

@@ -8,7 +8,7 @@ use super::Source;
 use crate::{
     isolation::Isolation,
     job::JobRef,
-    metrics::Observer as _,
+    metrics::{Event, Observer as _},
     platform::Platform,
     worker::{
         WorkerThread,
@@ -98,7 +98,9 @@ impl<P: Platform> WorkerThread<P> {
                 }
                 true
             };
-            let (stealer, on_revocation) = (deque.stealer(), || observer.on_revocation());
+            let (stealer, on_revocation) = (deque.stealer(), || {
+                observer.observe(Event::Revocation { victim }, P::now)
+            });
             if !self.may_move_jobs_of(victim) {
                 return stealer.steal_if(accepts, on_revocation).map(|job| (job, 0));
             }
@@ -131,9 +133,9 @@ impl<P: Platform> WorkerThread<P> {
         accepts: impl FnOnce(Position) -> bool,
     ) -> Steal<JobRef> {
         self.try_stealing(victim, |deque, observer| {
-            deque
-                .stealer()
-                .steal_if(accepts, || observer.on_revocation())
+            deque.stealer().steal_if(accepts, || {
+                observer.observe(Event::Revocation { victim }, P::now)
+            })
         })
     }
 
@@ -149,12 +151,13 @@ impl<P: Platform> WorkerThread<P> {
             return Steal::Empty;
         }
         let observer = self.observer();
-        observer.on_steal_attempt();
+        let observe = |event| observer.observe(event, P::now);
+        observe(Event::StealAttempt { victim });
         let answer = steal(deque, observer);
         match answer {
-            Steal::Success(_) => observer.on_steal(),
+            Steal::Success(_) => observe(Event::Steal { victim }),
             Steal::Empty => {}
-            Steal::Retry => observer.on_steal_retry(),
+            Steal::Retry => observe(Event::StealRetry { victim }),
         }
         answer
     }

@@ -34,7 +34,7 @@ use sleep_core::{CoreLatch, Hint, Parker as _, Purpose, WorkerIndex};
 
 use crate::{
     deadlock::DeadlockDetection as _,
-    metrics::Observer as _,
+    metrics::{Event, Observer as _, SearchEnd},
     platform::Platform,
     registry::sleep::IdleSession,
     sources::LastLook,
@@ -81,6 +81,16 @@ enum End {
     Due(DueOperation, usize),
 }
 
+impl End {
+    fn reason(&self) -> SearchEnd {
+        match self {
+            Self::Job(_) => SearchEnd::Job,
+            Self::LatchIsSet => SearchEnd::Latch,
+            Self::Due(..) => SearchEnd::Operation,
+        }
+    }
+}
+
 /// What became of a call of the protocol.
 enum Rest<'w, P: Platform> {
     /// The worker was not asked for a last look.
@@ -101,7 +111,7 @@ impl<P: Platform> WorkerThread<P> {
         loop {
             let mut idle = Idle::begin(self, setter);
             let end = idle.search(latch);
-            idle.end();
+            idle.end(end.reason());
             match end {
                 End::Job(found) => return Some(found),
                 End::LatchIsSet => return None,
@@ -125,7 +135,7 @@ impl<'w, P: Platform> Idle<'w, P> {
     /// Begins a search. A worker of this pool that sets the latch is running the job that this one
     /// waits for, and that will end soon, more likely than not. Another thread may take any time.
     fn begin(worker: &'w WorkerThread<P>, setter: Setter) -> Self {
-        worker.observer().on_idle(P::now);
+        worker.observer().observe(Event::Idle, P::now);
         let purpose = match setter {
             Setter::Worker => Purpose::Wait,
             Setter::Outside | Setter::Stop => Purpose::Job,
@@ -140,10 +150,10 @@ impl<'w, P: Platform> Idle<'w, P> {
     }
 
     /// Ends the search.
-    fn end(self) {
+    fn end(self, why: SearchEnd) {
         let worker = self.worker;
         self.session.end(|| worker.has_work_to_pass_on());
-        worker.observer().on_active(P::now);
+        worker.observer().observe(Event::Active(why), P::now);
     }
 
     /// Searches and sleeps until there is a reason to end.
@@ -176,7 +186,7 @@ impl<'w, P: Platform> Idle<'w, P> {
         };
         if job.is_none() && self.slept == Slept::Woken {
             self.slept = Slept::InVain;
-            worker.observer().on_idle(P::now);
+            worker.observer().observe(Event::Idle, P::now);
         }
         job
     }
@@ -219,7 +229,7 @@ impl<'w, P: Platform> Idle<'w, P> {
             return Rest::TurnedBack(look);
         }
         if slept == Slept::InVain {
-            worker.observer().on_fruitless_wake();
+            worker.observer().observe(Event::FruitlessWake, P::now);
         }
         let token = Token::release(worker, setter, latch);
         // Last: from here on a guest may be the worker.
@@ -281,7 +291,7 @@ pub(super) struct Token<'w, P: Platform> {
 impl<'w, P: Platform> Token<'w, P> {
     /// Gives the token back, for a worker that is about to park.
     pub(super) fn release(worker: &'w WorkerThread<P>, setter: Setter, latch: &CoreLatch) -> Self {
-        worker.observer().on_sleep(P::now);
+        worker.observer().observe(Event::Sleep, P::now);
         if setter != Setter::Outside {
             worker.note_sleep(latch);
         }
@@ -295,7 +305,8 @@ impl<P: Platform> Drop for Token<'_, P> {
         let worker = self.worker;
         worker.registry().deadlock().wake_up(worker.index());
         P::acquire_thread(worker.registry());
-        worker.observer().on_wake(P::now);
+        let woken_by = P::woken_by(worker.parker());
+        worker.observer().observe(Event::Wake(woken_by), P::now);
     }
 }
 

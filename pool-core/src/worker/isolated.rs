@@ -18,7 +18,7 @@ use sleep_core::{CoreLatch, Parker as _, WorkerIndex};
 use crate::{
     isolation::Isolation,
     job::JobRef,
-    metrics::Observer as _,
+    metrics::{Event, Observer as _, SearchEnd},
     platform::Platform,
     primitive::{AtomicU8, Ordering, fence},
     queue::JobQueue as _,
@@ -133,7 +133,7 @@ impl<P: Platform> WorkerThread<P> {
                     wait.rest(latch, setter);
                 }
             }
-            wait.note_active();
+            wait.note_active(SearchEnd::Latch);
         });
     }
 
@@ -231,11 +231,11 @@ impl<P: Platform> IsolatedWait<'_, P> {
     fn run_one(&mut self) -> bool {
         let worker = self.worker;
         if let Some(job) = worker.take_job_from(self.from) {
-            self.note_active();
+            self.note_active(SearchEnd::Job);
             // SAFETY: 1. the queue gave it to us alone.
             unsafe { worker.run(job) };
         } else if let Some(job) = worker.take_inbox_job() {
-            self.note_active();
+            self.note_active(SearchEnd::Job);
             // It may not be of the subtree. What waits in it is isolated all the same: it is above
             // the frame that waits here. It leaves no job on the deque, see `may_post`.
             let outer = worker.stay.replace(Stay::LoneJob);
@@ -245,7 +245,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
             // What others have stolen of it is not of the subtree.
             self.from = worker.own().next_position();
         } else if let Some((job, theft)) = self.steal() {
-            self.note_active();
+            self.note_active(SearchEnd::Job);
             // SAFETY: 1. the queue gave it to us alone.
             worker.with_lineage(Some(theft), self.isolation, || unsafe { worker.run(job) });
         } else {
@@ -261,7 +261,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
             return None;
         }
         let worker = self.worker;
-        worker.observer().on_search();
+        worker.observer().observe(Event::Search, P::now);
         let workers = worker.registry().num_workers();
         let first = worker.random().below(workers);
         let mut victims = (0..workers).map(|step| (first + step) % workers);
@@ -338,15 +338,15 @@ impl<P: Platform> IsolatedWait<'_, P> {
     fn note_idle(&mut self) {
         if self.state != State::Idle {
             self.state = State::Idle;
-            self.worker.observer().on_idle(P::now);
+            self.worker.observer().observe(Event::Idle, P::now);
         }
     }
 
     /// Tells the observer that the worker does not search any more.
-    fn note_active(&mut self) {
+    fn note_active(&mut self, why: SearchEnd) {
         if self.state != State::Active {
             self.state = State::Active;
-            self.worker.observer().on_active(P::now);
+            self.worker.observer().observe(Event::Active(why), P::now);
         }
     }
 }

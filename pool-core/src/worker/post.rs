@@ -2,7 +2,7 @@
 
 use crate::{
     job::JobRef,
-    metrics::Observer as _,
+    metrics::{Event, Observer as _},
     platform::Platform,
     primitive::{Ordering, fence},
     unwind::no_unwind,
@@ -48,7 +48,7 @@ impl<P: Platform> WorkerThread<P> {
         self.shared().note_posted();
         match self.own().try_push(job) {
             Ok(_) => {
-                self.observer().on_post();
+                self.observer().observe(Event::Post { count: 1 }, P::now);
                 self.announce_posted(1);
             }
             // SAFETY: 1. the deque gave it back.
@@ -72,10 +72,11 @@ impl<P: Platform> WorkerThread<P> {
             if self.own().try_push(job).is_err() {
                 break;
             }
-            self.observer().on_post();
             posted += 1;
         }
         if posted > 0 {
+            self.observer()
+                .observe(Event::Post { count: posted }, P::now);
             self.announce_posted(posted);
         }
         // After the announcement, because these may take long, and may wait for those.
@@ -91,6 +92,7 @@ impl<P: Platform> WorkerThread<P> {
     /// A worker that fell asleep while they were on their way has seen them in neither deque.
     pub(crate) fn announce_moved(&self, count: usize) {
         if count > 0 {
+            self.observer().observe(Event::Moved { count }, P::now);
             self.shared().note_posted();
             self.announce_posted(count);
         }
@@ -144,7 +146,7 @@ impl<P: Platform> WorkerThread<P> {
     /// 1. As for [`JobRef::execute`].
     #[cold]
     unsafe fn run_for_lack_of_room(&self, job: JobRef) {
-        self.observer().on_deque_full();
+        self.observer().observe(Event::DequeFull, P::now);
         // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { self.run(job) }
     }

@@ -10,7 +10,7 @@ use super::super::{
     counter::{Counter, SplitCounter},
     stopwatch::{Stopwatch, WorkerState, WorkerTimes},
 };
-use crate::{Observer as _, WorkerCounters, testing::NOW};
+use crate::{Event, Observer as _, SearchEnd, WokenBy, WorkerCounters, testing::NOW};
 
 const ROUNDS: u64 = if cfg!(miri) { 200 } else { 100_000 };
 
@@ -110,11 +110,13 @@ fn only_the_current_state_takes_time() {
 #[test]
 fn a_worker_that_was_woken_does_not_read_the_clock() {
     let counters = WorkerCounters::new();
-    counters.on_sleep(at(10));
-    counters.on_wake(|| unreachable!("the job would wait for the clock"));
+    counters.observe(Event::Sleep, at(10));
+    counters.observe(Event::Wake(WokenBy::UNKNOWN), || {
+        unreachable!("the job would wait for the clock")
+    });
     let look = counters.snapshot(at(15)).unwrap();
     assert_eq!((look.state, look.counts.wakes), (WorkerState::Asleep, 1));
-    counters.on_active(at(30));
+    counters.observe(Event::Active(SearchEnd::Job), at(30));
     assert_eq!(counters.snapshot(at(30)).unwrap().times, times(0, 0, 20));
 }
 

@@ -1,0 +1,135 @@
+//! What a job's header knows of the job's type: how to run it, and its name for traces.
+
+use core::fmt;
+
+use super::Job;
+
+/// A function that runs a job, see [`Job::execute`].
+type Execute = unsafe fn(*const ());
+
+/// The type of a job, in the one word of its header.
+///
+/// Without the feature `trace` the word is the function that runs the job. With it, the word leads
+/// to the function and to the type's name, so that a trace can tell jobs apart.
+#[derive(Clone, Copy)]
+pub(super) struct Runner(Word);
+
+#[cfg(not(feature = "trace"))]
+type Word = Execute;
+#[cfg(feature = "trace")]
+type Word = &'static Named;
+
+/// What the word leads to.
+#[cfg(feature = "trace")]
+struct Named {
+    execute: Execute,
+    name: fn() -> &'static str,
+}
+
+impl Runner {
+    /// Returns the word for jobs of a type. It is never zero, and not the end of memory.
+    #[inline(always)]
+    pub(super) const fn word_of<J: Job>() -> *mut () {
+        #[cfg(not(feature = "trace"))]
+        {
+            J::execute as *mut ()
+        }
+        #[cfg(feature = "trace")]
+        {
+            let named: &'static Named = const {
+                &Named {
+                    execute: J::execute,
+                    name: core::any::type_name::<J>,
+                }
+            };
+            core::ptr::from_ref(named).cast_mut().cast()
+        }
+    }
+
+    /// # Safety
+    /// 1. The word is one of [`word_of`](Self::word_of).
+    #[inline(always)]
+    pub(super) unsafe fn from_word(word: *mut ()) -> Self {
+        #[cfg(not(feature = "trace"))]
+        {
+            // SAFETY: by obligation 1 it was made from such a function.
+            Self(unsafe { core::mem::transmute::<*mut (), Word>(word) })
+        }
+        #[cfg(feature = "trace")]
+        {
+            // SAFETY: by obligation 1 it was made from such a reference.
+            Self(unsafe { &*word.cast::<Named>() })
+        }
+    }
+
+    /// Returns the function that runs the job.
+    #[inline(always)]
+    pub(super) fn execute(self) -> Execute {
+        #[cfg(not(feature = "trace"))]
+        {
+            self.0
+        }
+        #[cfg(feature = "trace")]
+        {
+            self.0.execute
+        }
+    }
+}
+
+/// The name of a job's type, which has the name of its closure in it. Without the feature `trace`
+/// it is unknown.
+///
+/// # Examples
+/// ```
+/// let name = pool_core::JobName::UNKNOWN;
+/// assert_eq!(name.get(), None);
+/// ```
+#[derive(Clone, Copy)]
+pub struct JobName(#[cfg(feature = "trace")] Option<&'static Named>);
+
+impl JobName {
+    /// The name is not known.
+    pub const UNKNOWN: Self = Self(
+        #[cfg(feature = "trace")]
+        None,
+    );
+
+    /// Returns the name as [`type_name`](core::any::type_name) gives it.
+    #[must_use]
+    pub fn get(self) -> Option<&'static str> {
+        #[cfg(not(feature = "trace"))]
+        {
+            None
+        }
+        #[cfg(feature = "trace")]
+        {
+            self.0.map(|named| (named.name)())
+        }
+    }
+}
+
+#[cfg(feature = "trace")]
+impl JobName {
+    pub(super) fn of(runner: Runner) -> Self {
+        Self(Some(runner.0))
+    }
+
+    /// Returns a word for a trace.
+    pub(crate) fn into_word(self) -> *mut () {
+        let word = self.0.map(|named| core::ptr::from_ref(named).cast_mut());
+        word.unwrap_or(core::ptr::null_mut()).cast()
+    }
+
+    /// # Safety
+    /// 1. The word is one of [`into_word`](Self::into_word).
+    pub(crate) unsafe fn from_word(word: *mut ()) -> Self {
+        // SAFETY: by obligation 1 it is null, or was made from such a reference.
+        Self(unsafe { word.cast::<Named>().as_ref() })
+    }
+}
+
+impl fmt::Debug for JobName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.get().unwrap_or("unknown"))
+    }
+}

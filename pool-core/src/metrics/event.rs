@@ -1,0 +1,117 @@
+//! What a worker does that an observer may want to know.
+
+use crate::job::JobName;
+
+/// What a worker does. It tells its [`Observer`](crate::Observer).
+///
+/// There is no event for a join whose second closure no thief takes.
+///
+/// # Examples
+/// ```
+/// use pool_core::Event;
+///
+/// /// Whether the worker looks for work from now on.
+/// fn begins_search(event: Event) -> bool {
+///     matches!(event, Event::Idle)
+/// }
+/// assert!(begins_search(Event::Idle));
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Event {
+    /// A thread has become the worker: it is active.
+    Enter,
+    /// The thread ceases to be the worker: it is absent.
+    Leave,
+    /// The worker has run out of work and begins to search, or it was woken and has found none: it
+    /// is idle.
+    Idle,
+    /// The worker stops searching: it is active.
+    Active(SearchEnd),
+    /// The idle worker is about to park: it is asleep.
+    Sleep,
+    /// The worker was woken. It is on its way to a job: if its first search finds none,
+    /// [`Idle`](Self::Idle) follows.
+    Wake(WokenBy),
+    /// The last wake-up was fruitless. The worker has not found a job since, what it waits for has
+    /// not happened, and it is about to sleep again.
+    FruitlessWake,
+    /// A thread outside the pool has taken the place of the worker, whose own thread sleeps.
+    ///
+    /// The worker counts as asleep until the guest first searches for jobs, because to read a clock
+    /// costs as much as the rest of a short call.
+    GuestArrived,
+    /// The guest is the worker no more, whose own thread sleeps on.
+    GuestLeft,
+    /// The worker is about to run a job that it took from a queue.
+    Job(JobName),
+    /// The job has ended.
+    JobEnd,
+    /// The worker has spawned jobs onto its own deque.
+    Post {
+        /// How many jobs.
+        count: usize,
+    },
+    /// The worker's deque is full. The worker runs the job itself.
+    DequeFull,
+    /// The worker is about to look at all sources of work once.
+    Search,
+    /// The worker is about to steal from another one's deque, which is not empty.
+    StealAttempt {
+        /// The worker whose deque it is.
+        victim: usize,
+    },
+    /// The attempt has succeeded.
+    Steal {
+        /// The worker whose deque the job was on.
+        victim: usize,
+    },
+    /// Another thread was faster, or kept the attempt from deciding: the worker tries again.
+    StealRetry {
+        /// The worker whose deque it is.
+        victim: usize,
+    },
+    /// The attempt makes the victim pop with fences again, which it did without.
+    Revocation {
+        /// The worker whose deque it is.
+        victim: usize,
+    },
+    /// The worker has moved jobs from another one's deque to its own, beside the one that it has
+    /// stolen.
+    Moved {
+        /// How many jobs.
+        count: usize,
+    },
+    /// The program has marked the worker as blocked.
+    Blocked,
+    /// The worker is no longer marked as blocked.
+    Unblocked,
+}
+
+/// Why a worker stops searching.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum SearchEnd {
+    /// It has found a job.
+    Job,
+    /// What it waits for has happened.
+    Latch,
+    /// It runs an operation that was put off.
+    Operation,
+}
+
+/// Which worker has woken another one, and when. From [`Platform::woken_by`](crate::Platform::woken_by).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WokenBy {
+    /// The number of the waker, which the platform chooses. Zero stands for a thread that is no
+    /// worker, or for an unknown one.
+    pub waker: u32,
+    /// When the wake-up was given, by the clock of the trace. Zero if unknown.
+    pub at: u64,
+}
+
+impl WokenBy {
+    /// The waker is not known.
+    pub const UNKNOWN: Self = Self { waker: 0, at: 0 };
+}
