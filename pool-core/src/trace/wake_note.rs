@@ -1,0 +1,69 @@
+//! Who has woken a worker.
+
+use core::fmt;
+
+use crate::{
+    metrics::{Counter, WokenBy},
+    primitive::{AtomicUsize, Ordering},
+};
+
+/// What a thread that wakes a worker leaves for it: who it is, and when that was.
+///
+/// A platform keeps it in the worker's parker. `unpark` writes it before it gives the token, and
+/// [`Platform::woken_by`](crate::Platform::woken_by) reads it. If two threads unpark one worker at
+/// the same time, the note may have the number of one and the time of the other.
+///
+/// # Examples
+/// ```
+/// use pool_core::{WokenBy, trace::WakeNote};
+///
+/// let note = WakeNote::new();
+/// assert_eq!(note.get(), WokenBy::UNKNOWN);
+/// let waker = WokenBy { waker: 3, at: 1_000 };
+/// note.set(waker);
+/// assert_eq!(note.get(), waker);
+/// ```
+pub struct WakeNote {
+    waker: AtomicUsize,
+    at: Counter,
+}
+
+impl WakeNote {
+    const_unless_loom! {
+        /// Creates a note that names no thread.
+        #[must_use]
+        pub fn new() -> Self {
+            Self { waker: AtomicUsize::new(0), at: Counter::new() }
+        }
+    }
+
+    /// Leaves a note. Before the token is given.
+    #[inline]
+    pub fn set(&self, by: WokenBy) {
+        // Ordering: Relaxed; the token publishes it.
+        self.waker.store(by.waker as usize, Ordering::Relaxed);
+        self.at.set(by.at);
+    }
+
+    /// Returns the last note. After the token was taken.
+    #[inline]
+    pub fn get(&self) -> WokenBy {
+        WokenBy {
+            // Ordering: Relaxed; the token has published it.
+            waker: self.waker.load(Ordering::Relaxed) as u32,
+            at: self.at.get(),
+        }
+    }
+}
+
+impl Default for WakeNote {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for WakeNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("WakeNote").field(&self.get()).finish()
+    }
+}
