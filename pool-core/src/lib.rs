@@ -38,7 +38,7 @@ mod registry;
 mod retries;
 mod scope;
 mod sources;
-#[cfg(feature = "trace")]
+#[cfg(any(test, feature = "trace"))]
 pub mod trace;
 mod unwind;
 mod worker;

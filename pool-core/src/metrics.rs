@@ -38,7 +38,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-#[cfg(feature = "trace")]
+#[cfg(any(test, feature = "trace"))]
 pub(crate) use counter::Counter;
 pub use counters::{Counts, WorkerCounters, WorkerSnapshot};
 pub use event::{Event, SearchEnd, WokenBy};

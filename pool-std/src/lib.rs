@@ -35,6 +35,11 @@ mod platform;
 pub mod progress;
 mod seeded;
 mod sleep;
+#[cfg(feature = "trace")]
+pub mod trace;
+#[cfg(not(feature = "trace"))]
+#[path = "no_trace.rs"]
+mod trace;
 mod worker;
 
 pub use api::{

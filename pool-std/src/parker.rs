@@ -1,8 +1,8 @@
 //! The parkers in which workers sleep: of one of two kinds, or given by a driver.
 
-use pool_core::Parker;
+use pool_core::{Parker, WokenBy};
 
-use crate::clock;
+use crate::{clock, trace::WakeNote};
 
 mod condvar;
 mod custom;
@@ -40,8 +40,14 @@ impl Default for ParkerKind {
     }
 }
 
-/// A parker of either kind. The second token is that of a guest, which sleeps beside the worker.
-pub(crate) enum OsParker {
+/// The parker of a worker, or of another thread that waits.
+pub(crate) struct OsParker {
+    way: Way,
+    note: WakeNote,
+}
+
+/// How it waits. The second token is that of a guest, which sleeps beside the worker.
+enum Way {
     Condvar([CondvarParker; 2]),
     #[cfg(any(target_os = "linux", target_os = "android"))]
     Futex(Futexes),
@@ -49,38 +55,65 @@ pub(crate) enum OsParker {
     Custom(CustomParker),
 }
 
+impl From<Way> for OsParker {
+    fn from(way: Way) -> Self {
+        let note = WakeNote::new();
+        Self { way, note }
+    }
+}
+
 impl OsParker {
     pub(crate) fn new(kind: ParkerKind) -> Self {
         match kind {
             #[cfg(any(target_os = "linux", target_os = "android"))]
-            ParkerKind::Futex => Self::Futex(Futexes::new(None)),
-            _ => Self::Condvar([const { CondvarParker::new() }; 2]),
+            ParkerKind::Futex => Way::Futex(Futexes::new(None)).into(),
+            _ => Way::Condvar([const { CondvarParker::new() }; 2]).into(),
         }
     }
 
     /// Creates the parker of a worker that may be the watchdog of its pool.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(crate) fn in_crowd(crowd: &Arc<Crowd>) -> Self {
-        Self::Futex(Futexes::new(Some(crowd.clone())))
+        Way::Futex(Futexes::new(Some(crowd.clone()))).into()
+    }
+
+    /// Creates a parker from that of a driver.
+    pub(crate) fn custom(parker: CustomParker) -> Self {
+        Way::Custom(parker).into()
+    }
+
+    /// Returns the parker of the driver, if it is one.
+    pub(crate) fn as_custom(&self) -> Option<&CustomParker> {
+        match &self.way {
+            Way::Custom(parker) => Some(parker),
+            _ => None,
+        }
+    }
+
+    /// Returns which worker has given the last token, if the pool keeps a trace.
+    #[inline]
+    pub(crate) fn woken_by(&self) -> WokenBy {
+        self.note.get()
     }
 }
 
 impl Parker for OsParker {
     fn park(&self) {
-        match self {
-            Self::Condvar([own, _]) => own.park(),
+        match &self.way {
+            Way::Condvar([own, _]) => own.park(),
             #[cfg(any(target_os = "linux", target_os = "android"))]
-            Self::Futex(it) => it.own.park(Futexes::alarm(it.crowd.as_deref())),
-            Self::Custom(parker) => parker.park(),
+            Way::Futex(it) => it.own.park(Futexes::alarm(it.crowd.as_deref())),
+            Way::Custom(parker) => parker.park(),
         }
     }
 
     fn unpark(&self) {
-        match self {
-            Self::Condvar([own, _]) => own.unpark(),
+        self.note.leave();
+        match &self.way {
+            Way::Condvar([own, _]) => own.unpark(),
             #[cfg(any(target_os = "linux", target_os = "android"))]
-            Self::Futex(it) => it.own.unpark(),
-            Self::Custom(parker) => parker.unpark(),
+            Way::Futex(it) => it.own.unpark(),
+            Way::Custom(parker) => parker.unpark(),
         }
     }
 
@@ -94,21 +127,22 @@ impl Parker for OsParker {
     }
 
     fn park_guest(&self) {
-        match self {
-            Self::Condvar([_, guest]) => guest.park(),
+        match &self.way {
+            Way::Condvar([_, guest]) => guest.park(),
             #[cfg(any(target_os = "linux", target_os = "android"))]
-            Self::Futex(it) => it.guest.park(Futexes::alarm(None)),
+            Way::Futex(it) => it.guest.park(Futexes::alarm(None)),
             // A pool with a driver has no guests.
-            Self::Custom(_) => self.relax(),
+            Way::Custom(_) => self.relax(),
         }
     }
 
     fn unpark_guest(&self) {
-        match self {
-            Self::Condvar([_, guest]) => guest.unpark(),
+        self.note.leave();
+        match &self.way {
+            Way::Condvar([_, guest]) => guest.unpark(),
             #[cfg(any(target_os = "linux", target_os = "android"))]
-            Self::Futex(it) => it.guest.unpark(),
-            Self::Custom(_) => {}
+            Way::Futex(it) => it.guest.unpark(),
+            Way::Custom(_) => {}
         }
     }
 }

@@ -12,7 +12,7 @@ use std::{
 
 use deque_core::{Growable, Injector};
 use pool_core::{
-    Isolation, JobQueue, JobRef, ManagedWorker, Parker, Platform, Replaced, Steal, Waiter,
+    Isolation, JobQueue, JobRef, ManagedWorker, Parker, Platform, Replaced, Steal, Waiter, WokenBy,
     WorkerIndex, WorkerShared, progress::Participant,
 };
 
@@ -25,6 +25,7 @@ use crate::{
     seeded::TurnObserver,
     sleep::PoolSleep,
     thread_pool::parts::PoolParts,
+    trace::WorkerTracer,
 };
 
 /// A pool of this platform.
@@ -46,8 +47,9 @@ const YIELDS: u32 = 16;
 /// How long the worker sleeps each time: little in comparison with a lost time slice.
 const NAP: Duration = Duration::from_micros(50);
 
-/// What each worker tells what it does. It counts, and then gives a seeded pool a point.
-pub(crate) type WorkerObserver = (Counters, TurnObserver);
+/// What each worker tells what it does. It counts, gives a seeded pool a point, and keeps the event
+/// for a trace.
+pub(crate) type WorkerObserver = (Counters, (TurnObserver, WorkerTracer));
 
 #[cfg(feature = "metrics")]
 pub(crate) type Counters = pool_core::WorkerCounters;
@@ -137,6 +139,11 @@ unsafe impl Platform for Std {
             Some(membership) => membership.seed_of(worker),
             None => RandomState::new().hash_one(0),
         }
+    }
+
+    #[inline]
+    fn woken_by(parker: &OsParker) -> WokenBy {
+        parker.woken_by()
     }
 
     #[inline]

@@ -30,7 +30,11 @@ mod stack;
 pub(crate) mod threads;
 pub(crate) mod waits;
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    panic::{RefUnwindSafe, UnwindSafe},
+    sync::Arc,
+};
 
 use crate::{
     api::yielding::Yield,
@@ -71,6 +75,10 @@ use crate::{
 pub struct ThreadPool {
     registry: Arc<Registry>,
 }
+
+// A panic of a job, or of a closure in `install`, leaves nothing of the pool half-changed.
+impl UnwindSafe for ThreadPool {}
+impl RefUnwindSafe for ThreadPool {}
 
 impl ThreadPool {
     /// Returns the pool's thread progress: to read without locks, in jobs and outside the pool,

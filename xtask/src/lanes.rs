@@ -182,7 +182,7 @@ fn checks(steps: impl IntoIterator<Item = Step>) -> Result<u64> {
 
 /// Features that add code of ours.
 const FEATURES: &str =
-    "dedup/io,pool-spin/host,pool-spin/deadlock,pool-std/tracing,pool-std/pinning";
+    "dedup/io,pool-spin/host,pool-spin/deadlock,pool-std/tracing,pool-std/pinning,pool-std/trace";
 
 fn lint(_quick: bool) -> Result<u64> {
     rustup::add_component("rustfmt", &["fmt", "--version"])?;
@@ -264,16 +264,14 @@ fn host(quick: bool) -> Result<u64> {
     tests += Step::cargo(&["test", "--package", "deque-core", "--no-default-features"])
         .args(["--lib", "--tests"])
         .run_tests()?;
-    // What follows jobs, and all else with jobs that something follows.
-    tests += Step::cargo(&[
-        "test",
-        "--package",
-        "pool-std",
-        "--features",
-        "tracing,pinning",
-    ])
-    .args(["--lib", "--test", "suite"])
-    .run_tests()?;
+    // What follows jobs, traces, and all else with jobs that something follows and that are traced.
+    tests += Step::cargo(&["test", "--package", "pool-core", "--package", "pool-std"])
+        .args([
+            "--features",
+            "pool-std/tracing,pool-std/pinning,pool-std/trace",
+        ])
+        .args(["--lib", "--test", "suite"])
+        .run_tests()?;
     // The same pools without metrics.
     tests += Step::cargo(&["test", "--package", "pool-std", "--package", "pool-spin"])
         .args(["--no-default-features", "--lib"])

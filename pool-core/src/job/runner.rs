@@ -113,18 +113,36 @@ impl JobName {
     pub(super) fn of(runner: Runner) -> Self {
         Self(Some(runner.0))
     }
+}
 
+#[cfg(any(test, feature = "trace"))]
+impl JobName {
     /// Returns a word for a trace.
     pub(crate) fn into_word(self) -> *mut () {
-        let word = self.0.map(|named| core::ptr::from_ref(named).cast_mut());
-        word.unwrap_or(core::ptr::null_mut()).cast()
+        #[cfg(not(feature = "trace"))]
+        {
+            core::ptr::null_mut()
+        }
+        #[cfg(feature = "trace")]
+        {
+            let word = self.0.map(|named| core::ptr::from_ref(named).cast_mut());
+            word.unwrap_or(core::ptr::null_mut()).cast()
+        }
     }
 
     /// # Safety
     /// 1. The word is one of [`into_word`](Self::into_word).
     pub(crate) unsafe fn from_word(word: *mut ()) -> Self {
-        // SAFETY: by obligation 1 it is null, or was made from such a reference.
-        Self(unsafe { word.cast::<Named>().as_ref() })
+        #[cfg(not(feature = "trace"))]
+        {
+            let _ = word;
+            Self::UNKNOWN
+        }
+        #[cfg(feature = "trace")]
+        {
+            // SAFETY: by obligation 1 it is null, or was made from such a reference.
+            Self(unsafe { word.cast::<Named>().as_ref() })
+        }
     }
 }
 

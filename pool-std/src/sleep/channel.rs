@@ -22,16 +22,16 @@ impl HintChannel for OsChannel {
     }
 
     fn send(&self, hint: Hint) -> Result<(), ChannelFull> {
-        match self.0.parker() {
-            OsParker::Custom(parker) => parker.send(hint),
-            _ => self.0.send(hint),
+        match self.0.parker().as_custom() {
+            Some(parker) => parker.send(hint),
+            None => self.0.send(hint),
         }
     }
 
     fn receive(&self) -> Option<Hint> {
-        match self.0.parker() {
-            OsParker::Custom(parker) => parker.receive(),
-            _ => self.0.receive(),
+        match self.0.parker().as_custom() {
+            Some(parker) => parker.receive(),
+            None => self.0.receive(),
         }
     }
 }

@@ -45,6 +45,7 @@ use crate::{
         processors,
         waits::Waits,
     },
+    trace::{PoolRings, WorkerTracer},
     worker::{
         adopted,
         thread::{DefaultSpawn, Role, ThreadBuilder, ThreadSpawn},
@@ -79,13 +80,13 @@ pub(crate) const MAX_THREADS: usize = if cfg!(target_has_atomic = "64") {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
-    settings: Settings,
+    pub(crate) settings: Settings,
     spawn: S,
 }
 
 /// What a program may choose, but for how threads are started.
 #[derive(Default)]
-struct Settings {
+pub(crate) struct Settings {
     num_threads: usize,
     active_workers: Option<usize>,
     max_blocking_threads: usize,
@@ -101,6 +102,8 @@ struct Settings {
     guests: Option<bool>,
     idle_policy: Option<IdlePolicy>,
     turns: Option<Arc<Turns>>,
+    /// How many events each worker keeps.
+    pub(crate) trace: Option<usize>,
     parker: ParkerKind,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     deadlock_handler: Option<Box<DeadlockHandler>>,
@@ -181,6 +184,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             handlers: std::mem::take(&mut self.settings.handlers),
             waits: self.settings.waits,
             overlooks_no_jobs: self.prepare_fences()?,
+            rings: PoolRings::new(num_threads, self.settings.trace)?,
             ..PoolParts::default()
         };
         let processors = environment::num_processors();
@@ -207,7 +211,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         };
         let workers: Box<[_]> = (0..num_threads)
             .map(|worker| {
-                let observer = (Counters::new(), TurnObserver::new(&parts.turns, worker));
+                let turns = TurnObserver::new(&parts.turns, worker);
+                let tracer = WorkerTracer::new(&parts.rings, worker);
+                let observer = (Counters::new(), (turns, tracer));
                 WorkerShared::new(deque(), Queue::new(), Queue::new(), observer)
             })
             .collect();

@@ -30,6 +30,10 @@ const IDLE: &str = "POOL_STD_IDLE";
 /// The variable that makes pools seeded.
 const SEED: &str = "POOL_STD_SEED";
 
+/// The variable that names the file of a trace.
+#[cfg(feature = "trace")]
+const TRACE: &str = "POOL_STD_TRACE";
+
 /// The presets by their names, the default first.
 const IDLE_POLICIES: [(&str, IdlePolicy); 4] = [
     ("balanced", IdlePolicy::BALANCED),
@@ -141,6 +145,13 @@ pub(crate) fn membarrier() -> Result<Option<bool>, BuildError> {
 /// [`BuildError::EnvironmentVariable`] if no preset has that name.
 pub(crate) fn idle_policy() -> Result<Option<IdlePolicy>, BuildError> {
     choice(IDLE, env::var_os(IDLE), &IDLE_POLICIES)
+}
+
+/// Returns the file to which the process is to write a trace, if the environment asks for one.
+#[cfg(feature = "trace")]
+pub(crate) fn trace_file() -> Option<std::path::PathBuf> {
+    let value = env::var_os(TRACE).filter(|value| !value.is_empty());
+    value.map(Into::into)
 }
 
 /// Returns the number of processors that this process may use, or None if the system does not say.

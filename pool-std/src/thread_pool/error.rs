@@ -16,6 +16,14 @@ pub enum BuildError {
         /// How many there can be.
         maximum: usize,
     },
+    /// More [events](crate::ThreadPoolBuilder::trace) per worker than a trace can have.
+    #[cfg(feature = "trace")]
+    TooManyEvents {
+        /// How many were asked for.
+        requested: usize,
+        /// How many there can be.
+        maximum: usize,
+    },
     /// No active worker, or more than the pool has.
     ActiveWorkers(ActiveWorkersError),
     /// A stack too small to run a worker on.
@@ -84,6 +92,11 @@ impl fmt::Display for BuildError {
                     "{requested} threads requested, at most {maximum} are possible"
                 )
             }
+            #[cfg(feature = "trace")]
+            Self::TooManyEvents { requested, maximum } => write!(
+                f,
+                "{requested} events per worker requested, at most {maximum} are possible"
+            ),
             Self::ActiveWorkers(error) => error.fmt(f),
             Self::StackTooSmall { requested, minimum } => write!(
                 f,

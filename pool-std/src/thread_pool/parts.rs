@@ -12,6 +12,7 @@ use crate::{
         handlers::Handlers, idle::Idle, lazy::LazyThreads, spares::Spares, threads::Threads,
         waits::Waits,
     },
+    trace::PoolRings,
 };
 
 /// What a pool keeps beside its workers.
@@ -42,6 +43,7 @@ pub(crate) struct PoolParts {
     pub(crate) drivers: Drivers,
     /// If the pool is seeded.
     pub(crate) turns: Option<Membership>,
+    pub(crate) rings: PoolRings,
     /// Where the pool was built.
     pub(crate) process: Process,
 }

@@ -38,6 +38,8 @@ mod priority;
 mod progress;
 mod scenarios;
 mod scope;
+#[cfg(feature = "trace")]
+mod trace;
 mod worker_local;
 
 #[path = "../support/mod.rs"]

@@ -88,6 +88,7 @@ fn a_wake_up_from_the_future_happens_now() {
     assert_eq!((wake.time, by.at), (10, 10));
 }
 
+#[cfg(feature = "trace")]
 #[test]
 fn jobs_have_the_names_of_their_types() {
     use crate::{Job, JobHeader, JobRef};

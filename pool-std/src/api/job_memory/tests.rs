@@ -71,7 +71,7 @@ fn threads_keep_few_blocks() {
         assert!(kept() <= 2 * MAGAZINE);
     }
     drop(sender);
-    assert_eq!(consumer.join().unwrap(), (0..count).sum());
+    assert_eq!(consumer.join().unwrap(), (0..count).sum::<usize>());
 }
 
 fn full_magazine() -> Magazine {

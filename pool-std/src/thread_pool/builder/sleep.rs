@@ -118,7 +118,7 @@ impl<S> ThreadPoolBuilder<S> {
     fn worker_parker(&self, parts: &PoolParts, worker: usize) -> OsParker {
         let driver = parts.drivers.first();
         match driver.and_then(|driver| driver.parker(worker)) {
-            Some(parker) => OsParker::Custom(CustomParker::new(parker)),
+            Some(parker) => OsParker::custom(CustomParker::new(parker)),
             None => self.system_parker(parts),
         }
     }

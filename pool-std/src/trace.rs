@@ -1,0 +1,93 @@
+//! Traces: what each worker did, event by event, and when.
+//!
+//! With the feature `trace`, each worker of a pool that asks for it keeps its last events in a ring
+//! of fixed size: jobs with the names of their closures, steals, searches, sleeps, and who has woken
+//! it. It takes no lock. A pool is asked for its trace at any time, and the trace is written in the
+//! format of Chrome, which [Perfetto](https://ui.perfetto.dev) shows as a timeline.
+//!
+//! There are two ways to ask:
+//!
+//! - In the program: [`ThreadPoolBuilder::trace`](crate::ThreadPoolBuilder::trace), and then
+//!   [`ThreadPool::trace`](crate::ThreadPool::trace).
+//! - From outside, also for programs that use a drop-in: the environment variable
+//!   `POOL_STD_TRACE` names a file. Each pool of the process keeps its events, and the file is
+//!   written when the process exits. On systems other than Unix the program calls
+//!   [`write_now`] instead.
+//!
+//! A join whose second closure no thief takes leaves no event: it would cost more than the join.
+//! Such joins are inside the job that makes them.
+//!
+//! The page "Traces and timelines" of the book shows how to read one.
+//!
+//! # Examples
+//! ```
+//! let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).trace(1_000).build()?;
+//! pool.scope(|scope| {
+//!     for _ in 0..10 {
+//!         scope.spawn(|_| ());
+//!     }
+//! });
+//! let trace = pool.trace();
+//! let jobs = trace.pools()[0].workers().iter().flat_map(|worker| worker.events());
+//! let begins = jobs.filter(|event| matches!(event.event, pool_std::trace::Event::Job(_)));
+//! assert!(begins.count() >= 10);
+//!
+//! let mut json = Vec::new();
+//! trace.write_chrome(&mut json)?;
+//! assert!(json.starts_with(b"{"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod at_exit;
+mod chrome;
+mod clock;
+mod names;
+mod recorded;
+mod rings;
+mod spans;
+#[cfg(test)]
+mod tests;
+mod waking;
+
+pub use at_exit::write_now;
+pub use pool_core::{Event, JobName, SearchEnd, WokenBy};
+pub use recorded::{PoolTrace, TimedEvent, Trace, WorkerTrace};
+pub(crate) use rings::{PoolRings, WorkerTracer};
+pub use spans::{Span, SpanKind};
+pub(crate) use waking::WakeNote;
+
+use crate::thread_pool::{ThreadPool, builder::ThreadPoolBuilder};
+
+impl<S> ThreadPoolBuilder<S> {
+    /// Makes each worker keep its last events, so many at least, for [`ThreadPool::trace`]. An event
+    /// takes 24 bytes, and most jobs are three. Zero is the default: no worker keeps any.
+    ///
+    /// Without this call, pools of a process in whose environment `POOL_STD_TRACE` is set keep
+    /// 65,535 events per worker.
+    ///
+    /// # Errors
+    /// [`build`](Self::build) returns [`BuildError::TooManyEvents`](crate::BuildError::TooManyEvents)
+    /// if a worker is to keep more than 16,777,215 events.
+    ///
+    /// # Examples
+    /// See the [module](crate::trace).
+    #[must_use]
+    pub fn trace(mut self, events_per_worker: usize) -> Self {
+        self.settings.trace = Some(events_per_worker);
+        self
+    }
+}
+
+impl ThreadPool {
+    /// Returns the events that the pool's workers have kept. Any thread may call this at any time;
+    /// it stops no worker.
+    ///
+    /// Without [`ThreadPoolBuilder::trace`], and without `POOL_STD_TRACE`, the trace has no pool.
+    ///
+    /// # Examples
+    /// See the [module](crate::trace).
+    #[must_use]
+    pub fn trace(&self) -> Trace {
+        Trace::of(self.registry().data().rings.iter())
+    }
+}

@@ -1,0 +1,111 @@
+//! The file that a process writes when it exits.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write as _},
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use super::{
+    recorded::Trace,
+    rings::{PoolRings, WorkerRing},
+};
+use crate::fork::Process;
+
+/// How many workers of pools that have ended are kept: some 100 MiB of events.
+const MAX_ENDED: usize = 64;
+
+/// The rings that the file is to have. They outlive their pools.
+static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
+
+struct Kept {
+    file: PathBuf,
+    rings: Vec<Arc<WorkerRing>>,
+    /// In a child of the process, the file is the parent's.
+    process: Process,
+}
+
+fn kept() -> MutexGuard<'static, Option<Kept>> {
+    // Nothing is half-changed when a panic passes here.
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps the rings of a pool for the file.
+pub(super) fn keep(file: PathBuf, rings: &PoolRings) {
+    let mut kept = kept();
+    let process = Process::current();
+    if kept.as_ref().is_none_or(|kept| kept.process != process) {
+        register();
+        *kept = Some(Kept {
+            file,
+            rings: Vec::new(),
+            process,
+        });
+    }
+    let all = &mut kept.as_mut().expect("it was just made").rings;
+    all.extend(rings.iter().cloned());
+    // A ring that only this list holds is that of a pool that has ended. The oldest ones go first.
+    let has_ended = |ring: &Arc<WorkerRing>| Arc::strong_count(ring) == 1;
+    let ended = all.iter().filter(|ring| has_ended(ring)).count();
+    let mut too_many = ended.saturating_sub(MAX_ENDED);
+    all.retain(|ring| {
+        let is_dropped = too_many > 0 && has_ended(ring);
+        too_many -= usize::from(is_dropped);
+        !is_dropped
+    });
+}
+
+/// Writes the file that the environment variable `POOL_STD_TRACE` names, with what all pools of the
+/// process have kept so far. Does nothing if it is not set, or if no pool was built yet.
+///
+/// On Unix this happens by itself when the process exits. Call it to see a program that is killed,
+/// or that does not end.
+///
+/// # Errors
+/// That of the file.
+///
+/// # Examples
+/// ```
+/// pool_std::join(|| (), || ());
+/// pool_std::trace::write_now()?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn write_now() -> io::Result<()> {
+    let (file, trace) = {
+        let kept = kept();
+        let Some(kept) = kept.as_ref() else {
+            return Ok(());
+        };
+        if kept.process != Process::current() {
+            return Ok(());
+        }
+        (kept.file.clone(), Trace::of(&kept.rings))
+    };
+    let mut writer = BufWriter::new(File::create(file)?);
+    trace.write_chrome(&mut writer)?;
+    writer.flush()
+}
+
+/// Lets the process write the file when it exits.
+#[cfg(all(unix, not(miri)))]
+fn register() {
+    extern "C" fn write_at_exit() {
+        let result = std::panic::catch_unwind(write_now);
+        if let Ok(Err(error)) = result {
+            eprintln!("pool-std: the trace could not be written: {error}");
+        }
+    }
+
+    unsafe extern "C" {
+        fn atexit(handler: extern "C" fn()) -> std::ffi::c_int;
+    }
+
+    // SAFETY: this is how the C library declares it, and the handler does not unwind.
+    if unsafe { atexit(write_at_exit) } != 0 {
+        eprintln!("pool-std: no trace will be written, since the system has no room for a handler");
+    }
+}
+
+#[cfg(not(all(unix, not(miri))))]
+fn register() {}

@@ -1,0 +1,160 @@
+//! The clock of traces: a counter of the processor where there is one.
+
+use std::{
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use pool_core::trace::TraceClock;
+
+use crate::clock;
+
+/// How long two looks at both clocks are apart at least, so that the rate of one is known by the
+/// other to a ten-thousandth.
+const BASE: Duration = Duration::from_millis(1);
+
+/// Reads the processor's counter in a few nanoseconds, where it counts at a constant rate on all
+/// processors. Otherwise the clock of the system, which takes some twenty.
+pub(crate) struct Ticks;
+
+/// Whether the processor's counter is used. Set once, before the first tracer is made.
+static HAS_COUNTER: AtomicBool = AtomicBool::new(false);
+
+impl TraceClock for Ticks {
+    #[inline]
+    fn now() -> u64 {
+        // Ordering: Relaxed; a tracer is made after it was set, by a thread that all its users have
+        // heard of.
+        if HAS_COUNTER.load(Ordering::Relaxed) {
+            counter::read()
+        } else {
+            clock::now().unwrap_or(0)
+        }
+    }
+}
+
+/// Both clocks at one moment.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    ticks: u64,
+    nanoseconds: u64,
+}
+
+impl Look {
+    fn now() -> Self {
+        let ticks = Ticks::now();
+        let nanoseconds = clock::now().unwrap_or(0);
+        Self { ticks, nanoseconds }
+    }
+}
+
+/// Returns the moment from which the times of traces count: when the first tracer was made.
+fn origin() -> Look {
+    static ORIGIN: OnceLock<Look> = OnceLock::new();
+
+    *ORIGIN.get_or_init(|| {
+        // Ordering: Relaxed, see `Ticks::now`.
+        HAS_COUNTER.store(counter::is_steady(), Ordering::Relaxed);
+        Look::now()
+    })
+}
+
+/// Begins the clock, before the first tracer is made.
+pub(super) fn begin() {
+    origin();
+}
+
+/// Translates ticks into the time since the first tracer was made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scale {
+    origin: u64,
+    nanoseconds_per_tick: f64,
+}
+
+impl Scale {
+    /// Compares both clocks now.
+    pub(super) fn now() -> Self {
+        let origin = origin();
+        let mut now = Look::now();
+        let has_clock = clock::now().is_some();
+        while has_clock && now.nanoseconds - origin.nanoseconds < BASE.as_nanos() as u64 {
+            thread::sleep(BASE);
+            now = Look::now();
+        }
+        let ticks = now.ticks.saturating_sub(origin.ticks).max(1);
+        let nanoseconds = now.nanoseconds - origin.nanoseconds;
+        Self {
+            origin: origin.ticks,
+            nanoseconds_per_tick: nanoseconds as f64 / ticks as f64,
+        }
+    }
+
+    pub(super) fn time(&self, ticks: u64) -> Duration {
+        let ticks = ticks.saturating_sub(self.origin);
+        Duration::from_nanos((ticks as f64 * self.nanoseconds_per_tick) as u64)
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod counter {
+    use std::arch::x86_64::{__cpuid, _rdtsc};
+
+    /// The leaf of CPUID that says how the time stamp counter counts, and the bit that says that it
+    /// does so at a constant rate in all states of the processor.
+    const POWER_MANAGEMENT: u32 = 0x8000_0007;
+    const INVARIANT: u32 = 1 << 8;
+
+    pub(super) fn is_steady() -> bool {
+        // Newer versions of the standard library have made these functions safe.
+        #[allow(unused_unsafe)]
+        // SAFETY: every processor of this architecture has CPUID.
+        unsafe {
+            __cpuid(0x8000_0000).eax >= POWER_MANAGEMENT
+                && __cpuid(POWER_MANAGEMENT).edx & INVARIANT != 0
+        }
+    }
+
+    #[inline]
+    pub(super) fn read() -> u64 {
+        // SAFETY: every processor of this architecture has the counter.
+        unsafe { _rdtsc() }
+    }
+}
+
+#[cfg(all(target_arch = "aarch64", not(miri)))]
+mod counter {
+    use std::arch::asm;
+
+    /// The architecture's generic timer counts at a constant rate, the same on all processors.
+    pub(super) fn is_steady() -> bool {
+        // Systems let programs read it: their own clocks do so without a system call.
+        cfg!(any(
+            target_os = "linux",
+            target_os = "android",
+            target_vendor = "apple"
+        ))
+    }
+
+    #[inline]
+    pub(super) fn read() -> u64 {
+        let ticks: u64;
+        // SAFETY: reading the counter changes nothing, and `is_steady` says where it is allowed.
+        unsafe { asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack)) };
+        ticks
+    }
+}
+
+#[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+mod counter {
+    pub(super) fn is_steady() -> bool {
+        false
+    }
+
+    pub(super) fn read() -> u64 {
+        0
+    }
+}

@@ -1,0 +1,163 @@
+//! What a pool's workers have kept.
+
+use std::{io, time::Duration};
+
+use pool_core::{Event, WokenBy};
+
+use super::{
+    chrome,
+    clock::Scale,
+    rings::WorkerRing,
+    spans::{Span, spans},
+};
+
+/// What the workers of some pools did. From [`ThreadPool::trace`](crate::ThreadPool::trace).
+///
+/// # Examples
+/// See the [module](crate::trace).
+#[derive(Debug, Clone)]
+pub struct Trace {
+    pools: Vec<PoolTrace>,
+}
+
+impl Trace {
+    pub(super) fn of<'r>(rings: impl IntoIterator<Item = &'r std::sync::Arc<WorkerRing>>) -> Self {
+        // The events first: to compare the clocks may take a moment.
+        let rings: Vec<_> = rings
+            .into_iter()
+            .map(|ring| {
+                let mut events = ring.tracer().events();
+                let kept: Vec<_> = events.by_ref().collect();
+                (ring, kept, events.overwritten())
+            })
+            .collect();
+        let scale = Scale::now();
+        let mut pools: Vec<PoolTrace> = Vec::new();
+        for (ring, kept, overwritten) in rings {
+            let mut last = Duration::ZERO;
+            let events = kept.into_iter().map(|it| {
+                // A guest may run on a processor whose counter is a little behind.
+                last = last.max(scale.time(it.time));
+                let event = match it.event {
+                    Event::Wake(WokenBy { waker, at }) if at != 0 => Event::Wake(WokenBy {
+                        waker,
+                        at: scale.time(at).min(last).as_nanos() as u64,
+                    }),
+                    event => event,
+                };
+                TimedEvent { time: last, event }
+            });
+            let worker = WorkerTrace {
+                index: ring.worker,
+                number: ring.number,
+                events: events.collect(),
+                overwritten,
+            };
+            match pools.last_mut().filter(|pool| pool.number == ring.pool) {
+                Some(pool) => pool.workers.push(worker),
+                None => pools.push(PoolTrace {
+                    number: ring.pool,
+                    workers: vec![worker],
+                }),
+            }
+        }
+        Self { pools }
+    }
+
+    /// Returns the pools, in the order in which they were built.
+    #[must_use]
+    pub fn pools(&self) -> &[PoolTrace] {
+        &self.pools
+    }
+
+    /// Writes the trace in the format of Chrome, for <https://ui.perfetto.dev> and
+    /// `chrome://tracing`.
+    ///
+    /// Each pool is a process with a row for each worker. Jobs, searches and sleeps are slices;
+    /// steals and wake-ups are arrows; a counter shows how many workers are active, search, and
+    /// sleep.
+    ///
+    /// # Errors
+    /// That of the writer.
+    pub fn write_chrome<W: io::Write>(&self, writer: W) -> io::Result<()> {
+        chrome::write(self, writer)
+    }
+}
+
+/// What the workers of one pool did.
+#[derive(Debug, Clone)]
+pub struct PoolTrace {
+    number: u32,
+    workers: Vec<WorkerTrace>,
+}
+
+impl PoolTrace {
+    /// Returns which pool of the process that keeps a trace this is, from 1 on.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Returns what each worker did, in their order.
+    #[must_use]
+    pub fn workers(&self) -> &[WorkerTrace] {
+        &self.workers
+    }
+}
+
+/// What one worker did.
+#[derive(Debug, Clone)]
+pub struct WorkerTrace {
+    index: usize,
+    number: u32,
+    events: Vec<TimedEvent>,
+    overwritten: usize,
+}
+
+impl WorkerTrace {
+    /// Returns the worker's number in its pool.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Returns the worker's number in the process, by which [`WokenBy`] names it.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Returns the last events, the oldest one first. Their times do not decrease.
+    #[must_use]
+    pub fn events(&self) -> &[TimedEvent] {
+        &self.events
+    }
+
+    /// Returns how many older events were overwritten.
+    #[must_use]
+    pub fn overwritten(&self) -> usize {
+        self.overwritten
+    }
+
+    /// Returns what the worker did from when to when. What lasts is said to end with the last event
+    /// of this worker.
+    ///
+    /// # Complexity
+    /// Linear in the number of events.
+    #[must_use]
+    pub fn spans(&self) -> Vec<Span> {
+        let end = self.events.last().map_or(Duration::ZERO, |it| it.time);
+        spans(self, end)
+    }
+}
+
+/// An event and its time.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct TimedEvent {
+    /// When it happened: the time since the first pool of this process was built that keeps a
+    /// trace. The time of a [wake-up](WokenBy::at) is in nanoseconds since then.
+    pub time: Duration,
+    /// What happened.
+    pub event: Event,
+}

@@ -1,0 +1,154 @@
+//! From events to what lasts: jobs, searches, sleeps.
+
+use std::time::Duration;
+
+use pool_core::{Event, JobName};
+
+use super::recorded::WorkerTrace;
+
+/// What a worker did from one moment to another. Spans of one worker are nested or apart.
+///
+/// # Examples
+/// ```
+/// use pool_std::trace::SpanKind;
+///
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).trace(100).build()?;
+/// pool.spawn(|| ());
+/// pool.wait_idle()?;
+/// let trace = pool.trace();
+/// let spans = trace.pools()[0].workers()[0].spans();
+/// assert!(spans.iter().any(|span| matches!(span.kind, SpanKind::Job(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Span {
+    /// What it did.
+    pub kind: SpanKind,
+    /// When that began.
+    pub begin: Duration,
+    /// When that ended, or when the trace did.
+    pub end: Duration,
+    /// How many other spans it is inside of.
+    pub depth: usize,
+}
+
+/// What a worker does for a while.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum SpanKind {
+    /// It runs a job.
+    Job(JobName),
+    /// It searches for a job.
+    Searching,
+    /// It sleeps.
+    Asleep,
+    /// The program has marked it as blocked.
+    Blocked,
+    /// A thread outside the pool runs a closure in its place.
+    Guest,
+}
+
+impl SpanKind {
+    /// Whether the worker has no work in this span, so that it ends with whatever comes next.
+    fn is_without_work(self) -> bool {
+        matches!(self, Self::Searching | Self::Asleep | Self::Blocked)
+    }
+}
+
+/// Returns the spans of a worker, in the order in which they begin. Those that last end at `end`.
+pub(super) fn spans(worker: &WorkerTrace, end: Duration) -> Vec<Span> {
+    let mut building = Building::default();
+    for event in worker.events() {
+        building.add(event.time, event.event);
+    }
+    while !building.open.is_empty() {
+        building.close(end);
+    }
+    building.spans
+}
+
+#[derive(Default)]
+struct Building {
+    spans: Vec<Span>,
+    /// Where those are that have not ended.
+    open: Vec<usize>,
+}
+
+impl Building {
+    fn add(&mut self, now: Duration, event: Event) {
+        match event {
+            Event::Idle => self.replace(now, SpanKind::Searching),
+            Event::Sleep => self.replace(now, SpanKind::Asleep),
+            // It is on its way to a job.
+            Event::Wake(_) => self.replace(now, SpanKind::Searching),
+            Event::Blocked => self.replace(now, SpanKind::Blocked),
+            Event::Enter | Event::Active(_) | Event::Unblocked => self.close_without_work(now),
+            Event::GuestArrived => {
+                self.close_without_work(now);
+                self.begin(now, SpanKind::Guest);
+            }
+            Event::Job(name) => {
+                self.close_without_work(now);
+                self.begin(now, SpanKind::Job(name));
+            }
+            Event::JobEnd => self.close_to(now, |kind| matches!(kind, SpanKind::Job(_))),
+            Event::GuestLeft => {
+                self.close_to(now, |kind| matches!(kind, SpanKind::Guest));
+                // The worker's own thread sleeps on.
+                self.begin(now, SpanKind::Asleep);
+            }
+            Event::Leave => self.close_to(now, |_| false),
+            _ => {}
+        }
+    }
+
+    fn innermost(&self) -> Option<SpanKind> {
+        self.open.last().map(|&span| self.spans[span].kind)
+    }
+
+    fn begin(&mut self, now: Duration, kind: SpanKind) {
+        let depth = self.open.len();
+        self.open.push(self.spans.len());
+        self.spans.push(Span {
+            kind,
+            begin: now,
+            end: now,
+            depth,
+        });
+    }
+
+    /// Ends the innermost span.
+    fn close(&mut self, now: Duration) {
+        if let Some(span) = self.open.pop() {
+            self.spans[span].end = now;
+        }
+    }
+
+    fn close_without_work(&mut self, now: Duration) {
+        if self.innermost().is_some_and(SpanKind::is_without_work) {
+            self.close(now);
+        }
+    }
+
+    /// Begins a span in place of one in which the worker had no work. Goes on with one of the same
+    /// kind.
+    fn replace(&mut self, now: Duration, kind: SpanKind) {
+        let is_same = |it| std::mem::discriminant(&it) == std::mem::discriminant(&kind);
+        if !self.innermost().is_some_and(is_same) {
+            self.close_without_work(now);
+            self.begin(now, kind);
+        }
+    }
+
+    /// Ends all spans up to the innermost one of a kind. If there is none, its begin was
+    /// overwritten, and then everything ends that is open.
+    fn close_to(&mut self, now: Duration, is_it: impl Fn(SpanKind) -> bool) {
+        while let Some(kind) = self.innermost() {
+            self.close(now);
+            if is_it(kind) {
+                return;
+            }
+        }
+    }
+}

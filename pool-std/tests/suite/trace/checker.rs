@@ -1,0 +1,183 @@
+//! Whether a trace is a legal history of a pool that is idle, and agrees with its metrics.
+
+use std::{collections::HashMap, time::Duration};
+
+use pool_std::{
+    Counts, ThreadPool,
+    trace::{Event, Trace, WorkerTrace},
+};
+
+/// What a worker is known to do between two of its events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Absent,
+    Active,
+    Idle,
+    Asleep,
+    /// It was woken, and has not searched in vain since.
+    Woken,
+    /// A guest is active in its place.
+    Guest,
+}
+
+/// Checks the trace of a pool that has nothing to do.
+///
+/// # Errors
+/// What is wrong.
+pub(super) fn check(pool: &ThreadPool) -> Result<usize, String> {
+    let (trace, counts) = settled(pool);
+    let [of_pool] = trace.pools() else {
+        return Err(format!("{} pools", trace.pools().len()));
+    };
+    let workers = of_pool.workers();
+    for worker in workers {
+        check_order(worker).map_err(|error| format!("worker {}: {error}", worker.index()))?;
+    }
+    check_wakers(workers)?;
+    check_sums(workers, counts)?;
+    check_steals(workers)?;
+    Ok(workers.iter().map(|worker| worker.events().len()).sum())
+}
+
+/// Returns the trace and the counts of one moment. An idle worker may still be falling asleep.
+fn settled(pool: &ThreadPool) -> (Trace, Counts) {
+    loop {
+        let before = pool.metrics().sum();
+        let trace = pool.trace();
+        let asleep = pool.metrics().num_in(pool_std::WorkerState::Asleep);
+        if asleep == pool.current_num_threads() && pool.metrics().sum() == before {
+            return (trace, before);
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Each event is one that the worker can come to.
+fn check_order(worker: &WorkerTrace) -> Result<(), String> {
+    if worker.overwritten() > 0 {
+        return Err(format!("{} events were overwritten", worker.overwritten()));
+    }
+    let (mut state, mut depth, mut last) = (State::Absent, 0, Duration::ZERO);
+    for it in worker.events() {
+        if it.time < last {
+            return Err(format!("{it:?} comes after {last:?}"));
+        }
+        last = it.time;
+        let next = next_state(state, it.event).ok_or(format!("{it:?} while {state:?}"))?;
+        match it.event {
+            Event::Job(_) => depth += 1,
+            Event::JobEnd if depth == 0 => return Err("a job ends that has not begun".into()),
+            Event::JobEnd => depth -= 1,
+            _ => {}
+        }
+        state = next;
+    }
+    match depth {
+        0 => Ok(()),
+        _ => Err(format!("{depth} jobs have not ended")),
+    }
+}
+
+/// Returns the state after an event, or `None` if it cannot happen.
+fn next_state(state: State, event: Event) -> Option<State> {
+    use State::{Absent, Active, Asleep, Guest, Idle, Woken};
+
+    let is_awake = matches!(state, Active | Idle | Woken | Guest);
+    Some(match (state, event) {
+        (Absent, Event::Enter) => Active,
+        (Active, Event::Leave) => Absent,
+        (Active | Guest | Woken, Event::Idle) => Idle,
+        (Idle | Woken, Event::Active(_)) => Active,
+        (Idle | Woken, Event::Sleep) => Asleep,
+        (Idle, Event::FruitlessWake) => Idle,
+        (Asleep, Event::Wake(_)) => Woken,
+        (Asleep, Event::GuestArrived) => Guest,
+        // A guest that has waited counts as active.
+        (Guest | Active, Event::GuestLeft) => Asleep,
+        // Waits look once before they search.
+        (Active | Guest, Event::Job(_) | Event::JobEnd | Event::DequeFull) => state,
+        (Active | Guest, Event::Post { .. } | Event::Blocked | Event::Unblocked) => state,
+        (_, Event::Steal { .. } | Event::Moved { .. } | Event::Revocation { .. }) if is_awake => {
+            state
+        }
+        _ => return None,
+    })
+}
+
+/// A waker is a worker of the pool, or no worker at all, and a wake-up comes before it is noticed.
+fn check_wakers(workers: &[WorkerTrace]) -> Result<(), String> {
+    let numbers: Vec<_> = workers.iter().map(WorkerTrace::number).collect();
+    for it in workers.iter().flat_map(WorkerTrace::events) {
+        if let Event::Wake(by) = it.event {
+            let is_known = by.waker == 0 || numbers.contains(&by.waker);
+            if !is_known || by.at == 0 || u128::from(by.at) > it.time.as_nanos() {
+                return Err(format!("{it:?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What was kept is what was counted.
+fn check_sums(workers: &[WorkerTrace], counts: Counts) -> Result<(), String> {
+    let mut kept = Counts::default();
+    for it in workers.iter().flat_map(WorkerTrace::events) {
+        match it.event {
+            Event::Job(_) => kept.jobs_run += 1,
+            Event::Post { count } => kept.jobs_posted += count as u64,
+            Event::DequeFull => kept.deque_full += 1,
+            Event::Steal { .. } => kept.steals_succeeded += 1,
+            Event::Sleep => kept.sleeps += 1,
+            Event::Wake(_) => kept.wakes += 1,
+            Event::FruitlessWake => kept.fruitless_wakes += 1,
+            Event::Revocation { .. } => kept.revocations += 1,
+            _ => {}
+        }
+    }
+    // These are counted and not kept.
+    kept.steals_tried = counts.steals_tried;
+    kept.steals_retried = counts.steals_retried;
+    kept.searches = counts.searches;
+    if kept == counts {
+        Ok(())
+    } else {
+        Err(format!("kept {kept:?}, counted {counts:?}"))
+    }
+}
+
+/// No more jobs were stolen from a deque than were posted on it. Those of joins are not posted.
+fn check_steals(workers: &[WorkerTrace]) -> Result<(), String> {
+    let mut balance: HashMap<usize, i64> = HashMap::new();
+    for worker in workers {
+        let thief = worker.index();
+        let mut victim = None;
+        for it in worker.events() {
+            match it.event {
+                Event::Post { count } => *balance.entry(thief).or_default() += count as i64,
+                Event::Steal { victim: from } => {
+                    if from == thief || from >= workers.len() {
+                        return Err(format!("worker {thief} steals from {from}"));
+                    }
+                    victim = Some(from);
+                }
+                Event::Moved { count } => {
+                    let from = victim.ok_or("jobs were moved without a steal")?;
+                    *balance.entry(from).or_default() -= count as i64;
+                    *balance.entry(thief).or_default() += count as i64;
+                }
+                // What follows a steal is the job that was stolen.
+                Event::Job(name) => {
+                    let is_join = name.get().is_some_and(|name| name.contains("JoinJob"));
+                    if let Some(from) = victim.take().filter(|_| !is_join) {
+                        *balance.entry(from).or_default() -= 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    match balance.iter().find(|&(_, &left)| left < 0) {
+        None => Ok(()),
+        Some((worker, left)) => Err(format!("worker {worker} was left {left} jobs")),
+    }
+}

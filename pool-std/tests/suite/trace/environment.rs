@@ -1,0 +1,128 @@
+//! The file that a process writes when it exits. Each test runs itself once more, as a process of
+//! its own.
+#![cfg(all(unix, not(miri)))]
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use pool_std::{ThreadPoolBuilder, join};
+
+use super::chrome::{events_in, validate};
+
+const TRACE: &str = "POOL_STD_TRACE";
+const CHILD: &str = "POOL_STD_TRACE_CHILD";
+/// Names the emulator that runs this program, where the system cannot start it by itself.
+const RUNNER: &str = "TEST_RUNNER";
+
+/// In the child, runs `body`, and returns `None`. Otherwise runs the test `name` as a child that
+/// keeps a trace, and returns what it has written.
+fn traced(name: &str, body: impl FnOnce()) -> Option<Vec<u8>> {
+    if env::var_os(CHILD).is_some() {
+        body();
+        return None;
+    }
+    let file = file_of(name);
+    _ = fs::remove_file(&file);
+    let words = env::var_os(RUNNER).into_iter();
+    let mut words = words.chain([env::current_exe().unwrap().into_os_string()]);
+    let child = Command::new(words.next().unwrap())
+        .args(words)
+        .args([
+            &*format!("trace::environment::{name}"),
+            "--exact",
+            "--test-threads=1",
+        ])
+        .env(CHILD, "yes")
+        .env(TRACE, &file)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&child.stderr);
+    assert!(child.status.success(), "{errors}");
+    let json = fs::read(&file).unwrap();
+    fs::remove_file(&file).unwrap();
+    Some(json)
+}
+
+fn file_of(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}.json", std::process::id()))
+}
+
+#[test]
+fn a_process_writes_the_traces_of_its_pools() {
+    let json = traced("a_process_writes_the_traces_of_its_pools", || {
+        // The global pool does not end, and the other one has ended by then.
+        join(|| (), || ());
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        pool.install(|| ());
+    });
+    let Some(json) = json else { return };
+    let events = events_in(&json);
+    validate(&events, f64::from(u16::MAX));
+    let pools = events
+        .iter()
+        .filter(|event| event["name"] == "process_name");
+    let pools: Vec<_> = pools
+        .map(|event| event["args"]["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(pools, ["pool 1", "pool 2"]);
+}
+
+#[test]
+fn a_program_writes_its_trace_when_it_likes() {
+    let json = traced("a_program_writes_its_trace_when_it_likes", || {
+        let file = PathBuf::from(env::var_os(TRACE).unwrap());
+        pool_std::trace::write_now().unwrap();
+        assert!(!file.exists(), "no pool was built yet");
+        join(|| (), || ());
+        pool_std::trace::write_now().unwrap();
+        validate(&events_in(&fs::read(&file).unwrap()), f64::from(u16::MAX));
+    });
+    if let Some(json) = json {
+        validate(&events_in(&json), f64::from(u16::MAX));
+    }
+}
+
+/// A pool may ask for less than the environment, or for nothing.
+#[test]
+fn a_program_has_the_last_word() {
+    let json = traced("a_program_has_the_last_word", || {
+        let builder = ThreadPoolBuilder::new().num_threads(1);
+        builder.trace(0).build().unwrap().install(|| ());
+        let builder = ThreadPoolBuilder::new().num_threads(1);
+        builder.trace(20).build().unwrap().install(|| ());
+    });
+    let Some(json) = json else { return };
+    let events = events_in(&json);
+    let pools = events
+        .iter()
+        .filter(|event| event["name"] == "process_name");
+    assert_eq!(pools.count(), 1);
+}
+
+/// What cannot be written is said, and the program's exit code stays.
+#[test]
+fn a_file_that_cannot_be_written_is_no_error_of_the_program() {
+    if env::var_os(CHILD).is_some() {
+        join(|| (), || ());
+        return;
+    }
+    let name = "trace::environment::a_file_that_cannot_be_written_is_no_error_of_the_program";
+    let words = env::var_os(RUNNER).into_iter();
+    let mut words = words.chain([env::current_exe().unwrap().into_os_string()]);
+    let child = Command::new(words.next().unwrap())
+        .args(words)
+        .args([name, "--exact", "--test-threads=1"])
+        .env(CHILD, "yes")
+        .env(TRACE, "/no/such/directory/trace.json")
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&child.stderr);
+    assert!(child.status.success(), "{errors}");
+    assert!(
+        errors.contains("the trace could not be written"),
+        "{errors}"
+    );
+}
