@@ -135,7 +135,39 @@ fn write_pool<W: Write>(output: &mut Output<W>, pool: &PoolTrace, rows: &Rows) -
             write_event(output, pool, row, *it, rows)?;
         }
     }
+    write_outside(output, pool, rows)?;
     write_counters(output, outside, states)
+}
+
+/// Writes the spans in which the wake-ups begin that threads outside the pool have given. Each has
+/// the length of its arrow, so that one sees it, or ends when the next one begins.
+fn write_outside<W: Write>(
+    output: &mut Output<W>,
+    pool: &PoolTrace,
+    rows: &Rows,
+) -> io::Result<()> {
+    let events = pool.workers().iter().flat_map(WorkerTrace::events);
+    let wakes = events.filter_map(|it| match it.event {
+        Event::Wake(by) if by.at != 0 && !rows.by_number.contains_key(&by.waker) => {
+            Some((Duration::from_nanos(by.at), it.time))
+        }
+        _ => None,
+    });
+    let mut wakes: Vec<_> = wakes.collect();
+    wakes.sort();
+    let next = wakes.iter().skip(1).map(|&(given, _)| given);
+    let ends = next.chain([Duration::MAX]);
+    for (&(begin, end), next) in wakes.iter().zip(ends) {
+        let length = end.min(next).saturating_sub(begin);
+        output.slice(
+            Row::outside(pool),
+            (begin, length),
+            "wakes a worker",
+            "state",
+            "",
+        )?;
+    }
+    Ok(())
 }
 
 fn write_event<W: Write>(
@@ -155,10 +187,7 @@ fn write_event<W: Write>(
             if let Some(&waker) = rows.by_number.get(&by.waker) {
                 return output.arrow("wake-up", (waker, given), (row, time), rows);
             }
-            // An arrow begins in a span. It has the length of the arrow, so that one sees it.
             let outside = Row::outside(pool);
-            let length = time.saturating_sub(given);
-            output.slice(outside, (given, length), "wakes a worker", "state", "")?;
             output.arrow("wake-up", (outside, given), (row, time), rows)
         }
         Event::FruitlessWake => output.instant(row, time, "fruitless wake-up", None),

@@ -8,6 +8,7 @@ mod runs;
 
 use std::{panic::catch_unwind, thread, time::Duration};
 
+use checker::History;
 use pool_std::{
     BuildError, SleepKind, ThreadPool, ThreadPoolBuilder, join,
     trace::{Event, Span, SpanKind, Trace, WorkerTrace},
@@ -91,7 +92,7 @@ fn a_panic_ends_its_job() {
     assert!(payload.is_err());
     pool.install(|| ());
     pool.wait_idle().unwrap();
-    checker::check(&pool).unwrap();
+    History::of(&pool).check().unwrap();
 }
 
 /// A wait in a job is inside that job.
@@ -144,7 +145,7 @@ fn a_guest_is_a_span() {
         thread::sleep(Duration::from_millis(1));
     }
     pool.wait_idle().unwrap();
-    checker::check(&pool).unwrap();
+    History::of(&pool).check().unwrap();
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::{collections::HashMap, time::Duration};
 
 use pool_std::{
-    Counts, ThreadPool,
-    trace::{Event, Trace, WorkerTrace},
+    Counts, ThreadPool, WorkerState,
+    trace::{Event, TimedEvent},
 };
 
 /// What a worker is known to do between two of its events.
@@ -20,45 +20,76 @@ enum State {
     Guest,
 }
 
-/// Checks the trace of a pool that has nothing to do.
-///
-/// # Errors
-/// What is wrong.
-pub(super) fn check(pool: &ThreadPool) -> Result<usize, String> {
-    let (trace, counts) = settled(pool);
-    let [of_pool] = trace.pools() else {
-        return Err(format!("{} pools", trace.pools().len()));
-    };
-    let workers = of_pool.workers();
-    for worker in workers {
-        check_order(worker).map_err(|error| format!("worker {}: {error}", worker.index()))?;
-    }
-    check_wakers(workers)?;
-    check_sums(workers, counts)?;
-    check_steals(workers)?;
-    Ok(workers.iter().map(|worker| worker.events().len()).sum())
+/// What the workers of a pool did, and what was counted.
+#[derive(Clone)]
+pub(super) struct History {
+    pub(super) workers: Vec<OfWorker>,
+    counts: Counts,
 }
 
-/// Returns the trace and the counts of one moment. An idle worker may still be falling asleep.
-fn settled(pool: &ThreadPool) -> (Trace, Counts) {
-    loop {
-        let before = pool.metrics().sum();
-        let trace = pool.trace();
-        let asleep = pool.metrics().num_in(pool_std::WorkerState::Asleep);
-        if asleep == pool.current_num_threads() && pool.metrics().sum() == before {
-            return (trace, before);
+/// What one worker did.
+#[derive(Clone)]
+pub(super) struct OfWorker {
+    index: usize,
+    number: u32,
+    overwritten: usize,
+    pub(super) events: Vec<TimedEvent>,
+}
+
+impl History {
+    /// Returns the history of a pool that has nothing to do, when all its workers have fallen
+    /// asleep.
+    pub(super) fn of(pool: &ThreadPool) -> Self {
+        loop {
+            let counts = pool.metrics().sum();
+            let trace = pool.trace();
+            let asleep = pool.metrics().num_in(WorkerState::Asleep);
+            // A worker counts before it keeps.
+            let is_last = |event| matches!(event, Event::Sleep | Event::GuestLeft);
+            let mut workers = trace.pools()[0].workers().iter();
+            let are_last = workers.all(|it| it.events().last().is_some_and(|it| is_last(it.event)));
+            let is_settled = asleep == pool.current_num_threads() && are_last;
+            if is_settled && pool.metrics().sum() == counts {
+                let workers = trace.pools()[0].workers().iter().map(|worker| OfWorker {
+                    index: worker.index(),
+                    number: worker.number(),
+                    overwritten: worker.overwritten(),
+                    events: worker.events().to_vec(),
+                });
+                let workers = workers.collect();
+                return Self { workers, counts };
+            }
+            std::thread::yield_now();
         }
-        std::thread::yield_now();
     }
+
+    /// Checks that it is legal, and returns how many events it has.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub(super) fn check(&self) -> Result<usize, String> {
+        let workers = &self.workers;
+        for worker in workers {
+            check_order(worker).map_err(|error| format!("worker {}: {error}", worker.index))?;
+        }
+        check_wakers(workers)?;
+        check_sums(workers, self.counts)?;
+        check_steals(workers)?;
+        Ok(workers.iter().map(|worker| worker.events.len()).sum())
+    }
+}
+
+fn events(workers: &[OfWorker]) -> impl Iterator<Item = &TimedEvent> {
+    workers.iter().flat_map(|worker| &worker.events)
 }
 
 /// Each event is one that the worker can come to.
-fn check_order(worker: &WorkerTrace) -> Result<(), String> {
-    if worker.overwritten() > 0 {
-        return Err(format!("{} events were overwritten", worker.overwritten()));
+fn check_order(worker: &OfWorker) -> Result<(), String> {
+    if worker.overwritten > 0 {
+        return Err(format!("{} events were overwritten", worker.overwritten));
     }
     let (mut state, mut depth, mut last) = (State::Absent, 0, Duration::ZERO);
-    for it in worker.events() {
+    for it in &worker.events {
         if it.time < last {
             return Err(format!("{it:?} comes after {last:?}"));
         }
@@ -105,9 +136,9 @@ fn next_state(state: State, event: Event) -> Option<State> {
 }
 
 /// A waker is a worker of the pool, or no worker at all, and a wake-up comes before it is noticed.
-fn check_wakers(workers: &[WorkerTrace]) -> Result<(), String> {
-    let numbers: Vec<_> = workers.iter().map(WorkerTrace::number).collect();
-    for it in workers.iter().flat_map(WorkerTrace::events) {
+fn check_wakers(workers: &[OfWorker]) -> Result<(), String> {
+    let numbers: Vec<_> = workers.iter().map(|worker| worker.number).collect();
+    for it in events(workers) {
         if let Event::Wake(by) = it.event {
             let is_known = by.waker == 0 || numbers.contains(&by.waker);
             if !is_known || by.at == 0 || u128::from(by.at) > it.time.as_nanos() {
@@ -119,9 +150,9 @@ fn check_wakers(workers: &[WorkerTrace]) -> Result<(), String> {
 }
 
 /// What was kept is what was counted.
-fn check_sums(workers: &[WorkerTrace], counts: Counts) -> Result<(), String> {
+fn check_sums(workers: &[OfWorker], counts: Counts) -> Result<(), String> {
     let mut kept = Counts::default();
-    for it in workers.iter().flat_map(WorkerTrace::events) {
+    for it in events(workers) {
         match it.event {
             Event::Job(_) => kept.jobs_run += 1,
             Event::Post { count } => kept.jobs_posted += count as u64,
@@ -146,12 +177,12 @@ fn check_sums(workers: &[WorkerTrace], counts: Counts) -> Result<(), String> {
 }
 
 /// No more jobs were stolen from a deque than were posted on it. Those of joins are not posted.
-fn check_steals(workers: &[WorkerTrace]) -> Result<(), String> {
+fn check_steals(workers: &[OfWorker]) -> Result<(), String> {
     let mut balance: HashMap<usize, i64> = HashMap::new();
     for worker in workers {
-        let thief = worker.index();
+        let thief = worker.index;
         let mut victim = None;
-        for it in worker.events() {
+        for it in &worker.events {
             match it.event {
                 Event::Post { count } => *balance.entry(thief).or_default() += count as i64,
                 Event::Steal { victim: from } => {

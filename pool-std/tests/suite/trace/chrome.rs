@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use super::pool;
 
+/// Times are in microseconds with three digits, which floating point rounds.
+const ROUNDING: f64 = 0.001;
+
 /// What a viewer needs to know of a row: the slices of a process and a thread.
 type Rows = HashMap<(u64, u64), Vec<(f64, f64)>>;
 
@@ -75,7 +78,8 @@ pub(super) fn validate(events: &[Value], workers: f64) -> [usize; 2] {
         assert!(*begin <= end, "arrow {id} ends before it begins");
         for (row, time) in [(*from, *begin), (to, end)] {
             let slices = rows.get(&row).into_iter().flatten();
-            let mut around = slices.filter(|slice| slice.0 <= time && time <= slice.1);
+            let mut around =
+                slices.filter(|slice| slice.0 <= time + ROUNDING && time <= slice.1 + ROUNDING);
             assert!(
                 around.next().is_some(),
                 "arrow {id} is in no slice of {row:?} at {time}"
@@ -85,10 +89,8 @@ pub(super) fn validate(events: &[Value], workers: f64) -> [usize; 2] {
     [rows.values().map(Vec::len).sum(), begins.len()]
 }
 
-/// Two slices of one row are apart, or one is in the other. Times are in microseconds, and rounded.
+/// Two slices of one row are apart, or one is in the other.
 fn check_nesting(slices: &mut [(f64, f64)]) {
-    const ROUNDING: f64 = 0.001;
-
     slices.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
     let mut around: Vec<(f64, f64)> = Vec::new();
     for &slice in slices.iter() {
@@ -129,11 +131,12 @@ fn busy(pool: &ThreadPool) {
 fn a_trace_is_a_chrome_trace() {
     for threads in [1, 2, 4] {
         let pool = pool(threads, 50_000);
-        busy(&pool);
-        let [slices, arrows] = validate(&events_of(&pool.trace()), threads as f64);
-        assert!(slices > 100, "{slices} slices");
-        // Alone, a worker has nothing to steal, and may stay awake.
-        assert!(threads == 1 || arrows > 0, "no arrow");
+        let (mut slices, mut arrows) = (0, 0);
+        // Alone, a worker has nothing to steal, and may stay awake. With others it has, in the end.
+        while slices < 100 || (threads > 1 && arrows == 0) {
+            busy(&pool);
+            [slices, arrows] = validate(&events_of(&pool.trace()), threads as f64);
+        }
     }
 }
 

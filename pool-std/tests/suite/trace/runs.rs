@@ -1,10 +1,16 @@
 //! Random programs, each of whose traces is checked.
 
-use std::panic::{catch_unwind, resume_unwind};
+use std::{
+    panic::{catch_unwind, resume_unwind},
+    time::Duration,
+};
 
-use pool_std::{ThreadPool, ThreadPoolBuilder, join, scope};
+use pool_std::{
+    ThreadPool, ThreadPoolBuilder, join, scope,
+    trace::{Event, WokenBy},
+};
 
-use super::{checker, workers};
+use super::checker::History;
 
 const RUNS: u64 = if cfg!(miri) { 3 } else { 1_000 };
 const EVENTS: usize = 20_000;
@@ -71,13 +77,80 @@ fn run(seed: u64) -> ThreadPool {
 fn random_runs_leave_legal_histories() {
     let mut events = 0;
     for seed in 0..RUNS {
-        let pool = run(seed);
-        events += checker::check(&pool).unwrap_or_else(|error| {
-            for worker in workers(&pool.trace()) {
-                println!("worker {}: {:#?}", worker.index(), worker.events());
+        let history = History::of(&run(seed));
+        events += history.check().unwrap_or_else(|error| {
+            for (index, worker) in history.workers.iter().enumerate() {
+                println!("worker {index}: {:#?}", worker.events);
             }
             panic!("seed {seed}: {error}")
         });
     }
     assert!(events as u64 > 20 * RUNS, "only {events} events");
+}
+
+/// Changes something in a history that then cannot have happened. Returns what, if there is such a
+/// thing in it.
+fn falsify(history: &mut History, random: &mut Random) -> Option<&'static str> {
+    let worker = random.below(history.workers.len() as u64) as usize;
+    let events = &mut history.workers[worker].events;
+    let is_state = |event: Event| {
+        use Event::{Active, Idle, Job, JobEnd, Sleep, Wake};
+        matches!(event, Active(_) | Idle | Job(_) | JobEnd | Sleep | Wake(_))
+    };
+    let is_search = |event| matches!(event, Event::Active(_) | Event::Idle | Event::Sleep);
+    let place = random.below(events.len() as u64 - 1) as usize;
+    let [first, second] = [place, place + 1].map(|place| events[place].event);
+    let change = random.below(6);
+    match (change, first) {
+        // A worker that was woken may find a job before it counts as idle.
+        (0, event) if is_state(event) && !matches!(event, Event::Idle) => {
+            events.remove(place);
+            Some("removed")
+        }
+        (1, event) if is_state(event) => {
+            events.insert(place, events[place]);
+            Some("repeated")
+        }
+        (2, event)
+            if is_state(event) && is_state(second) && is_search(event) != is_search(second) =>
+        {
+            events[place].event = second;
+            events[place + 1].event = first;
+            Some("exchanged")
+        }
+        (3, Event::Steal { .. }) => {
+            events[place].event = Event::Steal { victim: worker };
+            Some("the thief is the victim")
+        }
+        (4, Event::Wake(by)) => {
+            let waker = u32::MAX;
+            events[place].event = Event::Wake(WokenBy { waker, ..by });
+            Some("an unknown waker")
+        }
+        (5, _) if events[place].time > Duration::ZERO => {
+            events[place + 1].time = events[place].time - Duration::from_nanos(1);
+            Some("a time before")
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn falsified_histories_are_refused() {
+    let mut random = Random(1);
+    let mut refused = std::collections::BTreeMap::<_, u64>::new();
+    'runs: for seed in 0.. {
+        let history = History::of(&run(seed));
+        for _ in 0..50 {
+            let mut falsified = history.clone();
+            let Some(change) = falsify(&mut falsified, &mut random) else {
+                continue;
+            };
+            assert!(falsified.check().is_err(), "seed {seed}: {change}");
+            *refused.entry(change).or_default() += 1;
+            if refused.values().sum::<u64>() >= RUNS && refused.len() == 6 {
+                break 'runs;
+            }
+        }
+    }
 }
