@@ -20,6 +20,7 @@ mod simulate;
 mod speaker;
 mod target;
 mod test_all;
+mod trace;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -49,6 +50,8 @@ enum Command {
     Figures,
     /// Run a published program that uses rayon, as published and on our pool, and compare.
     RayonRun(rayon::Arguments),
+    /// Run the demo, or a published program that uses rayon, and draw what its workers did.
+    Trace(trace::Arguments),
     /// Run the pool on up to 4,096 virtual workers, and report what waking and searching cost.
     Simulate(simulate::Arguments),
 }
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::Size(arguments) => boards::size(&arguments),
         Command::Figures => figures::run(),
         Command::RayonRun(arguments) => rayon::run(&arguments),
+        Command::Trace(arguments) => trace::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
     };
     result.unwrap_or_else(|error| {

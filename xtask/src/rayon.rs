@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use crate::{command::Step, root, speaker::say};
 
 pub(crate) use suite::lane;
-pub(crate) use try_out::{Arguments, run};
+pub(crate) use try_out::{Arguments, install_traced, run};
 
 /// One of our drop-ins.
 struct DropIn {

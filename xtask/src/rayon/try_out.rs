@@ -92,10 +92,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     })
 }
 
+/// Installs a published program with our pool, so that it keeps a trace if the environment asks for
+/// one; returns its path.
+pub(crate) fn install_traced(package: &str) -> Result<PathBuf> {
+    let arguments = Arguments {
+        package: package.to_owned(),
+        bin: None,
+        locked: false,
+        features: Features::default(),
+        sort: false,
+        times: 1,
+        arguments: Vec::new(),
+    };
+    install(Which::Traced, &arguments)
+}
+
 #[derive(Clone, Copy)]
 enum Which {
     Original,
     Ours,
+    /// Ours, with the feature `trace`.
+    Traced,
 }
 
 impl Which {
@@ -103,6 +120,7 @@ impl Which {
         match self {
             Self::Original => "original",
             Self::Ours => "ours",
+            Self::Traced => "traced",
         }
     }
 
@@ -110,7 +128,7 @@ impl Which {
     fn patch(self) -> Vec<String> {
         match self {
             Self::Original => Vec::new(),
-            Self::Ours => RAYON.patch().into(),
+            Self::Ours | Self::Traced => RAYON.patch().into(),
         }
     }
 }
@@ -127,6 +145,9 @@ fn install(which: Which, arguments: &Arguments) -> Result<PathBuf> {
     let source = directory.join("source");
     let manifest = Published::fetch(name, &version)?.copy_to(&source)?;
     let package = programs::check(&manifest)?;
+    if let Which::Traced = which {
+        programs::add_trace(&manifest)?;
+    }
     lock(&source, which, arguments.locked)?;
     let step = Step::cargo(&["install", "--force", "--locked"])
         .args(["--path".as_ref(), source.as_os_str()])
@@ -152,7 +173,7 @@ fn install(which: Which, arguments: &Arguments) -> Result<PathBuf> {
     };
     let is_ours = core.starts_with("path+") && core.contains("compat/rayon-core");
     ensure!(
-        is_ours == matches!(which, Which::Ours),
+        is_ours != matches!(which, Which::Original),
         "the patch was not used: {core}"
     );
     binary(&directory.join("bin"), name, arguments.bin.as_deref())
@@ -168,7 +189,7 @@ fn lock(source: &Path, which: Which, as_published: bool) -> Result<()> {
         ensure!(lock.exists(), "the crate has no lock file");
         match which {
             Which::Original => return Ok(()),
-            Which::Ours => &REMEDY,
+            Which::Ours | Which::Traced => &REMEDY,
         }
     } else {
         if lock.exists() {

@@ -1,7 +1,7 @@
 //! The features of a program that is tried out.
 
 /// The features to build a crate with, by cargo's own options.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub(super) struct Features {
     /// Features of the crate to build it with, separated by commas; may be repeated
     #[arg(long, value_name = "FEATURES")]

@@ -1,11 +1,11 @@
 //! The programs of a crate that is tried out.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{MetadataCommand, Package};
 
-use crate::command::Step;
+use crate::{command::Step, root};
 
 /// Checks that a crate has a program, since cargo notices only after it has compiled what a library
 /// needs.
@@ -23,6 +23,18 @@ pub(super) fn check(manifest: &Path) -> Result<Package> {
         );
     }
     Ok(package)
+}
+
+/// Makes a crate depend on our pool with the feature `trace`, so that the drop-in has it too.
+pub(super) fn add_trace(manifest: &Path) -> Result<()> {
+    let text = fs::read_to_string(manifest)?;
+    // A TOML string that needs no escapes also with the separators of Windows.
+    let path = root().join("pool-std");
+    let table = format!(
+        "\n[dependencies.pool-std]\npath = '{}'\nfeatures = [\"trace\"]\n",
+        path.display()
+    );
+    Ok(fs::write(manifest, text + &table)?)
 }
 
 /// Returns why cargo built no program of a crate: each needs features that were not chosen.

@@ -1,0 +1,108 @@
+//! `cargo xtask trace`: what the workers of a program did, as a file for Perfetto and as a picture.
+
+mod file;
+mod pictures;
+mod timeline;
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{command::Step, rayon, target};
+use file::TraceFile;
+use timeline::{Timeline, Window};
+
+/// The variable by which pool-std is asked for a trace.
+const TRACE: &str = "POOL_STD_TRACE";
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// A published crate with a program that uses rayon, and perhaps its version (`tokei` or
+    /// `tokei@12.1.2`), instead of the demo
+    #[arg(value_name = "PROGRAM")]
+    program: Option<String>,
+
+    /// The file for Perfetto. The picture is beside it, with the extension `svg`
+    /// [default: target/trace/trace.json]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Draw from this moment on, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 0.0)]
+    from: f64,
+
+    /// Draw up to this moment, in milliseconds [default: the end]
+    #[arg(long, value_name = "MS")]
+    to: Option<f64>,
+
+    /// Draw the pictures of the book anew
+    #[arg(long, conflicts_with_all = ["program", "output", "from", "to"])]
+    pictures: bool,
+
+    /// What to run the program with
+    #[arg(last = true)]
+    arguments: Vec<OsString>,
+}
+
+/// Runs a program that keeps a trace, and draws it.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if arguments.pictures {
+        pictures::draw_all()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let output = match &arguments.output {
+        Some(file) => std::env::current_dir()?.join(file),
+        None => target::directory("trace").join("trace.json"),
+    };
+    let directory = output.parent().context("a file is in a directory")?;
+    std::fs::create_dir_all(directory)?;
+    let program = match &arguments.program {
+        Some(package) => rayon::install_traced(package)?,
+        None => build_demo()?,
+    };
+    let step = Step::new(program.to_str().context("a path that is text")?, &[]);
+    let status = step
+        .args(&arguments.arguments)
+        .env(TRACE, &output)
+        .status()?;
+    ensure!(status.success(), "the program has failed: {status}");
+    let trace = TraceFile::read(&output)
+        .with_context(|| format!("the program has written no trace to {}", output.display()))?;
+    let picture = output.with_extension("svg");
+    let window = Window {
+        from: arguments.from,
+        to: arguments.to.unwrap_or(f64::INFINITY),
+    };
+    Timeline {
+        title: program
+            .file_stem()
+            .map_or("trace".into(), |name| name.to_string_lossy()),
+        caption: timeline::WHAT_TO_LOOK_FOR,
+        trace: &trace,
+        window,
+    }
+    .draw(&picture)?;
+    println!("{}", trace.summary());
+    println!("{}\n{}", output.display(), picture.display());
+    println!("open the first at https://ui.perfetto.dev, the second in a browser");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Builds the demo with the feature; returns its path.
+fn build_demo() -> Result<PathBuf> {
+    let directory = target::directory("trace").join("build");
+    Step::cargo(&["build", "--quiet", "--release", "--package", "dedup"])
+        .args(["--features", "pool-std/trace"])
+        .env("CARGO_TARGET_DIR", &directory)
+        .run()?;
+    Ok(program_in(&directory, "dedup"))
+}
+
+fn program_in(directory: &Path, name: &str) -> PathBuf {
+    let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    directory.join("release").join(name)
+}

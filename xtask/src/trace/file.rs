@@ -1,0 +1,202 @@
+//! A trace in the format of Chrome, as pool-std writes it.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+/// A row: the number of a pool and that of a worker, from 1 on. Zero stands for threads outside.
+pub(super) type Row = (u32, usize);
+
+/// Times have three digits below the microsecond, which floating point rounds.
+const ROUNDING: f64 = 2e-6;
+
+/// What a file says. Times are in milliseconds from its first event on.
+pub(super) struct TraceFile {
+    /// The name of each row that has a slice.
+    pub(super) rows: BTreeMap<Row, String>,
+    pub(super) slices: Vec<Slice>,
+    pub(super) arrows: Vec<Arrow>,
+    /// When its last slice ends.
+    pub(super) end: f64,
+    overwritten: u64,
+}
+
+/// What a worker did for a while.
+pub(super) struct Slice {
+    pub(super) row: Row,
+    pub(super) name: String,
+    pub(super) is_job: bool,
+    pub(super) begin: f64,
+    pub(super) end: f64,
+    /// How many others it is inside of.
+    pub(super) depth: usize,
+}
+
+/// A steal or a wake-up.
+pub(super) struct Arrow {
+    pub(super) is_steal: bool,
+    pub(super) from: (Row, f64),
+    pub(super) to: (Row, f64),
+}
+
+#[derive(Deserialize)]
+struct Json {
+    #[serde(rename = "traceEvents")]
+    events: Vec<Event>,
+    #[serde(rename = "otherData")]
+    other: Other,
+}
+
+#[derive(Deserialize)]
+struct Other {
+    overwritten: u64,
+}
+
+#[derive(Deserialize)]
+struct Event {
+    ph: String,
+    name: String,
+    pid: u32,
+    tid: usize,
+    #[serde(default)]
+    cat: String,
+    #[serde(default)]
+    ts: f64,
+    #[serde(default)]
+    dur: f64,
+    #[serde(default)]
+    id: u64,
+    #[serde(default)]
+    args: serde_json::Map<String, serde_json::Value>,
+}
+
+impl TraceFile {
+    pub(super) fn read(file: &Path) -> Result<Self> {
+        let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
+        Self::parse(&text).with_context(|| file.display().to_string())
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        let json: Json = serde_json::from_str(text)?;
+        let is_timed = |event: &&Event| event.ph == "X";
+        let slices = json.events.iter().filter(is_timed);
+        let first = slices.map(|event| event.ts).fold(f64::INFINITY, f64::min);
+        let milliseconds = |time: f64| (time - first) / 1_000.0;
+        let mut names = BTreeMap::new();
+        let is_pool = |event: &&Event| event.name == "process_name";
+        let has_pools = json.events.iter().filter(is_pool).count() > 1;
+        let (mut slices, mut begins, mut arrows) = (Vec::new(), BTreeMap::new(), Vec::new());
+        for event in json.events {
+            let row = (event.pid, event.tid);
+            let at = milliseconds(event.ts);
+            match &*event.ph {
+                "M" if event.name == "thread_name" => {
+                    let name = if has_pools {
+                        format!("pool {}: {}", event.pid, named(&event))
+                    } else {
+                        named(&event)
+                    };
+                    names.insert(row, name);
+                }
+                "X" => slices.push(Slice {
+                    row,
+                    name: event.name,
+                    is_job: event.cat == "job",
+                    begin: at,
+                    end: at + event.dur / 1_000.0,
+                    depth: 0,
+                }),
+                "s" => _ = begins.insert(event.id, (row, at)),
+                "f" => {
+                    let from = begins
+                        .remove(&event.id)
+                        .context("an arrow without a begin")?;
+                    let (is_steal, to) = (event.name == "steal", (row, at));
+                    arrows.push(Arrow { is_steal, from, to });
+                }
+                _ => {}
+            }
+        }
+        note_depths(&mut slices);
+        let end = slices.iter().map(|slice| slice.end).fold(0.0, f64::max);
+        let is_used = |row: &Row| slices.iter().any(|slice| slice.row == *row);
+        let rows = names.into_iter().filter(|(row, _)| is_used(row)).collect();
+        Ok(Self {
+            rows,
+            slices,
+            arrows,
+            end,
+            overwritten: json.other.overwritten,
+        })
+    }
+
+    /// Returns what the trace has, in one line.
+    pub(super) fn summary(&self) -> String {
+        let jobs = self.slices.iter().filter(|slice| slice.is_job).count();
+        let steals = self.arrows.iter().filter(|arrow| arrow.is_steal).count();
+        let wakes = self.arrows.len() - steals;
+        let (end, overwritten) = (self.end, self.overwritten);
+        format!(
+            "{end:.1} ms, {jobs} jobs, {steals} steals, {wakes} wake-ups; {overwritten} older \
+             events were overwritten"
+        )
+    }
+}
+
+/// Returns the name that an event gives to a pool or a row.
+fn named(event: &Event) -> String {
+    let name = event.args.get("name").and_then(|name| name.as_str());
+    name.unwrap_or_default().to_owned()
+}
+
+/// Sorts slices by row and begin, and notes how many others each is inside of.
+fn note_depths(slices: &mut [Slice]) {
+    slices.sort_by(|a, b| {
+        let begins = a.row.cmp(&b.row).then(a.begin.total_cmp(&b.begin));
+        begins.then(b.end.total_cmp(&a.end))
+    });
+    let mut around: Vec<(Row, f64)> = Vec::new();
+    for slice in slices {
+        while around
+            .last()
+            .is_some_and(|&(row, end)| row != slice.row || end <= slice.begin + ROUNDING)
+        {
+            around.pop();
+        }
+        slice.depth = around.len();
+        around.push((slice.row, slice.end));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_slices_arrows_and_names() {
+        let text = r#"{"otherData":{"overwritten":3},"traceEvents":[
+            {"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"worker 0"}},
+            {"ph":"M","name":"thread_name","pid":1,"tid":2,"args":{"name":"worker 1"}},
+            {"ph":"X","name":"main","cat":"job","pid":1,"tid":1,"ts":1000,"dur":4000,"args":{}},
+            {"ph":"X","name":"asleep","cat":"state","pid":1,"tid":1,"ts":2000,"dur":500,"args":{}},
+            {"ph":"s","name":"steal","id":1,"cat":"steal","pid":1,"tid":1,"ts":1500},
+            {"ph":"f","name":"steal","id":1,"cat":"steal","bp":"e","pid":1,"tid":1,"ts":2500}]}"#;
+        let trace = TraceFile::parse(text).unwrap();
+        assert_eq!(trace.rows.len(), 1, "a row without slices is not shown");
+        assert_eq!(trace.end, 4.0);
+        let depths: Vec<_> = trace.slices.iter().map(|slice| slice.depth).collect();
+        assert_eq!(depths, [0, 1]);
+        assert_eq!(trace.arrows[0].from, ((1, 1), 0.5));
+        assert_eq!(trace.arrows[0].to, ((1, 1), 1.5));
+        let summary = "4.0 ms, 1 jobs, 1 steals, 0 wake-ups; 3 older events were overwritten";
+        assert_eq!(trace.summary(), summary);
+    }
+
+    #[test]
+    fn an_arrow_without_a_begin_is_an_error() {
+        let text = r#"{"otherData":{"overwritten":0},"traceEvents":[
+            {"ph":"f","name":"steal","id":1,"pid":1,"tid":1,"ts":2500}]}"#;
+        assert!(TraceFile::parse(text).is_err());
+    }
+}
