@@ -1,18 +1,17 @@
 //! Traces: what each worker did, event by event, and when.
 //!
 //! With the feature `trace`, each worker of a pool that asks for it keeps its last events in a ring
-//! of fixed size: jobs with the names of their closures, steals, searches, sleeps, and who has woken
-//! it. It takes no lock. A pool is asked for its trace at any time, and the trace is written in the
-//! format of Chrome, which [Perfetto](https://ui.perfetto.dev) shows as a timeline.
+//! of fixed size: jobs with the names of their closures, steals, searches, sleeps, and who has
+//! woken it. It takes no lock. A pool is asked for its trace at any time, and the trace is written
+//! in the format of Chrome, which [Perfetto](https://ui.perfetto.dev) shows as a timeline.
 //!
 //! There are two ways to ask:
 //!
 //! - In the program: [`ThreadPoolBuilder::trace`](crate::ThreadPoolBuilder::trace), and then
 //!   [`ThreadPool::trace`](crate::ThreadPool::trace).
-//! - From outside, also for programs that use a drop-in: the environment variable
-//!   `POOL_STD_TRACE` names a file. Each pool of the process keeps its events, and the file is
-//!   written when the process exits. On systems other than Unix the program calls
-//!   [`write_now`] instead.
+//! - From outside, also for programs that use a drop-in: the environment variable `POOL_STD_TRACE`
+//!   names a file. Each pool of the process keeps its events, and the file is written when the
+//!   process exits. On systems other than Unix the program calls [`write_now`] instead.
 //!
 //! A join whose second closure no thief takes leaves no event: it would cost more than the join.
 //! Such joins are inside the job that makes them.
@@ -59,15 +58,16 @@ pub(crate) use waking::WakeNote;
 use crate::thread_pool::{ThreadPool, builder::ThreadPoolBuilder};
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Makes each worker keep its last events, so many at least, for [`ThreadPool::trace`]. An event
-    /// takes 24 bytes, and most jobs are three. Zero is the default: no worker keeps any.
+    /// Makes each worker keep its last events, so many at least, for [`ThreadPool::trace`]. An
+    /// event takes 24 bytes, and most jobs are three. Zero is the default: no worker keeps any.
     ///
     /// Without this call, pools of a process in whose environment `POOL_STD_TRACE` is set keep
     /// 65,535 events per worker.
     ///
     /// # Errors
-    /// [`build`](Self::build) returns [`BuildError::TooManyEvents`](crate::BuildError::TooManyEvents)
-    /// if a worker is to keep more than 16,777,215 events.
+    /// [`build`](Self::build) returns
+    /// [`BuildError::TooManyEvents`](crate::BuildError::TooManyEvents) if a worker is to keep
+    /// more than 16,777,215 events.
     ///
     /// # Examples
     /// See the [module](crate::trace).

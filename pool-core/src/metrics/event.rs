@@ -101,7 +101,8 @@ pub enum SearchEnd {
     Operation,
 }
 
-/// Which worker has woken another one, and when. From [`Platform::woken_by`](crate::Platform::woken_by).
+/// Which worker has woken another one, and when. From
+/// [`Platform::woken_by`](crate::Platform::woken_by).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WokenBy {
     /// The number of the waker, which the platform chooses. Zero stands for a thread that is no

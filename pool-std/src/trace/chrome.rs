@@ -1,12 +1,12 @@
 //! The format of Chrome's traces, which Perfetto reads.
 //!
-//! Source: *Trace Event Format* (Google, 2016). An object with a list of events, each of which has a
-//! kind (`ph`), a process (`pid`), a thread (`tid`) and a time in microseconds (`ts`):
+//! Source: *Trace Event Format* (Google, 2016). An object with a list of events, each of which has
+//! a kind (`ph`), a process (`pid`), a thread (`tid`) and a time in microseconds (`ts`):
 //!
 //! | here | there |
 //! | --- | --- |
 //! | a pool, a worker | a process, a thread of it; metadata (`M`) names them |
-//! | a [`Span`](super::Span) | a complete event (`X`) |
+//! | a [`Span`] | a complete event (`X`) |
 //! | what takes no time | an instant (`i`) |
 //! | a steal, a wake-up | an arrow: its begin (`s`) and its end (`f`), each in a span |
 //! | how many workers are active, search and sleep | a counter (`C`) |

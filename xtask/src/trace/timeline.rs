@@ -105,8 +105,8 @@ impl Timeline<'_> {
     }
 
     fn draw_slices(&self, area: &Area<'_>, scale: &Scale) -> Result<()> {
-        // Where the last slice of a row and depth ends. What would be less than a pixel, right after
-        // another one, is left out.
+        // Where the last slice of a row and depth ends. What would be less than a pixel, right
+        // after another one, is left out.
         let mut drawn: BTreeMap<(Row, usize), i32> = BTreeMap::new();
         for slice in &self.trace.slices {
             if slice.end < scale.from || slice.begin > scale.to {

@@ -34,7 +34,7 @@ fn a_reader_sees_what_was_written_before() {
             owner.push(record(2));
         });
         let seen = read(&ring);
-        assert!(seen == [] || seen == [1] || seen == [1, 2], "{seen:?}");
+        assert!([1, 2].starts_with(&seen), "{seen:?}");
         writer.join().unwrap();
         assert_eq!(read(&ring), [1, 2]);
     });
