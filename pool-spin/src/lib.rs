@@ -51,3 +51,9 @@ pub use pool_core::{
     Priority, Purpose, Relax, Searchers, SleepProtocol, Slot, UnknownWorker, WorkerMetrics,
     WorkerState, WorkerTimes, progress,
 };
+/// What a worker keeps of what it did, for [`SpinPool::trace`].
+#[cfg(all(feature = "trace", not(loom)))]
+pub use pool_core::{
+    Event, JobName, SearchEnd, WokenBy,
+    trace::{TraceEvent, TraceEvents, TraceSlot},
+};

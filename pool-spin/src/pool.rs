@@ -12,6 +12,7 @@ mod broadcast;
 mod error;
 mod lifecycle;
 mod metrics;
+mod observer;
 mod platform;
 mod run;
 mod scope;

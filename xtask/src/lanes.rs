@@ -181,8 +181,7 @@ fn checks(steps: impl IntoIterator<Item = Step>) -> Result<u64> {
 }
 
 /// Features that add code of ours.
-const FEATURES: &str =
-    "dedup/io,pool-spin/host,pool-spin/deadlock,pool-std/tracing,pool-std/pinning,pool-std/trace";
+const FEATURES: &str = "dedup/io,pool-spin/host,pool-spin/deadlock,pool-std/tracing,pool-std/pinning,pool-std/trace,pool-spin/trace";
 
 fn lint(_quick: bool) -> Result<u64> {
     rustup::add_component("rustfmt", &["fmt", "--version"])?;
@@ -265,10 +264,15 @@ fn host(quick: bool) -> Result<u64> {
         .args(["--lib", "--tests"])
         .run_tests()?;
     // What follows jobs, traces, and all else with jobs that something follows and that are traced.
-    tests += Step::cargo(&["test", "--package", "pool-core", "--package", "pool-std"])
+    tests += Step::cargo(&["test"])
+        .args(
+            ["pool-core", "pool-std", "pool-spin"]
+                .map(|name| ["--package", name])
+                .concat(),
+        )
         .args([
             "--features",
-            "pool-std/tracing,pool-std/pinning,pool-std/trace",
+            "pool-std/tracing,pool-std/pinning,pool-std/trace,pool-spin/trace",
         ])
         .args(["--lib", "--test", "suite"])
         .run_tests()?;
@@ -368,6 +372,7 @@ fn no_std(_quick: bool) -> Result<u64> {
     rustup::add_targets(&OTHER_SYSTEMS)?;
     for target in OTHER_SYSTEMS {
         Step::cargo(&["check", "--package", "rayon-core", "--target", target])
+            .args(["--package", "pool-std", "--features", "pool-std/trace"])
             .env("RUSTFLAGS", DENY_WARNINGS)
             .env("CARGO_TARGET_DIR", target::directory("no_std"))
             .run()?;

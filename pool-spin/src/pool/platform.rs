@@ -10,6 +10,7 @@ use pool_core::{
 use super::{
     arena::JobInjector,
     lifecycle::Lifecycle,
+    observer::WorkerObserver,
     system::{Cores, Detection, Protocol, System},
 };
 use crate::{
@@ -17,13 +18,6 @@ use crate::{
     machine::Machine,
     primitive::{AtomicBool, spin_loop},
 };
-
-/// What each worker tells what it does.
-#[cfg(feature = "metrics")]
-pub(crate) type WorkerObserver = pool_core::WorkerCounters;
-/// What each worker tells what it does.
-#[cfg(not(feature = "metrics"))]
-pub(crate) type WorkerObserver = pool_core::NoMetrics;
 
 /// The part of a pool that is not in its registry's queues, counters and slots.
 pub struct PoolData<S: System> {
@@ -55,7 +49,7 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Pa
     type Progress = (Self::Parker, [Participant<Self::Parker>; CORES]);
     type Queue = JobInjector;
     type Waiter = SpinWaiter;
-    type Observer = WorkerObserver;
+    type Observer = WorkerObserver<M>;
     type Deadlock = D;
     type Panic = Infallible;
     type Data = PoolData<Self>;

@@ -9,10 +9,13 @@ use pool_core::{
     progress::{Participant, Progress},
 };
 
+#[cfg(feature = "trace")]
+use super::observer::WorkerTracer;
 use super::{
     arena::{Arena, JobInjector, Slot},
     lifecycle::{Gate, Lifecycle},
-    platform::{PoolData, SpinWaiter, WorkerObserver},
+    observer::new_observer,
+    platform::{PoolData, SpinWaiter},
 };
 use crate::{
     machine::{CoreParker as _, Machine},
@@ -66,6 +69,11 @@ pub trait System:
     /// The gate of each worker.
     #[doc(hidden)]
     type Gates: AsRef<[Gate]> + Send + Sync;
+
+    /// The tracer in the observer of a worker.
+    #[doc(hidden)]
+    #[cfg(feature = "trace")]
+    fn tracer(observer: &Self::Observer) -> &WorkerTracer<Self::Machine>;
 
     /// The workers of a new pool, with empty queues.
     #[doc(hidden)]
@@ -146,7 +154,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>, 
             Deque::fixed(Order::Lifo),
             IntrusiveInjector::new(),
             IntrusiveInjector::new(),
-            WorkerObserver::new(),
+            new_observer(),
         )
     }; CORES];
     const PROGRESS: PoolProgress<Self> =
@@ -157,6 +165,11 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>, 
         is_broadcasting: AtomicBool::new(false),
         arena: Arena::new(),
     };
+
+    #[cfg(feature = "trace")]
+    fn tracer(observer: &Self::Observer) -> &WorkerTracer<M> {
+        &observer.1
+    }
 
     fn per_core<T>(function: impl FnMut(usize) -> T) -> [T; CORES] {
         array::from_fn(function)

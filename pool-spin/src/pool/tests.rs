@@ -16,6 +16,8 @@ mod join;
 mod metrics;
 mod scope;
 mod spawn;
+#[cfg(feature = "trace")]
+mod trace;
 #[cfg(all(unix, not(miri)))]
 mod unwinding;
 

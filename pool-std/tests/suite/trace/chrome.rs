@@ -1,4 +1,5 @@
 //! The format of Chrome: that a trace is one, as its description says.
+#![cfg(not(miri))]
 
 use std::collections::HashMap;
 
