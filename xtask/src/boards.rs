@@ -77,6 +77,11 @@ const BOARDS: &[Board] = &[
     },
     RISCV64,
     Board {
+        name: "riscv64-virt-trace",
+        features: "trace",
+        ..RISCV64
+    },
+    Board {
         name: "riscv32-virt",
         target: "riscv32imac-unknown-none-elf",
         ..RISCV64

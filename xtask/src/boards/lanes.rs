@@ -41,7 +41,15 @@ pub(crate) fn aarch64(quick: bool) -> Result<u64> {
 }
 
 pub(crate) fn riscv(quick: bool) -> Result<u64> {
-    lane(&["riscv64-virt", "riscv32-virt", "riscv64-sbi"], quick)
+    lane(
+        &[
+            "riscv64-virt",
+            "riscv64-virt-trace",
+            "riscv32-virt",
+            "riscv64-sbi",
+        ],
+        quick,
+    )
 }
 
 pub(crate) fn cortex_m(quick: bool) -> Result<u64> {

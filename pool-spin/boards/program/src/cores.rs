@@ -32,6 +32,8 @@ pub fn boot_core<B: Board, const CORES: usize>(
         Mode::Tree { cores } => tree(pool, cores),
     }
     Console::<B>::line(format_args!("{}", pool.metrics()));
+    #[cfg(feature = "trace")]
+    crate::trace::print(pool);
     if B::mode() == Mode::Test {
         finish(pool);
         blocking.run();

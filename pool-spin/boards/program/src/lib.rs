@@ -14,6 +14,8 @@ mod protocol;
 mod restart;
 mod tests;
 mod timer;
+#[cfg(feature = "trace")]
+mod trace;
 
 pub use blocking::{Blocking, DetectingPool, detecting_pool};
 pub use board::Board;

@@ -1,0 +1,21 @@
+//! What each worker did last, on the console.
+
+use crate::{Pool, board::Board, console::Console};
+
+/// How many events of each worker are printed.
+const SHOWN: usize = 12;
+
+/// Prints the last events of each worker, with their times in nanoseconds.
+pub(crate) fn print<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
+    for worker in 0..CORES {
+        let kept = || pool.trace(worker).expect("there is such a worker");
+        let events = kept().count();
+        assert!(events > 0, "worker {worker} has kept nothing");
+        Console::<B>::line(format_args!(
+            "worker {worker}, its last events of {events}:"
+        ));
+        for event in kept().skip(events.saturating_sub(SHOWN)) {
+            Console::<B>::line(format_args!("{:>16} {:?}", event.time, event.event));
+        }
+    }
+}
