@@ -11,6 +11,7 @@ mod demo;
 mod figures;
 mod lanes;
 mod links;
+mod litmus;
 mod packages;
 mod published;
 mod rayon;
@@ -52,6 +53,9 @@ enum Command {
     RayonRun(rayon::Arguments),
     /// Run the demo, or a published program that uses rayon, and draw what its workers did.
     Trace(trace::Arguments),
+    /// Go through all executions of a small program of a few threads, under the memory model of
+    /// Rust.
+    Litmus(litmus::Arguments),
     /// Run the pool on up to 4,096 virtual workers, and report what waking and searching cost.
     Simulate(simulate::Arguments),
 }
@@ -65,6 +69,7 @@ fn main() -> ExitCode {
         Command::Size(arguments) => boards::size(&arguments),
         Command::Figures => figures::run(),
         Command::RayonRun(arguments) => rayon::run(&arguments),
+        Command::Litmus(arguments) => litmus::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
     };

@@ -1,0 +1,281 @@
+//! Puts threads together: who reads from whom, and in which order locations change.
+
+use super::{
+    CheckError, Trace,
+    axioms::{Base, is_coherent, is_sequential},
+    event::Event,
+    relation::{MAX_EVENTS, Relation, members, only},
+};
+use crate::litmus::{Litmus, Location, Order, Register, Value};
+
+/// An execution that the model allows.
+pub(super) struct Execution<'c> {
+    pub(super) base: &'c Base,
+    /// From each write to those that overwrite it.
+    pub(super) changes: Relation,
+    registers: &'c [Option<Value>],
+}
+
+impl Execution<'_> {
+    pub(super) fn register(&self, register: Register) -> Option<Value> {
+        self.registers[register]
+    }
+
+    /// Returns what a location holds at the end.
+    pub(super) fn last_value(&self, location: Location) -> Value {
+        let writes = self.base.writes_to(location);
+        let mut writes = members(writes);
+        let last = writes.find(|&write| self.changes.after(write) == 0);
+        let value = last.and_then(|write| self.base.events[write].written());
+        value.expect("each location has a first value, and the order of its changes an end")
+    }
+
+    /// Whether two threads access a location at the same time, one of them not atomically, and one
+    /// of them writes.
+    pub(super) fn has_race(&self) -> bool {
+        let base = self.base;
+        let accesses = || (0..base.events.len()).filter(|&it| !base.events[it].is_fence());
+        accesses().any(|first| {
+            accesses().filter(|&second| first < second).any(|second| {
+                let (a, b) = (base.events[first], base.events[second]);
+                a.location() == b.location()
+                    && base.threads[first] != base.threads[second]
+                    && (a.written().is_some() || b.written().is_some())
+                    && !(a.is_atomic() && b.is_atomic())
+                    && !base.happens_before.has(first, second)
+                    && !base.happens_before.has(second, first)
+            })
+        })
+    }
+}
+
+/// Calls a closure with each execution that the model allows. Returns how many were considered.
+///
+/// # Errors
+/// [`CheckError::TooManyEvents`].
+pub(super) fn for_each(
+    litmus: &Litmus,
+    threads: &[Vec<Trace>],
+    found: &mut dyn FnMut(&Execution<'_>),
+) -> Result<u64, CheckError> {
+    let mut search = Search {
+        litmus,
+        threads,
+        chosen: Vec::new(),
+        candidates: 0,
+        found,
+    };
+    search.choose_traces()?;
+    Ok(search.candidates)
+}
+
+struct Search<'s> {
+    litmus: &'s Litmus,
+    threads: &'s [Vec<Trace>],
+    /// The trace of each thread, up to the one that is chosen next.
+    chosen: Vec<Trace>,
+    candidates: u64,
+    found: &'s mut dyn FnMut(&Execution<'_>),
+}
+
+impl Search<'_> {
+    fn choose_traces(&mut self) -> Result<(), CheckError> {
+        let Some(traces) = self.threads.get(self.chosen.len()) else {
+            return self.place_fences(0);
+        };
+        for trace in traces {
+            self.chosen.push(trace.clone());
+            self.choose_traces()?;
+            self.chosen.pop();
+        }
+        Ok(())
+    }
+
+    /// Chooses where each other thread executes its part of each process fence, from the fence with
+    /// this number on.
+    fn place_fences(&mut self, number: usize) -> Result<(), CheckError> {
+        let caller = self.caller_of(number);
+        let Some(caller) = caller else {
+            return self.choose_sources();
+        };
+        self.place_part(number, caller, 0)
+    }
+
+    fn place_part(
+        &mut self,
+        number: usize,
+        caller: usize,
+        thread: usize,
+    ) -> Result<(), CheckError> {
+        if thread == self.chosen.len() {
+            return self.place_fences(number + 1);
+        }
+        if thread == caller {
+            return self.place_part(number, caller, thread + 1);
+        }
+        for place in 0..=self.chosen[thread].events.len() {
+            self.chosen[thread]
+                .events
+                .insert(place, Event::RemoteFence(number));
+            self.place_part(number, caller, thread + 1)?;
+            self.chosen[thread].events.remove(place);
+        }
+        Ok(())
+    }
+
+    /// Returns the thread that calls a process fence.
+    fn caller_of(&self, number: usize) -> Option<usize> {
+        let begins = |event: &Event| *event == Event::ProcessFenceBegins;
+        let callers = self.chosen.iter().enumerate().flat_map(|(thread, trace)| {
+            let count = trace.events.iter().filter(|event| begins(event)).count();
+            std::iter::repeat_n(thread, count)
+        });
+        callers.clone().nth(number)
+    }
+
+    /// Chooses from which write each read has its value.
+    fn choose_sources(&mut self) -> Result<(), CheckError> {
+        let base = self.base()?;
+        let reads: Vec<_> = (0..base.events.len())
+            .filter(|&event| base.events[event].read().is_some())
+            .collect();
+        let sources: Vec<Vec<usize>> = reads
+            .iter()
+            .map(|&read| {
+                let event = base.events[read];
+                let location = event.location().expect("a read has one");
+                let writes = members(base.writes_to(location) & !only(read));
+                let fits = |write: &usize| base.events[*write].written() == event.read();
+                writes.filter(fits).collect()
+            })
+            .collect();
+        let mut choice = vec![0; reads.len()];
+        if sources.iter().any(Vec::is_empty) {
+            return Ok(());
+        }
+        loop {
+            let mut base = base.clone();
+            for (read, (sources, &choice)) in reads.iter().zip(sources.iter().zip(&choice)) {
+                base.reads_from.add(sources[choice], *read);
+            }
+            self.choose_changes(&mut base);
+            if !next(&mut choice, |place| sources[place].len()) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Chooses in which order the writes to each location happen.
+    fn choose_changes(&mut self, base: &mut Base) {
+        self.candidates += 1;
+        if !base.relate() {
+            return;
+        }
+        let locations = 0..self.litmus.locations.len();
+        let orders: Vec<Vec<Relation>> = locations
+            .map(|location| orders_of(base, location))
+            .collect();
+        if orders.iter().any(Vec::is_empty) {
+            return;
+        }
+        let registers = self.registers();
+        let mut choice = vec![0; orders.len()];
+        loop {
+            let chosen = orders.iter().zip(&choice).map(|(orders, &at)| &orders[at]);
+            let none = Relation::empty(base.events.len());
+            let changes = chosen.fold(none, |all, order| all.union(order));
+            if is_sequential(base, &changes) {
+                (self.found)(&Execution {
+                    base,
+                    changes,
+                    registers: &registers,
+                });
+            }
+            if !next(&mut choice, |place| orders[place].len()) {
+                return;
+            }
+        }
+    }
+
+    fn registers(&self) -> Vec<Option<Value>> {
+        let register = |register| {
+            self.chosen
+                .iter()
+                .find_map(|trace| trace.registers[register])
+        };
+        (0..self.litmus.registers.len()).map(register).collect()
+    }
+
+    /// Returns the events of the chosen traces, after the first values of all locations.
+    fn base(&self) -> Result<Base, CheckError> {
+        let initial = self.litmus.initial.iter().enumerate();
+        let mut events: Vec<_> = initial
+            .map(|(location, &value)| Event::Write(location, value, Order::Relaxed))
+            .collect();
+        let mut threads = vec![None; events.len()];
+        for (thread, trace) in self.chosen.iter().enumerate() {
+            events.extend(&trace.events);
+            threads.extend(trace.events.iter().map(|_| Some(thread)));
+        }
+        if events.len() > MAX_EVENTS {
+            return Err(CheckError::TooManyEvents {
+                events: events.len(),
+                maximum: MAX_EVENTS,
+            });
+        }
+        Ok(Base::new(events, threads))
+    }
+}
+
+/// Returns the orders in which the writes to a location may happen: the first value first, an
+/// update right after the write that it reads from, and nothing against what happens before.
+fn orders_of(base: &Base, location: Location) -> Vec<Relation> {
+    let mut orders = Vec::new();
+    let writes: Vec<_> = members(base.writes_to(location)).collect();
+    permute(base, &mut vec![writes[0]], &writes, &mut |order| {
+        let mut changes = Relation::empty(base.events.len());
+        for (place, &write) in order.iter().enumerate() {
+            order[place + 1..]
+                .iter()
+                .for_each(|&later| changes.add(write, later));
+        }
+        if is_coherent(base, location, &changes) {
+            orders.push(changes);
+        }
+    });
+    orders
+}
+
+fn permute(base: &Base, order: &mut Vec<usize>, writes: &[usize], found: &mut dyn FnMut(&[usize])) {
+    if order.len() == writes.len() {
+        return found(order);
+    }
+    let last = *order.last().expect("the first value is there");
+    for &write in writes {
+        if order.contains(&write) {
+            continue;
+        }
+        let comes_too_early =
+            |other: &usize| !order.contains(other) && base.happens_before.has(*other, write);
+        let source = |update: usize| base.reads_from.has(last, update);
+        let is_torn_off = base.events[write].is_update() && !source(write);
+        if !is_torn_off && !writes.iter().any(comes_too_early) {
+            order.push(write);
+            permute(base, order, writes, found);
+            order.pop();
+        }
+    }
+}
+
+/// Goes on to the next choice, as a counter whose digits have different bases. Returns false after
+/// the last one.
+fn next(choice: &mut [usize], count: impl Fn(usize) -> usize) -> bool {
+    for (place, digit) in choice.iter_mut().enumerate() {
+        *digit += 1;
+        if *digit < count(place) {
+            return true;
+        }
+        *digit = 0;
+    }
+    false
+}

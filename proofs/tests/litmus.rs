@@ -1,0 +1,73 @@
+//! All programs below `litmus`: each ends as it says, and needs each of its guards.
+
+use std::{fs, path::Path};
+
+use proofs::{
+    litmus::{Expectation, Litmus},
+    memory::check,
+};
+
+/// Checks the programs of a directory, of which there are so many at least.
+fn check_all(directory: &str, at_least: usize) {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("litmus")
+        .join(directory);
+    let mut files: Vec<_> = fs::read_dir(&directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    assert!(files.len() >= at_least, "{} files", files.len());
+    let mut failures = Vec::new();
+    for file in files {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let text = fs::read_to_string(&file).unwrap();
+        let litmus: Litmus = text
+            .parse()
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let allows =
+            |it: &Expectation| matches!(it, Expectation::Allow(_) | Expectation::AllowRaces);
+        assert!(
+            !litmus.guards.is_empty() || litmus.expectations.iter().any(allows),
+            "{name}: a search that finds nothing would pass"
+        );
+        let report = check(&litmus).unwrap();
+        assert!(report.executions > 0, "{name}: there is no execution");
+        for (number, verdict) in report.verdicts.iter().enumerate() {
+            if !verdict.is_met {
+                let witness = verdict.witness.as_deref().unwrap_or("no such execution");
+                failures.push(format!(
+                    "{name}: expectation {number} is not met\n{witness}"
+                ));
+            }
+        }
+        for guard in 0..litmus.guards.len() {
+            let weaker = check(&litmus.without_guard(guard)).unwrap();
+            if weaker.is_as_expected() {
+                let place = litmus.guards[guard];
+                failures.push(format!(
+                    "{name}: nothing is lost without the guard at {place:?}"
+                ));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Tests of the literature, with their verdicts.
+#[test]
+fn known_programs_end_as_the_literature_says() {
+    check_all("known", 25);
+}
+
+/// The hand-shakes of this workspace.
+#[test]
+fn our_programs_end_as_they_should() {
+    check_all("ours", 6);
+}
+
+/// Hand-shakes that others have reported.
+#[test]
+fn programs_of_others_end_as_their_pages_say() {
+    check_all("others", 3);
+}
