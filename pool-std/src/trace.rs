@@ -62,7 +62,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// event takes 24 bytes, and most jobs are three. Zero is the default: no worker keeps any.
     ///
     /// Without this call, pools of a process in whose environment `POOL_STD_TRACE` is set keep
-    /// 65,535 events per worker.
+    /// 65,535 events per worker, or fewer if there are more than 64 workers.
     ///
     /// # Errors
     /// [`build`](Self::build) returns

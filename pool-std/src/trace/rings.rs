@@ -18,6 +18,9 @@ use crate::thread_pool::{environment, error::BuildError};
 
 /// How many events a worker keeps if the environment asks for a trace.
 const DEFAULT_EVENTS: usize = (1 << 16) - 1;
+/// How many slots the workers of such a pool have together at most: 96 MiB of them. A worker has a
+/// thousand at least.
+const DEFAULT_SLOTS: usize = 1 << 22;
 /// How many events a worker can keep: 384 MiB of them.
 pub(super) const MAX_EVENTS: usize = (1 << 24) - 1;
 
@@ -53,8 +56,8 @@ impl PoolRings {
         static WORKERS: AtomicU32 = AtomicU32::new(1);
 
         let file = environment::trace_file();
-        let default = if file.is_some() { DEFAULT_EVENTS } else { 0 };
-        let requested = requested.unwrap_or(default);
+        let default = || file.as_ref().map_or(0, |_| default_events(workers));
+        let requested = requested.unwrap_or_else(default);
         if requested > MAX_EVENTS {
             let maximum = MAX_EVENTS;
             return Err(BuildError::TooManyEvents { requested, maximum });
@@ -112,4 +115,9 @@ impl Observer for WorkerTracer {
             ring.tracer.observe(event, clock);
         }
     }
+}
+
+/// Returns how many events each of so many workers keeps if the environment asks for a trace.
+pub(super) fn default_events(workers: usize) -> usize {
+    (DEFAULT_SLOTS / workers).clamp(1 << 10, DEFAULT_EVENTS + 1) - 1
 }

@@ -1,4 +1,4 @@
-use super::{clock, names::short_path};
+use super::{clock, names::short_path, rings::default_events};
 use pool_core::trace::TraceClock as _;
 use std::{
     thread,
@@ -17,6 +17,13 @@ fn a_job_has_the_name_of_the_programs_closure() {
     let own = "pool_core::fifo::JobFifo<pool_std::platform::Std>";
     assert_eq!(short_path(own), "pool_core::fifo::JobFifo");
     assert_eq!(short_path("Probe"), "Probe");
+}
+
+/// Many workers keep fewer events each, so that the trace fits into memory.
+#[test]
+fn a_large_pool_keeps_fewer_events() {
+    let events = [1, 64, 65, 256, 65_535].map(default_events);
+    assert_eq!(events, [65_535, 65_535, 64_526, 16_383, 1_023]);
 }
 
 /// The clock of a trace and that of the system go at the same rate.
