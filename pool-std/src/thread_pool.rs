@@ -30,11 +30,7 @@ mod stack;
 pub(crate) mod threads;
 pub(crate) mod waits;
 
-use std::{
-    fmt,
-    panic::{RefUnwindSafe, UnwindSafe},
-    sync::Arc,
-};
+use std::{fmt, sync::Arc};
 
 use crate::{
     api::yielding::Yield,
@@ -75,10 +71,6 @@ use crate::{
 pub struct ThreadPool {
     registry: Arc<Registry>,
 }
-
-// A panic of a job, or of a closure in `install`, leaves nothing of the pool half-changed.
-impl UnwindSafe for ThreadPool {}
-impl RefUnwindSafe for ThreadPool {}
 
 impl ThreadPool {
     /// Returns the pool's thread progress: to read without locks, in jobs and outside the pool,

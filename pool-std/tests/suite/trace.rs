@@ -6,7 +6,11 @@ mod chrome;
 mod environment;
 mod runs;
 
-use std::{panic::catch_unwind, thread, time::Duration};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    thread,
+    time::Duration,
+};
 
 use checker::History;
 use pool_std::{
@@ -88,7 +92,7 @@ fn old_events_are_overwritten_and_counted() {
 #[test]
 fn a_panic_ends_its_job() {
     let pool = pool(1, 100);
-    let payload = catch_unwind(|| pool.install(|| panic!("as it should")));
+    let payload = catch_unwind(AssertUnwindSafe(|| pool.install(|| panic!("as it should"))));
     assert!(payload.is_err());
     pool.install(|| ());
     pool.wait_idle().unwrap();
