@@ -25,6 +25,8 @@ pub(crate) mod parts;
 pub(crate) mod pins;
 mod processors;
 mod properties;
+#[cfg(all(unix, feature = "signal"))]
+mod signal;
 pub(crate) mod spares;
 mod stack;
 pub(crate) mod threads;

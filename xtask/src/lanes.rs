@@ -180,8 +180,11 @@ fn checks(steps: impl IntoIterator<Item = Step>) -> Result<u64> {
     Ok(count)
 }
 
-/// Features that add code of ours.
-const FEATURES: &str = "dedup/io,pool-spin/host,pool-spin/deadlock,pool-std/tracing,pool-std/pinning,pool-std/trace,pool-spin/trace";
+/// Features that add code of ours, beside those of the pools.
+const FEATURES: &str = "dedup/io,pool-spin/host,pool-spin/deadlock";
+/// Features of the pools, with which their tests run once more.
+const FEATURES_OF_POOLS: &str =
+    "pool-std/tracing,pool-std/pinning,pool-std/trace,pool-std/signal,pool-spin/trace";
 
 fn lint(_quick: bool) -> Result<u64> {
     rustup::add_component("rustfmt", &["fmt", "--version"])?;
@@ -195,7 +198,14 @@ fn lint(_quick: bool) -> Result<u64> {
         Step::cargo(&["fmt", "--all", "--check"]),
         // Not the feature that models have, below, nor the one that only hands on another crate's
         // atomics.
-        clippy(&["--workspace", "--all-targets", "--features", FEATURES]),
+        clippy(&[
+            "--workspace",
+            "--all-targets",
+            "--features",
+            FEATURES,
+            "--features",
+            FEATURES_OF_POOLS,
+        ]),
         clippy(&["--package", "deque-core", "--no-default-features"]),
         // Without metrics.
         clippy(&[
@@ -270,10 +280,7 @@ fn host(quick: bool) -> Result<u64> {
                 .map(|name| ["--package", name])
                 .concat(),
         )
-        .args([
-            "--features",
-            "pool-std/tracing,pool-std/pinning,pool-std/trace,pool-spin/trace",
-        ])
+        .args(["--features", FEATURES_OF_POOLS])
         .args(["--lib", "--test", "suite"])
         .run_tests()?;
     // The same pools without metrics.
@@ -372,7 +379,12 @@ fn no_std(_quick: bool) -> Result<u64> {
     rustup::add_targets(&OTHER_SYSTEMS)?;
     for target in OTHER_SYSTEMS {
         Step::cargo(&["check", "--package", "rayon-core", "--target", target])
-            .args(["--package", "pool-std", "--features", "pool-std/trace"])
+            .args([
+                "--package",
+                "pool-std",
+                "--features",
+                "pool-std/trace,pool-std/signal",
+            ])
             .env("RUSTFLAGS", DENY_WARNINGS)
             .env("CARGO_TARGET_DIR", target::directory("no_std"))
             .run()?;

@@ -273,7 +273,7 @@ pub fn current_state() -> PoolState {
     with_current_registry(state_of)
 }
 
-fn state_of(registry: &Registry) -> PoolState {
+pub(crate) fn state_of(registry: &Registry) -> PoolState {
     PoolState::of(registry, |index| {
         let worker = registry.worker(index).expect("counted");
         let ticket = registry.deadlock().ticket(worker);

@@ -116,6 +116,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Starts a pool. The caller owns its only reference.
     pub(crate) fn start(mut self) -> Result<Arc<Registry>, BuildError> {
         fork::watch();
+        #[cfg(all(unix, feature = "signal"))]
+        let state_signal = environment::state_signal()?;
         let turns = self.turns()?;
         let num_threads = self.checked_num_threads(turns.is_some())?;
         self.check_stack_size()?;
@@ -135,6 +137,10 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             self.start_threads(&registry, followed)?;
         }
         std::mem::forget(unfinished);
+        #[cfg(all(unix, feature = "signal"))]
+        if let Some(signal) = state_signal {
+            crate::thread_pool::signal::watch(&registry, signal);
+        }
         if let Some(first_turn) = first_turn {
             first_turn.give(&registry, !S::ON_DEMAND);
         }

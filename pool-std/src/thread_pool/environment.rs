@@ -34,6 +34,19 @@ const SEED: &str = "POOL_STD_SEED";
 #[cfg(feature = "trace")]
 const TRACE: &str = "POOL_STD_TRACE";
 
+/// The variable that names a signal.
+#[cfg(all(unix, feature = "signal"))]
+const STATE_SIGNAL: &str = "POOL_STD_STATE_SIGNAL";
+
+/// The signals that programs leave to others.
+#[cfg(all(unix, feature = "signal"))]
+const SIGNALS: [(&str, std::ffi::c_int); 4] = [
+    ("USR1", signal_hook::consts::SIGUSR1),
+    ("USR2", signal_hook::consts::SIGUSR2),
+    ("HUP", signal_hook::consts::SIGHUP),
+    ("QUIT", signal_hook::consts::SIGQUIT),
+];
+
 /// The presets by their names, the default first.
 const IDLE_POLICIES: [(&str, IdlePolicy); 4] = [
     ("balanced", IdlePolicy::BALANCED),
@@ -152,6 +165,15 @@ pub(crate) fn idle_policy() -> Result<Option<IdlePolicy>, BuildError> {
 pub(crate) fn trace_file() -> Option<std::path::PathBuf> {
     let value = env::var_os(TRACE).filter(|value| !value.is_empty());
     value.map(Into::into)
+}
+
+/// Returns the signal that is to print what all workers do, if the environment asks for one.
+///
+/// # Errors
+/// [`BuildError::EnvironmentVariable`] if it is none of the signals that programs leave to others.
+#[cfg(all(unix, feature = "signal"))]
+pub(crate) fn state_signal() -> Result<Option<std::ffi::c_int>, BuildError> {
+    choice(STATE_SIGNAL, env::var_os(STATE_SIGNAL), &SIGNALS)
 }
 
 /// Returns the number of processors that this process may use, or None if the system does not say.

@@ -38,6 +38,8 @@ mod priority;
 mod progress;
 mod scenarios;
 mod scope;
+#[cfg(all(feature = "signal", target_os = "linux"))]
+mod state_signal;
 #[cfg(feature = "trace")]
 mod trace;
 mod worker_local;

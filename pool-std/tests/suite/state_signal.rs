@@ -1,0 +1,97 @@
+//! A signal that prints what the workers of all pools do. Each test runs itself once more, as a
+//! process of its own that hangs.
+#![cfg(not(miri))]
+
+use std::{
+    env,
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+};
+
+use pool_std::{BuildError, ThreadPoolBuilder, blocking};
+
+const SIGNAL: &str = "POOL_STD_STATE_SIGNAL";
+const CHILD: &str = "POOL_STD_STATE_SIGNAL_CHILD";
+/// Names the emulator that runs this program, where the system cannot start it by itself.
+const RUNNER: &str = "TEST_RUNNER";
+
+fn child(name: &str, signal: &str) -> Command {
+    let words = env::var_os(RUNNER).into_iter();
+    let mut words = words.chain([env::current_exe().unwrap().into_os_string()]);
+    let mut child = Command::new(words.next().unwrap());
+    child
+        .args(words)
+        .args([
+            &*format!("state_signal::{name}"),
+            "--exact",
+            "--nocapture",
+            "--test-threads=1",
+        ])
+        .env(CHILD, "yes")
+        .env(SIGNAL, signal);
+    child
+}
+
+/// Ends a child that hangs, as it should.
+struct EndOnDrop(Child);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
+#[test]
+fn prints_the_states_of_all_pools() {
+    if env::var_os(CHILD).is_some() {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let other = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        other.install(|| ());
+        let (_sender, receiver) = mpsc::channel::<()>();
+        pool.install(move || {
+            blocking("a message that never comes", |_| {
+                eprintln!("hangs now");
+                receiver.recv().unwrap();
+            });
+        });
+    }
+    let mut child = child("prints_the_states_of_all_pools", "USR1");
+    let mut child = EndOnDrop(child.stderr(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(child.0.stderr.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    assert!(lines.any(|line| line == "hangs now"));
+    for _ in 0..2 {
+        let pid = libc::pid_t::try_from(child.0.id()).unwrap();
+        // SAFETY: the call has no requirements; the child has not been waited for.
+        assert_eq!(unsafe { libc::kill(pid, libc::SIGUSR1) }, 0);
+        // The test ends here, or it hangs.
+        assert!(lines.any(|line| line == "pool 1: 2 workers, 1 jobs run"));
+        assert!(lines.any(|line| line.contains("a message that never comes")));
+        assert!(lines.any(|line| line.starts_with("pool 2: 1 workers")));
+    }
+}
+
+#[test]
+fn a_signal_that_is_not_one_is_an_error() {
+    if env::var_os(CHILD).is_some() {
+        let error = ThreadPoolBuilder::new().num_threads(1).build().unwrap_err();
+        assert!(
+            matches!(error, BuildError::EnvironmentVariable { .. }),
+            "{error:?}"
+        );
+        assert_eq!(
+            error.to_string(),
+            "the environment variable POOL_STD_STATE_SIGNAL is `KILL`, but must be \
+             USR1 or USR2 or HUP or QUIT"
+        );
+        return;
+    }
+    let output = child("a_signal_that_is_not_one_is_an_error", "KILL")
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+}
