@@ -15,7 +15,7 @@
 //! | active again | `Idle::end` |
 //! | absent and active | `WorkerThread::enter`, `WorkerThread::leave` |
 //! | a guest has arrived, has left | `Guest::begin`, the drop of `Guest` |
-//! | blocked, unblocked | `WorkerThread::observe_blocked`, by the pool |
+//! | blocked, unblocked | `WorkerThread::mark_blocked`, `note_unblocked` |
 //!
 //! A worker counts as asleep from the moment when its last check of all sources finds nothing: the
 //! sleep protocol makes that check right before the worker parks.

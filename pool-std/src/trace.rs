@@ -59,7 +59,7 @@ use crate::thread_pool::{ThreadPool, builder::ThreadPoolBuilder};
 
 impl<S> ThreadPoolBuilder<S> {
     /// Makes each worker keep its last events, so many at least, for [`ThreadPool::trace`]. An
-    /// event takes 24 bytes, and most jobs are three. Zero is the default: no worker keeps any.
+    /// event takes 32 bytes, and most jobs are three. Zero is the default: no worker keeps any.
     ///
     /// Without this call, pools of a process in whose environment `POOL_STD_TRACE` is set keep
     /// 65,535 events per worker, or fewer if there are more than 64 workers.

@@ -8,38 +8,30 @@ use crate::{
     metrics::{Event, SearchEnd, WokenBy},
 };
 
-/// Defines the kinds of events that are kept. None is zero.
-macro_rules! kinds {
-    ($($name:ident = $number:literal,)*) => {
-        $(const $name: u8 = $number;)*
-    };
-}
+// The kinds of events that are kept. None is zero.
+const ENTER: u8 = 1;
+const LEAVE: u8 = 2;
+const IDLE: u8 = 3;
+const ACTIVE: u8 = 4;
+const SLEEP: u8 = 5;
+const WAKE: u8 = 6;
+const FRUITLESS_WAKE: u8 = 7;
+const GUEST_ARRIVED: u8 = 8;
+const GUEST_LEFT: u8 = 9;
+const JOB: u8 = 10;
+const JOB_END: u8 = 11;
+const POST: u8 = 12;
+const DEQUE_FULL: u8 = 13;
+const STEAL: u8 = 14;
+const REVOCATION: u8 = 15;
+const MOVED: u8 = 16;
+const BLOCKED: u8 = 17;
+const UNBLOCKED: u8 = 18;
 
-kinds! {
-    ENTER = 1,
-    LEAVE = 2,
-    IDLE = 3,
-    ACTIVE = 4,
-    SLEEP = 5,
-    WAKE = 6,
-    FRUITLESS_WAKE = 7,
-    GUEST_ARRIVED = 8,
-    GUEST_LEFT = 9,
-    JOB = 10,
-    JOB_END = 11,
-    POST = 12,
-    DEQUE_FULL = 13,
-    STEAL = 14,
-    REVOCATION = 15,
-    MOVED = 16,
-    BLOCKED = 17,
-    UNBLOCKED = 18,
-}
-
-/// Above the kind, the word has a number.
+/// Above the kind, the word has the number of a waker.
 const KIND_BITS: u32 = u8::BITS;
 /// The greatest number that fits beside a kind.
-const MAX_NUMBER: usize = usize::MAX >> KIND_BITS;
+const MAX_WAKER: usize = usize::MAX >> KIND_BITS;
 
 impl Record {
     /// Makes a record of an event, if it is one that is kept.
@@ -56,8 +48,11 @@ impl Record {
             Event::GuestArrived => (GUEST_ARRIVED, 0),
             Event::GuestLeft => (GUEST_LEFT, 0),
             Event::Job(name) => {
-                let data = name.into_word();
-                return Some(Self::with_data(JOB, 0, data, now()));
+                let name = name.into_word();
+                return Some(Self {
+                    name,
+                    ..Self::of(JOB, 0, now())
+                });
             }
             Event::JobEnd => (JOB_END, 0),
             Event::Post { count } => (POST, count),
@@ -69,13 +64,17 @@ impl Record {
             Event::Unblocked => (UNBLOCKED, 0),
             Event::Search | Event::StealAttempt { .. } | Event::StealRetry { .. } => return None,
         };
-        Some(Self::with_data(kind, number, ptr::null_mut(), now()))
+        Some(Self::of(kind, number, now()))
     }
 
     #[inline(always)]
-    fn with_data(kind: u8, number: usize, data: *mut (), time: u64) -> Self {
-        let what = usize::from(kind) | number.min(MAX_NUMBER) << KIND_BITS;
-        Self { time, what, data }
+    fn of(kind: u8, number: usize, time: u64) -> Self {
+        Self {
+            time,
+            what: usize::from(kind),
+            number,
+            name: ptr::null_mut(),
+        }
     }
 
     /// A wake-up has two times: its own, and how long ago it was given.
@@ -84,16 +83,18 @@ impl Record {
             0 => usize::MAX,
             at => usize::try_from(time.saturating_sub(at)).unwrap_or(usize::MAX),
         };
-        let waker = usize::try_from(by.waker).unwrap_or(0);
-        Self::with_data(WAKE, waker, ptr::without_provenance_mut(delay), time)
+        let waker = usize::try_from(by.waker).unwrap_or(0).min(MAX_WAKER);
+        let wake = Self::of(WAKE, delay, time);
+        let what = wake.what | waker << KIND_BITS;
+        Self { what, ..wake }
     }
 
     /// Returns the event, or `None` if the record holds none.
     ///
     /// # Safety
-    /// 1. The record is one that [`new`](Self::new) has made, or all its fields are zero.
+    /// 1. The name is null, or that of a record that [`new`](Self::new) has made.
     pub(super) unsafe fn event(self) -> Option<Event> {
-        let (kind, number) = (self.what as u8, self.what >> KIND_BITS);
+        let (kind, number) = (self.what as u8, self.number);
         Some(match kind {
             ENTER => Event::Enter,
             LEAVE => Event::Leave,
@@ -104,12 +105,12 @@ impl Record {
                 _ => SearchEnd::Operation,
             }),
             SLEEP => Event::Sleep,
-            WAKE => Event::Wake(self.woken_by(number)),
+            WAKE => Event::Wake(self.woken_by()),
             FRUITLESS_WAKE => Event::FruitlessWake,
             GUEST_ARRIVED => Event::GuestArrived,
             GUEST_LEFT => Event::GuestLeft,
-            // SAFETY: 1. by obligation 1 the data of a record of this kind is such a word.
-            JOB => Event::Job(unsafe { JobName::from_word(self.data) }),
+            // SAFETY: 1. by obligation 1 it is such a word; null is that of an unknown name.
+            JOB => Event::Job(unsafe { JobName::from_word(self.name) }),
             JOB_END => Event::JobEnd,
             POST => Event::Post { count: number },
             DEQUE_FULL => Event::DequeFull,
@@ -122,13 +123,13 @@ impl Record {
         })
     }
 
-    fn woken_by(&self, waker: usize) -> WokenBy {
-        let at = match self.data.addr() {
+    fn woken_by(&self) -> WokenBy {
+        let at = match self.number {
             usize::MAX => 0,
             delay => self.time.saturating_sub(delay as u64),
         };
         WokenBy {
-            waker: u32::try_from(waker).unwrap_or(0),
+            waker: u32::try_from(self.what >> KIND_BITS).unwrap_or(0),
             at,
         }
     }

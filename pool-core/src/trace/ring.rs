@@ -17,7 +17,8 @@ use crate::{
 pub struct TraceSlot {
     time: Counter,
     what: AtomicUsize,
-    data: AtomicPtr<()>,
+    number: AtomicUsize,
+    name: AtomicPtr<()>,
 }
 
 impl TraceSlot {
@@ -28,7 +29,8 @@ impl TraceSlot {
             Self {
                 time: Counter::new(),
                 what: AtomicUsize::new(0),
-                data: AtomicPtr::new(core::ptr::null_mut()),
+                number: AtomicUsize::new(0),
+                name: AtomicPtr::new(core::ptr::null_mut()),
             }
         }
     }
@@ -51,7 +53,10 @@ impl core::fmt::Debug for TraceSlot {
 pub(super) struct Record {
     pub(super) time: u64,
     pub(super) what: usize,
-    pub(super) data: *mut (),
+    pub(super) number: usize,
+    /// Null, or a word of a name. No other word is ever here, so that a record may be read as any
+    /// kind: two threads that write to one ring, which they must not, can only mix records.
+    pub(super) name: *mut (),
 }
 
 /// The last records that one thread has written.
@@ -104,9 +109,12 @@ impl<S: AsRef<[TraceSlot]>> Ring<S> {
         // that `written` records have been written, and gives up the record that was here.
         fence(Ordering::Release);
         slot.time.set(record.time);
-        // Ordering: Relaxed for both, `written` publishes them.
+        // Ordering: Relaxed for all three, `written` publishes them.
         slot.what.store(record.what, Ordering::Relaxed);
-        slot.data.store(record.data, Ordering::Relaxed);
+        slot.number.store(record.number, Ordering::Relaxed);
+        // A reader may make a name of the word. It stands for a constant, so nothing else must be
+        // visible with it.
+        slot.name.store(record.name, Ordering::Relaxed);
         // Ordering: Release pairs with `written`: a reader that sees the number sees the record.
         self.written
             .store(written.wrapping_add(1), Ordering::Release);
@@ -146,10 +154,11 @@ impl<S: AsRef<[TraceSlot]>> Ring<S> {
         let slot = slots.get(number & slots.len().wrapping_sub(1))?;
         let record = Record {
             time: slot.time.get(),
-            // Ordering: Relaxed for both. The caller has acquired the number of records, and the
+            // Ordering: Relaxed for all three. The caller has acquired the number of records, and the
             // fence below finds newer ones.
             what: slot.what.load(Ordering::Relaxed),
-            data: slot.data.load(Ordering::Relaxed),
+            number: slot.number.load(Ordering::Relaxed),
+            name: slot.name.load(Ordering::Relaxed),
         };
         // Ordering: pairs with the fence in `push`: if any of the above is of a newer record, the
         // number below says so.

@@ -23,7 +23,8 @@ fn record(number: usize) -> Record {
     Record {
         time: number as u64,
         what: number,
-        data: ptr::without_provenance_mut(number),
+        number,
+        name: ptr::without_provenance_mut(number),
     }
 }
 

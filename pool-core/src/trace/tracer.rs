@@ -130,7 +130,7 @@ impl<S: AsRef<[TraceSlot]>> Iterator for TraceEvents<'_, S> {
         while self.next != self.end {
             let record = self.ring.read(self.next);
             self.next = self.next.wrapping_add(1);
-            // SAFETY: 1. the ring has whole records, which come from `Record::new`.
+            // SAFETY: 1. each name in the ring was null at first, or comes from `Record::new`.
             let event = record.and_then(|record| unsafe { record.event() });
             if let (Some(record), Some(event)) = (record, event) {
                 let time = record.time;

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::fork::Process;
 
-/// How many workers of pools that have ended are kept: some 100 MiB of events.
+/// How many workers of pools that have ended are kept: some 130 MiB of events.
 const MAX_ENDED: usize = 64;
 
 /// The rings that the file is to have. They outlive their pools.
@@ -35,15 +35,19 @@ fn kept() -> MutexGuard<'static, Option<Kept>> {
 pub(super) fn keep(file: PathBuf, rings: &PoolRings) {
     let mut kept = kept();
     let process = Process::current();
-    if kept.as_ref().is_none_or(|kept| kept.process != process) {
+    let kept = kept.get_or_insert_with(|| {
         register();
-        *kept = Some(Kept {
+        let rings = Vec::new();
+        Kept {
             file,
-            rings: Vec::new(),
+            rings,
             process,
-        });
+        }
+    });
+    if kept.process != process {
+        return;
     }
-    let all = &mut kept.as_mut().expect("it was just made").rings;
+    let all = &mut kept.rings;
     all.extend(rings.iter().cloned());
     // A ring that only this list holds is that of a pool that has ended. The oldest ones go first.
     let has_ended = |ring: &Arc<WorkerRing>| Arc::strong_count(ring) == 1;

@@ -18,10 +18,10 @@ use crate::thread_pool::{environment, error::BuildError};
 
 /// How many events a worker keeps if the environment asks for a trace.
 const DEFAULT_EVENTS: usize = (1 << 16) - 1;
-/// How many slots the workers of such a pool have together: 96 MiB of them, or up to twice as many
+/// How many slots the workers of such a pool have together: 128 MiB of them, or up to twice as many
 /// because each worker's number is rounded up. A worker has a thousand at least.
 const DEFAULT_SLOTS: usize = 1 << 22;
-/// How many events a worker can keep: 384 MiB of them.
+/// How many events a worker can keep: 512 MiB of them.
 pub(super) const MAX_EVENTS: usize = (1 << 24) - 1;
 
 /// The ring of one worker. Aligned so that no two workers write to one cache line.

@@ -115,3 +115,25 @@ fn jobs_have_the_names_of_their_types() {
     let name = name.get().unwrap();
     assert!(name.ends_with("Compress"), "{name}");
 }
+
+/// `observe` is safe to call from two threads, although only a worker calls it. Then records may
+/// mix, but what is read as a name is one.
+#[test]
+fn two_writers_cannot_make_up_a_name() {
+    let rounds = if cfg!(miri) { 200 } else { 20_000 };
+    let tracer = TestTracer::new(slots());
+    let wake = Event::Wake(WokenBy { waker: 7, at: 1 });
+    std::thread::scope(|threads| {
+        for event in [Event::Job(JobName::UNKNOWN), wake] {
+            let tracer = &tracer;
+            threads.spawn(move || (0..rounds).for_each(|_| tracer.observe(event, || None)));
+        }
+        for _ in 0..rounds / 20 {
+            let names = tracer.events().filter_map(|it| match it.event {
+                Event::Job(name) => Some(name.get()),
+                _ => None,
+            });
+            assert!(names.into_iter().all(|name| name.is_none()));
+        }
+    });
+}
