@@ -154,8 +154,8 @@ impl<S: AsRef<[TraceSlot]>> Ring<S> {
         let slot = slots.get(number & slots.len().wrapping_sub(1))?;
         let record = Record {
             time: slot.time.get(),
-            // Ordering: Relaxed for all three. The caller has acquired the number of records, and the
-            // fence below finds newer ones.
+            // Ordering: Relaxed for all three. The caller has acquired the number of records, and
+            // the fence below finds newer ones.
             what: slot.what.load(Ordering::Relaxed),
             number: slot.number.load(Ordering::Relaxed),
             name: slot.name.load(Ordering::Relaxed),
