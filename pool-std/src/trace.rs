@@ -40,6 +40,7 @@
 mod at_exit;
 mod chrome;
 mod clock;
+pub(crate) mod json;
 mod names;
 mod recorded;
 mod rings;

@@ -21,6 +21,7 @@ use std::{
 use pool_core::Event;
 
 use super::{
+    json::Text,
     names,
     recorded::{PoolTrace, TimedEvent, Trace, WorkerTrace},
     spans::{Span, SpanKind, spans},
@@ -116,6 +117,13 @@ impl Rows {
         let nearest = &spans[next.saturating_sub(1)..spans.len().min(next + 1)];
         let moments = nearest.iter().map(|span| time.clamp(span.begin, span.end));
         moments.min_by_key(|moment| moment.abs_diff(time))
+    }
+
+    /// Returns the first moment from `time` on at which a row has a span.
+    fn anchor_from(&self, row: Row, time: Duration) -> Option<Duration> {
+        let spans = self.outermost.get(&row)?;
+        let next = spans.partition_point(|span| span.end < time);
+        Some(spans.get(next)?.begin.max(time))
     }
 }
 
@@ -275,7 +283,7 @@ impl<W: Write> Output<W> {
         let name = match span.kind {
             SpanKind::Job(name) => {
                 let arguments = format!("\"type\":{}", Text(name.get().unwrap_or("unknown")));
-                return self.slice(row, when, &names::short(name), "job", &arguments);
+                return self.slice(row, when, names::short(name), "job", &arguments);
             }
             SpanKind::Searching => "searching",
             SpanKind::Asleep => "asleep",
@@ -313,7 +321,7 @@ impl<W: Write> Output<W> {
         self.write("i", name, row, &fields)
     }
 
-    /// Writes an arrow from one row and moment to others, unless one of the rows is empty.
+    /// Writes an arrow from one row and moment to others, unless one of the rows has no span there.
     fn arrow(
         &mut self,
         name: &str,
@@ -325,33 +333,19 @@ impl<W: Write> Output<W> {
             OUTSIDE => Some(begin),
             _ => rows.anchor(from, begin),
         };
-        let (Some(begin), Some(end)) = (begin, rows.anchor(to, end)) else {
+        let Some(begin) = begin else {
+            return Ok(());
+        };
+        let end = rows.anchor(to, end).filter(|&end| end >= begin);
+        let Some(end) = end.or_else(|| rows.anchor_from(to, begin)) else {
             return Ok(());
         };
         self.arrows += 1;
-        let (id, end) = (self.arrows, Microseconds(end.max(begin)));
-        let begin = Microseconds(begin);
+        let (id, begin, end) = (self.arrows, Microseconds(begin), Microseconds(end));
         let fields = format!("\"cat\":\"{name}\",\"id\":{id},\"ts\":{begin}");
         self.write("s", name, from, &fields)?;
         let fields = format!("\"cat\":\"{name}\",\"id\":{id},\"bp\":\"e\",\"ts\":{end}");
         self.write("f", name, to, &fields)
-    }
-}
-
-/// A string of JSON.
-struct Text<'t>(&'t str);
-
-impl fmt::Display for Text<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("\"")?;
-        for character in self.0.chars() {
-            match character {
-                '"' | '\\' => write!(f, "\\{character}")?,
-                control if control < ' ' => write!(f, "\\u{:04x}", u32::from(control))?,
-                other => write!(f, "{other}")?,
-            }
-        }
-        f.write_str("\"")
     }
 }
 
@@ -368,3 +362,6 @@ impl fmt::Display for Microseconds {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,8 +17,8 @@ const AROUND: [&str; 9] = [
 
 /// Returns the part of a job's name that says whose closure it is: the first path in it that is not
 /// of these crates or the standard library. If there is none, the first one.
-pub(super) fn short(name: JobName) -> String {
-    name.get().map_or("job", short_path).to_owned()
+pub(crate) fn short(name: JobName) -> &'static str {
+    name.get().map_or("job", short_path)
 }
 
 pub(super) fn short_path(name: &str) -> &str {
