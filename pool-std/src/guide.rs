@@ -15,6 +15,7 @@ pub mod handles {}
 #[doc = "[waiting]: crate::guide::waiting"]
 #[doc = "[rayon]: crate::current_state"]
 #[doc = "[seeded]: crate::guide::seeded"]
+#[doc = "[live]: https://docs.rs/pool-std/latest/pool_std/live/index.html"]
 #[doc = include_str!("../docs/hangs.md")]
 pub mod hangs {}
 

@@ -28,6 +28,8 @@ pub mod guide;
 mod limit;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux;
+#[cfg(feature = "live")]
+pub mod live;
 mod metrics;
 mod panics;
 mod parker;

@@ -23,6 +23,8 @@ pub(crate) mod lazy;
 pub(crate) mod parts;
 #[cfg(feature = "pinning")]
 pub(crate) mod pins;
+#[cfg(any(feature = "live", all(unix, feature = "signal")))]
+pub(crate) mod pools;
 mod processors;
 mod properties;
 #[cfg(all(unix, feature = "signal"))]

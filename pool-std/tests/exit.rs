@@ -2,11 +2,13 @@
 //! itself once more, as a process of its own.
 #![cfg(not(miri))]
 
+#[path = "support/again.rs"]
+mod again;
+
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     cell::Cell,
-    env,
-    process::{self, Command},
+    process,
     sync::atomic::{AtomicBool, Ordering::SeqCst},
     thread,
 };
@@ -35,25 +37,14 @@ unsafe impl GlobalAlloc for Poisoning {
 #[global_allocator]
 static ALLOCATOR: Poisoning = Poisoning;
 
-const CHILD: &str = "POOL_STD_EXIT_CHILD";
-/// Names the emulator that runs this program, where the system cannot start it by itself.
-const RUNNER: &str = "TEST_RUNNER";
-
 /// In the child, runs `body`. Otherwise runs the test `name` as a child, which must end with status
 /// 3 and print nothing but what the test harness prints.
 fn in_a_process(name: &str, body: fn()) {
-    if env::var_os(CHILD).is_some() {
+    if again::is_child() {
         body();
         panic!("the body exits");
     }
-    let words = env::var_os(RUNNER).into_iter();
-    let mut words = words.chain([env::current_exe().unwrap().into_os_string()]);
-    let child = Command::new(words.next().unwrap())
-        .args(words)
-        .args([name, "--exact", "--nocapture", "--test-threads=1"])
-        .env(CHILD, "yes")
-        .output()
-        .unwrap();
+    let child = again::child(name).output().unwrap();
     let (output, errors) = (
         String::from_utf8_lossy(&child.stdout),
         String::from_utf8_lossy(&child.stderr),

@@ -184,7 +184,7 @@ fn checks(steps: impl IntoIterator<Item = Step>) -> Result<u64> {
 const FEATURES: &str = "dedup/io,pool-spin/host,pool-spin/deadlock";
 /// Features of the pools, with which their tests run once more.
 const FEATURES_OF_POOLS: &str =
-    "pool-std/tracing,pool-std/pinning,pool-std/trace,pool-std/signal,pool-spin/trace";
+    "pool-std/tracing,pool-std/pinning,pool-std/live,pool-std/signal,pool-spin/trace";
 
 fn lint(_quick: bool) -> Result<u64> {
     rustup::add_component("rustfmt", &["fmt", "--version"])?;
@@ -383,7 +383,7 @@ fn no_std(_quick: bool) -> Result<u64> {
                 "--package",
                 "pool-std",
                 "--features",
-                "pool-std/trace,pool-std/signal",
+                "pool-std/live,pool-std/signal",
             ])
             .env("RUSTFLAGS", DENY_WARNINGS)
             .env("CARGO_TARGET_DIR", target::directory("no_std"))

@@ -21,6 +21,8 @@ mod simulate;
 mod speaker;
 mod target;
 mod test_all;
+#[cfg(unix)]
+mod top;
 mod trace;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -53,6 +55,9 @@ enum Command {
     RayonRun(rayon::Arguments),
     /// Run the demo, or a published program that uses rayon, and draw what its workers did.
     Trace(trace::Arguments),
+    /// Show what the workers of a running program do, in the terminal.
+    #[cfg(unix)]
+    Top(top::Arguments),
     /// Go through all executions of a small program of a few threads, under the memory model of
     /// Rust.
     Litmus(litmus::Arguments),
@@ -70,6 +75,8 @@ fn main() -> ExitCode {
         Command::Figures => figures::run(),
         Command::RayonRun(arguments) => rayon::run(&arguments),
         Command::Litmus(arguments) => litmus::run(&arguments),
+        #[cfg(unix)]
+        Command::Top(arguments) => top::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
     };

@@ -39,7 +39,7 @@ pub enum Activity {
 }
 
 impl Activity {
-    fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Active => "active",
             Self::Idle => "idle",

@@ -118,6 +118,11 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         fork::watch();
         #[cfg(all(unix, feature = "signal"))]
         let state_signal = environment::state_signal()?;
+        // Before the pool's workers are made, which then keep what viewers are told.
+        #[cfg(feature = "live")]
+        if environment::is_live()? {
+            crate::live::serve_or_warn();
+        }
         let turns = self.turns()?;
         let num_threads = self.checked_num_threads(turns.is_some())?;
         self.check_stack_size()?;
@@ -137,9 +142,11 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             self.start_threads(&registry, followed)?;
         }
         std::mem::forget(unfinished);
+        #[cfg(any(feature = "live", all(unix, feature = "signal")))]
+        crate::thread_pool::pools::list(&registry);
         #[cfg(all(unix, feature = "signal"))]
         if let Some(signal) = state_signal {
-            crate::thread_pool::signal::watch(&registry, signal);
+            crate::thread_pool::signal::listen_once(signal);
         }
         if let Some(first_turn) = first_turn {
             first_turn.give(&registry, !S::ON_DEMAND);

@@ -34,6 +34,10 @@ const SEED: &str = "POOL_STD_SEED";
 #[cfg(feature = "trace")]
 const TRACE: &str = "POOL_STD_TRACE";
 
+/// The variable that says whether the process answers viewers.
+#[cfg(feature = "live")]
+const LIVE: &str = "POOL_STD_LIVE";
+
 /// The variable that names a signal.
 #[cfg(all(unix, feature = "signal"))]
 const STATE_SIGNAL: &str = "POOL_STD_STATE_SIGNAL";
@@ -174,6 +178,15 @@ pub(crate) fn trace_file() -> Option<std::path::PathBuf> {
 #[cfg(all(unix, feature = "signal"))]
 pub(crate) fn state_signal() -> Result<Option<std::ffi::c_int>, BuildError> {
     choice(STATE_SIGNAL, env::var_os(STATE_SIGNAL), &SIGNALS)
+}
+
+/// Returns whether the process is to answer viewers.
+///
+/// # Errors
+/// [`BuildError::EnvironmentVariable`] if the value is neither 0 nor 1.
+#[cfg(feature = "live")]
+pub(crate) fn is_live() -> Result<bool, BuildError> {
+    Ok(choice(LIVE, env::var_os(LIVE), &SWITCH)?.unwrap_or(false))
 }
 
 /// Returns the number of processors that this process may use, or None if the system does not say.

@@ -4,31 +4,19 @@ use std::{
     ffi::c_int,
     fmt::Write as _,
     io::{self, Write as _},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    sync::OnceLock,
     thread,
 };
 
 use pool_core::Counts;
 use signal_hook::iterator::Signals;
 
-use crate::{blocking::state::state_of, platform::Registry};
+use crate::{blocking::state::state_of, thread_pool::pools};
 
-/// All pools that were built since the environment has named a signal, but for those that are gone.
-static POOLS: Mutex<Vec<Weak<Registry>>> = Mutex::new(Vec::new());
-
-fn pools() -> MutexGuard<'static, Vec<Weak<Registry>>> {
-    // Nothing is half-changed when a panic passes here.
-    POOLS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Lets the signal print what the workers of a pool do, too.
-pub(crate) fn watch(registry: &Arc<Registry>, signal: c_int) {
+/// Lets the signal print what the workers of all pools do.
+pub(crate) fn listen_once(signal: c_int) {
     static IS_LISTENING: OnceLock<()> = OnceLock::new();
 
-    let mut pools = pools();
-    pools.retain(|pool| pool.strong_count() > 0);
-    pools.push(Arc::downgrade(registry));
-    drop(pools);
     IS_LISTENING.get_or_init(|| {
         if let Err(error) = listen(signal) {
             eprintln!("pool-std: the signal will not print the state of pools: {error}");
@@ -51,9 +39,8 @@ fn listen(signal: c_int) -> io::Result<()> {
 
 /// Returns the tables of all pools.
 fn report() -> String {
-    let pools: Vec<_> = pools().iter().filter_map(Weak::upgrade).collect();
     let mut text = String::new();
-    for (number, registry) in (1..).zip(pools) {
+    for (number, registry) in pools::all() {
         let state = state_of(&registry);
         let workers = registry.num_workers();
         let counts = registry.metrics(|of| (0..workers).map(of).collect::<Vec<_>>());

@@ -56,7 +56,10 @@ impl PoolRings {
         static WORKERS: AtomicU32 = AtomicU32::new(1);
 
         let file = environment::trace_file();
-        let default = || file.as_ref().map_or(0, |_| default_events(workers));
+        let default = || match &file {
+            Some(_) => default_events(workers),
+            None => events_for_viewers(),
+        };
         let requested = requested.unwrap_or_else(default);
         if requested > MAX_EVENTS {
             let maximum = MAX_EVENTS;
@@ -115,6 +118,15 @@ impl Observer for WorkerTracer {
             ring.tracer.observe(event, clock);
         }
     }
+}
+
+/// Returns how many events each worker keeps if the program asks for none.
+fn events_for_viewers() -> usize {
+    #[cfg(feature = "live")]
+    if crate::live::is_serving() {
+        return crate::live::EVENTS;
+    }
+    0
 }
 
 /// Returns how many events each of so many workers keeps if the environment asks for a trace.

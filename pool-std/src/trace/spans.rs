@@ -68,6 +68,22 @@ pub(super) fn spans(worker: &WorkerTrace, end: Duration) -> Vec<Span> {
     building.spans
 }
 
+/// Returns the innermost job of a worker that has not ended, and how many others wait below it.
+#[cfg(feature = "live")]
+pub(super) fn running_job(worker: &WorkerTrace) -> Option<(JobName, Duration, usize)> {
+    let mut building = Building::default();
+    for event in worker.events() {
+        building.add(event.time, event.event);
+    }
+    let open = building.open.iter().map(|&span| building.spans[span]);
+    let mut jobs = open.filter_map(|span| match span.kind {
+        SpanKind::Job(name) => Some((name, span.begin)),
+        _ => None,
+    });
+    let (name, begin) = jobs.next_back()?;
+    Some((name, begin, jobs.count()))
+}
+
 #[derive(Default)]
 struct Building {
     spans: Vec<Span>,

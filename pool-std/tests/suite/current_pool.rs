@@ -3,27 +3,21 @@
 //! global pool it builds.
 #![cfg(all(feature = "metrics", not(miri)))]
 
-use std::{
-    env,
-    process::Command,
-    thread::{self, ThreadId},
-};
+use std::thread::{self, ThreadId};
 
+use crate::again;
 use pool_std::{CurrentPool, IdlePolicy, SleepKind, ThreadPoolBuilder, current_state};
 
 const WITH_GUESTS: CurrentPool = CurrentPool::with_default_guests(|| true);
 const WITHOUT_GUESTS: CurrentPool = CurrentPool::with_default_guests(|| false);
 
-const CHILD: &str = "POOL_STD_CURRENT_POOL_CHILD";
 /// How often to call at most. Only ends a test that fails.
 const ATTEMPTS: usize = 10_000;
-/// Names the emulator that runs this program, where the system cannot start it by itself.
-const RUNNER: &str = "TEST_RUNNER";
 
 /// In the child, builds the global pool and runs `body`. Otherwise runs the test `name` as a child,
 /// and expects that it passes.
 fn in_a_global_pool(name: &str, guests: Option<bool>, body: impl FnOnce()) {
-    if env::var_os(CHILD).is_some() {
+    if again::is_child() {
         let mut builder = ThreadPoolBuilder::new()
             .num_threads(2)
             .sleep(SleepKind::Jec)
@@ -35,12 +29,8 @@ fn in_a_global_pool(name: &str, guests: Option<bool>, body: impl FnOnce()) {
         body();
         return;
     }
-    let words = env::var_os(RUNNER).into_iter();
-    let mut words = words.chain([env::current_exe().unwrap().into_os_string()]);
-    let mut child = Command::new(words.next().unwrap());
-    let name = format!("current_pool::{name}");
-    child.args(words).args([&*name, "--exact", "--nocapture"]);
-    let output = child.env(CHILD, "yes").output().unwrap();
+    let mut child = again::child(&format!("current_pool::{name}"));
+    let output = child.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");
     assert!(text.contains("1 passed"), "{text}");

@@ -3,11 +3,10 @@
 #![cfg(not(miri))]
 
 use std::{
-    env,
     ffi::OsString,
     io,
     panic::catch_unwind,
-    process::{Command, Output},
+    process::Output,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering::Relaxed},
@@ -15,6 +14,7 @@ use std::{
     thread::available_parallelism,
 };
 
+use crate::again;
 use pool_std::{
     BuildError, IdlePolicy, ProcessBarrier, SleepKind, ThreadPoolBuilder, join, max_num_threads,
 };
@@ -25,27 +25,19 @@ const OVERLOOK_NO_JOBS: &str = "POOL_STD_OVERLOOK_NO_JOBS";
 const IDLE: &str = "POOL_STD_IDLE";
 const MEMBARRIER: &str = "POOL_STD_MEMBARRIER";
 const SEED: &str = "POOL_STD_SEED";
-const CHILD: &str = "POOL_STD_ENVIRONMENT_CHILD";
-/// Names the emulator that runs this program, where the system cannot start it by itself.
-const RUNNER: &str = "TEST_RUNNER";
 
 /// In the child, runs `body`. Otherwise runs the test `name` as a child with these variables, and
 /// expects that it passes.
 fn with_variables(name: &str, variables: &[(&str, &str)], body: impl FnOnce()) {
-    if env::var_os(CHILD).is_some() {
+    if again::is_child() {
         body();
         return;
     }
-    let words = env::var_os(RUNNER).into_iter();
-    let mut words = words.chain([env::current_exe().unwrap().into_os_string()]);
-    let mut child = Command::new(words.next().unwrap());
-    child.args(words);
-    let name = format!("environment::{name}");
-    child.args([&*name, "--exact", "--nocapture", "--test-threads=1"]);
+    let mut child = again::child(&format!("environment::{name}"));
     for variable in [NUM_THREADS, SLEEP, OVERLOOK_NO_JOBS, IDLE, MEMBARRIER, SEED] {
         child.env_remove(variable);
     }
-    child.env(CHILD, "yes").envs(variables.iter().copied());
+    child.envs(variables.iter().copied());
     let Output {
         status,
         stdout,

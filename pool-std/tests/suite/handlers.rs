@@ -3,17 +3,15 @@
 #![cfg(not(miri))]
 
 use std::{
-    env,
-    process::{self, Command},
+    process,
     sync::{Arc, Mutex},
 };
 
-use crate::support::{self, Gate};
+use crate::{
+    again,
+    support::{self, Gate},
+};
 use pool_std::{ThreadPool, ThreadPoolBuilder, blocking, broadcast, mark_blocked, spawn_broadcast};
-
-const CHILD: &str = "POOL_STD_HANDLERS_CHILD";
-/// Names the emulator that runs this program, where the system cannot start it by itself.
-const RUNNER: &str = "TEST_RUNNER";
 
 const BROADCAST: &str = "pool-std: a deadlock handler used a broadcast; aborting";
 const WAIT: &str = "pool-std: a deadlock handler waited for its own pool; aborting";
@@ -26,19 +24,12 @@ fn aborts(name: &str, message: &str, body: fn()) {
 /// In the child, runs `body`. Otherwise runs the test `name` as a child, which must abort and print
 /// the message.
 pub(crate) fn child_aborts(name: &str, message: &str, body: fn()) {
-    if env::var_os(CHILD).is_some() {
+    if again::is_child() {
         body();
         // The body comes here if nothing aborts.
         process::exit(0);
     }
-    let words = env::var_os(RUNNER).into_iter();
-    let mut words = words.chain([env::current_exe().unwrap().into_os_string()]);
-    let child = Command::new(words.next().unwrap())
-        .args(words)
-        .args([name, "--exact", "--nocapture", "--test-threads=1"])
-        .env(CHILD, "yes")
-        .output()
-        .unwrap();
+    let child = again::child(name).output().unwrap();
     let errors = String::from_utf8_lossy(&child.stderr);
     assert!(!child.status.success(), "the child goes on: {errors}");
     // A panic that is not caught would end the child with this.

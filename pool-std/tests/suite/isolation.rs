@@ -2,8 +2,8 @@
 
 use std::{
     cell::Cell,
-    env, io,
-    process::{Command, Stdio},
+    io,
+    process::Stdio,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
@@ -13,14 +13,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::again;
 use pool_std::{
     Isolation, SleepKind, ThreadPool, ThreadPoolBuilder, Yield, isolate, join, with_isolation,
 };
 
-/// Names the emulator that runs this program, where the system cannot start it by itself.
-const RUNNER: &str = "TEST_RUNNER";
-/// What the child does.
-const CHILD: &str = "POOL_STD_ISOLATION_CHILD";
 /// How long a thief gives a foreign job to begin on the worker that waits.
 const CHANCE: Duration = Duration::from_millis(100);
 /// How long a program that hangs is watched.
@@ -102,7 +99,7 @@ fn a_caller_from_outside_may_hold_a_lock_across_a_join() {
 #[cfg(not(miri))]
 #[test]
 fn a_lock_held_across_a_join_that_is_not_isolated_hangs() {
-    if env::var_os(CHILD).is_some() {
+    if again::is_child() {
         let pool = pool(2);
         hold_a_lock(&pool, |body| pool.install(body));
         return;
@@ -127,7 +124,7 @@ fn wait_for_a_detached_job(isolation: Isolation) {
 #[cfg(not(miri))]
 #[test]
 fn a_detached_job_that_an_isolated_call_waits_for_hangs() {
-    if env::var_os(CHILD).is_some() {
+    if again::is_child() {
         return wait_for_a_detached_job(Isolation::Subtree);
     }
     wait_for_a_detached_job(Isolation::Anything);
@@ -155,7 +152,7 @@ fn wait_for_a_job_of_a_thief(isolation: Isolation) {
 #[cfg(not(miri))]
 #[test]
 fn a_job_of_a_thief_that_a_call_takes_no_jobs_from_hangs() {
-    if env::var_os(CHILD).is_some() {
+    if again::is_child() {
         return wait_for_a_job_of_a_thief(Isolation::Nothing);
     }
     for isolation in [Isolation::Anything, Isolation::Subtree] {
@@ -167,13 +164,8 @@ fn a_job_of_a_thief_that_a_call_takes_no_jobs_from_hangs() {
 /// Runs a test as a process of its own. Returns whether it ends in time.
 #[cfg(not(miri))]
 fn ends(name: &str) -> io::Result<bool> {
-    let words = env::var_os(RUNNER).into_iter();
-    let mut words = words.chain([env::current_exe()?.into_os_string()]);
-    let mut command = Command::new(words.next().expect("this program is one"));
-    command
-        .args(words)
-        .args([&*format!("isolation::{name}"), "--exact"]);
-    let mut child = command.env(CHILD, "yes").stdout(Stdio::null()).spawn()?;
+    let mut child = again::child(&format!("isolation::{name}"));
+    let mut child = child.stdout(Stdio::null()).spawn()?;
     let begin = Instant::now();
     while begin.elapsed() < HANGS {
         if child.try_wait()?.is_some() {

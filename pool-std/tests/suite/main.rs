@@ -30,6 +30,8 @@ mod jobserver;
 mod join;
 mod join_many;
 mod lazy;
+#[cfg(all(feature = "live", unix, not(miri)))]
+mod live;
 mod metrics;
 #[cfg(all(feature = "pinning", target_os = "linux", not(miri)))]
 mod pinning;
@@ -44,5 +46,8 @@ mod state_signal;
 mod trace;
 mod worker_local;
 
+#[cfg(not(miri))]
+#[path = "../support/again.rs"]
+mod again;
 #[path = "../support/mod.rs"]
 mod support;

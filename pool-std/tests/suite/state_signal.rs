@@ -3,33 +3,19 @@
 #![cfg(not(miri))]
 
 use std::{
-    env,
     io::{BufRead, BufReader},
     process::{Child, Command, Stdio},
     sync::mpsc,
 };
 
+use crate::again;
 use pool_std::{BuildError, ThreadPoolBuilder, blocking};
 
 const SIGNAL: &str = "POOL_STD_STATE_SIGNAL";
-const CHILD: &str = "POOL_STD_STATE_SIGNAL_CHILD";
-/// Names the emulator that runs this program, where the system cannot start it by itself.
-const RUNNER: &str = "TEST_RUNNER";
 
 fn child(name: &str, signal: &str) -> Command {
-    let words = env::var_os(RUNNER).into_iter();
-    let mut words = words.chain([env::current_exe().unwrap().into_os_string()]);
-    let mut child = Command::new(words.next().unwrap());
-    child
-        .args(words)
-        .args([
-            &*format!("state_signal::{name}"),
-            "--exact",
-            "--nocapture",
-            "--test-threads=1",
-        ])
-        .env(CHILD, "yes")
-        .env(SIGNAL, signal);
+    let mut child = again::child(&format!("state_signal::{name}"));
+    child.env(SIGNAL, signal);
     child
 }
 
@@ -45,7 +31,7 @@ impl Drop for EndOnDrop {
 
 #[test]
 fn prints_the_states_of_all_pools() {
-    if env::var_os(CHILD).is_some() {
+    if again::is_child() {
         let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let other = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         other.install(|| ());
@@ -76,7 +62,7 @@ fn prints_the_states_of_all_pools() {
 
 #[test]
 fn a_signal_that_is_not_one_is_an_error() {
-    if env::var_os(CHILD).is_some() {
+    if again::is_child() {
         let error = ThreadPoolBuilder::new().num_threads(1).build().unwrap_err();
         assert!(
             matches!(error, BuildError::EnvironmentVariable { .. }),

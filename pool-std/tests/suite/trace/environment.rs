@@ -5,37 +5,25 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
+use crate::again;
 use pool_std::{ThreadPoolBuilder, join};
 
 use super::chrome::{events_in, validate};
 
 const TRACE: &str = "POOL_STD_TRACE";
-const CHILD: &str = "POOL_STD_TRACE_CHILD";
-/// Names the emulator that runs this program, where the system cannot start it by itself.
-const RUNNER: &str = "TEST_RUNNER";
 
 /// In the child, runs `body`, and returns `None`. Otherwise runs the test `name` as a child that
 /// keeps a trace, and returns what it has written.
 fn traced(name: &str, body: impl FnOnce()) -> Option<Vec<u8>> {
-    if env::var_os(CHILD).is_some() {
+    if again::is_child() {
         body();
         return None;
     }
     let file = file_of(name);
     _ = fs::remove_file(&file);
-    let words = env::var_os(RUNNER).into_iter();
-    let mut words = words.chain([env::current_exe().unwrap().into_os_string()]);
-    let child = Command::new(words.next().unwrap())
-        .args(words)
-        .args([
-            &*format!("trace::environment::{name}"),
-            "--exact",
-            "--test-threads=1",
-        ])
-        .env(CHILD, "yes")
+    let child = again::child(&format!("trace::environment::{name}"))
         .env(TRACE, &file)
         .output()
         .unwrap();
@@ -105,17 +93,12 @@ fn a_program_has_the_last_word() {
 /// What cannot be written is said, and the program's exit code stays.
 #[test]
 fn a_file_that_cannot_be_written_is_no_error_of_the_program() {
-    if env::var_os(CHILD).is_some() {
+    if again::is_child() {
         join(|| (), || ());
         return;
     }
     let name = "trace::environment::a_file_that_cannot_be_written_is_no_error_of_the_program";
-    let words = env::var_os(RUNNER).into_iter();
-    let mut words = words.chain([env::current_exe().unwrap().into_os_string()]);
-    let child = Command::new(words.next().unwrap())
-        .args(words)
-        .args([name, "--exact", "--test-threads=1"])
-        .env(CHILD, "yes")
+    let child = again::child(name)
         .env(TRACE, "/no/such/directory/trace.json")
         .output()
         .unwrap();

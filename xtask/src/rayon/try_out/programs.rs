@@ -25,13 +25,13 @@ pub(super) fn check(manifest: &Path) -> Result<Package> {
     Ok(package)
 }
 
-/// Makes a crate depend on our pool with the feature `trace`, so that the drop-in has it too.
+/// Makes a crate depend on our pool with the feature `live`, which brings `trace`, so that the drop-in has it too.
 pub(super) fn add_trace(manifest: &Path) -> Result<()> {
     let text = fs::read_to_string(manifest)?;
     // A TOML string that needs no escapes also with the separators of Windows.
     let path = root().join("pool-std");
     let table = format!(
-        "\n[dependencies.pool-std]\npath = '{}'\nfeatures = [\"trace\"]\n",
+        "\n[dependencies.pool-std]\npath = '{}'\nfeatures = [\"live\"]\n",
         path.display()
     );
     Ok(fs::write(manifest, text + &table)?)

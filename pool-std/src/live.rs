@@ -1,0 +1,105 @@
+//! A program that shows what its workers do while it runs, or while it hangs.
+//!
+//! With the feature `live`, a process answers viewers over a socket: for each pool, what each
+//! worker does, how long its deque is, which job it runs and for how long. `cargo xtask top` of the
+//! project is such a viewer, and any program that reads JSON can be one. A thread beside the pools
+//! answers, so a program that hangs does so too. No worker stops.
+//!
+//! There are two ways to ask:
+//!
+//! - In the program: [`serve`].
+//! - From outside, also for programs that use a drop-in: the environment variable `POOL_STD_LIVE`
+//!   is `1` when the process builds its first pool.
+//!
+//! # The socket
+//!
+//! The socket is a file whose name is the number of the process, in the directory `pool-std` in
+//! `$XDG_RUNTIME_DIR`; if that is not set, in `pool-std-USER` among the temporary files, where
+//! `USER` is the number of the user. The directory belongs to the user, and only that user's
+//! programs may open it. A viewer connects, reads one object of JSON, and closes the connection:
+//!
+//! | field | what it is |
+//! | --- | --- |
+//! | `process`, `program` | the number of the process, the name of its program |
+//! | `time_ns` | when it answers; all times are in nanoseconds |
+//! | `pools` | a list of the pools, each with `number`, `jobs_from_outside` and `workers` |
+//!
+//! Each worker has
+//!
+//! | field | what it is |
+//! | --- | --- |
+//! | `state` | `active`, `idle`, `asleep`, `blocked`, `absent` or `unknown`, as in [`PoolState`](crate::PoolState) |
+//! | `label`, `blocked_ns` | of the section in which it is blocked, or null |
+//! | `queued` | about how many jobs are on its deque |
+//! | `jobs`, `posted`, `stolen`, `sleeps`, `wakes`, `fruitless` | numbers since the pool was built, as in [`Counts`](crate::Counts) |
+//! | `active_ns`, `idle_ns`, `asleep_ns` | as in [`WorkerTimes`](crate::WorkerTimes) |
+//! | `job` | the job that it runs: `name`, `type`, `for_ns` and `depth`, how many jobs wait below it on the worker's stack; or null |
+//!
+//! Only pools that are built after the process has begun to serve know which job a worker runs:
+//! their workers keep their last 255 events, see [`trace`](crate::trace). A job is not known if it
+//! has begun before those.
+
+mod snapshot;
+#[cfg(unix)]
+mod socket;
+
+use std::{io, path::PathBuf, sync::Once};
+
+/// How many events each worker keeps for viewers, unless the program asks for more.
+pub(crate) const EVENTS: usize = 255;
+
+/// Begins to answer viewers, and returns the path of the socket. Later calls return the same path.
+///
+/// Call it before the first pool is built, so that viewers see which jobs run.
+///
+/// # Errors
+/// - The system refuses the directory, the socket or the thread.
+/// - The directory belongs to another user, or is open to others:
+///   [`PermissionDenied`](io::ErrorKind::PermissionDenied).
+/// - The system is not Unix: [`Unsupported`](io::ErrorKind::Unsupported).
+///
+/// # Examples
+/// ```
+/// # #[cfg(all(unix, not(miri)))] {
+/// use std::{io::Read, os::unix::net::UnixStream};
+///
+/// let socket = pool_std::live::serve()?;
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+///
+/// let mut answer = String::new();
+/// UnixStream::connect(socket)?.read_to_string(&mut answer)?;
+/// assert!(answer.contains(r#""workers":[{"#));
+/// # }
+/// # std::io::Result::Ok(())
+/// ```
+pub fn serve() -> io::Result<PathBuf> {
+    #[cfg(unix)]
+    {
+        socket::serve()
+    }
+    #[cfg(not(unix))]
+    {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Begins to answer viewers because the environment asks for it. Says once if that is not possible.
+pub(crate) fn serve_or_warn() {
+    static WARNING: Once = Once::new();
+
+    if let Err(error) = serve() {
+        WARNING.call_once(|| eprintln!("pool-std: viewers will get no answer: {error}"));
+    }
+}
+
+/// Whether the process answers viewers.
+pub(crate) fn is_serving() -> bool {
+    #[cfg(unix)]
+    {
+        socket::is_serving()
+    }
+    #[cfg(not(unix))]
+    {
+        false
+    }
+}

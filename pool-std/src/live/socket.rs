@@ -1,0 +1,137 @@
+//! The socket, and the thread that answers.
+
+use std::{
+    env, fs,
+    io::{self, Write},
+    os::unix::{
+        fs::{DirBuilderExt, MetadataExt},
+        net::{UnixListener, UnixStream},
+    },
+    path::{Path, PathBuf},
+    process,
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use super::snapshot;
+use crate::fork::Process;
+
+/// How long a viewer may leave an answer unread before the thread turns to the next one.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long the thread waits if the system refuses a connection, for lack of descriptors perhaps.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How old a socket without a listener is at least before it is removed. A younger one may be that
+/// of a process which is about to listen.
+const MIN_AGE: Duration = Duration::from_secs(10);
+
+/// Where the process answers, once it does.
+static SERVED: Mutex<Option<Served>> = Mutex::new(None);
+
+struct Served {
+    socket: PathBuf,
+    /// A child of the process has no thread that answers.
+    process: Process,
+}
+
+fn served() -> MutexGuard<'static, Option<Served>> {
+    // Nothing is half-changed when a panic passes here.
+    SERVED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_here(served: &Option<Served>) -> Option<&Served> {
+    served
+        .as_ref()
+        .filter(|it| it.process == Process::current())
+}
+
+pub(super) fn is_serving() -> bool {
+    is_here(&served()).is_some()
+}
+
+pub(super) fn serve() -> io::Result<PathBuf> {
+    let mut served = served();
+    if let Some(served) = is_here(&served) {
+        return Ok(served.socket.clone());
+    }
+    let directory = private_directory()?;
+    remove_leftovers(&directory);
+    let socket = directory.join(process::id().to_string());
+    // An earlier process may have had the same number.
+    match fs::remove_file(&socket) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(&socket)?;
+    let thread = thread::Builder::new().name("pool-std-live".to_owned());
+    thread.spawn(move || answer_all(&listener))?;
+    *served = Some(Served {
+        socket: socket.clone(),
+        process: Process::current(),
+    });
+    Ok(socket)
+}
+
+fn answer_all(listener: &UnixListener) {
+    for viewer in listener.incoming() {
+        match viewer {
+            // A viewer that goes away gets no answer.
+            Ok(viewer) => _ = answer(viewer),
+            Err(_) => thread::sleep(PAUSE),
+        }
+    }
+}
+
+fn answer(mut viewer: UnixStream) -> io::Result<()> {
+    viewer.set_write_timeout(Some(PATIENCE))?;
+    viewer.write_all(snapshot::take().as_bytes())
+}
+
+/// Makes the directory of this user's sockets, unless it exists; returns its path.
+///
+/// # Errors
+/// Those of the system, and `PermissionDenied` if another user can reach what is in it.
+fn private_directory() -> io::Result<PathBuf> {
+    // SAFETY: the call has no requirements.
+    let user = unsafe { libc::geteuid() };
+    let directory = match env::var_os("XDG_RUNTIME_DIR").filter(|it| !it.is_empty()) {
+        Some(directory) => PathBuf::from(directory).join("pool-std"),
+        None => env::temp_dir().join(format!("pool-std-{user}")),
+    };
+    match fs::DirBuilder::new().mode(0o700).create(&directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    // Not that of a link's target.
+    let metadata = fs::symlink_metadata(&directory)?;
+    if metadata.is_dir() && metadata.uid() == user && metadata.mode() & 0o077 == 0 {
+        return Ok(directory);
+    }
+    Err(io::Error::new(
+        io::ErrorKind::PermissionDenied,
+        format!(
+            "{} is not a directory that only this user can open",
+            directory.display()
+        ),
+    ))
+}
+
+/// Removes the sockets of processes that have ended. One that cannot be removed stays.
+fn remove_leftovers(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return;
+    };
+    for entry in entries.filter_map(Result::ok) {
+        let is_old = || {
+            let modified = entry.metadata()?.modified()?;
+            io::Result::Ok(modified.elapsed().is_ok_and(|age| age > MIN_AGE))
+        };
+        let has_no_listener = || {
+            let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+            UnixStream::connect(entry.path()).is_err_and(refused)
+        };
+        if is_old().unwrap_or(false) && has_no_listener() {
+            _ = fs::remove_file(entry.path());
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Which jobs a pool's workers run at one moment.
+
+use std::time::Duration;
+
+use pool_core::{JobName, trace::TraceClock as _};
+
+use super::{
+    clock::{Scale, Ticks},
+    recorded::Trace,
+    rings::PoolRings,
+    spans,
+};
+
+/// A job that has not ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunningJob {
+    pub(crate) name: JobName,
+    pub(crate) running_for: Duration,
+    /// How many other jobs wait below it on the worker's stack.
+    pub(crate) depth: usize,
+}
+
+impl PoolRings {
+    /// Returns the innermost job of each worker. Without rings, the list is empty.
+    pub(crate) fn running_jobs(&self) -> Vec<Option<RunningJob>> {
+        let trace = Trace::of(self.iter());
+        let Some(pool) = trace.pools().first() else {
+            return Vec::new();
+        };
+        let now = Scale::now().time(Ticks::now());
+        let jobs = pool.workers().iter().map(|worker| {
+            let (name, begin, depth) = spans::running_job(worker)?;
+            let running_for = now.saturating_sub(begin);
+            Some(RunningJob {
+                name,
+                running_for,
+                depth,
+            })
+        });
+        jobs.collect()
+    }
+}

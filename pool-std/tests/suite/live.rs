@@ -1,0 +1,266 @@
+//! What viewers are told. Each test runs itself once more, as a process of its own.
+
+use std::{
+    env, fs,
+    io::{BufRead, BufReader, Read},
+    os::unix::{
+        fs::{MetadataExt as _, PermissionsExt as _},
+        net::{UnixListener, UnixStream},
+    },
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    time::{Duration, SystemTime},
+};
+
+use pool_std::{ThreadPoolBuilder, blocking, live};
+use serde_json::Value;
+
+use crate::again;
+
+const LIVE: &str = "POOL_STD_LIVE";
+/// Where the sockets are, in a directory of their own.
+const DIRECTORY: &str = "XDG_RUNTIME_DIR";
+
+/// A directory for the sockets of one test. Its path is short, as that of a socket must be.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new(name: &str) -> Self {
+        let path = env::temp_dir().join(format!("live-{name}-{}", std::process::id()));
+        _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    fn sockets(&self) -> PathBuf {
+        self.0.join("pool-std")
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Ends a child that hangs, as it should.
+struct EndOnDrop(Child);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
+fn child(name: &str, directory: &Directory) -> Command {
+    let mut child = again::child(&format!("live::{name}"));
+    child.env(DIRECTORY, &directory.0);
+    child
+}
+
+fn ask(socket: &Path) -> Value {
+    let mut answer = String::new();
+    let mut stream = UnixStream::connect(socket).unwrap();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.ends_with("}\n"), "{answer}");
+    serde_json::from_str(&answer).unwrap()
+}
+
+/// Runs the test as a child, which must pass.
+fn passes(name: &str, directory: &Directory) {
+    let output = child(name, directory).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("1 passed"), "{text}");
+}
+
+#[test]
+fn a_program_that_hangs_answers() {
+    if again::is_child() {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let other = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        other.install(|| ());
+        let (_sender, receiver) = mpsc::channel::<()>();
+        pool.install(move || {
+            blocking("a \"message\"", |_| {
+                eprintln!("hangs now");
+                receiver.recv().unwrap();
+            });
+        });
+    }
+    let directory = Directory::new("hangs");
+    let mut child = child("a_program_that_hangs_answers", &directory);
+    child.env(LIVE, "1").stdout(Stdio::null());
+    let mut child = EndOnDrop(child.stderr(Stdio::piped()).spawn().unwrap());
+    let lines = BufReader::new(child.0.stderr.take().unwrap()).lines();
+    assert!(lines.map(Result::unwrap).any(|line| line == "hangs now"));
+
+    let socket = directory.sockets().join(child.0.id().to_string());
+    let first = ask(&socket);
+    let answer = ask(&socket);
+    assert_eq!(answer["process"], child.0.id());
+    assert!(answer["program"].as_str().unwrap().starts_with("suite-"));
+    assert!(answer["time_ns"].as_u64() > first["time_ns"].as_u64());
+    let pools = answer["pools"].as_array().unwrap();
+    let numbers: Vec<_> = pools.iter().map(|pool| &pool["number"]).collect();
+    assert_eq!(numbers, [1, 2]);
+    assert_eq!(pools[1]["workers"].as_array().unwrap().len(), 1);
+
+    let workers = pools[0]["workers"].as_array().unwrap();
+    assert_eq!(workers.len(), 2);
+    let is_blocked = |worker: &&Value| worker["state"] == "blocked";
+    let blocked = workers.iter().find(is_blocked).unwrap();
+    assert_eq!(blocked["label"], "a \"message\"");
+    assert_eq!(blocked["job"]["depth"], 0);
+    let name = blocked["job"]["name"].as_str().unwrap();
+    assert!(name.contains("a_program_that_hangs_answers"), "{name}");
+    let since = |answer: &Value| {
+        let mut workers = answer["pools"][0]["workers"].as_array().unwrap().iter();
+        let worker = workers.find(is_blocked).unwrap();
+        [&worker["job"]["for_ns"], &worker["blocked_ns"]].map(|time| time.as_u64().unwrap())
+    };
+    assert!(since(&answer) > since(&first));
+    let jobs: u64 = workers
+        .iter()
+        .map(|worker| worker["jobs"].as_u64().unwrap())
+        .sum();
+    assert_eq!(jobs, if cfg!(feature = "metrics") { 1 } else { 0 });
+    let idle = workers
+        .iter()
+        .find(|worker| worker["state"] != "blocked")
+        .unwrap();
+    assert!(idle["job"].is_null() && idle["label"].is_null(), "{idle}");
+}
+
+#[test]
+fn a_program_that_does_not_ask_is_not_seen() {
+    if again::is_child() {
+        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        pool.install(|| ());
+        let directory = PathBuf::from(env::var_os(DIRECTORY).unwrap());
+        assert!(!directory.join("pool-std").exists());
+        return;
+    }
+    passes(
+        "a_program_that_does_not_ask_is_not_seen",
+        &Directory::new("unseen"),
+    );
+}
+
+#[test]
+fn serves_once_and_forgets_pools_that_are_gone() {
+    if again::is_child() {
+        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let socket = live::serve().unwrap();
+        assert_eq!(live::serve().unwrap(), socket);
+        let answer = ask(&socket);
+        let worker = &answer["pools"][0]["workers"][0];
+        assert!(worker["job"].is_null(), "the pool is older: {worker}");
+
+        pool.shutdown().unwrap();
+        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let answer = pool.install(|| ask(&socket));
+        // A thread that has just ended may hold the first pool for a moment.
+        let pools = answer["pools"].as_array().unwrap();
+        let pool = pools.iter().find(|pool| pool["number"] == 2).unwrap();
+        assert!(!pool["workers"][0]["job"].is_null(), "{pool}");
+        return;
+    }
+    passes(
+        "serves_once_and_forgets_pools_that_are_gone",
+        &Directory::new("once"),
+    );
+}
+
+#[test]
+fn only_the_user_can_reach_the_socket() {
+    if again::is_child() {
+        let socket = live::serve().unwrap();
+        let directory = fs::metadata(socket.parent().unwrap()).unwrap();
+        assert_eq!(directory.mode() & 0o777, 0o700);
+        return;
+    }
+    passes(
+        "only_the_user_can_reach_the_socket",
+        &Directory::new("private"),
+    );
+}
+
+/// A directory that others can write to may hold a trap, so nothing is served from there.
+#[test]
+fn a_directory_that_is_open_to_others_is_refused() {
+    if again::is_child() {
+        let error = live::serve().unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+        assert!(error.to_string().contains("only this user"), "{error}");
+        // The pool is built all the same.
+        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        assert_eq!(pool.install(|| 1), 1);
+        return;
+    }
+    let directory = Directory::new("open");
+    fs::create_dir(directory.sockets()).unwrap();
+    fs::set_permissions(directory.sockets(), fs::Permissions::from_mode(0o770)).unwrap();
+    passes("a_directory_that_is_open_to_others_is_refused", &directory);
+}
+
+#[test]
+fn removes_the_sockets_of_programs_that_have_ended() {
+    if again::is_child() {
+        live::serve().unwrap();
+        return;
+    }
+    let directory = Directory::new("leftovers");
+    passes(
+        "removes_the_sockets_of_programs_that_have_ended",
+        &directory,
+    );
+    let sockets = || {
+        let entries = fs::read_dir(directory.sockets()).unwrap();
+        entries
+            .map(|entry| entry.unwrap().path())
+            .collect::<Vec<_>>()
+    };
+    let [left] = &*sockets() else {
+        panic!("the child leaves its socket: {:?}", sockets());
+    };
+    // One that listens, one that is young, and one that is neither.
+    let listening = directory.sockets().join("listening");
+    let _listener = UnixListener::bind(&listening).unwrap();
+    let long_ago = SystemTime::now() - Duration::from_secs(60);
+    for path in [left, &listening] {
+        set_modified(path, long_ago);
+    }
+    let young = directory.sockets().join("young");
+    drop(UnixListener::bind(&young).unwrap());
+    passes(
+        "removes_the_sockets_of_programs_that_have_ended",
+        &directory,
+    );
+    let sockets = sockets();
+    assert!(!sockets.contains(left), "{sockets:?}");
+    assert!(
+        sockets.contains(&listening) && sockets.contains(&young),
+        "{sockets:?}"
+    );
+}
+
+/// Sets the time of a socket, which cannot be opened as a file.
+fn set_modified(path: &Path, time: SystemTime) {
+    use std::{ffi::CString, os::unix::ffi::OsStrExt as _};
+
+    let path = CString::new(path.as_os_str().as_bytes()).unwrap();
+    let seconds = time
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
+    let time = libc::timeval {
+        tv_sec: libc::time_t::try_from(seconds).unwrap(),
+        tv_usec: 0,
+    };
+    let times = [time; 2];
+    // SAFETY: the path ends with a zero, and there are two times.
+    assert_eq!(unsafe { libc::utimes(path.as_ptr(), times.as_ptr()) }, 0);
+}

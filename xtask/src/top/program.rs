@@ -1,0 +1,40 @@
+//! What a program answers: the object that pool-std's module `live` describes.
+
+use serde::Deserialize;
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Answer {
+    pub(super) process: u32,
+    pub(super) program: String,
+    pub(super) time_ns: u64,
+    pub(super) pools: Vec<Pool>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Pool {
+    pub(super) number: u64,
+    pub(super) jobs_from_outside: u64,
+    pub(super) workers: Vec<Worker>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Worker {
+    pub(super) state: String,
+    pub(super) label: Option<String>,
+    pub(super) blocked_ns: Option<u64>,
+    pub(super) queued: u64,
+    pub(super) jobs: u64,
+    pub(super) stolen: u64,
+    pub(super) wakes: u64,
+    pub(super) active_ns: u64,
+    pub(super) idle_ns: u64,
+    pub(super) asleep_ns: u64,
+    pub(super) job: Option<Job>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Job {
+    pub(super) name: String,
+    pub(super) for_ns: u64,
+    pub(super) depth: u64,
+}
