@@ -22,6 +22,8 @@ pub mod context;
 #[cfg(not(feature = "context"))]
 mod context;
 pub mod driver;
+#[cfg(feature = "metrics-facade")]
+pub mod facade;
 mod fence;
 mod fork;
 pub mod guide;
@@ -30,6 +32,7 @@ mod limit;
 mod linux;
 #[cfg(feature = "live")]
 pub mod live;
+mod log;
 mod metrics;
 mod panics;
 mod parker;

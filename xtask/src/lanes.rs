@@ -183,8 +183,7 @@ fn checks(steps: impl IntoIterator<Item = Step>) -> Result<u64> {
 /// Features that add code of ours, beside those of the pools.
 const FEATURES: &str = "dedup/io,pool-spin/host,pool-spin/deadlock";
 /// Features of the pools, with which their tests run once more.
-const FEATURES_OF_POOLS: &str =
-    "pool-std/tracing,pool-std/pinning,pool-std/live,pool-std/signal,pool-spin/trace";
+const FEATURES_OF_POOLS: &str = "pool-std/tracing,pool-std/metrics-facade,pool-std/pinning,pool-std/live,pool-std/signal,pool-spin/trace";
 
 fn lint(_quick: bool) -> Result<u64> {
     rustup::add_component("rustfmt", &["fmt", "--version"])?;

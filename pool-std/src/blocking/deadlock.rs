@@ -17,6 +17,7 @@ use crate::{
         report::DeadlockReport,
         state::PoolState,
     },
+    log,
     panics::drop_quietly,
     platform::Registry,
 };
@@ -71,7 +72,12 @@ impl pool_core::accounting::DeadlockHandler for Reporter {
         let state = PoolState::of(&registry, |index| (states[index].1, episode_of(index)));
         let report = DeadlockReport::new(state);
         let message = "pool-std: the deadlock handler panicked; aborting";
-        let call = || call_handler(message, || handler(&report));
+        let call = || {
+            call_handler(message, || {
+                log::deadlock(&report);
+                handler(&report);
+            });
+        };
         registry.data().reporting.here(call);
     }
 }

@@ -7,6 +7,7 @@ use std::{
 
 use crate::{
     blocking::handlers::ThreadHandlers,
+    log,
     panics::{AbortOnUnwind, abort_with, drop_quietly},
 };
 
@@ -28,16 +29,22 @@ pub(crate) struct Handlers {
 impl Handlers {
     /// Calls the start handler, on the thread with this number.
     pub(crate) fn call_start(&self, index: usize) {
-        if let Some(handler) = &self.start {
-            self.run_and_handle_panic("the start handler", || handler(index));
-        }
+        self.run_and_handle_panic("the start handler", || {
+            log::thread_begins(index);
+            if let Some(handler) = &self.start {
+                handler(index);
+            }
+        });
     }
 
     /// Calls the exit handler, on the thread with this number.
     pub(crate) fn call_exit(&self, index: usize) {
-        if let Some(handler) = &self.exit {
-            self.run_and_handle_panic("the exit handler", || handler(index));
-        }
+        self.run_and_handle_panic("the exit handler", || {
+            log::thread_ends(index);
+            if let Some(handler) = &self.exit {
+                handler(index);
+            }
+        });
     }
 
     /// Runs a closure for which no caller waits. Its panic goes to the handler. Without a handler,
@@ -50,6 +57,7 @@ impl Handlers {
             return;
         };
         let no_way_out = AbortOnUnwind("pool-std: the panic handler panicked; aborting");
+        log::panicked(what, &*panic);
         match &self.panic {
             Some(handler) => handler(panic),
             None => abort_with(&format!(

@@ -22,6 +22,8 @@ mod elastic_deadlock;
 mod end;
 mod environment;
 mod explore;
+#[cfg(feature = "metrics-facade")]
+mod facade;
 mod future;
 mod guests;
 mod handlers;

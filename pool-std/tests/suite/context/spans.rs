@@ -1,8 +1,8 @@
 //! The current span of `tracing`.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 
-use tracing::{Event, Subscriber};
+use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::{
     Layer, Registry,
     layer::{Context, SubscriberExt as _},
@@ -17,6 +17,10 @@ struct Log(Arc<Mutex<Vec<String>>>);
 
 impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Log {
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        // Pools tell what they do, too.
+        if event.metadata().target() == "pool_std" {
+            return;
+        }
         let spans = context.event_scope(event).into_iter().flatten();
         let names: Vec<_> = spans.map(|span| span.name()).collect();
         let names: Vec<_> = names.into_iter().rev().collect();
@@ -106,6 +110,64 @@ impl Subscriber for Fails {
 
     fn current_span(&self) -> tracing_core::span::Current {
         panic!("no span is told");
+    }
+}
+
+/// Collects what pools tell: the levels of the events, and their fields.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<(Level, String)>>>);
+
+impl<S: Subscriber> Layer<S> for Told {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        struct Text(String);
+
+        impl tracing::field::Visit for Text {
+            fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+                self.0 += &format!("{field}={value:?};");
+            }
+        }
+
+        let mut text = Text(String::new());
+        event.record(&mut text);
+        let level = *event.metadata().level();
+        self.0.lock().unwrap().push((level, text.0));
+    }
+}
+
+#[test]
+fn a_pool_tells_of_threads_panics_and_deadlocks() {
+    let told = Told::default();
+    let subscriber = tracing::Dispatch::new(Registry::default().with(told.clone()));
+    let (answer, question) = mpsc::channel();
+    let answer = Mutex::new(answer);
+    let pool = pool_std::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .panic_handler(|_| ())
+        .deadlock_handler(move |_| answer.lock().unwrap().send(()).unwrap())
+        .spawn_handler(move |thread| {
+            let subscriber = subscriber.clone();
+            let run = move || tracing::dispatcher::with_default(&subscriber, || thread.run());
+            std::thread::Builder::new().spawn(run).map(drop)
+        })
+        .build()
+        .unwrap();
+    pool.spawn(|| panic!("by {}", "design"));
+    pool.install(move || pool_std::blocking("an answer", |_| question.recv().unwrap()));
+    pool.shutdown().unwrap();
+
+    let told = told.0.lock().unwrap();
+    let expected = [
+        (Level::DEBUG, "worker=0"),
+        (Level::ERROR, "what=\"a spawned job\";message=\"by design\""),
+        (Level::WARN, "an answer"),
+        (Level::DEBUG, "worker=0"),
+    ];
+    assert_eq!(told.len(), expected.len(), "{told:?}");
+    for ((level, text), expected) in told.iter().zip(expected) {
+        assert!(
+            *level == expected.0 && text.contains(expected.1),
+            "{told:?}"
+        );
     }
 }
 

@@ -25,7 +25,8 @@ pub(super) fn check(manifest: &Path) -> Result<Package> {
     Ok(package)
 }
 
-/// Makes a crate depend on our pool with the feature `live`, which brings `trace`, so that the drop-in has it too.
+/// Makes a crate depend on our pool with the feature `live`, which brings `trace`, so that the
+/// drop-in has it too.
 pub(super) fn add_trace(manifest: &Path) -> Result<()> {
     let text = fs::read_to_string(manifest)?;
     // A TOML string that needs no escapes also with the separators of Windows.
