@@ -12,6 +12,7 @@ mod figures;
 mod lanes;
 mod links;
 mod litmus;
+mod model;
 mod packages;
 mod published;
 mod rayon;
@@ -61,6 +62,8 @@ enum Command {
     /// Go through all executions of a small program of a few threads, under the memory model of
     /// Rust.
     Litmus(litmus::Arguments),
+    /// Go through all executions of a small pool with a sleep protocol, and leave parts of it out.
+    Model(model::Arguments),
     /// Run the pool on up to 4,096 virtual workers, and report what waking and searching cost.
     Simulate(simulate::Arguments),
 }
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Command::Litmus(arguments) => litmus::run(&arguments),
         #[cfg(unix)]
         Command::Top(arguments) => top::run(&arguments),
+        Command::Model(arguments) => model::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
     };

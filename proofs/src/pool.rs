@@ -1,0 +1,236 @@
+//! A pool as a [`Model`]: workers, posters and guests, with a sleep protocol that is played step by
+//! step.
+//!
+//! | file | what it plays |
+//! | --- | --- |
+//! | `pool/world.rs` | what all share: queues, latches, slots, tokens of parkers |
+//! | `pool/protocol.rs` | the calls of a sleep protocol, and what they may ask of the pool |
+//! | `pool/jec.rs`, `pool/classic.rs` | the protocols |
+//! | `pool/worker.rs`, `pool/poster.rs`, `pool/guest.rs` | who calls them |
+//! | `pool/scenario.rs` | what there is to do |
+//! | `pool/guard.rs` | what can be left out |
+//!
+//! A worker sleeps as early as the protocol lets it, after its second fruitless search. Each look
+//! at a queue is a step. What a fence orders is in order here: without it, the programs in
+//! `litmus/ours` fail.
+
+mod classic;
+mod guard;
+mod guest;
+mod jec;
+mod poster;
+mod protocol;
+mod scenario;
+mod worker;
+mod world;
+
+pub use guard::{GUARDS, Guard};
+pub use scenario::{GuestsWait, Jobs, NAMED, Post, Scenario};
+
+use crate::model::{Failure, Findings, Model, explore};
+use arrayvec::ArrayVec;
+use classic::Classic;
+use guest::Guest;
+use jec::Jec;
+use poster::Poster;
+use protocol::{Answer, Flow, Protocol, Request};
+use worker::Worker;
+use world::{Look, MAX_WORKERS, World};
+
+/// How many posters, and how many guests, there can be.
+const MAX_OTHERS: usize = 2;
+
+/// A sleep protocol that is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `Jec` of sleep-core.
+    Jec,
+    /// `Classic` of sleep-core. It lends no seat: guests queue their jobs.
+    Classic,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Jec, Self::Classic];
+
+    /// Returns the name of the protocol, as `POOL_STD_SLEEP` has it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Jec => "jec",
+            Self::Classic => "classic",
+        }
+    }
+}
+
+/// Plays all executions of a pool. `without` is what is left out of it.
+///
+/// # Errors
+/// What fails, with an execution that shows it.
+pub fn check(kind: Kind, scenario: Scenario, without: &[Guard]) -> Result<Findings, Failure> {
+    match kind {
+        Kind::Jec => explore(&Pool::new(Jec::default(), scenario, without)),
+        Kind::Classic => explore(&Pool::new(Classic, scenario, without)),
+    }
+}
+
+/// A pool of a few workers, and what there is to do.
+#[derive(Debug, Clone)]
+struct Pool<P> {
+    protocol: P,
+    scenario: Scenario,
+    /// What is left out of the pool, to see that it is needed.
+    without: Vec<Guard>,
+}
+
+/// Where a pool stands.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct PoolState<S, I, C> {
+    world: World,
+    shared: S,
+    workers: ArrayVec<Worker<I, C>, MAX_WORKERS>,
+    posters: ArrayVec<Poster<C>, MAX_OTHERS>,
+    guests: ArrayVec<Guest<C>, MAX_OTHERS>,
+}
+
+/// Where a pool with this protocol stands.
+type StateOf<P> = PoolState<<P as Protocol>::Shared, <P as Protocol>::Idle, <P as Protocol>::Call>;
+
+/// What an actor does next, while it is in a call of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Calling<C> {
+    call: C,
+    /// Which of the sources it looks at next, while it looks for the protocol.
+    look: Option<(Look, u8)>,
+}
+
+/// What was done in a step of a call, and the answer if the call has ended.
+type CallStep<I> = (String, Option<Answer<I>>);
+
+impl<P: Protocol> Pool<P> {
+    fn new(protocol: P, scenario: Scenario, without: &[Guard]) -> Self {
+        Self {
+            protocol,
+            scenario,
+            without: without.to_vec(),
+        }
+    }
+
+    fn has(&self, guard: Guard) -> bool {
+        !self.without.contains(&guard)
+    }
+
+    fn begin(&self, request: Request<P::Idle>) -> Calling<P::Call> {
+        Calling {
+            call: self.protocol.begin(request),
+            look: None,
+        }
+    }
+
+    /// Makes one step of a call. Returns what was done, and the answer if the call has ended.
+    fn step_call(
+        &self,
+        world: &mut World,
+        shared: &mut P::Shared,
+        calling: &mut Calling<P::Call>,
+    ) -> Result<Option<CallStep<P::Idle>>, String> {
+        if let Some((look, source)) = &mut calling.look {
+            let leaves_out = |worker| self.protocol.leaves_out(shared, worker);
+            let (finds, what) = world.look(*look, *source, leaves_out);
+            *source += 1;
+            if finds || *source == world.num_sources(*look) {
+                let look = *look;
+                calling.look = None;
+                // What a worker does in its last look, after it has found nothing.
+                if !finds && let Look::Last(worker) = look {
+                    world.leave_seat(worker);
+                }
+                self.protocol.answer(&mut calling.call, finds);
+            }
+            return Ok(Some((what, None)));
+        }
+        Ok(
+            match self
+                .protocol
+                .step(world, shared, &mut calling.call, &self.without)?
+            {
+                Flow::Blocked => None,
+                Flow::GoesOn(what) => Some((what.to_owned(), None)),
+                Flow::Looks(look, what) => {
+                    calling.look = Some((look, 0));
+                    Some((what.to_owned(), None))
+                }
+                Flow::Ends(answer, what) => Some((what.to_owned(), Some(answer))),
+            },
+        )
+    }
+}
+
+impl<P: Protocol> Model for Pool<P> {
+    type State = StateOf<P>;
+
+    fn initial(&self) -> StateOf<P> {
+        let Scenario {
+            workers,
+            posts,
+            guests,
+            ..
+        } = self.scenario;
+        PoolState {
+            world: World::new(workers),
+            shared: P::Shared::default(),
+            workers: (0..workers).map(Worker::new).collect(),
+            posters: posts.iter().map(|_| Poster::new()).collect(),
+            guests: (0..guests).map(|_| Guest::new()).collect(),
+        }
+    }
+
+    fn num_actors(&self) -> usize {
+        usize::from(self.scenario.workers + self.scenario.guests) + self.scenario.posts.len()
+    }
+
+    fn name(&self, actor: usize) -> String {
+        let Scenario { workers, posts, .. } = &self.scenario;
+        match actor.checked_sub(usize::from(*workers)) {
+            None => format!("worker {actor}"),
+            Some(poster) if poster < posts.len() => format!("poster {poster}"),
+            Some(other) => format!("guest {}", other - posts.len()),
+        }
+    }
+
+    fn step(&self, state: &mut StateOf<P>, actor: usize) -> Result<Option<String>, String> {
+        let PoolState {
+            world,
+            shared,
+            workers,
+            posters,
+            guests,
+        } = state;
+        let num_workers = workers.len();
+        let what = match actor.checked_sub(num_workers) {
+            None => workers[actor].step(self, world, shared)?,
+            Some(poster) if poster < posters.len() => {
+                posters[poster].step(self, poster as u8, world, shared)?
+            }
+            Some(other) => guests[other - posters.len()].step(self, world, shared)?,
+        };
+        self.protocol.check(world, shared)?;
+        Ok(what)
+    }
+
+    fn has_ended(&self, state: &StateOf<P>) -> Result<bool, String> {
+        let is_all_over = state.workers.iter().all(Worker::has_ended)
+            && state.posters.iter().all(Poster::has_ended)
+            && state.guests.iter().all(Guest::has_ended);
+        if is_all_over {
+            state.world.check_end()?;
+            self.protocol.check_end(&state.shared)?;
+        }
+        Ok(is_all_over)
+    }
+
+    /// Whether a job waits that a worker may take which sleeps, and which no thread is waking.
+    fn is_wasteful(&self, state: &StateOf<P>) -> bool {
+        state.world.is_wasteful()
+    }
+}

@@ -1,0 +1,86 @@
+//! What can be left out of a pool, to see that it is needed.
+
+/// A part of a pool or a protocol that can be left out, to see that it is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Guard {
+    /// A worker that is registered as a sleeper looks at all sources once more.
+    LastLook,
+    /// A worker searches once more after it got sleepy.
+    SleepySearch,
+    /// A worker that got sleepy before a post does not register as a sleeper.
+    SleepyCheck,
+    /// A worker that has found a job wakes others if it leaves jobs.
+    Cascade,
+    /// A poster wakes sleepers.
+    PosterWakes,
+    /// A poster does not count on idle workers if jobs were queued before.
+    Backlog,
+    /// A worker whose latch is set does not fall asleep.
+    LatchCheck,
+    /// The setter of a latch wakes its waiter.
+    SetterWakes,
+    /// The slot is open before the latch says that the worker sleeps.
+    SlotBeforeLatch,
+    /// The slot is open before the protocol's word says that workers are asleep.
+    SlotBeforeState,
+    /// A token that comes before the worker parks is kept.
+    Token,
+    /// A worker parks again until its slot says that it is awake.
+    SlotSaysAwake,
+    /// The waker lowers the count of sleepers before it releases the worker.
+    WakerCounts,
+    /// A worker whose slot was claimed while it turned back waits for its waker.
+    TurnBackWaits,
+    /// The bit of a worker is set before its slot is open.
+    BitBeforeSlot,
+    /// The bit of a worker is cleared before it is released, or lent.
+    BitClearedFirst,
+    /// A worker that is lent ceases to be asleep and idle in one step.
+    LendInOneStep,
+    /// A guest that gives a worker back looks at all sources for it.
+    GuestLooks,
+    /// A guest that gives a worker back looks at its latch.
+    GuestLooksAtLatch,
+    /// A guest that finds jobs queued when it comes wakes the host instead.
+    GuestLeavesToHost,
+    /// The host that is woken waits until no guest has its seat.
+    HostReclaims,
+    /// A poster wakes a worker for a job that it alone may take.
+    OwnerIsWoken,
+}
+
+/// All guards, with their names.
+pub const GUARDS: &[(&str, Guard)] = &[
+    ("last-look", Guard::LastLook),
+    ("sleepy-search", Guard::SleepySearch),
+    ("sleepy-check", Guard::SleepyCheck),
+    ("cascade", Guard::Cascade),
+    ("poster-wakes", Guard::PosterWakes),
+    ("backlog", Guard::Backlog),
+    ("latch-check", Guard::LatchCheck),
+    ("setter-wakes", Guard::SetterWakes),
+    ("slot-before-latch", Guard::SlotBeforeLatch),
+    ("slot-before-state", Guard::SlotBeforeState),
+    ("token", Guard::Token),
+    ("slot-says-awake", Guard::SlotSaysAwake),
+    ("waker-counts", Guard::WakerCounts),
+    ("turn-back-waits", Guard::TurnBackWaits),
+    ("bit-before-slot", Guard::BitBeforeSlot),
+    ("bit-cleared-first", Guard::BitClearedFirst),
+    ("lend-in-one-step", Guard::LendInOneStep),
+    ("guest-looks", Guard::GuestLooks),
+    ("guest-looks-at-latch", Guard::GuestLooksAtLatch),
+    ("guest-leaves-to-host", Guard::GuestLeavesToHost),
+    ("host-reclaims", Guard::HostReclaims),
+    ("owner-is-woken", Guard::OwnerIsWoken),
+];
+
+impl Guard {
+    /// Returns the guard of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let is_it = |(known, _): &&(&str, Self)| *known == name;
+        GUARDS.iter().find(is_it).map(|&(_, guard)| guard)
+    }
+}

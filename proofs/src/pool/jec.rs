@@ -1,0 +1,554 @@
+//! The protocol `Jec` of sleep-core, step by step.
+
+use super::{
+    guard::Guard,
+    protocol::{Answer, Flow, Protocol, Request},
+    world::{Latch, Look, MAX_WORKERS, Seat, Slot, World},
+};
+
+/// `Jec`. A worker sleeps after its second fruitless search.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Jec {
+    /// With fewer workers awake and idle, one that has found a job wakes others.
+    many_idle: u8,
+    /// As many workers that are awake and idle suffice for a poster.
+    enough_idle: u8,
+}
+
+impl Default for Jec {
+    /// As in the models of sleep-core, which have few workers.
+    fn default() -> Self {
+        Self {
+            many_idle: 1,
+            enough_idle: 1,
+        }
+    }
+}
+
+/// The counters, and the bits of sleepers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(super) struct Shared {
+    sleeping: u8,
+    inactive: u8,
+    /// Even if a worker got sleepy since the last post. No scenario is long enough to make it come
+    /// round.
+    jec: u8,
+    bits: [bool; MAX_WORKERS],
+}
+
+impl Shared {
+    /// A new pool's counter is odd: active.
+    fn is_sleepy(self) -> bool {
+        self.jec % 2 == 1
+    }
+
+    fn awake_but_idle(self) -> u8 {
+        self.inactive.saturating_sub(self.sleeping)
+    }
+
+    fn raise_sleeping(&mut self) -> Result<(), String> {
+        if self.sleeping >= self.inactive {
+            return Err("a thread sleeps that is not inactive".to_owned());
+        }
+        self.sleeping += 1;
+        Ok(())
+    }
+
+    fn lower_sleeping(&mut self) -> Result<(), String> {
+        self.sleeping = self
+            .sleeping
+            .checked_sub(1)
+            .ok_or("fewer than no threads sleep")?;
+        Ok(())
+    }
+
+    fn lower_inactive(&mut self) -> Result<(), String> {
+        self.inactive = self
+            .inactive
+            .checked_sub(1)
+            .ok_or("fewer than no threads are inactive")?;
+        Ok(())
+    }
+}
+
+/// What a worker that searches remembers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(super) enum Idle {
+    /// It has not got sleepy since it last had a reason to stay awake.
+    #[default]
+    Fresh,
+    /// It has got sleepy with this value of the counter.
+    Sleepy(u8),
+}
+
+/// Where a call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Call {
+    StartLooking,
+    /// A fruitless search.
+    GetSleepy(u8),
+    LatchGetsSleepy(u8, u8),
+    Counts(u8, u8),
+    /// It has counted itself although work was posted since it got sleepy.
+    CountsBack(u8),
+    SetsBit(u8),
+    OpensSlot(u8),
+    /// The slot is open, and the latch says that the worker sleeps, in this order; or the other
+    /// way round, if that is left out.
+    LatchFallsAsleep(u8, bool),
+    LooksLast(u8),
+    ClosesSlot(u8),
+    ClearsBit(u8),
+    LowersCount(u8),
+    ChecksSlot(u8),
+    Parks(u8),
+    LatchWakesUp(u8),
+    WorkFound,
+    LooksForMore,
+    Announce {
+        is_injected: bool,
+        count: u8,
+        queue_was_empty: bool,
+    },
+    Increments(u8, bool),
+    /// Looks at the bit of a worker, then at its slot; wakes up to so many.
+    WakesAt(u8, u8, bool),
+    Claimed(u8, u8, u8, Wake),
+    AnnounceFor(u8),
+    WakeWorker(u8),
+    Borrow,
+    BorrowsAt(u8),
+    /// The seat of this worker is lent; whether it is still counted as idle.
+    Lent(u8, bool),
+    LentClearsBit(u8),
+    GiveBack(u8),
+    GivesBackBit(u8),
+    GivesBackSlot(u8),
+    GivesBackLooks(u8),
+    GivesBackClaims(u8),
+    Nothing,
+}
+
+/// How far a waker is with a worker that it has claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Wake {
+    Counts,
+    ClearsBit,
+    Releases,
+    /// It has released the worker, but not lowered the count, if that is left out before.
+    CountsLate,
+    Unparks,
+}
+
+impl Protocol for Jec {
+    type Shared = Shared;
+    type Idle = Idle;
+    type Call = Call;
+
+    fn begin(&self, request: Request<Idle>) -> Call {
+        match request {
+            Request::StartLooking(_) => Call::StartLooking,
+            Request::NoWorkFound(worker, Idle::Fresh) => Call::GetSleepy(worker),
+            Request::NoWorkFound(worker, Idle::Sleepy(jec)) => Call::LatchGetsSleepy(worker, jec),
+            Request::WorkFound(..) => Call::WorkFound,
+            Request::Announce {
+                is_injected,
+                count,
+                queue_was_empty,
+            } => Call::Announce {
+                is_injected,
+                count,
+                queue_was_empty,
+            },
+            Request::AnnounceFor(worker) => Call::AnnounceFor(worker),
+            Request::WakeWorker(worker) => Call::WakeWorker(worker),
+            Request::BorrowSleeper => Call::Borrow,
+            Request::GiveBack(worker) => Call::GiveBack(worker),
+        }
+    }
+
+    fn step(
+        &self,
+        world: &mut World,
+        shared: &mut Shared,
+        call: &mut Call,
+        without: &[Guard],
+    ) -> Result<Flow<Idle>, String> {
+        let has = |guard| !without.contains(&guard);
+        let ends = |what| Ok(Flow::Ends(Answer::None, what));
+        let (next, what) = match *call {
+            Call::StartLooking => {
+                shared.inactive += 1;
+                return Ok(Flow::Ends(
+                    Answer::Idle(Idle::Fresh),
+                    "counts itself as idle",
+                ));
+            }
+            Call::GetSleepy(worker) => {
+                if !shared.is_sleepy() {
+                    shared.jec += 1;
+                }
+                let idle = Idle::Sleepy(shared.jec);
+                if has(Guard::SleepySearch) {
+                    return Ok(Flow::Ends(Answer::Idle(idle), "gets sleepy"));
+                }
+                (Call::LatchGetsSleepy(worker, shared.jec), "gets sleepy")
+            }
+            Call::LatchGetsSleepy(worker, jec) => {
+                let advances = world.advance_latch(worker, Latch::Unset, Latch::Sleepy);
+                if !advances && has(Guard::LatchCheck) {
+                    let idle = Answer::Idle(Idle::Sleepy(jec));
+                    return Ok(Flow::Ends(idle, "sees that its latch is set"));
+                }
+                (
+                    Call::Counts(worker, jec),
+                    "its latch says that it is sleepy",
+                )
+            }
+            Call::Counts(worker, jec) => {
+                shared.raise_sleeping()?;
+                if shared.jec == jec || !has(Guard::SleepyCheck) {
+                    let next = match has(Guard::BitBeforeSlot) {
+                        true => Call::SetsBit(worker),
+                        false => Call::OpensSlot(worker),
+                    };
+                    (next, "counts itself as asleep")
+                } else {
+                    (
+                        Call::CountsBack(worker),
+                        "counts itself, and sees that work was posted",
+                    )
+                }
+            }
+            Call::CountsBack(worker) => {
+                shared.lower_sleeping()?;
+                (Call::LatchWakesUp(worker), "counts itself as awake")
+            }
+            Call::SetsBit(worker) => {
+                shared.bits[usize::from(worker)] = true;
+                let next = match has(Guard::BitBeforeSlot) {
+                    true if has(Guard::SlotBeforeLatch) => Call::OpensSlot(worker),
+                    true => Call::LatchFallsAsleep(worker, false),
+                    false => Call::LatchFallsAsleep(worker, true),
+                };
+                (next, "sets its bit")
+            }
+            Call::OpensSlot(worker) => {
+                world.open(worker)?;
+                let next = match (has(Guard::BitBeforeSlot), has(Guard::SlotBeforeLatch)) {
+                    (false, _) => Call::SetsBit(worker),
+                    (true, true) => Call::LatchFallsAsleep(worker, true),
+                    (true, false) => Call::LooksLast(worker),
+                };
+                (next, "opens its slot")
+            }
+            Call::LatchFallsAsleep(worker, is_open) => {
+                let advances = world.advance_latch(worker, Latch::Sleepy, Latch::Sleeping);
+                let falls_asleep = advances || !has(Guard::LatchCheck);
+                let next = match (falls_asleep, is_open) {
+                    (true, true) => Call::LooksLast(worker),
+                    (true, false) => Call::OpensSlot(worker),
+                    (false, true) => Call::ClosesSlot(worker),
+                    (false, false) => Call::ClearsBit(worker),
+                };
+                (next, "its latch says that it sleeps, unless it is set")
+            }
+            Call::LooksLast(worker) => {
+                if has(Guard::LastLook) {
+                    return Ok(Flow::Looks(
+                        Look::Last(worker),
+                        "executes a fence, and looks again",
+                    ));
+                }
+                world.leave_seat(worker);
+                (Call::ChecksSlot(worker), "does not look again")
+            }
+            Call::ClosesSlot(worker) if world.close(worker) => {
+                (Call::ClearsBit(worker), "closes its slot")
+            }
+            Call::ClosesSlot(worker) if has(Guard::TurnBackWaits) => {
+                (Call::ChecksSlot(worker), "finds that its slot was claimed")
+            }
+            Call::ClosesSlot(worker) => {
+                let what = "finds that its slot was claimed, and goes on";
+                (Call::LatchWakesUp(worker), what)
+            }
+            Call::ClearsBit(worker) => {
+                shared.bits[usize::from(worker)] = false;
+                (Call::LowersCount(worker), "clears its bit")
+            }
+            Call::LowersCount(worker) => {
+                shared.lower_sleeping()?;
+                (Call::LatchWakesUp(worker), "counts itself as awake")
+            }
+            Call::ChecksSlot(worker) => match world.place(worker).slot {
+                Slot::Awake => (Call::LatchWakesUp(worker), "sees that it is awake"),
+                _ => (Call::Parks(worker), "sees that it sleeps"),
+            },
+            Call::Parks(worker) => {
+                if !world.take_token(worker) {
+                    return Ok(Flow::Blocked);
+                }
+                let next = match has(Guard::SlotSaysAwake) {
+                    true => Call::ChecksSlot(worker),
+                    false => Call::LatchWakesUp(worker),
+                };
+                (next, "returns from its park")
+            }
+            Call::LatchWakesUp(worker) => {
+                world.wake_latch(worker);
+                let idle = Answer::Idle(Idle::Fresh);
+                return Ok(Flow::Ends(idle, "its latch says that it is awake"));
+            }
+            Call::WorkFound => {
+                shared.lower_inactive()?;
+                if shared.sleeping == 0 || !has(Guard::Cascade) {
+                    return ends("counts itself as active");
+                }
+                let idle = shared.awake_but_idle();
+                let active = world.num_workers().saturating_sub(shared.inactive);
+                if idle >= self.many_idle && 2 * idle >= active {
+                    return ends("counts itself as active, and leaves the rest to idle workers");
+                }
+                let look = Look::More(0);
+                *call = Call::LooksForMore;
+                return Ok(Flow::Looks(
+                    look,
+                    "counts itself as active, and looks for more work",
+                ));
+            }
+            Call::LooksForMore => return Err("the pool has not answered".to_owned()),
+            Call::Announce {
+                count,
+                queue_was_empty,
+                ..
+            } => {
+                let all_are_awake = !shared.is_sleepy() && shared.sleeping == 0;
+                if all_are_awake || !has(Guard::PosterWakes) {
+                    return ends("sees that all workers are awake");
+                }
+                (
+                    Call::Increments(count, queue_was_empty),
+                    "sees that workers sleep",
+                )
+            }
+            Call::Increments(count, queue_was_empty) => {
+                if shared.is_sleepy() {
+                    shared.jec += 1;
+                }
+                let idle = shared.awake_but_idle();
+                let helps = queue_was_empty || !has(Guard::Backlog);
+                let wanted = count.saturating_sub(if helps { idle } else { 0 });
+                let wanted = wanted.min(shared.sleeping);
+                let count = wanted.min(self.enough_idle.saturating_sub(idle));
+                if count == 0 {
+                    return ends("leaves the jobs to idle workers");
+                }
+                (Call::WakesAt(0, count, false), "looks for sleepers")
+            }
+            Call::WakesAt(worker, _, _) if worker == world.num_workers() => {
+                return ends("has looked at all workers");
+            }
+            Call::WakesAt(worker, count, false) => match shared.bits[usize::from(worker)] {
+                true => (
+                    Call::WakesAt(worker, count, true),
+                    "sees the bit of a sleeper",
+                ),
+                false => (Call::WakesAt(worker + 1, count, false), "sees no bit"),
+            },
+            Call::WakesAt(worker, count, true) => match world.claim(worker) {
+                true => {
+                    let wake = first_of_wake(without);
+                    (
+                        Call::Claimed(worker, worker + 1, count - 1, wake),
+                        "claims a sleeper",
+                    )
+                }
+                false => (
+                    Call::WakesAt(worker + 1, count, false),
+                    "passes over a slot",
+                ),
+            },
+            Call::Claimed(worker, next, count, wake) => match wake {
+                Wake::Counts => {
+                    shared.lower_sleeping()?;
+                    let wake = match has(Guard::BitClearedFirst) {
+                        true => Wake::ClearsBit,
+                        false => Wake::Releases,
+                    };
+                    (
+                        Call::Claimed(worker, next, count, wake),
+                        "counts it as awake",
+                    )
+                }
+                Wake::ClearsBit => {
+                    shared.bits[usize::from(worker)] = false;
+                    let wake = match has(Guard::BitClearedFirst) {
+                        true => Wake::Releases,
+                        false => Wake::Unparks,
+                    };
+                    (Call::Claimed(worker, next, count, wake), "clears its bit")
+                }
+                Wake::Releases => {
+                    world.place(worker).slot = Slot::Awake;
+                    let wake = if !has(Guard::WakerCounts) {
+                        Wake::CountsLate
+                    } else if !has(Guard::BitClearedFirst) {
+                        Wake::ClearsBit
+                    } else {
+                        Wake::Unparks
+                    };
+                    (Call::Claimed(worker, next, count, wake), "releases it")
+                }
+                Wake::CountsLate => {
+                    shared.lower_sleeping()?;
+                    (
+                        Call::Claimed(worker, next, count, Wake::Unparks),
+                        "counts it as awake",
+                    )
+                }
+                Wake::Unparks => {
+                    world.unpark(worker, has(Guard::Token));
+                    if count == 0 {
+                        return ends("unparks it");
+                    }
+                    (Call::WakesAt(next, count, false), "unparks it")
+                }
+            },
+            Call::AnnounceFor(worker) => {
+                if shared.sleeping == 0 || !world.claim(worker) {
+                    return ends("sees that the worker is awake");
+                }
+                (
+                    Call::Claimed(worker, 0, 0, first_of_wake(without)),
+                    "claims the sleeper",
+                )
+            }
+            Call::WakeWorker(worker) => {
+                if !world.claim(worker) {
+                    return ends("sees that another thread wakes the worker");
+                }
+                (
+                    Call::Claimed(worker, 0, 0, first_of_wake(without)),
+                    "claims the sleeper",
+                )
+            }
+            Call::Borrow if shared.sleeping == 0 => {
+                return Ok(Flow::Ends(Answer::Lent(None), "sees that no worker sleeps"));
+            }
+            Call::Borrow => (Call::BorrowsAt(0), "sees that workers sleep"),
+            Call::BorrowsAt(worker) if worker == world.num_workers() => {
+                return Ok(Flow::Ends(Answer::Lent(None), "finds no sleeper to borrow"));
+            }
+            Call::BorrowsAt(worker) => {
+                let place = world.place(worker);
+                let may_be_lent = place.slot == Slot::Asleep && place.seat == Seat::Vacant;
+                if shared.bits[usize::from(worker)] && may_be_lent {
+                    place.slot = Slot::Lent;
+                    (Call::Lent(worker, true), "takes a sleeper's slot over")
+                } else {
+                    (Call::BorrowsAt(worker + 1), "passes over a worker")
+                }
+            }
+            Call::Lent(worker, is_idle) => {
+                if is_idle {
+                    shared.lower_sleeping()?;
+                }
+                if is_idle && !has(Guard::LendInOneStep) {
+                    (Call::Lent(worker, false), "counts the worker as awake")
+                } else {
+                    shared.lower_inactive()?;
+                    (Call::LentClearsBit(worker), "counts the worker as active")
+                }
+            }
+            Call::LentClearsBit(worker) => {
+                shared.bits[usize::from(worker)] = false;
+                return Ok(Flow::Ends(
+                    Answer::Lent(Some(worker)),
+                    "clears the worker's bit",
+                ));
+            }
+            Call::GiveBack(worker) => {
+                shared.inactive += 1;
+                shared.raise_sleeping()?;
+                (
+                    Call::GivesBackBit(worker),
+                    "counts the worker as asleep again",
+                )
+            }
+            Call::GivesBackBit(worker) => {
+                shared.bits[usize::from(worker)] = true;
+                (Call::GivesBackSlot(worker), "sets the worker's bit")
+            }
+            Call::GivesBackSlot(worker) => {
+                world.place(worker).slot = Slot::Asleep;
+                (Call::GivesBackLooks(worker), "opens the worker's slot")
+            }
+            Call::GivesBackLooks(worker) => {
+                if !has(Guard::GuestLooks) {
+                    return ends("does not look for work");
+                }
+                let look = match has(Guard::GuestLooksAtLatch) {
+                    true => Look::GivenBack(worker),
+                    false => Look::GivenBackWithoutLatch(worker),
+                };
+                return Ok(Flow::Looks(look, "executes a fence, and looks for work"));
+            }
+            Call::GivesBackClaims(worker) => {
+                if !world.claim(worker) {
+                    return ends("sees that another thread wakes the worker");
+                }
+                (
+                    Call::Claimed(worker, 0, 0, first_of_wake(without)),
+                    "claims the worker",
+                )
+            }
+            Call::Nothing => return ends("has nothing to do"),
+        };
+        *call = next;
+        Ok(Flow::GoesOn(what))
+    }
+
+    fn answer(&self, call: &mut Call, finds: bool) {
+        *call = match (*call, finds) {
+            (Call::LooksLast(worker), true) => Call::ClosesSlot(worker),
+            (Call::LooksLast(worker), false) => Call::ChecksSlot(worker),
+            // Up to two, of those that sleep.
+            (Call::LooksForMore, true) => Call::WakesAt(0, 2, false),
+            (Call::GivesBackLooks(worker), true) => Call::GivesBackClaims(worker),
+            _ => Call::Nothing,
+        };
+    }
+
+    /// If few workers are awake. Here they always are.
+    fn leaves_out(&self, shared: &Shared, worker: u8) -> bool {
+        shared.bits[usize::from(worker)]
+    }
+
+    fn check(&self, world: &World, shared: &Shared) -> Result<(), String> {
+        if shared.inactive > world.num_workers() {
+            return Err("more workers are inactive than there are".to_owned());
+        }
+        Ok(())
+    }
+
+    fn check_end(&self, shared: &Shared) -> Result<(), String> {
+        let Shared {
+            sleeping, inactive, ..
+        } = *shared;
+        if sleeping + inactive > 0 {
+            return Err(format!(
+                "{sleeping} sleep and {inactive} are inactive when all has ended"
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn first_of_wake(without: &[Guard]) -> Wake {
+    if without.contains(&Guard::WakerCounts) {
+        Wake::ClearsBit
+    } else {
+        Wake::Counts
+    }
+}

@@ -1,0 +1,224 @@
+//! A worker, from its first search to its end.
+
+use super::{
+    Calling, Pool,
+    guard::Guard,
+    protocol::{Answer, Protocol, Request},
+    scenario::Jobs,
+    world::{Latch, Seat, Source, World},
+};
+
+/// A worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Worker<I, C> {
+    index: u8,
+    at: At<I, C>,
+}
+
+/// Where a worker is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum At<I, C> {
+    /// It is active, and about to search.
+    Active,
+    StartsLooking(Calling<C>),
+    /// It is about to look at its latch.
+    Probes(I),
+    /// It is about to look for a job in the source of this number.
+    Searches(I, u8),
+    FoundNothing(Calling<C>),
+    /// It has been woken, and takes its seat back.
+    Reclaims(I),
+    FoundJob(Calling<C>, Source),
+    Runs(Source, Stage<C>),
+    Leaves(Calling<C>),
+    Ended,
+}
+
+/// Where a worker is after a step, and what it has done.
+type Step<I, C> = (At<I, C>, String);
+
+/// How far a job is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Stage<C> {
+    Begins,
+    Announces(Calling<C>),
+    Waits,
+}
+
+impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
+    pub(super) fn new(index: u8) -> Self {
+        let at = At::Active;
+        Self { index, at }
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.at == At::Ended
+    }
+
+    pub(super) fn step<P: Protocol<Idle = I, Call = C>>(
+        &mut self,
+        pool: &Pool<P>,
+        world: &mut World,
+        shared: &mut P::Shared,
+    ) -> Result<Option<String>, String> {
+        let me = self.index;
+        let (next, what) = match self.at {
+            At::Ended => return Ok(None),
+            // What no other actor can see is part of the next step.
+            At::Active => {
+                self.at = At::StartsLooking(pool.begin(Request::StartLooking(me)));
+                return self.step(pool, world, shared);
+            }
+            At::StartsLooking(mut calling) => {
+                let Some((what, answer)) = pool.step_call(world, shared, &mut calling)? else {
+                    return Ok(None);
+                };
+                match answer {
+                    None => (At::StartsLooking(calling), what),
+                    Some(answer) => (At::Probes(idle_of(answer)), what),
+                }
+            }
+            At::Probes(idle) if world.place(me).latch == Latch::Set => {
+                let calling = pool.begin(Request::WorkFound(me, idle));
+                (At::Leaves(calling), "sees that its latch is set".to_owned())
+            }
+            At::Probes(idle) => (
+                At::Searches(idle, 0),
+                "sees that its latch is not set".to_owned(),
+            ),
+            At::Searches(idle, number) => match world.source(me, number) {
+                Some(source @ Source::Deque(other))
+                    if other != me && pool.protocol.leaves_out(shared, other) =>
+                {
+                    let what = format!("leaves {source:?} out");
+                    (At::Searches(idle, number + 1), what)
+                }
+                Some(source) if world.take(source) => {
+                    let calling = pool.begin(Request::WorkFound(me, idle));
+                    let what = format!("takes a job from {source:?}");
+                    (At::FoundJob(calling, source), what)
+                }
+                Some(source) => {
+                    let what = format!("finds no job in {source:?}");
+                    (At::Searches(idle, number + 1), what)
+                }
+                None => {
+                    self.at = At::FoundNothing(pool.begin(Request::NoWorkFound(me, idle)));
+                    return self.step(pool, world, shared);
+                }
+            },
+            At::FoundNothing(mut calling) => {
+                let Some((what, answer)) = pool.step_call(world, shared, &mut calling)? else {
+                    return Ok(None);
+                };
+                match answer {
+                    None => (At::FoundNothing(calling), what),
+                    Some(answer) => (At::Reclaims(idle_of(answer)), what),
+                }
+            }
+            At::Reclaims(idle) => {
+                let seat = &mut world.place(me).seat;
+                if *seat == Seat::Guest && pool.has(Guard::HostReclaims) {
+                    return Ok(None);
+                }
+                if *seat == Seat::Guest {
+                    return Err("the host uses the worker beside a guest".to_owned());
+                }
+                *seat = Seat::Host;
+                (At::Probes(idle), "has its seat".to_owned())
+            }
+            At::FoundJob(mut calling, source) => {
+                let Some((what, answer)) = pool.step_call(world, shared, &mut calling)? else {
+                    return Ok(None);
+                };
+                match answer {
+                    None => (At::FoundJob(calling, source), what),
+                    Some(_) => (At::Runs(source, Stage::Begins), what),
+                }
+            }
+            At::Runs(source, stage) => {
+                let Some(step) = self.run(pool, world, shared, source, stage)? else {
+                    return Ok(None);
+                };
+                step
+            }
+            At::Leaves(mut calling) => {
+                let Some((what, answer)) = pool.step_call(world, shared, &mut calling)? else {
+                    return Ok(None);
+                };
+                match answer {
+                    None => (At::Leaves(calling), what),
+                    Some(_) => (At::Ended, what),
+                }
+            }
+        };
+        self.at = next;
+        Ok(Some(what))
+    }
+
+    /// Makes one step of a job that lay in `source`.
+    fn run<P: Protocol<Idle = I, Call = C>>(
+        &self,
+        pool: &Pool<P>,
+        world: &mut World,
+        shared: &mut P::Shared,
+        source: Source,
+        stage: Stage<C>,
+    ) -> Result<Option<Step<I, C>>, String> {
+        let me = self.index;
+        let jobs = pool.scenario.jobs;
+        let forks = jobs == Jobs::Fork && !matches!(source, Source::Deque(_));
+        // So many jobs must have begun before this one ends.
+        let needed = match jobs {
+            // What lies on a deque is a guest's job, or that of a fork.
+            _ if matches!(source, Source::Deque(_)) => 0,
+            Jobs::NeedEachOther(count) => count,
+            Jobs::Fork => 2,
+            Jobs::Short => 0,
+        };
+        Ok(Some(match stage {
+            Stage::Begins => {
+                world.begun += 1;
+                if forks {
+                    world.place(me).deque += 1;
+                    world.queued += 1;
+                    let calling = pool.begin(Request::Announce {
+                        is_injected: false,
+                        count: 1,
+                        queue_was_empty: true,
+                    });
+                    let what = "begins a job, and queues another one".to_owned();
+                    (At::Runs(source, Stage::Announces(calling)), what)
+                } else if needed == 0 {
+                    world.ended += 1;
+                    (At::Active, "runs a job".to_owned())
+                } else {
+                    (At::Runs(source, Stage::Waits), "begins a job".to_owned())
+                }
+            }
+            Stage::Announces(mut calling) => {
+                let Some((what, answer)) = pool.step_call(world, shared, &mut calling)? else {
+                    return Ok(None);
+                };
+                match answer {
+                    None => (At::Runs(source, Stage::Announces(calling)), what),
+                    Some(_) => (At::Runs(source, Stage::Waits), what),
+                }
+            }
+            Stage::Waits => {
+                if world.begun < needed {
+                    return Ok(None);
+                }
+                world.ended += 1;
+                (At::Active, "ends its job".to_owned())
+            }
+        }))
+    }
+}
+
+fn idle_of<I: Default>(answer: Answer<I>) -> I {
+    match answer {
+        Answer::Idle(idle) => idle,
+        Answer::None | Answer::Lent(_) => I::default(),
+    }
+}

@@ -1,0 +1,177 @@
+//! The sleep protocols, in all executions of small pools.
+
+use proofs::pool::{GUARDS, Guard, Kind, NAMED, Scenario, check};
+
+/// Scenarios with millions of states.
+const LARGE: [&str; 3] = ["pair-of-two-posters", "guest-and-job", "three-workers"];
+
+/// What makes the large scenarios part of the tests.
+const DEEP: &str = "PROOFS_DEEP";
+
+fn scenarios() -> impl Iterator<Item = &'static (&'static str, Scenario)> {
+    let is_deep = std::env::var_os(DEEP).is_some();
+    NAMED
+        .iter()
+        .filter(move |(name, _)| is_deep || !LARGE.contains(name))
+}
+
+/// A job waits beside a worker that sleeps for so many steps of all actors at most, and then is
+/// taken, or the worker is woken.
+#[test]
+fn every_job_is_taken_soon_and_every_worker_is_stopped() {
+    for kind in Kind::ALL {
+        for (name, scenario) in scenarios() {
+            match check(kind, *scenario, &[]) {
+                Ok(findings) => {
+                    println!("{} {name}: {findings:?}", kind.name());
+                    let steps = findings.most_wasteful_steps;
+                    assert!(
+                        steps.is_some_and(|steps| steps <= 50),
+                        "{name}: {findings:?}"
+                    );
+                }
+                Err(failure) => panic!("{} {name}: {failure}", kind.name()),
+            }
+        }
+    }
+}
+
+/// Guards that `Jec` has, and a scenario that fails without each.
+const JEC_NEEDS: &[(Guard, &str)] = &[
+    (Guard::LastLook, "one-job"),
+    (Guard::Cascade, "pair-in-a-row"),
+    (Guard::PosterWakes, "one-job"),
+    (Guard::LatchCheck, "one-job"),
+    (Guard::SetterWakes, "one-job"),
+    (Guard::SlotBeforeLatch, "one-job"),
+    (Guard::Token, "one-job"),
+    (Guard::SlotSaysAwake, "one-job"),
+    (Guard::WakerCounts, "one-job"),
+    (Guard::TurnBackWaits, "one-job"),
+    (Guard::BitBeforeSlot, "inbox-and-fork"),
+    (Guard::BitClearedFirst, "fork"),
+    (Guard::GuestLooks, "guest"),
+    (Guard::GuestLooksAtLatch, "guest"),
+    (Guard::GuestLeavesToHost, "guest-waits"),
+    (Guard::OwnerIsWoken, "inbox"),
+];
+
+/// Guards that `Jec` has, without which every scenario still ends, and why it has them.
+const JEC_HAS: &[(Guard, &str)] = &[
+    (
+        Guard::SleepySearch,
+        "spares the registration of a worker that would turn back",
+    ),
+    (
+        Guard::SleepyCheck,
+        "spares the same, and the wake-up of a worker that is about to look",
+    ),
+    (
+        Guard::Backlog,
+        "wakes at once; otherwise the cascade does, one worker later",
+    ),
+    (
+        Guard::LendInOneStep,
+        "a guest that comes looks at all sources, as long as guests do that",
+    ),
+    (
+        Guard::HostReclaims,
+        "memory safety, whatever a protocol claims: with this one, no guest is there",
+    ),
+];
+
+const CLASSIC_NEEDS: &[(Guard, &str)] = &[
+    (Guard::LastLook, "inbox"),
+    (Guard::PosterWakes, "one-job"),
+    (Guard::LatchCheck, "one-job"),
+    (Guard::SetterWakes, "one-job"),
+    (Guard::SlotBeforeLatch, "one-job"),
+    (Guard::SlotBeforeState, "one-by-one"),
+    (Guard::Token, "one-job"),
+    (Guard::SlotSaysAwake, "one-job"),
+    (Guard::TurnBackWaits, "one-job"),
+    (Guard::OwnerIsWoken, "inbox"),
+];
+
+const CLASSIC_HAS: &[(Guard, &str)] = &[
+    (
+        Guard::SleepySearch,
+        "with the check, takes the place of the last look for jobs that all may take",
+    ),
+    (
+        Guard::SleepyCheck,
+        "with the search, takes the place of the last look for jobs that all may take",
+    ),
+];
+
+/// Guards of which one suffices: without both, a scenario fails.
+const ONE_OF_TWO: &[(Kind, [Guard; 2], &str)] = &[
+    (
+        Kind::Classic,
+        [Guard::LastLook, Guard::SleepySearch],
+        "one-job",
+    ),
+    (Kind::Classic, [Guard::LastLook, Guard::SleepyCheck], "pair"),
+];
+
+fn fails(kind: Kind, name: &str, without: &[Guard]) -> bool {
+    check(kind, Scenario::named(name).unwrap(), without).is_err()
+}
+
+#[test]
+fn each_guard_is_needed_or_said_to_be_spare() {
+    let protocols = [
+        (Kind::Jec, JEC_NEEDS, JEC_HAS),
+        (Kind::Classic, CLASSIC_NEEDS, CLASSIC_HAS),
+    ];
+    for (kind, needs, has) in protocols {
+        for &(guard, scenario) in needs {
+            assert!(
+                fails(kind, scenario, &[guard]),
+                "{kind:?} without {guard:?}"
+            );
+        }
+        for &(guard, why) in has {
+            for (name, scenario) in scenarios() {
+                if let Err(failure) = check(kind, *scenario, &[guard]) {
+                    panic!("{kind:?} {name} without {guard:?}, which {why}: {failure}");
+                }
+            }
+        }
+    }
+    for &(kind, guards, scenario) in ONE_OF_TWO {
+        assert!(
+            fails(kind, scenario, &guards),
+            "{kind:?} without {guards:?}"
+        );
+    }
+    // No guard is forgotten.
+    let lists = [JEC_NEEDS, JEC_HAS, CLASSIC_NEEDS, CLASSIC_HAS];
+    for (name, guard) in GUARDS {
+        let is_listed = lists
+            .iter()
+            .copied()
+            .flatten()
+            .any(|(listed, _)| listed == guard);
+        assert!(is_listed, "{name}");
+        assert_eq!(Guard::named(name), Some(*guard));
+    }
+}
+
+#[test]
+fn a_failure_comes_with_an_execution() {
+    let failure = check(
+        Kind::Jec,
+        Scenario::named("one-job").unwrap(),
+        &[Guard::SetterWakes],
+    );
+    let text = failure.unwrap_err().to_string();
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines[0], "no actor can go on, and not all is done");
+    let sleeps = "  poster 0: sets the latch of worker 1, which was Sleeping";
+    assert!(
+        lines.contains(&sleeps) || text.contains("which was Sleeping"),
+        "{text}"
+    );
+    assert!(lines.last().unwrap().starts_with("  then: "), "{text}");
+}
