@@ -107,7 +107,10 @@ pub fn record(pool: impl Into<SharedString>, metrics: &PoolMetrics) {
 /// Describes to the program's recorder what [`record`] records. Once is enough.
 ///
 /// # Examples
-/// See [`record`].
+/// ```
+/// // After the program has installed its recorder.
+/// pool_std::facade::describe();
+/// ```
 pub fn describe() {
     macro_rules! describe {
         ($($name:literal $field:ident $about:literal,)*) => {

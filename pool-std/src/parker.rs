@@ -20,6 +20,16 @@ use {crate::thread_pool::crowd::Crowd, futex::Futexes, std::sync::Arc};
 /// How the workers of a pool sleep.
 ///
 /// Both kinds behave the same. The default is the cheaper one that the system has.
+///
+/// # Examples
+/// ```
+/// use pool_std::{ParkerKind, ThreadPoolBuilder};
+///
+/// // A condition variable, which every system has.
+/// let pool = ThreadPoolBuilder::new().num_threads(2).parker(ParkerKind::Condvar).build()?;
+/// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParkerKind {

@@ -165,6 +165,18 @@ impl Progress {
     ///
     /// # Panics
     /// If the value is another pool's.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let progress = pool.progress();
+    /// let later = progress.later();
+    /// // ... other work ...
+    /// while !progress.has_reached(later) {
+    ///     std::thread::yield_now();
+    /// }
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn has_reached(&self, moment: Moment<'_>) -> bool {
         let is_reached = self.registry.progress().has_reached(moment);
         self.registry.announce_operations();
@@ -176,6 +188,16 @@ impl Progress {
     ///
     /// # Panics
     /// If the value is another pool's, or the pool is that of a parent of this process.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let progress = pool.progress();
+    /// let later = progress.later();
+    /// progress.wait_for(later);
+    /// assert!(progress.has_reached(later));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn wait_for(&self, moment: Moment<'_>) {
         if self.has_reached(moment) {
             return;
@@ -249,6 +271,18 @@ impl fmt::Debug for Progress {
 }
 
 /// Keeps what was in reach when it was created from being dropped. Created by [`Progress::read`].
+///
+/// # Examples
+/// ```
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let progress = pool.progress();
+/// let guard: pool_std::progress::ReadGuard<'_> = progress.read();
+/// let later = progress.later();
+/// assert!(!progress.has_reached(later), "the guard is in the way");
+/// drop(guard);
+/// progress.wait_for(later);
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 pub struct ReadGuard<'p> {
     _guard: pool_core::ReadGuard<'p, Std>,
 }

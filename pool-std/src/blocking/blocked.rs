@@ -20,7 +20,28 @@ use crate::{
 /// pool alive.
 ///
 /// # Examples
-/// See [`blocking`](crate::blocking()).
+/// ```
+/// use std::{sync::mpsc, thread};
+///
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let (sender, receiver) = mpsc::channel();
+/// let (tickets, blocked) = mpsc::channel();
+/// thread::spawn(move || {
+///     // The thread that ends the wait says so first.
+///     let ticket: pool_std::Blocked = blocked.recv().unwrap();
+///     ticket.mark_unblocked().unwrap();
+///     assert!(ticket.mark_unblocked().is_err(), "the section has ended");
+///     sender.send(42).unwrap();
+/// });
+/// let answer = pool.install(move || {
+///     pool_std::blocking("an answer", |ticket| {
+///         tickets.send(ticket.clone()).unwrap();
+///         receiver.recv().unwrap()
+///     })
+/// });
+/// assert_eq!(answer, 42);
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 #[derive(Clone)]
 pub struct Blocked {
     /// None for a closure that runs without a mark.

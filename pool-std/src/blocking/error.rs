@@ -3,6 +3,12 @@
 use std::{error::Error, fmt};
 
 /// The error of a mark that cannot be made or removed. Nothing has changed then.
+///
+/// # Examples
+/// ```
+/// // This thread is no worker.
+/// assert_eq!(pool_std::mark_blocked("a lock").err(), Some(pool_std::MarkError::NotAWorker));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MarkError {

@@ -14,6 +14,24 @@ use pool_core::WorkerIndex;
 use crate::{clock, panics::lock};
 
 /// A blocked section of a worker: what it waits for, and since when.
+///
+/// # Examples
+/// ```
+/// use pool_std::Activity;
+///
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// pool.install(|| {
+///     pool_std::blocking("a message", |_| {
+///         let state = pool.state();
+///         let Activity::Blocked(section) = &state.workers()[0].activity else {
+///             panic!("the worker is blocked");
+///         };
+///         assert_eq!(&*section.label, "a message");
+///         assert!(section.since.is_some());
+///     });
+/// });
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockedSection {

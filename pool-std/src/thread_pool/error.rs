@@ -6,6 +6,15 @@ use std::{error::Error, ffi::OsString, fmt, io};
 const FORKED: &str = "the pool belongs to the parent of this process";
 
 /// The error of a pool that could not be built. The threads that were started for it end.
+///
+/// # Examples
+/// ```
+/// use pool_std::{BuildError, ThreadPoolBuilder};
+///
+/// let error = ThreadPoolBuilder::new().num_threads(70_000).build().unwrap_err();
+/// assert!(matches!(error, BuildError::TooManyThreads { requested: 70_000, .. }));
+/// println!("{error}");
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -149,6 +158,16 @@ impl Error for BuildError {
 
 /// The error of a number of [active workers](crate::ThreadPool::set_active_workers) that cannot be
 /// set.
+///
+/// # Examples
+/// ```
+/// use pool_std::{ActiveWorkersError, ThreadPoolBuilder};
+///
+/// let pool = ThreadPoolBuilder::new().num_threads(2).build()?;
+/// let error = pool.set_active_workers(3).unwrap_err();
+/// assert_eq!(error, ActiveWorkersError::OutOfRange { requested: 3, maximum: 2 });
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ActiveWorkersError {
@@ -181,6 +200,21 @@ impl fmt::Display for ActiveWorkersError {
 impl Error for ActiveWorkersError {}
 
 /// The error of a pool for whose end the caller cannot wait, or has waited in vain.
+///
+/// # Examples
+/// ```
+/// use std::{sync::mpsc, time::Duration};
+/// use pool_std::{ShutdownError, ThreadPoolBuilder};
+///
+/// let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let (sender, receiver) = mpsc::channel::<()>();
+/// pool.spawn(move || _ = receiver.recv());
+/// let error = pool.shutdown_timeout(Duration::from_millis(1)).unwrap_err();
+/// assert_eq!(error, ShutdownError::TimedOut);
+/// // The pool ends when its last job does.
+/// drop(sender);
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShutdownError {
@@ -207,6 +241,17 @@ impl fmt::Display for ShutdownError {
 impl Error for ShutdownError {}
 
 /// The error of a pool until whose idleness the caller cannot wait.
+///
+/// # Examples
+/// ```
+/// use pool_std::{ThreadPoolBuilder, WaitIdleError};
+///
+/// let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
+/// // The job that waits would never end.
+/// let error = pool.install(|| pool.wait_idle()).unwrap_err();
+/// assert_eq!(error, WaitIdleError::FromWorker);
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitIdleError {

@@ -15,6 +15,15 @@ use super::{
 ///
 /// # Examples
 /// See the [module](crate::trace).
+///
+/// # Examples
+/// ```
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).trace(100).build()?;
+/// pool.install(|| ());
+/// let mut json = Vec::new();
+/// pool.trace().write_chrome(&mut json)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Trace {
     pools: Vec<PoolTrace>,
@@ -85,6 +94,15 @@ impl Trace {
 }
 
 /// What the workers of one pool did.
+///
+/// # Examples
+/// ```
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).trace(100).build()?;
+/// pool.install(|| ());
+/// let trace = pool.trace();
+/// assert_eq!(trace.pools()[0].workers().len(), 2);
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct PoolTrace {
     number: u32,
@@ -106,6 +124,16 @@ impl PoolTrace {
 }
 
 /// What one worker did.
+///
+/// # Examples
+/// ```
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).trace(10).build()?;
+/// (0..100).for_each(|_| pool.install(|| ()));
+/// let trace = pool.trace();
+/// let worker = &trace.pools()[0].workers()[0];
+/// assert!(worker.events().len() >= 10 && worker.overwritten() > 0);
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct WorkerTrace {
     index: usize,
@@ -152,6 +180,21 @@ impl WorkerTrace {
 }
 
 /// An event and its time.
+///
+/// # Examples
+/// ```
+/// use pool_std::trace::Event;
+///
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).trace(100).build()?;
+/// pool.install(|| ());
+/// let trace = pool.trace();
+/// for it in trace.pools()[0].workers()[0].events() {
+///     if let Event::Job(name) = it.event {
+///         println!("{:?}: {}", it.time, name.get().unwrap_or("a job"));
+///     }
+/// }
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct TimedEvent {

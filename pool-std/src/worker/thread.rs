@@ -26,6 +26,20 @@ const MAX_STACK_SIZE: usize = usize::MAX / 4;
 /// If the build has returned already, the pool starts the thread of a worker with the standard
 /// library instead, because its callers rely on every worker. If the system refuses that thread,
 /// the process aborts.
+///
+/// # Examples
+/// ```
+/// let pool = pool_std::ThreadPoolBuilder::new()
+///     .num_threads(2)
+///     .spawn_handler(|thread| {
+///         let name = format!("worker {}", thread.index());
+///         std::thread::Builder::new().name(name).spawn(|| thread.run())?;
+///         Ok(())
+///     })
+///     .build()?;
+/// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 pub struct ThreadBuilder {
     name: Option<String>,
     stack_size: Option<usize>,
