@@ -1,10 +1,15 @@
 //! The protocol `Jec` of sleep-core, step by step.
 
+mod call;
+mod counters;
+
 use super::{
     guard::Guard,
     protocol::{Answer, Flow, Protocol, Request},
-    world::{Latch, Look, MAX_WORKERS, Seat, Slot, World},
+    world::{Latch, Look, Seat, Slot, World},
 };
+use call::{Call, Wake};
+use counters::Shared;
 
 /// `Jec`. A worker sleeps after its second fruitless search.
 #[derive(Debug, Clone, Copy)]
@@ -25,52 +30,6 @@ impl Default for Jec {
     }
 }
 
-/// The counters, and the bits of sleepers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(super) struct Shared {
-    sleeping: u8,
-    inactive: u8,
-    /// Even if a worker got sleepy since the last post. No scenario is long enough to make it come
-    /// round.
-    jec: u8,
-    bits: [bool; MAX_WORKERS],
-}
-
-impl Shared {
-    /// A new pool's counter is odd: active.
-    fn is_sleepy(self) -> bool {
-        self.jec % 2 == 1
-    }
-
-    fn awake_but_idle(self) -> u8 {
-        self.inactive.saturating_sub(self.sleeping)
-    }
-
-    fn raise_sleeping(&mut self) -> Result<(), String> {
-        if self.sleeping >= self.inactive {
-            return Err("a thread sleeps that is not inactive".to_owned());
-        }
-        self.sleeping += 1;
-        Ok(())
-    }
-
-    fn lower_sleeping(&mut self) -> Result<(), String> {
-        self.sleeping = self
-            .sleeping
-            .checked_sub(1)
-            .ok_or("fewer than no threads sleep")?;
-        Ok(())
-    }
-
-    fn lower_inactive(&mut self) -> Result<(), String> {
-        self.inactive = self
-            .inactive
-            .checked_sub(1)
-            .ok_or("fewer than no threads are inactive")?;
-        Ok(())
-    }
-}
-
 /// What a worker that searches remembers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) enum Idle {
@@ -79,65 +38,6 @@ pub(super) enum Idle {
     Fresh,
     /// It has got sleepy with this value of the counter.
     Sleepy(u8),
-}
-
-/// Where a call stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Call {
-    StartLooking,
-    /// A fruitless search.
-    GetSleepy(u8),
-    LatchGetsSleepy(u8, u8),
-    Counts(u8, u8),
-    /// It has counted itself although work was posted since it got sleepy.
-    CountsBack(u8),
-    SetsBit(u8),
-    OpensSlot(u8),
-    /// The slot is open, and the latch says that the worker sleeps, in this order; or the other
-    /// way round, if that is left out.
-    LatchFallsAsleep(u8, bool),
-    LooksLast(u8),
-    ClosesSlot(u8),
-    ClearsBit(u8),
-    LowersCount(u8),
-    ChecksSlot(u8),
-    Parks(u8),
-    LatchWakesUp(u8),
-    WorkFound,
-    LooksForMore,
-    Announce {
-        is_injected: bool,
-        count: u8,
-        queue_was_empty: bool,
-    },
-    Increments(u8, bool),
-    /// Looks at the bit of a worker, then at its slot; wakes up to so many.
-    WakesAt(u8, u8, bool),
-    Claimed(u8, u8, u8, Wake),
-    AnnounceFor(u8),
-    WakeWorker(u8),
-    Borrow,
-    BorrowsAt(u8),
-    /// The seat of this worker is lent; whether it is still counted as idle.
-    Lent(u8, bool),
-    LentClearsBit(u8),
-    GiveBack(u8),
-    GivesBackBit(u8),
-    GivesBackSlot(u8),
-    GivesBackLooks(u8),
-    GivesBackClaims(u8),
-    Nothing,
-}
-
-/// How far a waker is with a worker that it has claimed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Wake {
-    Counts,
-    ClearsBit,
-    Releases,
-    /// It has released the worker, but not lowered the count, if that is left out before.
-    CountsLate,
-    Unparks,
 }
 
 impl Protocol for Jec {
@@ -358,7 +258,7 @@ impl Protocol for Jec {
             },
             Call::WakesAt(worker, count, true) => match world.claim(worker) {
                 true => {
-                    let wake = first_of_wake(without);
+                    let wake = Wake::first(without);
                     (
                         Call::Claimed(worker, worker + 1, count - 1, wake),
                         "claims a sleeper",
@@ -420,7 +320,7 @@ impl Protocol for Jec {
                     return ends("sees that the worker is awake");
                 }
                 (
-                    Call::Claimed(worker, 0, 0, first_of_wake(without)),
+                    Call::Claimed(worker, 0, 0, Wake::first(without)),
                     "claims the sleeper",
                 )
             }
@@ -429,7 +329,7 @@ impl Protocol for Jec {
                     return ends("sees that another thread wakes the worker");
                 }
                 (
-                    Call::Claimed(worker, 0, 0, first_of_wake(without)),
+                    Call::Claimed(worker, 0, 0, Wake::first(without)),
                     "claims the sleeper",
                 )
             }
@@ -499,7 +399,7 @@ impl Protocol for Jec {
                     return ends("sees that another thread wakes the worker");
                 }
                 (
-                    Call::Claimed(worker, 0, 0, first_of_wake(without)),
+                    Call::Claimed(worker, 0, 0, Wake::first(without)),
                     "claims the worker",
                 )
             }
@@ -542,13 +442,5 @@ impl Protocol for Jec {
             ));
         }
         Ok(())
-    }
-}
-
-fn first_of_wake(without: &[Guard]) -> Wake {
-    if without.contains(&Guard::WakerCounts) {
-        Wake::ClearsBit
-    } else {
-        Wake::Counts
     }
 }
