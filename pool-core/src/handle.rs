@@ -74,7 +74,7 @@ impl<W> HandleState<W> {
     #[inline]
     pub fn claim(&self) -> bool {
         // Ordering: Relaxed. The content was written before the job came into its queue, and before
-        // there was a handle. Whoever has one of these has acquired it.
+        // there was a handle. A thread that has one of these has acquired it.
         self.bits.fetch_or(CLAIMED, Ordering::Relaxed) & CLAIMED == 0
     }
 

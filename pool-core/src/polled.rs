@@ -53,7 +53,7 @@ impl PollState {
     }
 
     /// Wakes the future. If it returns true, the caller puts it into a queue.
-    #[must_use = "a future that is queued by nobody is lost"]
+    #[must_use = "a future that no thread queues is lost"]
     pub fn wake(&self) -> bool {
         let woken = self
             .0
@@ -83,7 +83,7 @@ impl PollState {
 
     /// Ends a poll after which the future waits. If it returns true, it was woken meanwhile, and
     /// the caller puts it into a queue.
-    #[must_use = "a future that is queued by nobody is lost"]
+    #[must_use = "a future that no thread queues is lost"]
     pub fn end(&self) -> bool {
         // Ordering: Release pairs with the Acquire of the next `begin`, for the future.
         let ended = self

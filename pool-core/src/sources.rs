@@ -24,7 +24,7 @@
 //! A sleeping worker overlooks a queue that is not listed here (rayon#992). So
 //! [`find_work`](WorkerThread::find_work) and
 //! [`check_sources_before_sleep`](WorkerThread::check_sources_before_sleep) must cover the same
-//! sources, but for the own deque, which is empty by then.
+//! sources, except its own deque, which is empty by then.
 
 use deque_core::Steal;
 use sleep_core::{Hint, WorkerIndex};

@@ -17,13 +17,13 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         HELD.fetch_add(layout.size(), Relaxed);
-        // SAFETY: the caller's obligations are handed on.
+        // SAFETY: the caller's obligations are forwarded.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's obligations are handed on.
+        // SAFETY: the caller's obligations are forwarded.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

@@ -129,7 +129,7 @@ impl Workload {
         }
     }
 
-    /// Runs the workload from a thread that is no worker.
+    /// Runs the workload from a thread outside the pool.
     pub(crate) fn run<K: Protocol>(self, pool: &Pool<K>) -> Probe {
         let workers = pool.num_workers();
         match self {

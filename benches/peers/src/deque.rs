@@ -62,7 +62,7 @@ fn injector<Q: SharedQueue>(producers: usize) -> Case {
 }
 
 fn no_injector(system: &str, producers: usize) -> Case {
-    let run = || unreachable!("nobody asks for what is missing");
+    let run = || unreachable!("no caller asks for what is missing");
     let unit = Unit::PerSecond;
     Case::new("deque", "injector", producers, system, unit, run).missing("it has none")
 }

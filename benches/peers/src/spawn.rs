@@ -28,7 +28,7 @@ pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
     cases
 }
 
-/// Counts the jobs that are spawned from a thread that is no worker.
+/// Counts the jobs that are spawned from a thread outside the pool.
 static LATCH: Latch = Latch::new();
 
 fn spawn<P: Spawning>(pool: &P) -> f64 {

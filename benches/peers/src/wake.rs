@@ -127,7 +127,7 @@ fn raw_futex(threads: usize) -> [Case; 2] {
         }
         #[cfg(not(target_os = "linux"))]
         {
-            case(move || unreachable!("nobody asks for what is missing: {yields}"))
+            case(move || unreachable!("no caller asks for what is missing: {yields}"))
                 .missing("no futex")
         }
     })

@@ -130,10 +130,7 @@ mod threads {
                     first.in_worker(|_, _| second.in_worker(|_, _| ()));
                     Arc::downgrade(second)
                 });
-                assert!(
-                    second.upgrade().is_none(),
-                    "nothing holds the pool for ever"
-                );
+                assert!(second.upgrade().is_none(), "nothing holds the pool forever");
             });
         }
     }

@@ -11,7 +11,7 @@ fn a_wake_up_queues_once() {
     assert!(!state.wake(), "it is queued already");
     assert!(state.begin());
     assert!(!state.begin(), "one polls");
-    assert!(!state.end(), "nobody has woken it");
+    assert!(!state.end(), "no thread has woken it");
     assert!(!state.begin(), "it is not queued");
     assert!(state.wake());
     assert!(!state.wake());

@@ -128,7 +128,7 @@ impl<S: System> SpinPool<S> {
 
     /// Spawns a closure as [`spawn`](Self::spawn) does, to be run before or after other jobs.
     ///
-    /// No closure is interrupted: the priority says which one a worker begins next. Neither keeps
+    /// No closure is interrupted: the priority says which job a worker begins next. Neither keeps
     /// others from running. After 64 urgent ones, or 64 of any kind, a worker takes one from
     /// another source.
     ///

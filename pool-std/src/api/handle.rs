@@ -1,4 +1,4 @@
-//! Jobs with a handle: their results are there for whoever has it.
+//! Jobs with a handle: their results are there for the thread that has it.
 
 use std::{
     fmt,
@@ -233,7 +233,7 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
     }
 
     /// Runs jobs of this worker until the job is done, and the job itself if no other worker has
-    /// begun it. On a thread that is no worker of the job's pool, does nothing.
+    /// begun it. On a thread that is not a worker of the job's pool, does nothing.
     fn help(&self) {
         let Some(worker) = self.worker() else { return };
         while !self.is_finished() {

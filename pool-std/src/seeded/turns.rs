@@ -268,9 +268,9 @@ impl Turns {
 
     /// Waits until it is this member's turn.
     fn wait_for_turn(&self, mut state: MutexGuard<'_, State>, member: usize) {
-        // Liveness: whoever gives the turn to this member rings its bell, and whoever wakes it
-        // does. A member that keeps the turn gives it back at its next point, or one of
-        // those that are ready takes it away.
+        // Liveness: the thread that gives the turn to this member rings its bell, and the one that
+        // wakes it does. A member that keeps the turn gives it back at its next point, or
+        // one of those that are ready takes it away.
         while state.turn != Some(member) {
             let bell = state.members[member].bell.clone();
             if state.members[member].status != Status::Ready {

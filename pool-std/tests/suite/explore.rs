@@ -72,7 +72,7 @@ fn finds_a_lock_that_is_released_too_early() {
     );
     assert_eq!(again.failure(), failed.failure());
     assert!(!again.is_repeatable(), "it was not run again");
-    // One worker has nobody to be interrupted by.
+    // One worker is interrupted by no other.
     Explorer::new()
         .num_threads(1)
         .run(0..10, forgetful_sum)

@@ -55,7 +55,7 @@ fn call_as_guest<R: Send>(pool: &ThreadPool, closure: impl FnOnce() -> R + Send)
     let mut closure = Some(closure);
     loop {
         // A call that is no guest wakes a worker, which then searches for a while. Calls without a
-        // pause could go on for ever.
+        // pause could go on forever.
         wait_for_sleeper(pool);
         let attempt = || (this_thread() == caller).then(|| closure.take().expect("called once")());
         if let Some(result) = pool.call(attempt) {

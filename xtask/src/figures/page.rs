@@ -95,7 +95,7 @@ pub(super) fn wrong_counts<'a>(
     })
 }
 
-/// Finds measured times that are not figures: those with a decimal point. A limit that somebody
+/// Finds measured times that are not figures: those with a decimal point. A limit that a user
 /// chose has none.
 pub(super) fn typed_figures(text: &str) -> impl Iterator<Item = Error> {
     let error = |number| format!("{number:?} is typed: name a figure, or link to the results");

@@ -40,5 +40,5 @@ fn measure<R: Program>(threads: usize, number: u32, result: u64) -> f64 {
 
 #[cfg(not(feature = "lace"))]
 fn measure<R: Program>(_threads: usize, _number: u32, _result: u64) -> f64 {
-    unreachable!("nobody asks for what is missing")
+    unreachable!("no caller asks for what is missing")
 }

@@ -1,9 +1,9 @@
 //! Joins as they are written for each system.
 //!
 //! A program that reaches its system through a trait hands its closures to a function that hands
-//! them on. What that costs depends on what the compiler inlines, and nobody writes it so. Hence
-//! these macros: `join!(context, left, right)` in the functions of a program becomes what a user of
-//! the system writes.
+//! them on. What that costs depends on what the compiler inlines, and no program writes it so.
+//! Hence these macros: `join!(context, left, right)` in the functions of a program becomes what a
+//! user of the system writes.
 
 /// Implements a program for all systems. `$functions` is a macro that defines the program's
 /// functions, among them `run`, with the type of the context and the macro that joins.

@@ -39,6 +39,6 @@ impl Usage {
 
     #[cfg(not(unix))]
     pub(crate) fn now() -> Self {
-        unreachable!("nobody asks for what is missing")
+        unreachable!("no caller asks for what is missing")
     }
 }

@@ -42,7 +42,7 @@ fn put(queue: &Queue, node: NonNull<TestNode>, job: JobRef) {
 fn the_look_before_sleeping_sees_every_source() {
     type Put = fn(&[WorkerThread<Test>; 2], NonNull<TestNode>, JobRef);
     let sources: [(&str, Put); 6] = [
-        ("the own deque", |[worker, _], _, job| {
+        ("its own deque", |[worker, _], _, job| {
             assert!(worker.own().try_push(job).is_ok());
         }),
         ("the inbox", |[worker, _], node, job| {

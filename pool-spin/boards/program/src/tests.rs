@@ -248,7 +248,7 @@ pub(crate) fn park_and_unpark<B: Board, const CORES: usize>(
         let worker = metrics(pool, index);
         let counts = worker.counts;
         assert!(counts.sleeps >= rounds, "{} sleeps", counts.sleeps);
-        // Nobody has woken this worker from its last sleep yet.
+        // No thread has woken this worker from its last sleep yet.
         assert!(counts.wakes + 1 >= counts.sleeps, "{} wakes", counts.wakes);
         // There are times exactly where the board has a clock for them.
         assert_eq!(worker.times.is_some(), B::nanoseconds().is_some());

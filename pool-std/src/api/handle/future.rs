@@ -81,8 +81,8 @@ where
     handle
 }
 
-/// What a future's handle knows. The closure is none: what belongs to whoever claims it is the
-/// right to give the result.
+/// What a future's handle knows. The closure is none: what belongs to the thread that claims it is
+/// the right to give the result.
 type FutureTask<F> = Task<Arc<Polled<F>>, (), <F as Future>::Output>;
 
 /// A panic of code of the user.
@@ -185,7 +185,7 @@ where
             // SAFETY: 1. it lives, and the state makes this the only call.
             let ended = unsafe {
                 Task::run(task, |()| {
-                    let result = result.expect("whoever aborts it has claimed it");
+                    let result = result.expect("the thread that aborts it has claimed it");
                     result.unwrap_or_else(|panic| resume_unwind(panic))
                 })
             };
