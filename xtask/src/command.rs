@@ -1,6 +1,7 @@
 //! Runs cargo and rustup: shows their output as it comes, counts tests, and ends a command that
 //! hangs, with all processes that it started.
 
+mod first_failure;
 mod process_tree;
 mod processor_time;
 mod transcript;
@@ -24,6 +25,7 @@ use crate::{
     root,
     speaker::{Speaker, say},
 };
+pub(crate) use first_failure::TestRun;
 pub(crate) use process_tree::{ProcessTree, lock};
 pub(crate) use processor_time::Stopwatch;
 pub(crate) use transcript::last_lines;

@@ -1,14 +1,18 @@
 //! The lanes of `cargo xtask test-all`.
 
 mod checkers;
+mod deep;
+
+pub(crate) use checkers::models;
+pub(crate) use deep::DEEP_LANES;
 
 use std::fs;
 
 use anyhow::{Result, ensure};
 
 use crate::{
-    boards, command::Step, comments, crossbeam, debian, decisions, figures, links, packages, rayon,
-    root, rustup, scenarios, simulate, target,
+    boards, command::Step, comments, crossbeam, debian, decisions, figures, links, mutants,
+    packages, phrases, rayon, root, rustup, scenarios, simulate, target,
 };
 
 /// One kind of check. Returns how many tests, or single checks, passed.
@@ -24,7 +28,7 @@ pub(crate) struct Lane {
 pub(crate) const LANES: &[Lane] = &[
     Lane {
         name: "lint",
-        about: "formatting, and clippy without a warning",
+        about: "formatting, plain phrases, and clippy without a warning",
         run: lint,
     },
     Lane {
@@ -183,7 +187,9 @@ fn checks(steps: impl IntoIterator<Item = Step>) -> Result<u64> {
 /// Features that add code of ours, beside those of the pools.
 const FEATURES: &str = "dedup/io,pool-spin/host,pool-spin/deadlock";
 /// Features of the pools, with which their tests run once more.
-const FEATURES_OF_POOLS: &str = "pool-std/tracing,pool-std/metrics-facade,pool-std/pinning,pool-std/live,pool-std/signal,pool-spin/trace";
+const FEATURES_OF_POOL_STD: &str =
+    "pool-std/tracing,pool-std/metrics-facade,pool-std/pinning,pool-std/live,pool-std/signal";
+const FEATURES_OF_POOL_SPIN: &str = "pool-spin/trace";
 
 fn lint(_quick: bool) -> Result<u64> {
     rustup::add_component("rustfmt", &["fmt", "--version"])?;
@@ -203,7 +209,9 @@ fn lint(_quick: bool) -> Result<u64> {
             "--features",
             FEATURES,
             "--features",
-            FEATURES_OF_POOLS,
+            FEATURES_OF_POOL_STD,
+            "--features",
+            FEATURES_OF_POOL_SPIN,
         ]),
         clippy(&["--package", "deque-core", "--no-default-features"]),
         // Without metrics.
@@ -253,7 +261,7 @@ fn lint(_quick: bool) -> Result<u64> {
     steps.push(Step::cargo(&["fmt", "--all", "--check"]).args(simulator));
     steps.push(simulate::step("clippy").args(["--all-targets", "--", "-D", "warnings"]));
     steps.extend(boards::lints()?);
-    checks(steps)
+    Ok(phrases::check(&root())? + checks(steps)?)
 }
 
 fn host(quick: bool) -> Result<u64> {
@@ -279,7 +287,8 @@ fn host(quick: bool) -> Result<u64> {
                 .map(|name| ["--package", name])
                 .concat(),
         )
-        .args(["--features", FEATURES_OF_POOLS])
+        .args(["--features", FEATURES_OF_POOL_STD])
+        .args(["--features", FEATURES_OF_POOL_SPIN])
         .args(["--lib", "--test", "suite"])
         .run_tests()?;
     // The same pools without metrics.
@@ -431,7 +440,7 @@ fn docs(_quick: bool) -> Result<u64> {
         + figures::check(&root)?
         + decisions::check(&root)?
         + scenarios::check(&root)?;
-    let sources = comments::check(&root)?;
+    let sources = comments::check(&root)? + mutants::check_table(&root)?;
     Ok(1 + followed + built + pages + sources + packages::check()?)
 }
 

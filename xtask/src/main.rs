@@ -13,7 +13,9 @@ mod lanes;
 mod links;
 mod litmus;
 mod model;
+mod mutants;
 mod packages;
+mod phrases;
 mod published;
 mod rayon;
 mod rustup;
@@ -64,6 +66,8 @@ enum Command {
     Litmus(litmus::Arguments),
     /// Go through all executions of a small pool with a sleep protocol, and leave parts of it out.
     Model(model::Arguments),
+    /// Leave out each fence and each ordering of the core crates, and run the test that must fail.
+    Mutants(mutants::Arguments),
     /// Run the pool on up to 4,096 virtual workers, and report what waking and searching cost.
     Simulate(simulate::Arguments),
 }
@@ -81,6 +85,7 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         Command::Top(arguments) => top::run(&arguments),
         Command::Model(arguments) => model::run(&arguments),
+        Command::Mutants(arguments) => mutants::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
     };

@@ -13,7 +13,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::{
     command::{Stopwatch, lock},
-    lanes::{LANES, Lane},
+    lanes::{DEEP_LANES, LANES, Lane},
     speaker::{Speaker, say},
 };
 
@@ -26,6 +26,10 @@ pub(crate) struct Arguments {
     /// Run these lanes only
     #[arg(long, value_name = "LANE", value_delimiter = ',', value_parser = lane_parser())]
     only: Vec<&'static Lane>,
+
+    /// Run the lanes too that take too long for each change
+    #[arg(long)]
+    deep: bool,
 
     /// Leave out the slow parts of each lane
     #[arg(long)]
@@ -46,7 +50,7 @@ struct Report {
 
 /// Runs the lanes. All of them are run, also after one has failed.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let lanes = chosen(&arguments.only);
+    let lanes = chosen(&arguments.only, arguments.deep);
     if arguments.list {
         for lane in lanes {
             println!("{:13} {}", lane.name, lane.about);
@@ -119,20 +123,26 @@ fn run_one(lane: &Lane, quick: bool) -> (bool, String) {
 
 /// Parses the name of a lane.
 fn lane_parser() -> impl TypedValueParser<Value = &'static Lane> {
-    let names = LANES
-        .iter()
-        .map(|lane| PossibleValue::new(lane.name).help(lane.about));
+    let names = all_lanes().map(|lane| PossibleValue::new(lane.name).help(lane.about));
     PossibleValuesParser::new(names).map(|name| {
-        let named = LANES.iter().find(|lane| lane.name == name);
+        let named = all_lanes().find(|lane| lane.name == name);
         named.expect("the name is one of the possible values")
     })
 }
 
-/// Returns the lanes in their order: those that were asked for, or all.
-fn chosen(only: &[&'static Lane]) -> Vec<&'static Lane> {
-    let is_chosen =
-        |lane: &&Lane| only.is_empty() || only.iter().any(|chosen| chosen.name == lane.name);
-    LANES.iter().filter(is_chosen).collect()
+/// Returns the lanes in their order: those that were asked for, or all of them, the deep ones only
+/// if `deep` says so.
+fn chosen(only: &[&'static Lane], deep: bool) -> Vec<&'static Lane> {
+    if only.is_empty() {
+        let deep = DEEP_LANES.iter().filter(|_| deep);
+        return LANES.iter().chain(deep).collect();
+    }
+    let is_chosen = |lane: &&Lane| only.iter().any(|chosen| chosen.name == lane.name);
+    all_lanes().filter(is_chosen).collect()
+}
+
+fn all_lanes() -> impl Iterator<Item = &'static Lane> {
+    LANES.iter().chain(DEEP_LANES)
 }
 
 #[cfg(test)]
@@ -197,15 +207,30 @@ mod tests {
     fn names(only: &str) -> Result<Vec<&'static str>, String> {
         let parsed = CommandLine::try_parse_from(["test-all", "--only", only]);
         let arguments = parsed.map_err(|error| error.to_string())?.arguments;
-        Ok(chosen(&arguments.only)
+        Ok(chosen(&arguments.only, arguments.deep)
             .iter()
             .map(|lane| lane.name)
             .collect())
     }
 
+    /// The workflow has a job for each lane.
+    #[test]
+    fn the_workflow_has_all_lanes() {
+        let file = crate::root().join(".github/workflows/lanes.yml");
+        let workflow = std::fs::read_to_string(file).unwrap();
+        for lane in LANES {
+            let line = format!("\n          - {}\n", lane.name);
+            assert!(workflow.contains(&line), "{}", lane.name);
+        }
+        let deep: Vec<_> = DEEP_LANES.iter().map(|lane| lane.name).collect();
+        assert!(workflow.contains(&format!("lane: [{}]", deep.join(", "))));
+    }
+
     #[test]
     fn chooses_lanes_by_name() {
-        assert_eq!(chosen(&[]).len(), LANES.len());
+        assert_eq!(chosen(&[], false).len(), LANES.len());
+        assert_eq!(chosen(&[], true).len(), all_lanes().count());
+        assert_eq!(names("mutants,lint").unwrap(), ["lint", "mutants"]);
         assert_eq!(names("loom,lint").unwrap(), ["lint", "loom"]);
         let error = names("lomo").unwrap_err();
         assert!(

@@ -156,23 +156,25 @@ const FAST_DEPENDENCIES: [&str; 6] = [
     "profile.release.build-override.opt-level=0",
 ];
 
+/// Makes a step that tests run models.
+pub(crate) fn models(test: Step) -> Step {
+    test.args(["--release"])
+        .args(LOOM_FEATURE)
+        .args(
+            FAST_DEPENDENCIES
+                .map(|setting| ["--config", setting])
+                .concat(),
+        )
+        .env("RUSTFLAGS", LOOM)
+        // Each model checks the debug assertions as well.
+        .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
+        .env("CARGO_TARGET_DIR", target::directory("loom"))
+}
+
 pub(super) fn loom(_quick: bool) -> Result<u64> {
-    let models = |arguments: &[&str]| {
-        Step::cargo(&["test", "--release", "--lib"])
-            .args(LOOM_FEATURE)
-            .args(
-                FAST_DEPENDENCIES
-                    .map(|setting| ["--config", setting])
-                    .concat(),
-            )
-            .args(arguments)
-            .env("RUSTFLAGS", LOOM)
-            // Each model checks the debug assertions as well.
-            .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
-            .env("CARGO_TARGET_DIR", target::directory("loom"))
-    };
+    let of_crate = |name| models(Step::cargo(&["test", "--lib", "-p", name]));
     // The last model of a crate leaves a processor to the next crate. Crates have other features
     // alone than all together, so to build all at once first would build most of them twice.
     let crates = CORE_CRATES.into_iter().chain(["pool-io"]);
-    Step::run_tests_at_once(crates.map(|name| models(&["-p", name])).collect())
+    Step::run_tests_at_once(crates.map(of_crate).collect())
 }

@@ -1,0 +1,49 @@
+//! What takes too long for each change: `cargo xtask test-all --deep`.
+
+use anyhow::Result;
+
+use super::{Lane, need_x86_64_linux};
+use crate::{command::Step, mutants, rustup, target};
+
+pub(crate) const DEEP_LANES: &[Lane] = &[
+    Lane {
+        name: "mutants",
+        about: "each fence and ordering of the core crates is left out, and a test fails",
+        run: mutants::lane,
+    },
+    Lane {
+        name: "models",
+        about: "the pool as a model, with ten million states",
+        run: models,
+    },
+    Lane {
+        name: "asan",
+        about: "pool-std and the drop-in under AddressSanitizer",
+        run: address_sanitizer,
+    },
+];
+
+fn models(_quick: bool) -> Result<u64> {
+    Step::cargo(&["test", "--package", "proofs", "--release"])
+        .env("PROOFS_DEEP", "1")
+        .run_tests()
+}
+
+fn address_sanitizer(_quick: bool) -> Result<u64> {
+    const TARGET: &str = "x86_64-unknown-linux-gnu";
+    need_x86_64_linux()?;
+    rustup::need_nightly(&["rust-src"])?;
+    Step::cargo(&["+nightly", "test", "--lib", "--tests", "--target", TARGET])
+        .args(["--package", "pool-std", "--package", "rayon-core"])
+        .args(["--package", "drop-in-tests", "--package", "deque-core"])
+        .args(["--features", super::FEATURES_OF_POOL_STD])
+        .env("RUSTFLAGS", "-Zsanitizer=address")
+        // The global pool and its threads are never freed.
+        .env("ASAN_OPTIONS", "detect_leaks=0")
+        .env("CARGO_TARGET_DIR", target::directory("asan"))
+        // The values of a frame are elsewhere, so that a use after its end is noticed. What these
+        // tests measure says nothing then.
+        .args(["--", "--skip", "depth_is_limited_by_the_stack_alone"])
+        .args(["--skip", "half_of_the_stack_is_noticed"])
+        .run_tests()
+}

@@ -1,0 +1,225 @@
+//! `cargo xtask mutants`: each ordering and each fence of a core crate is left out, one at a time,
+//! and a named test must fail.
+//!
+//! | file | what it does |
+//! | --- | --- |
+//! | `mutants/site.rs` | finds the places in the sources |
+//! | `mutants/table.rs` | what `proofs/mutants.toml` says of each |
+//! | `mutants/copy.rs` | a copy of the workspace in which one of them is changed |
+
+mod copy;
+mod site;
+mod table;
+
+use std::{
+    path::Path,
+    process::ExitCode,
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use crate::{
+    command::{Step, TestRun, lock},
+    lanes, root,
+    speaker::say,
+};
+use copy::Copy;
+use site::Site;
+use table::{Row, Table, Verdict};
+
+/// The crates whose orderings and fences are in the table.
+const CRATES: [&str; 1] = ["sleep-core"];
+
+/// After so long, a test that has not ended counts as failed: models of a changed program may grow
+/// without end.
+const LIMIT: Duration = Duration::from_secs(400);
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Only the places whose names contain this
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+
+    /// For places without a row, find a test that fails, and write the rows
+    #[arg(long)]
+    search: bool,
+}
+
+/// Leaves each of them out, and runs the tests that must fail.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let root = root();
+    let sites = sites(&root)?;
+    let table = Table::read(&root)?;
+    if !arguments.search {
+        table.check(&sites)?;
+    }
+    let is_chosen = |site: &&Site| {
+        let only = arguments.only.as_ref();
+        only.is_none_or(|text| site.name.contains(text))
+            && match table.row(&site.name) {
+                Some(row) => !arguments.search && matches!(row.verdict, Verdict::Caught(_)),
+                None => arguments.search,
+            }
+    };
+    let chosen: Vec<_> = sites.iter().filter(is_chosen).collect();
+    ensure!(!chosen.is_empty(), "there is nothing to do");
+    let copy = Copy::new(&root)?;
+    let found = Mutex::new(table.clone());
+    let mut escaped = Vec::new();
+    for (number, site) in (1..).zip(&chosen) {
+        let start = Instant::now();
+        let verdict = match table.row(&site.name) {
+            Some(row) => check_one(&copy, site, row)?,
+            None => search_one(&copy, site)?,
+        };
+        let seconds = start.elapsed().as_secs();
+        let count = chosen.len();
+        println!("[{number}/{count}] {}: {verdict}, {seconds} s", site.name);
+        if let Verdict::Spare(_) = verdict {
+            escaped.push(site.name.clone());
+        }
+        if arguments.search {
+            let mut found = lock(&found);
+            found.add(site.name.clone(), verdict);
+            // After each, because a search takes an hour.
+            found.write(&root)?;
+        }
+    }
+    if escaped.is_empty() {
+        println!("each of {} is caught", chosen.len());
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("no test fails without:\n  {}", escaped.join("\n  "));
+    Ok(ExitCode::FAILURE)
+}
+
+/// Leaves each place out, as `cargo xtask mutants` does. Returns how many are caught.
+pub(crate) fn lane(_quick: bool) -> Result<u64> {
+    let root = root();
+    let sites = sites(&root)?;
+    let table = Table::read(&root)?;
+    table.check(&sites)?;
+    let copy = Copy::new(&root)?;
+    let mut caught = 0;
+    for site in &sites {
+        let row = table.row(&site.name).context("it was checked")?;
+        if let Verdict::Caught(_) = row.verdict {
+            let verdict = check_one(&copy, site, row)?;
+            say!("{}: {verdict}", site.name);
+            ensure!(
+                matches!(verdict, Verdict::Caught(_)),
+                "{}: {verdict}",
+                site.name
+            );
+            caught += 1;
+        }
+    }
+    Ok(caught)
+}
+
+/// Checks that the table names each place, and that it names tests that exist. Returns how many
+/// places there are.
+pub(crate) fn check_table(root: &Path) -> Result<u64> {
+    let sites = sites(root)?;
+    Table::read(root)?.check(&sites)?;
+    Ok(sites.len() as u64)
+}
+
+fn sites(root: &Path) -> Result<Vec<Site>> {
+    let mut sites = Vec::new();
+    for name in CRATES {
+        sites.extend(Site::all_in(root, name)?);
+    }
+    Ok(sites)
+}
+
+/// Runs the test that the table names.
+fn check_one(copy: &Copy, site: &Site, row: &Row) -> Result<Verdict> {
+    let Verdict::Caught(caught) = &row.verdict else {
+        bail!("{} is said to be spare", site.name);
+    };
+    let (rung, test) = caught
+        .split_once(": ")
+        .with_context(|| format!("`{caught}` is not a rung and a test"))?;
+    let rung = Rung::named(rung).with_context(|| format!("no rung `{rung}`"))?;
+    copy.with(site, || {
+        let run = rung.tests(copy, site, &[test, "--exact"])?;
+        Ok(match run {
+            TestRun::Passed(0) => bail!("there is no test `{test}`"),
+            TestRun::Passed(_) => Verdict::Spare(format!("{caught} passes")),
+            TestRun::Failed(_) | TestRun::TimedOut => Verdict::Caught(caught.clone()),
+        })
+    })
+}
+
+/// Runs tests until one fails: first the models of the module in which the place is, and
+/// those of the part to which that belongs.
+fn search_one(copy: &Copy, site: &Site) -> Result<Verdict> {
+    let [module, part] = site.modules();
+    let runs: [(_, &[&str]); 4] = [
+        (Rung::Loom, &[&module]),
+        (Rung::Loom, &[&part]),
+        (Rung::Unit, &[]),
+        (Rung::Loom, &[]),
+    ];
+    copy.with(site, || {
+        for (rung, filter) in runs {
+            match rung.tests(copy, site, filter)? {
+                TestRun::Passed(_) => {}
+                TestRun::Failed(test) => {
+                    return Ok(Verdict::Caught(format!("{}: {test}", rung.name())));
+                }
+                TestRun::TimedOut => {
+                    return Ok(Verdict::Caught(format!(
+                        "{}: some test does not end",
+                        rung.name()
+                    )));
+                }
+            }
+        }
+        Ok(Verdict::Spare(
+            "TODO: no test of the crate fails, and there is no argument".to_owned(),
+        ))
+    })
+}
+
+/// A kind of test.
+#[derive(Debug, Clone, std::marker::Copy, PartialEq, Eq)]
+enum Rung {
+    Unit,
+    Loom,
+}
+
+impl Rung {
+    fn named(name: &str) -> Option<Self> {
+        [Self::Unit, Self::Loom]
+            .into_iter()
+            .find(|rung| rung.name() == name)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Unit => "unit",
+            Self::Loom => "loom",
+        }
+    }
+
+    /// Runs tests of the crate in which the site is.
+    fn tests(self, copy: &Copy, site: &Site, filter: &[&str]) -> Result<TestRun> {
+        let step = |arguments: &[&str]| {
+            let arguments = [&["test", "--lib", "--package", &*site.package], arguments].concat();
+            let step = Step::cargo(&arguments).directory(copy.path());
+            match self {
+                Self::Unit => step,
+                Self::Loom => lanes::models(step),
+            }
+            .env("CARGO_TARGET_DIR", copy.target(self.name()))
+        };
+        // One that cannot be built proves nothing.
+        let builds = step(&["--no-run", "--quiet"]);
+        ensure!(builds.succeeds(), "{} cannot be built", site.name);
+        step(&[]).args(["--"]).args(filter).first_failure(LIMIT)
+    }
+}

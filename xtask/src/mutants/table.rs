@@ -1,0 +1,130 @@
+//! `proofs/mutants.toml`: which test fails without each place, or why none does.
+
+use std::{collections::BTreeMap, fmt, fs, path::Path};
+
+use anyhow::{Context as _, Result, bail};
+use serde::Deserialize;
+
+use super::site::Site;
+
+const FILE: &str = "proofs/mutants.toml";
+
+const HEAD: &str = "\
+# What fails without each ordering and each fence of the core crates: the kind of the test, and its
+# name. Or why the place is spare, if no test fails without it. `cargo xtask mutants` leaves each of
+# them out, and runs the test; `cargo xtask mutants --search` finds tests for places without a row.
+";
+
+/// What is known of one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) verdict: Verdict,
+}
+
+/// What happens without a place.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Verdict {
+    /// This test fails: its kind, and its name.
+    Caught(String),
+    /// No test fails, for this reason.
+    Spare(String),
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Caught(by) => write!(f, "caught by {by}"),
+            Self::Spare(why) => write!(f, "not caught: {why}"),
+        }
+    }
+}
+
+/// The rows by the names of the places.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Table(BTreeMap<String, Row>);
+
+impl Table {
+    pub(super) fn read(root: &Path) -> Result<Self> {
+        match fs::read_to_string(root.join(FILE)) {
+            Ok(text) => Self::parse(&text).with_context(|| FILE.to_owned()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(error).with_context(|| FILE.to_owned()),
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let verdicts: BTreeMap<String, Verdict> = toml::from_str(text)?;
+        let rows = verdicts
+            .into_iter()
+            .map(|(name, verdict)| (name, Row { verdict }));
+        Ok(Self(rows.collect()))
+    }
+
+    pub(super) fn row(&self, name: &str) -> Option<&Row> {
+        self.0.get(name)
+    }
+
+    pub(super) fn add(&mut self, name: String, verdict: Verdict) {
+        self.0.insert(name, Row { verdict });
+    }
+
+    pub(super) fn write(&self, root: &Path) -> Result<()> {
+        let file = root.join(FILE);
+        fs::write(&file, self.to_string()).with_context(|| FILE.to_owned())
+    }
+
+    /// Checks that there is a row for each place, and a place for each row.
+    pub(super) fn check(&self, sites: &[Site]) -> Result<()> {
+        let has_no_row = |site: &&Site| self.row(&site.name).is_none();
+        let missing = sites.iter().filter(has_no_row).map(|site| &*site.name);
+        let missing: Vec<_> = missing.collect();
+        if !missing.is_empty() {
+            bail!(
+                "{FILE} does not say what fails without\n  {}\n(`cargo xtask mutants --search` finds out)",
+                missing.join("\n  ")
+            );
+        }
+        let is_gone = |name: &&String| sites.iter().all(|site| site.name != **name);
+        let gone: Vec<_> = self.0.keys().filter(is_gone).map(|name| &**name).collect();
+        if !gone.is_empty() {
+            bail!("{FILE} names places that are gone\n  {}", gone.join("\n  "));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(HEAD)?;
+        for (name, row) in &self.0 {
+            let (key, text) = match &row.verdict {
+                Verdict::Caught(by) => ("caught", by),
+                Verdict::Spare(why) => ("spare", why),
+            };
+            write!(
+                f,
+                "\n[\"{name}\"]\n{key} = {}\n",
+                toml::Value::from(text.as_str())
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_it_writes() {
+        let mut table = Table::default();
+        let caught = Verdict::Caught("loom: a::b".to_owned());
+        table.add("a.rs, set, no fence".to_owned(), caught.clone());
+        let spare = Verdict::Spare("it is \"said\" elsewhere".to_owned());
+        table.add("a.rs, get, Acquire to Relaxed (2)".to_owned(), spare);
+        let again = Table::parse(&table.to_string()).unwrap();
+        assert_eq!(again.0, table.0);
+        assert_eq!(again.row("a.rs, set, no fence").unwrap().verdict, caught);
+    }
+}
