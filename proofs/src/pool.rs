@@ -6,6 +6,7 @@
 //! | `pool/world.rs` | what all share: queues, latches, slots, tokens of parkers |
 //! | `pool/protocol.rs` | the calls of a sleep protocol, and what they may ask of the pool |
 //! | `pool/jec.rs`, `pool/classic.rs` | the protocols |
+//! | `pool/accounting.rs` | how blocked workers are counted |
 //! | `pool/worker.rs`, `pool/poster.rs`, `pool/guest.rs` | who calls them |
 //! | `pool/scenario.rs` | what there is to do |
 //! | `pool/guard.rs` | what can be left out |
@@ -14,6 +15,7 @@
 //! at a queue is a step. What a fence orders is in order here: without it, the programs in
 //! `litmus/ours` fail.
 
+mod accounting;
 mod classic;
 mod guard;
 mod guest;
@@ -28,6 +30,7 @@ pub use guard::{GUARDS, Guard};
 pub use scenario::{GuestsWait, Jobs, NAMED, Post, Scenario};
 
 use crate::model::{Failure, Findings, Model, explore};
+use accounting::{Note, Noting};
 use arrayvec::ArrayVec;
 use classic::Classic;
 use guest::Guest;
@@ -102,6 +105,8 @@ struct Calling<C> {
     call: C,
     /// Which of the sources it looks at next, while it looks for the protocol.
     look: Option<(Look, u8)>,
+    /// A note that it makes for the accounting, after a last look that has found nothing.
+    note: Option<(u8, Noting)>,
 }
 
 /// What was done in a step of a call, and the answer if the call has ended.
@@ -124,6 +129,7 @@ impl<P: Protocol> Pool<P> {
         Calling {
             call: self.protocol.begin(request),
             look: None,
+            note: None,
         }
     }
 
@@ -134,6 +140,17 @@ impl<P: Protocol> Pool<P> {
         shared: &mut P::Shared,
         calling: &mut Calling<P::Call>,
     ) -> Result<Option<CallStep<P::Idle>>, String> {
+        if let Some((worker, noting)) = &mut calling.note {
+            let Some((what, is_made)) = noting.step(world, &self.without)? else {
+                return Ok(None);
+            };
+            if is_made {
+                world.leave_seat(*worker);
+                calling.note = None;
+                self.protocol.answer(&mut calling.call, false);
+            }
+            return Ok(Some((what.to_owned(), None)));
+        }
         if let Some((look, source)) = &mut calling.look {
             let leaves_out = |worker| self.protocol.leaves_out(shared, worker);
             let (finds, what) = world.look(*look, *source, leaves_out);
@@ -143,6 +160,11 @@ impl<P: Protocol> Pool<P> {
                 calling.look = None;
                 // What a worker does in its last look, after it has found nothing.
                 if !finds && let Look::Last(worker) = look {
+                    if self.scenario.has_accounting() {
+                        let noting = Noting::new(Note::Sleep(worker));
+                        calling.note = Some((worker, noting));
+                        return Ok(Some((what, None)));
+                    }
                     world.leave_seat(worker);
                 }
                 self.protocol.answer(&mut calling.call, finds);
@@ -224,6 +246,10 @@ impl<P: Protocol> Model for Pool<P> {
             && state.guests.iter().all(Guest::has_ended);
         if is_all_over {
             state.world.check_end()?;
+            let reports = state.world.accounting.reports;
+            if reports != self.scenario.num_reports() {
+                return Err(format!("{reports} deadlocks were reported"));
+            }
             self.protocol.check_end(&state.shared)?;
         }
         Ok(is_all_over)

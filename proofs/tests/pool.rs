@@ -54,6 +54,9 @@ const JEC_NEEDS: &[(Guard, &str)] = &[
     (Guard::GuestLooksAtLatch, "guest"),
     (Guard::GuestLeavesToHost, "guest-waits"),
     (Guard::OwnerIsWoken, "inbox"),
+    (Guard::ReportLooks, "block-and-release"),
+    (Guard::SleepIsNoted, "blocked-and-asleep"),
+    (Guard::WakeIsNoted, "block-and-release"),
 ];
 
 /// Guards that `Jec` has, without which every scenario still ends, and why it has them.
@@ -91,6 +94,9 @@ const CLASSIC_NEEDS: &[(Guard, &str)] = &[
     (Guard::SlotSaysAwake, "one-job"),
     (Guard::TurnBackWaits, "one-job"),
     (Guard::OwnerIsWoken, "inbox"),
+    (Guard::ReportLooks, "block-and-release"),
+    (Guard::SleepIsNoted, "blocked-and-asleep"),
+    (Guard::WakeIsNoted, "block-and-release"),
 ];
 
 const CLASSIC_HAS: &[(Guard, &str)] = &[

@@ -48,6 +48,12 @@ pub enum Guard {
     HostReclaims,
     /// A poster wakes a worker for a job that it alone may take.
     OwnerIsWoken,
+    /// A thread that finds no worker active looks at all sources before it reports a deadlock.
+    ReportLooks,
+    /// A worker tells the accounting that it falls asleep.
+    SleepIsNoted,
+    /// A worker tells the accounting that it is awake, before it searches.
+    WakeIsNoted,
 }
 
 /// All guards, with their names.
@@ -74,6 +80,9 @@ pub const GUARDS: &[(&str, Guard)] = &[
     ("guest-leaves-to-host", Guard::GuestLeavesToHost),
     ("host-reclaims", Guard::HostReclaims),
     ("owner-is-woken", Guard::OwnerIsWoken),
+    ("report-looks", Guard::ReportLooks),
+    ("sleep-is-noted", Guard::SleepIsNoted),
+    ("wake-is-noted", Guard::WakeIsNoted),
 ];
 
 impl Guard {

@@ -2,6 +2,7 @@
 
 use super::{
     Calling, Pool,
+    accounting::{Note, Noting},
     guard::Guard,
     protocol::{Protocol, Request},
     scenario::Post,
@@ -21,6 +22,8 @@ enum At<C> {
     Does(u8),
     /// It announces what it has queued.
     Announces(u8, Calling<C>),
+    /// It tells the accounting that the blocked workers go on.
+    Resolves(u8, Noting),
     /// It is about to set the latch of this worker.
     Stops(u8),
     /// It wakes this worker, whose latch it has set.
@@ -67,7 +70,20 @@ impl<C: Copy + PartialEq> Poster<C> {
                 };
                 match answer {
                     None => (At::Announces(done, calling), what),
-                    Some(_) => (At::Does(done + 1), what),
+                    Some(_) => {
+                        world.announcing -= 1;
+                        (At::Does(done + 1), what)
+                    }
+                }
+            }
+            At::Resolves(done, mut noting) => {
+                let Some((what, is_made)) = noting.step(world, &pool.without)? else {
+                    return Ok(None);
+                };
+                world.accounting.is_released |= is_made;
+                match is_made {
+                    false => (At::Resolves(done, noting), what.to_owned()),
+                    true => (At::Does(done + 1), what.to_owned()),
                 }
             }
             At::Stops(worker) if worker == world.num_workers() => {
@@ -109,6 +125,7 @@ fn begin_post<P: Protocol>(
         Post::Jobs(count) => {
             let queue_was_empty = world.injected == 0;
             world.injected += count;
+            world.announcing += 1;
             world.queued += count;
             let calling = pool.begin(Request::Announce {
                 is_injected: true,
@@ -124,8 +141,14 @@ fn begin_post<P: Protocol>(
             if !pool.has(Guard::OwnerIsWoken) {
                 return Some((At::Does(done + 1), what));
             }
+            world.announcing += 1;
             let calling = pool.begin(Request::AnnounceFor(worker));
             Some((At::Announces(done, calling), what))
+        }
+        Post::Resolve => {
+            let noting = Noting::new(Note::Release);
+            let what = "sees that a deadlock is reported".to_owned();
+            (world.accounting.reports > 0).then_some((At::Resolves(done, noting), what))
         }
         Post::WaitFor(count) => {
             let what = format!("sees that {count} jobs have ended");

@@ -35,6 +35,8 @@ pub enum Post {
     JobFor(u8),
     /// It waits until so many jobs have ended.
     WaitFor(u8),
+    /// It waits until a deadlock is reported, and resolves it.
+    Resolve,
 }
 
 /// What jobs do.
@@ -44,6 +46,10 @@ pub enum Jobs {
     Short,
     /// Each ends when so many have begun: so many workers must run jobs at the same time.
     NeedEachOther(u8),
+    /// Each is blocked until a deadlock was reported.
+    Block,
+    /// The first one that begins is blocked until the second one releases it.
+    BlockAndRelease,
     /// Each that a poster queues puts another one on its worker's deque, and ends when that has
     /// begun: another worker must take it from there.
     Fork,
@@ -117,6 +123,21 @@ pub const NAMED: &[(&str, Scenario)] = &[
         "guests",
         Scenario::new(1, &[&[]], Jobs::Short).with_guests(2, GuestsWait::ForNothing),
     ),
+    // Is a deadlock reported when all workers are blocked?
+    (
+        "all-blocked",
+        Scenario::new(2, &[&[Post::Jobs(2)], &[Post::Resolve]], Jobs::Block),
+    ),
+    // And when one is blocked, and the other one sleeps?
+    (
+        "blocked-and-asleep",
+        Scenario::new(2, &[&[Post::Jobs(1)], &[Post::Resolve]], Jobs::Block),
+    ),
+    // Is none reported while a job is there that releases the blocked worker?
+    (
+        "block-and-release",
+        Scenario::new(2, &[&[Post::Jobs(2)]], Jobs::BlockAndRelease),
+    ),
     // Does a guest keep another worker from a job? Ten million states.
     (
         "guest-and-job",
@@ -153,6 +174,16 @@ impl Scenario {
         NAMED.iter().find(is_it).map(|(_, scenario)| *scenario)
     }
 
+    /// Whether workers tell the accounting of blocked workers what they do.
+    pub(super) fn has_accounting(&self) -> bool {
+        matches!(self.jobs, Jobs::Block | Jobs::BlockAndRelease)
+    }
+
+    /// Returns how many deadlocks there are.
+    pub(super) fn num_reports(&self) -> u8 {
+        u8::from(self.jobs == Jobs::Block)
+    }
+
     /// Returns how many jobs posters and their jobs queue in all.
     pub(super) fn num_jobs(&self) -> u8 {
         let posted: u8 = self
@@ -164,7 +195,7 @@ impl Scenario {
             .sum();
         let per_job = match self.jobs {
             Jobs::Fork => 2,
-            Jobs::Short | Jobs::NeedEachOther(_) => 1,
+            Jobs::Short | Jobs::NeedEachOther(_) | Jobs::Block | Jobs::BlockAndRelease => 1,
         };
         posted * per_job
     }
@@ -175,7 +206,7 @@ impl Post {
         match self {
             Self::Jobs(count) => count,
             Self::JobFor(_) => 1,
-            Self::WaitFor(_) => 0,
+            Self::WaitFor(_) | Self::Resolve => 0,
         }
     }
 }

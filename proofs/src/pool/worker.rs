@@ -2,6 +2,7 @@
 
 use super::{
     Calling, Pool,
+    accounting::{Note, Noting},
     guard::Guard,
     protocol::{Answer, Protocol, Request},
     scenario::Jobs,
@@ -28,6 +29,8 @@ enum At<I, C> {
     FoundNothing(Calling<C>),
     /// It has been woken, and takes its seat back.
     Reclaims(I),
+    /// It tells the accounting that it is awake.
+    Wakes(I, Noting),
     FoundJob(Calling<C>, Source),
     Runs(Source, Stage<C>),
     Leaves(Calling<C>),
@@ -41,6 +44,13 @@ type Step<I, C> = (At<I, C>, String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Stage<C> {
     Begins,
+    /// It is blocked, when the note is made.
+    Blocks(Noting),
+    /// It waits until it is released.
+    WaitsForRelease,
+    /// It waits until another one is blocked, to release it.
+    WaitsForBlocked,
+    Releases(Noting),
     Announces(Calling<C>),
     Waits,
 }
@@ -125,7 +135,20 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
                     return Err("the host uses the worker beside a guest".to_owned());
                 }
                 *seat = Seat::Host;
-                (At::Probes(idle), "has its seat".to_owned())
+                let next = match pool.scenario.has_accounting() {
+                    true => At::Wakes(idle, Noting::new(Note::Wake(me))),
+                    false => At::Probes(idle),
+                };
+                (next, "has its seat".to_owned())
+            }
+            At::Wakes(idle, mut noting) => {
+                let Some((what, is_made)) = noting.step(world, &pool.without)? else {
+                    return Ok(None);
+                };
+                match is_made {
+                    false => (At::Wakes(idle, noting), what.to_owned()),
+                    true => (At::Probes(idle), what.to_owned()),
+                }
             }
             At::FoundJob(mut calling, source) => {
                 let Some((what, answer)) = pool.step_call(world, shared, &mut calling)? else {
@@ -174,12 +197,25 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
             _ if matches!(source, Source::Deque(_)) => 0,
             Jobs::NeedEachOther(count) => count,
             Jobs::Fork => 2,
-            Jobs::Short => 0,
+            Jobs::Short | Jobs::Block | Jobs::BlockAndRelease => 0,
+        };
+        let blocks = match jobs {
+            Jobs::Block => true,
+            Jobs::BlockAndRelease => world.begun == 0,
+            _ => false,
         };
         Ok(Some(match stage {
             Stage::Begins => {
                 world.begun += 1;
-                if forks {
+                world.running += 1;
+                if blocks {
+                    let noting = Noting::new(Note::Block(me));
+                    let what = "begins a job that is blocked".to_owned();
+                    (At::Runs(source, Stage::Blocks(noting)), what)
+                } else if jobs == Jobs::BlockAndRelease {
+                    let what = "begins a job that releases another one".to_owned();
+                    (At::Runs(source, Stage::WaitsForBlocked), what)
+                } else if forks {
                     world.place(me).deque += 1;
                     world.queued += 1;
                     let calling = pool.begin(Request::Announce {
@@ -191,6 +227,7 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
                     (At::Runs(source, Stage::Announces(calling)), what)
                 } else if needed == 0 {
                     world.ended += 1;
+                    world.running -= 1;
                     (At::Active, "runs a job".to_owned())
                 } else {
                     (At::Runs(source, Stage::Waits), "begins a job".to_owned())
@@ -210,7 +247,43 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
                     return Ok(None);
                 }
                 world.ended += 1;
+                world.running -= 1;
                 (At::Active, "ends its job".to_owned())
+            }
+            Stage::Blocks(mut noting) => {
+                let Some((what, is_made)) = noting.step(world, &pool.without)? else {
+                    return Ok(None);
+                };
+                let next = match is_made {
+                    false => Stage::Blocks(noting),
+                    true => Stage::WaitsForRelease,
+                };
+                (At::Runs(source, next), what.to_owned())
+            }
+            Stage::WaitsForBlocked => {
+                if !world.accounting.has_blocked() {
+                    return Ok(None);
+                }
+                let noting = Noting::new(Note::Release);
+                let what = "sees that the other job is blocked".to_owned();
+                (At::Runs(source, Stage::Releases(noting)), what)
+            }
+            Stage::Releases(mut noting) => {
+                let Some((what, is_made)) = noting.step(world, &pool.without)? else {
+                    return Ok(None);
+                };
+                world.accounting.is_released |= is_made;
+                let next = match is_made {
+                    false => Stage::Releases(noting),
+                    true => Stage::Waits,
+                };
+                (At::Runs(source, next), what.to_owned())
+            }
+            Stage::WaitsForRelease => {
+                if !world.accounting.is_released {
+                    return Ok(None);
+                }
+                (At::Runs(source, Stage::Waits), "is released".to_owned())
             }
         }))
     }

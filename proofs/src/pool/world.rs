@@ -2,6 +2,8 @@
 
 use std::array;
 
+use super::accounting::Accounting;
+
 /// How many workers there can be.
 pub(super) const MAX_WORKERS: usize = 4;
 
@@ -52,6 +54,11 @@ pub(super) struct World {
     places: [Place; MAX_WORKERS],
     /// How many jobs threads outside the pool have queued.
     pub(super) injected: u8,
+    pub(super) accounting: Accounting,
+    /// How many jobs run and are not blocked.
+    pub(super) running: u8,
+    /// How many posters have queued jobs, and have not announced them.
+    pub(super) announcing: u8,
     /// How many jobs have been queued, anywhere.
     pub(super) queued: u8,
     /// How many jobs have begun.
@@ -97,6 +104,9 @@ impl World {
             num_workers,
             places: array::from_fn(|_| place),
             injected: 0,
+            accounting: Accounting::new(),
+            running: 0,
+            announcing: 0,
             queued: 0,
             begun: 0,
             ended: 0,
@@ -260,6 +270,21 @@ impl World {
         let for_any = self.injected > 0 || self.places().iter().any(|place| place.deque > 0);
         let has_own = |place: &Place| sleeps(place) && place.inbox > 0;
         for_any && self.places().iter().any(sleeps) || self.places().iter().any(has_own)
+    }
+
+    /// Checks that no worker can go on, when a deadlock is reported.
+    ///
+    /// # Errors
+    /// If a job runs, or waits whose poster has announced it.
+    pub(super) fn check_report(&self) -> Result<(), String> {
+        if self.running > 0 {
+            return Err("a deadlock is reported while a job runs".to_owned());
+        }
+        let waits = self.injected > 0 || self.places().iter().any(|it| it.deque + it.inbox > 0);
+        if waits && self.announcing == 0 {
+            return Err("a deadlock is reported while a job waits".to_owned());
+        }
+        Ok(())
     }
 
     /// # Errors
