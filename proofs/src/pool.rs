@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | `pool/world.rs` | what all share: queues, latches, slots, tokens of parkers |
 //! | `pool/protocol.rs` | the calls of a sleep protocol, and what they may ask of the pool |
-//! | `pool/jec.rs`, `pool/classic.rs` | the protocols |
+//! | `pool/jec.rs`, `pool/classic.rs`, `pool/hints.rs` | the protocols |
 //! | `pool/accounting.rs` | how blocked workers are counted |
 //! | `pool/worker.rs`, `pool/poster.rs`, `pool/guest.rs` | who calls them |
 //! | `pool/scenario.rs` | what there is to do |
@@ -19,6 +19,7 @@ mod accounting;
 mod classic;
 mod guard;
 mod guest;
+mod hints;
 mod jec;
 mod poster;
 mod protocol;
@@ -34,6 +35,7 @@ use accounting::{Note, Noting};
 use arrayvec::ArrayVec;
 use classic::Classic;
 use guest::Guest;
+use hints::Hints;
 use jec::Jec;
 use poster::Poster;
 use protocol::{Answer, Flow, Protocol, Request};
@@ -50,11 +52,13 @@ pub enum Kind {
     Jec,
     /// `Classic` of sleep-core. It lends no seat: guests queue their jobs.
     Classic,
+    /// `Hints` of sleep-core. It lends no seat either.
+    Hints,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Jec, Self::Classic];
+    pub const ALL: [Self; 3] = [Self::Jec, Self::Classic, Self::Hints];
 
     /// Returns the name of the protocol, as `POOL_STD_SLEEP` has it.
     #[must_use]
@@ -62,6 +66,7 @@ impl Kind {
         match self {
             Self::Jec => "jec",
             Self::Classic => "classic",
+            Self::Hints => "hints",
         }
     }
 }
@@ -74,6 +79,7 @@ pub fn check(kind: Kind, scenario: Scenario, without: &[Guard]) -> Result<Findin
     match kind {
         Kind::Jec => explore(&Pool::new(Jec::default(), scenario, without)),
         Kind::Classic => explore(&Pool::new(Classic, scenario, without)),
+        Kind::Hints => explore(&Pool::new(Hints, scenario, without)),
     }
 }
 

@@ -48,6 +48,16 @@ pub enum Guard {
     HostReclaims,
     /// A poster wakes a worker for a job that it alone may take.
     OwnerIsWoken,
+    /// A worker that two notifications have reached counts the worker again to which one belongs.
+    CountsAgain,
+    /// A worker that was notified while its latch was set passes the notification on.
+    LatchPassesOn,
+    /// A worker that has taken a unit, and was notified, spends the unit on another worker.
+    UnitIsSpent,
+    /// A notification waits for the next worker that registers.
+    NotificationWaits,
+    /// A notification of a worker that runs a job is repeated.
+    StaleIsRepeated,
     /// A thread that finds no worker active looks at all sources before it reports a deadlock.
     ReportLooks,
     /// A worker tells the accounting that it falls asleep.
@@ -80,6 +90,11 @@ pub const GUARDS: &[(&str, Guard)] = &[
     ("guest-leaves-to-host", Guard::GuestLeavesToHost),
     ("host-reclaims", Guard::HostReclaims),
     ("owner-is-woken", Guard::OwnerIsWoken),
+    ("counts-again", Guard::CountsAgain),
+    ("latch-passes-on", Guard::LatchPassesOn),
+    ("unit-is-spent", Guard::UnitIsSpent),
+    ("notification-waits", Guard::NotificationWaits),
+    ("stale-is-repeated", Guard::StaleIsRepeated),
     ("report-looks", Guard::ReportLooks),
     ("sleep-is-noted", Guard::SleepIsNoted),
     ("wake-is-noted", Guard::WakeIsNoted),
