@@ -21,12 +21,32 @@ pub(crate) const DEEP_LANES: &[Lane] = &[
         about: "pool-std and the drop-in under AddressSanitizer",
         run: address_sanitizer,
     },
+    Lane {
+        name: "msrv",
+        about: "everything with the oldest compiler that is supported",
+        run: oldest_compiler,
+    },
 ];
 
 fn models(_quick: bool) -> Result<u64> {
     Step::cargo(&["test", "--package", "proofs", "--release"])
         .env("PROOFS_DEEP", "1")
         .run_tests()
+}
+
+fn oldest_compiler(_quick: bool) -> Result<u64> {
+    // That of this package, which has it from the workspace as all others do.
+    const OLDEST: &str = env!("CARGO_PKG_RUST_VERSION");
+    let toolchain = format!("+{OLDEST}");
+    Step::new(
+        "rustup",
+        &["toolchain", "install", OLDEST, "--profile", "minimal"],
+    )
+    .run()?;
+    Step::cargo(&[&toolchain, "check", "--workspace", "--all-targets"])
+        .env("CARGO_TARGET_DIR", target::directory("msrv"))
+        .run()?;
+    Ok(1)
 }
 
 fn address_sanitizer(_quick: bool) -> Result<u64> {
