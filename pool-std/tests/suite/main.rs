@@ -48,7 +48,6 @@ mod state_signal;
 mod trace;
 mod worker_local;
 
-#[cfg(not(miri))]
 #[path = "../support/again.rs"]
 mod again;
 #[path = "../support/mod.rs"]
