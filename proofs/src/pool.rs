@@ -145,17 +145,15 @@ impl<P: Protocol> Pool<P> {
         world: &mut World,
         shared: &mut P::Shared,
         calling: &mut Calling<P::Call>,
-    ) -> Result<Option<CallStep<P::Idle>>, String> {
+    ) -> Result<CallStep<P::Idle>, Stop> {
         if let Some((worker, noting)) = &mut calling.note {
-            let Some((what, is_made)) = noting.step(world, &self.without)? else {
-                return Ok(None);
-            };
+            let (what, is_made) = noting.step(world, &self.without)?;
             if is_made {
                 world.leave_seat(*worker);
                 calling.note = None;
                 self.protocol.answer(&mut calling.call, false);
             }
-            return Ok(Some((what.to_owned(), None)));
+            return Ok((what.to_owned(), None));
         }
         if let Some((look, source)) = &mut calling.look {
             let leaves_out = |worker| self.protocol.leaves_out(shared, worker);
@@ -169,28 +167,81 @@ impl<P: Protocol> Pool<P> {
                     if self.scenario.has_accounting() {
                         let noting = Noting::new(Note::Sleep(worker));
                         calling.note = Some((worker, noting));
-                        return Ok(Some((what, None)));
+                        return Ok((what, None));
                     }
                     world.leave_seat(worker);
                 }
                 self.protocol.answer(&mut calling.call, finds);
             }
-            return Ok(Some((what, None)));
+            return Ok((what, None));
         }
-        Ok(
-            match self
-                .protocol
-                .step(world, shared, &mut calling.call, &self.without)?
-            {
-                Flow::Blocked => None,
-                Flow::GoesOn(what) => Some((what.to_owned(), None)),
-                Flow::Looks(look, what) => {
-                    calling.look = Some((look, 0));
-                    Some((what.to_owned(), None))
-                }
-                Flow::Ends(answer, what) => Some((what.to_owned(), Some(answer))),
-            },
-        )
+        let without = &self.without;
+        let flow = self
+            .protocol
+            .step(world, shared, &mut calling.call, without)?;
+        match flow {
+            Flow::Blocked => Err(Stop::Waits),
+            Flow::GoesOn(what) => Ok((what.to_owned(), None)),
+            Flow::Looks(look, what) => {
+                calling.look = Some((look, 0));
+                Ok((what.to_owned(), None))
+            }
+            Flow::Ends(answer, what) => Ok((what.to_owned(), Some(answer))),
+        }
+    }
+}
+
+/// Where an actor is after a step, and what it has done.
+type Step<A> = Result<(A, String), Stop>;
+
+/// Why an actor makes no step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Stop {
+    /// It waits for others, or has ended.
+    Waits,
+    /// The step would break this rule.
+    Breaks(String),
+}
+
+impl From<String> for Stop {
+    fn from(rule: String) -> Self {
+        Self::Breaks(rule)
+    }
+}
+
+impl<P: Protocol> Pool<P> {
+    /// Makes one step of a call for an actor. `stays` says where the actor is while the call goes
+    /// on, and `next` where it is when the call has ended.
+    fn advance<A>(
+        &self,
+        world: &mut World,
+        shared: &mut P::Shared,
+        mut calling: Calling<P::Call>,
+        stays: impl FnOnce(Calling<P::Call>) -> A,
+        next: impl FnOnce(&mut World, Answer<P::Idle>) -> A,
+    ) -> Step<A> {
+        let (what, answer) = self.step_call(world, shared, &mut calling)?;
+        let at = match answer {
+            None => stays(calling),
+            Some(answer) => next(world, answer),
+        };
+        Ok((at, what))
+    }
+
+    /// Makes one step of a note, in the same way.
+    fn advance_note<A>(
+        &self,
+        world: &mut World,
+        mut noting: Noting,
+        stays: impl FnOnce(Noting) -> A,
+        next: impl FnOnce(&mut World) -> A,
+    ) -> Step<A> {
+        let (what, is_made) = noting.step(world, &self.without)?;
+        let at = match is_made {
+            false => stays(noting),
+            true => next(world),
+        };
+        Ok((at, what.to_owned()))
     }
 }
 
@@ -235,15 +286,20 @@ impl<P: Protocol> Model for Pool<P> {
             guests,
         } = state;
         let num_workers = workers.len();
-        let what = match actor.checked_sub(num_workers) {
-            None => workers[actor].step(self, world, shared)?,
+        let step = match actor.checked_sub(num_workers) {
+            None => workers[actor].step(self, world, shared),
             Some(poster) if poster < posters.len() => {
-                posters[poster].step(self, poster as u8, world, shared)?
+                posters[poster].step(self, poster as u8, world, shared)
             }
-            Some(other) => guests[other - posters.len()].step(self, world, shared)?,
+            Some(other) => guests[other - posters.len()].step(self, world, shared),
+        };
+        let what = match step {
+            Ok(what) => what,
+            Err(Stop::Waits) => return Ok(None),
+            Err(Stop::Breaks(rule)) => return Err(rule),
         };
         self.protocol.check(world, shared)?;
-        Ok(what)
+        Ok(Some(what))
     }
 
     fn has_ended(&self, state: &StateOf<P>) -> Result<bool, String> {

@@ -1,6 +1,7 @@
 //! The accounting of blocked workers, step by step: `Accounting` of sleep-core.
 
 use super::{
+    Stop,
     guard::Guard,
     world::{MAX_WORKERS, World},
 };
@@ -83,20 +84,19 @@ impl Noting {
         }
     }
 
-    /// Makes the next step. Returns what was done, and whether the note is made; None while another
-    /// thread has the lock.
+    /// Makes the next step. Returns what was done, and whether the note is made.
     ///
     /// # Errors
-    /// A report that is false.
+    /// If another thread has the lock, or if a report is false.
     pub(super) fn step(
         &mut self,
         world: &mut World,
         without: &[Guard],
-    ) -> Result<Option<(&'static str, bool)>, String> {
+    ) -> Result<(&'static str, bool), Stop> {
         let has = |guard| !without.contains(&guard);
         let num_workers = world.num_workers();
         let what = match self.at {
-            At::Locks if world.accounting.is_locked => return Ok(None),
+            At::Locks if world.accounting.is_locked => return Err(Stop::Waits),
             At::Locks => {
                 let checks = self.change(world, without);
                 let accounting = &mut world.accounting;
@@ -134,10 +134,10 @@ impl Noting {
             }
             At::Unlocks => {
                 world.accounting.is_locked = false;
-                return Ok(Some(("leaves the lock of the accounting", true)));
+                return Ok(("leaves the lock of the accounting", true));
             }
         };
-        Ok(Some((what, false)))
+        Ok((what, false))
     }
 
     /// Changes what the accounting knows. Returns whether a worker has ceased to be active.

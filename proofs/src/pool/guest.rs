@@ -1,7 +1,7 @@
 //! A thread outside the pool that takes the place of a sleeping worker once.
 
 use super::{
-    Calling, Pool,
+    Calling, Pool, Stop,
     guard::Guard,
     protocol::{Answer, Protocol, Request},
     scenario::GuestsWait,
@@ -55,50 +55,42 @@ impl<C: Copy + PartialEq> Guest<C> {
         pool: &Pool<P>,
         world: &mut World,
         shared: &mut P::Shared,
-    ) -> Result<Option<String>, String> {
+    ) -> Result<String, Stop> {
         let (next, what) = match self.at {
-            At::Ended => return Ok(None),
+            At::Ended => return Err(Stop::Waits),
             At::Comes => {
                 self.earlier = world.queued;
                 let calling = pool.begin(Request::BorrowSleeper);
                 (At::Borrows(calling), "asks for a sleeper".to_owned())
             }
-            At::Borrows(mut calling) => {
-                let Some((what, answer)) = pool.step_call(world, shared, &mut calling)? else {
-                    return Ok(None);
-                };
-                match answer {
-                    None => (At::Borrows(calling), what),
-                    Some(Answer::Lent(Some(worker))) => (At::Occupies(worker), what),
-                    Some(_) => {
-                        let queue_was_empty = world.injected == 0;
-                        world.injected += 1;
-                        world.queued += 1;
-                        let calling = pool.begin(Request::Announce {
-                            is_injected: true,
-                            count: 1,
-                            queue_was_empty,
-                        });
-                        (
-                            At::Injects(calling),
-                            "queues its job, since no worker is lent".to_owned(),
-                        )
+            At::Borrows(calling) => {
+                pool.advance(world, shared, calling, At::Borrows, |world, answer| {
+                    match answer {
+                        Answer::Lent(Some(worker)) => At::Occupies(worker),
+                        _ => {
+                            let queue_was_empty = world.injected == 0;
+                            world.injected += 1;
+                            world.queued += 1;
+                            // Its job goes to the pool.
+                            At::Injects(pool.begin(Request::Announce {
+                                is_injected: true,
+                                count: 1,
+                                queue_was_empty,
+                            }))
+                        }
                     }
-                }
+                })?
             }
-            At::Injects(mut calling) => {
-                let Some((what, answer)) = pool.step_call(world, shared, &mut calling)? else {
-                    return Ok(None);
-                };
-                match answer {
-                    None => (At::Injects(calling), what),
-                    Some(_) => (At::Ended, what),
-                }
+            At::Injects(calling) => {
+                let stays = At::Injects;
+                pool.advance(world, shared, calling, stays, |_, _| At::Ended)?
             }
             At::Occupies(worker) => {
                 let seat = &mut world.place(worker).seat;
                 if *seat != Seat::Vacant {
-                    return Err("a worker is lent whose seat is not vacant".to_owned());
+                    return Err(Stop::Breaks(
+                        "a worker is lent whose seat is not vacant".to_owned(),
+                    ));
                 }
                 *seat = Seat::Guest;
                 (
@@ -129,14 +121,9 @@ impl<C: Copy + PartialEq> Guest<C> {
                     (At::Announces(worker, calling), "queues a job".to_owned())
                 }
             },
-            At::Announces(worker, mut calling) => {
-                let Some((what, answer)) = pool.step_call(world, shared, &mut calling)? else {
-                    return Ok(None);
-                };
-                match answer {
-                    None => (At::Announces(worker, calling), what),
-                    Some(_) => (At::Pops(worker), what),
-                }
+            At::Announces(worker, calling) => {
+                let stays = |calling| At::Announces(worker, calling);
+                pool.advance(world, shared, calling, stays, |_, _| At::Pops(worker))?
             }
             At::Pops(worker) if world.take(Source::Deque(worker)) => {
                 world.begun += 1;
@@ -154,23 +141,18 @@ impl<C: Copy + PartialEq> Guest<C> {
                     GuestsWait::ForAllJobs => pool.scenario.num_jobs() + 1,
                 };
                 if world.ended < awaited {
-                    return Ok(None);
+                    return Err(Stop::Waits);
                 }
                 let what = "sees that what it waits for has ended".to_owned();
                 (give_back(pool, world, worker), what)
             }
-            At::GivesBack(mut calling) => {
-                let Some((what, answer)) = pool.step_call(world, shared, &mut calling)? else {
-                    return Ok(None);
-                };
-                match answer {
-                    None => (At::GivesBack(calling), what),
-                    Some(_) => (At::Ended, what),
-                }
+            At::GivesBack(calling) => {
+                let stays = At::GivesBack;
+                pool.advance(world, shared, calling, stays, |_, _| At::Ended)?
             }
         };
         self.at = next;
-        Ok(Some(what))
+        Ok(what)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A thread outside the pool that queues jobs, and stops the pool at the end.
 
 use super::{
-    Calling, Pool,
+    Calling, Pool, Stop,
     accounting::{Note, Noting},
     guard::Guard,
     protocol::{Protocol, Request},
@@ -46,45 +46,32 @@ impl<C: Copy + PartialEq> Poster<C> {
         number: u8,
         world: &mut World,
         shared: &mut P::Shared,
-    ) -> Result<Option<String>, String> {
+    ) -> Result<String, Stop> {
         let (next, what) = match self.at {
-            At::Ended => return Ok(None),
+            At::Ended => return Err(Stop::Waits),
             At::Does(done) => match pool.scenario.posts[usize::from(number)].get(usize::from(done))
             {
-                Some(&post) => {
-                    let Some(step) = begin_post(pool, world, post, done) else {
-                        return Ok(None);
-                    };
-                    step
-                }
+                Some(&post) => begin_post(pool, world, post, done).ok_or(Stop::Waits)?,
                 None if number > 0 => (At::Ended, "has done everything".to_owned()),
                 // The first one waits for all jobs, those of guests included.
                 None if world.ended < pool.scenario.num_jobs() + pool.scenario.guests => {
-                    return Ok(None);
+                    return Err(Stop::Waits);
                 }
                 None => (At::Stops(0), "sees that all jobs have ended".to_owned()),
             },
-            At::Announces(done, mut calling) => {
-                let Some((what, answer)) = pool.step_call(world, shared, &mut calling)? else {
-                    return Ok(None);
-                };
-                match answer {
-                    None => (At::Announces(done, calling), what),
-                    Some(_) => {
-                        world.announcing -= 1;
-                        (At::Does(done + 1), what)
-                    }
-                }
+            At::Announces(done, calling) => {
+                let stays = |calling| At::Announces(done, calling);
+                pool.advance(world, shared, calling, stays, |world, _| {
+                    world.announcing -= 1;
+                    At::Does(done + 1)
+                })?
             }
-            At::Resolves(done, mut noting) => {
-                let Some((what, is_made)) = noting.step(world, &pool.without)? else {
-                    return Ok(None);
-                };
-                world.accounting.is_released |= is_made;
-                match is_made {
-                    false => (At::Resolves(done, noting), what.to_owned()),
-                    true => (At::Does(done + 1), what.to_owned()),
-                }
+            At::Resolves(done, noting) => {
+                let stays = |noting| At::Resolves(done, noting);
+                pool.advance_note(world, noting, stays, |world| {
+                    world.accounting.is_released = true;
+                    At::Does(done + 1)
+                })?
             }
             At::Stops(worker) if worker == world.num_workers() => {
                 (At::Ended, "has stopped all workers".to_owned())
@@ -99,18 +86,13 @@ impl<C: Copy + PartialEq> Poster<C> {
                     (At::Stops(worker + 1), what)
                 }
             }
-            At::Wakes(worker, mut calling) => {
-                let Some((what, answer)) = pool.step_call(world, shared, &mut calling)? else {
-                    return Ok(None);
-                };
-                match answer {
-                    None => (At::Wakes(worker, calling), what),
-                    Some(_) => (At::Stops(worker + 1), what),
-                }
+            At::Wakes(worker, calling) => {
+                let stays = |calling| At::Wakes(worker, calling);
+                pool.advance(world, shared, calling, stays, |_, _| At::Stops(worker + 1))?
             }
         };
         self.at = next;
-        Ok(Some(what))
+        Ok(what)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A worker, from its first search to its end.
 
 use super::{
-    Calling, Pool,
+    Calling, Pool, Step, Stop,
     accounting::{Note, Noting},
     guard::Guard,
     protocol::{Answer, Protocol, Request},
@@ -37,9 +37,6 @@ enum At<I, C> {
     Ended,
 }
 
-/// Where a worker is after a step, and what it has done.
-type Step<I, C> = (At<I, C>, String);
-
 /// How far a job is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Stage<C> {
@@ -70,23 +67,20 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
         pool: &Pool<P>,
         world: &mut World,
         shared: &mut P::Shared,
-    ) -> Result<Option<String>, String> {
+    ) -> Result<String, Stop> {
         let me = self.index;
         let (next, what) = match self.at {
-            At::Ended => return Ok(None),
+            At::Ended => return Err(Stop::Waits),
             // What no other actor can see is part of the next step.
             At::Active => {
                 self.at = At::StartsLooking(pool.begin(Request::StartLooking(me)));
                 return self.step(pool, world, shared);
             }
-            At::StartsLooking(mut calling) => {
-                let Some((what, answer)) = pool.step_call(world, shared, &mut calling)? else {
-                    return Ok(None);
-                };
-                match answer {
-                    None => (At::StartsLooking(calling), what),
-                    Some(answer) => (At::Probes(idle_of(answer)), what),
-                }
+            At::StartsLooking(calling) => {
+                let stays = At::StartsLooking;
+                pool.advance(world, shared, calling, stays, |_, answer| {
+                    At::Probes(idle_of(answer))
+                })?
             }
             At::Probes(idle) if world.place(me).latch == Latch::Set => {
                 let calling = pool.begin(Request::WorkFound(me, idle));
@@ -117,22 +111,21 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
                     return self.step(pool, world, shared);
                 }
             },
-            At::FoundNothing(mut calling) => {
-                let Some((what, answer)) = pool.step_call(world, shared, &mut calling)? else {
-                    return Ok(None);
-                };
-                match answer {
-                    None => (At::FoundNothing(calling), what),
-                    Some(answer) => (At::Reclaims(idle_of(answer)), what),
-                }
+            At::FoundNothing(calling) => {
+                let stays = At::FoundNothing;
+                pool.advance(world, shared, calling, stays, |_, answer| {
+                    At::Reclaims(idle_of(answer))
+                })?
             }
             At::Reclaims(idle) => {
                 let seat = &mut world.place(me).seat;
                 if *seat == Seat::Guest && pool.has(Guard::HostReclaims) {
-                    return Ok(None);
+                    return Err(Stop::Waits);
                 }
                 if *seat == Seat::Guest {
-                    return Err("the host uses the worker beside a guest".to_owned());
+                    return Err(Stop::Breaks(
+                        "the host uses the worker beside a guest".to_owned(),
+                    ));
                 }
                 *seat = Seat::Host;
                 let next = match pool.scenario.has_accounting() {
@@ -141,42 +134,23 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
                 };
                 (next, "has its seat".to_owned())
             }
-            At::Wakes(idle, mut noting) => {
-                let Some((what, is_made)) = noting.step(world, &pool.without)? else {
-                    return Ok(None);
-                };
-                match is_made {
-                    false => (At::Wakes(idle, noting), what.to_owned()),
-                    true => (At::Probes(idle), what.to_owned()),
-                }
+            At::Wakes(idle, noting) => {
+                let stays = |noting| At::Wakes(idle, noting);
+                pool.advance_note(world, noting, stays, |_| At::Probes(idle))?
             }
-            At::FoundJob(mut calling, source) => {
-                let Some((what, answer)) = pool.step_call(world, shared, &mut calling)? else {
-                    return Ok(None);
-                };
-                match answer {
-                    None => (At::FoundJob(calling, source), what),
-                    Some(_) => (At::Runs(source, Stage::Begins), what),
-                }
+            At::FoundJob(calling, source) => {
+                let stays = |calling| At::FoundJob(calling, source);
+                let next = |_: &mut World, _| At::Runs(source, Stage::Begins);
+                pool.advance(world, shared, calling, stays, next)?
             }
-            At::Runs(source, stage) => {
-                let Some(step) = self.run(pool, world, shared, source, stage)? else {
-                    return Ok(None);
-                };
-                step
-            }
-            At::Leaves(mut calling) => {
-                let Some((what, answer)) = pool.step_call(world, shared, &mut calling)? else {
-                    return Ok(None);
-                };
-                match answer {
-                    None => (At::Leaves(calling), what),
-                    Some(_) => (At::Ended, what),
-                }
+            At::Runs(source, stage) => self.run(pool, world, shared, source, stage)?,
+            At::Leaves(calling) => {
+                let stays = At::Leaves;
+                pool.advance(world, shared, calling, stays, |_, _| At::Ended)?
             }
         };
         self.at = next;
-        Ok(Some(what))
+        Ok(what)
     }
 
     /// Makes one step of a job that lay in `source`.
@@ -187,7 +161,7 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
         shared: &mut P::Shared,
         source: Source,
         stage: Stage<C>,
-    ) -> Result<Option<Step<I, C>>, String> {
+    ) -> Step<At<I, C>> {
         let me = self.index;
         let jobs = pool.scenario.jobs;
         let forks = jobs == Jobs::Fork && !matches!(source, Source::Deque(_));
@@ -204,7 +178,7 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
             Jobs::BlockAndRelease => world.begun == 0,
             _ => false,
         };
-        Ok(Some(match stage {
+        Ok(match stage {
             Stage::Begins => {
                 world.begun += 1;
                 world.running += 1;
@@ -233,59 +207,46 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
                     (At::Runs(source, Stage::Waits), "begins a job".to_owned())
                 }
             }
-            Stage::Announces(mut calling) => {
-                let Some((what, answer)) = pool.step_call(world, shared, &mut calling)? else {
-                    return Ok(None);
-                };
-                match answer {
-                    None => (At::Runs(source, Stage::Announces(calling)), what),
-                    Some(_) => (At::Runs(source, Stage::Waits), what),
-                }
+            Stage::Announces(calling) => {
+                let stays = |calling| At::Runs(source, Stage::Announces(calling));
+                let next = |_: &mut World, _| At::Runs(source, Stage::Waits);
+                pool.advance(world, shared, calling, stays, next)?
             }
             Stage::Waits => {
                 if world.begun < needed {
-                    return Ok(None);
+                    return Err(Stop::Waits);
                 }
                 world.ended += 1;
                 world.running -= 1;
                 (At::Active, "ends its job".to_owned())
             }
-            Stage::Blocks(mut noting) => {
-                let Some((what, is_made)) = noting.step(world, &pool.without)? else {
-                    return Ok(None);
-                };
-                let next = match is_made {
-                    false => Stage::Blocks(noting),
-                    true => Stage::WaitsForRelease,
-                };
-                (At::Runs(source, next), what.to_owned())
+            Stage::Blocks(noting) => {
+                let stays = |noting| At::Runs(source, Stage::Blocks(noting));
+                let next = |_: &mut World| At::Runs(source, Stage::WaitsForRelease);
+                pool.advance_note(world, noting, stays, next)?
             }
             Stage::WaitsForBlocked => {
                 if !world.accounting.has_blocked() {
-                    return Ok(None);
+                    return Err(Stop::Waits);
                 }
                 let noting = Noting::new(Note::Release);
                 let what = "sees that the other job is blocked".to_owned();
                 (At::Runs(source, Stage::Releases(noting)), what)
             }
-            Stage::Releases(mut noting) => {
-                let Some((what, is_made)) = noting.step(world, &pool.without)? else {
-                    return Ok(None);
-                };
-                world.accounting.is_released |= is_made;
-                let next = match is_made {
-                    false => Stage::Releases(noting),
-                    true => Stage::Waits,
-                };
-                (At::Runs(source, next), what.to_owned())
+            Stage::Releases(noting) => {
+                let stays = |noting| At::Runs(source, Stage::Releases(noting));
+                pool.advance_note(world, noting, stays, |world| {
+                    world.accounting.is_released = true;
+                    At::Runs(source, Stage::Waits)
+                })?
             }
             Stage::WaitsForRelease => {
                 if !world.accounting.is_released {
-                    return Ok(None);
+                    return Err(Stop::Waits);
                 }
                 (At::Runs(source, Stage::Waits), "is released".to_owned())
             }
-        }))
+        })
     }
 }
 
