@@ -39,6 +39,7 @@
 //! their workers keep their last 255 events, see [`trace`](crate::trace). A job is not known if it
 //! has begun before those.
 
+#[cfg(unix)]
 mod snapshot;
 #[cfg(unix)]
 mod socket;

@@ -23,7 +23,7 @@ pub(crate) mod lazy;
 pub(crate) mod parts;
 #[cfg(feature = "pinning")]
 pub(crate) mod pins;
-#[cfg(any(feature = "live", all(unix, feature = "signal")))]
+#[cfg(all(unix, any(feature = "live", feature = "signal")))]
 pub(crate) mod pools;
 mod processors;
 mod properties;

@@ -44,7 +44,7 @@ pub(crate) mod json;
 mod names;
 mod recorded;
 mod rings;
-#[cfg(feature = "live")]
+#[cfg(all(unix, feature = "live"))]
 mod running;
 mod spans;
 #[cfg(test)]
@@ -52,12 +52,12 @@ mod tests;
 mod waking;
 
 pub use at_exit::write_now;
-#[cfg(feature = "live")]
+#[cfg(all(unix, feature = "live"))]
 pub(crate) use names::short as short_name;
 pub use pool_core::{Event, JobName, SearchEnd, WokenBy};
 pub use recorded::{PoolTrace, TimedEvent, Trace, WorkerTrace};
 pub(crate) use rings::{PoolRings, WorkerTracer};
-#[cfg(feature = "live")]
+#[cfg(all(unix, feature = "live"))]
 pub(crate) use running::RunningJob;
 pub use spans::{Span, SpanKind};
 pub(crate) use waking::WakeNote;

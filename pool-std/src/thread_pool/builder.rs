@@ -142,7 +142,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             self.start_threads(&registry, followed)?;
         }
         std::mem::forget(unfinished);
-        #[cfg(any(feature = "live", all(unix, feature = "signal")))]
+        #[cfg(all(unix, any(feature = "live", feature = "signal")))]
         crate::thread_pool::pools::list(&registry);
         #[cfg(all(unix, feature = "signal"))]
         if let Some(signal) = state_signal {

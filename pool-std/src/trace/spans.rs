@@ -69,7 +69,7 @@ pub(super) fn spans(worker: &WorkerTrace, end: Duration) -> Vec<Span> {
 }
 
 /// Returns the innermost job of a worker that has not ended, and how many others wait below it.
-#[cfg(feature = "live")]
+#[cfg(all(unix, feature = "live"))]
 pub(super) fn running_job(worker: &WorkerTrace) -> Option<(JobName, Duration, usize)> {
     let mut building = Building::default();
     for event in worker.events() {

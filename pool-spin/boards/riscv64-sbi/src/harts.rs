@@ -8,6 +8,9 @@ pub const WORKERS: usize = 4;
 /// The highest number of a hart plus one. `memory.x` has stacks for as many.
 const HARTS: usize = 4;
 
+/// How often all harts are tried: for seconds, since the firmware boots within one.
+const ATTEMPTS: usize = 1_000_000;
+
 // `riscv-rt` calls this on each hart before any Rust, with the hart's number in a0 and the argument
 // that the hart was entered with in s1. It initializes memory if this returns 1: on the hart that
 // boots, which this code recognizes by its argument, as `started_as` does.
@@ -44,15 +47,25 @@ pub fn start_others() {
     // the firmware; it changes no register. Not `nomem`: the compiler keeps the order, too.
     unsafe { asm!("fence w, rw", options(nostack, preserves_flags)) };
     let mut worker = 1;
-    for hart in (0..HARTS).filter(|&hart| hart != this_hart()) {
-        // The firmware refuses harts that are not there or not for us.
-        if worker < WORKERS
-            && sbi_rt::hart_start(hart, _start as *const () as usize, worker).is_ok()
-        {
-            worker += 1;
+    let mut has_started = [false; HARTS];
+    has_started[this_hart()] = true;
+    // The firmware refuses harts that are not there or not for us, and in the same way harts that
+    // it has not booted yet itself. So those that were refused are tried again.
+    for _ in 0..ATTEMPTS {
+        for (hart, has_started) in has_started.iter_mut().enumerate() {
+            if worker < WORKERS
+                && !*has_started
+                && sbi_rt::hart_start(hart, _start as *const () as usize, worker).is_ok()
+            {
+                *has_started = true;
+                worker += 1;
+            }
+        }
+        if worker == WORKERS {
+            return;
         }
     }
-    assert!(worker == WORKERS, "only {worker} harts of {WORKERS}");
+    panic!("only {worker} harts of {WORKERS}");
 }
 
 /// Returns the number of the calling hart.
