@@ -31,6 +31,8 @@ pub(crate) const DEEP_LANES: &[Lane] = &[
 fn models(_quick: bool) -> Result<u64> {
     Step::cargo(&["test", "--package", "proofs", "--release"])
         .env("PROOFS_DEEP", "1")
+        // One after the other, since each takes gigabytes.
+        .args(["--", "--test-threads", "1"])
         .run_tests()
 }
 
