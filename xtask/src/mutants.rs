@@ -14,20 +14,19 @@ mod table;
 use std::{
     path::Path,
     process::ExitCode,
-    sync::Mutex,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::{
-    command::{Step, TestRun, lock},
+    command::{Step, TestRun},
     lanes, root,
     speaker::say,
 };
 use copy::Copy;
 use site::Site;
-use table::{Row, Table, Verdict};
+use table::{Table, Verdict};
 
 /// The crates whose orderings and fences are in the table.
 const CRATES: [&str; 1] = ["sleep-core"];
@@ -59,19 +58,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         let only = arguments.only.as_ref();
         only.is_none_or(|text| site.name.contains(text))
             && match table.row(&site.name) {
-                Some(row) => !arguments.search && matches!(row.verdict, Verdict::Caught(_)),
+                Some(verdict) => !arguments.search && matches!(verdict, Verdict::Caught(_)),
                 None => arguments.search,
             }
     };
     let chosen: Vec<_> = sites.iter().filter(is_chosen).collect();
     ensure!(!chosen.is_empty(), "there is nothing to do");
     let copy = Copy::new(&root)?;
-    let found = Mutex::new(table.clone());
+    let mut found = table.clone();
     let mut escaped = Vec::new();
     for (number, site) in (1..).zip(&chosen) {
         let start = Instant::now();
         let verdict = match table.row(&site.name) {
-            Some(row) => check_one(&copy, site, row)?,
+            Some(verdict) => check_one(&copy, site, verdict)?,
             None => search_one(&copy, site)?,
         };
         let seconds = start.elapsed().as_secs();
@@ -81,7 +80,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             escaped.push(site.name.clone());
         }
         if arguments.search {
-            let mut found = lock(&found);
             found.add(site.name.clone(), verdict);
             // After each, because a search takes an hour.
             found.write(&root)?;
@@ -104,9 +102,9 @@ pub(crate) fn lane(_quick: bool) -> Result<u64> {
     let copy = Copy::new(&root)?;
     let mut caught = 0;
     for site in &sites {
-        let row = table.row(&site.name).context("it was checked")?;
-        if let Verdict::Caught(_) = row.verdict {
-            let verdict = check_one(&copy, site, row)?;
+        let named = table.row(&site.name).context("it was checked")?;
+        if let Verdict::Caught(_) = named {
+            let verdict = check_one(&copy, site, named)?;
             say!("{}: {verdict}", site.name);
             ensure!(
                 matches!(verdict, Verdict::Caught(_)),
@@ -136,8 +134,8 @@ fn sites(root: &Path) -> Result<Vec<Site>> {
 }
 
 /// Runs the test that the table names.
-fn check_one(copy: &Copy, site: &Site, row: &Row) -> Result<Verdict> {
-    let Verdict::Caught(caught) = &row.verdict else {
+fn check_one(copy: &Copy, site: &Site, verdict: &Verdict) -> Result<Verdict> {
+    let Verdict::Caught(caught) = verdict else {
         bail!("{} is said to be spare", site.name);
     };
     let (rung, test) = caught

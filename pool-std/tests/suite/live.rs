@@ -8,7 +8,7 @@ use std::{
         net::{UnixListener, UnixStream},
     },
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     sync::mpsc,
     time::{Duration, SystemTime},
 };
@@ -16,7 +16,7 @@ use std::{
 use pool_std::{ThreadPoolBuilder, blocking, live};
 use serde_json::Value;
 
-use crate::again;
+use crate::again::{self, EndOnDrop};
 
 const LIVE: &str = "POOL_STD_LIVE";
 /// Where the sockets are, in a directory of their own.
@@ -41,16 +41,6 @@ impl Directory {
 impl Drop for Directory {
     fn drop(&mut self) {
         _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// Ends a child that hangs, as it should.
-struct EndOnDrop(Child);
-
-impl Drop for EndOnDrop {
-    fn drop(&mut self) {
-        _ = self.0.kill();
-        _ = self.0.wait();
     }
 }
 

@@ -4,11 +4,11 @@
 
 use std::{
     io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     sync::mpsc,
 };
 
-use crate::again;
+use crate::again::{self, EndOnDrop};
 use pool_std::{BuildError, ThreadPoolBuilder, blocking};
 
 const SIGNAL: &str = "POOL_STD_STATE_SIGNAL";
@@ -17,16 +17,6 @@ fn child(name: &str, signal: &str) -> Command {
     let mut child = again::child(&format!("state_signal::{name}"));
     child.env(SIGNAL, signal);
     child
-}
-
-/// Ends a child that hangs, as it should.
-struct EndOnDrop(Child);
-
-impl Drop for EndOnDrop {
-    fn drop(&mut self) {
-        _ = self.0.kill();
-        _ = self.0.wait();
-    }
 }
 
 #[test]

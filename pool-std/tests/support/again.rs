@@ -1,7 +1,10 @@
 //! Tests that run themselves once more, each as a process of its own.
 #![allow(dead_code, reason = "not every test program uses all of it")]
 
-use std::{env, process::Command};
+use std::{
+    env,
+    process::{Child, Command},
+};
 
 /// Tells the process that it is the second one.
 const CHILD: &str = "POOL_STD_TEST_CHILD";
@@ -23,4 +26,14 @@ pub(crate) fn child(name: &str) -> Command {
         .args([name, "--exact", "--nocapture", "--test-threads=1"])
         .env(CHILD, "yes");
     child
+}
+
+/// Ends a child that hangs, as it should.
+pub(crate) struct EndOnDrop(pub(crate) Child);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
 }

@@ -87,11 +87,10 @@ fn result_of(line: &str) -> Option<(String, bool)> {
 
 /// Returns the test whose panic ended the process, as the panic's message names its thread.
 fn who_ended_the_process(errors: &str) -> String {
-    let threads = errors.lines().rev().filter_map(|line| {
+    let mut threads = errors.lines().rev().filter_map(|line| {
         let (name, _) = line.trim().strip_prefix("thread '")?.split_once('\'')?;
         name.contains("::").then(|| name.to_owned())
     });
-    let mut threads = threads;
     threads.next().unwrap_or_else(|| "unknown".to_owned())
 }
 

@@ -15,12 +15,6 @@ const HEAD: &str = "\
 # them out, and runs the test; `cargo xtask mutants --search` finds tests for places without a row.
 ";
 
-/// What is known of one place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Row {
-    pub(super) verdict: Verdict,
-}
-
 /// What happens without a place.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -42,7 +36,7 @@ impl fmt::Display for Verdict {
 
 /// The rows by the names of the places.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Table(BTreeMap<String, Row>);
+pub(super) struct Table(BTreeMap<String, Verdict>);
 
 impl Table {
     pub(super) fn read(root: &Path) -> Result<Self> {
@@ -54,19 +48,15 @@ impl Table {
     }
 
     fn parse(text: &str) -> Result<Self> {
-        let verdicts: BTreeMap<String, Verdict> = toml::from_str(text)?;
-        let rows = verdicts
-            .into_iter()
-            .map(|(name, verdict)| (name, Row { verdict }));
-        Ok(Self(rows.collect()))
+        Ok(Self(toml::from_str(text)?))
     }
 
-    pub(super) fn row(&self, name: &str) -> Option<&Row> {
+    pub(super) fn row(&self, name: &str) -> Option<&Verdict> {
         self.0.get(name)
     }
 
     pub(super) fn add(&mut self, name: String, verdict: Verdict) {
-        self.0.insert(name, Row { verdict });
+        self.0.insert(name, verdict);
     }
 
     pub(super) fn write(&self, root: &Path) -> Result<()> {
@@ -97,8 +87,8 @@ impl Table {
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(HEAD)?;
-        for (name, row) in &self.0 {
-            let (key, text) = match &row.verdict {
+        for (name, verdict) in &self.0 {
+            let (key, text) = match verdict {
                 Verdict::Caught(by) => ("caught", by),
                 Verdict::Spare(why) => ("spare", why),
             };
@@ -125,6 +115,6 @@ mod tests {
         table.add("a.rs, get, Acquire to Relaxed (2)".to_owned(), spare);
         let again = Table::parse(&table.to_string()).unwrap();
         assert_eq!(again.0, table.0);
-        assert_eq!(again.row("a.rs, set, no fence").unwrap().verdict, caught);
+        assert_eq!(again.row("a.rs, set, no fence"), Some(&caught));
     }
 }
