@@ -2,7 +2,6 @@
 
 mod price;
 mod registration;
-mod system;
 
 use std::{
     num::NonZeroU32,
@@ -11,18 +10,16 @@ use std::{
 
 use pool_core::{FencePrice, progress::AsymmetricFence};
 
-use crate::thread_pool::environment;
+use crate::{system, thread_pool::environment};
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) use registration::Watch;
-pub(crate) use registration::register_if_due;
+pub(crate) use registration::{Watch, register_if_due};
 
 /// An asymmetric fence (the asymmetric form of Dekker's algorithm) for thread progress and deques.
 ///
 /// Its light half costs readers and owners next to nothing where the system offers the heavy half:
-/// `membarrier` on Linux, which interrupts the processors on which threads of this process run.
-/// Elsewhere, and where the system refuses the call (an old kernel, a sandbox), both are full
-/// fences.
+/// `membarrier` on Linux and `FlushProcessWriteBuffers` on Windows, which interrupt the processors
+/// on which threads of this process run. Elsewhere (macOS, and Wine, whose function does nothing),
+/// and where the system refuses the call (an old kernel, a sandbox), both are full fences.
 ///
 /// A process may enter a sandbox that refuses the call later. Then pools go on with full fences,
 /// and the jobs of a deque that was in use can be stolen after its owner's next pop. But thread
@@ -86,7 +83,7 @@ unsafe impl AsymmetricFence for ProcessBarrier {
     fn heavy() -> bool {
         if Self::is_by_system() {
             compiler_fence(Ordering::SeqCst);
-            let is_done = price::timed(system::barrier);
+            let is_done = price::timed(system::process_fence);
             compiler_fence(Ordering::SeqCst);
             if !is_done {
                 // Ordering: Relaxed; a thread that does not see it yet asks the system itself.
@@ -145,7 +142,7 @@ impl ProcessBarrier {
         // Ordering: Relaxed; the answer is the same for all threads.
         match KIND.load(Ordering::Relaxed) {
             UNKNOWN => {
-                let kind = if is_allowed() && system::register() && price::measure() {
+                let kind = if is_allowed() && system::register_process_fence() && price::measure() {
                     BY_SYSTEM
                 } else {
                     BY_FENCES
@@ -185,7 +182,7 @@ impl ProcessBarrier {
         if Self::is_known() {
             return;
         }
-        if system::answers_at_once() {
+        if system::registers_at_once() {
             let _is_known = Self::is_by_system();
         } else {
             registration::begin();
@@ -207,39 +204,83 @@ impl ProcessBarrier {
 #[cfg(test)]
 mod tests {
     use std::{
-        sync::{
-            Barrier as Meeting,
-            atomic::{AtomicUsize, Ordering::Relaxed},
-        },
+        hint,
+        sync::atomic::{AtomicUsize, Ordering::Relaxed, Ordering::SeqCst},
         thread,
+        time::{Duration, Instant},
     };
 
     use super::*;
 
-    // Dekker's algorithm: at least one side sees the other's store.
+    /// What one side of Dekker's algorithm has written, and read of the other side. In cache lines
+    /// of its own, so that a store takes long.
+    #[derive(Default)]
+    #[repr(align(128))]
+    struct Side {
+        written: AtomicUsize,
+        read: AtomicUsize,
+    }
+
+    impl Side {
+        fn play(&self, other: &Self, round: usize, fence: impl FnOnce()) {
+            self.written.store(round, Relaxed);
+            fence();
+            self.read.store(other.written.load(Relaxed), Relaxed);
+        }
+    }
+
+    fn spin_until(round: &AtomicUsize, least: usize) -> usize {
+        let mut spins = 0_u32;
+        loop {
+            let now = round.load(SeqCst);
+            if now >= least {
+                break now;
+            }
+            spins = spins.wrapping_add(1);
+            // There may be one processor.
+            if cfg!(miri) || spins.is_multiple_of(1_000) {
+                thread::yield_now();
+            }
+            hint::spin_loop();
+        }
+    }
+
+    // Dekker's algorithm: at least one side sees the other's store. The sides meet by spinning, so
+    // that their stores are often on the way at the same time.
     #[test]
     fn a_light_and_a_heavy_fence_order_stores_and_loads() {
-        const ROUNDS: usize = if cfg!(miri) { 20 } else { 2_000 };
+        const ROUNDS: usize = if cfg!(miri) { 20 } else { 1_000_000 };
+        const MOST: Duration = Duration::from_millis(500);
+        const END: usize = usize::MAX;
         println!("by the system: {}", ProcessBarrier::is_by_system());
-        let (left, right) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let meeting = Meeting::new(2);
-        for _ in 0..ROUNDS {
-            let (light_saw, heavy_saw) = thread::scope(|scope| {
-                let light = scope.spawn(|| {
-                    meeting.wait();
-                    left.store(1, Relaxed);
-                    ProcessBarrier::light();
-                    right.load(Relaxed)
-                });
-                meeting.wait();
-                right.store(1, Relaxed);
-                assert!(ProcessBarrier::heavy());
-                let heavy_saw = left.load(Relaxed);
-                (light.join().unwrap(), heavy_saw)
+        let (light, heavy) = (Side::default(), Side::default());
+        let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for round in 1.. {
+                    if spin_until(&begun, round) == END {
+                        break;
+                    }
+                    light.play(&heavy, round, ProcessBarrier::light);
+                    ended.store(round, SeqCst);
+                }
             });
-            assert!(light_saw + heavy_saw > 0);
-            left.store(0, Relaxed);
-            right.store(0, Relaxed);
-        }
+            let start = Instant::now();
+            let (mut unseen, mut refused) = (Vec::new(), 0);
+            for round in (1..=ROUNDS).take_while(|_| start.elapsed() < MOST) {
+                begun.store(round, SeqCst);
+                // As long as the other side takes to see it, more or less.
+                (0..round % 256).for_each(|step| _ = hint::black_box(step));
+                heavy.play(&light, round, || {
+                    refused += u32::from(!ProcessBarrier::heavy())
+                });
+                spin_until(&ended, round);
+                let reads = [&light, &heavy].map(|side| side.read.load(Relaxed));
+                unseen.extend((!reads.contains(&round)).then_some(round));
+            }
+            begun.store(END, SeqCst);
+            assert_eq!(refused, 0, "heavy fences");
+            assert_eq!(unseen, [], "rounds in which neither side saw the other");
+        });
     }
 }

@@ -28,8 +28,6 @@ mod fence;
 mod fork;
 pub mod guide;
 mod limit;
-#[cfg(any(target_os = "linux", target_os = "android"))]
-mod linux;
 #[cfg(feature = "live")]
 pub mod live;
 mod log;
@@ -40,6 +38,7 @@ mod platform;
 pub mod progress;
 mod seeded;
 mod sleep;
+mod system;
 #[cfg(feature = "trace")]
 pub mod trace;
 #[cfg(not(feature = "trace"))]

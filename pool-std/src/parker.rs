@@ -1,21 +1,35 @@
 //! The parkers in which workers sleep: of one of two kinds, or given by a driver.
 
+use std::sync::Arc;
+
 use pool_core::{Parker, WokenBy};
 
-use crate::{clock, trace::WakeNote};
+use crate::{clock, thread_pool::crowd::Crowd, trace::WakeNote};
 
 mod condvar;
 mod custom;
-#[cfg(any(target_os = "linux", target_os = "android"))]
+mod duties;
+#[cfg(all(
+    any(target_os = "linux", target_os = "android", windows),
+    not(any(miri, target_vendor = "win7"))
+))]
 mod futex;
+#[cfg(not(all(
+    any(target_os = "linux", target_os = "android", windows),
+    not(any(miri, target_vendor = "win7"))
+)))]
+mod futex {
+    pub(super) use super::condvar::CondvarToken as FutexToken;
+}
+mod tokens;
 
 #[cfg(test)]
 mod tests;
 
-use condvar::CondvarParker;
+use condvar::CondvarToken;
 pub(crate) use custom::CustomParker;
-#[cfg(any(target_os = "linux", target_os = "android"))]
-use {crate::thread_pool::crowd::Crowd, futex::Futexes, std::sync::Arc};
+use futex::FutexToken;
+use tokens::Tokens;
 
 /// How the workers of a pool sleep.
 ///
@@ -30,24 +44,16 @@ use {crate::thread_pool::crowd::Crowd, futex::Futexes, std::sync::Arc};
 /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
 /// # Ok::<(), pool_std::BuildError>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ParkerKind {
     /// A mutex and a condition variable. On every system.
     Condvar,
-    /// A futex. On Linux and Android; elsewhere the same as `Condvar`.
+    /// A word in memory that a thread can wait for: a futex on Linux and Android, `WaitOnAddress`
+    /// on Windows. Elsewhere the same as `Condvar`.
+    #[default]
+    #[doc(alias = "WaitOnAddress")]
     Futex,
-}
-
-impl Default for ParkerKind {
-    fn default() -> Self {
-        // Miri does not run raw system calls.
-        if cfg!(miri) {
-            Self::Condvar
-        } else {
-            Self::Futex
-        }
-    }
 }
 
 /// The parker of a worker, or of another thread that waits.
@@ -56,40 +62,35 @@ pub(crate) struct OsParker {
     note: WakeNote,
 }
 
-/// How it waits. The second token is that of a guest, which sleeps beside the worker.
+/// How it waits.
 enum Way {
-    Condvar([CondvarParker; 2]),
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    Futex(Futexes),
+    Condvar(Tokens<CondvarToken>),
+    Futex(Tokens<FutexToken>),
     /// Given by the pool's driver.
     Custom(CustomParker),
 }
 
-impl From<Way> for OsParker {
-    fn from(way: Way) -> Self {
-        let note = WakeNote::new();
-        Self { way, note }
-    }
-}
-
 impl OsParker {
     pub(crate) fn new(kind: ParkerKind) -> Self {
-        match kind {
-            #[cfg(any(target_os = "linux", target_os = "android"))]
-            ParkerKind::Futex => Way::Futex(Futexes::new(None)).into(),
-            _ => Way::Condvar([const { CondvarParker::new() }; 2]).into(),
-        }
+        Self::in_crowd(kind, None)
     }
 
     /// Creates the parker of a worker that may be the watchdog of its pool.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub(crate) fn in_crowd(crowd: &Arc<Crowd>) -> Self {
-        Way::Futex(Futexes::new(Some(crowd.clone()))).into()
+    pub(crate) fn in_crowd(kind: ParkerKind, crowd: Option<Arc<Crowd>>) -> Self {
+        Self::from_way(match kind {
+            ParkerKind::Condvar => Way::Condvar(Tokens::new(crowd)),
+            ParkerKind::Futex => Way::Futex(Tokens::new(crowd)),
+        })
     }
 
     /// Creates a parker from that of a driver.
     pub(crate) fn custom(parker: CustomParker) -> Self {
-        Way::Custom(parker).into()
+        Self::from_way(Way::Custom(parker))
+    }
+
+    fn from_way(way: Way) -> Self {
+        let note = WakeNote::new();
+        Self { way, note }
     }
 
     /// Returns the parker of the driver, if it is one.
@@ -110,9 +111,8 @@ impl OsParker {
 impl Parker for OsParker {
     fn park(&self) {
         match &self.way {
-            Way::Condvar([own, _]) => own.park(),
-            #[cfg(any(target_os = "linux", target_os = "android"))]
-            Way::Futex(it) => it.own.park(Futexes::alarm(it.crowd.as_deref())),
+            Way::Condvar(tokens) => tokens.park(),
+            Way::Futex(tokens) => tokens.park(),
             Way::Custom(parker) => parker.park(),
         }
     }
@@ -120,9 +120,8 @@ impl Parker for OsParker {
     fn unpark(&self) {
         self.note.leave();
         match &self.way {
-            Way::Condvar([own, _]) => own.unpark(),
-            #[cfg(any(target_os = "linux", target_os = "android"))]
-            Way::Futex(it) => it.own.unpark(),
+            Way::Condvar(tokens) => tokens.unpark(),
+            Way::Futex(tokens) => tokens.unpark(),
             Way::Custom(parker) => parker.unpark(),
         }
     }
@@ -138,9 +137,8 @@ impl Parker for OsParker {
 
     fn park_guest(&self) {
         match &self.way {
-            Way::Condvar([_, guest]) => guest.park(),
-            #[cfg(any(target_os = "linux", target_os = "android"))]
-            Way::Futex(it) => it.guest.park(Futexes::alarm(None)),
+            Way::Condvar(tokens) => tokens.park_guest(),
+            Way::Futex(tokens) => tokens.park_guest(),
             // A pool with a driver has no guests.
             Way::Custom(_) => self.relax(),
         }
@@ -149,9 +147,8 @@ impl Parker for OsParker {
     fn unpark_guest(&self) {
         self.note.leave();
         match &self.way {
-            Way::Condvar([_, guest]) => guest.unpark(),
-            #[cfg(any(target_os = "linux", target_os = "android"))]
-            Way::Futex(it) => it.guest.unpark(),
+            Way::Condvar(tokens) => tokens.unpark_guest(),
+            Way::Futex(tokens) => tokens.unpark_guest(),
             Way::Custom(_) => {}
         }
     }

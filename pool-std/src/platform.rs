@@ -169,14 +169,12 @@ unsafe impl Platform for Std {
         registry.data().guests.are_possible
     }
 
-    #[cfg(any(target_os = "linux", target_os = "android"))]
     #[inline]
     fn parallelism(registry: &Registry) -> usize {
         let crowd = registry.data().crowd.as_ref();
         crowd.map_or(usize::MAX, |crowd| crowd.parallelism(registry))
     }
 
-    #[cfg(any(target_os = "linux", target_os = "android"))]
     fn delays_wake(registry: &Registry) -> bool {
         let crowd = registry.data().crowd.as_ref();
         crowd.is_some_and(|crowd| crowd.delays_wake())

@@ -6,7 +6,6 @@ mod jobs;
 
 pub(crate) mod active;
 pub(crate) mod builder;
-#[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) mod crowd;
 pub(crate) mod current;
 pub(crate) mod discard;

@@ -73,7 +73,6 @@ impl Sections {
     }
 
     /// Whether a worker has ever begun a section.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(crate) fn are_used(&self) -> bool {
         // Ordering: Relaxed; a worker that is overlooked for a moment counts as one that runs.
         self.are_used.load(Ordering::Relaxed)

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::system;
+use crate::system;
 
 /// Nanoseconds for a barrier, as the last ones took: a moving average, since the price depends on
 /// how many processors are busy just then.
@@ -24,7 +24,7 @@ const MOST: Duration = Duration::from_micros(100);
 pub(super) fn measure() -> bool {
     const BARRIERS: u32 = 4;
     measure_fence();
-    if !(0..BARRIERS).all(|_| timed(system::barrier)) {
+    if !(0..BARRIERS).all(|_| timed(system::process_fence)) {
         return false;
     }
     // A process of one thread waits for no other thread, which will not stay so.

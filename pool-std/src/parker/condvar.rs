@@ -1,38 +1,55 @@
 //! A parker for every system.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::{
+    mem,
+    sync::{Condvar, Mutex, PoisonError},
+    time::Duration,
+};
 
-use pool_core::Parker;
+use super::tokens::Token;
+use crate::panics::lock;
 
 /// A token behind a mutex.
-pub(crate) struct CondvarParker {
-    token: Mutex<bool>,
+pub(super) struct CondvarToken {
+    is_there: Mutex<bool>,
     available: Condvar,
 }
 
-impl CondvarParker {
-    pub(crate) const fn new() -> Self {
-        Self {
-            token: Mutex::new(false),
-            available: Condvar::new(),
+impl Token for CondvarToken {
+    const NONE: Self = Self {
+        is_there: Mutex::new(false),
+        available: Condvar::new(),
+    };
+
+    fn wait(&self, mut alarm: impl FnMut() -> Option<Duration>) {
+        if mem::take(&mut *lock(&self.is_there)) {
+            return;
+        }
+        loop {
+            // It may wake threads, even this one. So the mutex is not held.
+            let limit = alarm();
+            let is_there = lock(&self.is_there);
+            // Liveness: `give` changes the token under the mutex, so it cannot do so between our
+            // look at it and our wait, and it notifies after that.
+            let mut is_there = match limit {
+                None => (self.available)
+                    .wait_while(is_there, |is_there| !*is_there)
+                    .unwrap_or_else(PoisonError::into_inner),
+                Some(limit) => {
+                    (self.available)
+                        .wait_timeout_while(is_there, limit, |is_there| !*is_there)
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .0
+                }
+            };
+            if mem::take(&mut *is_there) {
+                return;
+            }
         }
     }
-}
 
-impl Parker for CondvarParker {
-    fn park(&self) {
-        let token = self.token.lock().unwrap_or_else(PoisonError::into_inner);
-        // Liveness: `unpark` changes the token under the mutex, so it cannot do so between our
-        // look at it and our wait, and it notifies after that.
-        let mut token = self
-            .available
-            .wait_while(token, |token| !*token)
-            .unwrap_or_else(PoisonError::into_inner);
-        *token = false;
-    }
-
-    fn unpark(&self) {
-        *self.token.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    fn give(&self) {
+        *lock(&self.is_there) = true;
         self.available.notify_one();
     }
 }

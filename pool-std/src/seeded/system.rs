@@ -4,7 +4,7 @@
 mod known {
     use std::fs;
 
-    use crate::linux;
+    use crate::system;
 
     /// A thread, by its number in the system.
     #[derive(Debug, Clone, Copy)]
@@ -13,7 +13,7 @@ mod known {
     impl SystemThread {
         pub(in super::super) fn current() -> Self {
             thread_local! {
-                static CURRENT: SystemThread = SystemThread(linux::thread_number());
+                static CURRENT: SystemThread = SystemThread(system::thread_number());
             }
             CURRENT.try_with(|&current| current).unwrap_or(Self(None))
         }

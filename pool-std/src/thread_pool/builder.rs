@@ -201,9 +201,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             ..PoolParts::default()
         };
         let processors = environment::num_processors();
-        #[cfg(any(target_os = "linux", target_os = "android"))]
         if !parts.overlooks_no_jobs && parts.turns.is_none() {
-            parts.crowd = self.crowd(&parts.drivers, num_threads, processors);
+            parts.crowd = Self::crowd(&parts.drivers, num_threads, processors);
         }
         if parts.turns.is_some() {
             parts.waits = parts.waits.without_stack(seeded::MAX_NESTING);
@@ -248,7 +247,6 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         Ok(Arc::new_cyclic(|registry| {
             let deadlock = accounting(num_threads, Reporter::new(handler, registry));
             let injectors = Injectors::new(Queue::new(), Queue::new(), Queue::new());
-            #[cfg(any(target_os = "linux", target_os = "android"))]
             if let Some(crowd) = &parts.crowd {
                 crowd.set_registry(registry);
             }

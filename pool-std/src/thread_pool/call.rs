@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use pool_core::Isolation;
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
 use super::crowd::short_calls::in_call;
 use super::{ThreadPool, lazy::LazyThreads, stack};
 use crate::{
@@ -295,9 +294,4 @@ impl<R, F: FnOnce(&WorkerThread, bool) -> R> GuestCall<F> {
             run()
         }
     }
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn in_call<R>(_worker: &WorkerThread, closure: impl FnOnce() -> R) -> R {
-    closure()
 }

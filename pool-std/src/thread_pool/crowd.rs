@@ -10,7 +10,7 @@ use std::{
 
 use pool_core::{WaitingJob, accounting::State};
 
-use crate::{linux::process_time, panics::lock, platform::Registry};
+use crate::{panics::lock, platform::Registry, system::process_time};
 
 /// How often the watchdog checks. Some systems update the processor time of threads that run every
 /// 4 ms only.
@@ -24,7 +24,7 @@ const SHORT_RELIEF: Duration = Duration::from_millis(100);
 const LONG_RELIEF: Duration = Duration::from_secs(10);
 
 pub(crate) mod short_calls;
-#[cfg(all(test, not(miri)))]
+#[cfg(all(test, any(target_os = "linux", target_os = "android"), not(miri)))]
 mod tests;
 
 use short_calls::ShortCalls;

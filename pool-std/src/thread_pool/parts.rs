@@ -32,8 +32,7 @@ pub(crate) struct PoolParts {
     pub(crate) overlooks_no_jobs: bool,
     pub(crate) guests: Guests,
     pub(crate) waits: Waits,
-    /// If there are several workers, which sleep in futexes.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
+    /// If there are several workers, and the system says how much processor time they use.
     pub(crate) crowd: Option<std::sync::Arc<crate::thread_pool::crowd::Crowd>>,
     pub(crate) active: ActiveWorkers,
     pub(crate) follower: Follower,

@@ -7,14 +7,14 @@ use std::{num::NonZero, thread};
 ///
 /// On Linux the standard library opens several files for the quota, which takes longer than the
 /// start of a thread. So an answer counts for a second, as long as the affinity is the same.
-#[cfg(any(target_os = "linux", target_os = "android"))]
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 pub(crate) fn count() -> Option<usize> {
     use std::{
         sync::{Mutex, TryLockError},
         time::{Duration, Instant},
     };
 
-    use crate::linux::num_processors_by_affinity;
+    use crate::system::num_processors_by_affinity;
 
     /// For how long an answer counts.
     const AGE: Duration = Duration::from_secs(1);
@@ -51,19 +51,19 @@ pub(crate) fn count() -> Option<usize> {
 }
 
 /// Returns how many processors the machine has. None if the system does not say.
-#[cfg(any(target_os = "linux", target_os = "android"))]
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 pub(crate) fn of_machine() -> Option<usize> {
-    crate::linux::num_processors_of_machine()
+    crate::system::num_processors_of_machine()
 }
 
 /// Returns how many processors the machine has, as far as is known.
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
 pub(crate) fn of_machine() -> Option<usize> {
     ask()
 }
 
 /// Returns how many processors this process may use. None if the system does not say.
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
 pub(crate) fn count() -> Option<usize> {
     ask()
 }
@@ -88,7 +88,7 @@ mod tests {
     fn a_new_affinity_counts_at_once() {
         let before = count();
         let pinned = thread::spawn(|| {
-            crate::linux::pin_to_first_processor();
+            crate::system::pin_to_first_processor();
             count()
         });
         assert_eq!(pinned.join().unwrap(), Some(1));

@@ -1,5 +1,9 @@
 //! How much of its stack a thread has left.
 
+use std::cell::Cell;
+
+use crate::system::{self, Stack};
+
 /// Whether this thread has used more than half of its stack. False where that is
 /// [unknown](of_this_thread).
 pub(super) fn is_half_used() -> bool {
@@ -10,13 +14,6 @@ pub(super) fn is_half_used() -> bool {
 /// [unknown](of_this_thread).
 pub(super) fn has_left(bytes: usize) -> bool {
     of_this_thread().is_none_or(|stack| stack.left().is_none_or(|left| left >= bytes))
-}
-
-/// The stack of a thread, which grows downward.
-#[derive(Clone, Copy)]
-struct Stack {
-    lowest: usize,
-    size: usize,
 }
 
 impl Stack {
@@ -35,74 +32,48 @@ impl Stack {
     }
 }
 
-/// Returns the stack of this thread, on Linux and Android.
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+/// Returns the stack of this thread. None if the system has no function for that, or none that this
+/// crate knows.
 fn of_this_thread() -> Option<Stack> {
-    use std::cell::Cell;
-
     thread_local! {
         /// Unless the system was not asked yet.
         static STACK: Cell<Option<Option<Stack>>> = const { Cell::new(None) };
     }
 
     STACK.get().unwrap_or_else(|| {
-        let stack = ask_system();
+        let stack = system::stack_of_this_thread();
         STACK.set(Some(stack));
         stack
     })
 }
 
-/// Returns nothing: the system has no function for that, or none that this crate knows.
-#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
-fn of_this_thread() -> Option<Stack> {
-    None
-}
-
-/// Asks where the stack of this thread is. For the first thread of a process that takes some ten
-/// microseconds.
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
-#[cold]
-fn ask_system() -> Option<Stack> {
-    use std::{mem::MaybeUninit, ptr};
-
-    let mut attributes = MaybeUninit::uninit();
-    let (mut lowest, mut size) = (ptr::null_mut(), 0);
-    // SAFETY: the calls write where the pointers lead. The attributes are destroyed once, if they
-    // were made.
-    unsafe {
-        if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
-            return None;
-        }
-        let made = attributes.as_mut_ptr();
-        let answer = libc::pthread_attr_getstack(made, &raw mut lowest, &raw mut size);
-        libc::pthread_attr_destroy(made);
-        (answer == 0).then(|| Stack {
-            lowest: lowest.addr(),
-            size,
-        })
-    }
-}
-
-#[cfg(all(test, any(target_os = "linux", target_os = "android"), not(miri)))]
+#[cfg(all(
+    test,
+    any(target_os = "linux", target_os = "android", windows),
+    not(miri)
+))]
 mod tests {
     use std::{hint::black_box, thread};
 
     use super::*;
 
+    /// Wine makes no smaller stack than one of a megabyte.
+    const STACK: usize = 2 << 20;
+
     #[test]
     fn half_of_the_stack_is_noticed() {
         #[inline(never)]
-        fn kilobytes_to_half(so_far: usize) -> usize {
-            let used = black_box([1_u8; 1024]);
+        fn frames_to_half(so_far: usize) -> usize {
+            let used = black_box([1_u8; STACK / 256]);
             if is_half_used() || so_far > 250 {
                 return so_far;
             }
-            kilobytes_to_half(so_far + 1) + usize::from(used[so_far] == 0)
+            frames_to_half(so_far + 1) + usize::from(used[so_far] == 0)
         }
-        let thread = thread::Builder::new().stack_size(256 << 10);
-        let thread = thread.spawn(|| kilobytes_to_half(0)).unwrap();
+        let thread = thread::Builder::new().stack_size(STACK);
+        let thread = thread.spawn(|| frames_to_half(0)).unwrap();
         let fitted = thread.join().unwrap();
-        assert!((20..130).contains(&fitted), "{fitted} KiB of 256");
+        assert!((20..130).contains(&fitted), "{fitted} of 256 frames");
     }
 
     #[test]
@@ -117,8 +88,8 @@ mod tests {
 
     #[test]
     fn what_is_left_is_known() {
-        let thread = thread::Builder::new().stack_size(256 << 10);
-        let thread = thread.spawn(|| (has_left(100 << 10), has_left(300 << 10)));
+        let thread = thread::Builder::new().stack_size(STACK);
+        let thread = thread.spawn(|| (has_left(STACK / 2), has_left(STACK + STACK / 8)));
         assert_eq!(thread.unwrap().join().unwrap(), (true, false));
         assert!(has_left(0));
     }

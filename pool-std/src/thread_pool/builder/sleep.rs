@@ -1,19 +1,17 @@
 //! The settings of how workers fall asleep, and how they are woken.
 
+use std::sync::Arc;
+
 use pool_core::TooManyWorkers;
 
 use super::ThreadPoolBuilder;
 use crate::{
+    driver::Drivers,
     fence::ProcessBarrier,
     parker::{CustomParker, OsParker},
     sleep::{PoolSleep, SleepKind},
-    thread_pool::{environment, error::BuildError, parts::PoolParts},
-};
-
-#[cfg(any(target_os = "linux", target_os = "android"))]
-use {
-    crate::driver::Drivers, crate::parker::ParkerKind, crate::thread_pool::crowd::Crowd,
-    std::sync::Arc,
+    system,
+    thread_pool::{crowd::Crowd, environment, error::BuildError, parts::PoolParts},
 };
 
 impl<S> ThreadPoolBuilder<S> {
@@ -119,35 +117,20 @@ impl<S> ThreadPoolBuilder<S> {
         let driver = parts.drivers.first();
         match driver.and_then(|driver| driver.parker(worker)) {
             Some(parker) => OsParker::custom(CustomParker::new(parker)),
-            None => self.system_parker(parts),
+            None => OsParker::in_crowd(self.settings.parker, parts.crowd.clone()),
         }
     }
 
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    fn system_parker(&self, parts: &PoolParts) -> OsParker {
-        match &parts.crowd {
-            Some(crowd) => OsParker::in_crowd(crowd),
-            None => OsParker::new(self.settings.parker),
-        }
-    }
-
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    fn system_parker(&self, _parts: &PoolParts) -> OsParker {
-        OsParker::new(self.settings.parker)
-    }
-
-    /// Returns what the pool knows of its workers and processors, if the workers sleep in futexes.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
+    /// Returns what the pool knows of its workers and processors, if the system says how much
+    /// processor time they use.
     pub(super) fn crowd(
-        &self,
         drivers: &Drivers,
         num_threads: usize,
         processors: Option<usize>,
     ) -> Option<Arc<Crowd>> {
         // A worker that is alone has no other one to wake.
-        let is_possible = num_threads > 1
-            && self.settings.parker == ParkerKind::Futex
-            && drivers.first().is_none();
+        let is_possible =
+            num_threads > 1 && system::process_time().is_some() && drivers.first().is_none();
         let processors = processors.filter(|_| is_possible)?;
         Some(Crowd::new(num_threads, processors))
     }

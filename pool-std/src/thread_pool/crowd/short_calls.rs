@@ -9,7 +9,7 @@ use std::{
 use super::Crowd;
 use crate::platform::WorkerThread;
 
-#[cfg(all(test, not(miri)))]
+#[cfg(all(test, any(target_os = "linux", target_os = "android"), not(miri)))]
 mod tests;
 
 /// How long a call delays its wake-up: about as long as a wake-up takes the thread that makes it.
@@ -92,7 +92,7 @@ impl ShortCalls {
     }
 
     /// Lets the next call be expected to be short.
-    #[cfg(all(test, not(miri)))]
+    #[cfg(all(test, any(target_os = "linux", target_os = "android"), not(miri)))]
     pub(super) fn expect_short(&self) {
         self.until_trial.store(0, Ordering::Relaxed);
     }

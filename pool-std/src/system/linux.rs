@@ -3,9 +3,14 @@
 //! They go through `libc::syscall` with numbers that every libc of the last years has, so that the
 //! requirement in the manifest is met by the `libc` of an old lock file.
 
-use std::{fs, io, ptr, sync::atomic::AtomicU32, time::Duration};
+use std::{
+    fs, mem::MaybeUninit, os::unix::fs::MetadataExt as _, ptr, sync::atomic::AtomicU32,
+    time::Duration,
+};
 
 use libc::{c_int, c_long, c_ulong};
+
+use super::Stack;
 
 /// A duration as the kernel reads it in a futex call.
 #[repr(C)]
@@ -58,7 +63,6 @@ pub(crate) fn futex_wake_one(word: &AtomicU32) {
 }
 
 /// Returns the number of the calling thread in the system.
-#[cfg(not(miri))]
 pub(crate) fn thread_number() -> Option<i32> {
     // SAFETY: The call takes and changes nothing.
     let number: c_long = unsafe { libc::syscall(libc::SYS_gettid) };
@@ -127,33 +131,61 @@ pub(crate) fn pin_to_first_processor() {
     set[first] = lowest;
     // SAFETY: The call reads as many bytes as it is told, from an array that is borrowed for it.
     let result = unsafe { libc::sched_setaffinity(0, size_of_val(&set), (&raw const set).cast()) };
-    assert_eq!(result, 0, "{}", io::Error::last_os_error());
+    assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
 }
 
-/// Commands of the system call `membarrier`, from `linux/membarrier.h`.
-#[derive(Clone, Copy)]
-pub(crate) enum Membarrier {
-    PrivateExpedited = 1 << 3,
-    RegisterPrivateExpedited = 1 << 4,
-}
-
-/// Makes the system call `membarrier`.
-///
-/// # Errors
-/// If the kernel does not have it (`ENOSYS`), a filter forbids it (any error that the filter
-/// names), or the process has not registered (`EPERM`).
-pub(crate) fn membarrier(command: Membarrier) -> io::Result<()> {
-    // SAFETY: The call takes numbers only, and changes nothing that the program can see.
-    let result: c_long = unsafe { libc::syscall(libc::SYS_membarrier, command as c_int, 0, 0) };
-    match result {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
+/// Asks where the stack of this thread is. For the first thread of a process that takes some ten
+/// microseconds.
+#[cold]
+pub(crate) fn stack_of_this_thread() -> Option<Stack> {
+    let mut attributes = MaybeUninit::uninit();
+    let (mut lowest, mut size) = (ptr::null_mut(), 0);
+    // SAFETY: the calls write where the pointers lead. The attributes are destroyed once, if they
+    // were made.
+    unsafe {
+        if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
+            return None;
+        }
+        let made = attributes.as_mut_ptr();
+        let answer = libc::pthread_attr_getstack(made, &raw mut lowest, &raw mut size);
+        libc::pthread_attr_destroy(made);
+        (answer == 0).then(|| Stack {
+            lowest: lowest.addr(),
+            size,
+        })
     }
 }
 
-#[cfg(all(test, not(miri)))]
+/// Registers the process for process fences. Returns false if the kernel does not have them
+/// (`ENOSYS`), or a filter forbids them (any error that the filter names).
+pub(crate) fn register_process_fence() -> bool {
+    const REGISTER_PRIVATE_EXPEDITED: c_int = 1 << 4;
+    membarrier(REGISTER_PRIVATE_EXPEDITED)
+}
+
+/// Makes each thread of the process execute a fence. Returns false if the system refuses what it
+/// has granted before.
+pub(crate) fn process_fence() -> bool {
+    const PRIVATE_EXPEDITED: c_int = 1 << 3;
+    membarrier(PRIVATE_EXPEDITED)
+}
+
+/// Whether this is the only thread: else the kernel waits until all processors have scheduled.
+pub(crate) fn registers_at_once() -> bool {
+    // The directory has a link for each thread, one for itself and one for its parent.
+    fs::metadata("/proc/self/task").is_ok_and(|threads| threads.nlink() <= 3)
+}
+
+/// Makes a system call with a command from `linux/membarrier.h`. Returns whether it succeeds.
+fn membarrier(command: c_int) -> bool {
+    // SAFETY: The call takes numbers only, and changes nothing that the program can see.
+    let result: c_long = unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) };
+    result == 0
+}
+
+#[cfg(test)]
 mod tests {
-    use std::time::Instant;
+    use std::{io, time::Instant};
 
     use super::*;
 

@@ -1,0 +1,129 @@
+//! The system calls of Windows that the pool makes, as safe functions.
+
+use std::{
+    ffi::{CStr, c_char, c_void},
+    sync::atomic::AtomicU32,
+    time::Duration,
+};
+
+use super::Stack;
+
+/// What the system declares. A crate with the same declarations would be two more packages in the
+/// lock file of every program, and missing in those that are older.
+mod system {
+    use super::{c_char, c_void};
+
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        pub(super) fn FlushProcessWriteBuffers();
+        pub(super) fn GetCurrentThreadStackLimits(lowest: *mut usize, end: *mut usize);
+        pub(super) fn GetModuleHandleA(name: *const c_char) -> *mut c_void;
+        pub(super) fn GetProcAddress(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    }
+
+    #[link(name = "api-ms-win-core-synch-l1-2-0", kind = "raw-dylib")]
+    unsafe extern "system" {
+        pub(super) fn WaitOnAddress(
+            address: *const c_void,
+            compared: *const c_void,
+            size: usize,
+            milliseconds: u32,
+        ) -> i32;
+        pub(super) fn WakeByAddressSingle(address: *const c_void);
+    }
+}
+
+/// Sleeps until `word` is woken, if it holds `expected`, and for no longer than `limit`, rounded up
+/// to milliseconds.
+///
+/// Returns early at times: the word holds something else, or the system has its own reasons.
+pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, limit: Option<Duration>) {
+    const WITHOUT_END: u32 = u32::MAX;
+    let milliseconds = limit.map_or(WITHOUT_END, |limit| {
+        let rounded_up = limit.as_nanos().div_ceil(1_000_000);
+        u32::try_from(rounded_up).map_or(WITHOUT_END - 1, |it| it.min(WITHOUT_END - 1))
+    });
+    // SAFETY: the system reads a word that is borrowed for the whole call, and as many bytes of a
+    // value that lives as long.
+    unsafe {
+        system::WaitOnAddress(
+            word.as_ptr().cast(),
+            (&raw const expected).cast(),
+            size_of::<u32>(),
+            milliseconds,
+        );
+    }
+}
+
+/// Wakes one thread that sleeps on `word`.
+pub(crate) fn futex_wake_one(word: &AtomicU32) {
+    // SAFETY: the system takes the address for a name only.
+    unsafe { system::WakeByAddressSingle(word.as_ptr().cast()) }
+}
+
+/// Returns nothing: the system counts the time of a process in steps of 15.6 ms, too coarse to see
+/// whether processors were idle between two checks.
+pub(crate) const fn process_time() -> Option<Duration> {
+    None
+}
+
+/// Asks where the stack of this thread is. What the system has reserved counts, as it grows into
+/// that by itself.
+pub(crate) fn stack_of_this_thread() -> Option<Stack> {
+    let (mut lowest, mut end) = (0, 0);
+    // SAFETY: the call writes two numbers, to values that are borrowed for it.
+    unsafe { system::GetCurrentThreadStackLimits(&raw mut lowest, &raw mut end) };
+    let size = end.checked_sub(lowest)?;
+    Some(Stack { lowest, size })
+}
+
+/// Whether the process fence is one. Wine has had a function of that name for years that does
+/// nothing, so it is not asked there.
+pub(crate) fn register_process_fence() -> bool {
+    !is_wine()
+}
+
+/// Makes each thread of the process execute a fence. There is no error.
+pub(crate) fn process_fence() -> bool {
+    // SAFETY: the call takes and changes nothing that a program can see.
+    unsafe { system::FlushProcessWriteBuffers() };
+    true
+}
+
+pub(crate) const fn registers_at_once() -> bool {
+    true
+}
+
+/// Whether the program runs on Wine, which says so by a function that Windows does not have.
+fn is_wine() -> bool {
+    const LIBRARY: &CStr = c"ntdll.dll";
+    const FUNCTION: &CStr = c"wine_get_version";
+    // SAFETY: both strings end with a zero. The library is loaded in every process, and stays.
+    unsafe {
+        let library = system::GetModuleHandleA(LIBRARY.as_ptr());
+        !library.is_null() && !system::GetProcAddress(library, FUNCTION.as_ptr()).is_null()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_wait_for_a_word_ends_at_its_limit() {
+        const LIMIT: Duration = Duration::from_millis(120);
+        let word = AtomicU32::new(0);
+        let start = Instant::now();
+        while let Some(rest) = LIMIT
+            .checked_sub(start.elapsed())
+            .filter(|rest| !rest.is_zero())
+        {
+            futex_wait(&word, 0, Some(rest));
+        }
+        assert!(start.elapsed() >= LIMIT);
+        // With another value it does not wait at all.
+        futex_wait(&word, 1, None);
+    }
+}
