@@ -2,6 +2,7 @@
 
 mod checkers;
 mod deep;
+mod systems;
 
 pub(crate) use checkers::models;
 pub(crate) use deep::DEEP_LANES;
@@ -64,7 +65,7 @@ pub(crate) const LANES: &[Lane] = &[
     Lane {
         name: "i686",
         about: "the tests of the pool, the drop-in and the core crates on 32 bits",
-        run: i686,
+        run: systems::i686,
     },
     Lane {
         name: "qemu-aarch64",
@@ -79,7 +80,12 @@ pub(crate) const LANES: &[Lane] = &[
     Lane {
         name: "qemu-user",
         about: "pool-std's tests on 64-bit Arm",
-        run: qemu_user,
+        run: systems::qemu_user,
+    },
+    Lane {
+        name: "windows",
+        about: "the tests of the pool as programs for Windows, on Wine",
+        run: systems::windows,
     },
     Lane {
         name: "qemu-cortex-m",
@@ -444,43 +450,6 @@ fn docs(_quick: bool) -> Result<u64> {
     Ok(1 + followed + built + pages + sources + packages::check()?)
 }
 
-fn qemu_user(_quick: bool) -> Result<u64> {
-    const AARCH64: &str = "aarch64-unknown-linux-musl";
-    const EMULATOR: &str = "qemu-aarch64";
-    need_x86_64_linux()?;
-    rustup::add_targets(&[AARCH64])?;
-    debian::need(EMULATOR, "qemu-user")?;
-    need_make()?;
-    foreign_tests(AARCH64)
-        .args(["--package", "pool-std"])
-        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER", EMULATOR)
-        // Tests that start processes of their own read it.
-        .env("TEST_RUNNER", EMULATOR)
-        // Cycles and histories take several times as long there, and lane `host` has more of them.
-        .env("STRESS_CYCLES", "5000")
-        .env("STRESS_SECONDS", "10")
-        // It counts memory, as on every system, and spawns a million jobs for it.
-        .args(["--", "--skip", "a_burst_of_spawns"])
-        // The emulator aborts if a process of several threads forks and its child starts threads.
-        .args(["--skip", "children::"])
-        .run_tests()
-}
-
-fn i686(_quick: bool) -> Result<u64> {
-    const I686: &str = "i686-unknown-linux-musl";
-    need_x86_64_linux()?;
-    rustup::add_targets(&[I686])?;
-    need_make()?;
-    // Such a processor runs these programs itself.
-    foreign_tests(I686)
-        .args(["--package", "pool-std", "--package", "rayon-core"])
-        .args(["--package", "drop-in-tests", "--package", "rayon-names"])
-        .args(["--package", "sleep-core", "--package", "deque-core"])
-        .args(["--package", "pool-core", "--package", "progress-core"])
-        .args(["--package", "sleep-primitives"])
-        .run_tests()
-}
-
 /// For the test of pool-std that shares the tokens of GNU make. Windows and macOS have no such
 /// packages.
 fn need_make() -> Result<()> {
@@ -496,13 +465,4 @@ fn need_x86_64_linux() -> Result<()> {
         "this lane needs Linux on x86-64; on another system leave it out with --only"
     );
     Ok(())
-}
-
-/// Returns a step that tests on another architecture. Rust's own linker links it, so that no other
-/// compiler is needed.
-fn foreign_tests(target: &str) -> Step {
-    let variable = target.to_uppercase().replace('-', "_");
-    Step::cargo(&["test", "--lib", "--tests", "--target", target])
-        .env(&format!("CARGO_TARGET_{variable}_LINKER"), "rust-lld")
-        .env("CARGO_TARGET_DIR", target::directory("user"))
 }

@@ -1,0 +1,93 @@
+//! The lanes that run the tests of the pool on other processors and other systems.
+
+use std::{fs, path::Path};
+
+use anyhow::Result;
+
+use super::{need_make, need_x86_64_linux};
+use crate::{command::Step, debian, root, rustup, target};
+
+pub(super) fn qemu_user(_quick: bool) -> Result<u64> {
+    const AARCH64: &str = "aarch64-unknown-linux-musl";
+    const EMULATOR: &str = "qemu-aarch64";
+    need_x86_64_linux()?;
+    rustup::add_targets(&[AARCH64])?;
+    debian::need(EMULATOR, "qemu-user")?;
+    need_make()?;
+    foreign_tests(AARCH64)
+        .args(["--package", "pool-std"])
+        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER", EMULATOR)
+        // Tests that start processes of their own read it.
+        .env("TEST_RUNNER", EMULATOR)
+        // Cycles and histories take several times as long there, and lane `host` has more of them.
+        .env("STRESS_CYCLES", "5000")
+        .env("STRESS_SECONDS", "10")
+        // It counts memory, as on every system, and spawns a million jobs for it.
+        .args(["--", "--skip", "a_burst_of_spawns"])
+        // The emulator aborts if a process of several threads forks and its child starts threads.
+        .args(["--skip", "children::"])
+        .run_tests()
+}
+
+pub(super) fn i686(_quick: bool) -> Result<u64> {
+    const I686: &str = "i686-unknown-linux-musl";
+    need_x86_64_linux()?;
+    rustup::add_targets(&[I686])?;
+    need_make()?;
+    // Such a processor runs these programs itself.
+    foreign_tests(I686)
+        .args(["--package", "pool-std", "--package", "rayon-core"])
+        .args(["--package", "drop-in-tests", "--package", "rayon-names"])
+        .args(["--package", "sleep-core", "--package", "deque-core"])
+        .args(["--package", "pool-core", "--package", "progress-core"])
+        .args(["--package", "sleep-primitives"])
+        .run_tests()
+}
+
+/// Wine runs these programs. It has the calls by which threads wait for a word, and says that it is
+/// Wine, because its fence for all threads is none.
+pub(super) fn windows(_quick: bool) -> Result<u64> {
+    const WINDOWS: &str = "x86_64-pc-windows-gnu";
+    const WINE: &str = "/usr/lib/wine/wine64";
+    need_x86_64_linux()?;
+    rustup::add_targets(&[WINDOWS])?;
+    debian::need("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64-win32")?;
+    debian::need(WINE, "wine64")?;
+    let directory = target::directory("windows");
+    let wine_prefix = directory.join("wine");
+    fs::create_dir_all(&wine_prefix)?;
+    let with_wine = |step: Step| {
+        step.env("WINEPREFIX", &wine_prefix)
+            // It tells of each function that it does not have.
+            .env("WINEDEBUG", "-all")
+    };
+    // The first start makes the files of a system. Two programs must not both do so.
+    with_wine(Step::new(WINE, &["wineboot"])).run()?;
+    provide_random_numbers(WINDOWS, &directory.join(WINDOWS).join("debug/deps"))?;
+    let tests = Step::cargo(&["test", "--lib", "--tests", "--target", WINDOWS])
+        .args(["--package", "pool-std", "--package", "rayon-core"])
+        .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", WINE)
+        .env("CARGO_TARGET_DIR", &directory);
+    with_wine(tests).run_tests()
+}
+
+/// Builds a library of Windows that the standard library needs, and that Wine has from version 9
+/// on, beside the programs.
+fn provide_random_numbers(target: &str, directory: &Path) -> Result<()> {
+    fs::create_dir_all(directory)?;
+    let source = root().join("xtask/src/lanes/systems/bcryptprimitives.rs");
+    let library = directory.join("bcryptprimitives.dll");
+    Step::new("rustc", &["--edition", "2024", "--crate-type", "cdylib"])
+        .args(["--target", target, "-C", "panic=abort", "-C", "opt-level=1"])
+        .args([Path::new("-o"), &library, &source])
+        .run()
+}
+
+/// Returns a step that tests on another architecture. Rust's own linker links it, so that no other
+/// compiler is needed.
+fn foreign_tests(target: &str) -> Step {
+    let variable = target.to_uppercase().replace('-', "_");
+    Step::cargo(&["test", "--lib", "--tests", "--target", target])
+        .env(&format!("CARGO_TARGET_{variable}_LINKER"), "rust-lld")
+        .env("CARGO_TARGET_DIR", target::directory("user"))
+}
