@@ -93,6 +93,11 @@ pub use worker::{
 #[doc = include_str!("../docs/blocking.md")]
 mod book_page {}
 
+/// The example of the book's first page, likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/first-program.md")]
+mod first_page {}
+
 /// The examples of the project's front page, compiled and run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/front-page.md")]

@@ -12,8 +12,8 @@ use std::fs;
 use anyhow::{Result, ensure};
 
 use crate::{
-    boards, command::Step, comments, crossbeam, debian, decisions, figures, links, mutants,
-    packages, phrases, rayon, root, rustup, scenarios, simulate, target,
+    boards, book, command::Step, comments, crossbeam, debian, decisions, figures, links, mutants,
+    packages, phrases, rayon, root, rustup, scenarios, simulate, target, tools::Tool,
 };
 
 /// One kind of check. Returns how many tests, or single checks, passed.
@@ -29,7 +29,7 @@ pub(crate) struct Lane {
 pub(crate) const LANES: &[Lane] = &[
     Lane {
         name: "lint",
-        about: "formatting, plain phrases, and clippy without a warning",
+        about: "formatting, spelling, plain phrases, and clippy without a warning",
         run: lint,
     },
     Lane {
@@ -197,6 +197,14 @@ const FEATURES_OF_POOL_STD: &str =
     "pool-std/tracing,pool-std/metrics-facade,pool-std/pinning,pool-std/live,pool-std/signal";
 const FEATURES_OF_POOL_SPIN: &str = "pool-spin/trace";
 
+/// Finds misspelled words.
+const TYPOS: Tool = Tool {
+    package: "typos-cli",
+    program: "typos",
+    version: "1.42.3",
+    features: "dict",
+};
+
 fn lint(_quick: bool) -> Result<u64> {
     rustup::add_component("rustfmt", &["fmt", "--version"])?;
     rustup::add_component("clippy", &["clippy", "--version"])?;
@@ -267,6 +275,7 @@ fn lint(_quick: bool) -> Result<u64> {
     steps.push(Step::cargo(&["fmt", "--all", "--check"]).args(simulator));
     steps.push(simulate::step("clippy").args(["--all-targets", "--", "-D", "warnings"]));
     steps.extend(boards::lints()?);
+    steps.push(TYPOS.step(&["--color", "never"])?);
     Ok(phrases::check(&root())? + checks(steps)?)
 }
 
@@ -445,7 +454,8 @@ fn docs(_quick: bool) -> Result<u64> {
     let pages = links::check(&root)?
         + figures::check(&root)?
         + decisions::check(&root)?
-        + scenarios::check(&root)?;
+        + scenarios::check(&root)?
+        + book::check(&root)?;
     let sources = comments::check(&root)? + mutants::check_table(&root)?;
     Ok(1 + followed + built + pages + sources + packages::check()?)
 }

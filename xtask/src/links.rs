@@ -1,6 +1,7 @@
 //! Checks the relative links of all Markdown pages, anchors included, and that every page of the
 //! book is in its table of contents. `rustdoc` checks the pages of rustdoc.
 
+pub(crate) mod html;
 mod page;
 pub(crate) mod rustdoc;
 
@@ -13,7 +14,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use crate::speaker::say;
-use page::{Link, Page};
+pub(crate) use page::Link;
+use page::Page;
 
 /// Checks all pages below `root`, and returns how many links it followed.
 pub(crate) fn check(root: &Path) -> Result<u64> {
@@ -65,7 +67,7 @@ pub(crate) fn find_files(root: &Path, ending: &str) -> Result<Vec<PathBuf>> {
             }
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             if path.is_dir() {
-                if name != "target" && name != "book" && !name.starts_with('.') {
+                if name != "target" && !name.starts_with('.') {
                     directories.push(path);
                 }
             } else if name.ends_with(ending) {
@@ -79,12 +81,7 @@ pub(crate) fn find_files(root: &Path, ending: &str) -> Result<Vec<PathBuf>> {
 
 /// Checks that a link on the page at `from` leads to a file, and to a heading if it has an anchor.
 fn follow(link: &Link, from: &Path, pages: &Pages) -> Result<(), &'static str> {
-    let target = if link.path.is_empty() {
-        from.to_owned()
-    } else {
-        let directory = from.parent().expect("a file is in a directory");
-        normalized(&directory.join(&link.path))
-    };
+    let target = link.target(from);
     if !target.exists() {
         return Err("no such file");
     }
@@ -96,7 +93,7 @@ fn follow(link: &Link, from: &Path, pages: &Pages) -> Result<(), &'static str> {
 }
 
 /// Resolves `.` and `..`, so that each page has one path.
-fn normalized(path: &Path) -> PathBuf {
+pub(crate) fn normalized(path: &Path) -> PathBuf {
     let mut normalized = PathBuf::new();
     for component in path.components() {
         match component {

@@ -2,6 +2,7 @@
 
 mod bench;
 mod boards;
+mod book;
 mod command;
 mod comments;
 mod crossbeam;
@@ -24,6 +25,7 @@ mod simulate;
 mod speaker;
 mod target;
 mod test_all;
+mod tools;
 #[cfg(unix)]
 mod top;
 mod trace;
@@ -50,6 +52,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Run the program of a board in QEMU.
     Board(boards::Arguments),
+    /// Build the book as HTML, and print where it is.
+    Book(book::Arguments),
     /// Print how much flash and memory the crates take on small processors.
     Size(boards::SizeArguments),
     /// Write the measured numbers on all pages anew, from the files that hold them.
@@ -78,6 +82,7 @@ fn main() -> ExitCode {
         Command::TestAll(arguments) => test_all::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Board(arguments) => boards::run(&arguments),
+        Command::Book(arguments) => book::run(&arguments),
         Command::Size(arguments) => boards::size(&arguments),
         Command::Figures => figures::run(),
         Command::RayonRun(arguments) => rayon::run(&arguments),

@@ -3,10 +3,16 @@
 use std::{
     collections::{HashMap, HashSet},
     fmt,
+    ops::Range,
+    path::{Path, PathBuf},
 };
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use regex::Regex;
+
+use super::normalized;
+
+const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_FOOTNOTES);
 
 /// What the checks need of a page.
 #[derive(Debug, Default)]
@@ -19,10 +25,10 @@ pub(super) struct Page {
 
 /// A link that can be followed without the network.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Link {
+pub(crate) struct Link {
     /// Relative to the page; empty for the page itself.
-    pub(super) path: String,
-    pub(super) anchor: Option<String>,
+    pub(crate) path: String,
+    pub(crate) anchor: Option<String>,
 }
 
 impl Link {
@@ -37,6 +43,67 @@ impl Link {
         (is_file || (path.is_empty() && anchor.is_some())).then(|| Self {
             path: path.to_owned(),
             anchor,
+        })
+    }
+
+    /// Returns all links of a page.
+    pub(crate) fn all_in(text: &str) -> Vec<Self> {
+        let targets = Target::all_in(text).into_iter();
+        targets.filter_map(|it| Self::parse(&it.text)).collect()
+    }
+
+    /// Returns the file to which the link leads from a page.
+    pub(crate) fn target(&self, page: &Path) -> PathBuf {
+        if self.path.is_empty() {
+            return page.to_owned();
+        }
+        let directory = page.parent().expect("a file is in a directory");
+        normalized(&directory.join(&self.path))
+    }
+
+    /// Returns a page with other targets for those links for which there is one.
+    pub(crate) fn rewrite(text: &str, target_of: impl Fn(&Self) -> Option<String>) -> String {
+        let mut rewritten = text.to_owned();
+        let mut targets = Target::all_in(text);
+        targets.sort_by_key(|target| target.range.start);
+        for target in targets.iter().rev() {
+            if let Some(new) = Self::parse(&target.text).and_then(|link| target_of(&link)) {
+                rewritten.replace_range(target.range.clone(), &new);
+            }
+        }
+        rewritten
+    }
+}
+
+/// Where a link leads, and where the page says so.
+struct Target {
+    text: String,
+    range: Range<usize>,
+}
+
+impl Target {
+    fn all_in(text: &str) -> Vec<Self> {
+        let parser = Parser::new_ext(text, OPTIONS);
+        // Also those that no text refers to.
+        let definitions = parser.reference_definitions().iter();
+        let mut found: Vec<_> = definitions
+            .filter_map(|(_, it)| Self::within(text, it.span.clone(), &it.dest))
+            .collect();
+        for (event, range) in parser.into_offset_iter() {
+            if let Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) = event {
+                // One that refers to a definition does not contain the target.
+                found.extend(Self::within(text, range, &dest_url));
+            }
+        }
+        found
+    }
+
+    /// Finds a target in a link, at whose end it is.
+    fn within(text: &str, link: Range<usize>, target: &str) -> Option<Self> {
+        let begin = link.start + text[link].rfind(target)?;
+        Some(Self {
+            text: target.to_owned(),
+            range: begin..begin + target.len(),
         })
     }
 }
@@ -56,17 +123,9 @@ impl Page {
         let mut page = Self::default();
         let mut slugs = Slugs::default();
         let mut heading = None;
-        let parser = Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES);
-        // Also those that no text refers to.
-        let definitions = parser.reference_definitions().iter();
-        let definitions: Vec<_> = definitions.map(|(_, it)| it.dest.to_string()).collect();
-        for event in parser {
+        page.links = Link::all_in(text);
+        for event in Parser::new_ext(text, OPTIONS) {
             match event {
-                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. })
-                    if !definitions.contains(&dest_url.to_string()) =>
-                {
-                    page.links.extend(Link::parse(&dest_url));
-                }
                 Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
                 Event::End(TagEnd::Heading(_)) => {
                     page.anchors
@@ -83,8 +142,6 @@ impl Page {
                 _ => {}
             }
         }
-        let definitions = definitions.iter().filter_map(|target| Link::parse(target));
-        page.links.extend(definitions);
         page
     }
 }
@@ -119,7 +176,7 @@ impl Slugs {
 }
 
 /// Returns the names that HTML within a page gives to places on it.
-fn html_anchors(html: &str) -> Vec<String> {
+pub(super) fn html_anchors(html: &str) -> Vec<String> {
     let attribute = Regex::new(r#"\b(?:id|name)\s*=\s*["']([^"']+)["']"#).expect("valid");
     attribute
         .captures_iter(html)
@@ -144,6 +201,19 @@ mod tests {
             links,
             ["#g", "b.md", "i/j.rs#k", "q.svg", "t u.md", "y.rs", "z.rs"]
         );
+    }
+
+    #[test]
+    fn rewrites_links_and_nothing_else() {
+        let text =
+            "[a.rs](a.rs) [![p](p.svg)](b.rs#L1) `[a](a.rs)` [c] [d](https://e.rs)\n\n[c]: c.rs\n";
+        let rewritten = Link::rewrite(text, |link| {
+            link.path
+                .ends_with(".rs")
+                .then(|| format!("{}.md", link.path))
+        });
+        let expected = "[a.rs](a.rs.md) [![p](p.svg)](b.rs.md) `[a](a.rs)` [c] [d](https://e.rs)\n\n[c]: c.rs.md\n";
+        assert_eq!(rewritten, expected);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use regex::Regex;
 
-use super::normalized;
+use super::html;
 use crate::speaker::say;
 
 /// The methods with which the pages of types begin, in this order.
@@ -30,20 +30,7 @@ pub(crate) fn check(directory: &Path) -> Result<u64> {
     find_pages(directory, &mut pages)?;
     // Help and settings, which rustdoc writes beside the crates.
     pages.retain(|page| page.parent() != Some(directory));
-    let (mut links, mut broken) = (0_u64, Vec::new());
-    for page in &pages {
-        let html = fs::read_to_string(page)?;
-        for link in relative_links(&html) {
-            links += 1;
-            let target = page.parent().expect("a file is in a directory").join(&link);
-            if !normalized(&target).exists() {
-                broken.push(format!("{}: {link}", page.display()));
-            }
-        }
-    }
-    if !broken.is_empty() {
-        bail!("links of rustdoc that lead nowhere:\n{}", broken.join("\n"));
-    }
+    let links = html::check(&pages, html::Anchors::Ignore)?;
     for (page, expected) in FIRST_METHODS {
         let html = fs::read_to_string(directory.join(page)).context(page)?;
         let found = methods(&html);
@@ -72,27 +59,6 @@ fn find_pages(directory: &Path, pages: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the files to which a page links, relative to its own.
-fn relative_links(html: &str) -> Vec<String> {
-    let attribute = Regex::new(r#"<a\b[^>]*\bhref="([^"]+)""#).expect("valid");
-    attribute
-        .captures_iter(html)
-        .map(|captures| captures[1].to_owned())
-        .filter(|link| !link.contains(':') && !of_std(link))
-        .filter_map(|link| {
-            let file = link.split(['#', '?']).next()?;
-            (!file.is_empty()).then(|| file.to_owned())
-        })
-        .collect()
-}
-
-/// Whether a link comes from the documentation of an item of the standard library that a crate
-/// re-exports.
-fn of_std(link: &str) -> bool {
-    let path = link.trim_start_matches("../");
-    path.starts_with("std/") || path.starts_with("nomicon/")
-}
-
 /// Returns the names of the methods of a type, in the order of its page.
 fn methods(html: &str) -> Vec<&str> {
     let heading = Regex::new(r#"<section id="method\.(\w+)""#).expect("valid");
@@ -105,14 +71,6 @@ fn methods(html: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn finds_relative_links() {
-        let html = "<a class=\"mod\" href=\"a/index.html#b\">a</a> <a href=\"#c\">c</a> \
-                    <a href=\"https://d.e/f.html\">f</a> <a title=\"g\"\nhref=\"../g.md\">g</a> \
-                    <link href=\"h.css\"> <a>i</a> <a href=\"../../std/j.html\">j</a>";
-        assert_eq!(relative_links(html), ["a/index.html", "../g.md"]);
-    }
 
     #[test]
     fn finds_methods_in_their_order() {
