@@ -83,6 +83,9 @@ pub trait DeadlockDetection: Send + Sync {
 }
 
 /// Detects nothing, and is compiled away.
+///
+/// # Examples
+/// See [`Platform`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoDeadlockDetection;
 

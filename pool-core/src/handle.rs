@@ -32,6 +32,14 @@ const LEFT_BY_HANDLE: u8 = 16;
 ///
 /// So the owner has the waiter back when it has cleared `AWAITED` while `DONE` is not set. A thread
 /// that sets `DONE` touches the waiter before it leaves.
+///
+/// # Examples
+/// ```
+/// let state = pool_core::HandleState::<std::thread::Thread>::new();
+/// assert!(!state.is_done());
+/// assert!(state.claim(), "the caller runs the job, or drops it");
+/// assert!(!state.claim(), "another thread has done so");
+/// ```
 pub struct HandleState<W> {
     bits: AtomicU8,
     waiter: UnsafeCell<Option<W>>,

@@ -5,6 +5,14 @@ use crate::queue::JobQueue;
 /// When a job from outside is run, in comparison with other jobs that wait.
 ///
 /// Workers never interrupt a job. So a priority says which job a worker begins next.
+///
+/// # Examples
+/// ```
+/// use pool_core::{Injectors, Priority};
+///
+/// let queues = Injectors::new("urgent", "normal", "background");
+/// assert_eq!(*queues.of(Priority::default()), "normal");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Priority {
     /// A worker that looks for a job takes this one first, before the jobs of its own deque.
@@ -20,6 +28,9 @@ pub enum Priority {
 /// The queues of jobs from outside, one for each [`Priority`].
 ///
 /// Within a queue, the first job is taken first.
+///
+/// # Examples
+/// See [`Platform`](crate::Platform).
 #[derive(Debug)]
 pub struct Injectors<Q> {
     urgent: Q,

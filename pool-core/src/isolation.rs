@@ -42,6 +42,15 @@
 ///
 /// Jobs that one worker alone may run, which are those of broadcasts, are run in every wait,
 /// because no other worker can run them.
+///
+/// # Examples
+/// ```
+/// use pool_core::Isolation;
+///
+/// // The stricter one of two wins.
+/// let (of_pool, of_job) = (Isolation::Anything, Isolation::Subtree);
+/// assert_eq!(of_pool.max(of_job), Isolation::Subtree);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isolation {
     /// Any job of the pool. Keeps all workers busy.

@@ -38,6 +38,9 @@ pub unsafe trait Job: Sized {
 /// A job without its type: one word.
 ///
 /// Its maker ensures that the job lives until it has been run.
+///
+/// # Examples
+/// See [`Platform`].
 #[derive(Clone, Copy)]
 pub struct JobRef {
     /// The job's address, and [`HAS_POSITION`](Self::HAS_POSITION).
@@ -172,6 +175,9 @@ unsafe impl Element for JobRef {
 }
 
 /// The context in which a closure of a job runs: on which worker, and whether it has migrated.
+///
+/// # Examples
+/// See [`Platform`].
 #[doc(alias = "FnContext")]
 #[doc(alias = "RunBy")]
 pub struct JobContext<'w, P: Platform> {

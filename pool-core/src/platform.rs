@@ -32,6 +32,12 @@ use crate::{
 ///
 /// Of a [`SleepProtocol`], a [`Parker`] and a [`Waiter`], which are safe to implement, the same is
 /// expected and not relied on: where one panics in such a frame, the process ends.
+///
+/// # Examples
+/// A pool of two threads, whole:
+/// ```
+#[doc = include_str!("../examples/two_threads.rs")]
+/// ```
 pub unsafe trait Platform: Sized + 'static {
     /// Blocks a worker.
     type Parker: Parker + Send + Sync;
@@ -238,6 +244,9 @@ pub type Replaced<P> = <<P as Platform>::Storage as Storage<JobRef>>::Replaced;
 ///
 /// No function may panic: the thread waits in a frame that others use, so that would end the
 /// process.
+///
+/// # Examples
+/// See [`Platform`].
 pub trait Waiter: Sized + Send {
     /// Returns a handle to the thread that calls.
     fn current() -> Self;

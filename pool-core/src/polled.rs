@@ -27,6 +27,15 @@ const DONE: u8 = 4;
 ///
 /// The future belongs to the thread that `begin` has answered true, until that calls
 /// [`end`](Self::end) or [`finish`](Self::finish).
+///
+/// # Examples
+/// ```
+/// let state = pool_core::PollState::new();
+/// assert!(!state.wake(), "its maker has put it into a queue");
+/// assert!(state.begin(), "the caller polls the future");
+/// assert!(!state.end(), "it was not woken meanwhile");
+/// assert!(state.wake(), "the caller puts it into a queue");
+/// ```
 pub struct PollState(AtomicU8);
 
 impl fmt::Debug for PollState {

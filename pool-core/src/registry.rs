@@ -28,6 +28,9 @@ mod tests;
 ///
 /// It lives until the last worker has left and the last user has given up its reference. How that
 /// is ensured, the [`Platform`] decides.
+///
+/// # Examples
+/// See [`Platform`].
 pub struct Registry<P: Platform> {
     sleep: sleep::Seam<P::Sleep>,
     workers: P::Workers,

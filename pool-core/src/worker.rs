@@ -38,6 +38,9 @@ pub(crate) use wait::Awaited;
 /// The half of a worker that is its thread's own.
 ///
 /// Exists while a thread is a worker, and is not shared with other threads.
+///
+/// # Examples
+/// See [`Platform`].
 #[repr(C)]
 pub struct WorkerThread<P: Platform> {
     /// First, see [`downcast`](Self::downcast).

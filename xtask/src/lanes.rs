@@ -320,8 +320,9 @@ fn host(quick: bool) -> Result<u64> {
     tests += simulate::step("test")
         .args(["--lib", "--bins"])
         .run_tests()?;
-    // Examples without any pool of ours; they check their own results.
+    // Examples without the pools of ours; they check their own results.
     for (package, example) in [
+        ("pool-core", "two_threads"),
         ("sleep-core", "three_threads"),
         ("progress-core", "hash_map"),
     ] {
@@ -440,7 +441,7 @@ fn docs(_quick: bool) -> Result<u64> {
         fs::remove_dir_all(&pages)?;
     }
     doc(&["--workspace"]).run()?;
-    let followed = links::rustdoc::check(&pages)?;
+    let followed = links::rustdoc::check(&pages)? + links::examples::check(&pages)?;
     let built = checks([
         doc(&["--workspace", "--all-features", "--document-private-items"]),
         doc(&["--package", "deque-core", "--no-default-features"]),

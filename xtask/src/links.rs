@@ -1,6 +1,7 @@
 //! Checks the relative links of all Markdown pages, anchors included, and that every page of the
 //! book is in its table of contents. `rustdoc` checks the pages of rustdoc.
 
+pub(crate) mod examples;
 pub(crate) mod html;
 mod page;
 pub(crate) mod rustdoc;

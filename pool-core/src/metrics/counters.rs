@@ -226,6 +226,15 @@ impl fmt::Debug for WorkerCounters {
 }
 
 /// What was observed of a worker so far, from [`Observer::snapshot`].
+///
+/// # Examples
+/// ```
+/// use pool_core::{Observer, WorkerCounters};
+///
+/// let counters = WorkerCounters::new();
+/// let snapshot = counters.snapshot(|| None).expect("it counts");
+/// assert_eq!(snapshot.counts.jobs_run, 0);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WorkerSnapshot {
     /// What the worker is doing at this moment.

@@ -89,6 +89,14 @@ pub enum Event {
 }
 
 /// Why a worker stops searching.
+///
+/// # Examples
+/// ```
+/// use pool_core::{Event, SearchEnd};
+///
+/// let event = Event::Active(SearchEnd::Latch);
+/// assert!(matches!(event, Event::Active(SearchEnd::Latch)));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
@@ -103,6 +111,14 @@ pub enum SearchEnd {
 
 /// Which worker has woken another one, and when. From
 /// [`Platform::woken_by`](crate::Platform::woken_by).
+///
+/// # Examples
+/// ```
+/// use pool_core::WokenBy;
+///
+/// // Of a parker that does not keep it.
+/// assert_eq!(WokenBy::default(), WokenBy::UNKNOWN);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WokenBy {
     /// The number of the waker, which the platform chooses. Zero stands for a thread that is no

@@ -54,6 +54,16 @@ impl fmt::Display for WorkerState {
 }
 
 /// How long a worker was active, idle and asleep.
+///
+/// # Examples
+/// ```
+/// use core::time::Duration;
+///
+/// use pool_core::WorkerTimes;
+///
+/// let times = WorkerTimes::default();
+/// assert_eq!(times.active + times.idle + times.asleep, Duration::ZERO);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct WorkerTimes {

@@ -15,6 +15,9 @@ use crate::{
 };
 
 /// The half of a worker that it shares with the other workers of its pool.
+///
+/// # Examples
+/// See [`Platform`].
 pub struct WorkerShared<P: Platform> {
     deque: Deque<JobRef, P::Storage>,
     /// Jobs that only this worker may run: broadcasts.
