@@ -105,6 +105,18 @@ pub fn read(file: &File, buffer: Vec<u8>) -> Completion<Transfer> {
 ///
 /// # Errors
 /// The completion returns the system's error, with the buffer; `EPIPE` if no reader is left.
+///
+/// # Examples
+/// ```
+/// use pool_io::{File};
+///
+/// let (reader, writer) = std::io::pipe()?;
+/// let (reader, writer) = (File::new(reader)?, File::new(writer)?);
+/// let written = pool_io::write(&writer, b"hello".to_vec()).wait()?;
+/// assert_eq!(written.bytes, 5);
+/// # drop(reader);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn write(file: &File, buffer: Vec<u8>) -> Completion<Transfer> {
     start(Request::write(file, buffer, None))
 }
@@ -113,6 +125,18 @@ pub fn write(file: &File, buffer: Vec<u8>) -> Completion<Transfer> {
 ///
 /// # Errors
 /// The completion returns the system's error.
+///
+/// # Examples
+/// ```
+/// use pool_io::OpenOptions;
+///
+/// let path = std::env::temp_dir().join(format!("pool-io-sync-{}", std::process::id()));
+/// let file = pool_io::open(&path, &OpenOptions::new().write(true).create(true)).wait()?;
+/// pool_io::write_at(&file, b"text".to_vec(), 0).wait()?;
+/// pool_io::sync(&file).wait()?;
+/// # std::fs::remove_file(path)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn sync(file: &File) -> Completion<std::io::Result<()>> {
     start(Request::sync(file))
 }

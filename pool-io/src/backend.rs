@@ -17,6 +17,16 @@ use crate::{
 
 /// What carries out the operations of a pool, see
 /// [`ThreadPoolBuilderExt::io`](crate::ThreadPoolBuilderExt::io).
+///
+/// # Examples
+/// ```
+/// use pool_io::{IoBackend, ThreadPoolBuilderExt as _};
+///
+/// let builder = pool_std::ThreadPoolBuilder::new().num_threads(2);
+/// let pool = builder.io(IoBackend::HelperThreads).build()?;
+/// # let _ = pool;
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IoBackend {

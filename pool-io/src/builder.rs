@@ -5,6 +5,16 @@ use pool_std::ThreadPoolBuilder;
 use crate::backend::{IoBackend, PoolIo};
 
 /// The setting of this crate for a [`ThreadPoolBuilder`].
+///
+/// # Examples
+/// ```
+/// use pool_io::{IoBackend, ThreadPoolBuilderExt as _};
+///
+/// let builder = pool_std::ThreadPoolBuilder::new().num_threads(2);
+/// let pool = builder.io(IoBackend::HelperThreads).build()?;
+/// # let _ = pool;
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 pub trait ThreadPoolBuilderExt: private::Sealed {
     /// Sets what carries out the [operations](crate) of the pool, and makes it when the pool is
     /// built.

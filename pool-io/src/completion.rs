@@ -183,6 +183,9 @@ pub struct Finished {
 
 /// The result of an operation: of a read or a write, of opening a file, or of
 /// [`sync`](super::sync).
+///
+/// # Examples
+/// See [`Completion`], of which it is the result.
 pub trait Output: private::Sealed {
     #[doc(hidden)]
     fn from_finished(finished: Finished) -> Self;

@@ -6,6 +6,18 @@ use std::{error::Error, fmt, io};
 pub type Transfer = Result<Transferred, TransferError>;
 
 /// What a read or a write has done.
+///
+/// # Examples
+/// ```
+/// use pool_io::{File};
+///
+/// let (reader, writer) = std::io::pipe()?;
+/// let (reader, writer) = (File::new(reader)?, File::new(writer)?);
+/// pool_io::write(&writer, b"hello".to_vec()).wait()?;
+/// let read = pool_io::read(&reader, vec![0; 16]).wait()?;
+/// assert_eq!((read.bytes, read.data(), read.buffer.len()), (5, &b"hello"[..], 16));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Transferred {
@@ -28,6 +40,19 @@ impl Transferred {
 }
 
 /// The error of a read or a write, with the buffer. Becomes an [`io::Error`] by `?`.
+///
+/// # Examples
+/// ```
+/// use pool_io::{File};
+///
+/// let (reader, writer) = std::io::pipe()?;
+/// let (reader, writer) = (File::new(reader)?, File::new(writer)?);
+/// drop(reader);
+/// let error = pool_io::write(&writer, b"hello".to_vec()).wait().unwrap_err();
+/// assert_eq!(error.error.kind(), std::io::ErrorKind::BrokenPipe);
+/// assert_eq!(error.buffer, b"hello", "the buffer comes back");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TransferError {

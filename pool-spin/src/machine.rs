@@ -83,6 +83,35 @@ pub unsafe trait Machine: 'static {
 }
 
 /// A parker that a `static` can hold.
+///
+/// # Examples
+/// ```
+/// use core::sync::atomic::{AtomicBool, Ordering};
+///
+/// use pool_spin::{CoreParker, Parker};
+///
+/// /// Spins until the token is there, as `Spin` does.
+/// struct Spinning(AtomicBool);
+///
+/// impl Parker for Spinning {
+///     fn park(&self) {
+///         // Ordering: Acquire pairs with `unpark`.
+///         while !self.0.swap(false, Ordering::Acquire) {
+///             core::hint::spin_loop();
+///         }
+///     }
+///
+///     fn unpark(&self) {
+///         // Ordering: Release pairs with `park`. An exchange, so that the tokens of two callers
+///         // publish what both have written.
+///         self.0.swap(true, Ordering::AcqRel);
+///     }
+/// }
+///
+/// impl CoreParker for Spinning {
+///     const NEW: Self = Self(AtomicBool::new(false));
+/// }
+/// ```
 #[cfg(not(loom))]
 pub trait CoreParker: Parker + Send + Sync + 'static {
     /// A parker without a token.
@@ -92,6 +121,9 @@ pub trait CoreParker: Parker + Send + Sync + 'static {
 /// The interrupts of the calling core: masks them all, and halts until one is pending.
 ///
 /// Implemented for the usual architectures in `pool_spin::arch`.
+///
+/// # Examples
+/// See [`Ipi`], whose example has a board without interrupts.
 pub trait Interrupts: 'static {
     /// The mask as it was before.
     type State: Copy;
@@ -188,6 +220,24 @@ pub trait Ipi: 'static {
 /// Events between cores, as on Arm: each core has an event register of one bit.
 ///
 /// Implemented for Arm's architectures in `pool_spin::arch`.
+///
+/// # Examples
+/// ```
+/// use core::hint::spin_loop;
+///
+/// use pool_spin::Events;
+///
+/// /// A core without events: it looks again and again.
+/// struct NoEvents;
+///
+/// impl Events for NoEvents {
+///     fn send() {}
+///
+///     fn wait() {
+///         spin_loop();
+///     }
+/// }
+/// ```
 pub trait Events: 'static {
     /// Sets every core's event register, after everything that this core wrote before has become
     /// visible. Interrupt handlers may call this.

@@ -124,6 +124,17 @@ fn mark(label: Cow<'static, str>) -> Result<Blocked, MarkError> {
 ///
 /// # Examples
 /// See [`mark_blocked`].
+///
+/// # Examples
+/// ```
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// pool.install(|| {
+///     let blocked = pool_std::mark_blocked("an answer").expect("on a worker");
+///     // Another thread would do so, before it sends the answers for which several jobs wait.
+///     pool_std::mark_all_unblocked([blocked])
+/// })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn mark_all_unblocked(tickets: impl IntoIterator<Item = Blocked>) -> Result<(), MarkError> {
     // The caller's iterator must not run under a lock of the pool.
     let mut tickets: Vec<_> = tickets.into_iter().collect();

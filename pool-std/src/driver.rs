@@ -57,6 +57,27 @@ use crate::thread_pool::current::PoolGuard;
 /// What another crate adds to a pool.
 ///
 /// Each method has a default, which adds nothing.
+///
+/// # Examples
+/// ```
+/// use std::io;
+///
+/// use pool_std::driver::{Driver, Pool};
+///
+/// /// Prints when a pool begins and ends.
+/// struct Announcer;
+///
+/// impl Driver for Announcer {
+///     fn start(&self, pool: Pool<'_>) -> io::Result<()> {
+///         println!("pool {pool:?} begins");
+///         Ok(())
+///     }
+///
+///     fn end(&self) {
+///         println!("it has ended");
+///     }
+/// }
+/// ```
 pub trait Driver: Any + Send + Sync {
     /// Returns the parker of a worker. With `None`, the worker sleeps as in a pool without a
     /// driver.
@@ -96,6 +117,26 @@ pub trait Driver: Any + Send + Sync {
 /// waits for its own pool, it may hang. A panic aborts the process. A parker that keeps a token
 /// back makes its worker sleep on; one that returns early, or never runs out of hints, keeps it
 /// awake. None can do more harm.
+///
+/// # Examples
+/// ```
+/// use std::thread::{self, Thread};
+///
+/// use pool_std::driver::WorkerParker;
+///
+/// /// The token of the thread itself, as the standard library has it.
+/// struct OfThread(Thread);
+///
+/// impl WorkerParker for OfThread {
+///     fn park(&self) {
+///         thread::park();
+///     }
+///
+///     fn unpark(&self) {
+///         self.0.unpark();
+///     }
+/// }
+/// ```
 pub trait WorkerParker: Send + Sync {
     /// Waits for the token and takes it. May return early. Called by one thread at a time: the
     /// worker's.
@@ -129,6 +170,23 @@ pub trait WorkerParker: Send + Sync {
 /// The current pool is the one whose worker the calling thread is or lends, or else the global
 /// pool. It does not end during the call. Two threads that find no driver may both make one; then
 /// one of the two is dropped.
+///
+/// # Examples
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// use pool_std::driver::{self, Driver};
+///
+/// #[derive(Default)]
+/// struct Calls(AtomicUsize);
+/// impl Driver for Calls {}
+///
+/// let calls = |add| {
+///     driver::with(Calls::default, |_pool, calls| calls.0.fetch_add(add, Ordering::Relaxed))
+/// };
+/// calls(1);
+/// assert_eq!(calls(0), 1, "the pool keeps its driver");
+/// ```
 pub fn with<D: Driver, R>(make: impl FnOnce() -> D, closure: impl FnOnce(Pool<'_>, &D) -> R) -> R {
     let guard = PoolGuard::current();
     let registry = guard.registry();

@@ -78,6 +78,16 @@ pub struct ThreadPool {
 impl ThreadPool {
     /// Returns the pool's thread progress: to read without locks, in jobs and outside the pool,
     /// what other threads replace and free. See the module [`progress`](crate::progress).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let progress = pool.progress();
+    /// let later = progress.later();
+    /// progress.wait_for(later);
+    /// assert!(progress.has_reached(later));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn progress(&self) -> Progress {
         // Operations are run by the workers.
@@ -108,12 +118,27 @@ impl ThreadPool {
     }
 
     /// Returns what tells this pool from others in debug output.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// println!("built pool {:?}", pool.id());
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn id(&self) -> impl fmt::Debug {
         PoolId::of(&self.registry)
     }
 
     /// Returns a name of this pool, which does not keep it running.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let handle = pool.handle();
+    /// assert_eq!(handle.num_threads(), 2);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn handle(&self) -> PoolHandle {
         PoolHandle::of(&self.registry)
@@ -180,6 +205,14 @@ impl ThreadPool {
 
     /// Returns how many workers are [active](Self::set_active_workers): the number that was last
     /// asked for. Workers that are to park may still be in their last jobs.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// pool.set_active_workers(1)?;
+    /// assert_eq!(pool.active_workers(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn active_workers(&self) -> usize {
         self.registry.data().active.count()
@@ -187,6 +220,14 @@ impl ThreadPool {
 
     /// Whether this thread's deque holds jobs that no worker has started. None if this thread is
     /// not one of the pool's workers.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.current_thread_has_pending_tasks(), None, "outside the pool");
+    /// assert_eq!(pool.install(|| pool.current_thread_has_pending_tasks()), Some(false));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         current_worker_of(&self.registry).map(|worker| worker.has_pending_jobs())
@@ -194,6 +235,14 @@ impl ThreadPool {
 
     /// Runs one job of this pool, on this worker's deque or stolen from another worker. Returns
     /// None if this thread is not one of the pool's workers.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.yield_now(), None, "outside the pool");
+    /// pool.install(|| while pool.yield_now() == Some(pool_std::Yield::Executed) {});
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn yield_now(&self) -> Option<Yield> {
         current_worker_of(&self.registry)?;
         crate::api::yielding::yield_now()
@@ -201,6 +250,13 @@ impl ThreadPool {
 
     /// Runs one job of this worker's own deque. Returns None if this thread is not one of the
     /// pool's workers.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// pool.install(|| assert_eq!(pool.yield_local(), Some(pool_std::Yield::Idle)));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn yield_local(&self) -> Option<Yield> {
         current_worker_of(&self.registry)?;
         crate::api::yielding::yield_local()

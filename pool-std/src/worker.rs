@@ -135,6 +135,18 @@ fn not_this_thread() -> ! {
 ///
 /// # Panics
 /// Continues the closure's panic.
+///
+/// # Examples
+/// ```
+/// fn fib(worker: pool_std::Worker<'_>, n: u32) -> u32 {
+///     if n < 2 {
+///         return n;
+///     }
+///     let (a, b) = worker.join(|worker| fib(worker, n - 1), |worker| fib(worker, n - 2));
+///     a + b
+/// }
+/// assert_eq!(pool_std::with_worker(|worker| fib(worker, 10)), 55);
+/// ```
 #[inline(always)]
 pub fn with_worker<R: Send>(closure: impl FnOnce(Worker<'_>) -> R + Send) -> R {
     in_worker(CurrentPool::OWN, |thread, _| closure(Worker { thread }))
@@ -145,6 +157,17 @@ impl ThreadPool {
     ///
     /// # Panics
     /// Continues the closure's panic.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let sum = pool.install_with(|worker| {
+    ///     let (left, right) = worker.join(|_| 1, |_| 2);
+    ///     left + right
+    /// });
+    /// assert_eq!(sum, 3);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn install_with<R: Send>(&self, closure: impl FnOnce(Worker<'_>) -> R + Send) -> R {
         self.in_worker(|thread, _| closure(Worker { thread }))
     }

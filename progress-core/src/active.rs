@@ -162,6 +162,27 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
 ///
 /// References to what progress frees should borrow from this guard. Then the compiler sees that
 /// none is held across an update.
+///
+/// # Examples
+/// ```
+/// use progress_core::{Participant, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let participants = [const { Participant::new(Core) }; 2];
+/// let progress: Progress<(Core, _)> = Progress::new(participants);
+/// let mut this_thread = progress.register()?;
+/// let mut active = this_thread.activate();
+/// for _request in 0..3 {
+///     // ... reads of shared structures ...
+///     active.tick(); // nothing that was read before is used from here on
+/// }
+/// # Ok::<(), progress_core::TooManyParticipants>(())
+/// ```
 pub struct Active<'t, 'p, D: Domain> {
     pub(crate) thread: &'t mut ManagedThread<'p, D>,
     pub(crate) registration: Registration<'p, D>,
@@ -260,6 +281,27 @@ impl<D: Domain> fmt::Debug for Active<'_, '_, D> {
 }
 
 /// A managed thread that may read in nested frames. Created by [`ManagedThread::pin`].
+///
+/// # Examples
+/// ```
+/// use progress_core::{Participant, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let participants = [const { Participant::new(Core) }; 1];
+/// let progress: Progress<(Core, _)> = Progress::new(participants);
+/// let mut this_thread = progress.register()?;
+/// {
+///     // The thread may schedule meanwhile, which it could not while it is active.
+///     let _pinned = this_thread.pin();
+/// }
+/// assert_eq!(this_thread.pending(), 0);
+/// # Ok::<(), progress_core::TooManyParticipants>(())
+/// ```
 pub struct Pinned<'t, 'p, D: Domain> {
     thread: &'t ManagedThread<'p, D>,
 }

@@ -158,6 +158,26 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
 }
 
 /// Keeps all other managed threads stopped. Created by [`ManagedThread::block`].
+///
+/// # Examples
+/// ```
+/// use progress_core::{Participant, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let participants = [const { Participant::new(Core) }; 2];
+/// let progress: Progress<(Core, _)> = Progress::new(participants);
+/// let mut this_thread = progress.register()?;
+/// {
+///     let _blocked = this_thread.block();
+///     // ... no other managed thread reads, so what they share may be changed in place ...
+/// }
+/// # Ok::<(), progress_core::TooManyParticipants>(())
+/// ```
 pub struct Blocked<'t, 'p, D: Domain> {
     thread: &'t mut ManagedThread<'p, D>,
 }

@@ -52,6 +52,27 @@ impl<D: Domain> Progress<D> {
 }
 
 /// Delays progress while it lives. Created by [`Progress::delay`].
+///
+/// # Examples
+/// ```
+/// use progress_core::{Participant, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let participants = [const { Participant::new(Core) }; 1];
+/// let progress: Progress<(Core, _)> = Progress::new(participants);
+/// let moment = progress.later();
+/// {
+///     let _delay = progress.delay(); // any thread, without a participant
+///     // ... reads of shared structures ...
+/// }
+/// assert!(progress.has_reached(moment));
+/// # Ok::<(), progress_core::TooManyParticipants>(())
+/// ```
 pub struct Delay<'p, D: Domain> {
     progress: &'p Progress<D>,
     counter: CounterIndex,

@@ -68,6 +68,9 @@ impl<P: Parker, S: ParticipantStorage<P>, F: AsymmetricFence> Domain for (P, S, 
 /// 1. `as_ref` returns the same participants each time. This includes calls after the value was
 ///    moved, except that participants which are part of the value move with it.
 /// 2. As long as the value lives, no other instance uses any of these participants.
+///
+/// # Examples
+/// See [`Progress`](crate::Progress), which is created with each kind of storage.
 #[doc(alias = "Lines")]
 pub unsafe trait ParticipantStorage<P>: AsRef<[Participant<P>]> {}
 

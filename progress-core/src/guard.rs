@@ -10,6 +10,27 @@ use crate::{Active, Delay, Domain, Pinned, Reading};
 ///
 /// # Safety
 /// 1. As long as the value lives, progress does not come to a moment that is requested meanwhile.
+///
+/// # Examples
+/// ```
+/// use progress_core::{Guard, Participant, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let participants = [const { Participant::new(Core) }; 1];
+/// let progress: Progress<(Core, _)> = Progress::new(participants);
+/// /// Reads something that is freed by progress, under whichever guard the caller has.
+/// fn read<'g>(_guard: &'g impl Guard, value: &'g u32) -> &'g u32 {
+///     value
+/// }
+/// let delay = progress.delay();
+/// assert_eq!(*read(&delay, &7), 7);
+/// # Ok::<(), progress_core::TooManyParticipants>(())
+/// ```
 #[doc(alias = "rcu_read_lock")]
 pub unsafe trait Guard {}
 

@@ -15,6 +15,24 @@ use crate::{
 };
 
 /// All participant slots of an instance are taken.
+///
+/// # Examples
+/// ```
+/// use progress_core::{Participant, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let participants = [const { Participant::new(Core) }; 1];
+/// let progress: Progress<(Core, _)> = Progress::new(participants);
+/// let first = progress.register()?;
+/// let error = progress.register().unwrap_err();
+/// assert_eq!(error.to_string(), "no free participant slot (capacity: 1)");
+/// # Ok::<(), progress_core::TooManyParticipants>(())
+/// ```
 #[doc(alias = "NoFreeLine")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyParticipants {
@@ -73,6 +91,30 @@ impl<D: Domain> Progress<D> {
 ///
 /// A managed thread delays progress only while it is [active](Self::activate). Only then may it
 /// read what progress frees.
+///
+/// # Examples
+/// ```
+/// use progress_core::{Participant, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let participants = [const { Participant::new(Core) }; 2];
+/// let progress: Progress<(Core, _)> = Progress::new(participants);
+/// let mut this_thread = progress.register()?;
+/// {
+///     let _active = this_thread.activate();
+///     // ... reads of shared structures ...
+/// }
+/// this_thread.defer(|| println!("all threads have let go of what was taken out of reach before"));
+/// while this_thread.pending() > 0 {
+///     this_thread.wait();
+/// }
+/// # Ok::<(), progress_core::TooManyParticipants>(())
+/// ```
 #[doc(alias = "LocalHandle")]
 pub struct ManagedThread<'p, D: Domain> {
     pub(crate) registration: Registration<'p, D>,

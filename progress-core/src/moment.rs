@@ -43,6 +43,24 @@ pub(crate) const fn number(value: RawWord) -> RawWord {
 /// [`later`](crate::Progress::later).
 ///
 /// The end of a grace period, in the words of RCU.
+///
+/// # Examples
+/// ```
+/// use progress_core::{Participant, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let participants = [const { Participant::new(Core) }; 1];
+/// let progress: Progress<(Core, _)> = Progress::new(participants);
+/// let moment = progress.later();
+/// // No thread reads, so that the moment comes at once.
+/// assert!(progress.has_reached(moment));
+/// # Ok::<(), progress_core::TooManyParticipants>(())
+/// ```
 #[doc(alias = "Value")]
 #[doc(alias = "grace period")]
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -18,6 +18,27 @@ use crate::queue::Queue;
 /// (feature `alloc`).
 ///
 /// [`ManagedThread::schedule`]: crate::ManagedThread::schedule
+///
+/// # Examples
+/// ```
+/// use progress_core::{Operation, Participant, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let participants = [const { Participant::new(Core) }; 1];
+/// let progress: Progress<(Core, _)> = Progress::new(participants);
+/// let mut this_thread = progress.register()?;
+/// // With its own room for the link of a queue. On bare metal it is in a `static`.
+/// this_thread.schedule(Box::new(Operation::new(|| println!("all threads have let go"))));
+/// while this_thread.pending() > 0 {
+///     this_thread.wait();
+/// }
+/// # Ok::<(), progress_core::TooManyParticipants>(())
+/// ```
 #[repr(C)]
 pub struct Operation<F> {
     header: Header,
@@ -115,6 +136,24 @@ impl<F> fmt::Debug for Operation<F> {
 
 /// An operation that its owner gives away: `&'static mut Operation<F>`, or `Box<Operation<F>>` with
 /// the feature `alloc`.
+///
+/// # Examples
+/// ```
+/// use progress_core::{Operation, Participant, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let participants = [const { Participant::new(Core) }; 1];
+/// let progress: Progress<(Core, _)> = Progress::new(participants);
+/// let operation = Box::leak(Box::new(Operation::new(|| ())));
+/// progress.schedule(operation); // a `&'static mut`; a box is one, too
+/// progress.run_reached();
+/// # Ok::<(), progress_core::TooManyParticipants>(())
+/// ```
 pub trait IntoOperation: sealed::Sealed {
     #[doc(hidden)]
     fn into_header(self) -> NonNull<Header>;
@@ -155,6 +194,27 @@ pub(crate) fn run(operation: NonNull<Header>) {
 /// collects operations here. It [schedules](crate::ManagedThread::schedule_all) them in the end:
 /// operations in a dropped list are leaked and never run, because other threads may still be
 /// reading.
+///
+/// # Examples
+/// ```
+/// use progress_core::{Operation, Operations, Participant, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let participants = [const { Participant::new(Core) }; 1];
+/// let progress: Progress<(Core, _)> = Progress::new(participants);
+/// let mut collected = Operations::new();
+/// collected.push(Box::new(Operation::new(|| ())));
+/// collected.push(Box::new(Operation::new(|| ())));
+/// let mut this_thread = progress.register()?;
+/// this_thread.schedule_all(collected);
+/// assert_eq!(this_thread.pending(), 2);
+/// # Ok::<(), progress_core::TooManyParticipants>(())
+/// ```
 #[derive(Default)]
 pub struct Operations {
     pub(crate) queue: Queue,
@@ -200,6 +260,29 @@ impl fmt::Debug for Operations {
 /// [`ManagedThread::take_due`](crate::ManagedThread::take_due).
 ///
 /// The operation is run exactly once. A drop runs it too.
+///
+/// # Examples
+/// ```
+/// use progress_core::{Participant, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let participants = [const { Participant::new(Core) }; 1];
+/// let progress: Progress<(Core, _)> = Progress::new(participants);
+/// let mut this_thread = progress.register()?;
+/// this_thread.defer(|| println!("all threads have let go"));
+/// while this_thread.pending() > 0 {
+///     match this_thread.take_due() {
+///         Some(due) => due.run(), // while `this_thread` can be used
+///         None => _ = this_thread.wait(),
+///     }
+/// }
+/// # Ok::<(), progress_core::TooManyParticipants>(())
+/// ```
 pub struct DueOperation {
     header: NonNull<Header>,
 }

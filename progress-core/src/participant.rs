@@ -9,6 +9,23 @@ use crate::moment::{STEP, WAITING, is_reached, number};
 
 /// The record of one thread in a [`Progress`](crate::Progress): of a managed thread or of a
 /// [`Reader`](crate::Reader).
+///
+/// # Examples
+/// ```
+/// use progress_core::{Participant, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let participants = [const { Participant::new(Core) }; 2];
+/// let progress: Progress<(Core, _)> = Progress::new(participants);
+/// assert_eq!(progress.participants().len(), 2);
+/// let _this_thread = progress.register()?; // has the first of them
+/// # Ok::<(), progress_core::TooManyParticipants>(())
+/// ```
 #[doc(alias = "Line")]
 pub struct Participant<P> {
     /// The value that the thread has confirmed, on a cache line that only the thread writes. The

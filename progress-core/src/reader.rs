@@ -105,6 +105,25 @@ impl<D: Domain> fmt::Debug for Reader<'_, D> {
 }
 
 /// Delays progress while it lives. Created by [`Reader::delay`].
+///
+/// # Examples
+/// ```
+/// use progress_core::{Participant, Progress};
+/// # use sleep_core::Parker;
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// let participants = [const { Participant::new(Core) }; 1];
+/// let progress: Progress<(Core, _)> = Progress::new(participants);
+/// let mut reader = progress.register_reader()?;
+/// let reading = reader.delay();
+/// // ... reads of shared structures, while `reading` lives ...
+/// drop(reading);
+/// # Ok::<(), progress_core::TooManyParticipants>(())
+/// ```
 pub struct Reading<'r, 'p, D: Domain> {
     registration: Registration<'p, D>,
     reader: PhantomData<&'r mut Reader<'p, D>>,

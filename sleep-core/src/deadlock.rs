@@ -36,6 +36,9 @@ pub use report::{DeadlockHandler, NoHandler, Report};
 ///
 /// The front page of [this module](crate::deadlock) says which thread calls what, and shows a
 /// worker's loop.
+///
+/// # Examples
+/// See the front page of [this module](crate::deadlock).
 pub struct Accounting<M, W, H> {
     counts: Mutex<M, Counts>,
     workers: W,

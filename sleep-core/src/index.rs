@@ -3,6 +3,23 @@
 use core::fmt;
 
 /// The number of a worker, checked once by [`SleepProtocol::worker`](crate::SleepProtocol::worker).
+///
+/// # Examples
+/// ```
+/// use sleep_core::{IdlePolicy, Inline, Jec, Parker, SleepProtocol, Slot};
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// static SLEEP: Jec<Inline<Slot<Core>, 2>> =
+///     Jec::from_array([const { Slot::new(Core) }; 2], IdlePolicy::DEFAULT);
+///
+/// let worker = SLEEP.worker(1)?;
+/// assert_eq!(worker.get(), 1);
+/// # Ok::<(), sleep_core::UnknownWorker>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkerIndex(usize);
 
@@ -76,6 +93,22 @@ impl fmt::Display for TooManyWorkers {
 impl core::error::Error for TooManyWorkers {}
 
 /// There is no worker with this index.
+///
+/// # Examples
+/// ```
+/// use sleep_core::{IdlePolicy, Inline, Jec, Parker, SleepProtocol, Slot};
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// static SLEEP: Jec<Inline<Slot<Core>, 2>> =
+///     Jec::from_array([const { Slot::new(Core) }; 2], IdlePolicy::DEFAULT);
+///
+/// let error = SLEEP.worker(2).unwrap_err();
+/// assert_eq!((error.index, error.workers), (2, 2));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownWorker {
     /// The index that was requested.

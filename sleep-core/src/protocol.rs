@@ -238,6 +238,25 @@ pub trait SleepProtocol {
 /// 2. Only `worker` waits on the latch.
 /// 3. `sleep` outlives the call even if `latch` does not.
 /// 4. What the worker waits for has happened: see [`CoreLatch::set`].
+///
+/// # Examples
+/// ```
+/// use sleep_core::{CoreLatch, IdlePolicy, Inline, Jec, Parker, SleepProtocol, Slot, set_latch};
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// static SLEEP: Jec<Inline<Slot<Core>, 2>> =
+///     Jec::from_array([const { Slot::new(Core) }; 2], IdlePolicy::DEFAULT);
+/// let waiter = SLEEP.worker(0)?;
+/// let latch = CoreLatch::new();
+/// // SAFETY: 1. and 3. both live on. 2. No worker waits. 4. Nothing is waited for.
+/// unsafe { set_latch(&SLEEP, &raw const latch, waiter) };
+/// assert!(latch.probe());
+/// # Ok::<(), sleep_core::UnknownWorker>(())
+/// ```
 pub unsafe fn set_latch(sleep: &impl SleepProtocol, latch: *const CoreLatch, worker: WorkerIndex) {
     // SAFETY: our caller's obligations 1 and 4 are those of the call.
     if unsafe { CoreLatch::set(latch) } {

@@ -194,6 +194,29 @@ mode!(
 );
 
 /// The interrupts of a core that runs in ring 0.
+///
+/// # Examples
+/// ```
+/// use pool_spin::{HltIpi, Ipi, arch::X86_64};
+///
+/// struct Apic;
+///
+/// impl Ipi for Apic {
+///     type Interrupts = X86_64;
+///
+///     fn this_core() -> usize {
+///         0 // from the local APIC
+///     }
+///
+///     fn send(_core: usize) {
+///         // writes the interrupt command register
+///     }
+///
+///     fn clear() {}
+/// }
+///
+/// static PARKER: HltIpi<Apic> = HltIpi::new();
+/// ```
 #[cfg(target_arch = "x86_64")]
 #[derive(Debug, Clone, Copy)]
 pub struct X86_64(());

@@ -65,6 +65,9 @@ pub unsafe trait CoreLocal: 'static {
 /// 1. [`number`](Self::number) always returns the same number on one core, never the same on two,
 ///    and always less than the length of [`pointers`](Self::pointers).
 /// 2. `pointers` always returns the same slice.
+///
+/// # Examples
+/// See [`Machine`](crate::Machine).
 pub unsafe trait CoreNumber: 'static {
     /// Returns the number of the calling core.
     fn number() -> usize;
@@ -100,6 +103,9 @@ impl<T> fmt::Debug for Numbered<T> {
 }
 
 /// One core's pointer, for [`CoreNumber::pointers`].
+///
+/// # Examples
+/// See [`Machine`](crate::Machine).
 #[derive(Debug)]
 pub struct CorePointer(AtomicPtr<()>);
 

@@ -121,6 +121,23 @@ impl<R> fmt::Debug for Spin<R> {
 /// No `WFE` comes before the result of its look: whether it is executed depends on the result. So
 /// looking and waiting are one step without an exchange. A register that is set for another reason
 /// (an interrupt, another lock, another parker) costs one more look.
+///
+/// # Examples
+/// ```
+/// use pool_spin::{Events, Parker, Wfe};
+///
+/// /// On Arm it is `pool_spin::arch::Arm`.
+/// struct NoEvents;
+///
+/// impl Events for NoEvents {
+///     fn send() {}
+///     fn wait() {}
+/// }
+///
+/// let parker: Wfe<NoEvents> = Wfe::new();
+/// parker.unpark();
+/// parker.park(); // returns at once, and takes the token
+/// ```
 pub struct Wfe<E> {
     token: AtomicBool,
     events: PhantomData<fn() -> E>,

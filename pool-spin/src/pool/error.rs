@@ -43,6 +43,15 @@ impl fmt::Display for RunError {
 impl core::error::Error for RunError {}
 
 /// The reason why a worker could not be asked to leave.
+///
+/// # Examples
+/// ```
+/// use pool_spin::{Cores, ReleaseError, SpinPool, host::Host};
+///
+/// static POOL: SpinPool<Cores<Host, 1, 16>> = SpinPool::new();
+///
+/// assert_eq!(POOL.release_worker(0), Err(ReleaseError::Absent), "no core is this worker yet");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReleaseError {
@@ -64,6 +73,15 @@ impl fmt::Display for ReleaseError {
 impl core::error::Error for ReleaseError {}
 
 /// The error of a restart: the pool has not ended, or some of its workers have not left.
+///
+/// # Examples
+/// ```
+/// use pool_spin::{Cores, StillRunning, SpinPool, host::Host};
+///
+/// static POOL: SpinPool<Cores<Host, 1, 16>> = SpinPool::new();
+///
+/// assert_eq!(POOL.restart(), Err(StillRunning), "it has not ended");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StillRunning;
 
@@ -76,6 +94,17 @@ impl fmt::Display for StillRunning {
 impl core::error::Error for StillRunning {}
 
 /// The error of a closure that could not be spawned or installed. It returns the closure.
+///
+/// # Examples
+/// ```
+/// use pool_spin::{Cores, SpinPool, host::Host};
+///
+/// static POOL: SpinPool<Cores<Host, 1, 16>> = SpinPool::new();
+///
+/// POOL.end();
+/// let error = POOL.spawn(|_core| ()).unwrap_err();
+/// let _the_closure = error.closure;
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SpawnError<F> {
     /// The closure.
@@ -85,6 +114,17 @@ pub struct SpawnError<F> {
 }
 
 /// The reason why a closure or a task could not be spawned.
+///
+/// # Examples
+/// ```
+/// use pool_spin::{Cores, SpawnErrorReason, SpinPool, host::Host};
+///
+/// static POOL: SpinPool<Cores<Host, 1, 16>> = SpinPool::new();
+///
+/// POOL.end();
+/// let error = POOL.spawn(|_core| ()).unwrap_err();
+/// assert_eq!(error.reason, SpawnErrorReason::Ended);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpawnErrorReason {

@@ -12,6 +12,16 @@ use super::{
 use crate::machine::{CoreLocal as _, Machine};
 
 /// The reason why a worker returned from [`SpinPool::run_worker`].
+///
+/// # Examples
+/// ```
+/// use pool_spin::{Cores, ExitReason, SpinPool, host::Host};
+///
+/// static POOL: SpinPool<Cores<Host, 1, 16>> = SpinPool::new();
+///
+/// assert_eq!(POOL.run_worker_until(0, || true), Ok(ExitReason::Done));
+/// POOL.end();
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[doc(alias = "Left")]

@@ -18,6 +18,14 @@ use crate::{
 };
 
 /// Tells a job of a broadcast on which worker it runs.
+///
+/// # Examples
+/// ```
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// let workers = pool.broadcast(|context| (context.index(), context.num_threads()));
+/// assert_eq!(workers, [(0, 2), (1, 2)]);
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 pub struct BroadcastContext<'a> {
     worker: &'a WorkerThread,
 }

@@ -242,6 +242,15 @@ impl<E> Outcome<E> {
 }
 
 /// A scope that ends early, see [`try_scope`].
+///
+/// # Examples
+/// ```
+/// let result = pool_std::try_scope(|scope| {
+///     scope.spawn(|_| Err("the first error ends the scope"));
+///     Ok(())
+/// });
+/// assert_eq!(result, Err("the first error ends the scope"));
+/// ```
 pub struct TryScope<'a, 'scope, E> {
     scope: &'a Scope<'scope>,
     outcome: Outcome<E>,
@@ -250,6 +259,19 @@ pub struct TryScope<'a, 'scope, E> {
 impl<'scope, E: Send + 'scope> TryScope<'_, 'scope, E> {
     /// Spawns a job as [`Scope::spawn`] does, unless the scope has failed. The job is left out if
     /// it has not begun by then.
+    ///
+    /// # Examples
+    /// ```
+    /// let mut answer = 0;
+    /// let result: Result<(), String> = pool_std::try_scope(|scope| {
+    ///     scope.spawn(|_| {
+    ///         answer = 42;
+    ///         Ok(())
+    ///     });
+    ///     Ok(())
+    /// });
+    /// assert_eq!((result, answer), (Ok(()), 42));
+    /// ```
     pub fn spawn<F>(&self, job: F)
     where
         F: FnOnce(&TryScope<'_, 'scope, E>) -> Result<(), E> + Send + 'scope,
@@ -271,6 +293,19 @@ impl<'scope, E: Send + 'scope> TryScope<'_, 'scope, E> {
 
     /// Whether the body or a job has failed, or the scope was [cancelled](Self::cancel_token). For
     /// long jobs, which may end early then.
+    ///
+    /// # Examples
+    /// ```
+    /// let result: Result<(), &str> = pool_std::try_scope(|scope| {
+    ///     scope.spawn(|_| Err("no"));
+    ///     while !scope.is_cancelled() {
+    ///         pool_std::yield_now();
+    ///         std::thread::yield_now();
+    ///     }
+    ///     Ok(())
+    /// });
+    /// assert_eq!(result, Err("no"));
+    /// ```
     #[inline]
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
@@ -280,6 +315,17 @@ impl<'scope, E: Send + 'scope> TryScope<'_, 'scope, E> {
     /// Returns the scope's token, which its first error cancels. A program may cancel it as well:
     /// then jobs that have not begun are left out, and without an error the scope returns what its
     /// body returns.
+    ///
+    /// # Examples
+    /// ```
+    /// let result: Result<(), String> = pool_std::try_scope(|scope| {
+    ///     let token = scope.cancel_token();
+    ///     // Long work looks at it from time to time, also in functions that know no scope.
+    ///     assert!(!token.is_cancelled());
+    ///     Ok(())
+    /// });
+    /// assert!(result.is_ok());
+    /// ```
     #[must_use]
     pub fn cancel_token(&self) -> CancelToken {
         self.outcome.token.clone()

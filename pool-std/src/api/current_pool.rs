@@ -81,6 +81,14 @@ impl CurrentPool {
     ///
     /// # Panics
     /// As there.
+    ///
+    /// # Examples
+    /// ```
+    /// let current = pool_std::CurrentPool::with_default_guests(|| true);
+    /// let (left, right) = current.join_context(|context| context.migrated(), |_| 2);
+    /// assert_eq!(right, 2);
+    /// # let _ = left;
+    /// ```
     #[inline(always)]
     pub fn join_context<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
     where
@@ -100,6 +108,13 @@ impl CurrentPool {
     ///
     /// # Panics
     /// As there.
+    ///
+    /// # Examples
+    /// ```
+    /// let mut answer = 0;
+    /// pool_std::CurrentPool::with_default_guests(|| true).scope(|scope| scope.spawn(|_| answer = 42));
+    /// assert_eq!(answer, 42);
+    /// ```
     pub fn scope<'scope, F, R>(self, body: F) -> R
     where
         F: FnOnce(&Scope<'scope>) -> R + Send,
@@ -112,6 +127,13 @@ impl CurrentPool {
     ///
     /// # Panics
     /// As there.
+    ///
+    /// # Examples
+    /// ```
+    /// let mut answer = 0;
+    /// pool_std::CurrentPool::with_default_guests(|| true).scope_fifo(|scope| scope.spawn_fifo(|_| answer = 42));
+    /// assert_eq!(answer, 42);
+    /// ```
     pub fn scope_fifo<'scope, F, R>(self, body: F) -> R
     where
         F: FnOnce(&ScopeFifo<'scope>) -> R + Send,

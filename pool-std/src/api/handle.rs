@@ -164,6 +164,17 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
     }
 
     /// Whether the job has ended, so that [`join`](Self::join) returns at once.
+    ///
+    /// # Examples
+    /// ```
+    /// pool_std::scope(|scope| {
+    ///     let handle = pool_std::spawn_handle_in(scope, |_| 6 * 7);
+    ///     while !handle.is_finished() {
+    ///         pool_std::yield_now();
+    ///     }
+    ///     assert_eq!(handle.join().ok(), Some(42));
+    /// });
+    /// ```
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.task.is_none() || self.state().is_done()

@@ -135,6 +135,15 @@ where
 }
 
 /// Tells a closure of [`join_context`] whether it has migrated to another thread.
+///
+/// # Examples
+/// ```
+/// let (first, second) = pool_std::join_context(|context| context.migrated(), |context| {
+///     if context.migrated() { "stolen by another worker" } else { "run here" }
+/// });
+/// println!("the second closure was {second}");
+/// # let _ = first;
+/// ```
 #[derive(Debug)]
 pub struct FnContext {
     migrated: bool,
@@ -153,6 +162,15 @@ impl FnContext {
 
     /// Whether the closure runs on a different thread from the one that called `join_context`: it
     /// was stolen, or came from outside the pool. A good moment to split work further.
+    ///
+    /// # Examples
+    /// ```
+    /// let (_, parts) = pool_std::join_context(|_| (), |context| {
+    ///     // A stolen job divides its work again, since there are workers that have none.
+    ///     if context.migrated() { 4 } else { 1 }
+    /// });
+    /// assert!(parts == 1 || parts == 4);
+    /// ```
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated

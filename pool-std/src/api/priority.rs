@@ -67,6 +67,15 @@ where
 ///
 /// # Examples
 /// See [`spawn_urgent`].
+///
+/// # Examples
+/// ```
+/// use std::sync::mpsc;
+///
+/// let (send, receive) = mpsc::channel();
+/// pool_std::spawn_background(move || _ = send.send("when there is nothing else to do"));
+/// assert!(receive.recv().is_ok());
+/// ```
 #[doc(alias = "priority")]
 #[doc(alias = "low priority")]
 pub fn spawn_background<F>(job: F)

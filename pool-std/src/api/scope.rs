@@ -21,11 +21,33 @@ use crate::{
 type Marker<'scope> = PhantomData<Box<dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope>>;
 
 /// Spawns jobs that may borrow what outlives the scope. Created by [`scope()`].
+///
+/// # Examples
+/// ```
+/// let mut halves = [1, 2];
+/// pool_std::scope(|scope: &pool_std::Scope<'_>| {
+///     for half in &mut halves {
+///         scope.spawn(move |_| *half *= 10);
+///     }
+/// });
+/// assert_eq!(halves, [10, 20]);
+/// ```
 pub struct Scope<'scope> {
     base: ScopeBase<'scope>,
 }
 
 /// A [`Scope`] whose jobs start in the order in which they were spawned. Created by [`scope_fifo`].
+///
+/// # Examples
+/// ```
+/// let mut halves = [1, 2];
+/// pool_std::scope_fifo(|scope: &pool_std::ScopeFifo<'_>| {
+///     for half in &mut halves {
+///         scope.spawn_fifo(move |_| *half *= 10);
+///     }
+/// });
+/// assert_eq!(halves, [10, 20]);
+/// ```
 pub struct ScopeFifo<'scope> {
     base: ScopeBase<'scope>,
     /// One per worker, because the order holds among the jobs that one worker spawns.
@@ -126,6 +148,16 @@ where
 
 /// Runs a scope as [`scope_fifo`] does, but runs the body on this thread, so that it need not be
 /// `Send`.
+///
+/// # Examples
+/// ```
+/// let mut results = Vec::new();
+/// pool_std::in_place_scope_fifo(|scope| {
+///     // It runs on this thread, so that it may borrow what is not `Send`.
+///     scope.spawn_fifo(|_| results.push(1));
+/// });
+/// assert_eq!(results, [1]);
+/// ```
 pub fn in_place_scope_fifo<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&ScopeFifo<'scope>) -> R,
@@ -333,6 +365,20 @@ impl<'scope> ScopeFifo<'scope> {
     }
 
     /// Spawns a job, which is given the scope so that it may spawn more.
+    ///
+    /// # Examples
+    /// ```
+    /// let mut order = std::sync::Mutex::new(Vec::new());
+    /// let one = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// one.scope_fifo(|scope| {
+    ///     for number in 0..3 {
+    ///         let order = &order;
+    ///         scope.spawn_fifo(move |_| order.lock().unwrap().push(number));
+    ///     }
+    /// });
+    /// assert_eq!(*order.get_mut().unwrap(), [0, 1, 2]);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn spawn_fifo<F>(&self, body: F)
     where
         F: FnOnce(&Self) + Send + 'scope,
@@ -356,6 +402,19 @@ impl<'scope> ScopeFifo<'scope> {
     }
 
     /// Spawns a job on each worker of the pool.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let runs = AtomicUsize::new(0);
+    /// pool.scope_fifo(|scope| {
+    ///     scope.spawn_broadcast(|_, _| _ = runs.fetch_add(1, Ordering::Relaxed));
+    /// });
+    /// assert_eq!(runs.into_inner(), 2);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn spawn_broadcast<F>(&self, body: F)
     where
         F: Fn(&Self, BroadcastContext<'_>) + Send + Sync + 'scope,

@@ -3,6 +3,17 @@
 use crate::{platform::WorkerThread, seeded::point_if_seeded};
 
 /// The result of [`yield_now`] and [`yield_local`].
+///
+/// # Examples
+/// ```
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// pool.install(|| match pool_std::yield_now() {
+///     Some(pool_std::Yield::Executed) => println!("another job was run here"),
+///     Some(pool_std::Yield::Idle) => println!("there was none"),
+///     None => unreachable!("this is a worker"),
+/// });
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Yield {
     /// A job was run.
@@ -40,6 +51,11 @@ pub fn yield_now() -> Option<Yield> {
 /// Runs one job of this worker's own deque.
 ///
 /// Returns None if this thread is not a worker.
+///
+/// # Examples
+/// ```
+/// assert_eq!(pool_std::yield_local(), None, "outside every pool");
+/// ```
 pub fn yield_local() -> Option<Yield> {
     yield_with(WorkerThread::yield_local)
 }

@@ -49,12 +49,30 @@ impl DeadlockReport {
     }
 
     /// Returns the table of all workers.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .deadlock_handler(|report| eprintln!("{}", report.state()))
+    ///     .build()?;
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn state(&self) -> &PoolState {
         &self.state
     }
 
     /// Returns what each worker does, in their order.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .deadlock_handler(|report| eprintln!("{} workers wait", report.workers().len()))
+    ///     .build()?;
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn workers(&self) -> &[WorkerStatus] {
         self.state.workers()
@@ -66,6 +84,15 @@ impl DeadlockReport {
     }
 
     /// Returns the workers that are asleep.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .deadlock_handler(|report| eprintln!("{} workers sleep", report.asleep().count()))
+    ///     .build()?;
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn asleep(&self) -> impl Iterator<Item = &WorkerStatus> {
         self.state.asleep()
     }

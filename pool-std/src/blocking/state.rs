@@ -52,6 +52,15 @@ impl Activity {
 }
 
 /// What is known of a worker at one moment.
+///
+/// # Examples
+/// ```
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// for worker in pool.state().workers() {
+///     println!("{}: {}", worker.index, worker.activity);
+/// }
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerStatus {
@@ -80,6 +89,19 @@ impl WorkerStatus {
     }
 
     /// Returns the label of the section in which the worker is blocked. None if it is not.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// pool.install(|| {
+    ///     let blocked = pool_std::mark_blocked("a lock").expect("on a worker");
+    ///     let state = pool.state();
+    ///     let labels: Vec<_> = state.workers().iter().filter_map(|worker| worker.label()).collect();
+    ///     drop(blocked);
+    ///     assert_eq!(labels, ["a lock"]);
+    /// });
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn label(&self) -> Option<&str> {
         match &self.activity {
@@ -194,12 +216,27 @@ impl PoolState {
     }
 
     /// Returns the workers that are asleep.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let state = pool.state();
+    /// println!("{} of {} workers sleep", state.asleep().count(), state.workers().len());
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn asleep(&self) -> impl Iterator<Item = &WorkerStatus> {
         let is_asleep = |worker: &&WorkerStatus| worker.activity == Activity::Asleep;
         self.workers.iter().filter(is_asleep)
     }
 
     /// Returns about how many jobs from outside wait to be taken.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.state().jobs_from_outside(), 0);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn jobs_from_outside(&self) -> usize {
         self.jobs_from_outside

@@ -15,6 +15,16 @@ pub(crate) fn serves(registry: &Registry) -> bool {
 }
 
 /// A pool, as its drivers know it. It does not keep the pool from ending.
+///
+/// # Examples
+/// ```
+/// use pool_std::driver::{self, Driver, Pool};
+///
+/// struct Nothing;
+/// impl Driver for Nothing {}
+///
+/// driver::with(|| Nothing, |pool: Pool<'_>, _| println!("the current pool is {pool:?}"));
+/// ```
 #[derive(Clone, Copy)]
 pub struct Pool<'p>(&'p Arc<Registry>);
 
@@ -35,6 +45,34 @@ impl<'p> Pool<'p> {
     ///
     /// # Panics
     /// If there is a NUL in the name.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::{io, sync::mpsc, sync::Mutex};
+    ///
+    /// use pool_std::driver::{Driver, Pool};
+    ///
+    /// /// A thread beside the workers, which ends when the pool does.
+    /// #[derive(Default)]
+    /// struct Beside(Mutex<Option<mpsc::Sender<()>>>);
+    ///
+    /// impl Driver for Beside {
+    ///     fn start(&self, pool: Pool<'_>) -> io::Result<()> {
+    ///         let (send, receive) = mpsc::channel();
+    ///         *self.0.lock().unwrap() = Some(send);
+    ///         pool.spawn_thread("beside", move |_pool| _ = receive.recv())
+    ///     }
+    ///
+    ///     fn end(&self) {
+    ///         *self.0.lock().unwrap() = None;
+    ///     }
+    /// }
+    ///
+    /// let builder = pool_std::ThreadPoolBuilder::new().num_threads(2);
+    /// let pool = builder.driver(|_workers| Ok(Beside::default())).build()?;
+    /// pool.shutdown().expect("this thread is outside the pool");
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn spawn_thread(
         self,
         name: &str,
@@ -66,11 +104,45 @@ impl<'p> Pool<'p> {
     /// Runs a closure of the user for which no caller waits, as the pool runs a spawned job: a
     /// panic goes to the pool's [panic handler](crate::ThreadPoolBuilder::panic_handler), or aborts
     /// the process. The message names the closure as `what`.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// use pool_std::driver::{self, Driver};
+    ///
+    /// struct Nothing;
+    /// impl Driver for Nothing {}
+    ///
+    /// let (send, receive) = mpsc::channel();
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .panic_handler(move |_payload| _ = send.send("handled"))
+    ///     .build()?;
+    /// pool.install(|| {
+    ///     driver::with(|| Nothing, |pool, _| pool.run_and_handle_panic("a callback", || panic!()));
+    /// });
+    /// assert_eq!(receive.recv().ok(), Some("handled"));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn run_and_handle_panic(self, what: &'static str, closure: impl FnOnce()) {
         self.0.data().handlers.run_and_handle_panic(what, closure);
     }
 
     /// Returns the number of the worker of this pool that the calling thread is, if it is one.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_std::driver::{self, Driver};
+    ///
+    /// struct Nothing;
+    /// impl Driver for Nothing {}
+    ///
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let worker = pool.install(|| driver::with(|| Nothing, |pool, _| pool.current_worker()));
+    /// assert_eq!(worker, Some(0));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn current_worker(self) -> Option<usize> {
         current_worker_of(self.0).map(|worker| worker.index().get())

@@ -13,6 +13,15 @@ use crate::{
 ///
 /// A signal that is neither, because it was given to [`std::mem::forget`], makes the thread wait
 /// for good.
+///
+/// # Examples
+/// ```
+/// use pool_std::driver::{self, Signal};
+///
+/// driver::wait(|signal: Signal| {
+///     std::thread::spawn(move || signal.set());
+/// });
+/// ```
 #[must_use = "a signal that is dropped ends the wait"]
 #[derive(Debug)]
 pub struct Signal(Target);
@@ -33,6 +42,17 @@ impl Signal {
     /// Ends the wait. What this thread did before is visible to the thread that waits.
     ///
     /// Never blocks, and any thread may call it.
+    ///
+    /// # Examples
+    /// ```
+    /// pool_std::driver::wait(|signal| {
+    ///     std::thread::spawn(move || {
+    ///         let answer = 6 * 7;
+    ///         println!("{answer} is there");
+    ///         signal.set();
+    ///     });
+    /// });
+    /// ```
     pub fn set(self) {
         drop(self);
     }
@@ -96,6 +116,13 @@ pub fn wait(begin: impl FnOnce(Signal)) {
 ///
 /// # Panics
 /// As [`wait`].
+///
+/// # Examples
+/// ```
+/// pool_std::driver::wait_blocking(|signal| {
+///     std::thread::spawn(move || signal.set());
+/// });
+/// ```
 pub fn wait_blocking(begin: impl FnOnce(Signal)) {
     // SAFETY: 1. the reference is used in this statement.
     if let Some(worker) = unsafe { WorkerThread::current() } {

@@ -114,6 +114,15 @@ impl Explorer {
     ///
     /// Where the system does not tell whether a thread waits, a worker that computes for 10 seconds
     /// more than this counts as one that hangs, too.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let explorer = pool_std::Explorer::new().hang_after(Duration::from_secs(10));
+    /// explorer.run(0..3, || _ = pool_std::join(|| (), || ()))?;
+    /// # Ok::<(), pool_std::ExploreError>(())
+    /// ```
     #[must_use]
     pub const fn hang_after(mut self, time: Duration) -> Self {
         self.hang_after = time;
@@ -122,6 +131,13 @@ impl Explorer {
 
     /// Sets how often a program that fails is run again, at most, for a schedule with fewer
     /// switches. The default is 200; with 0 the schedule is returned as it was found.
+    ///
+    /// # Examples
+    /// ```
+    /// let explorer = pool_std::Explorer::new().attempts_to_shrink(20);
+    /// let result = explorer.run(0..3, || assert_ne!(pool_std::join(|| 1, || 2), (1, 2)));
+    /// assert!(matches!(result, Err(pool_std::ExploreError::Failed(_))));
+    /// ```
     #[must_use]
     pub const fn attempts_to_shrink(mut self, attempts: usize) -> Self {
         self.attempts = attempts;
@@ -156,6 +172,14 @@ impl Explorer {
     ///
     /// # Errors
     /// As [`run`](Self::run).
+    ///
+    /// # Examples
+    /// ```
+    /// // As a failure has printed it.
+    /// let schedule = "17".parse().expect("a seed");
+    /// pool_std::Explorer::new().replay(schedule, || _ = pool_std::join(|| (), || ()))?;
+    /// # Ok::<(), pool_std::ExploreError>(())
+    /// ```
     pub fn replay<F>(&self, schedule: Schedule, program: F) -> Result<(), ExploreError>
     where
         F: Fn() + Send + Sync + 'static,
@@ -267,6 +291,17 @@ struct Run {
 }
 
 /// Why a program was not run under each schedule without failing.
+///
+/// # Examples
+/// ```
+/// use pool_std::{ExploreError, Explorer};
+///
+/// match Explorer::new().run(0..10, || assert_eq!(pool_std::join(|| 1, || 2), (1, 2))) {
+///     Ok(()) => {}
+///     Err(ExploreError::Failed(program)) => panic!("{program}"),
+///     Err(error) => panic!("it was not run: {error}"),
+/// }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ExploreError {
@@ -304,6 +339,17 @@ impl Error for ExploreError {
 }
 
 /// A program that fails, and a schedule under which it does.
+///
+/// # Examples
+/// ```
+/// use pool_std::{ExploreError, Explorer};
+///
+/// let program = || assert_ne!(pool_std::join(|| 1, || 2), (1, 2), "they are equal");
+/// let Err(ExploreError::Failed(failed)) = Explorer::new().run(0..3, program) else {
+///     unreachable!("it always fails");
+/// };
+/// println!("{failed}");
+/// ```
 #[derive(Debug, Clone)]
 pub struct FailedProgram {
     schedule: Schedule,
@@ -317,6 +363,17 @@ pub struct FailedProgram {
 
 impl FailedProgram {
     /// Returns the schedule with the fewest switches that was found.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_std::{ExploreError, Explorer};
+    ///
+    /// let program = || assert_ne!(pool_std::join(|| 1, || 2), (1, 2), "they are equal");
+    /// let Err(ExploreError::Failed(failed)) = Explorer::new().run(0..3, program) else {
+    ///     unreachable!("it always fails");
+    /// };
+    /// println!("POOL_STD_SEED={} repeats it", failed.schedule());
+    /// ```
     #[must_use]
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
@@ -324,6 +381,17 @@ impl FailedProgram {
 
     /// Returns how the program fails: the message of the panic, or what the workers of a program
     /// that hangs do.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_std::{ExploreError, Explorer};
+    ///
+    /// let program = || assert_ne!(pool_std::join(|| 1, || 2), (1, 2), "they are equal");
+    /// let Err(ExploreError::Failed(failed)) = Explorer::new().run(0..3, program) else {
+    ///     unreachable!("it always fails");
+    /// };
+    /// assert!(failed.failure().contains("they are equal"));
+    /// ```
     #[must_use]
     pub fn failure(&self) -> &str {
         &self.failure
@@ -331,6 +399,17 @@ impl FailedProgram {
 
     /// Whether the program has failed again under the schedule. If not, it depends on something
     /// else, or [was not run again](Explorer::attempts_to_shrink).
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_std::{ExploreError, Explorer};
+    ///
+    /// let program = || assert_ne!(pool_std::join(|| 1, || 2), (1, 2), "they are equal");
+    /// let Err(ExploreError::Failed(failed)) = Explorer::new().run(0..3, program) else {
+    ///     unreachable!("it always fails");
+    /// };
+    /// assert!(failed.is_repeatable());
+    /// ```
     #[must_use]
     pub fn is_repeatable(&self) -> bool {
         self.has_repeated == Some(true)

@@ -101,6 +101,15 @@ fn parse(text: &str) -> Option<Schedule> {
 }
 
 /// The error of a text that is no [`Schedule`].
+///
+/// # Examples
+/// ```
+/// use pool_std::Schedule;
+///
+/// assert!("17".parse::<Schedule>().is_ok());
+/// let error = "a lucky one".parse::<Schedule>().unwrap_err();
+/// assert!(error.to_string().contains("a lucky one"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoSchedule {
     text: String,

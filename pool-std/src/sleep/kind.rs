@@ -41,6 +41,13 @@ impl SleepKind {
     pub const ALL: &'static [Self] = &[Self::Jec, Self::Classic, Self::Hints];
 
     /// Returns the name: what the environment variable `POOL_STD_SLEEP` says.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_std::SleepKind;
+    ///
+    /// assert_eq!(SleepKind::Jec.name().parse(), Ok(SleepKind::Jec));
+    /// ```
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -73,6 +80,14 @@ impl FromStr for SleepKind {
 }
 
 /// The error of a name that no [`SleepKind`] has.
+///
+/// # Examples
+/// ```
+/// use pool_std::{SleepKind, UnknownSleepKind};
+///
+/// let error: UnknownSleepKind = "drowsy".parse::<SleepKind>().unwrap_err();
+/// assert_eq!(error.name(), "drowsy");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownSleepKind {
     name: String,
@@ -80,6 +95,12 @@ pub struct UnknownSleepKind {
 
 impl UnknownSleepKind {
     /// Returns the name.
+    ///
+    /// # Examples
+    /// ```
+    /// let error = "drowsy".parse::<pool_std::SleepKind>().unwrap_err();
+    /// assert_eq!(error.name(), "drowsy");
+    /// ```
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

@@ -261,6 +261,12 @@ pub(crate) fn with_outside_pool<R>(look: impl FnOnce(&Arc<Registry>) -> R) -> R 
 /// Returns the number of workers in the current pool: the one that this thread is a worker of, or
 /// the global one. [Parked](crate::ThreadPool::set_active_workers) workers count, so each worker's
 /// number is below it.
+///
+/// # Examples
+/// ```
+/// let parts = 4 * pool_std::current_num_threads();
+/// println!("{parts} parts keep all workers busy");
+/// ```
 pub fn current_num_threads() -> usize {
     with_current_registry(Registry::num_workers)
 }
@@ -282,12 +288,27 @@ pub fn current_thread_index() -> Option<usize> {
 
 /// Whether this thread's deque holds jobs that no worker has started. None if this thread is not a
 /// worker.
+///
+/// # Examples
+/// ```
+/// // Outside every pool, no thread has jobs of its own.
+/// assert_eq!(pool_std::current_thread_has_pending_tasks(), None);
+/// ```
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
     // SAFETY: 1. the reference is used at once.
     unsafe { WorkerThread::current() }.map(WorkerThread::has_pending_jobs)
 }
 
 /// Returns the maximum number of workers of a pool.
+///
+/// # Examples
+/// ```
+/// use pool_std::{BuildError, ThreadPoolBuilder};
+///
+/// let too_many = pool_std::max_num_threads() + 1;
+/// let error = ThreadPoolBuilder::new().num_threads(too_many).build().unwrap_err();
+/// assert!(matches!(error, BuildError::TooManyThreads { .. }));
+/// ```
 pub const fn max_num_threads() -> usize {
     MAX_THREADS
 }

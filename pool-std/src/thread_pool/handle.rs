@@ -64,6 +64,13 @@ impl PoolHandle {
     }
 
     /// Whether the pool has spare threads, so that two threads can be the same worker by turns.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).max_blocking_threads(1).build()?;
+    /// assert!(pool.handle().has_spare_threads());
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn has_spare_threads(&self) -> bool {
         self.registry.data().spares.maximum() > 0
@@ -75,6 +82,20 @@ impl PoolHandle {
     /// # Errors
     /// [`MarkError::NotBlocked`] if fewer workers are blocked; [`MarkError::InHandler`] if a
     /// handler of a pool calls this.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let handle = pool.handle();
+    /// pool.install(|| {
+    ///     let blocked = pool_std::mark_blocked("an answer").expect("on a worker");
+    ///     // Which of the jobs goes on is not known. Each of them forgets its own mark.
+    ///     handle.mark_any_unblocked(1)?;
+    ///     std::mem::forget(blocked);
+    ///     Ok::<(), pool_std::MarkError>(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn mark_any_unblocked(&self, count: usize) -> Result<(), MarkError> {
         if is_in_handler() {
             return Err(MarkError::InHandler);
@@ -86,6 +107,15 @@ impl PoolHandle {
     /// Returns the number of the worker that this thread is. Returns `None` on any other thread,
     /// and on a guest. So no two threads get the same number, unless the pool has [spare
     /// threads](Self::has_spare_threads).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let handle = pool.handle();
+    /// assert_eq!(handle.current_own_index(), None, "outside the pool");
+    /// assert!(pool.install(|| handle.current_own_index()).is_some_and(|index| index < 2));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn current_own_index(&self) -> Option<usize> {
         let worker = current_worker_of(&self.registry)?;
@@ -94,6 +124,15 @@ impl PoolHandle {
 
     /// Whether this thread is a guest of the pool: it has taken the place of a worker's own thread,
     /// which sleeps.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let handle = pool.handle();
+    /// assert!(!handle.is_guest(), "outside the pool");
+    /// assert!(!pool.install(|| handle.is_guest()), "on a worker's own thread");
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn is_guest(&self) -> bool {
         current_worker_of(&self.registry).is_some_and(|worker| worker.is_guest())

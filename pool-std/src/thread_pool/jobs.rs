@@ -64,6 +64,18 @@ impl ThreadPool {
     }
 
     /// Runs a scope as [`scope_fifo`](crate::scope_fifo) does, on this pool.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (mut first, mut second) = (0, 0);
+    /// pool.scope_fifo(|scope| {
+    ///     scope.spawn_fifo(|_| first = 1);
+    ///     scope.spawn_fifo(|_| second = 2);
+    /// });
+    /// assert_eq!((first, second), (1, 2));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn scope_fifo<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
@@ -98,6 +110,15 @@ impl ThreadPool {
 
     /// Runs a scope as [`in_place_scope_fifo`](crate::in_place_scope_fifo) does; its jobs run on
     /// this pool.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let mut sum = 0;
+    /// pool.in_place_scope_fifo(|scope| scope.spawn_fifo(|_| sum = 1 + 2));
+    /// assert_eq!(sum, 3);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn in_place_scope_fifo<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&ScopeFifo<'scope>) -> R,
@@ -149,6 +170,18 @@ impl ThreadPool {
     ///
     /// # Panics
     /// If the pool has been shut down.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let token = pool_std::CancelToken::new();
+    /// let handle = pool.spawn_handle_unless(&token, || 6 * 7);
+    /// assert_eq!(handle.join().ok(), Some(42));
+    /// token.cancel();
+    /// let handle = pool.spawn_handle_unless(&token, || unreachable!("it is not begun"));
+    /// assert!(handle.join().is_err_and(|error: pool_std::JoinError| error.is_aborted()));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn spawn_handle_unless<F, T>(&self, token: &CancelToken, job: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -203,6 +236,18 @@ impl ThreadPool {
     }
 
     /// Spawns a job as [`spawn_fifo`](crate::spawn_fifo) does, on this pool.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (send, receive) = mpsc::channel();
+    /// // Begun after those that this worker has spawned before.
+    /// pool.spawn_fifo(move || _ = send.send(1));
+    /// assert_eq!(receive.recv().ok(), Some(1));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn spawn_fifo<F>(&self, job: F)
     where
         F: FnOnce() + Send + 'static,
@@ -215,6 +260,18 @@ impl ThreadPool {
     ///
     /// # Panics
     /// If the pool has been shut down.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (send, receive) = mpsc::channel();
+    /// // Begun before all others that wait.
+    /// pool.spawn_urgent(move || _ = send.send(1));
+    /// assert_eq!(receive.recv().ok(), Some(1));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn spawn_urgent<F>(&self, job: F)
     where
         F: FnOnce() + Send + 'static,
@@ -227,6 +284,18 @@ impl ThreadPool {
     ///
     /// # Panics
     /// If the pool has been shut down.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (send, receive) = mpsc::channel();
+    /// // Begun after all others that wait.
+    /// pool.spawn_background(move || _ = send.send(1));
+    /// assert_eq!(receive.recv().ok(), Some(1));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn spawn_background<F>(&self, job: F)
     where
         F: FnOnce() + Send + 'static,
@@ -261,6 +330,19 @@ impl ThreadPool {
 
     /// Spawns a job on each worker as [`spawn_broadcast`](crate::spawn_broadcast) does, on this
     /// pool.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (send, receive) = mpsc::channel();
+    /// pool.spawn_broadcast(move |context| _ = send.send(context.index()));
+    /// let mut workers: Vec<_> = receive.iter().collect();
+    /// workers.sort_unstable();
+    /// assert_eq!(workers, [0, 1]);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn spawn_broadcast<F>(&self, job: F)
     where
         F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,

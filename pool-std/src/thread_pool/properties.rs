@@ -31,6 +31,15 @@ impl ThreadPool {
     }
 
     /// Returns the sleep protocol, as [chosen](crate::ThreadPoolBuilder::sleep) for this pool.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_std::{SleepKind, ThreadPoolBuilder};
+    ///
+    /// let pool = ThreadPoolBuilder::new().num_threads(1).sleep(SleepKind::Classic).build()?;
+    /// assert_eq!(pool.sleep_kind(), SleepKind::Classic);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn sleep_kind(&self) -> SleepKind {
         self.registry.sleep().kind()
@@ -57,6 +66,15 @@ impl ThreadPool {
     /// Whether workers that fall asleep overlook no job: the pool was
     /// [asked to](crate::ThreadPoolBuilder::overlook_no_jobs), and the system executes the fences
     /// for it at this moment.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).overlook_no_jobs(true).build()?;
+    /// if !pool.overlooks_no_jobs() {
+    ///     println!("the system has no fence for all threads of a process");
+    /// }
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn overlooks_no_jobs(&self) -> bool {
         self.registry.data().overlooks_no_jobs && ProcessBarrier::is_at_hand()

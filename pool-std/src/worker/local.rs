@@ -158,6 +158,14 @@ impl<T: Send> WorkerLocal<T> {
     }
 
     /// Returns the values, in the order of the workers.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let numbers = pool.worker_local(|worker| worker);
+    /// assert_eq!(numbers.into_values().collect::<Vec<_>>(), [0, 1]);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn into_values(self) -> impl ExactSizeIterator<Item = T> {
         self.places.into_iter().map(|place| place.value)
     }
@@ -172,6 +180,17 @@ impl ThreadPool {
     ///
     /// # Examples
     /// See [`WorkerLocal`].
+    ///
+    /// # Examples
+    /// ```
+    /// use std::cell::Cell;
+    ///
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let counts = pool.worker_local(|_worker| Cell::new(0));
+    /// pool.broadcast(|_| counts.with(|count| count.set(count.get() + 1)));
+    /// assert_eq!(counts.into_values().map(Cell::into_inner).sum::<u32>(), 2);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn worker_local<T: Send>(&self, initial: impl FnMut(usize) -> T) -> WorkerLocal<T> {
         WorkerLocal::of(self.registry().clone(), initial)
     }
@@ -186,6 +205,17 @@ impl<T> fmt::Debug for WorkerLocal<T> {
 }
 
 /// Why a thread is not lent the value of a worker.
+///
+/// # Examples
+/// ```
+/// use pool_std::WorkerLocalError;
+///
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// let numbers = pool.worker_local(|worker| worker);
+/// // This thread is outside the pool.
+/// assert_eq!(numbers.try_with(|_| ()), Err(WorkerLocalError::NotAWorker));
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WorkerLocalError {

@@ -101,6 +101,19 @@ impl ThreadBuilder {
 
     /// Whether this is a spare thread, which is a worker only while the thread of a worker
     /// [blocks](crate::block_in_place()).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .spawn_handler(|thread| {
+    ///         assert!(!thread.is_spare(), "the pool allows no spare threads");
+    ///         std::thread::spawn(|| thread.run());
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn is_spare(&self) -> bool {
         matches!(self.role, Role::Spare { .. })
     }
@@ -111,6 +124,19 @@ impl ThreadBuilder {
     }
 
     /// Returns the size of the stack in bytes that the pool's builder asked for.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .stack_size(1 << 20)
+    ///     .spawn_handler(|thread| {
+    ///         let size = thread.stack_size().expect("it was set");
+    ///         std::thread::Builder::new().stack_size(size).spawn(|| thread.run()).map(drop)
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn stack_size(&self) -> Option<usize> {
         self.stack_size
     }

@@ -8,6 +8,13 @@ use crate::{
 };
 
 /// What a worker does, as the accounting sees it.
+///
+/// # Examples
+/// ```
+/// use sleep_core::deadlock::State;
+///
+/// assert_eq!(State::Blocked.to_string(), "blocked");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// No thread or core is this worker.
@@ -36,6 +43,9 @@ impl fmt::Display for State {
 /// Returned by [`Accounting::mark_blocked`](super::Accounting::mark_blocked), and taken by the
 /// functions that end the section. A ticket of an earlier section of the worker is refused, until
 /// the worker has been blocked 2³⁰ times more.
+///
+/// # Examples
+/// See the front page of [this module](crate::deadlock).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
     worker: WorkerIndex,
@@ -78,6 +88,9 @@ fn state_of(word: u32) -> State {
 ///
 /// An entry belongs to one accounting. If two use the same one, reports are false or missed, and
 /// nothing worse.
+///
+/// # Examples
+/// See the front page of [this module](crate::deadlock).
 pub struct WorkerEntry {
     /// State and number of sections. Changed only with the lock of the accounting held.
     word: AtomicU32,

@@ -55,6 +55,9 @@ impl<H: DeadlockHandler> DeadlockHandler for Option<H> {
 }
 
 /// The absence of a handler, known when the program is compiled.
+///
+/// # Examples
+/// See the front page of [this module](crate::deadlock), with a handler.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoHandler;
 
@@ -68,6 +71,9 @@ impl DeadlockHandler for NoHandler {
 }
 
 /// What every worker does at the moment of a deadlock. Printed as one line.
+///
+/// # Examples
+/// See the front page of [this module](crate::deadlock).
 pub struct Report<'a> {
     workers: &'a [WorkerEntry],
 }

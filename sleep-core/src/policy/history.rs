@@ -16,6 +16,25 @@ const LOST_AT_LEAST: u8 = 2;
 const CREDIT: u8 = 15;
 
 /// What a worker searches for, see [`start_looking`](crate::SleepProtocol::start_looking).
+///
+/// # Examples
+/// ```
+/// use sleep_core::{IdlePolicy, Inline, Jec, Parker, Purpose, SleepProtocol, Slot};
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// static SLEEP: Jec<Inline<Slot<Core>, 2>> =
+///     Jec::from_array([const { Slot::new(Core) }; 2], IdlePolicy::DEFAULT);
+///
+/// let worker = SLEEP.worker(0)?;
+/// // In a join, for the second closure, which another worker runs.
+/// let idle = SLEEP.start_looking(worker, Purpose::Wait);
+/// SLEEP.work_found(idle, || false);
+/// # Ok::<(), sleep_core::UnknownWorker>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Its next job, or something outside the pool. Either may take any time.

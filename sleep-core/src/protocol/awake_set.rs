@@ -17,6 +17,27 @@ use crate::{index::WorkerIndex, protocol::SleepProtocol};
 ///
 /// No memory safety may rest on this promise. The check `check_awake_set` of the module `testing`
 /// finds a worker that is left out while it has jobs.
+///
+/// # Examples
+/// ```
+/// use sleep_core::{AwakeSet, IdlePolicy, Inline, Jec, Parker, SleepProtocol, Slot};
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// static SLEEP: Jec<Inline<Slot<Core>, 2>> =
+///     Jec::from_array([const { Slot::new(Core) }; 2], IdlePolicy::DEFAULT);
+///
+/// // No worker sleeps: the search looks at each worker's queue, until one has a job.
+/// let mut seen = 0;
+/// assert!(!SLEEP.any_awake(None, 0, |_worker| {
+///     seen += 1;
+///     false
+/// }));
+/// assert_eq!(seen, 2);
+/// ```
 pub trait AwakeSet: SleepProtocol {
     /// Calls `holds` for the workers that may be awake, at most once for each, until it returns
     /// true. Returns whether it did. `first` is a hint where to begin.

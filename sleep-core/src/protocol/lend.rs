@@ -17,6 +17,23 @@ use crate::{index::WorkerIndex, protocol::SleepProtocol};
 ///
 /// No memory safety may rest on these promises, as on none of [`SleepProtocol`]. The check
 /// `check_lending` of the module `testing` plays guests.
+///
+/// # Examples
+/// ```
+/// use sleep_core::{IdlePolicy, Inline, Jec, Parker, Purpose, LendSeats, SleepProtocol, Slot};
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// static SLEEP: Jec<Inline<Slot<Core>, 2>> =
+///     Jec::from_array([const { Slot::new(Core) }; 2], IdlePolicy::DEFAULT);
+///
+/// // No worker sleeps, so that none can be borrowed.
+/// assert!(SLEEP.borrow_sleeper(|_worker| true).is_none());
+/// # let _ = Purpose::Job;
+/// ```
 pub trait LendSeats: SleepProtocol {
     /// Takes over the place of a sleeping worker for the calling thread, the guest, without waking
     /// the worker. From now on the worker counts as awake and active, and the guest makes its calls

@@ -32,6 +32,16 @@ pub struct NewJobs<E> {
 }
 
 /// Whether the poster of jobs stays until they have been run.
+///
+/// # Examples
+/// ```
+/// use sleep_core::{NewJobs, Origin};
+///
+/// // From an interrupt handler, or another thread.
+/// assert_eq!(NewJobs::injected(1, true).origin, Origin::Injected);
+/// // From a worker that stays until the job has been run.
+/// assert_eq!(NewJobs::internal(1, true).origin, Origin::Internal);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// The jobs were queued from outside, or by a worker that may go away. No sleeping worker

@@ -186,6 +186,14 @@ impl<H: Handle> Worker<H> {
     /// For an owner that will not pop again while the deque holds elements, for example because its
     /// thread ends. If it pops anyway, it takes fences, until it has popped often enough to bias
     /// the deque anew. Costs a load, and an exchange if the deque is biased.
+    ///
+    /// # Examples
+    /// ```
+    /// let worker = deque_core::Worker::new_lifo();
+    /// worker.push("left to thieves");
+    /// worker.end_bias();
+    /// assert!(worker.stealer().steal().is_success());
+    /// ```
     pub fn end_bias(&self) {
         let deque = &*self.deque;
         loop {

@@ -36,6 +36,9 @@ use crate::{
 /// that arrives after the look brings an interrupt that arrives after the clearing. From the look
 /// to the next halt, interrupts stay masked: no handler on this core clears that interrupt or gives
 /// a token between the two.
+///
+/// # Examples
+/// See [`Ipi`].
 pub struct WfiIpi<I> {
     state: State,
     ipi: PhantomData<fn() -> I>,
@@ -107,6 +110,9 @@ impl<I> fmt::Debug for WfiIpi<I> {
 /// the processor (the instruction after `sti` is executed before any interrupt is taken), so the
 /// interrupt ends the halt. The handler need not do anything for the parker: after every halt, with
 /// interrupts masked again, the worker looks for the token.
+///
+/// # Examples
+/// See [`Ipi`], whose parker is a [`WfiIpi`].
 pub struct HltIpi<I> {
     state: State,
     ipi: PhantomData<fn() -> I>,

@@ -42,6 +42,16 @@ impl JoinError {
 
     /// Whether the job was [aborted](crate::ScopedJoinHandle::abort), or discarded by the [end of
     /// its pool](crate::ThreadPool::shutdown_now).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let blocker = pool_std::CancelToken::new();
+    /// blocker.cancel();
+    /// let handle = pool.spawn_handle_unless(&blocker, || 1);
+    /// assert!(handle.join().is_err_and(|error| error.is_aborted()));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn is_aborted(&self) -> bool {
         matches!(self.0, Reason::Aborted)
@@ -49,6 +59,15 @@ impl JoinError {
 
     /// Whether the job was spawned by a parent of this process, which has forked, and had not ended
     /// then.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let handle = pool.spawn_handle(|| panic!("a reason"));
+    /// // Only in a child of `fork`, for a job of the parent.
+    /// assert!(handle.join().is_err_and(|error: pool_std::JoinError| !error.is_forked()));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn is_forked(&self) -> bool {
         matches!(self.0, Reason::Forked)
@@ -58,6 +77,15 @@ impl JoinError {
     ///
     /// # Errors
     /// The error, if the job did not panic.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let handle = pool.spawn_handle(|| -> u32 { panic!("a reason") });
+    /// let payload = handle.join().unwrap_err().try_into_panic().expect("it panicked");
+    /// assert_eq!(payload.downcast_ref(), Some(&"a reason"));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
         match self.0 {
             Reason::Panicked(_) => Ok(self.into_payload()),

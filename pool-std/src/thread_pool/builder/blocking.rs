@@ -41,6 +41,28 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// # Examples
     /// See [`DeadlockReport`].
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// let (send, receive) = mpsc::channel();
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .deadlock_handler(move |report| {
+    ///         _ = send.send(report.to_string());
+    ///         // What the job waits for comes from here, so that it goes on.
+    ///         pool_std::mark_all_unblocked(None).expect("there is nothing to end");
+    ///     })
+    ///     .build()?;
+    /// pool.spawn(move || {
+    ///     let blocked = pool_std::mark_blocked("an answer that does not come").expect("on a worker");
+    ///     std::thread::sleep(std::time::Duration::from_millis(10));
+    ///     drop(blocked);
+    /// });
+    /// assert!(receive.recv()?.contains("an answer that does not come"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn deadlock_handler<F>(mut self, handler: F) -> Self
     where

@@ -57,6 +57,21 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Sets a closure that each worker's thread calls after its last job, with its number.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+    ///
+    /// let ended = Arc::new(AtomicUsize::new(0));
+    /// let count = ended.clone();
+    /// let pool = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .exit_handler(move |_worker| _ = count.fetch_add(1, Ordering::Relaxed))
+    ///     .build()?;
+    /// pool.shutdown().expect("this thread is outside the pool");
+    /// assert_eq!(ended.load(Ordering::Relaxed), 2);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn exit_handler<F>(mut self, handler: F) -> Self
     where
@@ -180,6 +195,14 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Makes workers take their own jobs oldest first instead of newest first.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).breadth_first().build()?;
+    /// // Older jobs of a worker are run before newer ones.
+    /// pool.scope(|scope| (0..10).for_each(|_| scope.spawn(|_| ())));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn breadth_first(mut self) -> Self {
         self.settings.is_breadth_first = true;
@@ -211,6 +234,15 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Sets how idle workers sleep. The default suits the system.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_std::{ParkerKind, ThreadPoolBuilder};
+    ///
+    /// let pool = ThreadPoolBuilder::new().num_threads(2).parker(ParkerKind::Condvar).build()?;
+    /// assert_eq!(pool.install(|| 1 + 1), 2);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn parker(mut self, kind: ParkerKind) -> Self {
         self.settings.parker = kind;

@@ -58,6 +58,9 @@ impl<P: fmt::Debug> fmt::Debug for ClassicSlot<P> {
 ///
 /// If it gives different slices, or another instance uses the same slots, wake-ups are lost or
 /// calls panic, and nothing worse: no memory safety rests on it.
+///
+/// # Examples
+/// See [`Classic`](crate::Classic): in a `static`, and in a box.
 pub trait ClassicSlots {
     /// Blocks one worker.
     type Parker: Parker;

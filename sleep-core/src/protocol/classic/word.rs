@@ -7,6 +7,9 @@ use crate::primitive::{AtomicU16, AtomicU32, AtomicUsize, Ordering};
 ///
 /// A word of `n` bits names at most 2ⁿ⁻¹ − 1 workers, since one bit says that workers sleep, and
 /// zero says that no worker is sleepy. No other type implements the trait.
+///
+/// # Examples
+/// See [`Classic`](crate::Classic).
 pub trait Word: sealed::Word {
     /// The greatest number of workers that the word can name.
     const MAX_WORKERS: usize;

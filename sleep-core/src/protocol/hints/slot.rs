@@ -287,6 +287,9 @@ impl<C: fmt::Debug> fmt::Debug for HintSlot<C> {
 ///
 /// If it gives different slices, or another instance uses the same slots, wake-ups are lost or
 /// calls do not return, and nothing worse: no memory safety rests on it.
+///
+/// # Examples
+/// See [`Hints`](crate::Hints): in a `static`, and in a box.
 pub trait HintSlots {
     /// Blocks one worker, and carries hints to it.
     type Channel: HintChannel;

@@ -23,6 +23,9 @@ const ONE_IN: usize = if cfg!(loom) { 1 } else { 16 };
 ///
 /// Created by [`start_looking`](crate::SleepProtocol::start_looking), kept by the worker's search
 /// loop, and advanced by [`no_work_found`](crate::SleepProtocol::no_work_found).
+///
+/// # Examples
+/// See the crate's front page, which has a worker's whole loop.
 #[must_use = "the worker counts as idle until this is given to `work_found`"]
 #[derive(Debug)]
 pub struct IdleState {

@@ -280,6 +280,23 @@ impl fmt::Debug for AtomicCounters {
 }
 
 /// The counters of a pool at one instant.
+///
+/// # Examples
+/// ```
+/// use sleep_core::{IdlePolicy, Inline, Jec, Parker, SleepProtocol, Slot};
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// static SLEEP: Jec<Inline<Slot<Core>, 2>> =
+///     Jec::from_array([const { Slot::new(Core) }; 2], IdlePolicy::DEFAULT);
+///
+/// let counters = SLEEP.counters();
+/// assert_eq!((counters.inactive(), counters.sleeping()), (0, 0));
+/// # let _ = SLEEP.num_workers();
+/// ```
 #[derive(Clone, Copy)]
 pub struct Counters {
     word: Word,
@@ -336,6 +353,22 @@ impl fmt::Debug for Counters {
 /// A value of the jobs event counter.
 ///
 /// Even: no work was posted since the last worker got sleepy. Odd: some was.
+///
+/// # Examples
+/// ```
+/// use sleep_core::{IdlePolicy, Inline, Jec, Parker, Slot};
+/// # struct Core;
+/// # impl Parker for Core {
+/// #     fn park(&self) {}
+/// #     fn unpark(&self) {}
+/// # }
+///
+/// static SLEEP: Jec<Inline<Slot<Core>, 2>> =
+///     Jec::from_array([const { Slot::new(Core) }; 2], IdlePolicy::DEFAULT);
+///
+/// // No worker has got sleepy yet, or one has, and no job was posted since.
+/// println!("{}", SLEEP.counters().jec().is_sleepy());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobsEventCounter(Word);
 

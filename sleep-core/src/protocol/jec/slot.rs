@@ -108,6 +108,9 @@ impl<P: fmt::Debug> fmt::Debug for Slot<P> {
 ///
 /// If it gives different slices, or another instance uses the same slots, wake-ups are lost or
 /// calls panic, and nothing worse: no memory safety rests on it.
+///
+/// # Examples
+/// See [`Jec`](crate::Jec): in a `static`, and in a box.
 pub trait Slots {
     /// Blocks one worker.
     type Parker: Parker;
