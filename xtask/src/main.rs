@@ -9,6 +9,7 @@ mod crossbeam;
 mod debian;
 mod decisions;
 mod demo;
+mod dependencies;
 mod figures;
 mod lanes;
 mod links;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{Lane, need_x86_64_linux};
-use crate::{command::Step, mutants, rustup, target};
+use crate::{command::Step, dependencies, mutants, rustup, target};
 
 pub(crate) const DEEP_LANES: &[Lane] = &[
     Lane {
@@ -25,6 +25,11 @@ pub(crate) const DEEP_LANES: &[Lane] = &[
         name: "msrv",
         about: "everything with the oldest compiler that is supported",
         run: oldest_compiler,
+    },
+    Lane {
+        name: "deps",
+        about: "licenses and sources of dependencies, and their oldest versions that are allowed",
+        run: dependencies::lane,
     },
 ];
 
