@@ -3,7 +3,12 @@
 use proofs::pool::{GUARDS, Guard, Kind, NAMED, Scenario, check};
 
 /// Scenarios with millions of states.
-const LARGE: [&str; 3] = ["pair-of-two-posters", "guest-and-job", "three-workers"];
+const LARGE: [&str; 4] = [
+    "join-and-job",
+    "pair-of-two-posters",
+    "guest-and-job",
+    "three-workers",
+];
 
 /// Makes the large scenarios part of the tests.
 const DEEP: &str = "PROOFS_DEEP";
@@ -50,6 +55,7 @@ const JEC_NEEDS: &[(Guard, &str)] = &[
     (Guard::PosterWakes, "one-job"),
     (Guard::LatchCheck, "one-job"),
     (Guard::SetterWakes, "one-job"),
+    (Guard::ThiefWakes, "join"),
     (Guard::SlotBeforeLatch, "one-job"),
     (Guard::Token, "one-job"),
     (Guard::SlotSaysAwake, "one-job"),
@@ -95,6 +101,7 @@ const CLASSIC_NEEDS: &[(Guard, &str)] = &[
     (Guard::PosterWakes, "one-job"),
     (Guard::LatchCheck, "one-job"),
     (Guard::SetterWakes, "one-job"),
+    (Guard::ThiefWakes, "join"),
     (Guard::SlotBeforeLatch, "one-job"),
     (Guard::SlotBeforeState, "one-by-one"),
     (Guard::Token, "one-job"),
@@ -123,6 +130,7 @@ const HINTS_NEEDS: &[(Guard, &str)] = &[
     (Guard::PosterWakes, "one-job"),
     (Guard::LatchCheck, "one-job"),
     (Guard::SetterWakes, "one-job"),
+    (Guard::ThiefWakes, "join"),
     (Guard::Token, "one-job"),
     (Guard::SlotSaysAwake, "one-job"),
     (Guard::OwnerIsWoken, "inbox"),
@@ -145,7 +153,8 @@ const HINTS_HAS: &[(Guard, &str)] = &[
     ),
     (
         Guard::LatchPassesOn,
-        "is for workers that wait for a job, which no scenario has",
+        "is for a worker that returns from below a job, while no other one takes the job that it \
+         was notified of: that needs three workers",
     ),
 ];
 

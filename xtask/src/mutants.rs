@@ -156,10 +156,11 @@ fn check_one(copy: &Copy, site: &Site, verdict: &Verdict) -> Result<Verdict> {
 /// those of the part to which that belongs.
 fn search_one(copy: &Copy, site: &Site) -> Result<Verdict> {
     let [module, part] = site.modules();
-    let runs: [(_, &[&str]); 4] = [
+    let runs: [(_, &[&str]); 5] = [
         (Rung::Loom, &[&module]),
         (Rung::Loom, &[&part]),
         (Rung::Unit, &[]),
+        (Rung::Miri, &[]),
         (Rung::Loom, &[]),
     ];
     copy.with(site, || {
@@ -188,11 +189,13 @@ fn search_one(copy: &Copy, site: &Site) -> Result<Verdict> {
 enum Rung {
     Unit,
     Loom,
+    /// Reports a race on plain memory, which a model sees only in its own cells.
+    Miri,
 }
 
 impl Rung {
     fn named(name: &str) -> Option<Self> {
-        [Self::Unit, Self::Loom]
+        [Self::Unit, Self::Loom, Self::Miri]
             .into_iter()
             .find(|rung| rung.name() == name)
     }
@@ -201,6 +204,7 @@ impl Rung {
         match self {
             Self::Unit => "unit",
             Self::Loom => "loom",
+            Self::Miri => "miri",
         }
     }
 
@@ -208,12 +212,14 @@ impl Rung {
     fn tests(self, copy: &Copy, site: &Site, filter: &[&str]) -> Result<TestRun> {
         let step = |arguments: &[&str]| {
             let arguments = [&["test", "--lib", "--package", &*site.package], arguments].concat();
-            let step = Step::cargo(&arguments).directory(copy.path());
-            match self {
-                Self::Unit => step,
-                Self::Loom => lanes::models(step),
-            }
-            .env("CARGO_TARGET_DIR", copy.target(self.name()))
+            let step = match self {
+                Self::Unit => Step::cargo(&arguments),
+                Self::Loom => lanes::models(Step::cargo(&arguments)),
+                Self::Miri => Step::cargo(&[&["+nightly", "miri"], &*arguments].concat())
+                    .env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-ignore-leaks"),
+            };
+            step.directory(copy.path())
+                .env("CARGO_TARGET_DIR", copy.target(self.name()))
         };
         // One that cannot be built proves nothing.
         let builds = step(&["--no-run", "--quiet"]);

@@ -18,8 +18,10 @@ pub enum Guard {
     Backlog,
     /// A worker whose latch is set does not fall asleep.
     LatchCheck,
-    /// The setter of a latch wakes its waiter.
+    /// The setter of a latch that stops a worker wakes the worker.
     SetterWakes,
+    /// A thief that has run the second half of a job wakes the worker that waits for it.
+    ThiefWakes,
     /// The slot is open before the latch says that the worker sleeps.
     SlotBeforeLatch,
     /// The slot is open before the protocol's word says that workers are asleep.
@@ -76,6 +78,7 @@ pub const GUARDS: &[(&str, Guard)] = &[
     ("backlog", Guard::Backlog),
     ("latch-check", Guard::LatchCheck),
     ("setter-wakes", Guard::SetterWakes),
+    ("thief-wakes", Guard::ThiefWakes),
     ("slot-before-latch", Guard::SlotBeforeLatch),
     ("slot-before-state", Guard::SlotBeforeState),
     ("token", Guard::Token),

@@ -54,7 +54,9 @@ impl<C: Copy + PartialEq> Poster<C> {
                 Some(&post) => begin_post(pool, world, post, done).ok_or(Stop::Waits)?,
                 None if number > 0 => (At::Ended, "has done everything".to_owned()),
                 // The first one waits for all jobs, those of guests included.
-                None if world.ended < pool.scenario.num_jobs() + pool.scenario.guests => {
+                None if world.queued < pool.scenario.num_jobs() + pool.scenario.guests
+                    || world.ended < world.queued =>
+                {
                     return Err(Stop::Waits);
                 }
                 None => (At::Stops(0), "sees that all jobs have ended".to_owned()),

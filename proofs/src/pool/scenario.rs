@@ -53,6 +53,10 @@ pub enum Jobs {
     /// Each that a poster queues puts another one on its worker's deque, and ends when that has
     /// begun: another worker must take it from there.
     Fork,
+    /// Each puts its second half on its worker's deque, and takes it back. If another worker has
+    /// stolen it, the worker waits below the job: it runs other jobs, or sleeps, until the thief
+    /// sets its latch.
+    Join,
 }
 
 /// The scenarios that have names. Each has a question, and so few steps that all executions with
@@ -97,6 +101,13 @@ pub const NAMED: &[(&str, Scenario)] = &[
     ),
     // Does another worker take what a job has queued?
     ("fork", Scenario::new(2, &[&[Post::Jobs(1)]], Jobs::Fork)),
+    // Does a worker return that waits for a stolen half?
+    ("join", Scenario::new(2, &[&[Post::Jobs(1)]], Jobs::Join)),
+    // And if there is another job meanwhile, which it may run, or another worker?
+    (
+        "join-and-job",
+        Scenario::new(2, &[&[Post::Jobs(1), Post::Jobs(1)]], Jobs::Join),
+    ),
     // Is a worker woken for a job that it alone may take?
     (
         "inbox",
@@ -184,7 +195,7 @@ impl Scenario {
         u8::from(self.jobs == Jobs::Block)
     }
 
-    /// Returns how many jobs posters and their jobs queue in all.
+    /// Returns how many jobs posters and their jobs queue at least.
     pub(super) fn num_jobs(&self) -> u8 {
         let posted: u8 = self
             .posts
@@ -195,6 +206,8 @@ impl Scenario {
             .sum();
         let per_job = match self.jobs {
             Jobs::Fork => 2,
+            // Not all of these join.
+            Jobs::Join => 1,
             Jobs::Short | Jobs::NeedEachOther(_) | Jobs::Block | Jobs::BlockAndRelease => 1,
         };
         posted * per_job

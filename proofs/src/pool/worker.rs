@@ -14,6 +14,8 @@ use super::{
 pub(super) struct Worker<I, C> {
     index: u8,
     at: At<I, C>,
+    /// Where the job lay below which the worker waits, if it does.
+    below: Option<Source>,
 }
 
 /// Where a worker is.
@@ -33,6 +35,8 @@ enum At<I, C> {
     Wakes(I, Noting),
     FoundJob(Calling<C>, Source),
     Runs(Source, Stage<C>),
+    /// What it waited for below a job has ended.
+    Returns(Calling<C>),
     Leaves(Calling<C>),
     Ended,
 }
@@ -50,12 +54,21 @@ enum Stage<C> {
     Releases(Noting),
     Announces(Calling<C>),
     Waits,
+    /// It has queued its second half, and is about to take it back.
+    TakesBack,
+    /// It was the second half of another worker's job, and has ended.
+    SetsLatch(u8),
+    /// It wakes that worker.
+    WakesWaiter(Calling<C>),
 }
 
 impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
     pub(super) fn new(index: u8) -> Self {
-        let at = At::Active;
-        Self { index, at }
+        Self {
+            index,
+            at: At::Active,
+            below: None,
+        }
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -82,9 +95,13 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
                     At::Probes(idle_of(answer))
                 })?
             }
-            At::Probes(idle) if world.place(me).latch == Latch::Set => {
+            At::Probes(idle) if *world.awaited_latch(me) == Latch::Set => {
                 let calling = pool.begin(Request::WorkFound(me, idle));
-                (At::Leaves(calling), "sees that its latch is set".to_owned())
+                let next = match self.below {
+                    Some(_) => At::Returns(calling),
+                    None => At::Leaves(calling),
+                };
+                (next, "sees that its latch is set".to_owned())
             }
             At::Probes(idle) => (
                 At::Searches(idle, 0),
@@ -144,6 +161,15 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
                 pool.advance(world, shared, calling, stays, next)?
             }
             At::Runs(source, stage) => self.run(pool, world, shared, source, stage)?,
+            At::Returns(calling) => {
+                let below = &mut self.below;
+                pool.advance(world, shared, calling, At::Returns, |world, _| {
+                    *below = None;
+                    world.place(me).is_below_job = false;
+                    world.end_job();
+                    At::Active
+                })?
+            }
             At::Leaves(calling) => {
                 let stays = At::Leaves;
                 pool.advance(world, shared, calling, stays, |_, _| At::Ended)?
@@ -155,7 +181,7 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
 
     /// Makes one step of a job that lay in `source`.
     fn run<P: Protocol<Idle = I, Call = C>>(
-        &self,
+        &mut self,
         pool: &Pool<P>,
         world: &mut World,
         shared: &mut P::Shared,
@@ -164,14 +190,18 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
     ) -> Step<At<I, C>> {
         let me = self.index;
         let jobs = pool.scenario.jobs;
-        let forks = jobs == Jobs::Fork && !matches!(source, Source::Deque(_));
+        let is_on_deque = matches!(source, Source::Deque(_));
+        // A job that a worker runs while it waits below another one is short, so that the depth is
+        // one.
+        let joins = jobs == Jobs::Join && !is_on_deque && self.below.is_none();
+        let forks = jobs == Jobs::Fork && !is_on_deque;
         // So many jobs must have begun before this one ends.
         let needed = match jobs {
             // What lies on a deque is a guest's job, or that of a fork.
-            _ if matches!(source, Source::Deque(_)) => 0,
+            _ if is_on_deque => 0,
             Jobs::NeedEachOther(count) => count,
             Jobs::Fork => 2,
-            Jobs::Short | Jobs::Block | Jobs::BlockAndRelease => 0,
+            Jobs::Short | Jobs::Join | Jobs::Block | Jobs::BlockAndRelease => 0,
         };
         let blocks = match jobs {
             Jobs::Block => true,
@@ -189,7 +219,14 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
                 } else if jobs == Jobs::BlockAndRelease {
                     let what = "begins a job that releases another one".to_owned();
                     (At::Runs(source, Stage::WaitsForBlocked), what)
-                } else if forks {
+                } else if let Source::Deque(waiter) = source
+                    && jobs == Jobs::Join
+                {
+                    world.end_job();
+                    let what = "runs the second half of a job".to_owned();
+                    (At::Runs(source, Stage::SetsLatch(waiter)), what)
+                } else if forks || joins {
+                    world.place(me).join = Latch::Unset;
                     world.place(me).deque += 1;
                     world.queued += 1;
                     let calling = pool.begin(Request::Announce {
@@ -200,8 +237,7 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
                     let what = "begins a job, and queues another one".to_owned();
                     (At::Runs(source, Stage::Announces(calling)), what)
                 } else if needed == 0 {
-                    world.ended += 1;
-                    world.running -= 1;
+                    world.end_job();
                     (At::Active, "runs a job".to_owned())
                 } else {
                     (At::Runs(source, Stage::Waits), "begins a job".to_owned())
@@ -209,15 +245,47 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
             }
             Stage::Announces(calling) => {
                 let stays = |calling| At::Runs(source, Stage::Announces(calling));
-                let next = |_: &mut World, _| At::Runs(source, Stage::Waits);
+                let then = match jobs {
+                    Jobs::Join => Stage::TakesBack,
+                    _ => Stage::Waits,
+                };
+                let next = |_: &mut World, _| At::Runs(source, then);
                 pool.advance(world, shared, calling, stays, next)?
+            }
+            Stage::TakesBack if world.take(Source::Deque(me)) => {
+                // Its second half.
+                world.begun += 1;
+                world.running += 1;
+                world.end_job();
+                world.end_job();
+                let what = "takes its second half back, and runs it".to_owned();
+                (At::Active, what)
+            }
+            Stage::TakesBack => {
+                self.below = Some(source);
+                world.place(me).is_below_job = true;
+                let what = "finds that its second half was stolen".to_owned();
+                (At::Active, what)
+            }
+            Stage::SetsLatch(waiter) => {
+                let old = std::mem::replace(&mut world.place(waiter).join, Latch::Set);
+                let what = format!("sets the latch of worker {waiter}, which was {old:?}");
+                if old == Latch::Sleeping && pool.has(Guard::ThiefWakes) {
+                    let calling = pool.begin(Request::WakeWorker(waiter));
+                    (At::Runs(source, Stage::WakesWaiter(calling)), what)
+                } else {
+                    (At::Active, what)
+                }
+            }
+            Stage::WakesWaiter(calling) => {
+                let stays = |calling| At::Runs(source, Stage::WakesWaiter(calling));
+                pool.advance(world, shared, calling, stays, |_, _| At::Active)?
             }
             Stage::Waits => {
                 if world.begun < needed {
                     return Err(Stop::Waits);
                 }
-                world.ended += 1;
-                world.running -= 1;
+                world.end_job();
                 (At::Active, "ends its job".to_owned())
             }
             Stage::Blocks(noting) => {

@@ -29,7 +29,10 @@ pub(super) enum Slot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Seat {
     Host,
+    /// The host sleeps, and a guest may come.
     Vacant,
+    /// The host sleeps below a job, whose frames are on its stack. No guest may come.
+    Kept,
     Guest,
 }
 
@@ -40,7 +43,11 @@ pub(super) struct Place {
     pub(super) deque: u8,
     /// How many jobs are there that this worker alone may take.
     pub(super) inbox: u8,
+    /// The latch that stops the worker.
     pub(super) latch: Latch,
+    /// The latch of the stolen half for which the worker waits, if it waits below a job.
+    pub(super) join: Latch,
+    pub(super) is_below_job: bool,
     pub(super) slot: Slot,
     pub(super) seat: Seat,
     /// Whether its parker has a token.
@@ -96,6 +103,8 @@ impl World {
             deque: 0,
             inbox: 0,
             latch: Latch::Unset,
+            join: Latch::Unset,
+            is_below_job: false,
             slot: Slot::Awake,
             seat: Seat::Host,
             token: false,
@@ -198,6 +207,12 @@ impl World {
         takes
     }
 
+    /// Notes that a job has ended which was running.
+    pub(super) fn end_job(&mut self) {
+        self.ended += 1;
+        self.running -= 1;
+    }
+
     /// Lets wakers claim a worker.
     ///
     /// # Errors
@@ -230,9 +245,18 @@ impl World {
         is_exchanged
     }
 
+    /// Returns the latch for which a worker waits.
+    pub(super) fn awaited_latch(&mut self, worker: u8) -> &mut Latch {
+        let place = self.place(worker);
+        match place.is_below_job {
+            true => &mut place.join,
+            false => &mut place.latch,
+        }
+    }
+
     /// Moves a latch to SLEEPY or SLEEPING, for its waiter. Returns false if it is set.
     pub(super) fn advance_latch(&mut self, worker: u8, from: Latch, to: Latch) -> bool {
-        let latch = &mut self.place(worker).latch;
+        let latch = self.awaited_latch(worker);
         let advances = *latch == from;
         if advances {
             *latch = to;
@@ -242,7 +266,7 @@ impl World {
 
     /// Notes that the waiter of a latch is awake. A latch that is set stays set.
     pub(super) fn wake_latch(&mut self, worker: u8) {
-        let latch = &mut self.place(worker).latch;
+        let latch = self.awaited_latch(worker);
         if *latch != Latch::Set {
             *latch = Latch::Unset;
         }
@@ -259,14 +283,19 @@ impl World {
         place.token |= keeps || place.slot == Slot::Asleep;
     }
 
-    /// Lets guests take the seat of a worker that is about to park.
+    /// Lets guests take the seat of a worker that is about to park, unless it waits below a job.
     pub(super) fn leave_seat(&mut self, worker: u8) {
-        self.places[usize::from(worker)].seat = Seat::Vacant;
+        let place = self.place(worker);
+        place.seat = match place.is_below_job {
+            true => Seat::Kept,
+            false => Seat::Vacant,
+        };
     }
 
     /// Whether a job waits that a sleeping worker could take, which no thread is waking.
     pub(super) fn is_wasteful(&self) -> bool {
-        let sleeps = |place: &Place| place.slot == Slot::Asleep && place.seat == Seat::Vacant;
+        let is_left = |place: &Place| matches!(place.seat, Seat::Vacant | Seat::Kept);
+        let sleeps = |place: &Place| place.slot == Slot::Asleep && is_left(place);
         let for_any = self.injected > 0 || self.places().iter().any(|place| place.deque > 0);
         let has_own = |place: &Place| sleeps(place) && place.inbox > 0;
         for_any && self.places().iter().any(sleeps) || self.places().iter().any(has_own)
