@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{Lane, need_x86_64_linux};
-use crate::{command::Step, dependencies, mutants, rustup, target};
+use crate::{command::Step, dependencies, mutants, root, rustup, target};
 
 pub(crate) const DEEP_LANES: &[Lane] = &[
     Lane {
@@ -30,6 +30,11 @@ pub(crate) const DEEP_LANES: &[Lane] = &[
         name: "deps",
         about: "licenses and sources of dependencies, and their oldest versions that are allowed",
         run: dependencies::lane,
+    },
+    Lane {
+        name: "embassy",
+        about: "pool-spin beside embassy's executor, compiled for a chip that QEMU does not have",
+        run: embassy,
     },
 ];
 
@@ -78,4 +83,20 @@ fn address_sanitizer(_quick: bool) -> Result<u64> {
         // It measures frames.
         .args(["--", "--skip", "depth_is_limited_by_the_stack_alone"])
         .run_tests()
+}
+
+fn embassy(_quick: bool) -> Result<u64> {
+    const RP2350: &str = "thumbv8m.main-none-eabihf";
+    rustup::add_targets(&[RP2350])?;
+    rustup::add_component("clippy", &["clippy", "--version"])?;
+    let board = |arguments: &[&str]| {
+        Step::cargo(arguments)
+            .directory(&root().join("pool-spin/boards/rp2350-embassy"))
+            .env("CARGO_TARGET_DIR", target::directory("embassy"))
+    };
+    board(&["fmt", "--check"]).run()?;
+    board(&["clippy", "--release", "--locked", "--", "-D", "warnings"]).run()?;
+    // Only the linker sees whether the memory of the chip suffices.
+    board(&["build", "--release", "--locked"]).run()?;
+    Ok(2)
 }
