@@ -57,7 +57,7 @@ impl Activity {
 /// ```
 /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
 /// for worker in pool.state().workers() {
-///     println!("{}: {}", worker.index, worker.activity);
+///     println!("{}: {:?}", worker.index, worker.activity);
 /// }
 /// # Ok::<(), pool_std::BuildError>(())
 /// ```
