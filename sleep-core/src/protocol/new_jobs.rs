@@ -40,7 +40,7 @@ pub struct NewJobs<E> {
 /// // From an interrupt handler, or another thread.
 /// assert_eq!(NewJobs::injected(1, true).origin, Origin::Injected);
 /// // From a worker that stays until the job has been run.
-/// assert_eq!(NewJobs::internal(1, true).origin, Origin::Internal);
+/// assert_eq!(NewJobs::internal(1, || true).origin, Origin::Internal);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
