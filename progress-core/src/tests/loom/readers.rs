@@ -165,6 +165,41 @@ fn one_frees_and_another_leads(read: fn(&Scene)) {
     assert!(FREED.load(SeqCst) > 0);
 }
 
+/// Lets two threads lead, one after the other, without anything else between the two than the
+/// leadership. The second one goes on where the first one has stopped to scan: if it began behind a
+/// participant, it would overtake that reader.
+#[test]
+fn two_leaders_in_turn() {
+    static FREED: Tally = Tally::new(0);
+    model(3, || {
+        let scene = Scene::new(2);
+        let reader = Scene::run(&scene, |scene| {
+            let mut this = scene.progress.register().unwrap();
+            let active = this.activate();
+            scene.read();
+            drop(active);
+            // Its drop would only make the model larger.
+            core::mem::forget(this);
+        });
+        let leader = Scene::run(&scene, |scene| {
+            if scene.progress.try_lead() {
+                scene.progress.try_advance();
+                scene.progress.stop_leading();
+            }
+        });
+        scene.replace();
+        let value = scene.progress.later();
+        lead(&scene);
+        if is_reached(scene.progress.current(), value.raw) {
+            FREED.fetch_add(1, SeqCst);
+            scene.free();
+        }
+        leader.join().unwrap();
+        reader.join().unwrap();
+    });
+    assert!(FREED.load(SeqCst) > 0);
+}
+
 #[test]
 fn a_leader_that_does_not_free_and_a_reader() {
     one_frees_and_another_leads(|scene| {
@@ -296,5 +331,22 @@ fn blocking_excludes_readers() {
         scene.free();
         drop(blocked);
         reader.join().unwrap();
+    });
+}
+
+/// Lets two threads block, each of which writes what the other one does.
+#[test]
+fn two_blockers_exclude_each_other() {
+    model(2, || {
+        let scene = Scene::new(2);
+        fn block_and_write(scene: &Scene) {
+            let mut this = scene.progress.register().unwrap();
+            let blocked = this.block();
+            scene.free();
+            drop(blocked);
+        }
+        let other = Scene::run(&scene, block_and_write);
+        block_and_write(&scene);
+        other.join().unwrap();
     });
 }
