@@ -102,7 +102,8 @@ impl SharedState {
     /// participants.
     pub(crate) fn take_wakeups(&self) {
         // Ordering: Acquire pairs with `set_wakeups`: the leader sees every request from before. A
-        // later request sets the flag again. Release keeps what earlier requests published.
-        self.0.fetch_and(!WAKEUPS, Ordering::AcqRel);
+        // later request sets the flag again. No Release: nothing is published here, and an update
+        // keeps what earlier ones have published.
+        self.0.fetch_and(!WAKEUPS, Ordering::Acquire);
     }
 }
