@@ -283,6 +283,40 @@ fn the_end_of_a_delay_is_received_with_the_value() {
     assert!(FREED.load(SeqCst) > 0);
 }
 
+/// Checks the same of a participant. The reader's fence comes after its store, and does not help.
+#[test]
+fn the_end_of_reading_is_received_with_the_value() {
+    static FREED: Tally = Tally::new(0);
+    model(3, || {
+        let scene = Scene::new(1);
+        let mut this = scene.progress.register_reader().unwrap();
+        let reading = this.delay();
+        let writer = Scene::run_with(&scene, |scene| {
+            scene.replace();
+            let value = scene.progress.later();
+            let leader = Scene::run(scene, |scene| {
+                assert!(scene.progress.try_lead());
+                for _ in 0..2 {
+                    scene.progress.try_advance();
+                }
+            });
+            // So that the leader comes first, without a preemption.
+            thread::yield_now();
+            if is_reached(scene.progress.current(), value.raw) {
+                FREED.fetch_add(1, SeqCst);
+                scene.free();
+            }
+            leader.join().unwrap();
+        });
+        scene.read();
+        drop(reading);
+        writer.join().unwrap();
+        // Its drop would only make the model larger.
+        core::mem::forget(this);
+    });
+    assert!(FREED.load(SeqCst) > 0);
+}
+
 /// Checks the second event: each thread that reads has executed a full fence between `later` and
 /// the moment. So what is published afterwards needs neither release nor acquire.
 #[test]
