@@ -1,6 +1,11 @@
 //! `cargo xtask litmus`: what the threads of a small program can observe of each other.
 
-use std::{fs, path::PathBuf, process::ExitCode, time::Instant};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Instant,
+};
 
 use anyhow::{Context, Result};
 use proofs::{
@@ -19,16 +24,30 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut is_as_expected = true;
     for file in &arguments.files {
-        let name = file.display().to_string();
-        let text = fs::read_to_string(file).with_context(|| name.clone())?;
-        let litmus: Litmus = text.parse().with_context(|| name.clone())?;
-        is_as_expected &= check_one(&litmus).with_context(|| name)?;
+        let litmus = read(file)?;
+        is_as_expected &= check_one(&litmus).with_context(|| file.display().to_string())?;
     }
     Ok(if is_as_expected {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Whether a program ends as it says, and in another way without each of its guards.
+pub(crate) fn needs_all_guards(file: &Path) -> Result<bool> {
+    let litmus = read(file)?;
+    let mut needs_all = check(&litmus)?.is_as_expected();
+    for guard in 0..litmus.guards.len() {
+        needs_all &= !check(&litmus.without_guard(guard))?.is_as_expected();
+    }
+    Ok(needs_all)
+}
+
+fn read(file: &Path) -> Result<Litmus> {
+    let name = || file.display().to_string();
+    let text = fs::read_to_string(file).with_context(name)?;
+    text.parse().with_context(name)
 }
 
 fn check_one(litmus: &Litmus) -> Result<bool> {
