@@ -61,11 +61,6 @@ impl Scene {
         thread::spawn(move || body(&scene))
     }
 
-    fn run_with(this: &Arc<Self>, body: fn(&Arc<Self>)) -> thread::JoinHandle<()> {
-        let scene = this.clone();
-        thread::spawn(move || body(&scene))
-    }
-
     fn replace_and_free(&self) {
         let mut this = self.progress.register().unwrap();
         self.replace();

@@ -250,32 +250,38 @@ fn a_delay_that_two_advances_overtake() {
     assert!(FREED.load(SeqCst) > 0);
 }
 
-/// Checks that what was read during a delay happens before the freeing, although the thread that
-/// frees has only seen the value: the leader may not have come to its fence. Only the orderings of
-/// the delay's end and of the leader's look at the counter see to that.
+/// Starts a thread that frees when it has only seen the value, to which yet another thread leads: the
+/// leader may not have come to its fence.
+fn free_behind_a_leader(scene: &Arc<Scene>, freed: &'static Tally) -> thread::JoinHandle<()> {
+    let scene = scene.clone();
+    thread::spawn(move || {
+        scene.replace();
+        let value = scene.progress.later();
+        let leader = Scene::run(&scene, |scene| {
+            assert!(scene.progress.try_lead());
+            for _ in 0..2 {
+                scene.progress.try_advance();
+            }
+        });
+        // So that the leader comes first, without a preemption.
+        thread::yield_now();
+        if is_reached(scene.progress.current(), value.raw) {
+            freed.fetch_add(1, SeqCst);
+            scene.free();
+        }
+        leader.join().unwrap();
+    })
+}
+
+/// Checks that what was read during a delay happens before the freeing. Only the orderings of the
+/// delay's end and of the leader's look at the counter see to that.
 #[test]
 fn the_end_of_a_delay_is_received_with_the_value() {
     static FREED: Tally = Tally::new(0);
     model(3, || {
         let scene = Scene::new(0);
         let delay = scene.progress.delay();
-        let writer = Scene::run_with(&scene, |scene| {
-            scene.replace();
-            let value = scene.progress.later();
-            let leader = Scene::run(scene, |scene| {
-                assert!(scene.progress.try_lead());
-                for _ in 0..2 {
-                    scene.progress.try_advance();
-                }
-            });
-            // So that the leader comes first, without a preemption.
-            thread::yield_now();
-            if is_reached(scene.progress.current(), value.raw) {
-                FREED.fetch_add(1, SeqCst);
-                scene.free();
-            }
-            leader.join().unwrap();
-        });
+        let writer = free_behind_a_leader(&scene, &FREED);
         scene.read();
         drop(delay);
         writer.join().unwrap();
@@ -291,23 +297,7 @@ fn the_end_of_reading_is_received_with_the_value() {
         let scene = Scene::new(1);
         let mut this = scene.progress.register_reader().unwrap();
         let reading = this.delay();
-        let writer = Scene::run_with(&scene, |scene| {
-            scene.replace();
-            let value = scene.progress.later();
-            let leader = Scene::run(scene, |scene| {
-                assert!(scene.progress.try_lead());
-                for _ in 0..2 {
-                    scene.progress.try_advance();
-                }
-            });
-            // So that the leader comes first, without a preemption.
-            thread::yield_now();
-            if is_reached(scene.progress.current(), value.raw) {
-                FREED.fetch_add(1, SeqCst);
-                scene.free();
-            }
-            leader.join().unwrap();
-        });
+        let writer = free_behind_a_leader(&scene, &FREED);
         scene.read();
         drop(reading);
         writer.join().unwrap();
