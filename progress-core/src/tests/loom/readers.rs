@@ -250,8 +250,8 @@ fn a_delay_that_two_advances_overtake() {
     assert!(FREED.load(SeqCst) > 0);
 }
 
-/// Starts a thread that frees when it has only seen the value, to which yet another thread leads: the
-/// leader may not have come to its fence.
+/// Starts a thread that frees when it has only seen the value, to which yet another thread leads:
+/// the leader may not have come to its fence.
 fn free_behind_a_leader(scene: &Arc<Scene>, freed: &'static Tally) -> thread::JoinHandle<()> {
     let scene = scene.clone();
     thread::spawn(move || {
