@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     let chosen: Vec<_> = sites.iter().filter(is_chosen).collect();
     ensure!(!chosen.is_empty(), "there is nothing to do");
-    let copy = Copy::new(&root)?;
+    let copy = prepare(&root)?;
     let mut found = table.clone();
     let mut escaped = Vec::new();
     for (number, site) in (1..).zip(&chosen) {
@@ -99,8 +99,7 @@ pub(crate) fn lane(_quick: bool) -> Result<u64> {
     let sites = sites(&root)?;
     let table = Table::read(&root)?;
     table.check(&sites)?;
-    rustup::need_nightly(&["miri", "rust-src"])?;
-    let copy = Copy::new(&root)?;
+    let copy = prepare(&root)?;
     let mut caught = 0;
     for site in &sites {
         let named = table.row(&site.name).context("it was checked")?;
@@ -116,6 +115,12 @@ pub(crate) fn lane(_quick: bool) -> Result<u64> {
         }
     }
     Ok(caught)
+}
+
+/// Makes a copy, and sees to it that each rung can be run there.
+fn prepare(root: &Path) -> Result<Copy> {
+    rustup::need_nightly(&["miri", "rust-src"])?;
+    Copy::new(root)
 }
 
 /// Checks that the table names each place, and that it names tests that exist. Returns how many

@@ -126,7 +126,7 @@ impl<R> fmt::Debug for Spin<R> {
 /// ```
 /// use pool_spin::{Events, Parker, Wfe};
 ///
-/// /// On Arm it is `pool_spin::arch::Arm`.
+/// /// On Arm it is `Aarch64` or `CortexM` of `pool_spin::arch`.
 /// struct NoEvents;
 ///
 /// impl Events for NoEvents {

@@ -35,10 +35,10 @@ impl Token for FutexToken {
             return;
         }
         loop {
-            // An `give` that comes meanwhile leaves its token.
+            // A `give` that comes meanwhile leaves its token.
             let limit = alarm();
             // Liveness: the system compares the word with WAITING before it puts us to sleep, so
-            // an `give` that comes first makes this return; one that comes later finds WAITING
+            // a `give` that comes first makes this return; one that comes later finds WAITING
             // and wakes us. Errors (the word has changed, a signal, the time is over) mean that we
             // look again.
             futex_wait(&self.state, WAITING, limit);

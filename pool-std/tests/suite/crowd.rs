@@ -10,13 +10,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pool_std::{ThreadPool, ThreadPoolBuilder};
+use pool_std::{ParkerKind, ThreadPool, ThreadPoolBuilder};
 
 /// Returns a pool with twice as many workers as processors.
 fn crowded() -> ThreadPool {
+    crowded_with(ParkerKind::default())
+}
+
+fn crowded_with(parker: ParkerKind) -> ThreadPool {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let builder = ThreadPoolBuilder::new().num_threads(2 * processors);
-    builder.build().unwrap()
+    builder.parker(parker).build().unwrap()
 }
 
 /// Runs this number of copies of a closure by joins.
@@ -48,15 +52,17 @@ fn warm_up(copies: usize) {
 /// of which the pool knows nothing, and each needs all of the others.
 #[test]
 fn jobs_of_joins_that_block_get_all_workers() {
-    let pool = crowded();
-    let workers = pool.current_num_threads();
-    let barrier = Barrier::new(workers);
-    pool.install(|| {
-        for _ in 0..5 {
-            warm_up(workers);
-            in_parallel(workers, &|| _ = barrier.wait());
-        }
-    });
+    for parker in [ParkerKind::Condvar, ParkerKind::Futex] {
+        let pool = crowded_with(parker);
+        let workers = pool.current_num_threads();
+        let barrier = Barrier::new(workers);
+        pool.install(|| {
+            for _ in 0..5 {
+                warm_up(workers);
+                in_parallel(workers, &|| _ = barrier.wait());
+            }
+        });
+    }
 }
 
 /// The same with jobs that block until the pool is notified.

@@ -88,6 +88,7 @@ fn address_sanitizer(_quick: bool) -> Result<u64> {
 fn embassy(_quick: bool) -> Result<u64> {
     const RP2350: &str = "thumbv8m.main-none-eabihf";
     rustup::add_targets(&[RP2350])?;
+    rustup::add_component("rustfmt", &["fmt", "--version"])?;
     rustup::add_component("clippy", &["clippy", "--version"])?;
     let board = |arguments: &[&str]| {
         Step::cargo(arguments)

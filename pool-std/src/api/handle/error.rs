@@ -46,9 +46,9 @@ impl JoinError {
     /// # Examples
     /// ```
     /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
-    /// let blocker = pool_std::CancelToken::new();
-    /// blocker.cancel();
-    /// let handle = pool.spawn_handle_unless(&blocker, || 1);
+    /// let token = pool_std::CancelToken::new();
+    /// token.cancel();
+    /// let handle = pool.spawn_handle_unless(&token, || 1);
     /// assert!(handle.join().is_err_and(|error| error.is_aborted()));
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```

@@ -49,18 +49,16 @@ impl<S> ThreadPoolBuilder<S> {
     /// let (send, receive) = mpsc::channel();
     /// let pool = pool_std::ThreadPoolBuilder::new()
     ///     .num_threads(1)
-    ///     .deadlock_handler(move |report| {
-    ///         _ = send.send(report.to_string());
-    ///         // What the job waits for comes from here, so that it goes on.
-    ///         pool_std::mark_all_unblocked(None).expect("there is nothing to end");
-    ///     })
+    ///     // Gives the job what it waits for. Most handlers print the report, and end the process.
+    ///     .deadlock_handler(move |report| _ = send.send(report.to_string()))
     ///     .build()?;
-    /// pool.spawn(move || {
-    ///     let blocked = pool_std::mark_blocked("an answer that does not come").expect("on a worker");
-    ///     std::thread::sleep(std::time::Duration::from_millis(10));
+    /// let answer = pool.install(move || {
+    ///     let blocked = pool_std::mark_blocked("an answer").expect("on a worker");
+    ///     let answer = receive.recv();
     ///     drop(blocked);
-    /// });
-    /// assert!(receive.recv()?.contains("an answer that does not come"));
+    ///     answer
+    /// })?;
+    /// assert!(answer.contains("an answer"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

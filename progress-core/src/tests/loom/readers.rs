@@ -77,6 +77,16 @@ fn blocking_passes_readers_by() {
     });
 }
 
+/// Reads on a managed thread, which is active meanwhile.
+fn read_while_active(scene: &Scene) {
+    let mut this = scene.progress.register().unwrap();
+    let active = this.activate();
+    scene.read();
+    drop(active);
+    // Its drop would only make the model larger.
+    core::mem::forget(this);
+}
+
 /// Explores a thread that leads and frees, another managed one, and one that delays.
 #[test]
 fn two_managed_and_one_unmanaged() {
@@ -87,14 +97,7 @@ fn two_managed_and_one_unmanaged() {
             let _delay = scene.progress.delay();
             scene.read();
         });
-        let managed = Scene::run(&scene, |scene| {
-            let mut this = scene.progress.register().unwrap();
-            let active = this.activate();
-            scene.read();
-            drop(active);
-            // Its drop would only make the model larger.
-            core::mem::forget(this);
-        });
+        let managed = Scene::run(&scene, read_while_active);
         scene.replace();
         let value = scene.progress.later();
         lead(&scene);
@@ -173,14 +176,7 @@ fn two_leaders_in_turn() {
     static FREED: Tally = Tally::new(0);
     model(3, || {
         let scene = Scene::new(2);
-        let reader = Scene::run(&scene, |scene| {
-            let mut this = scene.progress.register().unwrap();
-            let active = this.activate();
-            scene.read();
-            drop(active);
-            // Its drop would only make the model larger.
-            core::mem::forget(this);
-        });
+        let reader = Scene::run(&scene, read_while_active);
         let leader = Scene::run(&scene, |scene| {
             if scene.progress.try_lead() {
                 scene.progress.try_advance();
