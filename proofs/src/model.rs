@@ -18,7 +18,7 @@ mod tests;
 
 use std::{fmt::Debug, hash::Hash};
 
-pub use explore::explore;
+pub use explore::{explore, visit_steps};
 pub use report::{Failure, Findings, Problem};
 
 /// Actors that share a state.

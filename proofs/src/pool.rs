@@ -9,6 +9,7 @@
 //! | `pool/accounting.rs` | how blocked workers are counted |
 //! | `pool/worker.rs`, `pool/poster.rs`, `pool/guest.rs` | who calls them |
 //! | `pool/scenario.rs` | what there is to do |
+//! | `pool/shown.rs` | what a trace of a worker shows of its steps |
 //! | `pool/guard.rs` | what can be left out |
 //!
 //! A worker sleeps as early as the protocol lets it, after its second fruitless search. Each look
@@ -24,11 +25,13 @@ mod jec;
 mod poster;
 mod protocol;
 mod scenario;
+mod shown;
 mod worker;
 mod world;
 
 pub use guard::{GUARDS, Guard};
 pub use scenario::{GuestsWait, Jobs, NAMED, Post, Scenario};
+pub use shown::{Shown, shown};
 
 use crate::model::{Failure, Findings, Model, explore};
 use accounting::{Note, Noting};

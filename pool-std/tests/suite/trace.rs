@@ -4,7 +4,9 @@
 mod checker;
 mod chrome;
 mod environment;
+mod loads;
 mod runs;
+mod transitions;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

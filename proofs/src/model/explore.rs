@@ -22,15 +22,28 @@ use super::{
 /// # Complexity
 /// Linear in the number of states and steps, in time and in memory.
 pub fn explore<M: Model>(model: &M) -> Result<Findings, Failure> {
-    let mut search = Search {
-        model,
-        graph: DiGraph::default(),
-        states: IndexSet::default(),
-        reached_from: Vec::new(),
-    };
+    let mut search = Search::new(model);
     search.visit_all()?;
     search.check_fairness()?;
     Ok(search.findings())
+}
+
+/// Visits all steps of a model, in all orders: each with the state before it and the state after
+/// it.
+///
+/// # Errors
+/// The first rule that a step breaks, or a deadlock.
+pub fn visit_steps<M: Model>(
+    model: &M,
+    mut visit: impl FnMut(&M::State, &M::State),
+) -> Result<(), Failure> {
+    let mut search = Search::new(model);
+    search.visit_all()?;
+    for edge in search.graph.edge_references() {
+        let state = |node: NodeIndex| &search.states[node.index()];
+        visit(state(edge.source()), state(edge.target()));
+    }
+    Ok(())
 }
 
 struct Search<'m, M: Model> {
@@ -43,7 +56,16 @@ struct Search<'m, M: Model> {
     reached_from: Vec<Option<(NodeIndex, u8)>>,
 }
 
-impl<M: Model> Search<'_, M> {
+impl<'m, M: Model> Search<'m, M> {
+    fn new(model: &'m M) -> Self {
+        Self {
+            model,
+            graph: DiGraph::default(),
+            states: IndexSet::default(),
+            reached_from: Vec::new(),
+        }
+    }
+
     /// Visits the states in the order of their distance, so that a failure comes with a shortest
     /// execution.
     fn visit_all(&mut self) -> Result<(), Failure> {

@@ -18,6 +18,24 @@ pub(super) struct Worker<I, C> {
     below: Option<Source>,
 }
 
+/// A worker, and which thread may use it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Seated<I, C> {
+    pub(super) worker: Worker<I, C>,
+    pub(super) seat: Seat,
+}
+
+/// Whether a worker has slept since it began to search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(super) enum Slept {
+    #[default]
+    Not,
+    /// It was woken, and has not searched since.
+    Woken,
+    /// It was woken, and has found nothing since.
+    InVain,
+}
+
 /// Where a worker is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum At<I, C> {
@@ -315,6 +333,57 @@ impl<I: Copy + PartialEq + Default, C: Copy + PartialEq> Worker<I, C> {
                 (At::Runs(source, Stage::Waits), "is released".to_owned())
             }
         })
+    }
+}
+
+impl<I: Copy + PartialEq, C: Copy + PartialEq> Worker<I, C> {
+    /// Returns what a trace shows of a step of this worker, as which it was `before`. `slept` is
+    /// what the worker remembers for its trace.
+    pub(super) fn shown(
+        before: &Seated<I, C>,
+        after: &Seated<I, C>,
+        slept: &mut Slept,
+    ) -> Vec<&'static str> {
+        let (worker, next) = (before.worker, after.worker);
+        let mut shown = Vec::new();
+        match (worker.at, next.at) {
+            (At::Active, _) => {
+                *slept = Slept::Not;
+                shown.push("idle");
+            }
+            (At::Searches(..), At::FoundJob(_, Source::Deque(owner))) if owner != next.index => {
+                shown.push("steal");
+            }
+            (At::Searches(..), At::Searches(..) | At::FoundJob(..)) => {}
+            (At::Searches(..), _) if *slept == Slept::Woken => {
+                *slept = Slept::InVain;
+                shown.push("idle");
+            }
+            (At::Reclaims(_), _) if before.seat != Seat::Host => {
+                *slept = Slept::Woken;
+                shown.push("wake");
+            }
+            (At::FoundJob(..), At::Runs(..)) => shown.push("found"),
+            (At::Leaves(_), At::Ended) => shown.extend(["stop", "leave"]),
+            (At::Returns(_), At::Active) => shown.extend(["latch", "job-end"]),
+            (At::Runs(_, Stage::Begins), _) => shown.push("job"),
+            (At::Runs(_, Stage::Blocks(_)), At::Runs(_, Stage::WaitsForRelease)) => {
+                shown.push("blocked");
+            }
+            (At::Runs(_, Stage::WaitsForRelease), At::Runs(..)) => shown.push("unblocked"),
+            _ => {}
+        }
+        let begins_to_wait = worker.below.is_none() && next.below.is_some();
+        if matches!((worker.at, next.at), (At::Runs(..), At::Active)) && !begins_to_wait {
+            shown.push("job-end");
+        }
+        if before.seat == Seat::Host && after.seat != Seat::Host {
+            if *slept == Slept::InVain {
+                shown.push("fruitless");
+            }
+            shown.push("sleep");
+        }
+        shown
     }
 }
 

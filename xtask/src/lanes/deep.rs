@@ -13,7 +13,7 @@ pub(crate) const DEEP_LANES: &[Lane] = &[
     },
     Lane {
         name: "models",
-        about: "the pool as a model, with ten million states",
+        about: "the pool as a model, with ten million states, and as many transitions of pools",
         run: models,
     },
     Lane {
@@ -39,11 +39,23 @@ pub(crate) const DEEP_LANES: &[Lane] = &[
 ];
 
 fn models(_quick: bool) -> Result<u64> {
-    Step::cargo(&["test", "--package", "proofs", "--release"])
+    let models = Step::cargo(&["test", "--package", "proofs", "--release"])
         .env("PROOFS_DEEP", "1")
         // One after the other, since each takes gigabytes.
         .args(["--", "--test-threads", "1"])
-        .run_tests()
+        .run_tests()?;
+    let traces = Step::cargo(&[
+        "test",
+        "--package",
+        "pool-std",
+        "--release",
+        "--test",
+        "suite",
+    ])
+    .args(["--features", "trace", "--", "trace::loads"])
+    .env("POOL_STD_TRANSITIONS", "10000000")
+    .run_tests()?;
+    Ok(models + traces)
 }
 
 fn oldest_compiler(_quick: bool) -> Result<u64> {

@@ -7,16 +7,12 @@ use pool_std::{
     trace::{Event, TimedEvent},
 };
 
-/// What a worker is known to do between two of its events.
+use super::transitions::{ABSENT, next_state};
+
+/// What has begun on a worker, and must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Absent,
-    Active,
-    Idle,
-    Asleep,
-    /// It was woken, and has not searched in vain since.
-    Woken,
-    /// A guest is active in its place.
+enum Frame {
+    Job,
     Guest,
 }
 
@@ -83,56 +79,41 @@ fn events(workers: &[OfWorker]) -> impl Iterator<Item = &TimedEvent> {
     workers.iter().flat_map(|worker| &worker.events)
 }
 
-/// Each event is one that the worker can come to.
+/// Each event is one that the worker can come to, and what has begun ends.
 fn check_order(worker: &OfWorker) -> Result<(), String> {
     if worker.overwritten > 0 {
         return Err(format!("{} events were overwritten", worker.overwritten));
     }
-    let (mut state, mut depth, mut last) = (State::Absent, 0, Duration::ZERO);
+    let (mut state, mut last) = (ABSENT, Duration::ZERO);
+    let mut frames = Vec::new();
     for it in &worker.events {
         if it.time < last {
             return Err(format!("{it:?} comes after {last:?}"));
         }
         last = it.time;
-        let next = next_state(state, it.event).ok_or(format!("{it:?} while {state:?}"))?;
-        match it.event {
-            Event::Job(_) => depth += 1,
-            Event::JobEnd if depth == 0 => return Err("a job ends that has not begun".into()),
-            Event::JobEnd => depth -= 1,
-            _ => {}
+        let next = next_state(state, it.event, frames.is_empty());
+        state = next.ok_or(format!("{it:?} while {state}, in {frames:?}"))?;
+        let ends = match it.event {
+            Event::Job(_) => {
+                frames.push(Frame::Job);
+                continue;
+            }
+            Event::GuestArrived => {
+                frames.push(Frame::Guest);
+                continue;
+            }
+            Event::JobEnd => Frame::Job,
+            Event::GuestLeft => Frame::Guest,
+            _ => continue,
+        };
+        if frames.pop() != Some(ends) {
+            return Err(format!("{it:?} ends what has not begun"));
         }
-        state = next;
     }
-    match depth {
-        0 => Ok(()),
-        _ => Err(format!("{depth} jobs have not ended")),
+    match frames[..] {
+        [] => Ok(()),
+        _ => Err(format!("{frames:?} have not ended")),
     }
-}
-
-/// Returns the state after an event, or `None` if it cannot happen.
-fn next_state(state: State, event: Event) -> Option<State> {
-    use State::{Absent, Active, Asleep, Guest, Idle, Woken};
-
-    let is_awake = matches!(state, Active | Idle | Woken | Guest);
-    Some(match (state, event) {
-        (Absent, Event::Enter) => Active,
-        (Active, Event::Leave) => Absent,
-        (Active | Guest | Woken, Event::Idle) => Idle,
-        (Idle | Woken, Event::Active(_)) => Active,
-        (Idle | Woken, Event::Sleep) => Asleep,
-        (Idle, Event::FruitlessWake) => Idle,
-        (Asleep, Event::Wake(_)) => Woken,
-        (Asleep, Event::GuestArrived) => Guest,
-        // A guest that has waited counts as active.
-        (Guest | Active, Event::GuestLeft) => Asleep,
-        // Waits look once before they search.
-        (Active | Guest, Event::Job(_) | Event::JobEnd | Event::DequeFull) => state,
-        (Active | Guest, Event::Post { .. } | Event::Blocked | Event::Unblocked) => state,
-        (_, Event::Steal { .. } | Event::Moved { .. } | Event::Revocation { .. }) if is_awake => {
-            state
-        }
-        _ => return None,
-    })
 }
 
 /// A waker is a worker of the pool, or no worker at all, and a wake-up comes before it is noticed.
