@@ -1,5 +1,6 @@
 //! The commands of this workspace.
 
+mod api;
 mod bench;
 mod boards;
 mod book;
@@ -49,6 +50,8 @@ enum Command {
     Demo(demo::Arguments),
     /// Run all tests for all targets, installing what they need.
     TestAll(test_all::Arguments),
+    /// Compare what the libraries offer with the lists that are kept of it.
+    Api(api::Arguments),
     /// Measure our crates against their peers, and show the ratios.
     Bench(bench::Arguments),
     /// Run the program of a board in QEMU.
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::TestAll(arguments) => test_all::run(&arguments),
+        Command::Api(arguments) => api::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Board(arguments) => boards::run(&arguments),
         Command::Book(arguments) => book::run(&arguments),

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{Lane, need_x86_64_linux};
-use crate::{command::Step, dependencies, mutants, root, rustup, target};
+use crate::{api, command::Step, dependencies, mutants, root, rustup, target};
 
 pub(crate) const DEEP_LANES: &[Lane] = &[
     Lane {
@@ -30,6 +30,11 @@ pub(crate) const DEEP_LANES: &[Lane] = &[
         name: "deps",
         about: "licenses and sources of dependencies, and their oldest versions that are allowed",
         run: dependencies::lane,
+    },
+    Lane {
+        name: "api",
+        about: "what the libraries offer, against the lists that are kept of it",
+        run: api::lane,
     },
     Lane {
         name: "embassy",
