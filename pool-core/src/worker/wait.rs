@@ -62,6 +62,14 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
+    /// Runs any job until the latch is set, also in a pool whose waits are isolated: for a thread
+    /// that is in no job, and waits for all jobs of its pool.
+    pub fn wait_for_all_jobs(&self, latch: &CoreLatch) {
+        if !latch.probe() {
+            self.run_jobs_until(latch, Setter::Worker);
+        }
+    }
+
     /// Runs jobs until the closure of a lender has ended, for the thread that has borrowed the
     /// worker.
     ///

@@ -107,7 +107,7 @@ impl Idle {
         if std::ptr::eq(worker.registry(), registry) {
             // The jobs of this pool set the latch, so the worker counts as asleep when they are all
             // blocked.
-            worker.wait_until(latch.core());
+            worker.wait_for_all_jobs(latch.core());
         } else {
             worker.wait_for_outside(latch.core());
         }

@@ -11,7 +11,7 @@ use std::{
 };
 
 use pool_std::{
-    IdlePolicy, ShutdownError, SleepKind, ThreadPool, ThreadPoolBuilder, WaitIdleError,
+    IdlePolicy, Isolation, ShutdownError, SleepKind, ThreadPool, ThreadPoolBuilder, WaitIdleError,
     block_in_place, join,
 };
 
@@ -63,6 +63,28 @@ fn wait_idle_waits_for_each_kind_of_spawned_job() {
         pool.spawn_broadcast(move |_| each());
         pool.wait_idle().unwrap();
         assert_eq!(count.load(Relaxed), 104);
+    }
+}
+
+/// No other thread could run the jobs: a wait for them is isolated from nothing.
+#[test]
+fn wait_idle_runs_the_jobs_of_an_isolated_pool_on_its_only_thread() {
+    for isolation in [Isolation::Subtree, Isolation::Nothing] {
+        thread::spawn(move || {
+            let builder = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+            let pool = builder.isolation(isolation).build().unwrap();
+            let links = Arc::new(AtomicUsize::new(0));
+            let [own, in_isolation] = [links.clone(), links.clone()];
+            pool.spawn(move || chain(5, own));
+            pool.wait_idle().unwrap();
+            pool_std::isolate(|| {
+                pool.spawn(move || chain(5, in_isolation));
+                pool.wait_idle().unwrap();
+            });
+            assert_eq!(links.load(Relaxed), 10);
+        })
+        .join()
+        .unwrap();
     }
 }
 
