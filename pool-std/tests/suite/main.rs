@@ -42,6 +42,7 @@ mod priority;
 mod progress;
 mod scenarios;
 mod scope;
+mod settings;
 #[cfg(all(feature = "signal", target_os = "linux"))]
 mod state_signal;
 #[cfg(feature = "trace")]

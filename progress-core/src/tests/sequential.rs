@@ -76,7 +76,10 @@ fn with_active<'p>(thread: &mut Thread<'p>, act: impl FnOnce(&mut Active<'_, 'p,
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig {
+        cases: 4 * ProptestConfig::default().cases,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     #[cfg_attr(miri, ignore = "one thread, and the generator takes minutes")]

@@ -22,6 +22,11 @@ pub(crate) const DEEP_LANES: &[Lane] = &[
         run: address_sanitizer,
     },
     Lane {
+        name: "fuzz",
+        about: "random sequences of calls, a hundred times as many, under AddressSanitizer",
+        run: fuzz,
+    },
+    Lane {
         name: "msrv",
         about: "everything with the oldest compiler that is supported",
         run: oldest_compiler,
@@ -79,14 +84,37 @@ fn oldest_compiler(_quick: bool) -> Result<u64> {
 }
 
 fn address_sanitizer(_quick: bool) -> Result<u64> {
+    under_address_sanitizer(&["pool-std", "rayon-core", "drop-in-tests", "deque-core"])?
+        .args(["--lib", "--tests", "--no-fail-fast"])
+        .args(["--features", super::FEATURES_OF_POOL_STD])
+        // It measures frames.
+        .args(["--", "--skip", "depth_is_limited_by_the_stack_alone"])
+        .run_tests()
+}
+
+fn fuzz(_quick: bool) -> Result<u64> {
+    // What proptest runs, by the beginnings of names.
+    const TESTS: [&str; 5] = [
+        "any_sequence",
+        "any_history",
+        "any_settings",
+        "a_channel_agrees",
+        "no_reader_is_overtaken",
+    ];
+    under_address_sanitizer(&["deque-core", "progress-core", "sleep-core", "pool-std"])?
+        .args(["--lib", "--test", "suite", "--no-fail-fast", "--"])
+        .args(TESTS)
+        .env("PROPTEST_CASES", "25600")
+        .run_tests()
+}
+
+/// Returns a step that builds the tests of some packages with AddressSanitizer.
+fn under_address_sanitizer(packages: &[&str]) -> Result<Step> {
     const TARGET: &str = "x86_64-unknown-linux-gnu";
     need_x86_64_linux()?;
     rustup::need_nightly(&["rust-src"])?;
-    Step::cargo(&["+nightly", "test", "--lib", "--tests", "--no-fail-fast"])
-        .args(["--target", TARGET])
-        .args(["--package", "pool-std", "--package", "rayon-core"])
-        .args(["--package", "drop-in-tests", "--package", "deque-core"])
-        .args(["--features", super::FEATURES_OF_POOL_STD])
+    Ok(Step::cargo(&["+nightly", "test", "--target", TARGET])
+        .args(packages.iter().flat_map(|name| ["--package", name]))
         .env("RUSTFLAGS", "-Zsanitizer=address")
         // The global pool and its threads are never freed. And a pool asks how much of a stack is
         // left, which it could not if the values of frames were elsewhere.
@@ -96,10 +124,7 @@ fn address_sanitizer(_quick: bool) -> Result<u64> {
         )
         // Frames that are not optimized are so large that few fit on a stack.
         .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
-        .env("CARGO_TARGET_DIR", target::directory("asan"))
-        // It measures frames.
-        .args(["--", "--skip", "depth_is_limited_by_the_stack_alone"])
-        .run_tests()
+        .env("CARGO_TARGET_DIR", target::directory("asan")))
 }
 
 fn embassy(_quick: bool) -> Result<u64> {

@@ -207,7 +207,7 @@ fn for_all_storages<T: Sample>(setting: Setting, sequence: &[(bool, Operation)])
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 2 } else { 256 },
+        cases: if cfg!(miri) { 2 } else { ProptestConfig::default().cases },
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

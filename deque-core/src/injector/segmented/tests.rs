@@ -162,7 +162,7 @@ mod threads {
 
     proptest! {
         #![proptest_config(ProptestConfig {
-            cases: if cfg!(miri) { 2 } else { 256 },
+            cases: if cfg!(miri) { 2 } else { ProptestConfig::default().cases },
             failure_persistence: None,
             ..ProptestConfig::default()
         })]

@@ -238,7 +238,7 @@ fn agrees_with_the_seed(events: &[Event], policy: IdlePolicy) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 1 } else { 256 },
+        cases: if cfg!(miri) { 1 } else { ProptestConfig::default().cases },
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -154,7 +154,7 @@ fn agrees_with_model(operations: &[Operation]) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 1 } else { 256 },
+        cases: if cfg!(miri) { 1 } else { ProptestConfig::default().cases },
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -106,7 +106,7 @@ fn agrees_with_model<W: Word>(operations: &[Operation], first: usize) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 256,
+        cases: ProptestConfig::default().cases,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

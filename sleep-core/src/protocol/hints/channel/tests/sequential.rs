@@ -26,7 +26,7 @@ fn agrees_with_a_queue<const N: usize>(carried: u32, operations: &[Option<u16>])
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 2 } else { 256 },
+        cases: if cfg!(miri) { 2 } else { ProptestConfig::default().cases },
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

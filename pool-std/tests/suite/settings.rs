@@ -1,0 +1,267 @@
+//! Any settings: a pool that works, or an error that names a setting which is bad.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    thread,
+};
+
+use pool_std::{
+    BuildError, IdlePolicy, Isolation, ParkerKind, SleepKind, ThreadPool, ThreadPoolBuilder,
+    max_num_threads,
+};
+use proptest::prelude::*;
+
+/// Settings of a builder, good ones and bad ones.
+#[derive(Debug, Clone)]
+struct Settings {
+    num_threads: usize,
+    stack_size: Option<usize>,
+    name: Option<&'static str>,
+    active_workers: Option<usize>,
+    max_blocking_threads: usize,
+    max_nesting: Option<usize>,
+    sleep: Option<SleepKind>,
+    parker: ParkerKind,
+    policy: IdlePolicy,
+    isolation: Isolation,
+    flags: Flags,
+    spawn: Spawn,
+}
+
+#[derive(Debug, Clone)]
+struct Flags {
+    guests: bool,
+    lazy_threads: bool,
+    breadth_first: bool,
+    overlook_no_jobs: bool,
+    use_current_thread: bool,
+}
+
+/// Who makes the threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spawn {
+    ByPool,
+    ByProgram,
+    /// Likewise, and it fails from this thread on.
+    Failing(usize),
+}
+
+fn settings() -> impl Strategy<Value = Settings> {
+    use prop::{option::of, sample::select};
+
+    let threads = prop_oneof![
+        8 => 0..5_usize,
+        1 => select(&[70_000, usize::MAX][..]),
+        1 => Just(()).prop_map(|()| max_num_threads() + 1),
+    ];
+    let stack = of(prop_oneof![4 => Just(1 << 18), 1 => select(&[0, 1, 1_000][..])]);
+    let name = of(prop_oneof![4 => Just("worker"), 1 => Just("work\0er"), 1 => Just("")]);
+    let active = of(prop_oneof![4 => 1..3_usize, 1 => select(&[0, 100, usize::MAX][..])]);
+    let nesting = of(select(&[0, 1, 100, usize::MAX][..]));
+    let sleep = of(select(
+        &[
+            SleepKind::Jec,
+            SleepKind::Classic,
+            SleepKind::Hints,
+            SleepKind::Seeded,
+        ][..],
+    ));
+    let policies = [
+        IdlePolicy::DEFAULT,
+        IdlePolicy::IMMEDIATE,
+        IdlePolicy::LATENCY,
+    ];
+    let isolations = [Isolation::Anything, Isolation::Subtree, Isolation::Nothing];
+    let flags = any::<[bool; 5]>().prop_map(|flags| {
+        let [
+            guests,
+            lazy_threads,
+            breadth_first,
+            overlook_no_jobs,
+            use_current_thread,
+        ] = flags;
+        Flags {
+            guests,
+            lazy_threads,
+            breadth_first,
+            overlook_no_jobs,
+            use_current_thread,
+        }
+    });
+    let spawn = prop_oneof![
+        4 => Just(Spawn::ByPool),
+        2 => Just(Spawn::ByProgram),
+        1 => (0..4_usize).prop_map(Spawn::Failing),
+    ];
+    let numbers = (threads, stack, active, 0..3_usize, nesting);
+    let parker = select(&[ParkerKind::Futex, ParkerKind::Condvar][..]);
+    let kinds = (
+        sleep,
+        parker,
+        select(policies.to_vec()),
+        select(isolations.to_vec()),
+    );
+    (numbers, kinds, name, flags, spawn).prop_map(|(numbers, kinds, name, flags, spawn)| {
+        let (num_threads, stack_size, active_workers, max_blocking_threads, max_nesting) = numbers;
+        let (sleep, parker, policy, isolation) = kinds;
+        Settings {
+            num_threads,
+            stack_size,
+            name,
+            active_workers,
+            max_blocking_threads,
+            max_nesting,
+            sleep,
+            parker,
+            policy,
+            isolation,
+            flags,
+            spawn,
+        }
+    })
+}
+
+impl Settings {
+    fn build(&self) -> Result<ThreadPool, BuildError> {
+        let Flags {
+            guests,
+            lazy_threads,
+            breadth_first,
+            overlook_no_jobs,
+            use_current_thread,
+        } = self.flags;
+        let mut builder = ThreadPoolBuilder::new()
+            .num_threads(self.num_threads)
+            .max_blocking_threads(self.max_blocking_threads)
+            .parker(self.parker)
+            .idle_policy(self.policy)
+            .isolation(self.isolation)
+            .guests(guests)
+            .overlook_no_jobs(overlook_no_jobs);
+        if let Some(size) = self.stack_size {
+            builder = builder.stack_size(size);
+        }
+        if let Some(name) = self.name {
+            builder = builder.thread_name(move |_| name.to_owned());
+        }
+        if let Some(count) = self.active_workers {
+            builder = builder.active_workers(count);
+        }
+        if let Some(depth) = self.max_nesting {
+            builder = builder.max_nesting(depth);
+        }
+        if let Some(sleep) = self.sleep {
+            builder = builder.sleep(sleep);
+        }
+        if lazy_threads {
+            builder = builder.lazy_threads();
+        }
+        if breadth_first {
+            builder = builder.breadth_first();
+        }
+        if use_current_thread {
+            builder = builder.use_current_thread();
+        }
+        let fails_from = match self.spawn {
+            Spawn::ByPool => return builder.build(),
+            Spawn::ByProgram => usize::MAX,
+            Spawn::Failing(first) => first,
+        };
+        let mut spawned = 0;
+        let spawn = move |worker: pool_std::ThreadBuilder| {
+            spawned += 1;
+            if spawned > fails_from {
+                return Err(io::Error::other("as it should"));
+            }
+            let name = worker.name().map(str::to_owned);
+            let named = name.map_or_else(thread::Builder::new, |name| {
+                thread::Builder::new().name(name)
+            });
+            named.spawn(move || worker.run()).map(drop)
+        };
+        builder.spawn_handler(spawn).build()
+    }
+
+    /// Whether an error names a setting that is bad.
+    fn explain(&self, error: &BuildError) -> bool {
+        match error {
+            BuildError::TooManyThreads { requested, maximum } => {
+                *requested == self.num_threads && requested > maximum
+            }
+            BuildError::StackTooSmall { requested, minimum } => {
+                Some(*requested) == self.stack_size && requested < minimum
+            }
+            BuildError::ThreadName { name, .. } => name.contains('\0'),
+            BuildError::ActiveWorkers(error) => {
+                assert!(!error.to_string().is_empty());
+                self.active_workers.is_some()
+            }
+            BuildError::Spawn { source, .. } => {
+                matches!(self.spawn, Spawn::Failing(_)) && source.to_string() == "as it should"
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether all settings are good ones, whatever the number of processors.
+    fn are_good(&self) -> bool {
+        let threads = 1..=4;
+        threads.contains(&self.num_threads)
+            && self.stack_size.is_none_or(|size| size > 1_000)
+            && self.name.is_none_or(|name| !name.contains('\0'))
+            && self
+                .active_workers
+                .is_none_or(|count| (1..=self.num_threads).contains(&count))
+            && !matches!(self.spawn, Spawn::Failing(_))
+    }
+}
+
+/// Each job is run once, from outside and inside.
+fn works(pool: &ThreadPool) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let one_more = || {
+        let count = count.clone();
+        move || _ = count.fetch_add(1, SeqCst)
+    };
+    pool.spawn(one_more());
+    let (a, b) = pool.install(|| pool_std::join(|| 1, || 2));
+    pool.scope(|scope| {
+        for _ in 0..4 {
+            let one_more = one_more();
+            scope.spawn(move |_| one_more());
+        }
+    });
+    pool.call(one_more());
+    pool.wait_idle().unwrap();
+    assert_eq!((a + b, count.load(SeqCst)), (3, 6));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 2 } else { ProptestConfig::default().cases },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn any_settings_make_a_pool_that_works_or_an_error_that_names_one(settings in settings()) {
+        let good = settings.are_good();
+        let explained = thread::spawn(move || {
+            // On a thread of its own, which the pool may adopt.
+            match settings.build() {
+                Ok(pool) => {
+                    works(&pool);
+                    None
+                }
+                Err(error) => Some((settings.explain(&error), error)),
+            }
+        });
+        if let Some((explained, error)) = explained.join().unwrap() {
+            prop_assert!(!good && explained, "{error:?}");
+        }
+    }
+}
