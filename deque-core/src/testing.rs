@@ -1,5 +1,7 @@
 //! What this crate's tests and models share.
 
+#[cfg(all(not(loom), feature = "alloc"))]
+pub(crate) mod history;
 #[cfg(loom)]
 pub(crate) mod interrupt;
 #[cfg(all(not(loom), feature = "alloc"))]

@@ -15,6 +15,8 @@ mod fast_push;
 mod gate;
 #[cfg(not(loom))]
 mod handles;
+#[cfg(not(loom))]
+mod linear;
 #[cfg(loom)]
 mod loom;
 #[cfg(loom)]

@@ -2,6 +2,8 @@ use super::*;
 
 #[cfg(not(loom))]
 mod batch;
+#[cfg(not(loom))]
+mod linear;
 #[cfg(loom)]
 mod loom;
 

@@ -81,6 +81,19 @@ fn stampede_while_shrinking() {
     }
 }
 
+#[test]
+fn calls_of_a_biased_deque_have_an_order() {
+    membarrier_fence!();
+    membarrier(MembarrierCommand::RegisterPrivateExpedited)
+        .expect("Linux 4.14, and no sandbox that forbids it");
+    let make = || Deque::growable(Order::Lifo).with_process_fence::<Fence>();
+    super::super::linear::check(make, usize::MAX, 20);
+    assert!(
+        CALLS.load(SeqCst) > 0,
+        "no thief met an owner without fences"
+    );
+}
+
 /// Steals and pops `BIASED_ELEMENTS` elements with delays everywhere. Thieves take single elements
 /// and batches.
 #[test]
