@@ -1,5 +1,6 @@
 //! Programs of rayon on our pool.
 
+mod python;
 mod suite;
 mod surface;
 mod try_out;

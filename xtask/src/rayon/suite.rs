@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Result, ensure};
 
-use super::{DropIn, RAYON, RUSTC, surface, user};
+use super::{DropIn, RAYON, RUSTC, python, surface, user};
 use crate::{command::Step, published, published::Published, root, speaker::say, target};
 
 /// The tests of what differs from the original.
@@ -40,7 +40,9 @@ pub(crate) fn lane(quick: bool) -> Result<u64> {
     }
     let projects = user::check()?;
     say!("{projects} checks of users' projects passed");
-    Ok(tests + projects)
+    let forks = python::check()?;
+    say!("a program of Python forks on our pool, and waits for good on the original");
+    Ok(tests + projects + forks)
 }
 
 /// Runs all tests of the published parallel iterators with our drop-in.

@@ -1,0 +1,55 @@
+//! A library that uses rayon, in a program of Python that forks: it works on our pool, and waits for
+//! good on the original.
+
+use std::{
+    env::consts,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Result, ensure};
+
+use super::RAYON;
+use crate::{command::Step, debian, published, root, target};
+
+/// What the program returns when a child does not answer.
+const NO_ANSWER: i32 = 3;
+
+/// Returns the number of checks.
+pub(super) fn check() -> Result<u64> {
+    debian::need("python3", "python3")?;
+    let patch = RAYON.patch();
+    let ours = build("python-ours", &patch)?;
+    RAYON.assert_ours(&ours.join("Cargo.toml"))?;
+    let original = build("python-original", &[])?;
+    let program = root().join("compat/tests/python/fork.py");
+    let run = |directory: &Path| {
+        let name = format!("{}scratch{}", consts::DLL_PREFIX, consts::DLL_SUFFIX);
+        let library = directory.join("target/release").join(name);
+        let step = Step::new("python3", &[]).args([&program, &library]);
+        step.env("RAYON_NUM_THREADS", "4").status()
+    };
+    let status = run(&ours)?;
+    ensure!(status.success(), "children of a fork fail: {status}");
+    let status = run(&original)?;
+    ensure!(
+        status.code() == Some(NO_ANSWER),
+        "children of a fork do not wait for good on the original: {status}"
+    );
+    Ok(2)
+}
+
+/// Builds the library, and returns the directory of its package.
+fn build(name: &str, patch: &[String]) -> Result<PathBuf> {
+    let directory = target::directory("rayon").join(name);
+    let lines = "[lib]\ncrate-type = [\"cdylib\"]\n\n[dependencies]\nrayon = \"1\"\n";
+    published::write_package(&directory, lines)?;
+    let source = root().join("compat/tests/python/library.rs");
+    fs::copy(source, directory.join("src/lib.rs"))?;
+    Step::cargo(&["build", "--release"])
+        .args(patch)
+        .directory(&directory)
+        .env("CARGO_TARGET_DIR", directory.join("target"))
+        .run()?;
+    Ok(directory)
+}
