@@ -29,7 +29,7 @@ use site::Site;
 use table::{Table, Verdict};
 
 /// The crates whose orderings and fences are in the table.
-const CRATES: [&str; 2] = ["sleep-core", "progress-core"];
+const CRATES: [&str; 3] = ["sleep-core", "progress-core", "deque-core"];
 
 /// After so long, a test that has not ended counts as failed: models of a changed program may grow
 /// without end.
@@ -166,19 +166,15 @@ fn check_one(copy: &Copy, site: &Site, verdict: &Verdict) -> Result<Verdict> {
 }
 
 /// Runs tests until one fails: first the models of the module in which the place is, and
-/// those of the part to which that belongs.
+/// those of the modules around it.
 fn search_one(copy: &Copy, site: &Site) -> Result<Verdict> {
-    let [module, part] = site.modules();
-    let runs: [(_, &[&str]); 5] = [
-        (Rung::Loom, &[&module]),
-        (Rung::Loom, &[&part]),
-        (Rung::Unit, &[]),
-        (Rung::Miri, &[]),
-        (Rung::Loom, &[]),
-    ];
+    let modules = site.modules();
+    let models = modules.iter().map(|module| (Rung::Loom, Some(&**module)));
+    let others = [Rung::Unit, Rung::Miri, Rung::Loom].map(|rung| (rung, None));
+    let runs: Vec<_> = models.chain(others).collect();
     copy.with(site, || {
-        for (rung, filter) in runs {
-            match rung.tests(copy, site, filter)? {
+        for &(rung, filter) in &runs {
+            match rung.tests(copy, site, filter.as_slice())? {
                 TestRun::Passed(_) => {}
                 TestRun::Failed(test) => {
                     return Ok(Verdict::Caught(format!("{}: {test}", rung.name())));

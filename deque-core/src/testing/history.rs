@@ -12,6 +12,8 @@ use std::{
     vec::Vec,
 };
 
+use crate::{Deque, Steal, Storage, Worker};
+
 /// A call, what it returned, and when.
 #[derive(Debug, Clone)]
 pub(crate) struct Call<C> {
@@ -39,6 +41,23 @@ pub(crate) enum Made {
     Pop(Option<usize>),
     /// What any thread took.
     Steal(Option<usize>),
+}
+
+impl Made {
+    /// Returns the steps of a steal that may have moved elements to a deque of the thief's own.
+    /// Other threads may come in between.
+    pub(crate) fn by_thief<S: Storage<usize>>(
+        stolen: Steal<usize>,
+        own: &Worker<&Deque<usize, S>>,
+    ) -> Vec<Self> {
+        let first = match stolen {
+            Steal::Retry => return Vec::new(),
+            Steal::Empty => None,
+            Steal::Success(element) => Some(element),
+        };
+        let others = core::iter::from_fn(|| own.pop()).map(Some);
+        [first].into_iter().chain(others).map(Self::Steal).collect()
+    }
 }
 
 /// A queue that one thread uses at a time.

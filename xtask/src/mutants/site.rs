@@ -9,7 +9,7 @@ use crate::links;
 
 /// A fence, or an ordering of an access that orders something.
 static PLACES: LazyLock<Regex> = LazyLock::new(|| {
-    let fence = r"(?<fence>\bfence\(Ordering::\w+\))";
+    let fence = r"(?<fence>\b(full_)?fence\((Ordering::\w+)?\))";
     let ordering = r"Ordering::(?<ordering>AcqRel|Acquire|Release|SeqCst)\b";
     Regex::new(&format!("{fence}|{ordering}")).expect("it is one")
 });
@@ -66,6 +66,9 @@ impl Site {
             if let Some(found) = FUNCTION.captures(code).and_then(|it| it.name("name")) {
                 function = found.as_str();
             }
+            if code.contains("fn full_fence") {
+                continue;
+            }
             for found in PLACES.captures_iter(code) {
                 for (range, what, replacement) in changes(&found) {
                     let name = format!("{file}, {function}, {what}");
@@ -91,13 +94,14 @@ impl Site {
         sites
     }
 
-    /// Returns the path of the module in which the place is, and its first two parts. Their tests
-    /// find the change, more likely than not.
-    pub(super) fn modules(&self) -> [String; 2] {
+    /// Returns the path of the module in which the place is, and those of the modules around it.
+    /// Their tests find the change, more likely than not.
+    pub(super) fn modules(&self) -> Vec<String> {
         let file = self.file.strip_prefix(&self.package).unwrap_or(&self.file);
         let file = file.trim_start_matches("/src/").trim_end_matches(".rs");
         let parts: Vec<_> = file.split('/').collect();
-        [parts.join("::"), parts[..parts.len().min(2)].join("::")]
+        let ends = (1..=parts.len()).rev();
+        ends.map(|end| parts[..end].join("::")).collect()
     }
 
     /// Returns the text of the file with the change.

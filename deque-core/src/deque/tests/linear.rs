@@ -1,15 +1,12 @@
 //! Whether what an owner and its thieves see at the same time is explained by some order of their
 //! calls.
 
-use std::{sync::Mutex, vec::Vec};
+use std::sync::Mutex;
 
 use super::*;
-use crate::{
-    Steal,
-    testing::{
-        delay_often,
-        history::{Made, Queue, Random, Recorder, is_linearizable, record},
-    },
+use crate::testing::{
+    delay_often,
+    history::{Made, Queue, Random, Recorder, is_linearizable, record},
 };
 
 pub(super) const HISTORIES: u32 = if cfg!(miri) { 2 } else { 2_000 };
@@ -31,8 +28,7 @@ fn own<S: Storage<usize>>(
     }
 }
 
-/// Steals single elements, and batches to a deque of the thief's own. Other threads may come in
-/// between the steals of a batch.
+/// Steals single elements, and batches to a deque of the thief's own.
 fn steal<S: Storage<usize>>(
     deque: &Deque<usize, S>,
     mut random: Random,
@@ -47,13 +43,7 @@ fn steal<S: Storage<usize>>(
                 0 => deque.stealer().steal_batch_with_limit_and_pop(&own, 3),
                 _ => deque.stealer().steal(),
             };
-            let first = match stolen {
-                Steal::Retry => return Vec::new(),
-                Steal::Empty => None,
-                Steal::Success(element) => Some(element),
-            };
-            let others = core::iter::from_fn(|| own.pop()).map(Some);
-            [first].into_iter().chain(others).map(Made::Steal).collect()
+            Made::by_thief(stolen, &own)
         });
     }
 }

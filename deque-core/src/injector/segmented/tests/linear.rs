@@ -1,8 +1,6 @@
 //! Whether what producers and thieves see at the same time is explained by some order of their
 //! calls.
 
-use std::vec::Vec;
-
 use super::*;
 use crate::{
     Deque, Fixed, Order,
@@ -35,13 +33,7 @@ fn steal(queue: &Injector<usize>, mut random: Random, recorder: &mut Recorder<'_
                 0 => queue.steal_batch_with_limit_and_pop(&own, 3),
                 _ => queue.steal(),
             };
-            let first = match stolen {
-                Steal::Retry => return Vec::new(),
-                Steal::Empty => None,
-                Steal::Success(element) => Some(element),
-            };
-            let others = core::iter::from_fn(|| own.pop()).map(Some);
-            [first].into_iter().chain(others).map(Made::Steal).collect()
+            Made::by_thief(stolen, &own)
         });
     }
 }
