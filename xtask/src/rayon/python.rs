@@ -1,5 +1,5 @@
-//! A library that uses rayon, in a program of Python that forks: it works on our pool, and waits for
-//! good on the original.
+//! A library that uses rayon, in a program of Python that forks: it works on our pool, and waits
+//! for good on the original.
 
 use std::{
     env::consts,
