@@ -320,24 +320,22 @@ fn host(quick: bool) -> Result<u64> {
     tests += simulate::step("test")
         .args(["--lib", "--bins"])
         .run_tests()?;
-    // Examples without the pools of ours; they check their own results.
-    for (package, example) in [
-        ("pool-core", "two_threads"),
-        ("sleep-core", "three_threads"),
-        ("progress-core", "hash_map"),
+    // Examples that check their own results.
+    for (package, example, features) in [
+        ("deque-core", "scheduler", ""),
+        ("pool-core", "two_threads", ""),
+        ("sleep-core", "three_threads", ""),
+        ("progress-core", "hash_map", ""),
+        ("pool-spin", "host", "host"),
+        ("pool-std", "cancellation", ""),
+        ("pool-std", "concurrent_map", ""),
+        ("pool-std", "pinning", "pinning"),
     ] {
-        Step::cargo(&["run", "--package", package, "--example", example]).run()?;
+        Step::cargo(&["run", "--package", package, "--example", example])
+            .args(["--features", features])
+            .run()?;
         tests += 1;
     }
-    Step::cargo(&[
-        "run",
-        "--package",
-        "pool-std",
-        "--example",
-        "concurrent_map",
-    ])
-    .run()?;
-    tests += 1;
     if !quick {
         // Optimised code has other timings, and so other interleavings.
         tests += Step::cargo(&["test", "--workspace", "--release", "--lib"])
