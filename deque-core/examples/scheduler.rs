@@ -45,7 +45,7 @@ impl Scheduler {
         }
     }
 
-    /// Queues a job, for a thread that is no worker.
+    /// Queues a job, for a thread that has no deque.
     fn inject(&self, job: Job) {
         self.unfinished.fetch_add(1, Ordering::Relaxed);
         self.injector.push(job);

@@ -1,12 +1,14 @@
-//! Any settings: a pool that works, or an error that names a setting which is bad.
+//! Any settings: a pool in which any program works, or an error that names a setting which is bad.
 
 use std::{
     io,
+    panic::resume_unwind,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering::SeqCst},
+        mpsc::{self, RecvTimeoutError},
     },
     thread,
+    time::Duration,
 };
 
 use pool_std::{
@@ -14,6 +16,13 @@ use pool_std::{
     max_num_threads,
 };
 use proptest::prelude::*;
+
+mod program;
+
+use program::{Counts, Program, program};
+
+/// A program takes milliseconds.
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Settings of a builder, good ones and bad ones.
 #[derive(Debug, Clone)]
@@ -220,24 +229,13 @@ impl Settings {
     }
 }
 
-/// Each job is run once, from outside and inside.
-fn works(pool: &ThreadPool) {
-    let count = Arc::new(AtomicUsize::new(0));
-    let one_more = || {
-        let count = count.clone();
-        move || _ = count.fetch_add(1, SeqCst)
-    };
-    pool.spawn(one_more());
-    let (a, b) = pool.install(|| pool_std::join(|| 1, || 2));
-    pool.scope(|scope| {
-        for _ in 0..4 {
-            let one_more = one_more();
-            scope.spawn(move |_| one_more());
-        }
-    });
-    pool.call(one_more());
+/// Runs a program in a pool, and waits until the pool has nothing to do.
+fn works(pool: ThreadPool, program: &Program) {
+    let pool = Arc::new(pool);
+    let counts = Counts::default();
+    program::run(&pool, program, &counts);
     pool.wait_idle().unwrap();
-    assert_eq!((a + b, count.load(SeqCst)), (3, 6));
+    counts.check();
 }
 
 proptest! {
@@ -247,20 +245,35 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
+    /// And in the pool any program ends, each of whose closures has run once.
     #[test]
-    fn any_settings_make_a_pool_that_works_or_an_error_that_names_one(settings in settings()) {
+    fn any_settings_make_a_pool_that_works_or_an_error_that_names_one(
+        settings in settings(),
+        program in program(),
+    ) {
         let good = settings.are_good();
-        let explained = thread::spawn(move || {
+        let (sender, ended) = mpsc::channel();
+        let description = format!("{settings:?} {program:?}");
+        let thread = thread::spawn(move || {
             // On a thread of its own, which the pool may adopt.
-            match settings.build() {
+            let error = match settings.build() {
                 Ok(pool) => {
-                    works(&pool);
+                    works(pool, &program);
                     None
                 }
                 Err(error) => Some((settings.explain(&error), error)),
-            }
+            };
+            sender.send(error).unwrap();
         });
-        if let Some((explained, error)) = explained.join().unwrap() {
+        let error = match ended.recv_timeout(LIMIT) {
+            Ok(error) => error,
+            Err(RecvTimeoutError::Timeout) => {
+                eprintln!("{description} does not end");
+                std::process::abort();
+            }
+            Err(RecvTimeoutError::Disconnected) => resume_unwind(thread.join().unwrap_err()),
+        };
+        if let Some((explained, error)) = error {
             prop_assert!(!good && explained, "{error:?}");
         }
     }
