@@ -35,7 +35,7 @@ pub(super) enum Call {
 
 pub(super) type Program = Vec<Call>;
 
-/// How a job is spawned for which nobody waits.
+/// How a job is spawned for which no caller waits.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Spawn {
     Lifo,
