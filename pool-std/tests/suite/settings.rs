@@ -1,8 +1,9 @@
 //! Any settings: a pool in which any program works, or an error that names a setting which is bad.
 
 use std::{
-    io,
+    io::{self, Write as _},
     panic::resume_unwind,
+    process,
     sync::{
         Arc,
         mpsc::{self, RecvTimeoutError},
@@ -268,8 +269,9 @@ proptest! {
         let error = match ended.recv_timeout(LIMIT) {
             Ok(error) => error,
             Err(RecvTimeoutError::Timeout) => {
-                eprintln!("{description} does not end");
-                std::process::abort();
+                // What is printed by a macro is kept until the test ends.
+                let _ = writeln!(io::stderr(), "{description} does not end");
+                process::abort();
             }
             Err(RecvTimeoutError::Disconnected) => resume_unwind(thread.join().unwrap_err()),
         };

@@ -36,8 +36,10 @@ use crate::{
 /// - [`abort`](ScopedJoinHandle::abort) drops a future that has not ended, between two polls, on a
 ///   worker.
 /// - A worker that [joins](ScopedJoinHandle::join) it polls it if it was woken. In an
-///   [isolated](crate::isolate) call that is all that this worker does for it. So in a pool of one
-///   worker, such a call must not join a future that waits for something.
+///   [isolated](crate::isolate) call, and in a pool whose [waits are
+///   isolated](crate::ThreadPoolBuilder::isolation), that is all that this worker does for it. So
+///   another worker must be there to poll it when it is woken: such a call must not join a future
+///   that waits for something if all workers may be in such calls.
 ///
 /// A future counts as a spawned job until it has ended: a pool that is dropped goes on until then,
 /// and one that is shut down waits for it. One that [discards](crate::ThreadPool::shutdown_now) its

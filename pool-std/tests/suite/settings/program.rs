@@ -1,11 +1,14 @@
 //! Programs of calls of a pool, which call each other.
 
 use std::{
+    future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
+    task::Poll,
+    time::Duration,
 };
 
 use pool_std::{CancelToken, Isolation, ThreadPool};
@@ -22,8 +25,18 @@ pub(super) enum Call {
     /// The handles are joined, in this order or backwards.
     Handles(Vec<Program>, bool),
     DroppedHandle(Program),
+    /// Handles of a scope.
+    ScopedHandles(Vec<Program>),
     /// Does not begin, or is waited for.
     Cancelled(Program),
+    /// Likewise.
+    Aborted(Program),
+    /// The first wait has a limit of time.
+    TimedHandle(Program),
+    /// A future that waits so often, is woken at once, and then runs a program.
+    Future(u8, Program),
+    /// As a guest, from outside.
+    Call(Program),
     Broadcast(Program),
     Install(Program),
     Isolate(Isolation, Program),
@@ -61,7 +74,12 @@ pub(super) fn program() -> impl Strategy<Value = Program> {
             3 => (select(spawns.to_vec()), one()).prop_map(|(how, it)| Call::Spawn(how, it)),
             2 => (some(), any::<bool>()).prop_map(|(jobs, order)| Call::Handles(jobs, order)),
             1 => one().prop_map(Call::DroppedHandle),
+            1 => some().prop_map(Call::ScopedHandles),
             1 => one().prop_map(Call::Cancelled),
+            1 => one().prop_map(Call::Aborted),
+            1 => one().prop_map(Call::TimedHandle),
+            2 => (0..4_u8, one()).prop_map(|(waits, it)| Call::Future(waits, it)),
+            2 => one().prop_map(Call::Call),
             1 => one().prop_map(Call::Broadcast),
             1 => one().prop_map(Call::Install),
             2 => (select(isolations.to_vec()), one()).prop_map(|(how, it)| Call::Isolate(how, it)),
@@ -156,6 +174,48 @@ fn make(pool: &Arc<ThreadPool>, call: &Call, counts: &Counts) {
                 counts.run.fetch_add(1, SeqCst);
             }
         }
+        Call::ScopedHandles(jobs) => pool.scope(|scope| {
+            let spawn = |job| {
+                let job = closure(job);
+                pool_std::spawn_handle_in(scope, move |_| job())
+            };
+            let handles: Vec<_> = jobs.iter().map(spawn).collect();
+            handles.into_iter().rev().for_each(|it| it.join().unwrap());
+        }),
+        Call::Aborted(job) => {
+            let handle = pool.spawn_handle(closure(job));
+            let is_aborted = handle.abort();
+            assert_eq!(handle.join().is_err(), is_aborted);
+            counts.run.fetch_add(usize::from(is_aborted), SeqCst);
+        }
+        Call::TimedHandle(job) => {
+            let mut handle = pool.spawn_handle(closure(job));
+            let is_finished = handle.wait_timeout(Duration::from_micros(100));
+            assert!(handle.is_finished() || !is_finished);
+            handle.join().unwrap();
+        }
+        Call::Future(waits, job) => {
+            let job = closure(job);
+            let mut left = *waits;
+            let waits = poll_fn(move |context| match left.checked_sub(1) {
+                None => Poll::Ready(()),
+                Some(fewer) => {
+                    left = fewer;
+                    context.waker().wake_by_ref();
+                    Poll::Pending
+                }
+            });
+            let future = async move {
+                waits.await;
+                job();
+            };
+            let handle = pool.spawn_future(future);
+            // A worker that waits in isolation polls it no more.
+            if pool.current_thread_index().is_none() {
+                handle.join().unwrap();
+            }
+        }
+        Call::Call(job) => pool.call(closure(job)),
         Call::Broadcast(job) => {
             let workers = pool.current_num_threads();
             counts.expected.fetch_add(workers - 1, SeqCst);
