@@ -36,7 +36,7 @@ pub(super) enum Call {
     /// A future that waits so often, is woken at once, and then runs a program.
     Future(u8, Program),
     /// As a guest, from outside.
-    Call(Program),
+    Guest(Program),
     Broadcast(Program),
     Install(Program),
     Isolate(Isolation, Program),
@@ -79,7 +79,7 @@ pub(super) fn program() -> impl Strategy<Value = Program> {
             1 => one().prop_map(Call::Aborted),
             1 => one().prop_map(Call::TimedHandle),
             2 => (0..4_u8, one()).prop_map(|(waits, it)| Call::Future(waits, it)),
-            2 => one().prop_map(Call::Call),
+            2 => one().prop_map(Call::Guest),
             1 => one().prop_map(Call::Broadcast),
             1 => one().prop_map(Call::Install),
             2 => (select(isolations.to_vec()), one()).prop_map(|(how, it)| Call::Isolate(how, it)),
@@ -215,7 +215,7 @@ fn make(pool: &Arc<ThreadPool>, call: &Call, counts: &Counts) {
                 handle.join().unwrap();
             }
         }
-        Call::Call(job) => pool.call(closure(job)),
+        Call::Guest(job) => pool.call(closure(job)),
         Call::Broadcast(job) => {
             let workers = pool.current_num_threads();
             counts.expected.fetch_add(workers - 1, SeqCst);
