@@ -1,124 +1,23 @@
 //! The protocol `Hints` of sleep-core, step by step. Where the work is, it does not say here.
 
+mod call;
+mod notifying;
+mod shared;
+
 use super::{
     guard::Guard,
     protocol::{Answer, Flow, Protocol, Request},
-    world::{Latch, Look, MAX_WORKERS, Slot, World},
+    world::{Latch, Look, World},
 };
+use call::{Call, Then};
+use shared::{HintSlot, Shared};
 
 /// `Hints`. A worker sleeps after its first fruitless search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hints;
 
-/// The count of sleepers, and the workers' slots.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(super) struct Shared {
-    /// Positive: workers that are registered, and that no notifier has taken. Negative:
-    /// notifications that wait for workers.
-    units: i8,
-    slots: [HintSlot; MAX_WORKERS],
-}
-
-/// The state of a worker's slot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(super) enum HintSlot {
-    #[default]
-    Awake,
-    Asleep,
-    Searching,
-    Busy,
-    Notified,
-}
-
 /// Whether a worker that searches may be registered as a sleeper.
 pub(super) type Idle = bool;
-
-/// Where a call stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Call {
-    StartLooking,
-    LatchGetsSleepy(u8, bool),
-    Enters(u8),
-    Registers(u8),
-    Retracts(u8),
-    RegistersAgain(u8),
-    LatchFallsAsleep(u8),
-    LooksLast(u8),
-    /// The latch says that the worker is awake, and then the worker has this registration.
-    LatchWakesUp(u8, bool),
-    /// The same before it turns back, because its latch is set, or because there is work.
-    LatchWakesBeforeTurn(u8, bool),
-    TurnsBack(u8, bool),
-    ChecksNotified(u8),
-    ChecksSlot(u8),
-    Parks(u8),
-    LatchWakesAfterPark(u8),
-    Receives(u8),
-    WorkFound,
-    WithdrawReceives(u8),
-    TakesOwnUnit(u8),
-    Withdraws(u8),
-    Abandons(u8),
-    Cascades,
-    LooksForMore,
-    Notifies {
-        count: u8,
-        anywhere: bool,
-        then: Then,
-    },
-    Spends {
-        worker: u8,
-        left: u8,
-        stale: u8,
-        anywhere: bool,
-        then: Then,
-    },
-    /// It has claimed this sleeper, and goes on with the next worker.
-    Unparks {
-        worker: u8,
-        left: u8,
-        stale: u8,
-        anywhere: bool,
-        then: Then,
-    },
-    Pokes(u8),
-    UnparksPoked(u8),
-    StaysRegistered,
-    Nothing,
-}
-
-/// What comes after a notification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Then {
-    /// The call of a poster ends.
-    PosterEnds,
-    /// The call of a worker that leaves ends.
-    WorkerEnds,
-    /// The call of a worker that stays registered ends.
-    StaysRegistered,
-    /// The worker looks for more work.
-    Cascades,
-}
-
-impl Shared {
-    fn slot(&self, worker: u8) -> HintSlot {
-        self.slots[usize::from(worker)]
-    }
-
-    /// Changes a slot, if it is in one of these states.
-    fn exchange(&mut self, world: &mut World, worker: u8, from: &[HintSlot], to: HintSlot) -> bool {
-        let slot = &mut self.slots[usize::from(worker)];
-        let is_exchanged = from.contains(slot);
-        if is_exchanged {
-            *slot = to;
-            world.place(worker).slot = match to {
-                HintSlot::Asleep => Slot::Asleep,
-                _ => Slot::Awake,
-            };
-        }
-        is_exchanged
-    }
-}
 
 impl Protocol for Hints {
     type Shared = Shared;
@@ -157,7 +56,6 @@ impl Protocol for Hints {
         let has = |guard| !without.contains(&guard);
         let ends = |what| Ok(Flow::Ends(Answer::None, what));
         let goes_on = |idle, what| Ok(Flow::Ends(Answer::Idle(idle), what));
-        let num_workers = world.num_workers();
         let (next, what) = match *call {
             Call::StartLooking => return goes_on(false, "begins to search"),
             Call::LatchGetsSleepy(worker, is_registered) => {
@@ -329,100 +227,8 @@ impl Protocol for Hints {
                 return Ok(Flow::Looks(Look::More(0), "looks for more work"));
             }
             Call::LooksForMore => return Err("the pool has not answered".to_owned()),
-            Call::Notifies {
-                count,
-                anywhere,
-                then,
-            } => {
-                let available = shared.units.max(0) as u8;
-                let units = count.min(available);
-                let lowest = -(num_workers as i8);
-                if !has(Guard::PosterWakes) && then == Then::PosterEnds {
-                    return ends("wakes no worker");
-                }
-                shared.units = match anywhere && has(Guard::NotificationWaits) {
-                    true => (shared.units - count as i8).max(lowest),
-                    false => shared.units - units as i8,
-                };
-                if units == 0 {
-                    (after(then), "takes no unit")
-                } else {
-                    let next = Call::Spends {
-                        worker: 0,
-                        left: units,
-                        stale: 0,
-                        anywhere,
-                        then,
-                    };
-                    (next, "takes units")
-                }
-            }
-            Call::Spends {
-                left: 0,
-                stale,
-                anywhere,
-                then,
-                ..
-            } => match stale {
-                0 => (after(then), "has spent its units"),
-                count if has(Guard::StaleIsRepeated) => {
-                    let next = Call::Notifies {
-                        count,
-                        anywhere,
-                        then,
-                    };
-                    (next, "notifies again, for workers that run jobs")
-                }
-                _ => (after(then), "has spent its units, some of them in vain"),
-            },
-            Call::Spends {
-                worker,
-                left,
-                stale,
-                anywhere,
-                then,
-            } => {
-                let following = (worker + 1) % num_workers;
-                let goes_on = |left, stale| Call::Spends {
-                    worker: following,
-                    left,
-                    stale,
-                    anywhere,
-                    then,
-                };
-                if shared.exchange(world, worker, &[Asleep], Notified) {
-                    let next = Call::Unparks {
-                        worker,
-                        left: left - 1,
-                        stale,
-                        anywhere,
-                        then,
-                    };
-                    (next, "claims a sleeper")
-                } else if shared.exchange(world, worker, &[Searching], Notified) {
-                    (goes_on(left - 1, stale), "claims a worker that searches")
-                } else if shared.exchange(world, worker, &[Busy], Awake) {
-                    (goes_on(left - 1, stale + 1), "discards a registration")
-                } else {
-                    (goes_on(left, stale), "passes over a worker")
-                }
-            }
-            Call::Unparks {
-                worker,
-                left,
-                stale,
-                anywhere,
-                then,
-            } => {
-                world.unpark(worker, has(Guard::Token));
-                let next = Call::Spends {
-                    worker: (worker + 1) % num_workers,
-                    left,
-                    stale,
-                    anywhere,
-                    then,
-                };
-                (next, "unparks it")
+            Call::Notifies { .. } | Call::Spends { .. } | Call::Unparks { .. } => {
+                notifying::step(world, shared, without, *call)
             }
             Call::Pokes(worker) => {
                 if !shared.exchange(world, worker, &[Asleep], Searching) {
@@ -477,14 +283,5 @@ impl Protocol for Hints {
             ));
         }
         Ok(())
-    }
-}
-
-/// Returns how a call goes on after its notification.
-fn after(then: Then) -> Call {
-    match then {
-        Then::PosterEnds | Then::WorkerEnds => Call::Nothing,
-        Then::StaysRegistered => Call::StaysRegistered,
-        Then::Cascades => Call::Cascades,
     }
 }

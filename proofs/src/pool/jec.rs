@@ -2,14 +2,16 @@
 
 mod call;
 mod counters;
+mod waking;
 
 use super::{
     guard::Guard,
     protocol::{Answer, Flow, Protocol, Request},
     world::{Latch, Look, Seat, Slot, World},
 };
-use call::{Call, Wake};
+use call::Call;
 use counters::Shared;
+use waking::Wake;
 
 /// `Jec`. A worker sleeps after its second fruitless search.
 #[derive(Debug, Clone, Copy)]
@@ -269,52 +271,13 @@ impl Protocol for Jec {
                     "passes over a slot",
                 ),
             },
-            Call::Claimed(worker, next, count, wake) => match wake {
-                Wake::Counts => {
-                    shared.lower_sleeping()?;
-                    let wake = match has(Guard::BitClearedFirst) {
-                        true => Wake::ClearsBit,
-                        false => Wake::Releases,
-                    };
-                    (
-                        Call::Claimed(worker, next, count, wake),
-                        "counts it as awake",
-                    )
+            Call::Claimed(worker, next, count, wake) => {
+                match waking::step(world, shared, without, worker, wake)? {
+                    (Some(wake), what) => (Call::Claimed(worker, next, count, wake), what),
+                    (None, what) if count == 0 => return ends(what),
+                    (None, what) => (Call::WakesAt(next, count, false), what),
                 }
-                Wake::ClearsBit => {
-                    shared.bits[usize::from(worker)] = false;
-                    let wake = match has(Guard::BitClearedFirst) {
-                        true => Wake::Releases,
-                        false => Wake::Unparks,
-                    };
-                    (Call::Claimed(worker, next, count, wake), "clears its bit")
-                }
-                Wake::Releases => {
-                    world.place(worker).slot = Slot::Awake;
-                    let wake = if !has(Guard::WakerCounts) {
-                        Wake::CountsLate
-                    } else if !has(Guard::BitClearedFirst) {
-                        Wake::ClearsBit
-                    } else {
-                        Wake::Unparks
-                    };
-                    (Call::Claimed(worker, next, count, wake), "releases it")
-                }
-                Wake::CountsLate => {
-                    shared.lower_sleeping()?;
-                    (
-                        Call::Claimed(worker, next, count, Wake::Unparks),
-                        "counts it as awake",
-                    )
-                }
-                Wake::Unparks => {
-                    world.unpark(worker, has(Guard::Token));
-                    if count == 0 {
-                        return ends("unparks it");
-                    }
-                    (Call::WakesAt(next, count, false), "unparks it")
-                }
-            },
+            }
             Call::AnnounceFor(worker) => {
                 if shared.sleeping == 0 || !world.claim(worker) {
                     return ends("sees that the worker is awake");

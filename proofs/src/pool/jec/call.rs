@@ -1,6 +1,6 @@
 //! How far the calls of `Jec` are.
 
-use crate::pool::guard::Guard;
+use super::waking::Wake;
 
 /// Where a call stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,26 +48,4 @@ pub(in crate::pool) enum Call {
     GivesBackLooks(u8),
     GivesBackClaims(u8),
     Nothing,
-}
-
-/// How far a waker is with a worker that it has claimed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::pool) enum Wake {
-    Counts,
-    ClearsBit,
-    Releases,
-    /// It has released the worker, but not lowered the count, if that is left out before.
-    CountsLate,
-    Unparks,
-}
-
-impl Wake {
-    /// Returns what a waker does first that has claimed a worker.
-    pub(super) fn first(without: &[Guard]) -> Self {
-        if without.contains(&Guard::WakerCounts) {
-            Self::ClearsBit
-        } else {
-            Self::Counts
-        }
-    }
 }
