@@ -56,6 +56,8 @@ pub struct WorkerThread<P: Platform> {
     shared: &'static WorkerShared<P>,
     /// How many jobs from queues are being run, one inside the other.
     depth: Cell<usize>,
+    /// Where the deque ended when the innermost job, or isolated closure, began.
+    pub(crate) begin: Cell<Position>,
     /// Whether this worker may be registered as a sleeper, so that others may leave its deque out.
     may_be_left_out: Cell<bool>,
     watch: Watch,
@@ -104,6 +106,7 @@ impl<P: Platform> WorkerThread<P> {
             registry,
             shared,
             depth: Cell::new(0),
+            begin: Cell::new(Position::NOWHERE),
             may_be_left_out: Cell::new(false),
             watch: Watch::new(),
             stay: Cell::new(Stay::Own),
@@ -255,8 +258,10 @@ impl<P: Platform> WorkerThread<P> {
         let name = unsafe { job.name() };
         self.observer().observe(Event::Job(name), P::now);
         self.depth.set(self.depth.get() + 1);
+        let outer = self.begin.replace(self.own().next_position());
         // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { job.execute() };
+        self.begin.set(outer);
         self.depth.set(self.depth.get() - 1);
         self.observer().observe(Event::JobEnd, P::now);
     }
@@ -428,7 +433,7 @@ impl<P: Platform> WorkerThread<P> {
     pub fn yield_local(&self) -> bool {
         let job = match self.isolation() {
             Isolation::Anything => self.take_local_job(),
-            _ => self.take_job_from(self.isolated_from()),
+            _ => self.take_job_from(self.begin.get()),
         };
         self.run_one(job.map(Found::own))
     }

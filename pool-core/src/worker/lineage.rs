@@ -193,9 +193,11 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Publishes the lineage of a worker that arrives.
     pub(super) fn begin_lineage(&self) {
+        let begin = self.own().next_position();
+        self.begin.set(begin);
         self.shared().lineage().publish(Lineage {
             theft: None,
-            begin: self.own().next_position(),
+            begin,
             isolation: P::isolation(self.registry(), 0),
         });
     }
@@ -234,11 +236,6 @@ impl<P: Platform> WorkerThread<P> {
         closure();
     }
 
-    /// Returns where this worker's deque had ended when the innermost isolated job began.
-    pub(crate) fn isolated_from(&self) -> Position {
-        self.shared().lineage().own().begin
-    }
-
     /// Whether a job of a worker's deque descends from what this worker has pushed from a position
     /// on. May return false for one that does.
     pub(crate) fn is_descendant(&self, job: Theft, from: Position) -> bool {
@@ -265,6 +262,7 @@ impl<P: Platform> WorkerThread<P> {
 struct Inner<'w, P: Platform> {
     worker: &'w WorkerThread<P>,
     outer: Lineage,
+    outer_begin: Position,
     begin: Position,
 }
 
@@ -281,6 +279,7 @@ impl<'w, P: Platform> Inner<'w, P> {
         Self {
             worker,
             outer,
+            outer_begin: worker.begin.replace(begin),
             begin,
         }
     }
@@ -294,6 +293,7 @@ impl<P: Platform> Drop for Inner<'_, P> {
         if end != self.begin {
             outer.begin = end;
         }
+        self.worker.begin.set(self.outer_begin);
         self.worker.shared().lineage().publish(outer);
     }
 }

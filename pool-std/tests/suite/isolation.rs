@@ -422,3 +422,34 @@ fn a_detached_job_is_left_to_a_worker_between_jobs() {
     drop(sender);
     assert_eq!(receiver.iter().count(), 4);
 }
+
+/// A worker that joins a handle runs what its own job has pushed, wherever the deque ended when
+/// other jobs began.
+#[test]
+fn a_worker_in_isolation_joins_what_its_job_has_spawned() {
+    let run = || {
+        let builder = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+        let pool = Arc::new(builder.max_nesting(1).build().unwrap());
+        let [first, second] = [pool.clone(), pool.clone()];
+        let jobs = [
+            pool.spawn_handle(move || {
+                first.spawn_handle(|| ()).join().unwrap();
+                first.scope(|scope| {
+                    let jobs = [(); 2].map(|()| pool_std::spawn_handle_in(scope, |_| ()));
+                    jobs.map(|job| job.join().unwrap());
+                });
+            }),
+            pool.spawn_handle(move || _ = second.yield_now()),
+            pool.spawn_handle(|| ()),
+            pool.spawn_handle(|| {
+                // Runs the second closure, below where the first one began.
+                join(
+                    || with_isolation(Isolation::Anything, || _ = pool_std::yield_now()),
+                    || (),
+                );
+            }),
+        ];
+        jobs.map(|job| job.join().unwrap());
+    };
+    thread::spawn(run).join().unwrap();
+}
