@@ -436,7 +436,7 @@ fn a_worker_in_isolation_joins_what_its_job_has_spawned() {
                 first.spawn_handle(|| ()).join().unwrap();
                 first.scope(|scope| {
                     let jobs = [(); 2].map(|()| pool_std::spawn_handle_in(scope, |_| ()));
-                    jobs.map(|job| job.join().unwrap());
+                    jobs.into_iter().for_each(|job| job.join().unwrap());
                 });
             }),
             pool.spawn_handle(move || _ = second.yield_now()),
@@ -449,7 +449,7 @@ fn a_worker_in_isolation_joins_what_its_job_has_spawned() {
                 );
             }),
         ];
-        jobs.map(|job| job.join().unwrap());
+        jobs.into_iter().for_each(|job| job.join().unwrap());
     };
     thread::spawn(run).join().unwrap();
 }
