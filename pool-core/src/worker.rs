@@ -56,8 +56,10 @@ pub struct WorkerThread<P: Platform> {
     shared: &'static WorkerShared<P>,
     /// How many jobs from queues are being run, one inside the other.
     depth: Cell<usize>,
-    /// Where the deque ended when the innermost job, or isolated closure, began.
-    pub(crate) begin: Cell<Position>,
+    /// Where the deque ended when the innermost job, or isolated closure, began, or below: see
+    /// [`lower_begin`](Self::lower_begin). What a yield in isolation goes by. The begin of the
+    /// lineage is that of what was stolen or isolated, and is for thieves.
+    begin: Cell<Position>,
     /// Whether this worker may be registered as a sleeper, so that others may leave its deque out.
     may_be_left_out: Cell<bool>,
     watch: Watch,
@@ -457,9 +459,20 @@ impl<P: Platform> WorkerThread<P> {
             Some(found) => {
                 // SAFETY: 1. the queue gave it to us alone.
                 unsafe { self.run_found(found) };
+                self.lower_begin();
                 true
             }
             None => false,
+        }
+    }
+
+    /// Lowers the begin of the innermost job to the end of the deque, if that is below: a wait or a
+    /// yield has run jobs that were there before. Otherwise the end would come to it again, and
+    /// what the job has pushed by then would seem to be of others.
+    fn lower_begin(&self) {
+        let end = self.own().next_position();
+        if !end.is_at_or_after(self.begin.get()) {
+            self.begin.set(end);
         }
     }
 }

@@ -93,7 +93,7 @@ fn file(library: &str) -> String {
 
 /// Lists what a library offers, without what types have by implementations for all types.
 fn list(library: &str, features: &[&str]) -> Result<String> {
-    rustup::need_nightly(&["cargo", "rust-docs"])?;
+    rustup::need_nightly(&["cargo"])?;
     let list = CARGO_PUBLIC_API
         .step(&[
             "--package",

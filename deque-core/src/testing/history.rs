@@ -12,12 +12,13 @@ use std::{
     vec::Vec,
 };
 
+use super::threads::xorshift32;
 use crate::{Deque, Steal, Storage, Worker};
 
 /// A call, what it returned, and when.
 #[derive(Debug, Clone)]
 pub(crate) struct Call<C> {
-    pub(crate) call: C,
+    call: C,
     begin: usize,
     end: usize,
 }
@@ -91,17 +92,14 @@ pub(crate) struct Random(pub(crate) u32);
 
 impl Random {
     pub(crate) fn below(&mut self, end: u32) -> u32 {
-        // xorshift32
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 17;
-        self.0 ^= self.0 << 5;
+        self.0 = xorshift32(self.0);
         self.0 % end
     }
 }
 
 /// The time of a history: a number for each begin and each end of a call.
 #[derive(Default)]
-pub(crate) struct Clock(AtomicUsize);
+struct Clock(AtomicUsize);
 
 /// What one thread has called.
 pub(crate) struct Recorder<'c, C> {

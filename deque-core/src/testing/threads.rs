@@ -29,16 +29,20 @@ pub(crate) fn delay_often() {
     }
 }
 
+/// Returns the number after this one. None is zero.
+pub(super) fn xorshift32(mut state: u32) -> u32 {
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^ state << 5
+}
+
 /// Delays the thread at random: not at all, by some turns of a loop, by a yield, or by a nap.
 pub(crate) fn delay() {
     let mut state = DELAYS.get();
     if state == 0 {
         return;
     }
-    // xorshift32
-    state ^= state << 13;
-    state ^= state >> 17;
-    state ^= state << 5;
+    state = xorshift32(state);
     DELAYS.set(state);
     match state % 4096 {
         0 => thread::sleep(core::time::Duration::from_micros(50)),

@@ -294,6 +294,7 @@ impl<P: Platform> Drop for Inner<'_, P> {
             outer.begin = end;
         }
         self.worker.begin.set(self.outer_begin);
+        self.worker.lower_begin();
         self.worker.shared().lineage().publish(outer);
     }
 }

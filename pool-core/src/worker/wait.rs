@@ -67,8 +67,6 @@ impl<P: Platform> WorkerThread<P> {
     pub fn wait_for_all_jobs(&self, latch: &CoreLatch) {
         if !latch.probe() {
             self.run_jobs_until(latch, Setter::Worker);
-            // It may have run jobs that were there before.
-            self.begin.set(self.own().next_position());
         }
     }
 
@@ -131,5 +129,6 @@ impl<P: Platform> WorkerThread<P> {
                 }
             }
         });
+        self.lower_begin();
     }
 }

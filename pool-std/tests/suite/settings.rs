@@ -208,7 +208,8 @@ impl Settings {
             BuildError::ThreadName { name, .. } => name.contains('\0'),
             BuildError::ActiveWorkers(error) => {
                 assert!(!error.to_string().is_empty());
-                self.active_workers.is_some()
+                let fits = |count| (1..=self.num_threads).contains(&count);
+                self.active_workers.is_some_and(|count| !fits(count))
             }
             BuildError::Spawn { source, .. } => {
                 matches!(self.spawn, Spawn::Failing(_)) && source.to_string() == "as it should"

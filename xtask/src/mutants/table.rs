@@ -12,8 +12,9 @@ const FILE: &str = "proofs/mutants.toml";
 const HEAD: &str = "\
 # What fails without each ordering and each fence of the core crates: the kind of the test, and its
 # name. Or a program below `proofs/litmus/ours`, in which a statement that is marked stands for the
-# place. Or why the place is spare, if nothing fails without it. `cargo xtask mutants` leaves each of
-# them out, and runs the test; `cargo xtask mutants --search` finds tests for places without a row.
+# place. Or why the place is spare, if nothing fails without it. `cargo xtask mutants` leaves each
+# of them out, and runs the test; `cargo xtask mutants --search` finds tests for places without a
+# row.
 ";
 
 /// What happens without a place.

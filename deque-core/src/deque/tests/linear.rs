@@ -9,7 +9,7 @@ use crate::testing::{
     history::{Made, Queue, Random, Recorder, is_linearizable, record},
 };
 
-pub(super) const HISTORIES: u32 = if cfg!(miri) { 2 } else { 2_000 };
+const HISTORIES: u32 = if cfg!(miri) { 2 } else { 2_000 };
 
 fn own<S: Storage<usize>>(
     worker: &Worker<&Deque<usize, S>>,
