@@ -453,3 +453,30 @@ fn a_worker_in_isolation_joins_what_its_job_has_spawned() {
     };
     thread::spawn(run).join().unwrap();
 }
+
+/// A worker whose stack is half used waits in isolation. Before that, its job has yielded, which has
+/// run an older job. It must not run the one that is older still.
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+#[test]
+fn a_worker_deep_in_its_stack_leaves_older_jobs_alone_after_a_yield() {
+    /// Uses half of a stack.
+    #[inline(never)]
+    fn yield_in_the_depth() -> Option<Yield> {
+        let frame = [0_u8; 700 << 10];
+        std::hint::black_box(&frame);
+        pool_std::scope(|scope| pool_std::spawn_handle_in(scope, |_| ()).join().unwrap());
+        pool_std::yield_now()
+    }
+
+    let builder = ThreadPoolBuilder::new().num_threads(1);
+    let pool = builder.stack_size(1 << 20).build().unwrap();
+    pool.install(|| {
+        let older = [(); 2].map(|()| pool_std::spawn_handle(|| ()));
+        let newest = pool_std::spawn_handle(|| {
+            assert_eq!(pool_std::yield_now(), Some(Yield::Executed));
+            yield_in_the_depth()
+        });
+        assert_eq!(newest.join().unwrap(), Some(Yield::Idle));
+        older.into_iter().for_each(|job| job.join().unwrap());
+    });
+}
