@@ -124,9 +124,7 @@ impl<P: Platform> Latch for SpinLatch<'_, P> {
         unsafe {
             let (registry, worker) = WorkerThread::address((*this).waiter);
             let _held = (*this).cross.then(|| P::keep_alive(registry));
-            if CoreLatch::set(&raw const (*this).core) {
-                (*registry).wake_waiter(worker);
-            }
+            (*registry).set_latch(&raw const (*this).core, worker);
         }
     }
 }

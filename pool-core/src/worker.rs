@@ -22,6 +22,7 @@ use crate::{
 
 mod idle;
 mod isolated;
+mod labels;
 pub(crate) mod lineage;
 mod post;
 mod shared;

@@ -10,6 +10,7 @@ mod isolate;
 mod job_memory;
 pub(crate) mod join;
 mod join_many;
+mod label;
 pub(crate) mod priority;
 pub(crate) mod scope;
 mod scope_job;
@@ -27,6 +28,7 @@ pub use handle::{
 pub use isolate::{isolate, with_isolation};
 pub use join::{FnContext, join, join_context};
 pub use join_many::join_n;
+pub use label::labeled;
 pub use priority::{spawn_background, spawn_urgent};
 pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
 pub use spawn::{spawn, spawn_fifo, spawn_many};

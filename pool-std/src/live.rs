@@ -33,7 +33,7 @@
 //! | `queued` | about how many jobs are on its deque |
 //! | `jobs`, `posted`, `stolen`, `sleeps`, `wakes`, `fruitless` | numbers since the pool was built, as in [`Counts`](crate::Counts) |
 //! | `active_ns`, `idle_ns`, `asleep_ns` | as in [`WorkerTimes`](crate::WorkerTimes) |
-//! | `job` | the job that it runs: `name`, `type`, `for_ns` and `depth`, how many jobs wait below it on the worker's stack; or null |
+//! | `job` | the job that it runs: `name`, `type`, `part` (its innermost [labeled](crate::labeled) part, or null), `for_ns` and `depth`, how many jobs wait below it on the worker's stack; or null |
 //!
 //! Only pools that are built after the process has begun to serve know which job a worker runs:
 //! their workers keep their last 255 events, see [`trace`](crate::trace). A job is not known if it

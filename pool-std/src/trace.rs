@@ -62,7 +62,10 @@ pub(crate) use running::RunningJob;
 pub use spans::{Span, SpanKind};
 pub(crate) use waking::WakeNote;
 
-use crate::thread_pool::{ThreadPool, builder::ThreadPoolBuilder};
+use crate::{
+    platform::WorkerThread,
+    thread_pool::{ThreadPool, builder::ThreadPoolBuilder},
+};
 
 impl<S> ThreadPoolBuilder<S> {
     /// Makes each worker keep its last events, so many at least, for [`ThreadPool::trace`]. An
@@ -83,6 +86,11 @@ impl<S> ThreadPoolBuilder<S> {
         self.settings.trace = Some(events_per_worker);
         self
     }
+}
+
+/// Runs a closure as a part of a job that has a name, see [`labeled`](crate::labeled).
+pub(crate) fn labeled<R>(label: &'static &'static str, closure: impl FnOnce() -> R) -> R {
+    WorkerThread::labeled(label, closure)
 }
 
 impl ThreadPool {

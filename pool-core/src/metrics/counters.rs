@@ -200,9 +200,13 @@ impl Observer for WorkerCounters {
             Event::Revocation { .. } => counters.revocations.add(1),
             Event::JobEnd
             | Event::GuestArrived
+            | Event::TurnedBack
             | Event::Moved { .. }
+            | Event::LatchSet { .. }
             | Event::Blocked
-            | Event::Unblocked => {}
+            | Event::Unblocked
+            | Event::Label(_)
+            | Event::LabelEnd => {}
         }
     }
 

@@ -33,6 +33,9 @@ pub enum Event {
     /// The worker was woken. It is on its way to a job: if its first search finds none,
     /// [`Idle`](Self::Idle) follows.
     Wake(WokenBy),
+    /// The idle worker was about to park. The last look, as a registered sleeper, has found work:
+    /// it searches on.
+    TurnedBack,
     /// The last wake-up was fruitless. The worker has not found a job since, what it waits for has
     /// not happened, and it is about to sleep again.
     FruitlessWake,
@@ -82,10 +85,22 @@ pub enum Event {
         /// How many jobs.
         count: usize,
     },
+    /// What another worker of the pool waits for has happened: this one is about to set its latch.
+    ///
+    /// Only with the feature `trace`, because the setter must first find out which worker it is.
+    LatchSet {
+        /// The worker that waits.
+        waiter: usize,
+    },
     /// The program has marked the worker as blocked.
     Blocked,
     /// The worker is no longer marked as blocked.
     Unblocked,
+    /// A part of a job begins to which the program has given a name, see
+    /// [`labeled`](crate::WorkerThread::labeled).
+    Label(&'static &'static str),
+    /// The innermost part with a name has ended.
+    LabelEnd,
 }
 
 /// Why a worker stops searching.

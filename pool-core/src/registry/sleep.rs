@@ -19,6 +19,11 @@ use crate::{
     primitive::{Ordering, fence},
     unwind::no_unwind,
 };
+#[cfg(feature = "trace")]
+use crate::{
+    metrics::{Event, Observer as _},
+    worker::WorkerThread,
+};
 
 /// The protocol of a pool, which this file alone can call.
 pub(super) struct Seam<S>(S);
@@ -222,9 +227,25 @@ impl<P: Platform> Registry<P> {
     /// 4. What the worker waits for has happened: see [`CoreLatch::set`].
     #[inline]
     pub unsafe fn set_latch(&self, latch: *const CoreLatch, worker: WorkerIndex) {
+        // Before, so that it comes first in a trace.
+        #[cfg(feature = "trace")]
+        self.note_latch_set(worker);
         // SAFETY: obligations 1 and 4 are forwarded to our caller.
         if unsafe { CoreLatch::set(latch) } {
             self.wake_waiter(worker);
+        }
+    }
+
+    /// Tells the observer of the worker that this thread is, if it is one of this pool.
+    #[cfg(feature = "trace")]
+    fn note_latch_set(&self, waiter: WorkerIndex) {
+        // SAFETY: 1. the reference is used at once.
+        let setter = unsafe { WorkerThread::<P>::current() };
+        if let Some(setter) = setter.filter(|it| core::ptr::eq(it.registry(), self)) {
+            let waiter = waiter.get();
+            setter
+                .observer()
+                .observe(Event::LatchSet { waiter }, P::now);
         }
     }
 

@@ -27,6 +27,10 @@ const REVOCATION: u8 = 15;
 const MOVED: u8 = 16;
 const BLOCKED: u8 = 17;
 const UNBLOCKED: u8 = 18;
+const TURNED_BACK: u8 = 19;
+const LATCH_SET: u8 = 20;
+const LABEL: u8 = 21;
+const LABEL_END: u8 = 22;
 
 /// Above the kind, the word has the number of a waker.
 const KIND_BITS: u32 = u8::BITS;
@@ -47,13 +51,7 @@ impl Record {
             Event::FruitlessWake => (FRUITLESS_WAKE, 0),
             Event::GuestArrived => (GUEST_ARRIVED, 0),
             Event::GuestLeft => (GUEST_LEFT, 0),
-            Event::Job(name) => {
-                let name = name.into_word();
-                return Some(Self {
-                    name,
-                    ..Self::of(JOB, 0, now())
-                });
-            }
+            Event::Job(name) => return Some(Self::of(JOB, 0, now()).named(Name::Job(name))),
             Event::JobEnd => (JOB_END, 0),
             Event::Post { count } => (POST, count),
             Event::DequeFull => (DEQUE_FULL, 0),
@@ -62,6 +60,12 @@ impl Record {
             Event::Moved { count } => (MOVED, count),
             Event::Blocked => (BLOCKED, 0),
             Event::Unblocked => (UNBLOCKED, 0),
+            Event::TurnedBack => (TURNED_BACK, 0),
+            Event::LatchSet { waiter } => (LATCH_SET, waiter),
+            Event::Label(label) => {
+                return Some(Self::of(LABEL, 0, now()).named(Name::Label(label)));
+            }
+            Event::LabelEnd => (LABEL_END, 0),
             Event::Search | Event::StealAttempt { .. } | Event::StealRetry { .. } => return None,
         };
         Some(Self::of(kind, number, now()))
@@ -75,6 +79,12 @@ impl Record {
             number,
             name: ptr::null_mut(),
         }
+    }
+
+    #[inline(always)]
+    fn named(self, name: Name) -> Self {
+        let name = name.into_word();
+        Self { name, ..self }
     }
 
     /// A wake-up has two times: its own, and how long ago it was given.
@@ -109,8 +119,11 @@ impl Record {
             FRUITLESS_WAKE => Event::FruitlessWake,
             GUEST_ARRIVED => Event::GuestArrived,
             GUEST_LEFT => Event::GuestLeft,
-            // SAFETY: 1. by obligation 1 it is such a word; null is that of an unknown name.
-            JOB => Event::Job(unsafe { JobName::from_word(self.name) }),
+            // SAFETY: 1. by obligation 1.
+            JOB => match unsafe { Name::from_word(self.name) } {
+                Name::Job(name) => Event::Job(name),
+                Name::Label(_) => return None,
+            },
             JOB_END => Event::JobEnd,
             POST => Event::Post { count: number },
             DEQUE_FULL => Event::DequeFull,
@@ -119,6 +132,14 @@ impl Record {
             MOVED => Event::Moved { count: number },
             BLOCKED => Event::Blocked,
             UNBLOCKED => Event::Unblocked,
+            TURNED_BACK => Event::TurnedBack,
+            LATCH_SET => Event::LatchSet { waiter: number },
+            // SAFETY: 1. by obligation 1.
+            LABEL => match unsafe { Name::from_word(self.name) } {
+                Name::Label(label) => Event::Label(label),
+                Name::Job(_) => return None,
+            },
+            LABEL_END => Event::LabelEnd,
             _ => return None,
         })
     }
@@ -132,5 +153,41 @@ impl Record {
             waker: u32::try_from(self.what >> KIND_BITS).unwrap_or(0),
             at,
         }
+    }
+}
+
+/// What the word of a record names. The word alone says which of the two, since a thread may mix
+/// the words of records, see [`Record`].
+#[derive(Debug, Clone, Copy)]
+enum Name {
+    Job(JobName),
+    Label(&'static &'static str),
+}
+
+/// The bit of a word that names a label. Words of jobs and labels are addresses of pointers.
+const IS_LABEL: usize = 1;
+
+impl Name {
+    #[inline(always)]
+    fn into_word(self) -> *mut () {
+        match self {
+            Self::Job(name) => name.into_word(),
+            Self::Label(label) => {
+                let word = ptr::from_ref(label).cast_mut().cast::<()>();
+                word.map_addr(|address| address | IS_LABEL)
+            }
+        }
+    }
+
+    /// # Safety
+    /// 1. The word is null, or one of [`into_word`](Self::into_word).
+    unsafe fn from_word(word: *mut ()) -> Self {
+        if word.addr() & IS_LABEL == 0 {
+            // SAFETY: 1. by obligation 1 it is the word of a job; null is that of an unknown name.
+            return Self::Job(unsafe { JobName::from_word(word) });
+        }
+        let label = word.map_addr(|address| address & !IS_LABEL);
+        // SAFETY: by obligation 1 it is the address of a label, which is there for good.
+        Self::Label(unsafe { &*label.cast::<&'static str>() })
     }
 }

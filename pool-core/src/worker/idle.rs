@@ -242,6 +242,7 @@ impl<'w, P: Platform> Idle<'w, P> {
 
     /// Goes on after a last look that has seen work, when the worker is no longer registered.
     fn turn_back(&mut self, look: LastLook) {
+        self.worker.observer().observe(Event::TurnedBack, P::now);
         if look.is_relied_on {
             self.worker.pass_on_found_jobs();
         }

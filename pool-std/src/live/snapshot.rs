@@ -105,14 +105,16 @@ impl fmt::Display for Job<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let RunningJob {
             name,
+            part,
             running_for,
             depth,
         } = *self.0;
         write!(
             f,
-            "{{\"name\":{},\"type\":{},\"for_ns\":{},\"depth\":{depth}}}",
+            "{{\"name\":{},\"type\":{},\"part\":{},\"for_ns\":{},\"depth\":{depth}}}",
             Text(crate::trace::short_name(name)),
             Text(name.get().unwrap_or("unknown")),
+            OrNull(part.map(Text)),
             running_for.as_nanos()
         )
     }

@@ -198,6 +198,10 @@ fn write_event<W: Write>(
             let outside = Row::outside(pool);
             output.arrow("wake-up", (outside, given), (row, time), rows)
         }
+        Event::TurnedBack => output.instant(row, time, "turned back", None),
+        Event::LatchSet { waiter } => {
+            output.instant(row, time, "latch set", Some(("waiter", waiter)))
+        }
         Event::FruitlessWake => output.instant(row, time, "fruitless wake-up", None),
         Event::Post { count } => output.instant(row, time, "post", Some(("jobs", count))),
         Event::Moved { count } => output.instant(row, time, "moved", Some(("jobs", count))),
@@ -217,7 +221,11 @@ fn note_state(changes: &mut Vec<Change>, span: &Span) {
     let change = match span.kind {
         SpanKind::Searching => [0, 1, 0],
         SpanKind::Asleep => [0, 0, 1],
-        SpanKind::Job(_) | SpanKind::Guest | SpanKind::Blocked if span.depth == 0 => [1, 0, 0],
+        SpanKind::Job(_) | SpanKind::Guest | SpanKind::Label(_) | SpanKind::Blocked
+            if span.depth == 0 =>
+        {
+            [1, 0, 0]
+        }
         _ => return,
     };
     // Inside a job, a worker that searches or sleeps is not active.
@@ -289,6 +297,7 @@ impl<W: Write> Output<W> {
             SpanKind::Asleep => "asleep",
             SpanKind::Blocked => "blocked",
             SpanKind::Guest => "guest",
+            SpanKind::Label(label) => return self.slice(row, when, label, "label", ""),
         };
         self.slice(row, when, name, "state", "")
     }

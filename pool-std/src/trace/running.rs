@@ -15,6 +15,8 @@ use super::{
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunningJob {
     pub(crate) name: JobName,
+    /// The innermost part of it that has a [name](crate::labeled).
+    pub(crate) part: Option<&'static str>,
     pub(crate) running_for: Duration,
     /// How many other jobs wait below it on the worker's stack.
     pub(crate) depth: usize,
@@ -28,15 +30,7 @@ impl PoolRings {
             return Vec::new();
         };
         let now = Scale::now().time(Ticks::now());
-        let jobs = pool.workers().iter().map(|worker| {
-            let (name, begin, depth) = spans::running_job(worker)?;
-            let running_for = now.saturating_sub(begin);
-            Some(RunningJob {
-                name,
-                running_for,
-                depth,
-            })
-        });
-        jobs.collect()
+        let workers = pool.workers().iter();
+        workers.map(|it| spans::running_job(it, now)).collect()
     }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 use pool_core::{Event, JobName};
 
 use super::recorded::WorkerTrace;
+#[cfg(all(unix, feature = "live"))]
+use super::running::RunningJob;
 
 /// What a worker did from one moment to another. Spans of one worker are nested or apart.
 ///
@@ -47,6 +49,9 @@ pub enum SpanKind {
     Blocked,
     /// A thread outside the pool runs a closure in its place.
     Guest,
+    /// It runs a part of a job to which the program has given this name, see
+    /// [`labeled`](crate::labeled).
+    Label(&'static str),
 }
 
 impl SpanKind {
@@ -68,20 +73,30 @@ pub(super) fn spans(worker: &WorkerTrace, end: Duration) -> Vec<Span> {
     building.spans
 }
 
-/// Returns the innermost job of a worker that has not ended, and how many others wait below it.
+/// Returns the innermost job of a worker that has not ended.
 #[cfg(all(unix, feature = "live"))]
-pub(super) fn running_job(worker: &WorkerTrace) -> Option<(JobName, Duration, usize)> {
+pub(super) fn running_job(worker: &WorkerTrace, now: Duration) -> Option<RunningJob> {
     let mut building = Building::default();
     for event in worker.events() {
         building.add(event.time, event.event);
     }
     let open = building.open.iter().map(|&span| building.spans[span]);
-    let mut jobs = open.filter_map(|span| match span.kind {
-        SpanKind::Job(name) => Some((name, span.begin)),
-        _ => None,
-    });
-    let (name, begin) = jobs.next_back()?;
-    Some((name, begin, jobs.count()))
+    let mut innermost: Option<RunningJob> = None;
+    for span in open {
+        match (span.kind, &mut innermost) {
+            (SpanKind::Job(name), _) => {
+                innermost = Some(RunningJob {
+                    name,
+                    part: None,
+                    running_for: now.saturating_sub(span.begin),
+                    depth: innermost.map_or(0, |outer| outer.depth + 1),
+                });
+            }
+            (SpanKind::Label(label), Some(job)) => job.part = Some(label),
+            _ => {}
+        }
+    }
+    innermost
 }
 
 #[derive(Default)]
@@ -108,6 +123,11 @@ impl Building {
                 self.close_without_work(now);
                 self.begin(now, SpanKind::Job(name));
             }
+            Event::Label(label) => {
+                self.close_without_work(now);
+                self.begin(now, SpanKind::Label(label));
+            }
+            Event::LabelEnd => self.close_to(now, |kind| matches!(kind, SpanKind::Label(_))),
             Event::JobEnd => self.close_to(now, |kind| matches!(kind, SpanKind::Job(_))),
             Event::GuestLeft => {
                 self.close_to(now, |kind| matches!(kind, SpanKind::Guest));

@@ -74,9 +74,11 @@ fn a_program_that_hangs_answers() {
         other.install(|| ());
         let (_sender, receiver) = mpsc::channel::<()>();
         pool.install(move || {
-            blocking("a \"message\"", |_| {
-                eprintln!("hangs now");
-                receiver.recv().unwrap();
+            pool_std::labeled(&"a \"part\"", || {
+                blocking("a \"message\"", |_| {
+                    eprintln!("hangs now");
+                    receiver.recv().unwrap();
+                });
             });
         });
     }
@@ -104,6 +106,7 @@ fn a_program_that_hangs_answers() {
     let blocked = workers.iter().find(is_blocked).unwrap();
     assert_eq!(blocked["label"], "a \"message\"");
     assert_eq!(blocked["job"]["depth"], 0);
+    assert_eq!(blocked["job"]["part"], "a \"part\"");
     let name = blocked["job"]["name"].as_str().unwrap();
     assert!(name.contains("a_program_that_hangs_answers"), "{name}");
     let since = |answer: &Value| {

@@ -4,6 +4,7 @@
 mod checker;
 mod chrome;
 mod environment;
+mod labels;
 mod loads;
 mod runs;
 mod transitions;

@@ -367,6 +367,7 @@ impl<I: Copy + PartialEq, C: Copy + PartialEq> Worker<I, C> {
             (At::Leaves(_), At::Ended) => shown.extend(["stop", "leave"]),
             (At::Returns(_), At::Active) => shown.extend(["latch", "job-end"]),
             (At::Runs(_, Stage::Begins), _) => shown.push("job"),
+            (At::Runs(_, Stage::SetsLatch(_)), _) => shown.push("latch-set"),
             (At::Runs(_, Stage::Blocks(_)), At::Runs(_, Stage::WaitsForRelease)) => {
                 shown.push("blocked");
             }

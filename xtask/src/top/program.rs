@@ -1,5 +1,7 @@
 //! What a program answers: the object that pool-std's module `live` describes.
 
+use std::fmt;
+
 use serde::Deserialize;
 
 #[derive(Debug, Clone, Deserialize)]
@@ -35,6 +37,21 @@ pub(super) struct Worker {
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Job {
     pub(super) name: String,
+    /// The part of it that runs, if the program has given it a name.
+    pub(super) part: Option<String>,
     pub(super) for_ns: u64,
     pub(super) depth: u64,
+}
+
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if let Some(part) = &self.part {
+            write!(f, ": {part}")?;
+        }
+        match self.depth {
+            0 => Ok(()),
+            depth => write!(f, " (+{depth} that wait)"),
+        }
+    }
 }

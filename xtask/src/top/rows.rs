@@ -81,11 +81,7 @@ impl WorkerRow {
         let rate_of = |number: fn(&Worker) -> u64| rate(before.map(number), number(now), time);
         let (runs, since) = match (&now.label, &now.job) {
             (Some(label), _) => (format!("waits: {label}"), now.blocked_ns),
-            (None, Some(job)) if job.depth > 0 => (
-                format!("{} (+{} that wait)", job.name, job.depth),
-                Some(job.for_ns),
-            ),
-            (None, Some(job)) => (job.name.clone(), Some(job.for_ns)),
+            (None, Some(job)) => (job.to_string(), Some(job.for_ns)),
             (None, None) => (String::new(), None),
         };
         let fields = [

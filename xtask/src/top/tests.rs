@@ -28,7 +28,7 @@ fn answers() -> [Answer; 2] {
         {"number":1,"jobs_from_outside":3,"workers":[
         {"state":"active","label":null,"blocked_ns":null,"queued":12,"jobs":25010,"posted":0,
          "stolen":3,"sleeps":0,"wakes":0,"fruitless":0,"active_ns":900000500,"idle_ns":100000000,
-         "asleep_ns":0,"job":{"name":"sums::add","type":"Job<sums::add>","for_ns":1500000,"depth":2}},
+         "asleep_ns":0,"job":{"name":"sums::add","type":"Job<sums::add>","part":"left","for_ns":1500000,"depth":2}},
         {"state":"asleep","label":null,"blocked_ns":null,"queued":0,"jobs":0,"posted":0,
          "stolen":0,"sleeps":3,"wakes":2,"fruitless":0,"active_ns":0,"idle_ns":50000000,
          "asleep_ns":950000000,"job":null},
@@ -54,7 +54,7 @@ sums, process 7
 
 pool 1: 3 workers, 25 k jobs/s, 12 queued, 3 from outside
  worker  state    queued  jobs/s  stolen/s  wakes/s  active    for  runs
-      0  active       12    25 k         2        0    90 %   1 ms  sums::add (+2 that wait)
+      0  active       12    25 k         2        0    90 %   1 ms  sums::add: left (+2 that wait)
       1  asleep        0       0         0        2     0 %
       2  blocked       0       0         0        0   100 %  3 min  waits: a lock
 

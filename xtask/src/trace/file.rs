@@ -26,11 +26,30 @@ pub(super) struct TraceFile {
 pub(super) struct Slice {
     pub(super) row: Row,
     pub(super) name: String,
-    pub(super) is_job: bool,
+    pub(super) kind: Kind,
     pub(super) begin: f64,
     pub(super) end: f64,
     /// How many others it is inside of.
     pub(super) depth: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Job,
+    /// A part of a job to which the program has given a name.
+    Part,
+    /// Any other.
+    State,
+}
+
+impl Kind {
+    fn of(category: &str) -> Self {
+        match category {
+            "job" => Self::Job,
+            "label" => Self::Part,
+            _ => Self::State,
+        }
+    }
 }
 
 /// A steal or a wake-up.
@@ -102,7 +121,7 @@ impl TraceFile {
                 "X" => slices.push(Slice {
                     row,
                     name: event.name,
-                    is_job: event.cat == "job",
+                    kind: Kind::of(&event.cat),
                     begin: at,
                     end: at + event.dur / 1_000.0,
                     depth: 0,
@@ -133,7 +152,11 @@ impl TraceFile {
 
     /// Returns what the trace has, in one line.
     pub(super) fn summary(&self) -> String {
-        let jobs = self.slices.iter().filter(|slice| slice.is_job).count();
+        let jobs = self
+            .slices
+            .iter()
+            .filter(|slice| slice.kind == Kind::Job)
+            .count();
         let steals = self.arrows.iter().filter(|arrow| arrow.is_steal).count();
         let wakes = self.arrows.len() - steals;
         let (end, overwritten) = (self.end, self.overwritten);

@@ -12,7 +12,7 @@ use plotters::{
     style::{BLACK, Color, IntoFont, RGBColor, ShapeStyle, WHITE},
 };
 
-use super::file::{Row, Slice, TraceFile};
+use super::file::{Kind, Row, Slice, TraceFile};
 
 /// What one looks for in any timeline.
 pub(super) const WHAT_TO_LOOK_FOR: &str = "Look for rows that are gray while others have work, and for long orange stretches: workers \
@@ -35,6 +35,7 @@ const TICKS: i32 = 8;
 
 const JOB: RGBColor = RGBColor(0x4c, 0x8b, 0xc4);
 const INNER_JOB: RGBColor = RGBColor(0x1f, 0x5a, 0x8f);
+const PART: RGBColor = RGBColor(0x9c, 0xc8, 0xe8);
 const SEARCHING: RGBColor = RGBColor(0xf2, 0xa9, 0x3b);
 const ASLEEP: RGBColor = RGBColor(0xd4, 0xd4, 0xd4);
 const BLOCKED: RGBColor = RGBColor(0xd0, 0x4a, 0x3f);
@@ -42,9 +43,10 @@ const GUEST: RGBColor = RGBColor(0x8a, 0x63, 0xb5);
 const STEAL: RGBColor = RGBColor(0x1c, 0x7c, 0x54);
 const WAKE: RGBColor = RGBColor(0x90, 0x20, 0x60);
 
-const LEGEND: [(&str, RGBColor); 7] = [
+const LEGEND: [(&str, RGBColor); 8] = [
     ("job", JOB),
     ("job in a job that waits", INNER_JOB),
+    ("part with a name", PART),
     ("searching", SEARCHING),
     ("asleep", ASLEEP),
     ("blocked", BLOCKED),
@@ -168,9 +170,16 @@ impl Scale {
 }
 
 fn color_of(slice: &Slice) -> RGBColor {
-    match &*slice.name {
-        _ if slice.is_job && slice.depth > 0 => INNER_JOB,
-        _ if slice.is_job => JOB,
+    match (slice.kind, &*slice.name) {
+        (Kind::Job, _) if slice.depth > 0 => INNER_JOB,
+        (Kind::Job, _) => JOB,
+        (Kind::Part, _) => PART,
+        (Kind::State, name) => color_of_state(name),
+    }
+}
+
+fn color_of_state(name: &str) -> RGBColor {
+    match name {
         "searching" => SEARCHING,
         "asleep" => ASLEEP,
         "blocked" => BLOCKED,
@@ -232,6 +241,7 @@ mod tests {
         {"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"worker 0"}},
         {"ph":"M","name":"thread_name","pid":1,"tid":2,"args":{"name":"worker 1"}},
         {"ph":"X","name":"main","cat":"job","pid":1,"tid":1,"ts":0,"dur":4000,"args":{}},
+        {"ph":"X","name":"a part","cat":"label","pid":1,"tid":1,"ts":1000,"dur":1000,"args":{}},
         {"ph":"X","name":"asleep","cat":"state","pid":1,"tid":2,"ts":0,"dur":500,"args":{}},
         {"ph":"s","name":"wake-up","id":1,"cat":"wake-up","pid":1,"tid":1,"ts":400},
         {"ph":"f","name":"wake-up","id":1,"cat":"wake-up","bp":"e","pid":1,"tid":2,"ts":500}]}"#;
@@ -280,7 +290,8 @@ mod tests {
     #[test]
     fn draws_what_is_in_the_window() {
         let svg = drawn(1.0, 2.0).unwrap();
-        assert!(has(&svg, JOB) && !has(&svg, ASLEEP), "{svg}");
+        let has = |color| has(&svg, color);
+        assert!(has(JOB) && has(PART) && !has(ASLEEP), "{svg}");
     }
 
     #[test]

@@ -52,8 +52,12 @@ fn events_come_back_as_they_were() {
         Event::Steal { victim: 65_534 },
         Event::Revocation { victim: 1 },
         Event::Moved { count: 16 },
+        Event::TurnedBack,
+        Event::LatchSet { waiter: 3 },
         Event::Blocked,
         Event::Unblocked,
+        Event::Label(&"the label"),
+        Event::LabelEnd,
         Event::Leave,
     ];
     let kept = kept(&events);
@@ -124,16 +128,22 @@ fn two_writers_cannot_make_up_a_name() {
     let tracer = TestTracer::new(slots());
     let wake = Event::Wake(WokenBy { waker: 7, at: 1 });
     std::thread::scope(|threads| {
-        for event in [Event::Job(JobName::UNKNOWN), wake] {
+        for event in [
+            Event::Job(JobName::UNKNOWN),
+            wake,
+            Event::Label(&"the label"),
+        ] {
             let tracer = &tracer;
             threads.spawn(move || (0..rounds).for_each(|_| tracer.observe(event, || None)));
         }
         for _ in 0..rounds / 20 {
-            let names = tracer.events().filter_map(|it| match it.event {
-                Event::Job(name) => Some(name.get()),
-                _ => None,
-            });
-            assert!(names.into_iter().all(|name| name.is_none()));
+            for it in tracer.events() {
+                match it.event {
+                    Event::Job(name) => assert_eq!(name.get(), None),
+                    Event::Label(label) => assert_eq!(*label, "the label"),
+                    _ => {}
+                }
+            }
         }
     });
 }

@@ -4,16 +4,20 @@ use std::{collections::HashMap, time::Duration};
 
 use pool_std::{
     Counts, ThreadPool, WorkerState,
-    trace::{Event, TimedEvent},
+    trace::{Event, SearchEnd, TimedEvent},
 };
 
 use super::transitions::{ABSENT, next_state};
+
+/// The counters of two processors may differ.
+const CLOCKS_DIFFER_BY: Duration = Duration::from_micros(10);
 
 /// What has begun on a worker, and must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Frame {
     Job,
     Guest,
+    Label,
 }
 
 /// What the workers of a pool did, and what was counted.
@@ -59,6 +63,18 @@ impl History {
         }
     }
 
+    /// Checks that a latch was set before each wait ended. Only for programs in which no thread
+    /// outside the pool sets latches.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub(super) fn check_latches(&self) -> Result<(), String> {
+        let workers = self.workers.iter();
+        workers
+            .map(|it| check_ends_of_waits(it, &self.workers))
+            .collect()
+    }
+
     /// Checks that it is legal, and returns how many events it has.
     ///
     /// # Errors
@@ -102,6 +118,11 @@ fn check_order(worker: &OfWorker) -> Result<(), String> {
                 frames.push(Frame::Guest);
                 continue;
             }
+            Event::Label(_) => {
+                frames.push(Frame::Label);
+                continue;
+            }
+            Event::LabelEnd => Frame::Label,
             Event::JobEnd => Frame::Job,
             Event::GuestLeft => Frame::Guest,
             _ => continue,
@@ -114,6 +135,32 @@ fn check_order(worker: &OfWorker) -> Result<(), String> {
         [] => Ok(()),
         _ => Err(format!("{frames:?} have not ended")),
     }
+}
+
+/// Each wait of a worker below a job ends after its latch was set: the first one after the first
+/// latch, and so on. A latch that is set before the worker begins to search ends no search.
+fn check_ends_of_waits(waiter: &OfWorker, workers: &[OfWorker]) -> Result<(), String> {
+    let mut depth = 0_usize;
+    let ends = waiter.events.iter().filter(|it| {
+        match it.event {
+            Event::Job(_) | Event::GuestArrived => depth += 1,
+            Event::JobEnd | Event::GuestLeft => depth -= 1,
+            _ => {}
+        }
+        depth > 0 && matches!(it.event, Event::Active(SearchEnd::Latch))
+    });
+    let is_set = |event| matches!(event, Event::LatchSet { waiter: it } if it == waiter.index);
+    let sets = events(workers).filter(|it| is_set(it.event));
+    let mut sets: Vec<_> = sets.map(|it| it.time).collect();
+    sets.sort_unstable();
+    let mut sets = sets.into_iter();
+    for end in ends {
+        match sets.next() {
+            Some(set) if set <= end.time + CLOCKS_DIFFER_BY => {}
+            set => return Err(format!("{end:?}, but the latch was set at {set:?}")),
+        }
+    }
+    Ok(())
 }
 
 /// A waker is a worker of the pool, or no worker at all, and a wake-up comes before it is noticed.

@@ -7,7 +7,7 @@ use std::{
 
 use pool_std::{
     ThreadPool, ThreadPoolBuilder, join, scope,
-    trace::{Event, WokenBy},
+    trace::{Event, SearchEnd, WokenBy},
 };
 
 use super::checker::History;
@@ -39,7 +39,7 @@ fn work(mut random: Random, depth: u32) {
         return;
     }
     let (first, second) = (random.fork(), random.fork());
-    match random.below(6) {
+    match random.below(7) {
         0 | 1 => {
             join(|| work(first, depth - 1), || work(second, depth - 1));
         }
@@ -48,6 +48,7 @@ fn work(mut random: Random, depth: u32) {
                 scope.spawn(move |_| work(first, depth.saturating_sub(2)));
             }
         }),
+        5 => pool_std::labeled(&"a part", || work(first, depth - 1)),
         3 => pool_std::spawn(move || work(first, depth - 1)),
         4 => _ = catch_unwind(|| join(|| work(first, depth - 1), || resume_unwind(Box::new(())))),
         _ => pool_std::isolate(|| work(first, depth - 1)),
@@ -78,7 +79,10 @@ fn random_runs_leave_legal_histories() {
     let mut events = 0;
     for seed in 0..RUNS {
         let history = History::of(&run(seed));
-        events += history.check().unwrap_or_else(|error| {
+        let checked = history
+            .check()
+            .and_then(|events| history.check_latches().map(|()| events));
+        events += checked.unwrap_or_else(|error| {
             for (index, worker) in history.workers.iter().enumerate() {
                 println!("worker {index}: {:#?}", worker.events);
             }
@@ -100,7 +104,7 @@ fn falsify(history: &mut History, random: &mut Random) -> Option<&'static str> {
     let is_search = |event| matches!(event, Event::Active(_) | Event::Idle | Event::Sleep);
     let place = random.below(events.len() as u64 - 1) as usize;
     let [first, second] = [place, place + 1].map(|place| events[place].event);
-    let change = random.below(6);
+    let change = random.below(8);
     match (change, first) {
         // A worker that was woken may find a job before it counts as idle.
         (0, event) if is_state(event) && !matches!(event, Event::Idle) => {
@@ -131,6 +135,23 @@ fn falsify(history: &mut History, random: &mut Random) -> Option<&'static str> {
             events[place + 1].time = events[place].time - Duration::from_nanos(1);
             Some("a time before")
         }
+        // The waiter's first wait has ended too early.
+        (6, Event::LatchSet { waiter }) => {
+            let workers = &mut history.workers;
+            let is_set =
+                |event: Event| matches!(event, Event::LatchSet { waiter: it } if it == waiter);
+            for worker in &mut *workers {
+                worker.events.retain(|it| !is_set(it.event));
+            }
+            // The pool goes on, so that each of them is below a job.
+            let ends = workers[waiter].events.iter();
+            let mut ends = ends.filter(|it| matches!(it.event, Event::Active(SearchEnd::Latch)));
+            ends.next().map(|_| "no latch was set")
+        }
+        (7, Event::Label(_)) => {
+            events.remove(place);
+            Some("a part ends that has not begun")
+        }
         _ => None,
     }
 }
@@ -146,9 +167,10 @@ fn falsified_histories_are_refused() {
             let Some(change) = falsify(&mut falsified, &mut random) else {
                 continue;
             };
-            assert!(falsified.check().is_err(), "seed {seed}: {change}");
+            let checked = falsified.check().and_then(|_| falsified.check_latches());
+            assert!(checked.is_err(), "seed {seed}: {change}");
             *refused.entry(change).or_default() += 1;
-            if refused.values().sum::<u64>() >= RUNS && refused.len() == 6 {
+            if refused.values().sum::<u64>() >= RUNS && refused.len() == 8 {
                 break 'runs;
             }
         }

@@ -58,8 +58,12 @@ fn name(event: Event, is_outermost: bool) -> Option<&'static str> {
         Event::Steal { .. } => "steal",
         Event::Moved { .. } => "moved",
         Event::Revocation { .. } => "revocation",
+        Event::TurnedBack => "turned-back",
+        Event::LatchSet { .. } => "latch-set",
         Event::Blocked => "blocked",
         Event::Unblocked => "unblocked",
+        Event::Label(_) => "label",
+        Event::LabelEnd => "label-end",
         _ => return None,
     })
 }
