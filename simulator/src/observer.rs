@@ -2,6 +2,9 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+#[cfg(test)]
+pub(crate) mod transitions;
+
 use pool_core::{Clock, Event, Observer, WorkerCounters, WorkerSnapshot};
 
 /// Counts what one worker does.
@@ -14,6 +17,8 @@ pub struct VirtualObserver {
     /// The last search has found no job yet.
     is_searching: AtomicBool,
     fruitless: AtomicU64,
+    #[cfg(test)]
+    pub(crate) transitions: transitions::Transitions,
 }
 
 impl VirtualObserver {
@@ -22,6 +27,8 @@ impl VirtualObserver {
             counters: WorkerCounters::new(),
             is_searching: AtomicBool::new(false),
             fruitless: AtomicU64::new(0),
+            #[cfg(test)]
+            transitions: transitions::Transitions::new(),
         }
     }
 
@@ -47,6 +54,8 @@ impl Observer for VirtualObserver {
             Event::Job(_) => self.is_searching.store(false, Relaxed),
             _ => {}
         }
+        #[cfg(test)]
+        self.transitions.observe(event);
         self.counters.observe(event, clock);
     }
 

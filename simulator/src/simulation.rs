@@ -221,6 +221,8 @@ pub fn simulate<K: Protocol>(
             looked_at.may_run(looked_at.worker(0).expect("counted"))
         },
     )?;
+    #[cfg(test)]
+    tests::check_transitions(&looked_at);
     let outcomes = outcomes.take();
     Ok(Report { outcomes, finished })
 }

@@ -14,6 +14,15 @@ use crate::{
     protocol::{VirtualClassic, VirtualHints, VirtualJec},
 };
 
+/// Checks after each run that its workers have done only what workers may do.
+pub(super) fn check_transitions<K: Protocol>(pool: &Pool<K>) {
+    for (index, worker) in pool.workers().iter().enumerate() {
+        let checked = worker.observer().transitions.check();
+        let count = checked.unwrap_or_else(|error| panic!("worker {index}: {error}"));
+        assert!(count >= 4, "worker {index} has entered, slept, and left");
+    }
+}
+
 fn settings(seed: u64) -> Settings {
     Settings {
         limit: 2_000 * MS,
