@@ -35,6 +35,8 @@ struct Running {
     is_built: bool,
     /// The number of a thread that was dropped unrun during the build.
     dropped: Option<usize>,
+    /// Whether the pool is never freed, because its adopted thread has ended.
+    is_abandoned: bool,
 }
 
 /// A latch in the frame of a worker that waits.
@@ -108,12 +110,36 @@ impl Threads {
             return;
         }
         let waiting = std::mem::take(&mut running.waiting);
+        let is_abandoned = running.is_abandoned;
         drop(running);
         self.all_stopped.notify_all();
+        if is_abandoned {
+            self.forget_handles();
+        }
         for latch in waiting {
             // SAFETY: 1. it was taken out of the only list, and its frame waits.
             unsafe { latch.set() };
         }
+    }
+
+    /// Notes that the pool is never freed. Then the system would keep the stack of each thread for
+    /// which a handle is kept, so these are dropped when the last thread stops, or now.
+    ///
+    /// A thread that waits for the pool after that learns that all have stopped, and not that the
+    /// system threads have run their destructors.
+    pub(crate) fn abandon(&self) {
+        let mut running = lock(&self.running);
+        running.is_abandoned = true;
+        let have_stopped = running.threads == 0;
+        drop(running);
+        if have_stopped {
+            self.forget_handles();
+        }
+    }
+
+    fn forget_handles(&self) {
+        let handles = std::mem::take(&mut *lock(&self.handles));
+        drop(handles);
     }
 
     /// Waits until every thread of the pool has stopped, and until the system threads that we

@@ -32,6 +32,7 @@ impl Drop for Adopted {
         if let Some(worker) = self.0.take().filter(is_ours) {
             during_adoption(|| worker.abandon());
             leave_turns(worker);
+            worker.registry().data().threads.abandon();
         }
     }
 }

@@ -11,6 +11,9 @@ use pool_std::{
     yield_local,
 };
 
+#[cfg(all(target_os = "linux", not(miri)))]
+use crate::again;
+
 /// Runs a test on a thread that ends before the next test: a thread is adopted only once.
 fn on_new_thread<R: Send + 'static>(test: impl FnOnce() -> R + Send + 'static) -> R {
     thread::spawn(test).join().unwrap()
@@ -132,4 +135,34 @@ fn shutdown_in_a_scope_on_the_adopted_thread_is_a_typed_error() {
         let result = pool_std::in_place_scope(|_| pool.shutdown());
         assert_eq!(result, Err(ShutdownError::FromWorker));
     });
+}
+
+/// The pool itself stays, because the thread might end in the middle of a job.
+#[cfg(all(target_os = "linux", not(miri)))]
+#[test]
+fn the_stacks_of_a_pool_are_freed_after_its_adopted_thread_has_ended() {
+    fn mappings() -> usize {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        maps.lines().count()
+    }
+
+    /// The pool ends before the adopted thread, or after it.
+    fn build_and_end() {
+        on_new_thread(|| _ = adopting_pool(3).unwrap());
+        drop(on_new_thread(|| adopting_pool(3).unwrap()));
+    }
+
+    const POOLS: usize = 100;
+    if !again::is_child() {
+        let name = "adopted::the_stacks_of_a_pool_are_freed_after_its_adopted_thread_has_ended";
+        assert!(again::child(name).status().unwrap().success());
+        return;
+    }
+    (0..10).for_each(|_| build_and_end());
+    let before = mappings();
+    (0..POOLS).for_each(|_| build_and_end());
+    // Two threads in each of two pools, and each stack is two mappings. The last ones may still be
+    // ending, and the system keeps some for the next threads.
+    let more = mappings().saturating_sub(before);
+    assert!(more < 2 * POOLS, "{more} mappings");
 }

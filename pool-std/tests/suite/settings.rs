@@ -35,6 +35,8 @@ struct Settings {
     max_blocking_threads: usize,
     max_nesting: Option<usize>,
     sleep: Option<SleepKind>,
+    /// The schedule of a seeded pool.
+    seed: Option<u64>,
     parker: ParkerKind,
     policy: IdlePolicy,
     isolation: Isolation,
@@ -80,6 +82,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             SleepKind::Seeded,
         ][..],
     ));
+    let seed = prop_oneof![3 => Just(None), 1 => any::<u64>().prop_map(Some)];
     let policies = [
         IdlePolicy::DEFAULT,
         IdlePolicy::IMMEDIATE,
@@ -111,13 +114,14 @@ fn settings() -> impl Strategy<Value = Settings> {
     let parker = select(&[ParkerKind::Futex, ParkerKind::Condvar][..]);
     let kinds = (
         sleep,
+        seed,
         parker,
         select(policies.to_vec()),
         select(isolations.to_vec()),
     );
     (numbers, kinds, name, flags, spawn).prop_map(|(numbers, kinds, name, flags, spawn)| {
         let (num_threads, stack_size, active_workers, max_blocking_threads, max_nesting) = numbers;
-        let (sleep, parker, policy, isolation) = kinds;
+        let (sleep, seed, parker, policy, isolation) = kinds;
         Settings {
             num_threads,
             stack_size,
@@ -126,6 +130,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             max_blocking_threads,
             max_nesting,
             sleep,
+            seed,
             parker,
             policy,
             isolation,
@@ -166,6 +171,9 @@ impl Settings {
         }
         if let Some(sleep) = self.sleep {
             builder = builder.sleep(sleep);
+        }
+        if let Some(seed) = self.seed {
+            builder = builder.seeded(seed);
         }
         if lazy_threads {
             builder = builder.lazy_threads();
