@@ -123,6 +123,9 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
     /// assert_eq!(sum, 285);
     /// ```
     pub fn join(mut self) -> Result<T, JoinError> {
+        if let Some(worker) = self.isolated_worker() {
+            self.task().await_here(worker.index());
+        }
         self.help();
         self.wait();
         self.take()
@@ -152,7 +155,13 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         }
         // SAFETY: 1. the reference is used in this statement.
         if let Some(worker) = unsafe { WorkerThread::current() } {
-            return limit.poll(Some(worker), || self.is_finished());
+            return limit.poll(Some(worker), || {
+                if self.isolated_worker().is_some() {
+                    // A future that was woken meanwhile, which no queue gives to this worker.
+                    self.task().run_here(worker.registry());
+                }
+                self.is_finished()
+            });
         }
         let bell = Arc::new(Bell::default());
         if self.clear_waiter() && self.set_waiter(Waiter::Timed(bell.clone())) {
@@ -243,6 +252,12 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         worker.filter(|worker| std::ptr::eq(worker.registry(), self.registry))
     }
 
+    /// Returns the worker likewise, if it takes nothing from the pool's queues while it waits.
+    fn isolated_worker<'a>(&self) -> Option<&'a WorkerThread> {
+        let worker = self.worker();
+        worker.filter(|worker| worker.isolation() != Isolation::Anything)
+    }
+
     /// Runs jobs of this worker until the job is done, and the job itself if no other worker has
     /// begun it. On a thread that is not a worker of the job's pool, does nothing.
     fn help(&self) {
@@ -295,8 +310,7 @@ impl<T> Future for ScopedJoinHandle<'_, T> {
     /// # Panics
     /// If it has returned the result before.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let worker = self.worker();
-        if worker.is_some_and(|worker| worker.isolation() != Isolation::Anything) {
+        if self.isolated_worker().is_some() {
             self.help();
         }
         if !self.state().is_done() && self.is_here() {

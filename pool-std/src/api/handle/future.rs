@@ -7,11 +7,14 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::Pin,
     ptr,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering, fence},
+    },
     task::{Context, Poll, Wake, Waker},
 };
 
-use pool_core::{Job, JobHeader, JobRef, PollState};
+use pool_core::{Job, JobHeader, JobRef, PollState, WorkerIndex};
 
 use super::{
     JoinError, JoinHandle, ScopedJoinHandle,
@@ -35,11 +38,9 @@ use crate::{
 /// The handle is that of [`spawn_handle`](crate::spawn_handle()), with these differences:
 /// - [`abort`](ScopedJoinHandle::abort) drops a future that has not ended, between two polls, on a
 ///   worker.
-/// - A worker that [joins](ScopedJoinHandle::join) it polls it if it was woken. In an
-///   [isolated](crate::isolate) call, and in a pool whose [waits are
-///   isolated](crate::ThreadPoolBuilder::isolation), that is all that this worker does for it. So
-///   another worker must be there to poll it when it is woken: such a call must not join a future
-///   that waits for something if all workers may be in such calls.
+/// - A worker that [joins](ScopedJoinHandle::join) it polls it each time that it was woken, also in
+///   an [isolated](crate::isolate) call. There it polls no other future: if the one that it joins
+///   awaits another one of the pool, a second worker must be there to poll that.
 ///
 /// A future counts as a spawned job until it has ended: a pool that is dropped goes on until then,
 /// and one that is shut down waits for it. One that [discards](crate::ThreadPool::shutdown_now) its
@@ -71,6 +72,7 @@ where
         registry,
         future: UnsafeCell::new(Some((future, JobContext::current()))),
         task: Cell::new(ptr::null_mut()),
+        joiner: AtomicUsize::new(0),
     });
     let task: *mut FutureTask<F> = Task::create(polled, ());
     // SAFETY: 1. it was made for this handle and the future, just now; 2. by our bounds.
@@ -103,6 +105,9 @@ struct Polled<F: Future> {
     future: UnsafeCell<Option<(F, JobContext)>>,
     /// Its reference of a queue lives until the future has ended. Likewise.
     task: Cell<*mut FutureTask<F>>,
+    /// The number, plus one, of a worker that waits until the future has ended, and takes nothing
+    /// from the pool's queues. Zero if there is none.
+    joiner: AtomicUsize,
 }
 
 // SAFETY: one thread at a time uses the future and the task, which go from one to another. The
@@ -120,6 +125,7 @@ where
         let worker = current_worker_for_detached(&self.registry);
         // SAFETY: `reference`: 1. it is queued. `post_or_inject`: 1. it is used for this alone.
         unsafe { post_or_inject(worker, &self.registry, self.reference()) };
+        self.bring_to_joiner();
     }
 
     /// Puts the future at the end of the line: it has woken itself, and others should be polled
@@ -127,6 +133,23 @@ where
     fn queue_last(self: &Arc<Self>) {
         // SAFETY: `reference`: 1. it is queued. `inject`: 1. the queue needs no node.
         unsafe { self.registry.inject(NO_NODE, self.reference()) };
+        self.bring_to_joiner();
+    }
+
+    /// Gives the future also to a worker that would not take it from a queue. The one that comes
+    /// first polls it, and the reference of the other one is out of date.
+    fn bring_to_joiner(self: &Arc<Self>) {
+        // Ordering: pairs with the fence of `await_here`. If that one comes first, we see the
+        // worker. If ours does, the worker sees that the future is queued, and polls it. Nothing
+        // weaker orders the change of the state before this look.
+        fence(Ordering::SeqCst);
+        // Ordering: Relaxed, see above.
+        let joiner = self.joiner.load(Ordering::Relaxed).checked_sub(1);
+        let joiner = joiner.and_then(|joiner| self.registry.worker(joiner).ok());
+        if let Some(joiner) = joiner {
+            // SAFETY: as in `queue`; the queue of a worker needs no node either.
+            unsafe { self.registry.inject_for(joiner, NO_NODE, self.reference()) };
+        }
     }
 
     /// Returns a reference for a queue.
@@ -231,6 +254,14 @@ where
 {
     fn state(&self) -> &State {
         self.state()
+    }
+
+    fn await_here(&self, worker: WorkerIndex) {
+        // Ordering: Relaxed, before the fence.
+        self.kind.joiner.store(worker.get() + 1, Ordering::Relaxed);
+        // Ordering: see `bring_to_joiner`. Nothing weaker orders the store before the look of the
+        // poll that comes next.
+        fence(Ordering::SeqCst);
     }
 
     fn run_here(&self, registry: &Registry) {

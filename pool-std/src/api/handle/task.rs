@@ -7,7 +7,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use pool_core::HandleState;
+use pool_core::{HandleState, WorkerIndex};
 
 use super::{JoinError, waiter::Waiter};
 use crate::{api::job_memory, platform::Registry};
@@ -42,6 +42,11 @@ pub(super) struct Task<K, F, T> {
 /// A task as its handle knows it. The methods are for the owner of the handle.
 pub(super) trait AnyTask<T> {
     fn state(&self) -> &State;
+
+    /// Notes that a worker of the job's pool, in an isolated call, waits from now on until the job
+    /// is done. If the job is to be run by the worker then, it is brought to it. A call of
+    /// [`run_here`](Self::run_here) follows.
+    fn await_here(&self, _worker: WorkerIndex) {}
 
     /// Runs the job on this thread, a worker of this pool, which is the job's, if it has not begun
     /// and can be run so.

@@ -209,11 +209,7 @@ fn make(pool: &Arc<ThreadPool>, call: &Call, counts: &Counts) {
                 waits.await;
                 job();
             };
-            let handle = pool.spawn_future(future);
-            // A worker that waits in isolation polls it no more.
-            if pool.current_thread_index().is_none() {
-                handle.join().unwrap();
-            }
+            pool.spawn_future(future).join().unwrap();
         }
         Call::Guest(job) => pool.call(closure(job)),
         Call::Broadcast(job) => {
