@@ -1,6 +1,6 @@
 //! `cargo xtask size`: how much flash and memory the crates take on small processors.
 
-use std::{fs, process::ExitCode};
+use std::{fs, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result};
 use comfy_table::Table;
@@ -36,6 +36,13 @@ const PROGRAMS: [(&str, &str); 7] = [
     ("all", "pool-spin: scope, spawn, broadcast, restart as well"),
 ];
 
+/// A whole program, whose size is not compared with that of another one.
+const EMBASSY: (&str, &str, &str) = (
+    "rp2350-embassy",
+    "rp2350-embassy: all of it, with embassy; compiled, not run",
+    "thumbv8m.main-none-eabihf",
+);
+
 /// Bytes of one program.
 struct Size {
     flash: u64,
@@ -59,17 +66,27 @@ pub(crate) fn size(arguments: &Arguments) -> Result<ExitCode> {
                 flash: size.flash - base.flash,
                 memory: size.memory - base.memory,
             };
-            table.add_row([
-                beyond.about.clone(),
-                beyond.target.clone(),
-                beyond.flash.to_string(),
-                beyond.memory.to_string(),
-            ]);
             sizes.push(beyond);
         }
     }
+    let (program, about, target) = EMBASSY;
+    let Size { flash, memory } = measure_embassy()?;
+    sizes.push(figures::Size {
+        program: program.to_owned(),
+        about: about.to_owned(),
+        target: target.to_owned(),
+        flash,
+        memory,
+    });
+    for size in &sizes {
+        let [flash, memory] = [size.flash, size.memory].map(|bytes| bytes.to_string());
+        table.add_row([&size.about, &size.target, &flash, &memory]);
+    }
     println!("{table}");
-    println!("bytes beyond {}, without stacks", PROGRAMS[0].1);
+    println!(
+        "bytes beyond {}, without stacks; {} in all",
+        PROGRAMS[0].1, EMBASSY.0
+    );
     if arguments.keep {
         figures::keep_sizes(&sizes)?;
     }
@@ -89,8 +106,20 @@ fn measure(target: &str, program: &str) -> Result<Size> {
             .args(super::features(&[features]))
             .directory(&directory)
     };
-    let path = target::program(build, program)?;
-    let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
+    size_of(&target::program(build, program)?)
+}
+
+fn measure_embassy() -> Result<Size> {
+    let build = || {
+        Step::cargo(&["build", "--quiet", "--release", "--locked"])
+            .directory(&root().join("pool-spin/boards/rp2350-embassy"))
+            .env("CARGO_TARGET_DIR", target::directory("embassy"))
+    };
+    size_of(&target::program(build, EMBASSY.0)?)
+}
+
+fn size_of(path: &Path) -> Result<Size> {
+    let bytes = fs::read(path).with_context(|| path.display().to_string())?;
     let file = object::File::parse(&*bytes)?;
     let mut size = Size {
         flash: 0,
