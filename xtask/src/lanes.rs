@@ -93,6 +93,11 @@ pub(crate) const LANES: &[Lane] = &[
         run: boards::cortex_m,
     },
     Lane {
+        name: "wasm",
+        about: "the pool, and rayon on it, in threads of WebAssembly under node",
+        run: rayon::wasm,
+    },
+    Lane {
         name: "crossbeam",
         about: "crossbeam-deque's own test suite on deque-core",
         run: crossbeam::lane,

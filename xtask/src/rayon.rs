@@ -5,6 +5,7 @@ mod suite;
 mod surface;
 mod try_out;
 mod user;
+mod wasm;
 
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,7 @@ use crate::{command::Step, root, speaker::say};
 
 pub(crate) use suite::lane;
 pub(crate) use try_out::{Arguments, install_traced, run};
+pub(crate) use wasm::lane as wasm;
 
 /// One of our drop-ins.
 struct DropIn {

@@ -2,7 +2,7 @@
 
 use crate::trace;
 
-/// Runs a closure as a part of a job that has a name, which the [trace](crate::trace) of the pool
+/// Runs a closure as a part of a job that has a name, which the trace of the pool
 /// shows: the timeline has a slice of this name, inside that of the job.
 ///
 /// A job has the name of its closure's type already. Use this for the phases of a long job, for

@@ -69,10 +69,8 @@ impl History {
     /// # Errors
     /// What is wrong.
     pub(super) fn check_latches(&self) -> Result<(), String> {
-        let workers = self.workers.iter();
-        workers
-            .map(|it| check_ends_of_waits(it, &self.workers))
-            .collect()
+        let mut workers = self.workers.iter();
+        workers.try_for_each(|it| check_ends_of_waits(it, &self.workers))
     }
 
     /// Checks that it is legal, and returns how many events it has.
