@@ -29,7 +29,7 @@ use site::Site;
 use table::{Table, Verdict};
 
 /// The crates whose orderings and fences are in the table.
-const CRATES: [&str; 3] = ["sleep-core", "progress-core", "deque-core"];
+const CRATES: [&str; 4] = ["sleep-core", "progress-core", "deque-core", "pool-core"];
 
 /// After so long, a test that has not ended counts as failed: models of a changed program may grow
 /// without end.
