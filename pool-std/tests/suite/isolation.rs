@@ -13,6 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+#[cfg(not(miri))]
 use crate::again;
 use pool_std::{
     Isolation, SleepKind, ThreadPool, ThreadPoolBuilder, Yield, isolate, join, with_isolation,
