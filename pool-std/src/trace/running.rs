@@ -6,9 +6,9 @@ use pool_core::{JobName, trace::TraceClock as _};
 
 use super::{
     clock::{Scale, Ticks},
-    recorded::Trace,
+    recorded::{Trace, WorkerTrace},
     rings::PoolRings,
-    spans,
+    spans::{SpanKind, open_spans},
 };
 
 /// A job that has not ended.
@@ -22,6 +22,29 @@ pub(crate) struct RunningJob {
     pub(crate) depth: usize,
 }
 
+impl RunningJob {
+    /// Returns the innermost job of a worker that has not ended.
+    fn of(worker: &WorkerTrace, now: Duration) -> Option<Self> {
+        let mut innermost: Option<Self> = None;
+        for span in open_spans(worker) {
+            match (span.kind, &mut innermost) {
+                (SpanKind::Job(name), outer) => {
+                    let depth = outer.map_or(0, |outer| outer.depth + 1);
+                    innermost = Some(Self {
+                        name,
+                        part: None,
+                        running_for: now.saturating_sub(span.begin),
+                        depth,
+                    });
+                }
+                (SpanKind::Label(label), Some(job)) => job.part = Some(label),
+                _ => {}
+            }
+        }
+        innermost
+    }
+}
+
 impl PoolRings {
     /// Returns the innermost job of each worker. Without rings, the list is empty.
     pub(crate) fn running_jobs(&self) -> Vec<Option<RunningJob>> {
@@ -31,6 +54,6 @@ impl PoolRings {
         };
         let now = Scale::now().time(Ticks::now());
         let workers = pool.workers().iter();
-        workers.map(|it| spans::running_job(it, now)).collect()
+        workers.map(|it| RunningJob::of(it, now)).collect()
     }
 }

@@ -5,8 +5,6 @@ use std::time::Duration;
 use pool_core::{Event, JobName};
 
 use super::recorded::WorkerTrace;
-#[cfg(all(unix, feature = "live"))]
-use super::running::RunningJob;
 
 /// What a worker did from one moment to another. Spans of one worker are nested or apart.
 ///
@@ -73,30 +71,15 @@ pub(super) fn spans(worker: &WorkerTrace, end: Duration) -> Vec<Span> {
     building.spans
 }
 
-/// Returns the innermost job of a worker that has not ended.
+/// Returns the spans of a worker that have not ended, the outermost one first.
 #[cfg(all(unix, feature = "live"))]
-pub(super) fn running_job(worker: &WorkerTrace, now: Duration) -> Option<RunningJob> {
+pub(super) fn open_spans(worker: &WorkerTrace) -> Vec<Span> {
     let mut building = Building::default();
     for event in worker.events() {
         building.add(event.time, event.event);
     }
-    let open = building.open.iter().map(|&span| building.spans[span]);
-    let mut innermost: Option<RunningJob> = None;
-    for span in open {
-        match (span.kind, &mut innermost) {
-            (SpanKind::Job(name), _) => {
-                innermost = Some(RunningJob {
-                    name,
-                    part: None,
-                    running_for: now.saturating_sub(span.begin),
-                    depth: innermost.map_or(0, |outer| outer.depth + 1),
-                });
-            }
-            (SpanKind::Label(label), Some(job)) => job.part = Some(label),
-            _ => {}
-        }
-    }
-    innermost
+    let open = building.open.iter();
+    open.map(|&span| building.spans[span]).collect()
 }
 
 #[derive(Default)]
