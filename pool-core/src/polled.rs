@@ -23,7 +23,7 @@ const DONE: u8 = 4;
 /// For platforms whose jobs are futures. Each wake-up that finds the future idle queues it once;
 /// one that comes while a worker polls it makes that worker queue it. A reference in a queue may be
 /// out of date, because the owner of a [handle](crate::HandleState) has polled the future
-/// meanwhile: then [`begin`](Self::begin) refuses it.
+/// meanwhile: then [`begin`](Self::begin) refuses it, unless the future was woken again.
 ///
 /// The future belongs to the thread that `begin` has answered true, until that calls
 /// [`end`](Self::end) or [`finish`](Self::finish).
@@ -59,6 +59,12 @@ impl PollState {
         pub fn new() -> Self {
             Self(AtomicU8::new(QUEUED))
         }
+    }
+
+    /// Whether the future waits for a poll. For the owner of its handle, which polls it then.
+    pub fn is_queued(&self) -> bool {
+        // Ordering: Relaxed; `begin` decides.
+        self.0.load(Ordering::Relaxed) == QUEUED
     }
 
     /// Wakes the future. If it returns true, the caller puts it into a queue.

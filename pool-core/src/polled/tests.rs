@@ -12,9 +12,10 @@ fn a_wake_up_queues_once() {
     assert!(state.begin());
     assert!(!state.begin(), "one polls");
     assert!(!state.end(), "no thread has woken it");
-    assert!(!state.begin(), "it is not queued");
+    assert!(!state.begin() && !state.is_queued(), "it is not queued");
     assert!(state.wake());
     assert!(!state.wake());
+    assert!(state.is_queued());
     assert!(state.begin());
     assert!(!state.wake(), "its worker queues it");
     assert!(!state.wake());

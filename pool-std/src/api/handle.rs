@@ -123,10 +123,10 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
     /// assert_eq!(sum, 285);
     /// ```
     pub fn join(mut self) -> Result<T, JoinError> {
-        if let Some(worker) = self.isolated_worker() {
-            self.task().await_here(worker.index());
-        }
         self.help();
+        if let Some(worker) = self.isolated_worker() {
+            self.task().await_here(worker.registry());
+        }
         self.wait();
         self.take()
     }

@@ -456,3 +456,63 @@ fn a_future_that_was_joined_is_polled_no_more() {
     pool.wait_idle().unwrap();
     assert_eq!(polls.load(Relaxed), 2);
 }
+
+/// A nested wait is not for the future, which may need what a job below that wait holds.
+#[test]
+fn a_future_is_polled_by_the_wait_of_its_join_alone() {
+    for pool in isolated_pools(1) {
+        let [first, second] = [(); 2].map(|()| Event::default());
+        let lock = Arc::new(Mutex::new(()));
+        let (event, locked) = (first.clone(), lock.clone());
+        let future = pool.spawn_future(async move {
+            event.wait().await;
+            locked.try_lock().is_ok()
+        });
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                second.wait_until_awaited();
+                first.happen();
+                // Time in which the future would be polled.
+                thread::sleep(Duration::from_millis(20));
+                second.happen();
+            });
+            let job = || {
+                let _guard = lock.lock().unwrap();
+                let event = second.clone();
+                let other = pool_std::spawn_future(async move { event.wait().await });
+                pool_std::isolate(|| other.join().unwrap());
+            };
+            let is_free = pool.install(|| {
+                pool_std::isolate(|| {
+                    pool_std::scope(|scope| {
+                        scope.spawn(|_| job());
+                        future.join().unwrap()
+                    })
+                })
+            });
+            assert!(is_free);
+        });
+    }
+}
+
+/// A queue has one reference to a future, however often its joiner polls it.
+#[cfg(feature = "metrics")]
+#[test]
+fn wake_ups_of_a_joined_future_leave_no_jobs() {
+    const WAKE_UPS: usize = if cfg!(miri) { 50 } else { 10_000 };
+    for pool in isolated_pools(1) {
+        let mut left = WAKE_UPS;
+        let future = poll_fn(move |context| {
+            left -= 1;
+            if left == 0 {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        });
+        pool.install(|| pool_std::isolate(|| pool_std::spawn_future(future).join().unwrap()));
+        pool.wait_idle().unwrap();
+        let jobs = pool.metrics().sum().jobs_run;
+        assert!(jobs < 10, "{jobs}");
+    }
+}

@@ -8,13 +8,13 @@ use std::{
     pin::Pin,
     ptr,
     sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering, fence},
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Wake, Waker},
 };
 
-use pool_core::{Job, JobHeader, JobRef, PollState, WorkerIndex};
+use pool_core::{Job, JobHeader, JobRef, PollState};
 
 use super::{
     JoinError, JoinHandle, ScopedJoinHandle,
@@ -24,7 +24,9 @@ use super::{
 use crate::{
     api::spawn::{NO_NODE, current_worker_for_detached, post_or_inject},
     context::Context as JobContext,
+    driver::{self, Signal},
     fork,
+    panics::lock,
     platform::Registry,
     thread_pool::{current::pool_with_job_reference, discard::Discard},
 };
@@ -40,7 +42,8 @@ use crate::{
 ///   worker.
 /// - A worker that [joins](ScopedJoinHandle::join) it polls it each time that it was woken, also in
 ///   an [isolated](crate::isolate) call. There it polls no other future: if the one that it joins
-///   awaits another one of the pool, a second worker must be there to poll that.
+///   awaits another one of the pool, or if the worker [blocks](crate::block_on) on a handle instead
+///   of joining it, a second worker must be there to poll that.
 ///
 /// A future counts as a spawned job until it has ended: a pool that is dropped goes on until then,
 /// and one that is shut down waits for it. One that [discards](crate::ThreadPool::shutdown_now) its
@@ -72,7 +75,8 @@ where
         registry,
         future: UnsafeCell::new(Some((future, JobContext::current()))),
         task: Cell::new(ptr::null_mut()),
-        joiner: AtomicUsize::new(0),
+        is_in_queue: AtomicBool::new(false),
+        joiner: Mutex::new(None),
     });
     let task: *mut FutureTask<F> = Task::create(polled, ());
     // SAFETY: 1. it was made for this handle and the future, just now; 2. by our bounds.
@@ -81,7 +85,7 @@ where
     let polled = unsafe { &(*task).kind };
     // No other thread has it yet.
     polled.task.set(task);
-    polled.queue();
+    polled.push();
     handle
 }
 
@@ -105,9 +109,11 @@ struct Polled<F: Future> {
     future: UnsafeCell<Option<(F, JobContext)>>,
     /// Its reference of a queue lives until the future has ended. Likewise.
     task: Cell<*mut FutureTask<F>>,
-    /// The number, plus one, of a worker that waits until the future has ended, and takes nothing
-    /// from the pool's queues. Zero if there is none.
-    joiner: AtomicUsize,
+    /// Whether a queue has a reference. It may be out of date: then it is as good as a new one.
+    is_in_queue: AtomicBool,
+    /// Rings in the frame of a worker that joins the future, and takes nothing from the pool's
+    /// queues: when the future was woken, and when it has ended.
+    joiner: Mutex<Option<Signal>>,
 }
 
 // SAFETY: one thread at a time uses the future and the task, which go from one to another. The
@@ -120,36 +126,46 @@ impl<F> Polled<F>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
-    /// Puts the future into a queue, by the thread that the state has told to.
+    /// Gives the future to the workers, by the thread that the state has told to.
     fn queue(self: &Arc<Self>) {
-        let worker = current_worker_for_detached(&self.registry);
-        // SAFETY: `reference`: 1. it is queued. `post_or_inject`: 1. it is used for this alone.
-        unsafe { post_or_inject(worker, &self.registry, self.reference()) };
-        self.bring_to_joiner();
+        self.push();
+        self.ring_joiner();
     }
 
-    /// Puts the future at the end of the line: it has woken itself, and others should be polled
-    /// first.
+    /// Gives the future to the workers, at the end of the line: it has woken itself, and others
+    /// should be polled first.
     fn queue_last(self: &Arc<Self>) {
-        // SAFETY: `reference`: 1. it is queued. `inject`: 1. the queue needs no node.
-        unsafe { self.registry.inject(NO_NODE, self.reference()) };
-        self.bring_to_joiner();
+        if self.begins_to_be_in_queue() {
+            // SAFETY: `reference`: 1. it is queued. `inject`: 1. the queue needs no node.
+            unsafe { self.registry.inject(NO_NODE, self.reference()) };
+        }
+        self.ring_joiner();
     }
 
-    /// Gives the future also to a worker that would not take it from a queue. The one that comes
-    /// first polls it, and the reference of the other one is out of date.
-    fn bring_to_joiner(self: &Arc<Self>) {
-        // Ordering: pairs with the fence of `await_here`. If that one comes first, we see the
-        // worker. If ours does, the worker sees that the future is queued, and polls it. Nothing
-        // weaker orders the change of the state before this look.
-        fence(Ordering::SeqCst);
-        // Ordering: Relaxed, see above.
-        let joiner = self.joiner.load(Ordering::Relaxed).checked_sub(1);
-        let joiner = joiner.and_then(|joiner| self.registry.worker(joiner).ok());
-        if let Some(joiner) = joiner {
-            // SAFETY: as in `queue`; the queue of a worker needs no node either.
-            unsafe { self.registry.inject_for(joiner, NO_NODE, self.reference()) };
+    fn push(self: &Arc<Self>) {
+        if self.begins_to_be_in_queue() {
+            let worker = current_worker_for_detached(&self.registry);
+            // SAFETY: `reference`: 1. it is queued. `post_or_inject`: 1. it is used for this alone.
+            unsafe { post_or_inject(worker, &self.registry, self.reference()) };
         }
+    }
+
+    /// Whether no queue has a reference, so that the caller puts one there. A future that its
+    /// joiner polls may be woken often before a worker takes the reference.
+    fn begins_to_be_in_queue(&self) -> bool {
+        // Ordering: AcqRel here and in `execute`. If the other exchange comes later, it acquires
+        // this one, so that its worker finds the state as the caller has made it. If it has come
+        // before, the caller puts another reference into a queue.
+        !self.is_in_queue.swap(true, Ordering::AcqRel)
+    }
+
+    /// Rings for the worker that joins the future, if it waits.
+    ///
+    /// If the worker has left its signal before, it is there. If it comes later, the lock makes it
+    /// see what the caller has done, and it does not wait.
+    fn ring_joiner(&self) {
+        let signal = lock(&self.joiner).take();
+        signal.into_iter().for_each(Signal::set);
     }
 
     /// Returns a reference for a queue.
@@ -216,6 +232,7 @@ where
             };
             ended.unwrap_or_else(|panic| resume_unwind(panic));
         });
+        self.ring_joiner();
         self.registry.remove_reference();
     }
 }
@@ -228,6 +245,8 @@ where
     unsafe fn execute(this: *const ()) {
         // SAFETY: by obligations 1 and 2 this is the pointer of `reference`, used once.
         let polled = unsafe { Arc::from_raw(this.cast::<Self>()) };
+        // Ordering: see `begins_to_be_in_queue`.
+        polled.is_in_queue.swap(false, Ordering::AcqRel);
         polled.poll();
     }
 }
@@ -241,9 +260,14 @@ where
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // In a child of `fork` no worker would poll it.
-        if fork::is_here(&self.registry) && self.state.wake() {
-            self.queue();
+        // In a child of `fork` no worker would poll it. And the pool must not end before the
+        // reference is in its queue, although a worker that joins the future may poll it until its
+        // end meanwhile. A pool that has ended has no future, because each has a reference.
+        if fork::is_here(&self.registry) && self.registry.try_add_reference() {
+            if self.state.wake() {
+                self.queue();
+            }
+            self.registry.remove_reference();
         }
     }
 }
@@ -256,12 +280,18 @@ where
         self.state()
     }
 
-    fn await_here(&self, worker: WorkerIndex) {
-        // Ordering: Relaxed, before the fence.
-        self.kind.joiner.store(worker.get() + 1, Ordering::Relaxed);
-        // Ordering: see `bring_to_joiner`. Nothing weaker orders the store before the look of the
-        // poll that comes next.
-        fence(Ordering::SeqCst);
+    fn await_here(&self, registry: &Registry) {
+        while !self.state().is_done() {
+            // Liveness: the thread that wakes the future, or ends it, rings. If that came before the signal
+            // was left, this thread sees it, and rings itself.
+            driver::wait(|signal| {
+                *lock(&self.kind.joiner) = Some(signal);
+                if self.kind.state.is_queued() || self.state().is_done() {
+                    self.kind.ring_joiner();
+                }
+            });
+            AnyTask::run_here(self, registry);
+        }
     }
 
     fn run_here(&self, registry: &Registry) {

@@ -7,7 +7,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use pool_core::{HandleState, WorkerIndex};
+use pool_core::HandleState;
 
 use super::{JoinError, waiter::Waiter};
 use crate::{api::job_memory, platform::Registry};
@@ -43,10 +43,10 @@ pub(super) struct Task<K, F, T> {
 pub(super) trait AnyTask<T> {
     fn state(&self) -> &State;
 
-    /// Notes that a worker of the job's pool, in an isolated call, waits from now on until the job
-    /// is done. If the job is to be run by the worker then, it is brought to it. A call of
-    /// [`run_here`](Self::run_here) follows.
-    fn await_here(&self, _worker: WorkerIndex) {}
+    /// Waits until the job is done if it is one that workers run again and again, and runs it each
+    /// time that it can go on: on a worker of this pool, which is the job's, in an isolated call.
+    /// Otherwise does nothing.
+    fn await_here(&self, _registry: &Registry) {}
 
     /// Runs the job on this thread, a worker of this pool, which is the job's, if it has not begun
     /// and can be run so.
