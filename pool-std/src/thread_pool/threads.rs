@@ -37,6 +37,15 @@ struct Running {
     dropped: Option<usize>,
     /// Whether the pool is never freed, because its adopted thread has ended.
     is_abandoned: bool,
+    /// How many threads wait for the end of the pool, and then of its system threads.
+    waiters: usize,
+}
+
+impl Running {
+    /// Whether the handles of the threads are kept for no purpose.
+    fn keeps_handles_in_vain(&self) -> bool {
+        self.is_abandoned && self.threads == 0 && self.waiters == 0
+    }
 }
 
 /// A latch in the frame of a worker that waits.
@@ -110,10 +119,10 @@ impl Threads {
             return;
         }
         let waiting = std::mem::take(&mut running.waiting);
-        let is_abandoned = running.is_abandoned;
+        let keeps_handles_in_vain = running.keeps_handles_in_vain();
         drop(running);
         self.all_stopped.notify_all();
-        if is_abandoned {
+        if keeps_handles_in_vain {
             self.forget_handles();
         }
         for latch in waiting {
@@ -125,14 +134,18 @@ impl Threads {
     /// Notes that the pool is never freed. Then the system would keep the stack of each thread for
     /// which a handle is kept, so these are dropped when the last thread stops, or now.
     ///
-    /// A thread that waits for the pool after that learns that all have stopped, and not that the
-    /// system threads have run their destructors.
+    /// A thread that begins to wait for the pool after that learns that all have stopped, and not
+    /// that the system threads have run their destructors.
     pub(crate) fn abandon(&self) {
+        self.change_running(|running| running.is_abandoned = true);
+    }
+
+    fn change_running(&self, change: impl FnOnce(&mut Running)) {
         let mut running = lock(&self.running);
-        running.is_abandoned = true;
-        let have_stopped = running.threads == 0;
+        change(&mut running);
+        let keeps_handles_in_vain = running.keeps_handles_in_vain();
         drop(running);
-        if have_stopped {
+        if keeps_handles_in_vain {
             self.forget_handles();
         }
     }
@@ -142,9 +155,16 @@ impl Threads {
         drop(handles);
     }
 
+    /// Counts this thread as one that waits, until the value is dropped.
+    fn count_waiting(&self) -> CountedWaiter<'_> {
+        self.change_running(|running| running.waiters += 1);
+        CountedWaiter(self)
+    }
+
     /// Waits until every thread of the pool has stopped, and until the system threads that we
     /// started have ended. A worker of another pool runs jobs meanwhile.
     pub(crate) fn wait_until_stopped(&self, handlers: &ThreadHandlers) {
+        let _waiter = self.count_waiting();
         // SAFETY: 1. this thread stays the worker until the call returns.
         match unsafe { WorkerThread::current() } {
             Some(worker) => {
@@ -191,6 +211,15 @@ impl Threads {
             // through.
             worker.wait_for_outside(latch.core());
         }
+    }
+}
+
+/// A thread that waits for the end of a pool.
+struct CountedWaiter<'d>(&'d Threads);
+
+impl Drop for CountedWaiter<'_> {
+    fn drop(&mut self) {
+        self.0.change_running(|running| running.waiters -= 1);
     }
 }
 

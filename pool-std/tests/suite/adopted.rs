@@ -1,9 +1,15 @@
 //! Threads that become a worker of a pool which they build.
 
 use std::{
+    cell::Cell,
     io,
-    sync::{Arc, Mutex, mpsc},
+    sync::{
+        Arc, Barrier, Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+        mpsc,
+    },
     thread,
+    time::Duration,
 };
 
 use pool_std::{
@@ -135,6 +141,37 @@ fn shutdown_in_a_scope_on_the_adopted_thread_is_a_typed_error() {
         let result = pool_std::in_place_scope(|_| pool.shutdown());
         assert_eq!(result, Err(ShutdownError::FromWorker));
     });
+}
+
+/// Also when the adopted thread has ended before.
+#[test]
+fn shutdown_waits_for_the_destructors_of_an_abandoned_pool() {
+    struct Slow(Arc<AtomicUsize>);
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            thread::sleep(Duration::from_millis(50));
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    thread_local!(static SLOW: Cell<Option<Slow>> = const { Cell::new(None) });
+
+    let pool = on_new_thread(|| adopting_pool(3).unwrap());
+    let ended = Arc::new(AtomicUsize::new(0));
+    let (sender, receiver) = mpsc::channel();
+    // Each of the two workers that are left has one of the jobs.
+    let barrier = Arc::new(Barrier::new(2));
+    for _ in 0..2 {
+        let (ended, barrier, sender) = (ended.clone(), barrier.clone(), sender.clone());
+        pool.spawn(move || {
+            SLOW.set(Some(Slow(ended)));
+            barrier.wait();
+            sender.send(()).unwrap();
+        });
+    }
+    drop(sender);
+    assert_eq!(receiver.iter().count(), 2);
+    pool.shutdown().unwrap();
+    assert_eq!(ended.load(SeqCst), 2);
 }
 
 /// The pool itself stays, because the thread might end in the middle of a job.

@@ -11,6 +11,7 @@ impl Threads {
     pub(crate) fn wait_until_stopped_for(&self, limit: Limit, handlers: &ThreadHandlers) -> bool {
         // SAFETY: 1. this thread stays the worker until the call returns.
         let worker = unsafe { WorkerThread::current() };
+        let _waiter = self.count_waiting();
         let mut has_ended = false;
         let mut wait = || {
             if worker.is_none() {
