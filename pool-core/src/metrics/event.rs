@@ -85,7 +85,8 @@ pub enum Event {
         /// How many jobs.
         count: usize,
     },
-    /// What another worker of the pool waits for has happened: this one is about to set its latch.
+    /// What a worker of the pool waits for has happened: this one, which may be the same, is about
+    /// to set its latch.
     ///
     /// Only with the feature `trace`, because the setter must first find out which worker it is.
     LatchSet {

@@ -167,6 +167,11 @@ enum Name {
 /// The bit of a word that names a label. Words of jobs and labels are addresses of pointers.
 const IS_LABEL: usize = 1;
 
+const _: () = assert!(
+    align_of::<&str>() > IS_LABEL && align_of::<fn()>() > IS_LABEL,
+    "the bit is one of an address"
+);
+
 impl Name {
     #[inline(always)]
     fn into_word(self) -> *mut () {
