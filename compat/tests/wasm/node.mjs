@@ -4,7 +4,7 @@
 // and asks for a thread by calling `thread-spawn`. Each thread is a worker of node with an instance of
 // its own. See https://github.com/WebAssembly/wasi-threads
 
-import { readFileSync } from "node:fs";
+import { readFileSync, writeSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { WASI } from "node:wasi";
 import { Worker, isMainThread, workerData } from "node:worker_threads";
@@ -24,13 +24,26 @@ const instance = new WebAssembly.Instance(module, {
 const exports = { ...instance.exports, memory };
 if (isMainThread) {
   // The main thread may wait for good, and then no timer of its own comes.
-  const end = `setTimeout(() => process.kill(process.pid, "SIGKILL"), ${LIMIT})`;
-  new Worker(end, { eval: true });
+  new Worker(new URL(import.meta.url), { workerData: { shared, isWatchdog: true } });
   // Ends threads that still run, as a process does.
   process.exit(wasi.start({ exports }));
 }
-wasi.initialize({ exports: { memory } });
-instance.exports.wasi_thread_start(workerData.thread, workerData.start);
+if (workerData.isWatchdog) {
+  setTimeout(() => fail(`no end after ${LIMIT} ms`), LIMIT);
+} else {
+  wasi.initialize({ exports: { memory } });
+  try {
+    instance.exports.wasi_thread_start(workerData.thread, workerData.start);
+  } catch (error) {
+    fail(error.stack);
+  }
+}
+
+/** Ends the process, as a trap in any of its threads does. */
+function fail(why) {
+  writeSync(2, `${why}\n`);
+  process.kill(process.pid, "SIGKILL");
+}
 
 /** Loads a program, and makes what all of its threads share. */
 function prepare(args) {

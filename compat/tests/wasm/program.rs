@@ -112,6 +112,9 @@ fn futures() {
     let left = pool.spawn_handle(|| 1);
     let sum = pool.spawn_future(async { left.await.unwrap() + 2 });
     assert_eq!(pool_std::block_on(sum).unwrap(), 3);
+    let slow = pool.spawn_handle(|| thread::sleep(Duration::from_millis(50)));
+    let join = || pool_std::isolate(|| pool_std::spawn_future(slow).join().unwrap());
+    pool.install(join).unwrap();
 }
 
 fn isolated_guests() {
