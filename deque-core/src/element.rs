@@ -94,6 +94,11 @@ pub use words::Words;
 /// worker.push(Job(Box::new(7), true));
 /// assert_eq!(worker.pop(), Some(Job(Box::new(7), true)));
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be queued word by word",
+    label = "not an `Element`",
+    note = "queue a `Box<{Self}>`; or use `impl_element!` if `{Self}` is a struct of elements"
+)]
 pub unsafe trait Element: Sized {
     /// The words that the element takes: `[*mut (); N]`, or the words of other elements.
     type Words: Words;

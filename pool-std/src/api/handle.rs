@@ -52,7 +52,8 @@ pub type JoinHandle<T> = ScopedJoinHandle<'static, T>;
 ///   the panic goes where that of a [spawned](crate::spawn()) one goes: to the pool's [panic
 ///   handler](crate::ThreadPoolBuilder::panic_handler), or to the scope.
 ///
-/// Closure, result and state are in one allocation.
+/// Closure, result and state are in one place of the memory that threads keep for spawned jobs, or
+/// in one allocation if they take more than a cache line.
 ///
 /// # Examples
 /// From async code:

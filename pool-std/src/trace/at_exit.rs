@@ -86,9 +86,13 @@ pub fn write_now() -> io::Result<()> {
         }
         (kept.file.clone(), Trace::of(&kept.rings))
     };
-    let mut writer = BufWriter::new(File::create(file)?);
-    trace.write_chrome(&mut writer)?;
-    writer.flush()
+    let named = |error: io::Error| {
+        let file = file.display();
+        io::Error::new(error.kind(), format!("{file}: {error}"))
+    };
+    let mut writer = BufWriter::new(File::create(&file).map_err(named)?);
+    trace.write_chrome(&mut writer).map_err(named)?;
+    writer.flush().map_err(named)
 }
 
 /// Lets the process write the file when it exits.
