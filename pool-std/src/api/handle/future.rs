@@ -282,8 +282,8 @@ where
 
     fn await_here(&self, registry: &Registry) {
         while !self.state().is_done() {
-            // Liveness: the thread that wakes the future, or ends it, rings. If that came before the signal
-            // was left, this thread sees it, and rings itself.
+            // Liveness: the thread that wakes the future, or ends it, rings. If that came before
+            // the signal was left, this thread sees it, and rings itself.
             driver::wait(|signal| {
                 *lock(&self.kind.joiner) = Some(signal);
                 if self.kind.state.is_queued() || self.state().is_done() {
