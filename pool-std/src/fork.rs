@@ -102,12 +102,35 @@ pub(crate) fn abort_if_forked_in<R>(
 
 #[cold]
 fn abort() -> ! {
-    handler::say(
+    say(
         "pool-std: what was begun before this process was forked waits for a thread of the parent; \
          aborting\n",
     );
     std::process::abort();
 }
+
+/// Writes a message where errors go, without the lock of the standard library's stream: a thread of
+/// the parent may hold it.
+#[cfg(unix)]
+fn say(message: &str) {
+    use std::{
+        fs::File,
+        io::Write as _,
+        mem::ManuallyDrop,
+        os::fd::{FromRawFd as _, RawFd},
+    };
+
+    const ERRORS: RawFd = 2;
+    // SAFETY: the descriptor is the process's for errors. If it is closed, the write fails. It is
+    // not closed here.
+    let errors = unsafe { File::from_raw_fd(ERRORS) };
+    // A message that cannot be written must not stand in the way of the abort.
+    _ = ManuallyDrop::new(errors).write_all(message.as_bytes());
+}
+
+/// There are no children.
+#[cfg(not(unix))]
+fn say(_message: &str) {}
 
 /// Lets a child of this process know that it is one, from now on.
 pub(crate) fn watch() {
@@ -116,13 +139,8 @@ pub(crate) fn watch() {
     handler::register();
 }
 
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 mod handler {
     use std::{
-        fs::File,
-        io::Write as _,
-        mem::ManuallyDrop,
-        os::fd::FromRawFd as _,
         ptr,
         sync::atomic::{AtomicBool, Ordering},
     };
@@ -130,7 +148,7 @@ mod handler {
     use pool_core::Platform as _;
 
     use super::FORKS;
-    use crate::platform::Std;
+    use crate::{platform::Std, system};
 
     static IS_REGISTERED: AtomicBool = AtomicBool::new(false);
 
@@ -140,40 +158,19 @@ mod handler {
         // Ordering: Acquire pairs with the Release below: a thread that sees it forks after the
         // handler is on the list.
         if !IS_REGISTERED.load(Ordering::Acquire) {
-            // SAFETY: the handler is a function of this library, which glibc unregisters with the
-            // library. It calls nothing that is not safe in a child: it takes no lock and allocates
-            // nothing.
-            let result = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
             // Otherwise there is no memory, and a child may hang, as it does without this.
-            //
+            let is_registered = system::call_in_children(in_child);
             // Ordering: Release, as said.
-            IS_REGISTERED.store(result == 0, Ordering::Release);
+            IS_REGISTERED.store(is_registered, Ordering::Release);
         }
     }
 
-    /// Writes a message where errors go, without the lock of the standard library's stream: a
-    /// thread of the parent may hold it.
-    pub(super) fn say(message: &str) {
-        // SAFETY: the descriptor is the process's for errors. If it is closed, the write fails. It
-        // is not closed here.
-        let errors = unsafe { File::from_raw_fd(libc::STDERR_FILENO) };
-        // A message that cannot be written must not stand in the way of the abort.
-        _ = ManuallyDrop::new(errors).write_all(message.as_bytes());
-    }
-
-    /// Runs in a child, on its only thread, before `fork` returns.
+    /// Runs in a child. It calls nothing that is not safe there: it takes no lock and allocates
+    /// nothing.
     unsafe extern "C" fn in_child() {
         // Ordering: Relaxed, see `Process::current`.
         FORKS.fetch_add(1, Ordering::Relaxed);
         // SAFETY: 1. the pointer is null.
         unsafe { Std::set_current(ptr::null()) };
     }
-}
-
-/// Systems without `fork`, or on which children are not known.
-#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
-mod handler {
-    pub(super) fn register() {}
-
-    pub(super) fn say(_message: &str) {}
 }

@@ -4,23 +4,12 @@ use std::sync::Arc;
 
 use pool_core::{Parker, WokenBy};
 
-use crate::{clock, thread_pool::crowd::Crowd, trace::WakeNote};
+use crate::{clock, system, thread_pool::crowd::Crowd, trace::WakeNote};
 
 mod condvar;
 mod custom;
 mod duties;
-#[cfg(all(
-    any(target_os = "linux", target_os = "android", windows),
-    not(any(miri, target_vendor = "win7"))
-))]
 mod futex;
-#[cfg(not(all(
-    any(target_os = "linux", target_os = "android", windows),
-    not(any(miri, target_vendor = "win7"))
-)))]
-mod futex {
-    pub(super) use super::condvar::CondvarToken as FutexToken;
-}
 mod tokens;
 
 #[cfg(test)]
@@ -50,9 +39,11 @@ pub enum ParkerKind {
     /// A mutex and a condition variable. On every system.
     Condvar,
     /// A word in memory that a thread can wait for: a futex on Linux and Android, `WaitOnAddress`
-    /// on Windows. Elsewhere the same as `Condvar`.
+    /// on Windows, `os_sync_wait_on_address` on macOS from 14.4 and on iOS from 17.4. Elsewhere the
+    /// same as `Condvar`.
     #[default]
     #[doc(alias = "WaitOnAddress")]
+    #[doc(alias = "os_sync_wait_on_address")]
     Futex,
 }
 
@@ -78,8 +69,8 @@ impl OsParker {
     /// Creates the parker of a worker that may be the watchdog of its pool.
     pub(crate) fn in_crowd(kind: ParkerKind, crowd: Option<Arc<Crowd>>) -> Self {
         Self::from_way(match kind {
-            ParkerKind::Condvar => Way::Condvar(Tokens::new(crowd)),
-            ParkerKind::Futex => Way::Futex(Tokens::new(crowd)),
+            ParkerKind::Futex if system::has_futex() => Way::Futex(Tokens::new(crowd)),
+            ParkerKind::Futex | ParkerKind::Condvar => Way::Condvar(Tokens::new(crowd)),
         })
     }
 

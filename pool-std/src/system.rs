@@ -3,26 +3,37 @@
 //! | file | systems |
 //! | --- | --- |
 //! | `system/linux.rs` | Linux and Android |
+//! | `system/apple.rs` | macOS and the other systems of Apple |
 //! | `system/windows.rs` | Windows, from version 8 |
 //! | `system/unknown.rs` | all others, and Miri: what only makes a pool faster is left out |
+//!
+//! What macOS and Windows do not have, they take from the last.
 
 #[cfg_attr(
     all(any(target_os = "linux", target_os = "android"), not(miri)),
     path = "system/linux.rs"
 )]
+#[cfg_attr(all(target_vendor = "apple", not(miri)), path = "system/apple.rs")]
 #[cfg_attr(
     all(windows, not(any(target_vendor = "win7", miri))),
     path = "system/windows.rs"
 )]
 #[cfg_attr(
     any(
-        not(any(target_os = "linux", target_os = "android", windows)),
+        not(any(
+            target_os = "linux",
+            target_os = "android",
+            target_vendor = "apple",
+            windows
+        )),
         target_vendor = "win7",
         miri
     ),
     path = "system/unknown.rs"
 )]
 mod this;
+#[cfg(all(any(target_vendor = "apple", windows), not(miri)))]
+mod unknown;
 
 pub(crate) use this::*;
 
@@ -31,4 +42,30 @@ pub(crate) use this::*;
 pub(crate) struct Stack {
     pub(crate) lowest: usize,
     pub(crate) size: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::AtomicU32,
+        time::{Duration, Instant},
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_wait_for_a_word_ends_at_its_limit() {
+        const LIMIT: Duration = Duration::from_millis(120);
+        let word = AtomicU32::new(0);
+        let start = Instant::now();
+        while let Some(rest) = LIMIT
+            .checked_sub(start.elapsed())
+            .filter(|rest| !rest.is_zero())
+        {
+            futex_wait(&word, 0, Some(rest));
+        }
+        assert!(start.elapsed() >= LIMIT);
+        // With another value it does not wait at all.
+        futex_wait(&word, 1, None);
+    }
 }

@@ -28,6 +28,11 @@ const TIMESPEC_IS_WIDE: bool = cfg!(target_pointer_width = "64")
 /// The number of `futex_time64`, the same on every architecture that has the call.
 const FUTEX_TIME64: c_long = 422;
 
+/// Whether a thread can wait for a word in memory.
+pub(crate) const fn has_futex() -> bool {
+    true
+}
+
 /// Sleeps until `word` is woken, if it holds `expected`, and for no longer than `limit`.
 ///
 /// Returns early at times: the word holds something else, or a signal came.
@@ -67,6 +72,15 @@ pub(crate) fn thread_number() -> Option<i32> {
     // SAFETY: The call takes and changes nothing.
     let number: c_long = unsafe { libc::syscall(libc::SYS_gettid) };
     i32::try_from(number).ok()
+}
+
+/// Whether a thread of this process sleeps in a system call: it waits for a lock, for input, or for
+/// a time. None if the system does not say.
+pub(crate) fn is_blocked(thread: i32) -> Option<bool> {
+    let stat = fs::read_to_string(format!("/proc/self/task/{thread}/stat")).ok()?;
+    // The name of the thread is in parentheses, and may contain some.
+    let (_, state) = stat.rsplit_once(')')?;
+    Some(state.trim_start().starts_with('S'))
 }
 
 /// Returns how much processor time all threads of this process have used. None if the system does
@@ -154,6 +168,13 @@ pub(crate) fn stack_of_this_thread() -> Option<Stack> {
             size,
         })
     }
+}
+
+/// Has a handler called in each child of this process, on its only thread, before `fork` returns.
+/// Returns false if there is no memory for that.
+pub(crate) fn call_in_children(handler: unsafe extern "C" fn()) -> bool {
+    // SAFETY: the handler is a function of this library, which glibc unregisters with the library.
+    unsafe { libc::pthread_atfork(None, None, Some(handler)) == 0 }
 }
 
 /// Registers the process for process fences. Returns false if the kernel does not have them

@@ -1,15 +1,50 @@
-//! Systems that are not asked for anything.
+//! What a system answers that is not asked for anything.
 
-use std::time::Duration;
+#![allow(dead_code, reason = "each system takes what it does not have")]
+
+use std::{sync::atomic::AtomicU32, thread, time::Duration};
 
 use super::Stack;
+
+/// Whether a thread can wait for a word in memory.
+pub(crate) const fn has_futex() -> bool {
+    false
+}
+
+/// Lets another thread run, which is a wait that ends early.
+pub(crate) fn futex_wait(_word: &AtomicU32, _expected: u32, _limit: Option<Duration>) {
+    thread::yield_now();
+}
+
+pub(crate) const fn futex_wake_one(_word: &AtomicU32) {}
+
+pub(crate) const fn thread_number() -> Option<i32> {
+    None
+}
+
+pub(crate) const fn is_blocked(_thread: i32) -> Option<bool> {
+    None
+}
 
 pub(crate) const fn process_time() -> Option<Duration> {
     None
 }
 
+pub(crate) const fn num_processors_by_affinity() -> Option<usize> {
+    None
+}
+
+pub(crate) const fn num_processors_of_machine() -> Option<usize> {
+    None
+}
+
 pub(crate) const fn stack_of_this_thread() -> Option<Stack> {
     None
+}
+
+/// Has no handler called: processes cannot be forked, or their children are not known.
+pub(crate) const fn call_in_children(_handler: unsafe extern "C" fn()) -> bool {
+    true
 }
 
 pub(crate) const fn register_process_fence() -> bool {

@@ -1,4 +1,7 @@
 //! The system calls of Windows that the pool makes, as safe functions.
+//!
+//! The system counts the processor time of a process in steps of 15.6 ms, too coarse to see whether
+//! processors were idle between two checks.
 
 use std::{
     ffi::{CStr, c_char, c_void},
@@ -7,6 +10,10 @@ use std::{
 };
 
 use super::Stack;
+pub(crate) use super::unknown::{
+    call_in_children, is_blocked, num_processors_by_affinity, num_processors_of_machine,
+    process_time, registers_at_once, thread_number,
+};
 
 /// What the system declares. A crate with the same declarations would be two more packages in the
 /// lock file of every program, and missing in those that are older.
@@ -31,6 +38,11 @@ mod system {
         ) -> i32;
         pub(super) fn WakeByAddressSingle(address: *const c_void);
     }
+}
+
+/// Whether a thread can wait for a word in memory.
+pub(crate) const fn has_futex() -> bool {
+    true
 }
 
 /// Sleeps until `word` is woken, if it holds `expected`, and for no longer than `limit`, rounded up
@@ -61,12 +73,6 @@ pub(crate) fn futex_wake_one(word: &AtomicU32) {
     unsafe { system::WakeByAddressSingle(word.as_ptr().cast()) }
 }
 
-/// Returns nothing: the system counts the time of a process in steps of 15.6 ms, too coarse to see
-/// whether processors were idle between two checks.
-pub(crate) const fn process_time() -> Option<Duration> {
-    None
-}
-
 /// Asks where the stack of this thread is. What the system has reserved counts, as it grows into
 /// that by itself.
 pub(crate) fn stack_of_this_thread() -> Option<Stack> {
@@ -90,10 +96,6 @@ pub(crate) fn process_fence() -> bool {
     true
 }
 
-pub(crate) const fn registers_at_once() -> bool {
-    true
-}
-
 /// Whether the program runs on Wine, which says so by a function that Windows does not have.
 fn is_wine() -> bool {
     const LIBRARY: &CStr = c"ntdll.dll";
@@ -102,28 +104,5 @@ fn is_wine() -> bool {
     unsafe {
         let library = system::GetModuleHandleA(LIBRARY.as_ptr());
         !library.is_null() && !system::GetProcAddress(library, FUNCTION.as_ptr()).is_null()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Instant;
-
-    use super::*;
-
-    #[test]
-    fn a_wait_for_a_word_ends_at_its_limit() {
-        const LIMIT: Duration = Duration::from_millis(120);
-        let word = AtomicU32::new(0);
-        let start = Instant::now();
-        while let Some(rest) = LIMIT
-            .checked_sub(start.elapsed())
-            .filter(|rest| !rest.is_zero())
-        {
-            futex_wait(&word, 0, Some(rest));
-        }
-        assert!(start.elapsed() >= LIMIT);
-        // With another value it does not wait at all.
-        futex_wait(&word, 1, None);
     }
 }

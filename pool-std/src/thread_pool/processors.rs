@@ -1,21 +1,21 @@
 //! How many processors this process may use.
 
-use std::{num::NonZero, thread};
+use std::{
+    num::NonZero,
+    sync::{Mutex, TryLockError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::system;
 
 /// Returns how many processors the calling thread may use, by its affinity and by the quota of its
 /// group. None if the system does not say.
 ///
 /// On Linux the standard library opens several files for the quota, which takes longer than the
-/// start of a thread. So an answer counts for a second, as long as the affinity is the same.
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+/// start of a thread. So an answer counts for a second, as long as the affinity is the same. Other
+/// systems are asked each time.
 pub(crate) fn count() -> Option<usize> {
-    use std::{
-        sync::{Mutex, TryLockError},
-        time::{Duration, Instant},
-    };
-
-    use crate::system::num_processors_by_affinity;
-
     /// For how long an answer counts.
     const AGE: Duration = Duration::from_secs(1);
 
@@ -27,7 +27,7 @@ pub(crate) fn count() -> Option<usize> {
 
     static LAST: Mutex<Option<Answer>> = Mutex::new(None);
 
-    let Some(by_affinity) = num_processors_by_affinity() else {
+    let Some(by_affinity) = system::num_processors_by_affinity() else {
         return ask();
     };
     // In a child of a process whose other threads were here, the lock may be held for good.
@@ -50,22 +50,9 @@ pub(crate) fn count() -> Option<usize> {
     Some(count)
 }
 
-/// Returns how many processors the machine has. None if the system does not say.
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
-pub(crate) fn of_machine() -> Option<usize> {
-    crate::system::num_processors_of_machine()
-}
-
 /// Returns how many processors the machine has, as far as is known.
-#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
 pub(crate) fn of_machine() -> Option<usize> {
-    ask()
-}
-
-/// Returns how many processors this process may use. None if the system does not say.
-#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
-pub(crate) fn count() -> Option<usize> {
-    ask()
+    system::num_processors_of_machine().or_else(ask)
 }
 
 /// Asks the system, however new the last answer is.
@@ -73,7 +60,7 @@ pub(crate) fn ask() -> Option<usize> {
     thread::available_parallelism().ok().map(NonZero::get)
 }
 
-#[cfg(all(test, target_os = "linux", not(miri)))]
+#[cfg(all(test, any(target_os = "linux", target_os = "android"), not(miri)))]
 mod tests {
     use super::*;
 

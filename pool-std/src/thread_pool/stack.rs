@@ -49,7 +49,12 @@ fn of_this_thread() -> Option<Stack> {
 
 #[cfg(all(
     test,
-    any(target_os = "linux", target_os = "android", windows),
+    any(
+        target_os = "linux",
+        target_os = "android",
+        target_vendor = "apple",
+        windows
+    ),
     not(miri)
 ))]
 mod tests {
