@@ -17,6 +17,7 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
     thread::{self, Thread},
+    time::Duration,
 };
 
 use sleep_core::{
@@ -24,16 +25,19 @@ use sleep_core::{
 };
 
 const WORKERS: usize = 3;
-const JOBS: usize = 1_000;
+const BURSTS: usize = 100;
+const JOBS_IN_BURST: usize = 30;
 
 /// A thread parks itself, and is unparked through its handle, which it leaves here before it
 /// begins to look for work.
 struct ThreadParker {
     thread: OnceLock<Thread>,
+    parks: AtomicUsize,
 }
 
 impl Parker for ThreadParker {
     fn park(&self) {
+        self.parks.fetch_add(1, Ordering::Relaxed);
         thread::park();
     }
 
@@ -55,6 +59,7 @@ static SLEEP: Jec<Inline<Slot<ThreadParker>, WORKERS>> = Jec::from_array(
     [const {
         Slot::new(ThreadParker {
             thread: OnceLock::new(),
+            parks: AtomicUsize::new(0),
         })
     }; WORKERS],
     IdlePolicy::DEFAULT,
@@ -103,11 +108,20 @@ fn main() {
         .map(|index| thread::spawn(move || worker(index)))
         .collect();
 
-    for _ in 0..JOBS {
-        post(Box::new(|| _ = DONE.fetch_add(1, Ordering::SeqCst)));
-    }
-    while DONE.load(Ordering::SeqCst) < JOBS {
-        thread::yield_now();
+    for burst in 1..=BURSTS {
+        for _ in 0..JOBS_IN_BURST {
+            post(Box::new(|| {
+                thread::sleep(Duration::from_micros(50));
+                DONE.fetch_add(1, Ordering::SeqCst);
+            }));
+        }
+        while DONE.load(Ordering::SeqCst) < burst * JOBS_IN_BURST {
+            thread::yield_now();
+        }
+        // The next burst finds all of them asleep.
+        while SLEEP.num_sleeping() < WORKERS {
+            thread::yield_now();
+        }
     }
 
     StopLatch::set_all(&STOP, &SLEEP);
@@ -115,6 +129,15 @@ fn main() {
         .into_iter()
         .map(|thread| thread.join().unwrap())
         .collect();
-    println!("{JOBS} jobs, by worker: {jobs:?}");
-    assert_eq!(jobs.iter().sum::<usize>(), JOBS);
+    let parks = (0..WORKERS).map(|index| {
+        let worker = SLEEP.worker(index).expect("there are three");
+        SLEEP.parker(worker).parks.load(Ordering::Relaxed)
+    });
+    let parks: Vec<_> = parks.collect();
+    println!("{BURSTS} bursts of {JOBS_IN_BURST} jobs, by worker: {jobs:?}; sleeps: {parks:?}");
+    assert_eq!(jobs.iter().sum::<usize>(), BURSTS * JOBS_IN_BURST);
+    assert!(
+        parks.iter().all(|&parks| parks >= BURSTS),
+        "all slept between two bursts"
+    );
 }

@@ -3,7 +3,11 @@
 #![doc = "[classic]: protocol::classic"]
 #![doc = "[hints]: protocol::hints"]
 #![doc = "[busy]: protocol::busy"]
-#![doc = "[deadlock]: deadlock"]
+#![cfg_attr(feature = "deadlock", doc = "[deadlock]: deadlock")]
+#![cfg_attr(
+    not(feature = "deadlock"),
+    doc = "[deadlock]: https://docs.rs/sleep-core/latest/sleep_core/deadlock"
+)]
 #![doc = include_str!("../README.md")]
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]

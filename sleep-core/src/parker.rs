@@ -44,8 +44,9 @@ pub trait Parker {
 
     /// Makes the token available. Called by any thread, also before `park` and long after it.
     ///
-    /// Must not block and must not allocate; where wake-ups come from interrupts, it must be
-    /// callable from one.
+    /// Must not allocate, nor wait for the worker; where wake-ups come from interrupts, it must be
+    /// callable from one. A mutex that is held for a few instructions is fine among threads, and
+    /// not in interrupts.
     fn unpark(&self);
 
     /// Lets others run between two searches of an idle worker, for

@@ -206,8 +206,8 @@ pub trait SleepProtocol {
     /// Announces a job for each of these workers, which it alone may run. None of them overlooks
     /// its job.
     ///
-    /// Call it after all of the jobs were queued. `has_work` of each worker must look at that
-    /// queue.
+    /// Call it after all of the jobs were queued: `announce_for([worker])`. `has_work` of each
+    /// worker must look at that queue.
     fn announce_for(&self, workers: impl IntoIterator<Item = WorkerIndex>);
 
     /// Whether no worker sleeps or is about to, so that [internal](Origin::Internal) jobs need not

@@ -70,7 +70,7 @@ impl StopLatch {
     }
 
     /// Returns the latch for the worker's [`no_work_found`](SleepProtocol::no_work_found). The
-    /// worker may also [reset](CoreLatch::reset) it.
+    /// worker may also [reset](CoreLatch::reset) it, when it goes on.
     #[inline]
     #[must_use]
     pub fn latch(&self) -> &CoreLatch {

@@ -19,7 +19,7 @@
 //!
 //! ```toml
 //! [dev-dependencies]
-//! sleep-core = { version = "*", features = ["testing"] }
+//! sleep-core = { version = "0.1", features = ["testing"] }
 //! ```
 
 #[cfg(all(test, feature = "deadlock"))]

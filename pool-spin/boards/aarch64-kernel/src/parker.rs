@@ -1,8 +1,10 @@
 //! How a core sleeps and is woken.
 
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::{
+    arch::asm,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+};
 
-use aarch64_cpu::asm::{barrier, wfi};
 use sleep_core::Parker;
 
 use crate::{gic, interrupts::masked};
@@ -11,9 +13,9 @@ use crate::{gic, interrupts::masked};
 /// ended because of `unpark`.
 ///
 /// # Liveness
-/// The core looks for the token and halts with interrupts masked. `unpark` stores the token and
-/// then interrupts the core. If that store comes before the look, the core does not halt. If it
-/// comes after the look, so does the interrupt, which stays pending while it is masked and ends the
+/// The core looks for the token and halts with interrupts masked. `unpark` gives the token, by an
+/// exchange, and then interrupts the core. If that comes before the look, the core does not halt.
+/// If it comes after the look, so does the interrupt, which stays pending while it is masked and ends the
 /// halt. After the halt, the core clears the interrupt first and looks for the token second.
 pub struct Halt {
     core: usize,
@@ -45,8 +47,7 @@ impl Parker for Halt {
                 // Ordering: Relaxed; the swap above synchronizes.
                 if !self.token.load(Ordering::Relaxed) {
                     self.halts.fetch_add(1, Ordering::Relaxed);
-                    barrier::dsb(barrier::SY);
-                    wfi();
+                    halt();
                     gic::clear();
                 }
             });
@@ -59,4 +60,12 @@ impl Parker for Halt {
         self.token.swap(true, Ordering::Release);
         gic::send(self.core);
     }
+}
+
+/// Completes earlier writes, and halts until an interrupt is pending.
+fn halt() {
+    // SAFETY: the instructions change nothing that a program can see. Without the option `nomem`,
+    // the compiler moves no access to memory across them; the wrapper of `wfi` in `aarch64-cpu` has
+    // it.
+    unsafe { asm!("dsb sy", "wfi", options(nostack, preserves_flags)) };
 }

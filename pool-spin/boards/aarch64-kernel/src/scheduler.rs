@@ -83,7 +83,7 @@ pub fn run(core: usize) -> ! {
 fn look_for_task(core: usize) -> Task {
     let worker = SLEEP.worker(core).expect("a slot for each core");
     // This latch is never set: a core waits for tasks and for nothing else. A kernel that takes
-    // cores offline has a static `StopLatch` for each core, and sets it.
+    // cores offline has a static `StopLatch` for each core, at which this loop looks, too.
     let offline = CoreLatch::new();
     let mut idle = SLEEP.start_looking(worker, Purpose::Job);
     loop {

@@ -29,7 +29,11 @@ pub fn boot_core<B: Board, const CORES: usize>(
         Mode::Test => tests::run(pool),
         Mode::Idle => idle(pool),
         Mode::Cycles { rounds } => cycles(pool, rounds),
-        Mode::Tree { cores } => tree(pool, cores),
+        Mode::Tree { cores } if (1..=CORES).contains(&cores) => tree(pool, cores),
+        Mode::Tree { cores } => {
+            Console::<B>::line(format_args!("tree{cores}: there are {CORES} cores"));
+            B::exit(false);
+        }
     }
     Console::<B>::line(format_args!("{}", pool.metrics()));
     #[cfg(feature = "trace")]
