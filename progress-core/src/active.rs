@@ -296,8 +296,9 @@ impl<D: Domain> fmt::Debug for Active<'_, '_, D> {
 /// let progress: Progress<(Core, _)> = Progress::new(participants);
 /// let mut this_thread = progress.register()?;
 /// {
-///     // The thread may schedule meanwhile, which it could not while it is active.
+///     // Functions that have a reference to the thread may pin it once more.
 ///     let _pinned = this_thread.pin();
+///     let _again = this_thread.pin();
 /// }
 /// assert_eq!(this_thread.pending(), 0);
 /// # Ok::<(), progress_core::TooManyParticipants>(())

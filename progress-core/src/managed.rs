@@ -197,6 +197,9 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
 
     /// Runs the operations whose time has come, at most [`run_limit`](Self::run_limit) of them, and
     /// returns their number.
+    ///
+    /// Makes no progress by itself: a thread that is alone calls [`tick`](crate::Active::tick) or
+    /// [`wait`](Self::wait), which do.
     pub fn run_reached(&mut self) -> usize {
         (0..self.run_limit())
             .map_while(|_| self.take_due().map(DueOperation::run))

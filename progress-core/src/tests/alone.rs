@@ -226,6 +226,25 @@ fn a_backlog_is_run_in_growing_portions() {
     assert_eq!(tally.load(SeqCst), all);
 }
 
+/// Running what is due makes no progress by itself: nothing would ever be due.
+#[test]
+fn a_thread_that_ticks_keeps_few_operations() {
+    let progress = progress(1);
+    let mut thread = progress.register().unwrap();
+    let tally = StdArc::new(Tally::new(0));
+    for _ in 0..100 {
+        thread.schedule(counting(&tally));
+        assert_eq!(thread.run_reached(), 0, "{progress:?}");
+    }
+    let before = thread.pending();
+    assert_eq!(before, 100);
+    for _ in 0..100 {
+        thread.schedule(counting(&tally));
+        thread.activate().tick();
+    }
+    assert!(thread.pending() < 10, "{progress:?}");
+}
+
 /// Checks that a thread keeps only what it has scheduled since the last call but one. With smaller
 /// portions it kept five times as much.
 #[test]
