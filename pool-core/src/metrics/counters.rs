@@ -157,13 +157,6 @@ impl WorkerCounters {
     fn switch(&self, to: WorkerState, clock: Clock) {
         self.line.stopwatch.switch(to, clock);
     }
-
-    /// Notes that the worker's own thread sleeps on, after a guest.
-    fn switch_back(&self, clock: Clock) {
-        if self.line.stopwatch.state() != WorkerState::Asleep {
-            self.switch(WorkerState::Asleep, clock);
-        }
-    }
 }
 
 impl Default for WorkerCounters {
@@ -188,7 +181,8 @@ impl Observer for WorkerCounters {
             // Does not read the clock, which would delay the job: the worker counts as asleep until
             // its first search has ended.
             Event::Wake(_) => counters.wakes.add(1),
-            Event::GuestLeft => self.switch_back(clock),
+            Event::GuestArrived => self.line.stopwatch.lend(),
+            Event::GuestLeft => self.line.stopwatch.give_back(clock),
             Event::FruitlessWake => counters.fruitless_wakes.add(1),
             Event::Job(_) => counters.jobs_run.add(1),
             Event::Post { count } => counters.jobs_posted.add(count as u64),
@@ -199,7 +193,6 @@ impl Observer for WorkerCounters {
             Event::StealRetry { .. } => counters.steals_retried.add(1),
             Event::Revocation { .. } => counters.revocations.add(1),
             Event::JobEnd
-            | Event::GuestArrived
             | Event::TurnedBack
             | Event::Moved { .. }
             | Event::LatchSet { .. }

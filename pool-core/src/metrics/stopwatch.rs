@@ -33,7 +33,7 @@ pub enum WorkerState {
 impl WorkerState {
     const fn from_byte(byte: u8) -> Self {
         match byte {
-            0 => Self::Active,
+            0 | LENT => Self::Active,
             1 => Self::Idle,
             2 => Self::Asleep,
             _ => Self::Absent,
@@ -108,6 +108,18 @@ impl WorkerTimes {
     }
 }
 
+/// What a stopwatch has for its state while a guest has the place of a sleeping worker. The worker
+/// is active, and the time counts as sleep: the hand is not moved.
+const LENT: u8 = 4;
+
+/// Returns which hand of a stopwatch moves in a state.
+fn hand(state: u8) -> usize {
+    match state {
+        LENT => usize::from(WorkerState::Asleep as u8),
+        state => usize::from(state),
+    }
+}
+
 /// How often a reader looks again when the worker changes its state at the same time.
 const LOOKS: usize = if cfg!(loom) { 1 } else { 16 };
 
@@ -141,10 +153,28 @@ impl Stopwatch {
         }
     }
 
-    /// Returns the state that the worker has written. Only for the worker.
-    pub(super) fn state(&self) -> WorkerState {
-        // Ordering: Relaxed, as in `switch`.
-        WorkerState::from_byte(self.state.load(Ordering::Relaxed))
+    /// Says that a guest has come, without a look at the clock. Only for the guest, before it uses
+    /// the worker.
+    pub(super) fn lend(&self) {
+        self.replace(WorkerState::Asleep as u8, LENT);
+    }
+
+    /// Says that the guest has left. Only for the guest.
+    pub(super) fn give_back(&self, clock: Clock) {
+        if !self.replace(LENT, WorkerState::Asleep as u8) {
+            self.switch(WorkerState::Asleep, clock);
+        }
+    }
+
+    /// Replaces the state by another one with the same hand. Returns whether it was this one.
+    fn replace(&self, state: u8, new: u8) -> bool {
+        // Ordering: Relaxed, as in `switch`. A reader that sees one of the two reads the same
+        // times.
+        let is_it = self.state.load(Ordering::Relaxed) == state;
+        if is_it {
+            self.state.store(new, Ordering::Relaxed);
+        }
+        is_it
     }
 
     /// Begins another state. Only for the worker.
@@ -158,7 +188,7 @@ impl Stopwatch {
         self.version
             .store(version.wrapping_add(1), Ordering::Relaxed);
         fence(Ordering::Release);
-        let from = usize::from(self.state.load(Ordering::Relaxed));
+        let from = hand(self.state.load(Ordering::Relaxed));
         // Ordering: Relaxed, the version publishes it. The same holds for the stores below.
         self.state.store(to as u8, Ordering::Relaxed);
         if let Some(now) = now {
@@ -215,7 +245,7 @@ impl Stopwatch {
             version.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == version;
         let now = if has_time { clock() } else { None };
         let times = now.map(|now| {
-            if let Some(total) = totals.get_mut(usize::from(state)) {
+            if let Some(total) = totals.get_mut(hand(state)) {
                 *total = total.saturating_add(now.saturating_sub(since));
             }
             let [active, idle, asleep] = totals.map(Duration::from_nanos);

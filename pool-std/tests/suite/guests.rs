@@ -87,6 +87,15 @@ fn a_guest_is_a_worker_of_the_pool() {
     pool.shutdown().unwrap();
 }
 
+/// Such a worker looked like one that sleeps while jobs wait.
+#[test]
+fn a_guest_is_active_in_the_state_of_its_pool() {
+    let pool = pool(1);
+    let state = call_as_guest(&pool, || pool.state());
+    assert_eq!(state.asleep().count(), 0, "{state}");
+    pool.shutdown().unwrap();
+}
+
 #[test]
 fn a_panic_passes_through() {
     let pool = pool(1);

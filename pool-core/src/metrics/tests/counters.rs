@@ -120,6 +120,33 @@ fn a_worker_that_was_woken_does_not_read_the_clock() {
     assert_eq!(counters.snapshot(at(30)).unwrap().times, times(0, 0, 20));
 }
 
+/// A call that takes a tenth of a microsecond cannot pay for two looks at the clock.
+#[test]
+fn a_guest_is_active_and_does_not_read_the_clock() {
+    let counters = WorkerCounters::new();
+    let no_clock = || unreachable!("the call would wait for the clock");
+    let look = |now| {
+        let look = counters.snapshot(at(now)).unwrap();
+        (look.state, look.times)
+    };
+    counters.observe(Event::Sleep, at(10));
+    for _ in 0..2 {
+        counters.observe(Event::GuestArrived, no_clock);
+        assert_eq!(look(15), (WorkerState::Active, times(0, 0, 5)));
+        counters.observe(Event::GuestLeft, no_clock);
+        assert_eq!(look(15), (WorkerState::Asleep, times(0, 0, 5)));
+    }
+    // One that searches, and sleeps as the worker.
+    counters.observe(Event::GuestArrived, no_clock);
+    counters.observe(Event::Idle, at(20));
+    assert_eq!(look(21), (WorkerState::Idle, times(0, 1, 10)));
+    counters.observe(Event::Sleep, at(22));
+    assert_eq!(look(22).0, WorkerState::Asleep);
+    counters.observe(Event::Active(SearchEnd::Latch), at(23));
+    counters.observe(Event::GuestLeft, at(27));
+    assert_eq!(look(30), (WorkerState::Asleep, times(4, 2, 14)));
+}
+
 /// Counters of 32 bits would hold four seconds.
 #[test]
 fn times_are_wide() {
