@@ -116,6 +116,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Starts a pool. The caller owns its only reference.
     pub(crate) fn start(mut self) -> Result<Arc<Registry>, BuildError> {
         fork::watch();
+        environment::check_features()?;
         #[cfg(all(unix, feature = "signal"))]
         let state_signal = environment::state_signal()?;
         // Before the pool's workers are made, which then keep what viewers are told.

@@ -31,15 +31,12 @@ const IDLE: &str = "POOL_STD_IDLE";
 const SEED: &str = "POOL_STD_SEED";
 
 /// The variable that names the file of a trace.
-#[cfg(feature = "trace")]
 const TRACE: &str = "POOL_STD_TRACE";
 
 /// The variable that says whether the process answers viewers.
-#[cfg(feature = "live")]
 const LIVE: &str = "POOL_STD_LIVE";
 
 /// The variable that names a signal.
-#[cfg(all(unix, feature = "signal"))]
 const STATE_SIGNAL: &str = "POOL_STD_STATE_SIGNAL";
 
 /// The signals that programs leave to others.
@@ -164,6 +161,48 @@ pub(crate) fn idle_policy() -> Result<Option<IdlePolicy>, BuildError> {
     choice(IDLE, env::var_os(IDLE), &IDLE_POLICIES)
 }
 
+/// Checks that the environment asks for nothing that this crate was built without. A program that
+/// is sent a signal which it does not handle would end, for one.
+///
+/// # Errors
+/// [`BuildError::EnvironmentVariable`] otherwise.
+pub(crate) fn check_features() -> Result<(), BuildError> {
+    let without = [
+        (TRACE, cfg!(feature = "trace"), WITHOUT_TRACE),
+        (LIVE, cfg!(feature = "live"), WITHOUT_LIVE),
+        (
+            STATE_SIGNAL,
+            cfg!(all(unix, feature = "signal")),
+            WITHOUT_SIGNAL,
+        ),
+    ];
+    for (variable, _, choice) in without.into_iter().filter(|&(_, has, _)| !has) {
+        refuse(variable, env::var_os(variable), choice)?;
+    }
+    Ok(())
+}
+
+const WITHOUT_TRACE: &str = "unset: pool-std was built without the feature `trace`";
+const WITHOUT_LIVE: &str = "unset: pool-std was built without the feature `live`";
+const WITHOUT_SIGNAL: &str =
+    "unset: pool-std was built without the feature `signal`, or not for Unix";
+
+/// Refuses all values but those that ask for nothing.
+fn refuse(
+    variable: &'static str,
+    value: Option<OsString>,
+    choice: &'static str,
+) -> Result<(), BuildError> {
+    match value.filter(|value| !value.is_empty() && value != "0") {
+        Some(value) => Err(BuildError::EnvironmentVariable {
+            variable,
+            value,
+            choices: vec![choice],
+        }),
+        None => Ok(()),
+    }
+}
+
 /// Returns the file to which the process is to write a trace, if the environment asks for one.
 #[cfg(feature = "trace")]
 pub(crate) fn trace_file() -> Option<std::path::PathBuf> {
@@ -260,6 +299,19 @@ mod tests {
         let value = OsString::from_vec(vec![b'l', 0xFF]);
         let error = choice("WAY", Some(value), &CHOICES).unwrap_err();
         assert!(error.to_string().contains("WAY"), "{error}");
+    }
+
+    #[test]
+    fn what_a_missing_feature_would_do_is_refused() {
+        let refused = |value: &str| refuse(LIVE, Some(OsString::from(value)), WITHOUT_LIVE);
+        assert!(refuse(LIVE, None, WITHOUT_LIVE).is_ok());
+        assert!(refused("").is_ok());
+        assert!(refused("0").is_ok(), "it asks for nothing");
+        assert_eq!(
+            refused("1").unwrap_err().to_string(),
+            "the environment variable POOL_STD_LIVE is `1`, but must be unset: pool-std was built \
+             without the feature `live`"
+        );
     }
 
     fn rayons(values: &[(&str, &str)]) -> Option<usize> {
