@@ -2,6 +2,7 @@
 
 mod file;
 mod pictures;
+mod shares;
 mod timeline;
 
 use std::{
@@ -26,6 +27,10 @@ pub(crate) struct Arguments {
     #[arg(value_name = "PROGRAM")]
     program: Option<String>,
 
+    /// Draw this file, which a program has written, instead of running one
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["program", "output", "arguments"])]
+    file: Option<PathBuf>,
+
     /// The file for Perfetto. The picture is beside it, with the extension `svg`
     /// [default: target/trace/trace.json]
     #[arg(long, short, value_name = "FILE")]
@@ -40,7 +45,7 @@ pub(crate) struct Arguments {
     to: Option<f64>,
 
     /// Draw the pictures of the book anew
-    #[arg(long, conflicts_with_all = ["program", "output", "from", "to"])]
+    #[arg(long, conflicts_with_all = ["program", "file", "output", "from", "to"])]
     pictures: bool,
 
     /// What to run the program with
@@ -53,6 +58,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.pictures {
         pictures::draw_all()?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(file) = &arguments.file {
+        return draw(file, file, arguments);
     }
     let output = match &arguments.output {
         Some(file) => std::env::current_dir()?.join(file),
@@ -70,15 +78,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         .env(TRACE, &output)
         .status()?;
     ensure!(status.success(), "the program has failed: {status}");
-    let trace = TraceFile::read(&output)
-        .with_context(|| format!("the program has written no trace to {}", output.display()))?;
+    ensure!(
+        output.exists(),
+        "the program has written no trace to {}",
+        output.display()
+    );
+    draw(&output, &program, arguments)
+}
+
+/// Draws a trace, whose title is the name of a file, and says what is in it.
+fn draw(output: &Path, titled: &Path, arguments: &Arguments) -> Result<ExitCode> {
+    let trace = TraceFile::read(output)?;
     let picture = output.with_extension("svg");
     let window = Window {
         from: arguments.from,
         to: arguments.to.unwrap_or(f64::INFINITY),
     };
     Timeline {
-        title: program
+        title: titled
             .file_stem()
             .map_or("trace".into(), |name| name.to_string_lossy()),
         caption: timeline::WHAT_TO_LOOK_FOR,
@@ -86,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         window,
     }
     .draw(&picture)?;
-    println!("{}", trace.summary());
+    println!("{}\n{}", trace.summary(), shares::describe(&trace));
     println!("{}\n{}", output.display(), picture.display());
     println!("open the first at https://ui.perfetto.dev, the second in a browser");
     Ok(ExitCode::SUCCESS)
