@@ -6,6 +6,7 @@
 //! cargo run -p pool-std --example hangs -- label
 //! cargo run -p pool-std --example hangs -- blocked
 //! cargo run -p pool-std --example hangs -- itself
+//! cargo run -p pool-std --example hangs -- pools
 //! ```
 
 use std::{
@@ -28,8 +29,9 @@ fn main() {
         }
         Some("blocked") => worker_that_waits_for_no_message(),
         Some("itself") => job_that_waits_for_itself(),
+        Some("pools") => pools_that_wait_for_each_other(),
         _ => {
-            eprintln!("usage: hangs lock|label|blocked|itself");
+            eprintln!("usage: hangs lock|label|blocked|itself|pools");
             process::exit(2);
         }
     }
@@ -87,6 +89,24 @@ fn job_that_waits_for_itself() {
         });
     }
     show(&pool);
+}
+
+/// A job of each pool waits for one of the other. Those of the first pool may run nothing else
+/// meanwhile.
+fn pools_that_wait_for_each_other() {
+    let (one, two) = (Arc::new(pool()), Arc::new(pool()));
+    for _ in 0..one.current_num_threads() {
+        let (inner, two) = (one.clone(), two.clone());
+        one.spawn(move || {
+            // The other job begins late enough for both workers to be in this one.
+            thread::sleep(Duration::from_millis(100));
+            let number = pool_std::isolate(|| two.install(|| inner.install(|| fib(15))));
+            println!("{number}");
+        });
+    }
+    thread::sleep(LONG / 2);
+    println!("{}\n", two.state());
+    show(&one);
 }
 
 fn pool() -> ThreadPool {
