@@ -15,8 +15,9 @@ use crate::{gic, interrupts::masked};
 /// # Liveness
 /// The core looks for the token and halts with interrupts masked. `unpark` gives the token, by an
 /// exchange, and then interrupts the core. If that comes before the look, the core does not halt.
-/// If it comes after the look, so does the interrupt, which stays pending while it is masked and ends the
-/// halt. After the halt, the core clears the interrupt first and looks for the token second.
+/// If it comes after the look, so does the interrupt, which stays pending while it is masked and
+/// ends the halt. After the halt, the core clears the interrupt first and looks for the token
+/// second.
 pub struct Halt {
     core: usize,
     token: AtomicBool,
