@@ -304,14 +304,18 @@ impl<P: Platform> Registry<P> {
         }
     }
 
-    /// Whether there is work that a worker may run when it is awake: in a queue that all workers
-    /// take from, or in its inbox.
+    /// Whether there is work for which a worker that sleeps is woken: in its inbox, or in a queue
+    /// that all workers take from, unless it waits in isolation.
     pub fn may_run(&self, worker: WorkerIndex) -> bool {
+        let shared = &self.workers()[worker.get()];
+        if !shared.inbox().is_empty() {
+            return true;
+        }
         // All deques: that of a worker that sleeps holds jobs for the moment in which a guest gives
         // it back.
-        !self.workers()[worker.get()].inbox().is_empty()
-            || self.has_operations_or_injected_jobs()
-            || self.workers().iter().any(|it| !it.deque().is_empty())
+        !shared.is_lone_sleeper()
+            && (self.has_operations_or_injected_jobs()
+                || self.workers().iter().any(|it| !it.deque().is_empty()))
     }
 
     /// Whether a source that all workers take from holds work. The deque of `caller` is not

@@ -303,9 +303,14 @@ impl<P: Platform> WorkerThread<P> {
     /// run before anything returns to a join further up the stack.
     #[inline]
     pub(crate) fn take_local_job(&self) -> Option<JobRef> {
+        self.take_deque_job().or_else(|| self.take_inbox_job())
+    }
+
+    /// Takes the newest job of this worker's deque.
+    #[inline]
+    pub(crate) fn take_deque_job(&self) -> Option<JobRef> {
         if let Stay::Borrowed(floor) = self.stay.get() {
-            let job = self.take_borrowed_job(floor);
-            return job.or_else(|| self.take_inbox_job());
+            return self.take_borrowed_job(floor);
         }
         // Looks first: a pop writes to a cache line that all searching workers read.
         let popped = if self.own.is_empty() {
@@ -317,7 +322,7 @@ impl<P: Platform> WorkerThread<P> {
             // SAFETY: 1. jobs come into this deque by us alone, and it was popped just now.
             unsafe { job.popped_by_owner() };
         }
-        popped.or_else(|| self.take_inbox_job())
+        popped
     }
 
     #[cold]

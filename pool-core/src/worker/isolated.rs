@@ -71,7 +71,7 @@ impl LoneSleep {
     }
 
     /// Whether the worker has not been woken yet.
-    fn lasts(&self) -> bool {
+    pub(super) fn lasts(&self) -> bool {
         // Ordering: Acquire pairs with the exchange of `wake`: what the waker has written is
         // visible.
         self.0.load(Ordering::Acquire) != AWAKE

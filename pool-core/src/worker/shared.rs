@@ -122,6 +122,11 @@ impl<P: Platform> WorkerShared<P> {
         &self.lone_sleep
     }
 
+    /// Whether the worker sleeps in an isolated wait.
+    pub(crate) fn is_lone_sleeper(&self) -> bool {
+        self.lone_sleep.lasts()
+    }
+
     #[inline]
     pub(crate) fn lineage(&self) -> &PublishedLineage {
         &self.lineage

@@ -485,3 +485,88 @@ fn a_worker_deep_in_its_stack_leaves_older_jobs_alone_after_a_yield() {
         older.into_iter().for_each(|job| job.join().unwrap());
     });
 }
+
+/// The second worker waits for a job that the first one, which sleeps in isolation, may not run.
+#[test]
+fn a_deadlock_beside_a_wait_in_isolation_is_reported() {
+    let (report, reports) = mpsc::channel();
+    let (end, ended) = mpsc::channel();
+    let ended = Mutex::new(ended);
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .guests(false)
+        .deadlock_handler(move |_| report.send(()).unwrap())
+        .build()
+        .unwrap();
+    let is_stolen = AtomicBool::new(false);
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            pool.install(|| {
+                isolate(|| {
+                    let thief = || {
+                        is_stolen.store(true, SeqCst);
+                        let end = end.clone();
+                        pool_std::spawn(move || _ = end.send(()));
+                        let blocked = pool_std::mark_blocked("the detached job").unwrap();
+                        ended.lock().unwrap().recv().unwrap();
+                        // The test has ended the wait, and the job is still there.
+                        blocked.mark_unblocked().unwrap();
+                    };
+                    join(|| wait_for(&is_stolen), thief)
+                })
+            });
+        });
+        let report = reports.recv_timeout(Duration::from_secs(60));
+        end.send(()).unwrap();
+        assert!(report.is_ok(), "no report");
+    });
+}
+
+/// A wait in isolation runs the part of a broadcast that is its worker's. It leaves alone what that
+/// part spawns in a scope which began before the wait, also if a newer job than the one that it
+/// waits for is there when the wait begins.
+#[test]
+fn a_job_of_an_outer_scope_is_left_alone_by_a_wait_that_finds_newer_jobs() {
+    thread_local! {
+        static IN_WAIT: Cell<bool> = const { Cell::new(false) };
+    }
+
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .guests(false)
+        .build()
+        .unwrap();
+    for _ in 0..5 {
+        let [is_stolen, has_run, in_wait] = [(); 3].map(|()| AtomicBool::new(false));
+        pool.install(|| {
+            pool_std::scope(|scope| {
+                isolate(|| {
+                    IN_WAIT.set(true);
+                    let first = || {
+                        wait_for(&is_stolen);
+                        scope.spawn_broadcast(|scope, _| {
+                            if IN_WAIT.get() {
+                                scope.spawn(|_| {
+                                    in_wait.store(IN_WAIT.get(), SeqCst);
+                                    has_run.store(true, SeqCst);
+                                });
+                            }
+                        });
+                        scope.spawn(|_| ());
+                    };
+                    let thief = || {
+                        is_stolen.store(true, SeqCst);
+                        let start = Instant::now();
+                        while !has_run.load(SeqCst) && start.elapsed() < CHANCE {
+                            thread::yield_now();
+                        }
+                    };
+                    join(first, thief);
+                    IN_WAIT.set(false);
+                });
+            });
+        });
+        assert!(has_run.load(SeqCst));
+        assert!(!in_wait.load(SeqCst), "it ran inside the wait");
+    }
+}
