@@ -90,10 +90,11 @@ impl<K, F, T> Task<K, F, T> {
         unsafe { mem::replace(&mut *self.content.get(), content) }
     }
 
-    /// Calls the closure, if the job has not begun, and keeps its result. Returns whether it did.
-    fn call(&self, call: impl FnOnce(F) -> T) -> bool {
+    /// Calls the closure, if the job has not begun, and keeps its result. Returns what was to call
+    /// it otherwise, whose drop may panic.
+    fn call<C: FnOnce(F) -> T>(&self, call: C) -> Option<C> {
         if !self.state.claim() {
-            return false;
+            return Some(call);
         }
         // SAFETY: 1. it was claimed, just now.
         let Content::Closure(closure) = (unsafe { self.replace(Content::Nothing) }) else {
@@ -102,7 +103,7 @@ impl<K, F, T> Task<K, F, T> {
         let result = catch_unwind(AssertUnwindSafe(|| call(closure)));
         // SAFETY: 1. it is ours until the job is done.
         drop(unsafe { self.replace(Content::Result(result.map_err(JoinError::panicked))) });
-        true
+        None
     }
 
     /// Runs the job if it has not begun, and tells the owner of the handle. For that owner.
@@ -111,7 +112,8 @@ impl<K, F, T> Task<K, F, T> {
     /// The panic of a waker.
     pub(super) fn run_here(&self, call: impl FnOnce(F) -> T) -> Result<(), Panic> {
         // SAFETY: 1. if it is called, the job was claimed.
-        let waiter = self.call(call).then(|| unsafe { self.state.finish() });
+        let has_run = self.call(call).is_none();
+        let waiter = has_run.then(|| unsafe { self.state.finish() });
         match waiter.flatten() {
             Some(waiter) => catch_unwind(AssertUnwindSafe(|| waiter.wake())),
             None => Ok(()),
@@ -131,7 +133,8 @@ impl<K, F, T> Task<K, F, T> {
         // SAFETY: by obligation 1 it lives until we leave.
         let state = unsafe { &raw const (*this).state };
         // SAFETY: as above.
-        let has_run = unsafe { (*this).call(call) };
+        let unused = unsafe { (*this).call(call) };
+        let has_run = unused.is_none();
         let mut waiter = None;
         // SAFETY: 1. by our obligation 1; if it leaves, the task is not used unless we are the
         // last; 2. the job was claimed.
@@ -153,6 +156,7 @@ impl<K, F, T> Task<K, F, T> {
         } else {
             Ok(())
         };
+        catch_unwind(AssertUnwindSafe(|| drop(unused)))?;
         if let Some(waiter) = waiter {
             catch_unwind(AssertUnwindSafe(|| waiter.wake()))?;
         }

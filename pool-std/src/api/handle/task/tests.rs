@@ -108,6 +108,32 @@ fn a_claimed_job_is_neither_run_nor_aborted_again() {
     assert_eq!(Counts::get(&counts.alive), 0);
 }
 
+/// What calls the closure of a future has its output.
+#[test]
+fn an_aborted_job_is_freed_although_the_drop_of_its_caller_panics() {
+    struct PanicsOnDrop;
+    impl Drop for PanicsOnDrop {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+
+    let kind = Arc::new(());
+    let task = Task::create(kind.clone(), || ());
+    let output = PanicsOnDrop;
+    // SAFETY: as above.
+    unsafe {
+        assert!((*task).abort());
+        Task::leave_of(task);
+        let ended = Task::run(task, move |_| {
+            let _output = output;
+            unreachable!("it is aborted")
+        });
+        assert!(ended.is_err());
+    }
+    assert_eq!(Arc::strong_count(&kind), 1, "the task is freed");
+}
+
 #[test]
 fn a_waiter_is_told_once() {
     let counts = Arc::<Counts>::default();
