@@ -54,7 +54,7 @@ struct Alarm(Mutex<State>);
 
 #[derive(Default)]
 enum State {
-    /// Neither.
+    /// It has not rung, and the thread does not wait.
     #[default]
     Quiet,
     /// It has rung since the last wait.
@@ -80,14 +80,14 @@ impl Alarm {
 
     fn ring(&self) {
         let mut state = lock(&self.0);
-        *state = match mem::take(&mut *state) {
+        match mem::take(&mut *state) {
             State::Waiting(signal) => {
-                // It never blocks.
+                // Setting it runs code of the user, such as a parker, which may ring this alarm.
+                drop(state);
                 signal.set();
-                State::Quiet
             }
-            _ => State::Rung,
-        };
+            _ => *state = State::Rung,
+        }
     }
 }
 
