@@ -1,6 +1,6 @@
 //! Workers on threads that their pool did not start.
 
-use std::{cell::Cell, io, sync::Arc};
+use std::{cell::Cell, io, ptr::NonNull, sync::Arc};
 
 use crate::{
     blocking::handlers::during_adoption,
@@ -18,8 +18,17 @@ thread_local! {
     static ADOPTED: Adopted = const { Adopted(Cell::new(None)) };
 }
 
-/// The worker of this thread, if a pool has adopted the thread.
-struct Adopted(Cell<Option<&'static WorkerThread>>);
+/// The worker of this thread, if a pool has adopted the thread: the pointer of its box, by which
+/// [`release`] frees it.
+struct Adopted(Cell<Option<NonNull<WorkerThread>>>);
+
+impl Adopted {
+    fn worker(&self) -> Option<&'static WorkerThread> {
+        // SAFETY: it stays for good, but for `release`, which takes it out and whose thread has no
+        // reference to it any more.
+        self.0.get().map(|worker| unsafe { worker.as_ref() })
+    }
+}
 
 /// Runs when the thread ends, perhaps within a job that calls `exit`. Then frames that use the
 /// worker stay, and other threads may set latches in them. So this frees nothing. It also runs no
@@ -29,7 +38,9 @@ impl Drop for Adopted {
         // A worker that is lent belongs to another thread, which goes on until the process has
         // ended.
         let is_ours = |worker: &&'static WorkerThread| !frames::is_lending() && is_here(worker);
-        if let Some(worker) = self.0.take().filter(is_ours) {
+        let worker = self.worker().filter(is_ours);
+        self.0.set(None);
+        if let Some(worker) = worker {
             during_adoption(|| worker.abandon());
             leave_turns(worker);
             worker.registry().data().threads.abandon();
@@ -42,9 +53,9 @@ fn is_here(worker: &&'static WorkerThread) -> bool {
     fork::is_here(worker.registry())
 }
 
-/// Calls a closure with the cell of this thread. Returns None while the thread ends.
-fn with_adopted<R>(closure: impl FnOnce(&Cell<Option<&'static WorkerThread>>) -> R) -> Option<R> {
-    ADOPTED.try_with(|adopted| closure(&adopted.0)).ok()
+/// Calls a closure with what this thread has. Returns None while the thread ends.
+fn with_adopted<R>(closure: impl FnOnce(&Adopted) -> R) -> Option<R> {
+    ADOPTED.try_with(closure).ok()
 }
 
 /// Makes this thread worker 0 of a pool, until the thread ends.
@@ -57,7 +68,7 @@ pub(crate) fn adopt(registry: &Arc<Registry>) -> Result<(), BuildError> {
     if unsafe { WorkerThread::current() }.is_some() || frames::is_lending() {
         return Err(BuildError::CurrentThreadAlreadyInPool);
     }
-    let is_adopted = with_adopted(|adopted| adopted.get().as_ref().is_some_and(is_here));
+    let is_adopted = with_adopted(|adopted| adopted.worker().as_ref().is_some_and(is_here));
     let Some(is_adopted) = is_adopted else {
         let source = io::Error::other("the current thread is ending");
         return Err(BuildError::Spawn { index: 0, source });
@@ -70,17 +81,19 @@ pub(crate) fn adopt(registry: &Arc<Registry>) -> Result<(), BuildError> {
     // SAFETY: 1. the worker holds the reference that was taken just above; 2. it is the `Arc`'s
     // pointer.
     let worker = unsafe { WorkerThread::new(registry, index) }.expect("the pool is new");
-    let worker: &'static WorkerThread = Box::leak(Box::new(worker));
+    let boxed = NonNull::from(Box::leak(Box::new(worker)));
+    // SAFETY: as in `Adopted::worker`.
+    let worker: &'static WorkerThread = unsafe { boxed.as_ref() };
     // SAFETY: 1. it stays for good, but for `release`, where it leaves.
     during_adoption(|| unsafe { worker.enter() });
-    with_adopted(|adopted| adopted.set(Some(worker)));
+    with_adopted(|adopted| adopted.0.set(Some(boxed)));
     with_member(worker, |membership, member| membership.turns.adopt(member));
     Ok(())
 }
 
 /// Returns the worker of this thread, if the pool has adopted the thread.
 fn adopted_by(registry: &Registry) -> Option<&'static WorkerThread> {
-    with_adopted(Cell::get)
+    with_adopted(Adopted::worker)
         .flatten()
         .filter(|worker| std::ptr::eq(worker.registry(), registry))
 }
@@ -105,14 +118,14 @@ pub(crate) fn release(registry: &Registry) {
     worker.run_local_jobs();
     during_adoption(|| worker.leave());
     leave_turns(worker);
-    with_adopted(|adopted| adopted.set(None));
+    let boxed = with_adopted(|adopted| adopted.0.take()).flatten();
+    let boxed = boxed.expect("the worker came from there");
     let registry = worker.registry_pointer();
-    let worker: *const WorkerThread = worker;
     // SAFETY: both come from `adopt`, in this order, and are taken back once. No frame uses the
     // worker any more: it was adopted by the build that now fails, and whatever that has called has
     // returned. So no latch of a frame leads to it either.
     unsafe {
-        drop(Box::from_raw(worker.cast_mut()));
+        drop(Box::from_raw(boxed.as_ptr()));
         drop(Arc::from_raw(registry));
     }
 }

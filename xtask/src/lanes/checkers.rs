@@ -58,9 +58,10 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
         steps.push(narrow(&["-p", "pool-core", "metrics"]));
         // A processor that is not multi-copy atomic, where deques are never biased.
         steps.push(narrow(&["-p", "deque-core", "gate"]));
-        // Jobs that borrow from frames, on real threads, and waits that run a part of the jobs.
+        // Jobs that borrow from frames, on real threads, waits that run a part of the jobs, and a
+        // worker that is freed.
         // Dropping a pool does not wait for its threads, which Miri would call a leak.
-        for module in ["scope::", "isolation::"] {
+        for module in ["scope::", "isolation::", "adopted::a_failed_build"] {
             steps.push(miri(
                 &["test", "-p", "pool-std", "--test", "suite", module],
                 "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
