@@ -111,8 +111,8 @@ impl<K, F, T> Task<K, F, T> {
     /// # Errors
     /// The panic of a waker.
     pub(super) fn run_here(&self, call: impl FnOnce(F) -> T) -> Result<(), Panic> {
-        // SAFETY: 1. if it is called, the job was claimed.
         let has_run = self.call(call).is_none();
+        // SAFETY: 1. if it has run, the job was claimed.
         let waiter = has_run.then(|| unsafe { self.state.finish() });
         match waiter.flatten() {
             Some(waiter) => catch_unwind(AssertUnwindSafe(|| waiter.wake())),
