@@ -242,7 +242,7 @@ impl<P: Platform> Drop for Guest<'_, P> {
         let (registry, index) = (self.registry, self.index);
         let shared = &registry.workers()[index.get()];
         no_unwind(|| {
-            // SAFETY: as in `call`; the reference is not used after `vacate`.
+            // SAFETY: it stays in place while the seat is ours, until `vacate`.
             let worker = unsafe { &*self.worker };
             // A platform may have ended the stay, as in the child of a process that has forked.
             debug_assert!(

@@ -32,8 +32,8 @@
 //! With `Nothing`, the jobs of a scope that other workers have queued need another worker.
 //!
 //! A thread that [borrows](crate::LentWorker) a worker in an isolated call runs any job, on a stack
-//! of its own. It leaves no job on the deque, and takes older ones from its begin, so that the
-//! lender's waits find the deque as it was.
+//! of its own. It leaves no job on the deque, and takes older ones from the thieves' end, so that
+//! the lender's waits find the deque as it was.
 //!
 //! Source: C. D. Wagner and B. G. Calder, *Leapfrogging* (1993), in which the worker that waits
 //! helps the thief; oneTBB's `this_task_arena::isolate`.

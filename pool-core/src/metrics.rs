@@ -25,8 +25,9 @@
 //! 2. `metrics/event.rs`: an event, unless one of those that exist tells it;
 //! 3. the file where it happens, which tells the observer.
 //!
-//! Its test goes into `metrics/tests/counters.rs`. Snapshots, sums and the table take it from the
-//! list.
+//! Its test goes into `metrics/tests/counts.rs`. Snapshots, sums and the table take it from the
+//! list. The facade of pool-std, and the checker of its traces, which counts the events again,
+//! have lists of their own.
 
 mod counter;
 mod counters;

@@ -115,8 +115,8 @@ impl PollState {
 
     /// Ends the last poll. The future was dropped, and is never queued again.
     pub fn finish(&self) {
-        // Ordering: Relaxed. No thread uses the future any more. An exchange, so that for models,
-        // too, it comes after a wake-up that has read the state before.
+        // Ordering: Relaxed. No thread uses the future any more. On hardware a store would do; a
+        // model needs an exchange to put this after wake-ups that have read the state before.
         self.0.swap(DONE, Ordering::Relaxed);
     }
 }

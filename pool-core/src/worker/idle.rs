@@ -41,7 +41,7 @@ use crate::{
     worker::{WorkerThread, lineage::Found},
 };
 
-/// The thread that sets a latch, and where the worker waits for it.
+/// Which thread will set the latch that the worker waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Setter {
     /// A worker of the same pool.
@@ -320,8 +320,8 @@ struct VacantSeat<'w, P: Platform> {
 }
 
 impl<'w, P: Platform> VacantSeat<'w, P> {
-    /// Leaves the worker to guests, if the pool has guests and this thread is the host: below
-    /// a guest are frames that use the worker.
+    /// Leaves the worker to guests, if the pool has guests. Not if this thread is a guest itself:
+    /// frames further down its stack use the worker.
     fn leave(worker: &'w WorkerThread<P>) -> Option<Self> {
         if !P::has_guests(worker.registry()) || worker.is_guest() {
             return None;

@@ -242,7 +242,8 @@ impl<P: Platform> IsolatedWait<'_, P> {
             // SAFETY: 1. the queue gave it to us alone.
             worker.with_lineage(None, self.isolation, || unsafe { worker.run(job) });
             worker.stay.set(outer);
-            // What others have stolen of it is not of the subtree.
+            // Thieves may still run what this job has pushed, which is not of the subtree: a later
+            // begin leaves it out.
             self.from = worker.own().next_position();
         } else if let Some((job, theft)) = self.steal() {
             self.note_active(SearchEnd::Job);

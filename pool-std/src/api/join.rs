@@ -105,8 +105,8 @@ where
 }
 
 /// Joins closures that the caller has written, and which are not used any more.
-// Not inlined, for the reason that `WorkerThread::join_context` has, and so that the caller does
-// not look for the worker.
+// Not inlined, so that the closures stay where the caller has written them, and the caller does not
+// look for the worker.
 #[inline(never)]
 fn join_outlined<A, B, RA, RB>(
     current: CurrentPool,

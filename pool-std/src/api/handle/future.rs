@@ -107,7 +107,8 @@ struct Polled<F: Future> {
     /// The future, and the context of the thread that has spawned it. None when it has ended. For
     /// the thread that polls, as [`PollState`] says.
     future: UnsafeCell<Option<(F, JobContext)>>,
-    /// Its reference of a queue lives until the future has ended. Likewise.
+    /// Lives by the reference of its queue, which this has until the future has ended. For the
+    /// thread that polls, too.
     task: Cell<*mut FutureTask<F>>,
     /// Whether a queue has a reference. It may be out of date: then it is as good as a new one.
     is_in_queue: AtomicBool,
@@ -126,7 +127,7 @@ impl<F> Polled<F>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
-    /// Gives the future to the workers, by the thread that the state has told to.
+    /// Gives the future to the workers. For the thread to which the state has said that it is to.
     fn queue(self: &Arc<Self>) {
         self.push();
         self.ring_joiner();
