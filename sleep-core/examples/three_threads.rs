@@ -136,8 +136,6 @@ fn main() {
     let parks: Vec<_> = parks.collect();
     println!("{BURSTS} bursts of {JOBS_IN_BURST} jobs, by worker: {jobs:?}; sleeps: {parks:?}");
     assert_eq!(jobs.iter().sum::<usize>(), BURSTS * JOBS_IN_BURST);
-    assert!(
-        parks.iter().all(|&parks| parks >= BURSTS),
-        "all slept between two bursts"
-    );
+    // One that is quick to fall asleep may leave a whole burst to the others.
+    assert!(parks.iter().all(|&parks| parks > 0), "each has slept");
 }
