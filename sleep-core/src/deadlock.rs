@@ -225,8 +225,8 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
     ///
     /// `may_run` says whether there is work that a sleeping worker may run: in any queue that all
     /// workers take from, or in one of its own. It says no of work for which this worker is not
-    /// woken, such as one that waits for one thing alone. It is asked with the lock held, only if no
-    /// worker is active, and must not call the accounting.
+    /// woken, such as one that waits for one thing alone. It is asked with the lock held, only if
+    /// no worker is active, and must not call the accounting.
     ///
     /// # Errors
     /// [`NotActive`] if the worker is blocked, asleep or absent.
