@@ -13,6 +13,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+mod loans;
+mod nesting;
+
 #[cfg(not(miri))]
 use crate::again;
 use pool_std::{
@@ -201,90 +204,6 @@ fn many_jobs_may_hold_a_lock_across_isolated_joins() {
     }
 }
 
-/// It has a stack of its own.
-#[test]
-fn a_spare_thread_runs_any_job_in_an_isolated_call() {
-    let builder = ThreadPoolBuilder::new().num_threads(1);
-    let pool = builder.max_blocking_threads(1).build().unwrap();
-    let (sender, receiver) = mpsc::channel();
-    let received = pool.install(|| {
-        isolate(|| {
-            pool_std::spawn(move || sender.send(7).unwrap());
-            pool_std::block_in_place(move || receiver.recv())
-        })
-    });
-    assert_eq!(received, Ok(7));
-}
-
-/// Calls a closure in the body of an isolated scope, on the only worker, after a spare thread has
-/// borrowed the worker and has taken one of two older jobs, which has spawned others. Returns
-/// whether the other one, or one of these, has run in the wait.
-fn after_a_loan(body: impl FnOnce(&pool_std::Scope<'_>) + Send) -> bool {
-    let builder = ThreadPoolBuilder::new().num_threads(1);
-    let pool = builder.max_blocking_threads(1).build().unwrap();
-    let [has_begun, is_over, is_isolated] = [(); 3].map(|()| AtomicBool::new(false));
-    let ran_in_the_wait = AtomicBool::new(false);
-    pool.install(|| {
-        let owner = thread::current().id();
-        let note = || {
-            let is_owner = thread::current().id() == owner;
-            ran_in_the_wait.fetch_or(is_owner && is_isolated.load(SeqCst), SeqCst);
-            is_owner
-        };
-        pool_std::scope(|outer| {
-            for _ in 0..2 {
-                outer.spawn(|outer| {
-                    if note() {
-                        return;
-                    }
-                    outer.spawn(|_| _ = note());
-                    outer.spawn_many((0..2).map(|_| |_: &_| _ = note()));
-                    has_begun.store(true, SeqCst);
-                    wait_for(&is_over);
-                    // So that the spare takes no second one.
-                    thread::sleep(CHANCE / 5);
-                });
-            }
-            isolate(|| {
-                is_isolated.store(true, SeqCst);
-                pool_std::scope(|scope| {
-                    pool_std::block_in_place(|| {
-                        wait_for(&has_begun);
-                        is_over.store(true, SeqCst);
-                    });
-                    body(scope);
-                });
-                is_isolated.store(false, SeqCst);
-            });
-        });
-    });
-    ran_in_the_wait.into_inner()
-}
-
-#[test]
-fn a_wait_runs_no_older_job_after_a_loan() {
-    // Something to wait for, which is not on the deque.
-    let from_outside = |scope: &pool_std::Scope<'_>| {
-        thread::scope(|threads| {
-            threads.spawn(|| scope.spawn(|_| ()));
-        });
-    };
-    assert!(!after_a_loan(from_outside));
-}
-
-#[test]
-fn a_wait_after_a_loan_runs_what_its_body_has_spawned() {
-    let count = Arc::new(AtomicUsize::new(0));
-    let body = |scope: &pool_std::Scope<'_>| {
-        for _ in 0..3 {
-            let count = count.clone();
-            scope.spawn(move |_| _ = count.fetch_add(1, SeqCst));
-        }
-    };
-    assert!(!after_a_loan(body));
-    assert_eq!(count.load(SeqCst), 3);
-}
-
 /// The worker that waits is the only one, and takes nothing from the injector.
 #[test]
 fn jobs_that_a_thread_outside_spawns_in_an_isolated_scope_are_run() {
@@ -359,45 +278,6 @@ fn an_install_without_help_runs_no_job_of_the_callers_pool() {
     assert!(has_run.into_inner());
 }
 
-thread_local! {
-    static DEPTH: Cell<usize> = const { Cell::new(0) };
-}
-
-/// Runs jobs that each wait for another pool (rayon#751). Returns how many were one inside the
-/// other.
-fn deepest(builder: ThreadPoolBuilder, jobs: usize) -> usize {
-    let (pool, other) = (builder.num_threads(2).build().unwrap(), pool(1));
-    let deepest = AtomicUsize::new(0);
-    pool.scope(|scope| {
-        for _ in 0..jobs {
-            scope.spawn(|_| {
-                DEPTH.set(DEPTH.get() + 1);
-                deepest.fetch_max(DEPTH.get(), SeqCst);
-                other.install(|| ());
-                DEPTH.set(DEPTH.get() - 1);
-            });
-        }
-    });
-    deepest.into_inner()
-}
-
-#[test]
-fn nesting_is_bounded_by_the_number_of_jobs() {
-    const JOBS: usize = if cfg!(miri) { 10 } else { 5_000 };
-    for bound in [0, 1, 4] {
-        let deepest = deepest(ThreadPoolBuilder::new().max_nesting(bound), JOBS);
-        // The job that waits is deeper than the bound when it runs no other one.
-        assert!(deepest <= bound + 1, "{deepest} of {bound}");
-    }
-}
-
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
-#[test]
-fn nesting_is_bounded_by_the_stack() {
-    let deepest = deepest(ThreadPoolBuilder::new().stack_size(128 << 10), 50_000);
-    assert!(deepest > 1, "some are one inside the other");
-}
-
 /// Jobs that no scope waits for are not run by waits of the job that has spawned them.
 #[test]
 fn a_detached_job_is_left_to_a_worker_between_jobs() {
@@ -453,37 +333,6 @@ fn a_worker_in_isolation_joins_what_its_job_has_spawned() {
         jobs.into_iter().for_each(|job| job.join().unwrap());
     };
     thread::spawn(run).join().unwrap();
-}
-
-/// A worker whose stack is half used waits in isolation. Before that, its job has yielded, which
-/// has run an older job. It must not run the one that is older still.
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
-#[test]
-fn a_worker_deep_in_its_stack_leaves_older_jobs_alone_after_a_yield() {
-    /// glibc may give the worker the stack of a thread that has ended, if that is up to four times
-    /// as large. Those of other tests are smaller than this one, or larger than that.
-    const STACK: usize = 8 << 20;
-
-    /// Uses half of a stack.
-    #[inline(never)]
-    fn yield_in_the_depth() -> Option<Yield> {
-        let frame = [0_u8; STACK / 8 * 5];
-        std::hint::black_box(&frame);
-        pool_std::scope(|scope| pool_std::spawn_handle_in(scope, |_| ()).join().unwrap());
-        pool_std::yield_now()
-    }
-
-    let builder = ThreadPoolBuilder::new().num_threads(1);
-    let pool = builder.stack_size(STACK).build().unwrap();
-    pool.install(|| {
-        let older = [(); 2].map(|()| pool_std::spawn_handle(|| ()));
-        let newest = pool_std::spawn_handle(|| {
-            assert_eq!(pool_std::yield_now(), Some(Yield::Executed));
-            yield_in_the_depth()
-        });
-        assert_eq!(newest.join().unwrap(), Some(Yield::Idle));
-        older.into_iter().for_each(|job| job.join().unwrap());
-    });
 }
 
 /// The second worker waits for a job that the first one, which sleeps in isolation, may not run.
