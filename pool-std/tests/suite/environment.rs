@@ -51,6 +51,25 @@ fn with_variables(name: &str, variables: &[(&str, &str)], body: impl FnOnce()) {
     assert!(output.contains("1 passed"), "{output}");
 }
 
+/// It was ignored, and a signal that is not handled ends the program.
+#[cfg(not(feature = "signal"))]
+#[test]
+fn a_variable_of_a_feature_that_is_off_is_an_error() {
+    let variables = [("POOL_STD_STATE_SIGNAL", "USR1")];
+    let body = || {
+        let error = ThreadPoolBuilder::new().num_threads(1).build().unwrap_err();
+        assert!(
+            error.to_string().contains("without the feature `signal`"),
+            "{error}"
+        );
+    };
+    with_variables(
+        "a_variable_of_a_feature_that_is_off_is_an_error",
+        &variables,
+        body,
+    );
+}
+
 #[test]
 fn without_variables_the_defaults_count() {
     let variables = [(SLEEP, ""), (OVERLOOK_NO_JOBS, ""), (IDLE, "")];
