@@ -311,6 +311,9 @@ impl<P: Platform> Registry<P> {
         if !shared.inbox().is_empty() {
             return true;
         }
+        // A worker notes its sleep in isolation before it gives up being active, and the caller has
+        // seen that it is not active.
+        //
         // All deques: that of a worker that sleeps holds jobs for the moment in which a guest gives
         // it back.
         !shared.is_lone_sleeper()
