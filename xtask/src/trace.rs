@@ -72,6 +72,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(package) => rayon::install_traced(package)?,
         None => build_demo()?,
     };
+    // One of an earlier run would hide that the program writes none.
+    if output.exists() {
+        std::fs::remove_file(&output)?;
+    }
     let step = Step::new(program.to_str().context("a path that is text")?, &[]);
     let status = step
         .args(&arguments.arguments)
