@@ -76,6 +76,11 @@ pub struct ThreadPool {
 }
 
 impl ThreadPool {
+    fn new(registry: Arc<Registry>) -> Self {
+        registry.data().threads.add_waiter();
+        Self { registry }
+    }
+
     /// Returns the pool's thread progress: to read without locks, in jobs and outside the pool,
     /// what other threads replace and free. See the module [`progress`](crate::progress).
     ///

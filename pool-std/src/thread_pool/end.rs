@@ -48,18 +48,18 @@ impl ThreadPool {
         if !fork::is_here(&self.registry) {
             return Err(ShutdownError::Forked);
         }
-        let registry = self.registry.clone();
-        drop(self);
-        if waits_for_itself(&registry) {
+        let registry = &*self.registry;
+        registry.data().idle.disown(registry);
+        if waits_for_itself(registry) {
             return Err(ShutdownError::FromWorker);
         }
-        if let Some(worker) = current_worker_of(&registry) {
+        if let Some(worker) = current_worker_of(registry) {
             // SAFETY: 1. frames below may have left handles to the worker. But `Worker::join`
             // checks that the thread is the worker, which it is not while a parker of a driver
             // runs. The other parkers and the protocols of this crate use none.
             unsafe { worker.run_until_terminated() };
         }
-        wait_until_stopped(&registry);
+        wait_until_stopped(registry);
         Ok(())
     }
 
@@ -245,6 +245,8 @@ impl Drop for ThreadPool {
             mem::forget(self.registry.clone());
             return;
         }
-        self.registry.data().idle.disown(&self.registry);
+        let parts = self.registry.data();
+        parts.idle.disown(&self.registry);
+        parts.threads.remove_waiter();
     }
 }

@@ -208,7 +208,7 @@ pub fn take_global_pool() -> Option<ThreadPool> {
     with_building(|global| {
         let registry = global.pool.get()?.clone();
         Global::replace(ptr::from_ref(global).cast_mut(), global.process);
-        Some(ThreadPool { registry })
+        Some(ThreadPool::new(registry))
     })
 }
 

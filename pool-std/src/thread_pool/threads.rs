@@ -37,7 +37,8 @@ struct Running {
     dropped: Option<usize>,
     /// Whether the pool is never freed, because its adopted thread has ended.
     is_abandoned: bool,
-    /// How many threads wait for the end of the pool, and then of its system threads.
+    /// How many threads wait for the end of the pool, and then of its system threads. The owner of
+    /// the pool counts as one from the beginning, because it may do so at any time.
     waiters: usize,
 }
 
@@ -134,10 +135,19 @@ impl Threads {
     /// Notes that the pool is never freed. Then the system would keep the stack of each thread for
     /// which a handle is kept, so these are dropped when the last thread stops, or now.
     ///
-    /// A thread that begins to wait for the pool after that learns that all have stopped, and not
-    /// that the system threads have run their destructors.
+    /// A [`PoolHandle`](crate::PoolHandle) that begins to wait for the pool after its owner has
+    /// gone and its last thread has stopped learns so, and not that the system threads have run
+    /// their destructors.
     pub(crate) fn abandon(&self) {
         self.change_running(|running| running.is_abandoned = true);
+    }
+
+    pub(super) fn add_waiter(&self) {
+        self.change_running(|running| running.waiters += 1);
+    }
+
+    pub(super) fn remove_waiter(&self) {
+        self.change_running(|running| running.waiters -= 1);
     }
 
     fn change_running(&self, change: impl FnOnce(&mut Running)) {
@@ -157,7 +167,7 @@ impl Threads {
 
     /// Counts this thread as one that waits, until the value is dropped.
     fn count_waiting(&self) -> CountedWaiter<'_> {
-        self.change_running(|running| running.waiters += 1);
+        self.add_waiter();
         CountedWaiter(self)
     }
 
@@ -219,7 +229,7 @@ struct CountedWaiter<'d>(&'d Threads);
 
 impl Drop for CountedWaiter<'_> {
     fn drop(&mut self) {
-        self.0.change_running(|running| running.waiters -= 1);
+        self.0.remove_waiter();
     }
 }
 

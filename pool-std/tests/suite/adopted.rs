@@ -146,11 +146,15 @@ fn shutdown_in_a_scope_on_the_adopted_thread_is_a_typed_error() {
 /// Also when the adopted thread has ended before.
 #[test]
 fn shutdown_waits_for_the_destructors_of_an_abandoned_pool() {
-    struct Slow(Arc<AtomicUsize>);
+    struct Slow {
+        begun: mpsc::Sender<()>,
+        ended: Arc<AtomicUsize>,
+    }
     impl Drop for Slow {
         fn drop(&mut self) {
+            self.begun.send(()).unwrap();
             thread::sleep(Duration::from_millis(50));
-            self.0.fetch_add(1, SeqCst);
+            self.ended.fetch_add(1, SeqCst);
         }
     }
     thread_local!(static SLOW: Cell<Option<Slow>> = const { Cell::new(None) });
@@ -161,15 +165,17 @@ fn shutdown_waits_for_the_destructors_of_an_abandoned_pool() {
     // Each of the two workers that are left has one of the jobs.
     let barrier = Arc::new(Barrier::new(2));
     for _ in 0..2 {
-        let (ended, barrier, sender) = (ended.clone(), barrier.clone(), sender.clone());
+        let begun = sender.clone();
+        let (ended, barrier) = (ended.clone(), barrier.clone());
         pool.spawn(move || {
-            SLOW.set(Some(Slow(ended)));
+            SLOW.set(Some(Slow { begun, ended }));
             barrier.wait();
-            sender.send(()).unwrap();
         });
     }
     drop(sender);
-    assert_eq!(receiver.iter().count(), 2);
+    _ = pool.shutdown_timeout(Duration::ZERO);
+    // The last worker has stopped before the pool's owner waits.
+    receiver.iter().take(2).for_each(drop);
     pool.shutdown().unwrap();
     assert_eq!(ended.load(SeqCst), 2);
 }

@@ -73,7 +73,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// handlers, and end; the call does not wait for them. The same happens if a closure of this
     /// builder panics.
     pub fn build(self) -> Result<ThreadPool, BuildError> {
-        self.start().map(|registry| ThreadPool { registry })
+        self.start().map(ThreadPool::new)
     }
 
     /// Builds the global pool, which threads outside every pool use. It lives until the process
