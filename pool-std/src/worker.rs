@@ -182,7 +182,8 @@ impl fmt::Debug for Worker<'_> {
 /// Returns the worker of this thread, if the thread is a worker of this pool.
 ///
 /// The reference must not outlive the caller's stay on the worker.
-pub(crate) fn current_worker_of<'a>(registry: &Registry) -> Option<&'a WorkerThread> {
-    // SAFETY: callers use it at once, while the thread is still the worker.
+pub(crate) fn current_worker_of(registry: &Registry) -> Option<&WorkerThread> {
+    // SAFETY: 1. a caller borrows the registry in a frame of its own, above those of the worker, and
+    // lends the worker to nobody meanwhile.
     unsafe { WorkerThread::current() }.filter(|worker| ptr::eq(worker.registry(), registry))
 }

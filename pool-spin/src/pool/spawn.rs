@@ -261,9 +261,7 @@ impl<S: System> Worker<'_, S> {
 /// Returns the worker that this core is, if it is one of this pool.
 ///
 /// The reference must not outlive the core's stay on the worker.
-pub(crate) fn current_worker_of<'a, S: System>(
-    registry: &Registry<S>,
-) -> Option<&'a WorkerThread<S>> {
+pub(crate) fn current_worker_of<S: System>(registry: &Registry<S>) -> Option<&WorkerThread<S>> {
     // SAFETY: 1. Callers use the reference at once.
     let worker = unsafe { WorkerThread::<S>::current() };
     worker.filter(|worker| core::ptr::eq(worker.registry(), registry))

@@ -247,14 +247,14 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
     /// Returns the worker that this thread is, if that is one of the job's pool.
     ///
     /// The reference must not outlive the caller's stay on the worker.
-    fn worker<'a>(&self) -> Option<&'a WorkerThread> {
+    fn worker(&self) -> Option<&WorkerThread> {
         // SAFETY: 1. callers use it while the thread is still the worker: jobs leave it as it was.
         let worker = unsafe { WorkerThread::current() };
         worker.filter(|worker| std::ptr::eq(worker.registry(), self.registry))
     }
 
     /// Returns the worker likewise, if it takes nothing from the pool's queues while it waits.
-    fn isolated_worker<'a>(&self) -> Option<&'a WorkerThread> {
+    fn isolated_worker(&self) -> Option<&WorkerThread> {
         let worker = self.worker();
         worker.filter(|worker| worker.isolation() != Isolation::Anything)
     }

@@ -349,7 +349,7 @@ impl<'scope> Scope<'scope> {
 ///
 /// The reference must not outlive the caller's stay on the worker.
 #[inline]
-fn current_worker_that_posts<'a>(registry: &Registry) -> Option<&'a WorkerThread> {
+fn current_worker_that_posts(registry: &Registry) -> Option<&WorkerThread> {
     current_worker_of(registry).filter(|worker| worker.may_post())
 }
 

@@ -309,7 +309,7 @@ pub(crate) unsafe fn post_or_inject(
 ///
 /// The reference must not outlive the caller's stay on the worker.
 #[inline]
-pub(super) fn current_worker_for_detached<'a>(registry: &Registry) -> Option<&'a WorkerThread> {
+pub(super) fn current_worker_for_detached(registry: &Registry) -> Option<&WorkerThread> {
     current_worker_of(registry).filter(|worker| !worker.is_isolated())
 }
 

@@ -49,14 +49,14 @@ impl PoolGuard {
     /// thread and an exit handler may be workers of a pool that has ended; they get the global
     /// pool, too.
     pub(crate) fn current() -> Self {
-        match with_reference() {
+        add_reference_to_current(|current| match current {
             Current::Own(worker) => {
                 KEEPING_OWN_POOL.set(KEEPING_OWN_POOL.get() + 1);
                 Self::counted(pool_of(worker), true)
             }
             Current::Lent(registry) => Self::counted(registry, false),
             Current::Global(registry) => Self::counted(registry.clone(), false),
-        }
+        })
     }
 
     /// Guards this pool by a reference that the caller has added. `is_own` says that it is counted
@@ -89,21 +89,21 @@ impl Drop for PoolGuard {
 ///
 /// Cheaper than a guard: it writes one count, and not three.
 pub(crate) fn with_job_reference<R>(closure: impl FnOnce(&Registry) -> R) -> R {
-    match with_reference() {
+    add_reference_to_current(|current| match current {
         Current::Own(worker) => closure(worker.registry()),
         Current::Lent(registry) => closure(&registry),
         Current::Global(registry) => closure(registry),
-    }
+    })
 }
 
 /// Adds a reference for a job to the pool that [`PoolGuard::current`] would guard, and returns that
 /// pool, for a job that keeps it.
 pub(crate) fn pool_with_job_reference() -> Arc<Registry> {
-    match with_reference() {
+    add_reference_to_current(|current| match current {
         Current::Own(worker) => pool_of(worker),
         Current::Lent(registry) => registry,
         Current::Global(registry) => registry.clone(),
-    }
+    })
 }
 
 /// The current pool of a thread, in which the thread has added a reference.
@@ -115,11 +115,21 @@ enum Current<'a> {
     Global(&'static Arc<Registry>),
 }
 
-/// Adds a reference to the current pool. The answer must not outlive the caller's stay on its
-/// worker.
+/// Adds a reference to the current pool, and calls a closure with that pool.
 #[inline(always)]
-fn with_reference<'a>() -> Current<'a> {
-    // SAFETY: 1. callers use it at once, while the thread is still the worker.
+fn add_reference_to_current<R>(closure: impl FnOnce(Current<'_>) -> R) -> R {
+    // SAFETY: 1. the closure has the reference until it returns, and the worker's frames are below
+    // this one.
+    closure(unsafe { current_with_reference() })
+}
+
+/// Adds a reference to the current pool.
+///
+/// # Safety
+/// 1. The answer is not used after this thread has ceased to be the worker.
+#[inline(always)]
+unsafe fn current_with_reference<'a>() -> Current<'a> {
+    // SAFETY: 1. by obligation 1.
     match unsafe { WorkerThread::current() } {
         Some(worker) if worker.registry().try_add_reference() => return Current::Own(worker),
         None => {

@@ -5,7 +5,7 @@
 //! functions must know more: which pool the free functions use, and that this thread must neither
 //! wait for the end of such a pool nor become a worker for good.
 
-use std::{cell::Cell, marker::PhantomData, ptr, sync::Arc};
+use std::{cell::Cell, ptr, sync::Arc};
 
 use pool_core::Platform as _;
 
@@ -38,7 +38,7 @@ pub(crate) fn while_visiting<R>(registry: &Registry, closure: impl FnOnce() -> R
 }
 
 fn in_frame<R>(registry: *const Registry, lends: bool, closure: impl FnOnce() -> R) -> R {
-    struct Reset<'f>(&'f Frame, PhantomData<*const ()>);
+    struct Reset<'f>(&'f Frame);
 
     impl Drop for Reset<'_> {
         fn drop(&mut self) {
@@ -52,34 +52,40 @@ fn in_frame<R>(registry: *const Registry, lends: bool, closure: impl FnOnce() ->
         outer: INNERMOST.get(),
     };
     INNERMOST.set(&raw const frame);
-    let _reset = Reset(&frame, PhantomData);
+    let _reset = Reset(&frame);
     closure()
 }
 
-/// Returns the frames, the innermost one first.
-fn frames<'a>() -> impl Iterator<Item = &'a Frame> {
-    // SAFETY: a frame is in the list while the call that made it runs. Callers use the iterator at
-    // once, within that call.
-    let next = |frame: *const Frame| unsafe { frame.as_ref() };
-    std::iter::successors(next(INNERMOST.get()), move |frame| next(frame.outer))
+/// Returns what the closure returns for the innermost frame for which it returns something.
+fn find<R>(closure: impl Fn(&Frame) -> Option<R>) -> Option<R> {
+    let mut next = INNERMOST.get();
+    // SAFETY: a frame is in the list while the call that made it runs, and this thread is within
+    // that call until the closure has returned.
+    while let Some(frame) = unsafe { next.as_ref() } {
+        if let Some(result) = closure(frame) {
+            return Some(result);
+        }
+        next = frame.outer;
+    }
+    None
 }
 
 /// Whether a frame of this thread uses this pool.
 pub(crate) fn use_pool(registry: &Registry) -> bool {
-    frames().any(|frame| ptr::eq(frame.registry, registry))
+    find(|frame| ptr::eq(frame.registry, registry).then_some(())).is_some()
 }
 
 /// Whether this thread lends a worker.
 pub(crate) fn is_lending() -> bool {
-    frames().any(|frame| frame.lends)
+    find(|frame| frame.lends.then_some(())).is_some()
 }
 
 /// Returns the pool whose worker this thread lends, the innermost if it lends several. None in a
 /// child of the process that has begun this.
 pub(crate) fn lent_pool() -> Option<Arc<Registry>> {
-    let frame = frames().find(|frame| frame.lends)?;
+    let registry = find(|frame| frame.lends.then_some(frame.registry))?;
     // SAFETY: 1. the worker keeps its registry alive, and its frame is further up; 2. the worker
     // was made with this pointer.
-    let registry = unsafe { Std::keep_alive(frame.registry) };
+    let registry = unsafe { Std::keep_alive(registry) };
     fork::is_here(&registry).then_some(registry)
 }
