@@ -7,7 +7,7 @@ use pool_core::SpinLatch;
 use crate::{
     panics::lock,
     platform::{Registry, Std, WorkerThread},
-    thread_pool::threads::StopLatch,
+    thread_pool::threads::FrameLatch,
 };
 
 /// The references to an idle pool at most: the owner's, and that of those that wait.
@@ -58,7 +58,7 @@ struct State {
     /// How often those that wait were woken.
     round: u64,
     /// Those of the workers that wait.
-    latches: Vec<StopLatch>,
+    latches: Vec<FrameLatch>,
 }
 
 impl State {
@@ -134,7 +134,7 @@ impl Idle {
             registry.remove_reference();
             return None;
         }
-        state.latches.extend(latch.map(StopLatch::new));
+        state.latches.extend(latch.map(FrameLatch::new));
         Some(state.round)
     }
 

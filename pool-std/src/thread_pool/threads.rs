@@ -30,7 +30,7 @@ pub(crate) struct Threads {
 #[derive(Default)]
 struct Running {
     threads: usize,
-    waiting: Vec<StopLatch>,
+    waiting: Vec<FrameLatch>,
     /// Whether the build has returned a pool.
     is_built: bool,
     /// The number of a thread that was dropped unrun during the build.
@@ -50,12 +50,12 @@ impl Running {
 }
 
 /// A latch in the frame of a worker that waits.
-pub(super) struct StopLatch(*const SpinLatch<'static, Std>);
+pub(super) struct FrameLatch(*const SpinLatch<'static, Std>);
 
 // SAFETY: latches are set by any thread, and this is the one that may set it.
-unsafe impl Send for StopLatch {}
+unsafe impl Send for FrameLatch {}
 
-impl StopLatch {
+impl FrameLatch {
     pub(super) fn new(latch: &SpinLatch<'_, Std>) -> Self {
         Self(std::ptr::from_ref(latch).cast())
     }
@@ -215,7 +215,7 @@ impl Threads {
         let latch = SpinLatch::cross(worker);
         let mut running = lock(&self.running);
         if running.threads > 0 {
-            running.waiting.push(StopLatch::new(&latch));
+            running.waiting.push(FrameLatch::new(&latch));
             drop(running);
             // The latch stays in this frame, which a panic cannot leave: `wait_until` lets none
             // through.

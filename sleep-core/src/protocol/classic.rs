@@ -270,7 +270,7 @@ impl<S: ClassicSlots, W: Word> SleepProtocol for Classic<S, W> {
         let slot = self.slots()[worker.get()].state();
         let claimed = slot.claim_known_sleeper();
         if claimed {
-            slot.wake_claimed();
+            slot.release_and_unpark();
         }
         claimed
     }
@@ -313,7 +313,7 @@ impl<S: ClassicSlots, W: Word> Classic<S, W> {
         // `strip` acquires that. The workers that register later say so in the state again.
         for slot in self.slots().iter().map(ClassicSlot::state) {
             if slot.claim() {
-                slot.wake_claimed();
+                slot.release_and_unpark();
             }
         }
     }

@@ -248,7 +248,7 @@ impl<P: Parker> SlotState<P> {
     }
 
     /// Releases the worker that the caller has claimed, and unparks it.
-    pub(super) fn wake_claimed(&self) {
+    pub(super) fn release_and_unpark(&self) {
         match self.release() {
             Tenant::Host => self.parker().unpark(),
             Tenant::Guest => self.parker().unpark_guest(),

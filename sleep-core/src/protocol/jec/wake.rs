@@ -132,7 +132,7 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
         self.shared.counters.sub_sleeping_thread();
         // Before the release, after which the worker may fall asleep again, and set it.
         self.shared.sleepers.remove(self.slots(), worker);
-        slot.state().wake_claimed();
+        slot.state().release_and_unpark();
         slot.wake_time().note(slot.parker());
     }
 }

@@ -365,7 +365,7 @@ fn waking_one_worker_leaves_the_others_to_the_next_tickle() {
 fn claim_and_be_interrupted(sleep: &Rc<Sleep>) {
     assert!(sleep.slots()[1].state().claim());
     let waker = sleep.clone();
-    Scripted::prepare(move || waker.slots()[1].state().wake_claimed());
+    Scripted::prepare(move || waker.slots()[1].state().release_and_unpark());
 }
 
 /// Interrupts a waker that has claimed the worker. The worker finds work, and must stay until the
