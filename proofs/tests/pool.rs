@@ -153,8 +153,9 @@ const HINTS_HAS: &[(Guard, &str)] = &[
     ),
     (
         Guard::LatchPassesOn,
-        "is for a worker that returns from below a job, while no other one takes the job that it \
-         was notified of: that needs three workers",
+        "is for jobs that are pushed without a fence while all seem to be awake, which the model \
+         leaves out; otherwise the cascade passes it on. Loom's \
+         a_set_latch_leaves_no_sleeper_that_was_missing_from_the_count fails without it",
     ),
 ];
 
