@@ -11,7 +11,10 @@
 //! | the jobs of a scope | the jobs that it has pushed since the scope began |
 //! | anything else | nothing |
 //!
-//! and what descends from these: the jobs that a thief pushes while it runs one of them. How a
+//! The jobs of a scope that no worker has queued are in its subtree, too: the worker finds them by
+//! [`ScopeCore::complete_taking`](crate::ScopeCore::complete_taking).
+//!
+//! And so is what descends from these: the jobs that a thief pushes while it runs one of them. How a
 //! worker finds these, [`Lineage`](crate::worker::lineage) says.
 //!
 //! A job inherits the isolation of the job that has pushed it. So a thief that runs a part of an
@@ -41,7 +44,8 @@
 /// What a worker may run while it waits. The later ones allow less.
 ///
 /// Jobs that one worker alone may run, which are those of broadcasts, are run in every wait,
-/// because no other worker can run them.
+/// because no other worker can run them. A [yield](crate::WorkerThread::yield_now) is not a wait: it
+/// asks for any job.
 ///
 /// # Examples
 /// ```
@@ -58,8 +62,8 @@ pub enum Isolation {
     Anything,
     /// Jobs that descend from those that the worker waits for.
     Subtree,
-    /// Jobs that the worker has queued itself since what it waits for began. It takes none from
-    /// other workers.
+    /// Jobs that the worker has queued itself since what it waits for began, and those of the scope
+    /// that no worker has queued. It takes none from other workers.
     Nothing,
 }
 

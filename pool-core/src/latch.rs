@@ -10,7 +10,7 @@ use crate::{
     primitive::{AtomicBool, AtomicUsize, Ordering},
     registry::Registry,
     unwind::no_unwind,
-    worker::{Awaited, WorkerThread},
+    worker::{Awaited, TakeOutside, WorkerThread},
 };
 
 #[cfg(test)]
@@ -102,11 +102,11 @@ impl<'w, P: Platform> SpinLatch<'w, P> {
     }
 
     /// Runs other jobs until the latch is set, on the worker that the latch was made for.
-    fn wait(&self, waiter: &WorkerThread<P>, awaited: Awaited) {
+    fn wait(&self, waiter: &WorkerThread<P>, awaited: Awaited, take: TakeOutside<'_>) {
         if self.cross {
             waiter.wait_for_outside(&self.core);
         } else {
-            waiter.wait_for(awaited, &self.core);
+            waiter.wait_for_scope(awaited, &self.core, take);
         }
     }
 }
@@ -282,27 +282,33 @@ impl<'w, P: Platform> CountLatch<'w, P> {
     }
 
     /// Returns the worker that waits, if it is one of the pool on which the jobs run and is
-    /// isolated. Jobs that no worker has queued are then for it alone: in its wait it would not
-    /// take them from the injector, and may be the only worker that could.
-    pub(crate) fn isolated_waiter(&self) -> Option<WorkerIndex> {
+    /// isolated, and what it may run meanwhile.
+    pub(crate) fn isolated_waiter(&self) -> Option<(WorkerIndex, Isolation)> {
         match &self.waiter {
             CountWaiter::Worker(latch, awaited) => {
                 let is_isolated = !latch.cross && awaited.isolation != Isolation::Anything;
                 // SAFETY: 1. by its lifetime the waiter outlives the latch.
-                is_isolated.then(|| unsafe { WorkerThread::address(latch.waiter) }.1)
+                let worker = || unsafe { WorkerThread::address(latch.waiter) }.1;
+                is_isolated.then(|| (worker(), awaited.isolation))
             }
             CountWaiter::Outside(_) => None,
         }
     }
 
     /// Removes the waiter's own `count` jobs, which are done, and waits until all others are.
-    /// `owner` is as for [`wait`](Self::wait).
-    pub(crate) fn remove_and_wait(&self, count: usize, owner: Option<&WorkerThread<P>>) {
+    /// `owner` is as for [`wait`](Self::wait); `take` as for
+    /// [`ScopeCore::complete_taking`](crate::ScopeCore::complete_taking).
+    pub(crate) fn remove_and_wait(
+        &self,
+        count: usize,
+        owner: Option<&WorkerThread<P>>,
+        take: TakeOutside<'_>,
+    ) {
         // Ordering: Acquire pairs with the Release of `set`: if all others are done, what they
         // wrote is visible. If not, the latch that the last one sets makes it so. The
         // waiter itself receives what was written here, so there is no Release.
         if self.pending.fetch_sub(count, Ordering::Acquire) != count {
-            self.wait(owner);
+            self.wait_taking(owner, take);
         }
     }
 
@@ -310,11 +316,15 @@ impl<'w, P: Platform> CountLatch<'w, P> {
     /// another one the process ends, since the frame that waits must not be left while jobs are
     /// pending.
     pub fn wait(&self, owner: Option<&WorkerThread<P>>) {
+        self.wait_taking(owner, &|| None);
+    }
+
+    fn wait_taking(&self, owner: Option<&WorkerThread<P>>, take: TakeOutside<'_>) {
         match &self.waiter {
             CountWaiter::Worker(latch, awaited) => no_unwind(|| {
                 let owner = owner.filter(|owner| core::ptr::eq(*owner, latch.waiter));
                 let owner = owner.expect("a worker's latch needs its worker");
-                latch.wait(owner, *awaited);
+                latch.wait(owner, *awaited, take);
             }),
             CountWaiter::Outside(latch) => latch.wait(),
         }

@@ -1,15 +1,16 @@
 //! Scopes: any number of jobs that may borrow from the frame that waits for them.
 
-use core::{fmt, mem::MaybeUninit, ptr::NonNull};
+use core::{fmt, mem::MaybeUninit};
 
 use crossbeam_utils::CachePadded;
+use sleep_core::WorkerIndex;
 
 use crate::{
+    isolation::Isolation,
     job::{JobRef, discard_panic},
     latch::{CountLatch, Latch},
     platform::Platform,
     primitive::{AtomicBool, AtomicU8, Ordering, UnsafeCell},
-    queue::JobQueue,
     registry::Registry,
     unwind::no_unwind,
     worker::WorkerThread,
@@ -62,6 +63,24 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     /// Continues the first panic of the body or of a job, when all jobs have ended. Panics if it is
     /// called a second time.
     pub fn complete<R>(&self, owner: Option<&WorkerThread<P>>, body: impl FnOnce() -> R) -> R {
+        self.complete_taking(owner, &|| None, body)
+    }
+
+    /// Runs the body and waits as [`complete`](Self::complete) does. A worker that waits in
+    /// isolation takes jobs by `take` meanwhile: those of this scope that no worker has queued. It
+    /// takes no other ones that are for all workers, and may be the only worker that could run
+    /// them.
+    ///
+    /// It is told by [`Registry::call_isolated_waiter`].
+    ///
+    /// # Panics
+    /// As [`complete`](Self::complete). If `take` panics, the process ends.
+    pub fn complete_taking<R>(
+        &self,
+        owner: Option<&WorkerThread<P>>,
+        take: &dyn Fn() -> Option<JobRef>,
+        body: impl FnOnce() -> R,
+    ) -> R {
         // Ordering: Relaxed; it picks one call, which receives nothing from the others.
         let is_completed = self.is_completed.swap(true, Ordering::Relaxed);
         assert!(!is_completed, "a scope is completed once");
@@ -69,7 +88,7 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         // The scope's frame must not be left while jobs are pending.
         let left = no_unwind(|| owner.map_or(0, |owner| self.prepaid.close(owner, &self.pending)));
         // The job that a new latch counts is the body, which has ended.
-        self.pending.remove_and_wait(left + 1, owner);
+        self.pending.remove_and_wait(left + 1, owner, take);
         if let Some(panic) = self.panic.take() {
             drop(result);
             P::resume_unwind(panic);
@@ -77,31 +96,11 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         result.expect("no panic, so there is a result")
     }
 
-    /// Whether the worker that waits for this scope runs only its jobs meanwhile, and what descends
-    /// from them.
-    pub fn is_isolated(&self) -> bool {
-        self.pending.isolated_waiter().is_some()
-    }
-
-    /// Queues a job of this scope for a thread that is not a worker of the scope's pool. It goes to
-    /// the pool's injector, or if the scope is isolated to the worker that waits for it.
-    ///
-    /// # Safety
-    /// 1. As for [`JobQueue::push`]: the node is valid until the job begins to run.
-    /// 2. `registry` is the pool that the scope was made for.
-    pub unsafe fn inject(
-        &self,
-        registry: &Registry<P>,
-        node: NonNull<<P::Queue as JobQueue>::Node>,
-        job: JobRef,
-    ) {
-        // SAFETY: obligation 1 is forwarded to our caller.
-        unsafe {
-            match self.pending.isolated_waiter() {
-                Some(worker) => registry.inject_for(worker, node, job),
-                None => registry.inject(node, job),
-            }
-        }
+    /// Returns the worker that waits for this scope if it runs only the scope's jobs meanwhile, and
+    /// what descends from them, and says what it may run. A job that no worker queues comes to it
+    /// by [`complete_taking`](Self::complete_taking), and not by the pool's injector.
+    pub fn isolated_waiter(&self) -> Option<(WorkerIndex, Isolation)> {
+        self.pending.isolated_waiter()
     }
 
     /// Adds a job: [`job_done`](Self::job_done) must be called for it.

@@ -308,7 +308,7 @@ impl<P: Platform> Registry<P> {
     /// that all workers take from, unless it waits in isolation.
     pub fn may_run(&self, worker: WorkerIndex) -> bool {
         let shared = &self.workers()[worker.get()];
-        if !shared.inbox().is_empty() {
+        if shared.has_lone_jobs() {
             return true;
         }
         // A worker notes its sleep in isolation before it gives up being active, and the caller has

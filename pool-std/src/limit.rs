@@ -30,13 +30,15 @@ impl Limit {
     }
 
     /// Calls `holds` until it returns true. Between two calls the worker, if this thread is one,
-    /// runs a job, or else the thread sleeps for a moment. Returns false when the time is over.
+    /// runs a job by `run_one`, or else the thread sleeps for a moment. Returns false when the time
+    /// is over.
     ///
     /// A worker does not sleep by its pool's protocol, which knows no limits. It counts as awake,
     /// so a job that it alone may run waits for the end of the nap at most.
     pub(crate) fn poll(
         self,
         worker: Option<&WorkerThread>,
+        run_one: impl Fn(&WorkerThread) -> bool,
         mut holds: impl FnMut() -> bool,
     ) -> bool {
         // Liveness: the time ends.
@@ -45,7 +47,7 @@ impl Limit {
             if remaining.is_zero() {
                 return false;
             }
-            if !worker.is_some_and(WorkerThread::yield_now) {
+            if !worker.is_some_and(&run_one) {
                 worker.inspect(|worker| point_if_seeded(worker));
                 thread::sleep(remaining.min(NAP));
             }

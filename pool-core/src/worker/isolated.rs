@@ -8,6 +8,7 @@
 //! | --- | --- | --- |
 //! | the thread that sets its latch | the latch, which says that its waiter sleeps | the exchange of the latch |
 //! | a thread that gives it a job for it alone | its inbox | a sequentially consistent fence |
+//! | a thread that is not a worker, and spawns a job in a scope for which it waits | the scope's own queue, and that this worker is called | likewise |
 //!
 //! No other job wakes it. While it sleeps, jobs of its subtree may be pushed elsewhere, for which
 //! it is not woken: their workers run them.
@@ -20,7 +21,7 @@ use crate::{
     job::JobRef,
     metrics::{Event, Observer as _, SearchEnd},
     platform::Platform,
-    primitive::{AtomicU8, Ordering, fence},
+    primitive::{AtomicBool, AtomicU8, Ordering, fence},
     queue::JobQueue as _,
     registry::Registry,
     unwind::no_unwind,
@@ -28,6 +29,7 @@ use crate::{
         Stay, WorkerThread,
         idle::{Setter, Token},
         lineage::Theft,
+        wait::{Awaited, TakeOutside},
     },
 };
 
@@ -39,7 +41,12 @@ mod tests;
 const ROUNDS: u32 = if cfg!(loom) { 1 } else { 64 };
 
 /// Whether a worker sleeps in an isolated wait, and which token it waits for.
-pub(crate) struct LoneSleep(AtomicU8);
+pub(crate) struct LoneSleep {
+    state: AtomicU8,
+    /// Whether a job was spawned, in a scope for which this worker waits now or later, since it
+    /// last looked for such jobs.
+    is_called: AtomicBool,
+}
 
 const AWAKE: u8 = 0;
 const HOST_SLEEPS: u8 = 1;
@@ -49,7 +56,29 @@ impl LoneSleep {
     const_unless_loom! {
         /// Creates the word of a worker that is awake.
         pub(super) fn new() -> Self {
-            Self(AtomicU8::new(AWAKE))
+            Self { state: AtomicU8::new(AWAKE), is_called: AtomicBool::new(false) }
+        }
+    }
+
+    /// Notes that a job was spawned that the worker may take.
+    fn call(&self) {
+        // Ordering: Release pairs with the Acquire of `answer_call`: the worker sees the job.
+        self.is_called.store(true, Ordering::Release);
+    }
+
+    /// Whether the worker was called since it last looked.
+    pub(super) fn is_called(&self) -> bool {
+        // Ordering: Relaxed. A worker looks after the fence of `begin`. For any other thread, the
+        // answer may be out of date on return.
+        self.is_called.load(Ordering::Relaxed)
+    }
+
+    /// Ends the call, before the worker looks for the job.
+    fn answer_call(&self) {
+        if self.is_called() {
+            // Ordering: Acquire pairs with the Release of `call`. An exchange: if a later call
+            // comes before it, the worker sees the job of that one too, and the call is answered.
+            self.is_called.swap(false, Ordering::Acquire);
         }
     }
 
@@ -57,7 +86,7 @@ impl LoneSleep {
     fn begin(&self, is_guest: bool) {
         let state = if is_guest { GUEST_SLEEPS } else { HOST_SLEEPS };
         // Ordering: Relaxed; the fence, and the exchange of the latch, come after it.
-        self.0.store(state, Ordering::Relaxed);
+        self.state.store(state, Ordering::Relaxed);
         // Ordering: pairs with the fence of a thread that has given this worker a job for it alone.
         // If that one comes first, we see the job. If ours does, that thread sees that this worker
         // sleeps. Nothing weaker orders our store before our look at the inbox.
@@ -67,26 +96,26 @@ impl LoneSleep {
     /// Notes that the worker does not sleep after all.
     fn cancel(&self) {
         // Ordering: Relaxed; it receives what it waits for in another way.
-        self.0.store(AWAKE, Ordering::Relaxed);
+        self.state.store(AWAKE, Ordering::Relaxed);
     }
 
     /// Whether the worker has not been woken yet.
     pub(super) fn lasts(&self) -> bool {
         // Ordering: Acquire pairs with the exchange of `wake`: what the waker has written is
         // visible.
-        self.0.load(Ordering::Acquire) != AWAKE
+        self.state.load(Ordering::Acquire) != AWAKE
     }
 
     /// Wakes the worker if it sleeps here. Returns whether it did.
     fn wake(&self, parker: &impl sleep_core::Parker) -> bool {
         // Ordering: Relaxed. The caller has executed a fence since it gave the worker a job, or has
         // acquired the worker's sleep with the state of its latch.
-        if self.0.load(Ordering::Relaxed) == AWAKE {
+        if self.state.load(Ordering::Relaxed) == AWAKE {
             return false;
         }
         // Ordering: AcqRel. One of several wakers gets the state, and passes on what it has
         // written, to a worker that finds itself awake before it has its token.
-        match self.0.swap(AWAKE, Ordering::AcqRel) {
+        match self.state.swap(AWAKE, Ordering::AcqRel) {
             HOST_SLEEPS => parker.unpark(),
             GUEST_SLEEPS => parker.unpark_guest(),
             _ => return false,
@@ -100,6 +129,22 @@ impl<P: Platform> Registry<P> {
     pub(crate) fn wake_lone_sleeper(&self, worker: WorkerIndex) -> bool {
         let shared = &self.workers()[worker.get()];
         shared.lone_sleep().wake(self.parker(worker))
+    }
+
+    /// Tells a worker that [waits in isolation](crate::ScopeCore::isolated_waiter) for a scope,
+    /// or will, that a job of the scope was queued where it [looks](crate::ScopeCore::complete_taking)
+    /// during that wait. It does not overlook the job.
+    ///
+    /// Call this after queueing.
+    pub fn call_isolated_waiter(&self, worker: WorkerIndex) {
+        no_unwind(|| {
+            self.workers()[worker.get()].lone_sleep().call();
+            // Ordering: pairs with the fence of a worker that sleeps in an isolated wait. If that
+            // one comes first, we see that it sleeps. If ours does, it sees that it was called.
+            // Nothing weaker orders the call before our look.
+            fence(Ordering::SeqCst);
+            self.wake_lone_sleeper(worker);
+        });
     }
 }
 
@@ -115,16 +160,17 @@ impl<P: Platform> WorkerThread<P> {
     pub(super) fn wait_isolated(
         &self,
         latch: &CoreLatch,
-        from: Position,
-        isolation: Isolation,
+        awaited: Awaited,
         setter: Setter,
+        take: TakeOutside<'_>,
     ) {
         // The frame that waits holds jobs, or the latch.
         no_unwind(|| {
             let mut wait = IsolatedWait {
                 worker: self,
-                from,
-                isolation,
+                from: awaited.from,
+                isolation: awaited.isolation,
+                take,
                 rounds: 0,
                 state: State::Active,
             };
@@ -157,10 +203,9 @@ impl<P: Platform> WorkerThread<P> {
     /// Whether this worker may post jobs of scopes on its deque. Otherwise they go where those of a
     /// thread outside the pool go. For platforms, in each function that spawns in a scope.
     ///
-    /// In an isolated wait a worker runs jobs that are for it alone: those of broadcasts, and those
-    /// that a thread outside has spawned in a scope for which it waits. What such a job spawned on
-    /// the deque would lie among the jobs of the wait, and be of another scope, or of the same one.
-    /// By way of the scope it comes to the worker that waits for it. The jobs of a
+    /// In an isolated wait a worker runs jobs that are for it alone, those of broadcasts. What such
+    /// a job spawned on the deque would lie among the jobs of the wait, and be of another scope. By
+    /// way of the scope it comes to the worker that waits for it, or to any other. The jobs of a
     /// [borrower](crate::LentWorker) may be of any scope, too.
     #[inline]
     pub fn may_post(&self) -> bool {
@@ -179,6 +224,21 @@ impl<P: Platform> WorkerThread<P> {
         let floor = self.own().next_position();
         let outer = self.stay.replace(Stay::Borrowed(floor));
         self.with_lineage(None, Isolation::Subtree, until);
+        self.stay.set(outer);
+    }
+
+    /// Runs a job that this worker alone may run, in an isolated wait, or a job that waits in a way
+    /// of its own.
+    ///
+    /// It may not be of the subtree. What waits in it is isolated all the same: it is above the
+    /// frame that waits here. It leaves no job on the deque, see [`may_post`](Self::may_post).
+    ///
+    /// # Safety
+    /// 1. As for [`JobRef::execute`].
+    pub(super) unsafe fn run_lone_job(&self, job: JobRef, isolation: Isolation) {
+        let outer = self.stay.replace(Stay::LoneJob);
+        // SAFETY: 1. obligation 1 is forwarded to our caller.
+        self.with_lineage(None, isolation, || unsafe { self.run(job) });
         self.stay.set(outer);
     }
 
@@ -213,6 +273,8 @@ struct IsolatedWait<'w, P: Platform> {
     /// The jobs of the subtree that are on the worker's deque begin here.
     from: Position,
     isolation: Isolation,
+    /// Takes a job of what it waits for that no worker has queued.
+    take: TakeOutside<'w>,
     /// How often it has searched since it last had a job.
     rounds: u32,
     state: State,
@@ -234,14 +296,14 @@ impl<P: Platform> IsolatedWait<'_, P> {
             self.note_active(SearchEnd::Job);
             // SAFETY: 1. the queue gave it to us alone.
             unsafe { worker.run(job) };
+        } else if let Some(job) = self.take_outside_job() {
+            self.note_active(SearchEnd::Job);
+            // SAFETY: 1. the queue gave it to us alone.
+            unsafe { worker.run(job) };
         } else if let Some(job) = worker.take_inbox_job() {
             self.note_active(SearchEnd::Job);
-            // It may not be of the subtree. What waits in it is isolated all the same: it is above
-            // the frame that waits here. It leaves no job on the deque, see `may_post`.
-            let outer = worker.stay.replace(Stay::LoneJob);
             // SAFETY: 1. the queue gave it to us alone.
-            worker.with_lineage(None, self.isolation, || unsafe { worker.run(job) });
-            worker.stay.set(outer);
+            unsafe { worker.run_lone_job(job, self.isolation) };
             // Thieves may still run what this job has pushed, which is not of the subtree: a later
             // begin leaves it out.
             self.from = worker.own().next_position();
@@ -254,6 +316,12 @@ impl<P: Platform> IsolatedWait<'_, P> {
         }
         self.rounds = 0;
         true
+    }
+
+    /// Takes a job of what it waits for that no worker has queued.
+    fn take_outside_job(&self) -> Option<JobRef> {
+        self.worker.shared().lone_sleep().answer_call();
+        (self.take)()
     }
 
     /// Steals a job of the subtree.
@@ -316,7 +384,8 @@ impl<P: Platform> IsolatedWait<'_, P> {
         let lone_sleep = worker.shared().lone_sleep();
         let is_guest = worker.is_guest();
         lone_sleep.begin(is_guest);
-        if !worker.shared().inbox().is_empty() || !latch.fall_asleep() {
+        let has_job = !worker.shared().inbox().is_empty() || lone_sleep.is_called();
+        if has_job || !latch.fall_asleep() {
             // A waker that was faster leaves a token, with which the next park returns early.
             lone_sleep.cancel();
             return;

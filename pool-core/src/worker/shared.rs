@@ -12,6 +12,7 @@ use crate::{
     job::JobRef,
     platform::Platform,
     primitive::{AtomicBool, Ordering},
+    queue::JobQueue as _,
 };
 
 /// The half of a worker that it shares with the other workers of its pool.
@@ -120,6 +121,11 @@ impl<P: Platform> WorkerShared<P> {
 
     pub(super) fn lone_sleep(&self) -> &LoneSleep {
         &self.lone_sleep
+    }
+
+    /// Whether there may be a job for which the worker is woken in an isolated wait.
+    pub(crate) fn has_lone_jobs(&self) -> bool {
+        !self.inbox.is_empty() || self.lone_sleep.is_called()
     }
 
     /// Whether the worker sleeps in an isolated wait.

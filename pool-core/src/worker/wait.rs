@@ -5,6 +5,7 @@ use sleep_core::CoreLatch;
 
 use crate::{
     isolation::Isolation,
+    job::JobRef,
     platform::Platform,
     unwind::no_unwind,
     worker::{WorkerThread, idle::Setter, lineage::Found},
@@ -14,9 +15,13 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Awaited {
     /// What the worker has pushed from this position on, and what descends from that.
-    from: Position,
+    pub(super) from: Position,
     pub(crate) isolation: Isolation,
 }
+
+/// Takes a job of a scope that no worker has queued, for a worker that waits for the scope in
+/// isolation.
+pub(crate) type TakeOutside<'a> = &'a dyn Fn() -> Option<JobRef>;
 
 impl<P: Platform> WorkerThread<P> {
     /// Names the jobs that this worker pushes from now on.
@@ -47,7 +52,19 @@ impl<P: Platform> WorkerThread<P> {
     /// waits for, which sets the latch.
     pub(crate) fn wait_for(&self, awaited: Awaited, latch: &CoreLatch) {
         if !latch.probe() {
-            self.wait_cold(awaited, latch, Setter::Worker);
+            self.wait_cold(awaited, latch, Setter::Worker, &|| None);
+        }
+    }
+
+    /// Waits as [`wait_for`](Self::wait_for) does, for the jobs of a scope.
+    pub(crate) fn wait_for_scope(
+        &self,
+        awaited: Awaited,
+        latch: &CoreLatch,
+        take: TakeOutside<'_>,
+    ) {
+        if !latch.probe() {
+            self.wait_cold(awaited, latch, Setter::Worker, take);
         }
     }
 
@@ -58,7 +75,7 @@ impl<P: Platform> WorkerThread<P> {
     /// for comes from outside, whatever the workers of this pool do.
     pub fn wait_for_outside(&self, latch: &CoreLatch) {
         if !latch.probe() {
-            self.wait_cold(self.await_from_now(), latch, Setter::Outside);
+            self.wait_cold(self.await_from_now(), latch, Setter::Outside, &|| None);
         }
     }
 
@@ -101,10 +118,16 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     #[cold]
-    fn wait_cold(&self, awaited: Awaited, latch: &CoreLatch, setter: Setter) {
+    fn wait_cold(
+        &self,
+        awaited: Awaited,
+        latch: &CoreLatch,
+        setter: Setter,
+        take: TakeOutside<'_>,
+    ) {
         match awaited.isolation {
             Isolation::Anything => self.run_jobs_until(latch, setter),
-            isolation => self.wait_isolated(latch, awaited.from, isolation, setter),
+            _ => self.wait_isolated(latch, awaited, setter, take),
         }
     }
 

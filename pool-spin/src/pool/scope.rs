@@ -1,12 +1,12 @@
 //! Scopes: closures that may borrow from the frame that waits for them.
 
-use core::{fmt, marker::PhantomData, mem::ManuallyDrop};
+use core::{fmt, marker::PhantomData, mem::ManuallyDrop, ptr::NonNull};
 
-use pool_core::{Registry, ScopeCore, WorkerThread};
+use pool_core::{JobQueue, JobRef, Registry, ScopeCore, Steal, WorkerThread};
 
 use super::{
     SpinPool,
-    arena::{Arena, Slot, Spawned},
+    arena::{Arena, JobInjector, JobNode, Slot, Spawned},
     spawn::current_worker_of,
     system::System,
     worker::Worker,
@@ -45,6 +45,9 @@ const SCOPE_SLOTS: usize = 16;
 pub struct Scope<'scope, S: System> {
     /// Its worker outlives the scope, see `in_scope`.
     core: ScopeCore<'static, S>,
+    /// The jobs that no worker has queued, if the scope's worker waits in isolation. No other
+    /// worker looks here, because a stand-in elsewhere would have to outlast the scope.
+    outside: JobInjector,
     /// Registry and slots outlive the scope, see `in_scope`.
     registry: *const Registry<S>,
     slots: *const [Slot],
@@ -60,6 +63,10 @@ impl<'scope, S: System> Scope<'scope, S> {
     ///
     /// If the arena is full, the closure runs before this returns: here, if this core is a worker
     /// of the pool, otherwise on a worker.
+    ///
+    /// If the worker that waits for the scope is [isolated](pool_core::Isolation), what a core
+    /// spawns that is not a worker of the pool runs on that worker, when it waits. So the scope's
+    /// body must not wait for it.
     ///
     /// # Examples
     /// See [`Scope`].
@@ -77,12 +84,11 @@ impl<'scope, S: System> Scope<'scope, S> {
         // SAFETY: 1. The arena outlives the scope, which waits for the job. 2. So does everything
         // that lives for `'scope`.
         match unsafe { Slot::put(slots, spawned) } {
-            // SAFETY: 1. The arena keeps the node until the job runs; the job is used only here. 2.
-            // It is the pool of the scope.
+            // SAFETY: 1. The arena keeps the node until the job runs; the job is used only here.
             Ok((node, job)) => unsafe {
                 match current_worker_of(registry).filter(|worker| worker.may_post()) {
                     Some(worker) => worker.post(job),
-                    None => self.core.inject(registry, node, job),
+                    None => self.inject(registry, node, job),
                 }
             },
             Err(spawned) => registry.in_worker(|_, _| {
@@ -90,6 +96,36 @@ impl<'scope, S: System> Scope<'scope, S> {
                 // SAFETY: 1. It is in this frame, and only this call uses it.
                 unsafe { Spawned::run(&raw const *spawned) }
             }),
+        }
+    }
+}
+
+impl<S: System> Scope<'_, S> {
+    /// Queues a job for a core that is not a worker of the pool.
+    ///
+    /// # Safety
+    /// 1. As for [`JobQueue::push`].
+    unsafe fn inject(&self, registry: &Registry<S>, node: NonNull<JobNode>, job: JobRef) {
+        // SAFETY: obligation 1 is forwarded to our caller.
+        unsafe {
+            match self.core.isolated_waiter() {
+                Some((waiter, _)) => {
+                    JobQueue::push(&self.outside, node, job);
+                    registry.call_isolated_waiter(waiter);
+                }
+                None => registry.inject(node, job),
+            }
+        }
+    }
+
+    /// Takes a job that a core has queued which is not a worker of the pool.
+    fn take_outside(&self) -> Option<JobRef> {
+        loop {
+            match JobQueue::steal(&self.outside) {
+                Steal::Success(job) => return Some(job),
+                Steal::Empty => return None,
+                Steal::Retry => core::hint::spin_loop(),
+            }
         }
     }
 }
@@ -132,11 +168,13 @@ fn in_scope<'scope, S: System, R>(
     let owner = unsafe { WorkerThread::current() };
     let scope = Scope {
         core: ScopeCore::new(owner, registry),
+        outside: JobInjector::new(),
         registry,
         slots,
         lifetime: PhantomData,
     };
-    scope.core.complete(owner, || body(&scope))
+    let take = || scope.take_outside();
+    scope.core.complete_taking(owner, &take, || body(&scope))
 }
 
 impl<S: System> SpinPool<S> {

@@ -156,7 +156,7 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         }
         // SAFETY: 1. the reference is used in this statement.
         if let Some(worker) = unsafe { WorkerThread::current() } {
-            return limit.poll(Some(worker), || {
+            return limit.poll(Some(worker), WorkerThread::help, || {
                 if self.isolated_worker().is_some() {
                     // A future that was woken meanwhile, which no queue gives to this worker.
                     self.task().run_here(worker.registry());
@@ -264,7 +264,7 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
     fn help(&self) {
         let Some(worker) = self.worker() else { return };
         while !self.is_finished() {
-            if !worker.yield_local() {
+            if !worker.help_local() {
                 self.task().run_here(worker.registry());
                 return;
             }

@@ -1,6 +1,10 @@
 //! Scopes: any number of jobs, which may borrow from the frame that waits for them.
 
-use std::{fmt, marker::PhantomData, sync::Arc};
+use std::{
+    fmt,
+    marker::PhantomData,
+    sync::{Arc, OnceLock},
+};
 
 use pool_core::{JobFifo, JobRef, ScopeCore};
 
@@ -16,6 +20,9 @@ use crate::{
     thread_pool::{current::PoolGuard, id::PoolId},
     worker::current_worker_of,
 };
+use outside::OutsideJobs;
+
+mod outside;
 
 /// Makes a scope invariant in `'scope`, like the jobs that it may hold.
 type Marker<'scope> = PhantomData<Box<dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope>>;
@@ -57,6 +64,8 @@ pub struct ScopeFifo<'scope> {
 struct ScopeBase<'scope> {
     /// Its worker outlives it, by `new`.
     core: ScopeCore<'static, Std>,
+    /// The jobs that no worker has queued, if the scope's worker waits in isolation.
+    outside: OnceLock<Arc<OutsideJobs>>,
     registry: Arc<Registry>,
     marker: Marker<'scope>,
 }
@@ -191,6 +200,7 @@ impl<'scope> ScopeBase<'scope> {
     fn new(owner: Option<&'static WorkerThread>, registry: Arc<Registry>) -> Self {
         Self {
             core: ScopeCore::new(owner, &registry),
+            outside: OnceLock::new(),
             registry,
             marker: PhantomData,
         }
@@ -203,7 +213,8 @@ impl ScopeBase<'_> {
         // A worker runs what it can by itself, and ends the process when it would sleep.
         let waits = || owner.is_none() && self.core.has_pending_jobs();
         let body = || fork::abort_if_forked_in(&self.registry, waits, body);
-        self.core.complete(owner, body)
+        let take = || self.outside.get()?.take();
+        self.core.complete_taking(owner, &take, body)
     }
 
     /// Queues a job for a thread that is not a worker of the scope's pool.
@@ -212,8 +223,15 @@ impl ScopeBase<'_> {
     /// 1. The reference is used for this alone.
     #[cold]
     unsafe fn inject(&self, job: JobRef) {
-        // SAFETY: 1. the queue needs no node; 2. it is the pool of the scope.
-        unsafe { self.core.inject(&self.registry, NO_NODE, job) };
+        let Some((waiter, isolation)) = self.core.isolated_waiter() else {
+            // SAFETY: 1. the queue needs no node.
+            return unsafe { self.registry.inject(NO_NODE, job) };
+        };
+        let outside = self.outside.get_or_init(|| OutsideJobs::new(isolation));
+        // SAFETY: 1. obligation 1 is forwarded to our caller; 2. a job of the scope keeps the pool,
+        // or the scope's body does.
+        unsafe { outside.push(&self.registry, job) };
+        self.registry.call_isolated_waiter(waiter);
     }
 }
 
@@ -315,8 +333,8 @@ impl<'scope> Scope<'scope> {
         let job = |body| unsafe { uncounted_scope_job(self, body) };
         let registry = &self.base.registry;
         let worker = current_worker_that_posts(registry);
-        if worker.is_none() && self.base.core.is_isolated() {
-            // They are for one worker, and not for all that look into the injector.
+        if worker.is_none() && self.base.core.isolated_waiter().is_some() {
+            // The worker that waits does not look into the injector.
             return bodies.into_iter().for_each(|body| self.spawn(body));
         }
         let add_jobs = |count| self.base.core.add_jobs(worker, count);

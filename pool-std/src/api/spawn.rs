@@ -66,7 +66,7 @@ where
 }
 
 /// Spawns a job as [`spawn`] does, but the jobs that one worker spawns this way start in that
-/// order.
+/// order. Those that it spawns in [isolation](crate::isolate) have an order of their own.
 ///
 /// # Examples
 /// ```

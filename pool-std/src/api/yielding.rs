@@ -22,9 +22,14 @@ pub enum Yield {
     Idle,
 }
 
-/// Runs one job of the current pool, on this worker's deque or stolen from another worker.
+/// Runs one job of the current pool, on this worker's deque or stolen from another worker, or from
+/// the pool's queues.
 ///
 /// Returns None if this thread is not a worker.
+///
+/// In a call from outside and in [`isolate`](crate::isolate), too, the job may be any one of the
+/// pool: a thread that yields asks for it, other than one that waits. So it must not hold a lock
+/// that such a job may need.
 ///
 /// # Examples
 /// A worker that polls helps its pool meanwhile:
@@ -48,9 +53,9 @@ pub fn yield_now() -> Option<Yield> {
     yield_with(WorkerThread::yield_now)
 }
 
-/// Runs one job of this worker's own deque.
+/// Runs one job of this worker's own deque, or one that this worker alone may run.
 ///
-/// Returns None if this thread is not a worker.
+/// Returns None if this thread is not a worker. What [`yield_now`] says of locks holds here, too.
 ///
 /// # Examples
 /// ```

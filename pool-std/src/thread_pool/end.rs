@@ -10,7 +10,7 @@ use super::{
 use crate::{
     driver, fork,
     limit::Limit,
-    platform::Registry,
+    platform::{Registry, WorkerThread},
     worker::{adopted, current_worker_of, frames},
 };
 
@@ -106,7 +106,10 @@ impl ThreadPool {
             return Err(ShutdownError::FromWorker);
         }
         if let Some(worker) = current_worker_of(registry) {
-            if !limit.poll(Some(worker), || !registry.has_references()) {
+            // It is in no job, so there is none that the others could disturb.
+            if !limit.poll(Some(worker), WorkerThread::yield_now, || {
+                !registry.has_references()
+            }) {
                 return Err(ShutdownError::TimedOut);
             }
             // It takes part in the end, as the other workers do.

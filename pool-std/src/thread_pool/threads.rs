@@ -244,7 +244,7 @@ impl Drop for Starting<'_> {
 
 /// Runs one job of the worker's pool, or yields the processor. Returns true.
 fn work_or_yield(worker: &WorkerThread) -> bool {
-    if !worker.yield_now() {
+    if !worker.help() {
         thread::yield_now();
     }
     true

@@ -27,7 +27,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// told when threads run ([`acquire_thread_handler`](Self::acquire_thread_handler)), or a
     /// [driver](Self::driver), or if it is [breadth-first](Self::breadth_first). A thread is no
     /// guest if it has less stack left than half of a worker's stack, where the system tells: on
-    /// Linux and Android.
+    /// Linux, Android, Windows, macOS and iOS.
     ///
     /// A worker that waits in such a call, guest or not, runs only jobs that descend from those
     /// that it waits for, as in [`isolate`](crate::isolate). So the caller may hold locks that

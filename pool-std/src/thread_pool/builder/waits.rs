@@ -36,8 +36,8 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// A worker that waits runs other jobs on top of its stack, and may have to wait in these
     /// again. So a program whose jobs all wait can use up a stack of any size. By default a
-    /// worker waits so when it has used half of its stack, on Linux, Android and Windows. Elsewhere
-    /// there is no bound by default.
+    /// worker waits so when it has used half of its stack, on Linux, Android, Windows, macOS and
+    /// iOS. Elsewhere there is no bound by default.
     ///
     /// It has no effect in a [breadth-first](Self::breadth_first) pool.
     ///

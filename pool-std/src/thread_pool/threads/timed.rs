@@ -24,7 +24,7 @@ impl Threads {
                         });
                 drop(result.unwrap_or_else(PoisonError::into_inner));
             }
-            has_ended = limit.poll(worker, || self.have_threads_ended());
+            has_ended = limit.poll(worker, WorkerThread::help, || self.have_threads_ended());
         };
         match worker {
             Some(_) => wait(),

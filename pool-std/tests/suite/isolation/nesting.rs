@@ -52,22 +52,29 @@ fn a_worker_deep_in_its_stack_leaves_older_jobs_alone_after_a_yield() {
 
     /// Uses half of a stack.
     #[inline(never)]
-    fn yield_in_the_depth() -> Option<Yield> {
+    fn wait_in_the_depth() {
         let frame = [0_u8; STACK / 8 * 5];
         std::hint::black_box(&frame);
         pool_std::scope(|scope| pool_std::spawn_handle_in(scope, |_| ()).join().unwrap());
-        pool_std::yield_now()
+        // The worker runs what it may, and then polls.
+        let mut job = pool(1).spawn_handle(|| thread::sleep(CHANCE));
+        while !job.wait_timeout(Duration::from_millis(1)) {}
     }
 
     let builder = ThreadPoolBuilder::new().num_threads(1);
     let pool = builder.stack_size(STACK).build().unwrap();
     pool.install(|| {
-        let older = [(); 2].map(|()| pool_std::spawn_handle(|| ()));
-        let newest = pool_std::spawn_handle(|| {
-            assert_eq!(pool_std::yield_now(), Some(Yield::Executed));
-            yield_in_the_depth()
+        let jobs_run = Arc::new(AtomicUsize::new(0));
+        let older = [(); 2].map(|()| {
+            let jobs_run = jobs_run.clone();
+            pool_std::spawn_handle(move || _ = jobs_run.fetch_add(1, SeqCst))
         });
-        assert_eq!(newest.join().unwrap(), Some(Yield::Idle));
+        let newest = pool_std::spawn_handle(move || {
+            assert_eq!(pool_std::yield_now(), Some(Yield::Executed));
+            wait_in_the_depth();
+            jobs_run.load(SeqCst)
+        });
+        assert_eq!(newest.join().unwrap(), 1);
         older.into_iter().for_each(|job| job.join().unwrap());
     });
 }

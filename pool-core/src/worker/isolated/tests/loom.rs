@@ -5,18 +5,21 @@
 //! | --- | --- |
 //! | the look at the word of a lone sleeper when a latch is set | `an_isolated_join_against_a_thief` |
 //! | the fence of a lone sleeper, or that of a thread that gives it a job | `a_job_for_a_worker_that_falls_asleep_isolated` |
+//! | the fence of a thread that calls it, or the look whether it is called | `a_job_of_a_scope_from_outside_against_its_worker_that_falls_asleep` |
 //! | the announcement of what a lone sleeper leaves | `an_isolated_worker_leaves_older_jobs_to_one_that_falls_asleep` |
 
 use std::{ptr::NonNull, sync::Arc};
 
 use ::loom::thread;
+use deque_core::IntrusiveInjector;
 use sleep_core::CoreLatch;
 
 use crate::{
     Isolation, JobContext, Registry,
-    job::{JobFn, StackJob},
+    job::{JobFn, JobRef, StackJob},
     latch::BlockingLatch,
-    queue::JobQueue as _,
+    queue::JobQueue,
+    scope::ScopeCore,
     testing::{Test, TestQueue, model, registry, run_until_terminated, spawn_other, with_worker},
     worker::WorkerThread,
 };
@@ -105,6 +108,48 @@ fn a_job_for_a_worker_that_falls_asleep_isolated() {
         }
         job.latch().wait();
         waiter.join().unwrap();
+    });
+}
+
+/// What a thread that is not a worker is given.
+struct Sent<A, B>(NonNull<A>, NonNull<B>);
+
+// SAFETY: the model keeps both in place until that thread has ended.
+unsafe impl<A, B> Send for Sent<A, B> {}
+
+/// Models a scope whose worker falls asleep, and a job of it that a thread outside queues.
+#[test]
+fn a_job_of_a_scope_from_outside_against_its_worker_that_falls_asleep() {
+    model(3, || {
+        let registry = registry::<Test>(1);
+        let outside = IntrusiveInjector::<'static, Option<JobRef>>::new();
+        with_worker(&registry, 0, |worker| {
+            worker.isolate(Isolation::Subtree, || {
+                let scope = ScopeCore::new(Some(worker), &registry);
+                let job = StackJob::new(
+                    // SAFETY: 1. it was added below; 2. a worker of the pool runs it.
+                    |_: JobContext<'_, Test>| unsafe { ScopeCore::job_done(&raw const scope) },
+                    BlockingLatch::new(),
+                );
+                let mut node = IntrusiveInjector::<'static, Option<JobRef>>::node();
+                let node = NonNull::from(&mut node);
+                scope.add_job(None);
+                // SAFETY: 1. it stays until the scope has ended, which waits for it; 2. any thread
+                // may set its latch.
+                let job = unsafe { job.as_job_ref() };
+                let (waiter, _) = scope.isolated_waiter().expect("it is isolated");
+                let (sent, pool) = (Sent(NonNull::from(&outside), node), registry.clone());
+                let poster = thread::spawn(move || {
+                    let Sent(queue, node) = sent;
+                    // SAFETY: both stay until the scope has ended. `push`: 1. likewise.
+                    unsafe { JobQueue::push(queue.as_ref(), node, job) };
+                    pool.call_isolated_waiter(waiter);
+                });
+                let take = || JobQueue::steal(&outside).success();
+                scope.complete_taking(Some(worker), &take, || ());
+                poster.join().unwrap();
+            });
+        });
     });
 }
 
