@@ -14,8 +14,8 @@
 //! The jobs of a scope that no worker has queued are in its subtree, too: the worker finds them by
 //! [`ScopeCore::complete_taking`](crate::ScopeCore::complete_taking).
 //!
-//! And so is what descends from these: the jobs that a thief pushes while it runs one of them. How a
-//! worker finds these, [`Lineage`](crate::worker::lineage) says.
+//! And so is what descends from these: the jobs that a thief pushes while it runs one of them. How
+//! a worker finds these, [`Lineage`](crate::worker::lineage) says.
 //!
 //! A job inherits the isolation of the job that has pushed it. So a thief that runs a part of an
 //! isolated call does not run, below that part, a job that needs a lock of the caller.
@@ -44,8 +44,8 @@
 /// What a worker may run while it waits. The later ones allow less.
 ///
 /// Jobs that one worker alone may run, which are those of broadcasts, are run in every wait,
-/// because no other worker can run them. A [yield](crate::WorkerThread::yield_now) is not a wait: it
-/// asks for any job.
+/// because no other worker can run them. A [yield](crate::WorkerThread::yield_now) is not a wait:
+/// it asks for any job.
 ///
 /// # Examples
 /// ```

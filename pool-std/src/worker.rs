@@ -183,7 +183,7 @@ impl fmt::Debug for Worker<'_> {
 ///
 /// The reference must not outlive the caller's stay on the worker.
 pub(crate) fn current_worker_of(registry: &Registry) -> Option<&WorkerThread> {
-    // SAFETY: 1. a caller borrows the registry in a frame of its own, above those of the worker, and
-    // lends the worker to nobody meanwhile.
+    // SAFETY: 1. a caller borrows the registry in a frame of its own, above those of the worker,
+    // and does not lend the worker meanwhile.
     unsafe { WorkerThread::current() }.filter(|worker| ptr::eq(worker.registry(), registry))
 }

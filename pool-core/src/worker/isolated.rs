@@ -132,8 +132,9 @@ impl<P: Platform> Registry<P> {
     }
 
     /// Tells a worker that [waits in isolation](crate::ScopeCore::isolated_waiter) for a scope,
-    /// or will, that a job of the scope was queued where it [looks](crate::ScopeCore::complete_taking)
-    /// during that wait. It does not overlook the job.
+    /// or will, that a job of the scope was queued where it
+    /// [looks](crate::ScopeCore::complete_taking) during that wait. It does not overlook the
+    /// job.
     ///
     /// Call this after queueing.
     pub fn call_isolated_waiter(&self, worker: WorkerIndex) {

@@ -1,9 +1,9 @@
 //! The jobs of a scope that no worker has queued, while its worker waits in isolation.
 //!
-//! In its wait that worker looks at no queue that all workers share. But it may be the only one that
-//! could run such a job. And while it is busy in the scope's body, only another one can. So the job
-//! is in a queue of the scope, which the worker looks at when it waits for the scope, and a stand-in
-//! in the pool's injector leads any other worker there.
+//! In its wait that worker looks at no queue that all workers share. But it may be the only one
+//! that could run such a job. And while it is busy in the scope's body, only another one can. So
+//! the job is in a queue of the scope, which the worker looks at when it waits for the scope, and a
+//! stand-in in the pool's injector leads any other worker there.
 
 use std::{
     collections::VecDeque,
