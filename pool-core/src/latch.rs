@@ -10,7 +10,7 @@ use crate::{
     primitive::{AtomicBool, AtomicUsize, Ordering},
     registry::Registry,
     unwind::no_unwind,
-    worker::{Awaited, TakeOutside, WorkerThread},
+    worker::{Awaited, WorkerThread},
 };
 
 #[cfg(test)]
@@ -102,11 +102,11 @@ impl<'w, P: Platform> SpinLatch<'w, P> {
     }
 
     /// Runs other jobs until the latch is set, on the worker that the latch was made for.
-    fn wait(&self, waiter: &WorkerThread<P>, awaited: Awaited, take: TakeOutside<'_>) {
+    fn wait(&self, waiter: &WorkerThread<P>, awaited: Awaited) {
         if self.cross {
             waiter.wait_for_outside(&self.core);
         } else {
-            waiter.wait_for_scope(awaited, &self.core, take);
+            waiter.wait_for(awaited, &self.core);
         }
     }
 }
@@ -225,7 +225,7 @@ impl<'w, P: Platform> CountLatch<'w, P> {
                 } else {
                     SpinLatch::cross(owner)
                 };
-                CountWaiter::Worker(latch, owner.await_from_now())
+                CountWaiter::Worker(latch, owner.await_scope_from_now())
             }
             None => CountWaiter::Outside(BlockingLatch::new()),
         };
@@ -296,19 +296,13 @@ impl<'w, P: Platform> CountLatch<'w, P> {
     }
 
     /// Removes the waiter's own `count` jobs, which are done, and waits until all others are.
-    /// `owner` is as for [`wait`](Self::wait); `take` as for
-    /// [`ScopeCore::complete_taking`](crate::ScopeCore::complete_taking).
-    pub(crate) fn remove_and_wait(
-        &self,
-        count: usize,
-        owner: Option<&WorkerThread<P>>,
-        take: TakeOutside<'_>,
-    ) {
+    /// `owner` is as for [`wait`](Self::wait).
+    pub(crate) fn remove_and_wait(&self, count: usize, owner: Option<&WorkerThread<P>>) {
         // Ordering: Acquire pairs with the Release of `set`: if all others are done, what they
         // wrote is visible. If not, the latch that the last one sets makes it so. The
         // waiter itself receives what was written here, so there is no Release.
         if self.pending.fetch_sub(count, Ordering::Acquire) != count {
-            self.wait_taking(owner, take);
+            self.wait(owner);
         }
     }
 
@@ -316,15 +310,11 @@ impl<'w, P: Platform> CountLatch<'w, P> {
     /// another one the process ends, since the frame that waits must not be left while jobs are
     /// pending.
     pub fn wait(&self, owner: Option<&WorkerThread<P>>) {
-        self.wait_taking(owner, &|| None);
-    }
-
-    fn wait_taking(&self, owner: Option<&WorkerThread<P>>, take: TakeOutside<'_>) {
         match &self.waiter {
             CountWaiter::Worker(latch, awaited) => no_unwind(|| {
                 let owner = owner.filter(|owner| core::ptr::eq(*owner, latch.waiter));
                 let owner = owner.expect("a worker's latch needs its worker");
-                latch.wait(owner, *awaited, take);
+                latch.wait(owner, *awaited);
             }),
             CountWaiter::Outside(latch) => latch.wait(),
         }

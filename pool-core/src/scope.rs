@@ -63,24 +63,6 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     /// Continues the first panic of the body or of a job, when all jobs have ended. Panics if it is
     /// called a second time.
     pub fn complete<R>(&self, owner: Option<&WorkerThread<P>>, body: impl FnOnce() -> R) -> R {
-        self.complete_taking(owner, &|| None, body)
-    }
-
-    /// Runs the body and waits as [`complete`](Self::complete) does. A worker that waits in
-    /// isolation takes jobs by `take` meanwhile: those of this scope that no worker has queued. It
-    /// takes no other ones that are for all workers, and may be the only worker that could run
-    /// them.
-    ///
-    /// It is told by [`Registry::call_isolated_waiter`].
-    ///
-    /// # Panics
-    /// As [`complete`](Self::complete). If `take` panics, the process ends.
-    pub fn complete_taking<R>(
-        &self,
-        owner: Option<&WorkerThread<P>>,
-        take: &dyn Fn() -> Option<JobRef>,
-        body: impl FnOnce() -> R,
-    ) -> R {
         // Ordering: Relaxed; it picks one call, which receives nothing from the others.
         let is_completed = self.is_completed.swap(true, Ordering::Relaxed);
         assert!(!is_completed, "a scope is completed once");
@@ -88,12 +70,36 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         // The scope's frame must not be left while jobs are pending.
         let left = no_unwind(|| owner.map_or(0, |owner| self.prepaid.close(owner, &self.pending)));
         // The job that a new latch counts is the body, which has ended.
-        self.pending.remove_and_wait(left + 1, owner, take);
+        self.pending.remove_and_wait(left + 1, owner);
         if let Some(panic) = self.panic.take() {
             drop(result);
             P::resume_unwind(panic);
         }
         result.expect("no panic, so there is a result")
+    }
+
+    /// Runs the body and waits as [`complete`](Self::complete) does. A worker that waits in
+    /// isolation, for this scope or for the result of one of its jobs, takes jobs by `take`
+    /// meanwhile: those of this scope that no worker has queued. It takes no other ones that are
+    /// for all workers, and may be the only worker that could run them.
+    ///
+    /// It is told by [`Registry::call_isolated_waiter`].
+    ///
+    /// # Panics
+    /// As [`complete`](Self::complete). If `take` panics in a wait, the process ends.
+    ///
+    /// # Safety
+    /// 1. `take` gives out each job once.
+    pub unsafe fn complete_taking<R>(
+        &self,
+        owner: Option<&WorkerThread<P>>,
+        take: &(dyn Fn() -> Option<JobRef> + Sync),
+        body: impl FnOnce() -> R,
+    ) -> R {
+        match owner.filter(|_| self.isolated_waiter().is_some()) {
+            Some(worker) => worker.while_scope_is_open(take, || self.complete(owner, body)),
+            None => self.complete(owner, body),
+        }
     }
 
     /// Returns the worker that waits for this scope if it runs only the scope's jobs meanwhile, and

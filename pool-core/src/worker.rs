@@ -24,6 +24,7 @@ mod idle;
 mod isolated;
 mod labels;
 pub(crate) mod lineage;
+mod open_scopes;
 mod post;
 mod shared;
 mod shield;
@@ -32,9 +33,11 @@ mod tests;
 mod wait;
 
 use lineage::Found;
+use open_scopes::OpenScopes;
 pub use shared::{WorkerShared, WorkerStorage};
 use shield::Watch;
-pub(crate) use wait::{Awaited, TakeOutside};
+pub(crate) use wait::Awaited;
+use wait::OutsideScopes;
 
 /// The half of a worker that is its thread's own.
 ///
@@ -65,6 +68,7 @@ pub struct WorkerThread<P: Platform> {
     may_be_left_out: Cell<bool>,
     watch: Watch,
     stay: Cell<Stay>,
+    open_scopes: OpenScopes,
     /// Neither `Send` nor `Sync`.
     thread: PhantomData<*const ()>,
 }
@@ -113,6 +117,7 @@ impl<P: Platform> WorkerThread<P> {
             may_be_left_out: Cell::new(false),
             watch: Watch::new(),
             stay: Cell::new(Stay::Own),
+            open_scopes: OpenScopes::new(),
             thread: PhantomData,
         })
     }
@@ -470,8 +475,8 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Runs one job of this worker's own, for a thread that waits in a way of its own. In an
-    /// isolated job, only one that it has pushed, or that this worker alone may run. Returns
-    /// whether there is one.
+    /// isolated job, only one that it has pushed, or that a thread outside has spawned in one of
+    /// its scopes, or that this worker alone may run. Returns whether there is one.
     pub fn help_local(&self) -> bool {
         match self.isolation() {
             Isolation::Anything => self.yield_local(),
@@ -492,6 +497,9 @@ impl<P: Platform> WorkerThread<P> {
         let own = self.take_job_from(self.begin.get()).map(Found::own);
         if own.is_some() {
             return self.run_one(own);
+        }
+        if let Some(job) = self.take_outside_job(OutsideScopes::All) {
+            return self.run_one(Some(Found::own(job)));
         }
         let job = self.take_inbox_job();
         // SAFETY: 1. the queue gave it to us alone.

@@ -29,7 +29,8 @@ use crate::{
         Stay, WorkerThread,
         idle::{Setter, Token},
         lineage::Theft,
-        wait::{Awaited, TakeOutside},
+        open_scopes::TakeOutside,
+        wait::{Awaited, OutsideScopes},
     },
 };
 
@@ -158,20 +159,14 @@ impl<P: Platform> WorkerThread<P> {
     /// Waits until the latch is set, and runs only jobs that descend from those that this worker
     /// has pushed from a position on.
     #[cold]
-    pub(super) fn wait_isolated(
-        &self,
-        latch: &CoreLatch,
-        awaited: Awaited,
-        setter: Setter,
-        take: TakeOutside<'_>,
-    ) {
+    pub(super) fn wait_isolated(&self, latch: &CoreLatch, awaited: Awaited, setter: Setter) {
         // The frame that waits holds jobs, or the latch.
         no_unwind(|| {
             let mut wait = IsolatedWait {
                 worker: self,
                 from: awaited.from,
                 isolation: awaited.isolation,
-                take,
+                outside: awaited.outside,
                 rounds: 0,
                 state: State::Active,
             };
@@ -228,6 +223,27 @@ impl<P: Platform> WorkerThread<P> {
         self.stay.set(outer);
     }
 
+    /// Takes a job that no worker has queued, of these of the scopes that the innermost job has
+    /// opened.
+    pub(super) fn take_outside_job(&self, scopes: OutsideScopes) -> Option<JobRef> {
+        self.shared().lone_sleep().answer_call();
+        let is_looked_at = match scopes {
+            OutsideScopes::None => 0,
+            OutsideScopes::Innermost => 1,
+            OutsideScopes::All => usize::MAX,
+        };
+        self.open_scopes.find_job(is_looked_at)
+    }
+
+    /// Calls a closure in which a scope is open whose wait is isolated.
+    pub(crate) fn while_scope_is_open<R>(
+        &self,
+        take: TakeOutside<'_>,
+        closure: impl FnOnce() -> R,
+    ) -> R {
+        self.open_scopes.while_open(take, closure)
+    }
+
     /// Runs a job that this worker alone may run, in an isolated wait, or a job that waits in a way
     /// of its own.
     ///
@@ -274,8 +290,7 @@ struct IsolatedWait<'w, P: Platform> {
     /// The jobs of the subtree that are on the worker's deque begin here.
     from: Position,
     isolation: Isolation,
-    /// Takes a job of what it waits for that no worker has queued.
-    take: TakeOutside<'w>,
+    outside: OutsideScopes,
     /// How often it has searched since it last had a job.
     rounds: u32,
     state: State,
@@ -297,7 +312,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
             self.note_active(SearchEnd::Job);
             // SAFETY: 1. the queue gave it to us alone.
             unsafe { worker.run(job) };
-        } else if let Some(job) = self.take_outside_job() {
+        } else if let Some(job) = worker.take_outside_job(self.outside) {
             self.note_active(SearchEnd::Job);
             // SAFETY: 1. the queue gave it to us alone.
             unsafe { worker.run(job) };
@@ -317,12 +332,6 @@ impl<P: Platform> IsolatedWait<'_, P> {
         }
         self.rounds = 0;
         true
-    }
-
-    /// Takes a job of what it waits for that no worker has queued.
-    fn take_outside_job(&self) -> Option<JobRef> {
-        self.worker.shared().lone_sleep().answer_call();
-        (self.take)()
     }
 
     /// Steals a job of the subtree.

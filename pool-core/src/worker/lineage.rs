@@ -30,7 +30,7 @@ use crate::{
     job::JobRef,
     platform::Platform,
     primitive::{AtomicUsize, Ordering, fence},
-    worker::WorkerThread,
+    worker::{WorkerThread, open_scopes::Reset},
 };
 
 #[cfg(test)]
@@ -264,6 +264,7 @@ struct Inner<'w, P: Platform> {
     outer: Lineage,
     outer_begin: Position,
     begin: Position,
+    _scopes: Reset<'w>,
 }
 
 impl<'w, P: Platform> Inner<'w, P> {
@@ -281,6 +282,7 @@ impl<'w, P: Platform> Inner<'w, P> {
             outer,
             outer_begin: worker.begin.replace(begin),
             begin,
+            _scopes: worker.open_scopes.hide(),
         }
     }
 }

@@ -5,7 +5,6 @@ use sleep_core::CoreLatch;
 
 use crate::{
     isolation::Isolation,
-    job::JobRef,
     platform::Platform,
     unwind::no_unwind,
     worker::{WorkerThread, idle::Setter, lineage::Found},
@@ -17,11 +16,19 @@ pub(crate) struct Awaited {
     /// What the worker has pushed from this position on, and what descends from that.
     pub(super) from: Position,
     pub(crate) isolation: Isolation,
+    /// The scopes whose jobs it may run that no worker has queued.
+    pub(super) outside: OutsideScopes,
 }
 
-/// Takes a job of a scope that no worker has queued, for a worker that waits for the scope in
-/// isolation.
-pub(crate) type TakeOutside<'a> = &'a dyn Fn() -> Option<JobRef>;
+/// Which of the open scopes of a worker's innermost job a wait in isolation looks at, for jobs that
+/// no worker has queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OutsideScopes {
+    None,
+    /// The one that it waits for.
+    Innermost,
+    All,
+}
 
 impl<P: Platform> WorkerThread<P> {
     /// Names the jobs that this worker pushes from now on.
@@ -34,6 +41,15 @@ impl<P: Platform> WorkerThread<P> {
         Awaited {
             from,
             isolation: self.isolation(),
+            outside: OutsideScopes::None,
+        }
+    }
+
+    /// Names the jobs that this worker pushes from now on, and those of a scope that it opens now.
+    pub(crate) fn await_scope_from_now(&self) -> Awaited {
+        Awaited {
+            outside: OutsideScopes::Innermost,
+            ..self.await_from_now()
         }
     }
 
@@ -52,19 +68,7 @@ impl<P: Platform> WorkerThread<P> {
     /// waits for, which sets the latch.
     pub(crate) fn wait_for(&self, awaited: Awaited, latch: &CoreLatch) {
         if !latch.probe() {
-            self.wait_cold(awaited, latch, Setter::Worker, &|| None);
-        }
-    }
-
-    /// Waits as [`wait_for`](Self::wait_for) does, for the jobs of a scope.
-    pub(crate) fn wait_for_scope(
-        &self,
-        awaited: Awaited,
-        latch: &CoreLatch,
-        take: TakeOutside<'_>,
-    ) {
-        if !latch.probe() {
-            self.wait_cold(awaited, latch, Setter::Worker, take);
+            self.wait_cold(awaited, latch, Setter::Worker);
         }
     }
 
@@ -75,7 +79,20 @@ impl<P: Platform> WorkerThread<P> {
     /// for comes from outside, whatever the workers of this pool do.
     pub fn wait_for_outside(&self, latch: &CoreLatch) {
         if !latch.probe() {
-            self.wait_cold(self.await_from_now(), latch, Setter::Outside, &|| None);
+            self.wait_cold(self.await_from_now(), latch, Setter::Outside);
+        }
+    }
+
+    /// Waits as [`wait_for_outside`](Self::wait_for_outside) does, for a job of any kind, perhaps
+    /// one that a thread outside has spawned in a scope which the innermost job of this worker has
+    /// opened.
+    pub fn wait_for_any_job(&self, latch: &CoreLatch) {
+        if !latch.probe() {
+            let awaited = Awaited {
+                outside: OutsideScopes::All,
+                ..self.await_from_now()
+            };
+            self.wait_cold(awaited, latch, Setter::Outside);
         }
     }
 
@@ -118,16 +135,10 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     #[cold]
-    fn wait_cold(
-        &self,
-        awaited: Awaited,
-        latch: &CoreLatch,
-        setter: Setter,
-        take: TakeOutside<'_>,
-    ) {
+    fn wait_cold(&self, awaited: Awaited, latch: &CoreLatch, setter: Setter) {
         match awaited.isolation {
             Isolation::Anything => self.run_jobs_until(latch, setter),
-            _ => self.wait_isolated(latch, awaited, setter, take),
+            _ => self.wait_isolated(latch, awaited, setter),
         }
     }
 

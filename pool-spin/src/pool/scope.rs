@@ -174,7 +174,8 @@ fn in_scope<'scope, S: System, R>(
         lifetime: PhantomData,
     };
     let take = || scope.take_outside();
-    scope.core.complete_taking(owner, &take, || body(&scope))
+    // SAFETY: 1. The queue gives out each job once.
+    unsafe { scope.core.complete_taking(owner, &take, || body(&scope)) }
 }
 
 impl<S: System> SpinPool<S> {

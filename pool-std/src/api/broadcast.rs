@@ -5,14 +5,14 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use pool_core::{JobRef, ScopeCore};
+use pool_core::{JobRef, Platform as _, ScopeCore};
 
 use crate::{
     api::{
         scope_job::scope_job,
         spawn::{NO_NODE, counted_job},
     },
-    panics::{abort_with, lock},
+    panics::{abort_with, drop_quietly, lock},
     platform::{Registry, Std, WorkerThread},
     thread_pool::{current::PoolGuard, id::PoolId},
 };
@@ -65,7 +65,7 @@ impl fmt::Debug for BroadcastContext<'_> {
 /// Each worker runs its job when it has finished its current job and the jobs on its own deque.
 ///
 /// # Panics
-/// Continues the first panic, when all jobs have ended.
+/// Continues the panic of the worker with the lowest number, when all jobs have ended.
 ///
 /// # Examples
 /// ```
@@ -114,20 +114,31 @@ pub(crate) fn broadcast_on<R: Send>(
         let jobs = results.iter().map(|result| {
             let job = &job;
             let body = move |_: &ScopeCore<'_, Std>| {
-                *lock(result) = Some(BroadcastContext::with(job));
+                let returned = Std::catch_unwind(|| BroadcastContext::with(job));
+                *lock(result) = Some(returned);
             };
             // SAFETY: 1. it is queued below; 2. all that is borrowed is in this frame, which waits.
             unsafe { scope_job(&scope, None, body) }
         });
         inject(registry, jobs.collect());
     });
-    results
-        .into_iter()
-        .map(|result| {
-            let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
-            result.expect("without a panic, each job leaves a result")
-        })
-        .collect()
+    let mut panic = None;
+    let mut returned = Vec::with_capacity(results.len());
+    for result in results {
+        let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match result.expect("each job leaves a result") {
+            Ok(result) => returned.push(result),
+            Err(first) if panic.is_none() => panic = Some(first),
+            Err(later) => drop_quietly(later),
+        }
+    }
+    match panic {
+        None => returned,
+        Some(panic) => {
+            drop_quietly(returned);
+            Std::resume_unwind(panic)
+        }
+    }
 }
 
 pub(crate) fn spawn_broadcast_on(

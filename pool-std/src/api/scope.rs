@@ -214,7 +214,8 @@ impl ScopeBase<'_> {
         let waits = || owner.is_none() && self.core.has_pending_jobs();
         let body = || fork::abort_if_forked_in(&self.registry, waits, body);
         let take = || self.outside.get()?.take();
-        self.core.complete_taking(owner, &take, body)
+        // SAFETY: 1. the queue gives out each job once.
+        unsafe { self.core.complete_taking(owner, &take, body) }
     }
 
     /// Queues a job for a thread that is not a worker of the scope's pool.

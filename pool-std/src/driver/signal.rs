@@ -105,7 +105,7 @@ pub fn wait(begin: impl FnOnce(Signal)) {
     let begun = keeping_own_pool(|| catch_unwind(AssertUnwindSafe(|| begin(signal))));
     // Liveness: the thread that sets or drops the signal ends this. The latch stays in this frame
     // until then: `begin` cannot unwind from it, and the wait lets no panic through.
-    worker.wait_for_outside(latch.core());
+    worker.wait_for_any_job(latch.core());
     if let Err(panic) = begun {
         resume_unwind(panic);
     }

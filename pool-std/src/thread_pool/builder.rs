@@ -260,6 +260,13 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         registry: &Arc<Registry>,
         followed: Option<usize>,
     ) -> Result<(), BuildError> {
+        if let Some(name) = &mut self.settings.thread_name
+            && self.settings.use_current_thread
+        {
+            // The thread keeps its name. A closure that counts its calls names the others as if it
+            // did not.
+            drop(name(0));
+        }
         for index in usize::from(self.settings.use_current_thread)..registry.num_workers() {
             self.start_thread(registry, index)?;
         }
@@ -322,8 +329,11 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Returns the name of a thread, if the threads have names.
     fn name_of(&mut self, index: usize) -> Result<Option<String>, BuildError> {
         match self.settings.thread_name.as_mut().map(|name| name(index)) {
-            // The standard library would panic when the thread is started.
-            Some(name) if name.contains('\0') => Err(BuildError::ThreadName { index, name }),
+            // The standard library would panic when the thread is started. A spawn handler may give
+            // it another name.
+            Some(name) if S::ON_DEMAND && name.contains('\0') => {
+                Err(BuildError::ThreadName { index, name })
+            }
             name => Ok(name),
         }
     }

@@ -144,7 +144,8 @@ impl ThreadBuilder {
     /// Returns a builder of the standard library with the name and the stack size of this thread.
     pub(crate) fn standard(&self) -> thread::Builder {
         let mut builder = thread::Builder::new();
-        if let Some(name) = &self.name {
+        // With a NUL in it the standard library would panic. It was meant for a spawn handler.
+        if let Some(name) = self.name.as_ref().filter(|name| !name.contains('\0')) {
             builder = builder.name(name.clone());
         }
         if let Some(size) = self.stack_size {

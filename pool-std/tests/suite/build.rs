@@ -267,6 +267,34 @@ fn a_name_that_no_thread_can_have_is_a_typed_error() {
     assert!(error.contains(r"worker\01"), "{error}");
 }
 
+#[test]
+fn a_spawn_handler_is_given_a_name_that_the_system_would_refuse() {
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .thread_name(|_| "worker\0".to_owned())
+        .spawn_handler(|worker| {
+            assert_eq!(worker.name(), Some("worker\0"));
+            thread::spawn(|| worker.run());
+            Ok(())
+        })
+        .build()
+        .unwrap();
+    assert_eq!(pool.install(|| 1), 1);
+}
+
+#[test]
+fn an_adopted_thread_is_asked_a_name_for() {
+    let named = || {
+        let mut names = 0..;
+        let name = move |_| names.next().unwrap().to_string();
+        let builder = ThreadPoolBuilder::new().num_threads(2).thread_name(name);
+        let pool = builder.use_current_thread().build().unwrap();
+        let name = || thread::current().name().map(str::to_owned);
+        assert_eq!(pool.broadcast(|_| name())[1].as_deref(), Some("1"));
+    };
+    thread::spawn(named).join().unwrap();
+}
+
 /// Waits for the result of a closure that hangs if the test fails.
 fn in_time<R: Send + 'static>(closure: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, receiver) = mpsc::channel();

@@ -5,7 +5,7 @@ use std::{
     panic::resume_unwind,
     process,
     sync::{
-        Arc,
+        Arc, Mutex, Weak,
         mpsc::{self, RecvTimeoutError},
     },
     thread,
@@ -195,7 +195,7 @@ impl Settings {
             if spawned > fails_from {
                 return Err(io::Error::other("as it should"));
             }
-            let name = worker.name().map(str::to_owned);
+            let name = worker.name().map(|name| name.replace('\0', ""));
             let named = name.map_or_else(thread::Builder::new, |name| {
                 thread::Builder::new().name(name)
             });
@@ -231,7 +231,8 @@ impl Settings {
         let threads = 1..=4;
         threads.contains(&self.num_threads)
             && self.stack_size.is_none_or(|size| size > 1_000)
-            && self.name.is_none_or(|name| !name.contains('\0'))
+            && (matches!(self.spawn, Spawn::ByProgram)
+                || self.name.is_none_or(|name| !name.contains('\0')))
             && self
                 .active_workers
                 .is_none_or(|count| (1..=self.num_threads).contains(&count))
@@ -240,10 +241,9 @@ impl Settings {
 }
 
 /// Runs a program in a pool, and waits until the pool has nothing to do.
-fn works(pool: ThreadPool, program: &Program) {
-    let pool = Arc::new(pool);
+fn works(pool: &Arc<ThreadPool>, program: &Program) {
     let counts = Counts::default();
-    program::run(&pool, program, &counts);
+    program::run(pool, program, &counts);
     pool.wait_idle().unwrap();
     counts.check();
 }
@@ -264,11 +264,15 @@ proptest! {
         let good = settings.are_good();
         let (sender, ended) = mpsc::channel();
         let description = format!("{settings:?} {program:?}");
+        let built = Arc::new(Mutex::new(Weak::new()));
+        let seen = built.clone();
         let thread = thread::spawn(move || {
             // On a thread of its own, which the pool may adopt.
             let error = match settings.build() {
                 Ok(pool) => {
-                    works(pool, &program);
+                    let pool = Arc::new(pool);
+                    *seen.lock().unwrap() = Arc::downgrade(&pool);
+                    works(&pool, &program);
                     None
                 }
                 Err(error) => Some((settings.explain(&error), error)),
@@ -279,7 +283,8 @@ proptest! {
             Ok(error) => error,
             Err(RecvTimeoutError::Timeout) => {
                 // What is printed by a macro is kept until the test ends.
-                let _ = writeln!(io::stderr(), "{description} does not end");
+                let state = built.lock().unwrap().upgrade().map(|pool| pool.state());
+                let _ = writeln!(io::stderr(), "{description} does not end: {state:?}");
                 process::abort();
             }
             Err(RecvTimeoutError::Disconnected) => resume_unwind(thread.join().unwrap_err()),

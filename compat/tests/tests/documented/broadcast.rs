@@ -42,6 +42,25 @@ fn results_come_in_the_order_of_the_workers() {
     }
 }
 
+#[test]
+fn the_panic_of_the_first_worker_is_continued() {
+    let pool = pool(3);
+    let panicked = AtomicUsize::new(0);
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        pool.broadcast(|context| {
+            // The last worker panics first.
+            while panicked.load(SeqCst) < context.num_threads() - 1 - context.index() {
+                thread::yield_now();
+            }
+            panicked.fetch_add(1, SeqCst);
+            if context.index() > 0 {
+                panic!("{}", context.index());
+            }
+        });
+    }));
+    assert_eq!(*result.unwrap_err().downcast::<String>().unwrap(), "1");
+}
+
 // rayon#992: a worker must see a job that only it may run before it sleeps.
 #[test]
 fn sleeping_workers_hear_it() {

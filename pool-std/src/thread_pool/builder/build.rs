@@ -43,7 +43,9 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Names the threads: calls a closure with the number of each worker. A name with a NUL in it
-    /// is an [error](BuildError::ThreadName) of the build.
+    /// is an [error](BuildError::ThreadName) of the build, unless a [spawn
+    /// handler](Self::spawn_handler) starts the threads. A thread that is a worker by
+    /// [`use_current_thread`](Self::use_current_thread) keeps its name.
     ///
     /// # Examples
     /// ```

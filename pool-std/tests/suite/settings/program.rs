@@ -8,6 +8,7 @@ use std::{
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
     task::Poll,
+    thread,
     time::Duration,
 };
 
@@ -27,6 +28,8 @@ pub(super) enum Call {
     DroppedHandle(Program),
     /// Handles of a scope.
     ScopedHandles(Vec<Program>),
+    /// Another thread spawns them in a scope. Their handles are joined there, or not at all.
+    SpawnedByAnother(Vec<Program>, bool),
     /// Does not begin, or is waited for.
     Cancelled(Program),
     /// Likewise.
@@ -75,6 +78,7 @@ pub(super) fn program() -> impl Strategy<Value = Program> {
             2 => (some(), any::<bool>()).prop_map(|(jobs, order)| Call::Handles(jobs, order)),
             1 => one().prop_map(Call::DroppedHandle),
             1 => some().prop_map(Call::ScopedHandles),
+            1 => (some(), any::<bool>()).prop_map(|(jobs, joins)| Call::SpawnedByAnother(jobs, joins)),
             1 => one().prop_map(Call::Cancelled),
             1 => one().prop_map(Call::Aborted),
             1 => one().prop_map(Call::TimedHandle),
@@ -181,6 +185,21 @@ fn make(pool: &Arc<ThreadPool>, call: &Call, counts: &Counts) {
             };
             let handles: Vec<_> = jobs.iter().map(spawn).collect();
             handles.into_iter().rev().for_each(|it| it.join().unwrap());
+        }),
+        Call::SpawnedByAnother(jobs, joins) => pool.scope(|scope| {
+            let spawn = |job| {
+                let job = closure(job);
+                pool_std::spawn_handle_in(scope, move |_| job())
+            };
+            let handles: Vec<_> = thread::scope(|threads| {
+                threads
+                    .spawn(|| jobs.iter().map(spawn).collect())
+                    .join()
+                    .unwrap()
+            });
+            for handle in handles.into_iter().filter(|_| *joins) {
+                handle.join().unwrap();
+            }
         }),
         Call::Aborted(job) => {
             let handle = pool.spawn_handle(closure(job));

@@ -146,7 +146,8 @@ fn a_job_of_a_scope_from_outside_against_its_worker_that_falls_asleep() {
                     pool.call_isolated_waiter(waiter);
                 });
                 let take = || JobQueue::steal(&outside).success();
-                scope.complete_taking(Some(worker), &take, || ());
+                // SAFETY: 1. the queue gives it out once.
+                unsafe { scope.complete_taking(Some(worker), &take, || ()) };
                 poster.join().unwrap();
             });
         });

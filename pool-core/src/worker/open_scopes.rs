@@ -1,0 +1,89 @@
+//! The scopes that a worker's innermost job has opened, while the worker waits in isolation.
+//!
+//! What a thread that is not a worker spawns in such a scope is in a queue of the scope, and in none
+//! of those that the worker looks at. So a frame that waits for the scope, or for one of its jobs,
+//! finds the queue here.
+
+use core::{cell::Cell, fmt, mem, ptr};
+
+use crate::job::JobRef;
+
+#[cfg(test)]
+mod tests;
+
+/// Takes a job of a scope that no worker has queued.
+pub(crate) type TakeOutside<'a> = &'a (dyn Fn() -> Option<JobRef> + Sync);
+
+/// The open scopes of a worker's innermost job.
+pub(super) struct OpenScopes {
+    innermost: Cell<*const OpenScope>,
+}
+
+/// A scope, in the frame that opens it.
+struct OpenScope {
+    /// Valid while the scope is in the list.
+    take: TakeOutside<'static>,
+    outer: *const Self,
+}
+
+/// Puts the list back as it was when it is dropped, by a panic too.
+pub(super) struct Reset<'w> {
+    list: &'w OpenScopes,
+    outer: *const OpenScope,
+}
+
+impl Drop for Reset<'_> {
+    fn drop(&mut self) {
+        self.list.innermost.set(self.outer);
+    }
+}
+
+impl OpenScopes {
+    pub(super) const fn new() -> Self {
+        Self {
+            innermost: Cell::new(ptr::null()),
+        }
+    }
+
+    /// Hides the scopes that are open, while another job runs.
+    pub(super) fn hide(&self) -> Reset<'_> {
+        Reset {
+            list: self,
+            outer: self.innermost.replace(ptr::null()),
+        }
+    }
+
+    /// Calls a closure while a scope is open, whose jobs are taken by `take`.
+    pub(super) fn while_open<R>(&self, take: TakeOutside<'_>, closure: impl FnOnce() -> R) -> R {
+        let outer = self.innermost.get();
+        let scope = OpenScope {
+            // SAFETY: only the lifetime changes. The list has the scope until this call ends.
+            take: unsafe { mem::transmute::<TakeOutside<'_>, TakeOutside<'static>>(take) },
+            outer,
+        };
+        self.innermost.set(&raw const scope);
+        let _reset = Reset { list: self, outer };
+        closure()
+    }
+
+    /// Takes a job of one of the innermost scopes, of this many at most.
+    pub(super) fn find_job(&self, num_scopes: usize) -> Option<JobRef> {
+        let mut next = self.innermost.get();
+        for _ in 0..num_scopes {
+            // SAFETY: a scope is in the list while the call that has put it there runs. This thread
+            // is within that call, or has borrowed the worker from the thread that is.
+            let scope = unsafe { next.as_ref() }?;
+            if let Some(job) = (scope.take)() {
+                return Some(job);
+            }
+            next = scope.outer;
+        }
+        None
+    }
+}
+
+impl fmt::Debug for OpenScopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenScopes").finish_non_exhaustive()
+    }
+}

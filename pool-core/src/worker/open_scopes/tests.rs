@@ -1,0 +1,40 @@
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::*;
+
+/// Counts how often a scope is looked at.
+fn looks(scopes: &OpenScopes, num_scopes: usize, counts: [&AtomicUsize; 2]) -> [usize; 2] {
+    assert!(scopes.find_job(num_scopes).is_none());
+    counts.map(|count| count.swap(0, Relaxed))
+}
+
+#[test]
+fn the_innermost_scopes_are_looked_at() {
+    let (outer, inner) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let counts = [&outer, &inner];
+    let scopes = OpenScopes::new();
+    let look_at = |count: &AtomicUsize| {
+        count.fetch_add(1, Relaxed);
+        None
+    };
+    let (of_outer, of_inner) = (|| look_at(&outer), || look_at(&inner));
+    scopes.while_open(&of_outer, || {
+        assert_eq!(looks(&scopes, 1, counts), [1, 0]);
+        let panics = || {
+            scopes.while_open(&of_inner, || {
+                assert_eq!(looks(&scopes, 0, counts), [0, 0]);
+                assert_eq!(looks(&scopes, 1, counts), [0, 1]);
+                assert_eq!(looks(&scopes, usize::MAX, counts), [1, 1]);
+                let hidden = scopes.hide();
+                assert_eq!(looks(&scopes, usize::MAX, counts), [0, 0]);
+                drop(hidden);
+                assert_eq!(looks(&scopes, 2, counts), [1, 1]);
+                panic!("as it should");
+            });
+        };
+        catch_unwind(AssertUnwindSafe(panics)).unwrap_err();
+        assert_eq!(looks(&scopes, usize::MAX, counts), [1, 0]);
+    });
+    assert_eq!(looks(&scopes, usize::MAX, counts), [0, 0]);
+}
