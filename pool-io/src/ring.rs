@@ -4,6 +4,7 @@
 use std::{
     io,
     os::fd::AsRawFd,
+    process,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering, fence},
@@ -56,6 +57,7 @@ const GETEVENTS: u32 = io_uring::EnterFlags::GETEVENTS.bits();
 /// under a mutex, so that any thread may cancel.
 pub(crate) struct Ring {
     ring: IoUring,
+    process: u32,
     reaping: ReapLock,
     /// Entries that the kernel has not taken yet. Locked around each use of its queue.
     submission: Mutex<Submission>,
@@ -98,6 +100,7 @@ impl Ring {
         ring.submitter().register_eventfd(event.raw())?;
         Ok(Self {
             ring,
+            process: process::id(),
             reaping: ReapLock::new(),
             submission: Mutex::default(),
             is_refused: AtomicBool::new(false),
@@ -158,12 +161,16 @@ impl Ring {
         None
     }
 
-    /// Asks the kernel to end an operation early, or all of them.
+    /// Asks the kernel to end an operation early, or all of them. Does nothing in a child of the
+    /// process, which does not have the memory of the ring.
     pub(super) fn cancel(&self, operation: Option<&Arc<Operation>>) {
         let which = match operation {
             Some(operation) => CancelBuilder::user_data(Arc::as_ptr(operation).addr() as u64),
             None => CancelBuilder::any(),
         };
+        if self.process != process::id() {
+            return;
+        }
         let mut submission = lock(&self.submission);
         submission.push(cancel(which));
         self.flush(&mut submission);

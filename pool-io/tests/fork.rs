@@ -6,7 +6,7 @@
 #[allow(dead_code, reason = "another crate's tests use the rest")]
 mod support;
 
-use pool_io::{IoBackend, OpenOptions, ThreadPoolBuilderExt as _};
+use pool_io::{File, IoBackend, OpenOptions, ThreadPoolBuilderExt as _};
 use pool_std::ThreadPoolBuilder;
 use support::{alone, in_child};
 
@@ -16,6 +16,26 @@ fn reads() -> bool {
     let Ok(file) = file else { return false };
     let read = pool_io::read_at(&file, vec![0; 9], 0).wait();
     read.is_ok_and(|read| read.data() == b"[package]")
+}
+
+/// The child does not have the memory of the parent's rings.
+#[test]
+fn a_child_cancels_an_operation_of_the_parent() {
+    let _alone = alone();
+    for backend in [IoBackend::Ring, IoBackend::HelperThreads] {
+        let builder = ThreadPoolBuilder::new().num_threads(1).io(backend);
+        let Ok(pool) = builder.build() else { continue };
+        pool.install(|| {
+            let (reader, _writer) = std::io::pipe().unwrap();
+            let read = pool_io::read(&File::new(reader).unwrap(), vec![0; 16]);
+            in_child(|| {
+                read.cancel();
+                true
+            });
+            read.cancel();
+            assert!(read.wait().is_err());
+        });
+    }
 }
 
 #[test]

@@ -47,7 +47,6 @@ mod slot;
 use std::{any::Any, io};
 
 pub use pool::Pool;
-pub(crate) use pool::serves;
 pub use pool_core::{ChannelFull, Hint};
 pub use signal::{Signal, wait, wait_blocking};
 pub(crate) use slot::Drivers;

@@ -19,11 +19,15 @@
 //! and does not know that it is one. Neither does its allocator.
 //!
 //! The handler may run while any lock is held by a thread that is not in the child. It takes none:
-//! it counts, and clears a thread-local variable.
+//! it counts, and clears thread-local variables.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::{clock, platform::Registry};
+
+mod per_process;
+
+pub(crate) use per_process::{Here, PerProcess};
 
 /// How many times the process and its ancestors were forked, since the first of them has built a
 /// pool.
@@ -148,7 +152,7 @@ mod handler {
     use pool_core::Platform as _;
 
     use super::FORKS;
-    use crate::{platform::Std, system};
+    use crate::{platform::Std, system, thread_pool::current::forget_frames};
 
     static IS_REGISTERED: AtomicBool = AtomicBool::new(false);
 
@@ -172,5 +176,6 @@ mod handler {
         FORKS.fetch_add(1, Ordering::Relaxed);
         // SAFETY: 1. the pointer is null.
         unsafe { Std::set_current(ptr::null()) };
+        forget_frames();
     }
 }

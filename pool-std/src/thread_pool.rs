@@ -96,7 +96,7 @@ impl ThreadPool {
     #[must_use]
     pub fn progress(&self) -> Progress {
         // Operations are run by the workers.
-        if self.registry.data().lazy.are_pending() {
+        if self.registry.data().lazy.are_pending() && fork::is_here(&self.registry) {
             start_lazy_threads(&self.registry);
         }
         Progress::of(&self.registry)

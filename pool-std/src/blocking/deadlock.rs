@@ -17,7 +17,7 @@ use crate::{
         report::DeadlockReport,
         state::PoolState,
     },
-    log,
+    fork, log,
     panics::drop_quietly,
     platform::Registry,
 };
@@ -60,6 +60,10 @@ impl pool_core::accounting::DeadlockHandler for Reporter {
         let (Some(handler), Some(registry)) = (&self.handler, self.registry.upgrade()) else {
             return;
         };
+        if !fork::is_here(&registry) {
+            // None of the other workers is in this child, which the thread is about to learn.
+            return;
+        }
         let states: Vec<_> = report.states().collect();
         let tickets: Vec<_> = report.blocked().collect();
         let episode_of = |index: usize| {

@@ -1,18 +1,12 @@
 //! A pool, as its drivers know it, and the threads that they start for it.
 
-use std::{cell::Cell, fmt, io, ptr, sync::Arc, thread};
+use std::{fmt, io, sync::Arc, thread};
 
-use crate::{platform::Registry, thread_pool::id::PoolId, worker::current_worker_of};
-
-thread_local! {
-    /// The pool for whose driver this thread runs, or null.
-    static SERVED: Cell<*const Registry> = const { Cell::new(ptr::null()) };
-}
-
-/// Whether this thread runs for a driver of a pool, so that the pool's end waits for it.
-pub(crate) fn serves(registry: &Registry) -> bool {
-    ptr::eq(SERVED.get(), registry)
-}
+use crate::{
+    platform::Registry,
+    thread_pool::{id::PoolId, threads::Belonging},
+    worker::current_worker_of,
+};
 
 /// A pool, as its drivers know it. It does not keep the pool from ending.
 ///
@@ -95,7 +89,7 @@ impl<'p> Pool<'p> {
         data.threads.keep_thread(builder.spawn(move || {
             // All of it is captured, and so is dropped here.
             let running = running;
-            SERVED.set(Arc::as_ptr(&running.0));
+            Belonging::begin_for_good(&running.0);
             body(Pool(&running.0));
         })?);
         Ok(())

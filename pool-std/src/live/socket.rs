@@ -9,13 +9,13 @@ use std::{
     },
     path::{Path, PathBuf},
     process,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::Mutex,
     thread,
     time::Duration,
 };
 
 use super::snapshot;
-use crate::fork::Process;
+use crate::{fork::PerProcess, panics::lock};
 
 /// How long a viewer may leave an answer unread before the thread turns to the next one.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -25,34 +25,17 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// of a process which is about to listen.
 const MIN_AGE: Duration = Duration::from_secs(10);
 
-/// Where the process answers, once it does.
-static SERVED: Mutex<Option<Served>> = Mutex::new(None);
-
-struct Served {
-    socket: PathBuf,
-    /// A child of the process has no thread that answers.
-    process: Process,
-}
-
-fn served() -> MutexGuard<'static, Option<Served>> {
-    // Nothing is half-changed when a panic passes here.
-    SERVED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn is_here(served: &Option<Served>) -> Option<&Served> {
-    served
-        .as_ref()
-        .filter(|it| it.process == Process::current())
-}
+/// Where the process answers, once it does. A child of it has no thread that answers.
+static SERVED: PerProcess<Mutex<Option<PathBuf>>> = PerProcess::new();
 
 pub(super) fn is_serving() -> bool {
-    is_here(&served()).is_some()
+    lock(SERVED.here()).is_some()
 }
 
 pub(super) fn serve() -> io::Result<PathBuf> {
-    let mut served = served();
-    if let Some(served) = is_here(&served) {
-        return Ok(served.socket.clone());
+    let mut served = lock(SERVED.here());
+    if let Some(socket) = &*served {
+        return Ok(socket.clone());
     }
     let directory = private_directory()?;
     remove_leftovers(&directory);
@@ -65,10 +48,7 @@ pub(super) fn serve() -> io::Result<PathBuf> {
     let listener = UnixListener::bind(&socket)?;
     let thread = thread::Builder::new().name("pool-std-live".to_owned());
     thread.spawn(move || answer_all(&listener))?;
-    *served = Some(Served {
-        socket: socket.clone(),
-        process: Process::current(),
-    });
+    *served = Some(socket.clone());
     Ok(socket)
 }
 

@@ -238,7 +238,7 @@ impl Turns {
                 return None;
             }
             Waits::Known(report) => (report, limit),
-            Waits::Unknown(report) => (report, limit + 10 * UNKNOWN),
+            Waits::Unknown(report) => (report, limit.saturating_add(10 * UNKNOWN)),
         };
         let choice = state.choices.made();
         let since = match state.stuck {

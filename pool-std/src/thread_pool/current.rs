@@ -31,8 +31,19 @@ pub(crate) fn keeps_own_pool() -> bool {
 pub(crate) fn keeping_own_pool<R>(closure: impl FnOnce() -> R) -> R {
     KEEPING_OWN_POOL.set(KEEPING_OWN_POOL.get() + 1);
     let result = closure();
-    KEEPING_OWN_POOL.set(KEEPING_OWN_POOL.get() - 1);
+    end_keeping();
     result
+}
+
+/// Counts one frame less. In a child of the process, the frames that were begun before it are not
+/// counted.
+fn end_keeping() {
+    KEEPING_OWN_POOL.set(KEEPING_OWN_POOL.get().saturating_sub(1));
+}
+
+/// Forgets, in a child of the process, the frames that keep a pool of the parent.
+pub(crate) fn forget_frames() {
+    KEEPING_OWN_POOL.set(0);
 }
 
 /// Keeps a pool from ending while it is held.
@@ -78,7 +89,7 @@ impl PoolGuard {
 impl Drop for PoolGuard {
     fn drop(&mut self) {
         if self.is_own {
-            KEEPING_OWN_POOL.set(KEEPING_OWN_POOL.get() - 1);
+            end_keeping();
         }
         self.registry.remove_reference();
     }

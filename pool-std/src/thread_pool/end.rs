@@ -6,9 +6,10 @@ use super::{
     ThreadPool,
     current::keeps_own_pool,
     error::{ShutdownError, WaitIdleError},
+    threads,
 };
 use crate::{
-    driver, fork,
+    fork,
     limit::Limit,
     platform::{Registry, WorkerThread},
     worker::{adopted, current_worker_of, frames},
@@ -232,8 +233,8 @@ pub(super) fn wait_until_stopped(registry: &Registry) {
 /// Whether this thread would wait for itself if it waited for the pool.
 pub(super) fn waits_for_itself(registry: &Registry) -> bool {
     // A deadlock handler runs under a lock that the workers need.
-    if driver::serves(registry) || frames::use_pool(registry) || registry.data().reporting.is_here()
-    {
+    let is_own = threads::belongs_to(registry);
+    if is_own || frames::use_pool(registry) || registry.data().reporting.is_here() {
         return true;
     }
     current_worker_of(registry).is_some_and(|worker| {

@@ -5,12 +5,12 @@ use std::{
     ptr,
     sync::{
         Arc, Mutex, OnceLock,
-        atomic::{AtomicBool, AtomicPtr, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
 };
 
 use crate::{
-    fork::{self, Process},
+    fork::{Here, PerProcess},
     panics::lock,
     platform::Registry,
     thread_pool::{
@@ -18,53 +18,16 @@ use crate::{
     },
 };
 
-/// The global pool of a process, until it is taken out. A child of the process has another one: a
-/// lock of this one may be held by a thread that is not there.
+/// The global pool of a process, until it is taken out.
+#[derive(Default)]
 struct Global {
-    process: Process,
     /// Has a reference, so that the pool does not end, until the pool is taken out.
     pool: OnceLock<Arc<Registry>>,
     /// Held while the pool is being built, so that there is only one.
     building: Mutex<()>,
 }
 
-/// The one that was used last: that of this process, of a parent, or null. They are never freed,
-/// because a thread that has read this may use what it has read at any time.
-static GLOBAL: AtomicPtr<Global> = AtomicPtr::new(ptr::null_mut());
-
-impl Global {
-    /// Returns that of this process.
-    fn here() -> &'static Self {
-        let process = Process::current();
-        loop {
-            // Ordering: Acquire pairs with the Release below: the fields are visible.
-            let known = GLOBAL.load(Ordering::Acquire);
-            // SAFETY: it is null, or comes from a box that is never freed.
-            match unsafe { known.as_ref() } {
-                Some(global) if global.process == process => return global,
-                _ => Self::replace(known, process),
-            }
-        }
-    }
-
-    /// Puts a new one in the place of one that was taken out, or that of a parent, if no other
-    /// thread has done so.
-    #[cold]
-    fn replace(known: *mut Self, process: Process) {
-        fork::watch();
-        let new = Box::into_raw(Box::new(Self {
-            process,
-            pool: OnceLock::new(),
-            building: Mutex::new(()),
-        }));
-        // Ordering: Release pairs with the Acquire above. Relaxed on failure: nothing is read.
-        let replaced = GLOBAL.compare_exchange(known, new, Ordering::Release, Ordering::Relaxed);
-        if replaced.is_err() {
-            // SAFETY: it comes from a box, and no other thread has seen it.
-            drop(unsafe { Box::from_raw(new) });
-        }
-    }
-}
+static GLOBAL: PerProcess<Global> = PerProcess::new();
 
 thread_local! {
     /// This thread holds or awaits `Global::building`, and would wait for itself.
@@ -119,12 +82,12 @@ pub(super) fn initialize_global(
 
 /// Calls a closure with the global pool of this process, which no other thread builds or takes out
 /// meanwhile.
-fn with_building<R>(closure: impl FnOnce(&'static Global) -> R) -> R {
+fn with_building<R>(closure: impl FnOnce(&'static Here<Global>) -> R) -> R {
     loop {
-        let global = Global::here();
+        let global = GLOBAL.here();
         let building = lock(&global.building);
         // Another thread may have taken it out before this one had the lock.
-        if ptr::eq(global, Global::here()) {
+        if ptr::eq(global, GLOBAL.here()) {
             let result = closure(global);
             drop(building);
             return result;
@@ -207,7 +170,7 @@ pub fn take_global_pool() -> Option<ThreadPool> {
     let _here = BuildingHere::enter();
     with_building(|global| {
         let registry = global.pool.get()?.clone();
-        Global::replace(ptr::from_ref(global).cast_mut(), global.process);
+        GLOBAL.replace(Some(global));
         Some(ThreadPool::new(registry))
     })
 }
@@ -227,7 +190,7 @@ pub(super) fn global() -> &'static Arc<Registry> {
 
 /// Returns the global pool as [`global`] does, but its threads may not have been started.
 pub(super) fn global_without_threads() -> &'static Arc<Registry> {
-    let global = Global::here();
+    let global = GLOBAL.here();
     if let Some(registry) = global.pool.get() {
         return registry;
     }

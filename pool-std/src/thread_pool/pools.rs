@@ -1,14 +1,14 @@
 //! The pools of the process, for what shows all of them.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError, Weak,
+    Arc, Mutex, MutexGuard, Weak,
     atomic::{AtomicUsize, Ordering},
 };
 
-use crate::{fork, platform::Registry};
+use crate::{fork::PerProcess, panics::lock, platform::Registry};
 
-/// All pools that were built, except those that are gone.
-static POOLS: Mutex<Vec<Listed>> = Mutex::new(Vec::new());
+/// All pools that were built in this process, except those that are gone.
+static POOLS: PerProcess<Mutex<Vec<Listed>>> = PerProcess::new();
 
 struct Listed {
     /// Which pool of the process, from 1 on.
@@ -17,8 +17,7 @@ struct Listed {
 }
 
 fn pools() -> MutexGuard<'static, Vec<Listed>> {
-    // Nothing is half-changed when a panic passes here.
-    POOLS.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(POOLS.here())
 }
 
 /// Puts a pool on the list.
@@ -40,7 +39,5 @@ pub(crate) fn all() -> Vec<(usize, Arc<Registry>)> {
     let living = pools
         .iter()
         .filter_map(|pool| Some((pool.number, pool.registry.upgrade()?)));
-    living
-        .filter(|(_, registry)| fork::is_here(registry))
-        .collect()
+    living.collect()
 }

@@ -1,6 +1,8 @@
 //! The threads of a pool that still run, and waiting until they have stopped.
 
 use std::{
+    cell::Cell,
+    ptr,
     sync::{Condvar, Mutex, PoisonError},
     thread::{self, JoinHandle},
 };
@@ -10,12 +12,43 @@ use pool_core::{Latch as _, SpinLatch};
 use crate::{
     blocking::handlers::ThreadHandlers,
     panics::lock,
-    platform::{Std, WorkerThread},
+    platform::{Registry, Std, WorkerThread},
 };
 
 #[cfg(test)]
 mod tests;
 mod timed;
+
+thread_local! {
+    /// The pool for which this thread runs, so that the pool's end waits for it, or null.
+    static OWN_POOL: Cell<*const Registry> = const { Cell::new(ptr::null()) };
+}
+
+/// Whether this thread is one of the pool's own: a worker's, a spare, or one of a driver. Also in
+/// its handlers, and in its destructors if the pool has started it.
+pub(crate) fn belongs_to(registry: &Registry) -> bool {
+    ptr::eq(OWN_POOL.get(), registry)
+}
+
+/// Makes this thread one of a pool's own until the value is dropped.
+pub(crate) struct Belonging(*const Registry);
+
+impl Belonging {
+    pub(crate) fn begin(registry: &Registry) -> Self {
+        Self(OWN_POOL.replace(registry))
+    }
+
+    /// Makes this thread one of a pool's own until it ends.
+    pub(crate) fn begin_for_good(registry: &Registry) {
+        OWN_POOL.set(registry);
+    }
+}
+
+impl Drop for Belonging {
+    fn drop(&mut self) {
+        OWN_POOL.set(self.0);
+    }
+}
 
 /// The threads of a pool that still run.
 #[derive(Default)]
@@ -37,6 +70,8 @@ struct Running {
     dropped: Option<usize>,
     /// Whether the pool is never freed, because its adopted thread has ended.
     is_abandoned: bool,
+    /// How many system threads are being joined, by all who wait for the end of the pool.
+    joining: usize,
     /// How many threads wait for the end of the pool, and then of its system threads. The owner of
     /// the pool counts as one from the beginning, because it may do so at any time.
     waiters: usize,
@@ -198,15 +233,33 @@ impl Threads {
     /// Waits until the system threads that we started have ended.
     fn join_threads(&self, worker: Option<&WorkerThread>) {
         // The lock is not held during the wait, because the thread that we wait for may need it.
-        let threads = std::mem::take(&mut *lock(&self.handles));
+        let threads = {
+            let mut handles = lock(&self.handles);
+            lock(&self.running).joining += handles.len();
+            std::mem::take(&mut *handles)
+        };
         let turns = worker.and_then(|worker| worker.registry().data().turns.as_ref());
-        for thread in threads {
+        let wait_until = |has_ended: &dyn Fn() -> bool| {
             // A worker of a seeded pool would run jobs at a time that no schedule knows.
-            turns.inspect(|membership| membership.turns.hold_until(|| thread.is_finished()));
+            turns.inspect(|membership| membership.turns.hold_until(has_ended));
             // Liveness: the thread ends after its destructors, which may need this worker.
-            while !thread.is_finished() && worker.is_some_and(work_or_yield) {}
+            while !has_ended() && worker.is_some_and(work_or_yield) {}
+        };
+        for thread in threads {
+            let _joining = Joining(self);
+            wait_until(&|| thread.is_finished());
             // Its panics were handled on the thread.
             let _ = thread.join();
+        }
+        // Another thread that waits may have taken handles.
+        wait_until(&|| lock(&self.running).joining == 0);
+        if worker.is_none() {
+            // Liveness: each thread that joins others notifies when it has.
+            let running = lock(&self.running);
+            let running = self
+                .all_stopped
+                .wait_while(running, |running| running.joining > 0);
+            drop(running.unwrap_or_else(PoisonError::into_inner));
         }
     }
 
@@ -221,6 +274,16 @@ impl Threads {
             // through.
             worker.wait_for_outside(latch.core());
         }
+    }
+}
+
+/// A system thread that is being joined.
+struct Joining<'d>(&'d Threads);
+
+impl Drop for Joining<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.running).joining -= 1;
+        self.0.all_stopped.notify_all();
     }
 }
 

@@ -4,49 +4,40 @@ use std::{
     fs::File,
     io::{self, BufWriter, Write as _},
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use super::{
     recorded::Trace,
     rings::{PoolRings, WorkerRing},
 };
-use crate::fork::Process;
+use crate::{fork::PerProcess, panics::lock};
 
 /// How many workers of pools that have ended are kept: some 130 MiB of events.
 const MAX_ENDED: usize = 64;
 
 /// The rings that the file is to have. They outlive their pools.
-static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
+static KEPT: PerProcess<Mutex<Option<Kept>>> = PerProcess::new();
 
 struct Kept {
     file: PathBuf,
     rings: Vec<Arc<WorkerRing>>,
-    /// In a child of the process, the file is the parent's.
-    process: Process,
 }
 
-fn kept() -> MutexGuard<'static, Option<Kept>> {
-    // Nothing is half-changed when a panic passes here.
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+/// Returns what is kept. None in a child of a process that keeps something: the file is the
+/// parent's.
+fn kept() -> Option<MutexGuard<'static, Option<Kept>>> {
+    Some(lock(KEPT.here_unless_inherited()?))
 }
 
 /// Keeps the rings of a pool for the file.
 pub(super) fn keep(file: PathBuf, rings: &PoolRings) {
-    let mut kept = kept();
-    let process = Process::current();
+    let Some(mut kept) = kept() else { return };
     let kept = kept.get_or_insert_with(|| {
         register();
         let rings = Vec::new();
-        Kept {
-            file,
-            rings,
-            process,
-        }
+        Kept { file, rings }
     });
-    if kept.process != process {
-        return;
-    }
     let all = &mut kept.rings;
     all.extend(rings.iter().cloned());
     // A ring that only this list holds is that of a pool that has ended. The oldest ones go first.
@@ -78,12 +69,9 @@ pub(super) fn keep(file: PathBuf, rings: &PoolRings) {
 pub fn write_now() -> io::Result<()> {
     let (file, trace) = {
         let kept = kept();
-        let Some(kept) = kept.as_ref() else {
+        let Some(kept) = kept.as_ref().and_then(|kept| kept.as_ref()) else {
             return Ok(());
         };
-        if kept.process != Process::current() {
-            return Ok(());
-        }
         (kept.file.clone(), Trace::of(&kept.rings))
     };
     let named = |error: io::Error| {

@@ -10,7 +10,7 @@ use std::{cell::Cell, ptr, sync::Arc};
 use pool_core::Platform as _;
 
 use crate::{
-    fork,
+    fork::Process,
     platform::{Registry, Std, WorkerThread},
 };
 
@@ -24,6 +24,8 @@ struct Frame {
     registry: *const Registry,
     /// Whether the thread lends its worker of the pool, rather than visits it.
     lends: bool,
+    /// A child of the process has left it behind.
+    process: Process,
     outer: *const Frame,
 }
 
@@ -49,6 +51,7 @@ fn in_frame<R>(registry: *const Registry, lends: bool, closure: impl FnOnce() ->
     let frame = Frame {
         registry,
         lends,
+        process: Process::current(),
         outer: INNERMOST.get(),
     };
     INNERMOST.set(&raw const frame);
@@ -56,13 +59,17 @@ fn in_frame<R>(registry: *const Registry, lends: bool, closure: impl FnOnce() ->
     closure()
 }
 
-/// Returns what the closure returns for the innermost frame for which it returns something.
+/// Returns what the closure returns for the innermost frame of this process for which it returns
+/// something.
 fn find<R>(closure: impl Fn(&Frame) -> Option<R>) -> Option<R> {
+    let process = Process::current();
     let mut next = INNERMOST.get();
     // SAFETY: a frame is in the list while the call that made it runs, and this thread is within
     // that call until the closure has returned.
     while let Some(frame) = unsafe { next.as_ref() } {
-        if let Some(result) = closure(frame) {
+        if frame.process == process
+            && let Some(result) = closure(frame)
+        {
             return Some(result);
         }
         next = frame.outer;
@@ -80,12 +87,10 @@ pub(crate) fn is_lending() -> bool {
     find(|frame| frame.lends.then_some(())).is_some()
 }
 
-/// Returns the pool whose worker this thread lends, the innermost if it lends several. None in a
-/// child of the process that has begun this.
+/// Returns the pool whose worker this thread lends, the innermost if it lends several.
 pub(crate) fn lent_pool() -> Option<Arc<Registry>> {
     let registry = find(|frame| frame.lends.then_some(frame.registry))?;
     // SAFETY: 1. the worker keeps its registry alive, and its frame is further up; 2. the worker
     // was made with this pointer.
-    let registry = unsafe { Std::keep_alive(registry) };
-    fork::is_here(&registry).then_some(registry)
+    Some(unsafe { Std::keep_alive(registry) })
 }

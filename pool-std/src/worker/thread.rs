@@ -8,7 +8,9 @@ use crate::{
     panics::abort_with,
     platform::{Registry, WorkerThread},
     seeded::Present,
-    thread_pool::{active::NextStep, error::BuildError, id::PoolId, spares::Spare},
+    thread_pool::{
+        active::NextStep, error::BuildError, id::PoolId, spares::Spare, threads::Belonging,
+    },
 };
 
 /// The stack that a worker needs, without that of its jobs.
@@ -159,10 +161,10 @@ impl ThreadBuilder {
         let builder = self.standard();
         let registry = self.registry.clone();
         let _starting = registry.data().threads.count_starting();
-        registry
-            .data()
-            .threads
-            .keep_thread(builder.spawn(|| self.run())?);
+        registry.data().threads.keep_thread(builder.spawn(move || {
+            Belonging::begin_for_good(&self.registry);
+            self.run();
+        })?);
         Ok(())
     }
 
@@ -180,6 +182,7 @@ impl ThreadBuilder {
         let current = unsafe { WorkerThread::current() };
         assert!(current.is_none(), "a thread is one worker at a time");
         self.has_run = true;
+        let belonging = Belonging::begin(&self.registry);
         let mut present = None;
         match &self.role {
             Role::Worker(index) => self.run_worker(*index, &mut present),
@@ -188,6 +191,7 @@ impl ThreadBuilder {
         // Those that wait for the thread are notified in its turn.
         drop(self);
         drop(present);
+        drop(belonging);
     }
 
     /// Starts another thread for the worker. Jobs, and callers that wait for them, may depend on

@@ -231,6 +231,61 @@ fn a_child_that_leaves_a_call_works_on() {
     assert_eq!(pool.install(|| fib(10)), 55);
 }
 
+/// What the parent was in the middle of says nothing of the child's own pools.
+#[test]
+fn a_child_ends_a_pool_of_its_own_in_the_middle_of_calls_of_the_parent() {
+    fn ends_a_pool() -> bool {
+        let builder = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+        builder.build().is_ok_and(|pool| pool.shutdown() == Ok(()))
+    }
+
+    let _alone = alone();
+    let pool = pool(2);
+    pool.in_place_scope(|_| in_child(ends_a_pool));
+    let in_own_scope = || {
+        let builder = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+        let _pool = builder.build().unwrap();
+        pool_std::in_place_scope(|_| in_child(ends_a_pool));
+    };
+    thread::scope(|threads| _ = threads.spawn(in_own_scope));
+    pool.install(|| pool_std::block_in_place(|| in_child(ends_a_pool)));
+}
+
+#[test]
+fn a_child_does_not_start_the_lazy_threads_of_a_pool_of_the_parent() {
+    let _alone = alone();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .lazy_threads()
+        .build()
+        .unwrap();
+    in_child(|| {
+        _ = pool.progress();
+        pool.start_threads().is_ok() && the_current_pool_works()
+    });
+    assert_eq!(pool.install(|| 1), 1);
+}
+
+/// Threads of the parent build pools all the time, and may hold a lock of a list of pools.
+#[test]
+fn a_child_builds_a_pool_while_threads_of_the_parent_do() {
+    let _alone = alone();
+    let is_over = AtomicBool::new(false);
+    thread::scope(|threads| {
+        for _ in 0..2 {
+            threads.spawn(|| {
+                while !is_over.load(SeqCst) {
+                    drop(pool(1));
+                }
+            });
+        }
+        for _ in 0..200 {
+            in_child(|| pool(1).install(|| true));
+        }
+        is_over.store(true, SeqCst);
+    });
+}
+
 #[test]
 fn a_child_that_leaves_a_section_of_blocking_is_ended() {
     let _alone = alone();

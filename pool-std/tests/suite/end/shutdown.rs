@@ -1,9 +1,10 @@
 //! Waiting until a pool has ended.
 
 use std::{
+    cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{
             AtomicUsize,
             Ordering::{Relaxed, SeqCst},
@@ -14,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use pool_std::{ShutdownError, ThreadPool, ThreadPoolBuilder};
+use pool_std::{PoolHandle, ShutdownError, ThreadPool, ThreadPoolBuilder};
 
 use super::{LIMIT, chain, held, pool, pool_with_this_thread};
 
@@ -144,6 +145,86 @@ fn a_handle_waits_for_the_threads_of_a_pool_that_is_dropped() {
     drop(pool);
     handle.wait_until_stopped().unwrap();
     assert_eq!(ended.load(SeqCst), 2);
+}
+
+/// A value whose drop takes a while, in a thread-local of a worker's thread.
+struct Slow(Arc<AtomicUsize>);
+
+impl Drop for Slow {
+    fn drop(&mut self) {
+        thread::sleep(Duration::from_millis(50));
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+#[test]
+fn each_thread_that_waits_for_the_end_waits_for_the_destructors_of_threads() {
+    thread_local!(static SLOW: Cell<Option<Slow>> = const { Cell::new(None) });
+
+    for _ in 0..5 {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let pool = pool(2);
+        pool.broadcast(|_| SLOW.set(Some(Slow(ended.clone()))));
+        let others: Vec<_> = (0..3)
+            .map(|_| {
+                let (handle, ended) = (pool.handle(), ended.clone());
+                thread::spawn(move || {
+                    handle.wait_until_stopped().unwrap();
+                    ended.load(SeqCst)
+                })
+            })
+            .collect();
+        pool.shutdown().unwrap();
+        assert_eq!(ended.load(SeqCst), 2);
+        for other in others {
+            assert_eq!(other.join().unwrap(), 2);
+        }
+    }
+}
+
+/// In the destructor of a thread-local, after the worker has left, and in the exit handler of a
+/// spare.
+#[test]
+fn a_thread_of_the_pool_does_not_wait_for_its_own_end() {
+    struct Waits(PoolHandle, mpsc::Sender<Result<(), ShutdownError>>);
+
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            self.1.send(self.0.wait_until_stopped()).unwrap();
+        }
+    }
+
+    thread_local!(static WAITS: Cell<Option<Waits>> = const { Cell::new(None) });
+
+    let (sender, results) = mpsc::channel();
+    let known = Arc::new(Mutex::new(None::<PoolHandle>));
+    let (of_handler, handle) = (sender.clone(), known.clone());
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .max_blocking_threads(1)
+        .exit_handler(move |_| {
+            let handle = handle.lock().unwrap().clone().unwrap();
+            of_handler.send(handle.wait_until_stopped()).unwrap();
+        })
+        .build()
+        .unwrap();
+    *known.lock().unwrap() = Some(pool.handle());
+    let waits = Waits(pool.handle(), sender);
+    pool.install(|| {
+        WAITS.set(Some(waits));
+        // Starts the spare.
+        pool_std::block_in_place(|| ());
+    });
+    pool.shutdown().unwrap();
+    drop(known);
+    let results: Vec<_> = results.try_iter().collect();
+    assert!(results.len() >= 2, "{results:?}");
+    assert!(
+        results
+            .iter()
+            .all(|it| *it == Err(ShutdownError::FromWorker)),
+        "{results:?}"
+    );
 }
 
 #[test]
