@@ -142,6 +142,9 @@ impl PoolHandle {
     /// [`ThreadPool::shutdown`](crate::ThreadPool::shutdown) does. Does not end the pool: they
     /// end when the pool is dropped or shut down.
     ///
+    /// A pool with [lazy threads](crate::ThreadPoolBuilder::lazy_threads) that was not used has
+    /// none, so that this returns at once.
+    ///
     /// # Errors
     /// [`ShutdownError::FromWorker`] as there.
     pub fn wait_until_stopped(&self) -> Result<(), ShutdownError> {

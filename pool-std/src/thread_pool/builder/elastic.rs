@@ -71,7 +71,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// time, and ends it with the pool; [`shutdown`](crate::ThreadPool::shutdown) waits for it.
     /// With a [spawn handler](Self::spawn_handler), or
     /// [`build_scoped`](ThreadPoolBuilder::build_scoped), all of them are started when the pool
-    /// is built, since the closure is not there later.
+    /// is built, since the closure is not there later. Such a spare can take a place when its
+    /// thread has begun to run: before that, `block_in_place` calls its closure on the worker.
     ///
     /// Spare threads have the numbers after those of the workers, in
     /// [`thread_name`](Self::thread_name), [`start_handler`](Self::start_handler) and
