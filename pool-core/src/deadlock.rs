@@ -12,6 +12,7 @@
 //! | a worker that sleeps is going to be woken by its latch | `Registry::wake_waiter` |
 //! | a worker waits for an event from outside | nothing: it stays active, see `WorkerThread::wait_for_outside` |
 //! | a worker is lent, and its thread does something outside the pool | `WorkerThread::lend` |
+//! | a guest takes a worker's place, and gives it back | `guest.rs` |
 //! | a worker blocks | `WorkerThread::mark_blocked`, by the pool's user |
 
 #[cfg(feature = "deadlock")]
