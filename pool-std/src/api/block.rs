@@ -6,6 +6,7 @@ use crate::{
     blocking::handlers::is_in_handler,
     fork,
     platform::{WorkerThread, pool_of},
+    seeded::point_if_seeded,
     thread_pool::spares::{Spare, Spares},
     worker::frames,
 };
@@ -116,13 +117,16 @@ where
     // SAFETY: 1. the first closure and the waiter use no worker. The user's closure, and a handler
     // for deadlocks, can reach one only through a handle. `Worker::join` checks that the thread
     // is the worker, and a `BroadcastContext` reads only the number and the registry.
-    frames::while_lending(worker, || unsafe {
+    let result = frames::while_lending(worker, || unsafe {
         worker.lend(
             |lent| taken.spare.give(lent),
             // The lender waits for the spare thread.
             || fork::abort_if_forked_in(registry, || true, closure),
         )
-    })
+    });
+    // In a seeded pool, the turn is this thread's again, and not the spare's.
+    point_if_seeded(worker);
+    result
 }
 
 /// Whether the worker is in a blocked section. The accounting knows workers, not threads, so what a

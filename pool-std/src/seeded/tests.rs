@@ -2,7 +2,12 @@ use std::{
     collections::HashSet,
     hash::{DefaultHasher, Hash, Hasher},
     panic::{catch_unwind, resume_unwind},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    thread,
+    time::{Duration, Instant},
 };
 
 use super::{shrink::shrink, *};
@@ -190,4 +195,48 @@ fn a_schedule_and_its_text_belong_together() {
             "{error}"
         );
     }
+}
+
+/// The thread of the worker is another one after the call than during it.
+#[cfg(not(miri))]
+#[test]
+fn one_worker_runs_at_a_time_after_a_section_that_blocks() {
+    for seed in 0..4 {
+        let builder = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .max_blocking_threads(1);
+        let pool = builder.seeded(seed).build().unwrap();
+        let jobs_run = Arc::new(AtomicUsize::new(0));
+        let jobs_run_beside = pool.install(|| {
+            for _ in 0..200 {
+                let jobs_run = jobs_run.clone();
+                crate::spawn(move || _ = jobs_run.fetch_add(1, SeqCst));
+            }
+            crate::block_in_place(|| thread::sleep(Duration::from_millis(1)));
+            let before = jobs_run.load(SeqCst);
+            // Longer than a worker keeps its turn without a look whether its thread runs.
+            let begin = Instant::now();
+            while begin.elapsed() < Duration::from_millis(100) {
+                std::hint::spin_loop();
+            }
+            jobs_run.load(SeqCst) - before
+        });
+        assert_eq!(jobs_run_beside, 0, "seed {seed}");
+        pool.shutdown().unwrap();
+    }
+}
+
+/// The thread that builds the pool has the turn, and the others have not arrived.
+#[test]
+fn a_closure_that_helps_to_build_a_pool_spawns_on_the_adopted_thread() {
+    let build = || {
+        let builder = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+        let name = |index| {
+            crate::spawn(|| ());
+            format!("worker {index}")
+        };
+        let pool = builder.seeded(1).thread_name(name).build().unwrap();
+        pool.shutdown().unwrap();
+    };
+    thread::spawn(build).join().unwrap();
 }

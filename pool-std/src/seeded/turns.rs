@@ -145,11 +145,15 @@ impl Turns {
         }
     }
 
-    /// Lets the schedule choose who goes on, and waits until it is this member.
+    /// Lets the schedule choose who goes on, and waits until it is this member. A member that has
+    /// the turn goes on while the turn is held, since no other one can.
     pub(crate) fn point(&self, member: usize) {
         let mut state = self.lock();
         state.be_ready(member);
         if state.turn == Some(member) {
+            if state.holds > 0 {
+                return;
+            }
             state = self.await_unblocked(state);
         }
         if state.turn.is_none_or(|turn| turn == member) {
