@@ -10,7 +10,7 @@ use crate::{
     primitive::{AtomicBool, AtomicUsize, Ordering},
     registry::Registry,
     unwind::no_unwind,
-    worker::{Awaited, WorkerThread},
+    worker::{Awaited, OutsideScopes, WorkerThread},
 };
 
 #[cfg(test)]
@@ -225,7 +225,7 @@ impl<'w, P: Platform> CountLatch<'w, P> {
                 } else {
                     SpinLatch::cross(owner)
                 };
-                CountWaiter::Worker(latch, owner.await_scope_from_now())
+                CountWaiter::Worker(latch, owner.await_from_now())
             }
             None => CountWaiter::Outside(BlockingLatch::new()),
         };
@@ -296,13 +296,18 @@ impl<'w, P: Platform> CountLatch<'w, P> {
     }
 
     /// Removes the waiter's own `count` jobs, which are done, and waits until all others are.
-    /// `owner` is as for [`wait`](Self::wait).
-    pub(crate) fn remove_and_wait(&self, count: usize, owner: Option<&WorkerThread<P>>) {
+    /// `owner` is as for [`wait`](Self::wait). `outside` names the scopes that a worker looks at.
+    pub(crate) fn remove_and_wait(
+        &self,
+        count: usize,
+        owner: Option<&WorkerThread<P>>,
+        outside: OutsideScopes,
+    ) {
         // Ordering: Acquire pairs with the Release of `set`: if all others are done, what they
         // wrote is visible. If not, the latch that the last one sets makes it so. The
         // waiter itself receives what was written here, so there is no Release.
         if self.pending.fetch_sub(count, Ordering::Acquire) != count {
-            self.wait(owner);
+            self.wait_and_look(owner, outside);
         }
     }
 
@@ -310,11 +315,15 @@ impl<'w, P: Platform> CountLatch<'w, P> {
     /// another one the process ends, since the frame that waits must not be left while jobs are
     /// pending.
     pub fn wait(&self, owner: Option<&WorkerThread<P>>) {
+        self.wait_and_look(owner, OutsideScopes::None);
+    }
+
+    fn wait_and_look(&self, owner: Option<&WorkerThread<P>>, outside: OutsideScopes) {
         match &self.waiter {
             CountWaiter::Worker(latch, awaited) => no_unwind(|| {
                 let owner = owner.filter(|owner| core::ptr::eq(*owner, latch.waiter));
                 let owner = owner.expect("a worker's latch needs its worker");
-                latch.wait(owner, *awaited);
+                latch.wait(owner, awaited.with_outside(outside));
             }),
             CountWaiter::Outside(latch) => latch.wait(),
         }

@@ -13,7 +13,7 @@ use crate::{
     primitive::{AtomicBool, AtomicU8, Ordering, UnsafeCell},
     registry::Registry,
     unwind::no_unwind,
-    worker::WorkerThread,
+    worker::{OutsideScopes, WorkerThread},
 };
 
 mod prepaid;
@@ -63,6 +63,15 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     /// Continues the first panic of the body or of a job, when all jobs have ended. Panics if it is
     /// called a second time.
     pub fn complete<R>(&self, owner: Option<&WorkerThread<P>>, body: impl FnOnce() -> R) -> R {
+        self.run_and_wait(owner, OutsideScopes::None, body)
+    }
+
+    fn run_and_wait<R>(
+        &self,
+        owner: Option<&WorkerThread<P>>,
+        outside: OutsideScopes,
+        body: impl FnOnce() -> R,
+    ) -> R {
         // Ordering: Relaxed; it picks one call, which receives nothing from the others.
         let is_completed = self.is_completed.swap(true, Ordering::Relaxed);
         assert!(!is_completed, "a scope is completed once");
@@ -70,7 +79,7 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         // The scope's frame must not be left while jobs are pending.
         let left = no_unwind(|| owner.map_or(0, |owner| self.prepaid.close(owner, &self.pending)));
         // The job that a new latch counts is the body, which has ended.
-        self.pending.remove_and_wait(left + 1, owner);
+        self.pending.remove_and_wait(left + 1, owner, outside);
         if let Some(panic) = self.panic.take() {
             drop(result);
             P::resume_unwind(panic);
@@ -97,7 +106,9 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         body: impl FnOnce() -> R,
     ) -> R {
         match owner.filter(|_| self.isolated_waiter().is_some()) {
-            Some(worker) => worker.while_scope_is_open(take, || self.complete(owner, body)),
+            Some(worker) => worker.while_scope_is_open(take, || {
+                self.run_and_wait(owner, OutsideScopes::Innermost, body)
+            }),
             None => self.complete(owner, body),
         }
     }

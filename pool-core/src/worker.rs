@@ -36,8 +36,7 @@ use lineage::Found;
 use open_scopes::OpenScopes;
 pub use shared::{WorkerShared, WorkerStorage};
 use shield::Watch;
-pub(crate) use wait::Awaited;
-use wait::OutsideScopes;
+pub(crate) use wait::{Awaited, OutsideScopes};
 
 /// The half of a worker that is its thread's own.
 ///

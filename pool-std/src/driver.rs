@@ -48,6 +48,7 @@ use std::{any::Any, io};
 
 pub use pool::Pool;
 pub use pool_core::{ChannelFull, Hint};
+pub(crate) use signal::wait_for_job;
 pub use signal::{Signal, wait, wait_blocking};
 pub(crate) use slot::Drivers;
 

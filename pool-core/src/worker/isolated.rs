@@ -63,8 +63,9 @@ impl LoneSleep {
 
     /// Notes that a job was spawned that the worker may take.
     fn call(&self) {
-        // Ordering: Release pairs with the Acquire of `answer_call`: the worker sees the job.
-        self.is_called.store(true, Ordering::Release);
+        // Ordering: Release pairs with the Acquire of `answer_call`: the worker sees the job. An
+        // exchange: a worker that sees a later call sees the job of this one, too.
+        self.is_called.swap(true, Ordering::Release);
     }
 
     /// Whether the worker was called since it last looked.
@@ -232,7 +233,7 @@ impl<P: Platform> WorkerThread<P> {
             OutsideScopes::Innermost => 1,
             OutsideScopes::All => usize::MAX,
         };
-        self.open_scopes.find_job(is_looked_at)
+        self.open_scopes.find_job(is_looked_at, self.depth())
     }
 
     /// Calls a closure in which a scope is open whose wait is isolated.
@@ -241,7 +242,18 @@ impl<P: Platform> WorkerThread<P> {
         take: TakeOutside<'_>,
         closure: impl FnOnce() -> R,
     ) -> R {
-        self.open_scopes.while_open(take, closure)
+        struct AnswerAtEnd<'w>(&'w LoneSleep);
+
+        impl Drop for AnswerAtEnd<'_> {
+            fn drop(&mut self) {
+                self.0.answer_call();
+            }
+        }
+
+        // The scope may have ended without a wait, by other workers. A call that is left would say
+        // that there is work for this worker. The waits for outer scopes look before they sleep.
+        let _answer = AnswerAtEnd(self.shared().lone_sleep());
+        self.open_scopes.while_open(take, self.depth(), closure)
     }
 
     /// Runs a job that this worker alone may run, in an isolated wait, or a job that waits in a way

@@ -1,8 +1,8 @@
 //! The scopes that a worker's innermost job has opened, while the worker waits in isolation.
 //!
-//! What a thread that is not a worker spawns in such a scope is in a queue of the scope, and in none
-//! of those that the worker looks at. So a frame that waits for the scope, or for one of its jobs,
-//! finds the queue here.
+//! What a thread that is not a worker spawns in such a scope is in a queue of the scope, and in
+//! none of those that the worker looks at. So a frame that waits for the scope, or for one of its
+//! jobs, finds the queue here.
 
 use core::{cell::Cell, fmt, mem, ptr};
 
@@ -23,6 +23,8 @@ pub(super) struct OpenScopes {
 struct OpenScope {
     /// Valid while the scope is in the list.
     take: TakeOutside<'static>,
+    /// How many jobs of the worker are one inside the other where it is opened.
+    depth: usize,
     outer: *const Self,
 }
 
@@ -53,12 +55,19 @@ impl OpenScopes {
         }
     }
 
-    /// Calls a closure while a scope is open, whose jobs are taken by `take`.
-    pub(super) fn while_open<R>(&self, take: TakeOutside<'_>, closure: impl FnOnce() -> R) -> R {
+    /// Calls a closure while a scope is open, whose jobs are taken by `take`, in a job at this
+    /// depth.
+    pub(super) fn while_open<R>(
+        &self,
+        take: TakeOutside<'_>,
+        depth: usize,
+        closure: impl FnOnce() -> R,
+    ) -> R {
         let outer = self.innermost.get();
         let scope = OpenScope {
             // SAFETY: only the lifetime changes. The list has the scope until this call ends.
             take: unsafe { mem::transmute::<TakeOutside<'_>, TakeOutside<'static>>(take) },
+            depth,
             outer,
         };
         self.innermost.set(&raw const scope);
@@ -66,13 +75,17 @@ impl OpenScopes {
         closure()
     }
 
-    /// Takes a job of one of the innermost scopes, of this many at most.
-    pub(super) fn find_job(&self, num_scopes: usize) -> Option<JobRef> {
+    /// Takes a job of one of the innermost scopes, of this many at most, and of those alone that
+    /// the job at this depth has opened.
+    pub(super) fn find_job(&self, num_scopes: usize, depth: usize) -> Option<JobRef> {
         let mut next = self.innermost.get();
         for _ in 0..num_scopes {
             // SAFETY: a scope is in the list while the call that has put it there runs. This thread
             // is within that call, or has borrowed the worker from the thread that is.
             let scope = unsafe { next.as_ref() }?;
+            if scope.depth < depth {
+                return None;
+            }
             if let Some(job) = (scope.take)() {
                 return Some(job);
             }

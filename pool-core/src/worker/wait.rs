@@ -23,11 +23,18 @@ pub(crate) struct Awaited {
 /// Which of the open scopes of a worker's innermost job a wait in isolation looks at, for jobs that
 /// no worker has queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OutsideScopes {
+pub(crate) enum OutsideScopes {
     None,
     /// The one that it waits for.
     Innermost,
     All,
+}
+
+impl Awaited {
+    /// Names jobs of these scopes, too.
+    pub(crate) fn with_outside(self, outside: OutsideScopes) -> Self {
+        Self { outside, ..self }
+    }
 }
 
 impl<P: Platform> WorkerThread<P> {
@@ -42,14 +49,6 @@ impl<P: Platform> WorkerThread<P> {
             from,
             isolation: self.isolation(),
             outside: OutsideScopes::None,
-        }
-    }
-
-    /// Names the jobs that this worker pushes from now on, and those of a scope that it opens now.
-    pub(crate) fn await_scope_from_now(&self) -> Awaited {
-        Awaited {
-            outside: OutsideScopes::Innermost,
-            ..self.await_from_now()
         }
     }
 
@@ -88,10 +87,7 @@ impl<P: Platform> WorkerThread<P> {
     /// opened.
     pub fn wait_for_any_job(&self, latch: &CoreLatch) {
         if !latch.probe() {
-            let awaited = Awaited {
-                outside: OutsideScopes::All,
-                ..self.await_from_now()
-            };
+            let awaited = self.await_from_now().with_outside(OutsideScopes::All);
             self.wait_cold(awaited, latch, Setter::Outside);
         }
     }

@@ -114,19 +114,27 @@ where
         return closure();
     };
     let taken = Taken { spares, spare };
+    // In a seeded pool, the turn is this thread's again after that, and not the spare's.
+    let _point = PointAtEnd(worker);
     // SAFETY: 1. the first closure and the waiter use no worker. The user's closure, and a handler
     // for deadlocks, can reach one only through a handle. `Worker::join` checks that the thread
     // is the worker, and a `BroadcastContext` reads only the number and the registry.
-    let result = frames::while_lending(worker, || unsafe {
+    frames::while_lending(worker, || unsafe {
         worker.lend(
             |lent| taken.spare.give(lent),
             // The lender waits for the spare thread.
             || fork::abort_if_forked_in(registry, || true, closure),
         )
-    });
-    // In a seeded pool, the turn is this thread's again, and not the spare's.
-    point_if_seeded(worker);
-    result
+    })
+}
+
+/// Lets the schedule of a seeded pool choose when it is dropped, by a panic too.
+struct PointAtEnd<'w>(&'w WorkerThread);
+
+impl Drop for PointAtEnd<'_> {
+    fn drop(&mut self) {
+        point_if_seeded(self.0);
+    }
 }
 
 /// Whether the worker is in a blocked section. The accounting knows workers, not threads, so what a

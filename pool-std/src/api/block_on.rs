@@ -68,7 +68,7 @@ impl Alarm {
     fn wait(&self) {
         // Liveness: the future keeps the waker, whose call sets the signal. If it drops the waker
         // instead, this thread waits for good, as with every runtime.
-        driver::wait(|signal| {
+        driver::wait_for_job(|signal| {
             let mut state = lock(&self.0);
             match mem::take(&mut *state) {
                 // The signal is dropped, which ends the wait.

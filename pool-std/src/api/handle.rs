@@ -276,7 +276,7 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         if self.is_here() && self.clear_waiter() {
             // Liveness: the worker that runs the job, or the thread that aborts it, sets the
             // signal. If the job is done already, the signal is dropped, which sets it.
-            driver::wait(|signal| _ = self.set_waiter(Waiter::Thread(signal)));
+            driver::wait_for_job(|signal| _ = self.set_waiter(Waiter::Thread(signal)));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use pool_core::{BlockingLatch, Latch as _, SpinLatch};
+use pool_core::{BlockingLatch, CoreLatch, Latch as _, SpinLatch};
 
 use crate::{
     platform::{Std, WorkerThread},
@@ -95,6 +95,16 @@ impl Drop for Signal {
 /// # Ok::<(), pool_std::BuildError>(())
 /// ```
 pub fn wait(begin: impl FnOnce(Signal)) {
+    wait_by(begin, |worker, latch| worker.wait_for_outside(latch));
+}
+
+/// Waits as [`wait`] does, for a job or a future. In isolation, the worker also runs what threads
+/// outside spawn in the scopes that its job has opened, since that may be what it waits for.
+pub(crate) fn wait_for_job(begin: impl FnOnce(Signal)) {
+    wait_by(begin, |worker, latch| worker.wait_for_any_job(latch));
+}
+
+fn wait_by(begin: impl FnOnce(Signal), wait: fn(&WorkerThread, &CoreLatch)) {
     // SAFETY: 1. the reference is used in this call, and the thread stays the worker: `begin`
     // cannot end the worker of an adopted thread, since a frame keeps its pool.
     let Some(worker) = (unsafe { WorkerThread::current() }) else {
@@ -105,7 +115,7 @@ pub fn wait(begin: impl FnOnce(Signal)) {
     let begun = keeping_own_pool(|| catch_unwind(AssertUnwindSafe(|| begin(signal))));
     // Liveness: the thread that sets or drops the signal ends this. The latch stays in this frame
     // until then: `begin` cannot unwind from it, and the wait lets no panic through.
-    worker.wait_for_any_job(latch.core());
+    wait(worker, latch.core());
     if let Err(panic) = begun {
         resume_unwind(panic);
     }

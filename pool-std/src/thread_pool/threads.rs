@@ -230,37 +230,48 @@ impl Threads {
         }
     }
 
-    /// Waits until the system threads that we started have ended.
+    /// Waits until the system threads that we started have ended, all of which have stopped.
     fn join_threads(&self, worker: Option<&WorkerThread>) {
-        // The lock is not held during the wait, because the thread that we wait for may need it.
-        let threads = {
-            let mut handles = lock(&self.handles);
-            lock(&self.running).joining += handles.len();
-            std::mem::take(&mut *handles)
-        };
-        let turns = worker.and_then(|worker| worker.registry().data().turns.as_ref());
-        let wait_until = |has_ended: &dyn Fn() -> bool| {
-            // A worker of a seeded pool would run jobs at a time that no schedule knows.
-            turns.inspect(|membership| membership.turns.hold_until(has_ended));
-            // Liveness: the thread ends after its destructors, which may need this worker.
-            while !has_ended() && worker.is_some_and(work_or_yield) {}
-        };
-        for thread in threads {
-            let _joining = Joining(self);
-            wait_until(&|| thread.is_finished());
-            // Its panics were handled on the thread.
-            let _ = thread.join();
-        }
-        // Another thread that waits may have taken handles.
-        wait_until(&|| lock(&self.running).joining == 0);
-        if worker.is_none() {
-            // Liveness: each thread that joins others notifies when it has.
+        let Some(worker) = worker else {
+            // The lock is not held during the wait, because the threads may need it.
+            for thread in self.take_handles(|_| true) {
+                let _joining = Joining(self);
+                // Its panics were handled on the thread.
+                let _ = thread.join();
+            }
+            // Liveness: each thread that has taken handles notifies when it has joined one.
             let running = lock(&self.running);
             let running = self
                 .all_stopped
                 .wait_while(running, |running| running.joining > 0);
             drop(running.unwrap_or_else(PoisonError::into_inner));
+            return;
+        };
+        // A worker runs jobs meanwhile, which may wait for the same pool. So it takes only the
+        // handles of threads that have ended.
+        let are_joined = || {
+            for thread in self.take_handles(JoinHandle::is_finished) {
+                let _joining = Joining(self);
+                let _ = thread.join();
+            }
+            lock(&self.handles).is_empty() && lock(&self.running).joining == 0
+        };
+        // A worker of a seeded pool would run jobs at a time that no schedule knows.
+        let turns = worker.registry().data().turns.as_ref();
+        turns.inspect(|membership| membership.turns.hold_until(are_joined));
+        // Liveness: each thread ends after its destructors, which may need this worker.
+        while !are_joined() {
+            work_or_yield(worker);
         }
+    }
+
+    /// Takes the handles of the threads that the caller is to join, and that `are_taken` names.
+    /// They count as being joined until a [`Joining`] for each is dropped.
+    fn take_handles(&self, are_taken: fn(&JoinHandle<()>) -> bool) -> Vec<JoinHandle<()>> {
+        let mut handles = lock(&self.handles);
+        let taken: Vec<_> = handles.extract_if(.., |handle| are_taken(handle)).collect();
+        lock(&self.running).joining += taken.len();
+        taken
     }
 
     fn work_until_stopped(&self, worker: &WorkerThread) {
@@ -305,10 +316,9 @@ impl Drop for Starting<'_> {
     }
 }
 
-/// Runs one job of the worker's pool, or yields the processor. Returns true.
-fn work_or_yield(worker: &WorkerThread) -> bool {
+/// Runs one job of the worker's pool, or yields the processor.
+fn work_or_yield(worker: &WorkerThread) {
     if !worker.help() {
         thread::yield_now();
     }
-    true
 }

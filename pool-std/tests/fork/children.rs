@@ -266,7 +266,8 @@ fn a_child_does_not_start_the_lazy_threads_of_a_pool_of_the_parent() {
     assert_eq!(pool.install(|| 1), 1);
 }
 
-/// Threads of the parent build pools all the time, and may hold a lock of a list of pools.
+/// Threads of the parent build pools all the time, and may hold a lock of a list of pools. They
+/// start no threads: the standard library has a lock for that, which would be held in the child.
 #[test]
 fn a_child_builds_a_pool_while_threads_of_the_parent_do() {
     let _alone = alone();
@@ -275,7 +276,8 @@ fn a_child_builds_a_pool_while_threads_of_the_parent_do() {
         for _ in 0..2 {
             threads.spawn(|| {
                 while !is_over.load(SeqCst) {
-                    drop(pool(1));
+                    let builder = ThreadPoolBuilder::new().num_threads(1).lazy_threads();
+                    drop(builder.build().unwrap());
                 }
             });
         }

@@ -5,7 +5,7 @@ use super::*;
 
 /// Counts how often a scope is looked at.
 fn looks(scopes: &OpenScopes, num_scopes: usize, counts: [&AtomicUsize; 2]) -> [usize; 2] {
-    assert!(scopes.find_job(num_scopes).is_none());
+    assert!(scopes.find_job(num_scopes, 1).is_none());
     counts.map(|count| count.swap(0, Relaxed))
 }
 
@@ -19,13 +19,15 @@ fn the_innermost_scopes_are_looked_at() {
         None
     };
     let (of_outer, of_inner) = (|| look_at(&outer), || look_at(&inner));
-    scopes.while_open(&of_outer, || {
+    scopes.while_open(&of_outer, 1, || {
         assert_eq!(looks(&scopes, 1, counts), [1, 0]);
         let panics = || {
-            scopes.while_open(&of_inner, || {
+            scopes.while_open(&of_inner, 1, || {
                 assert_eq!(looks(&scopes, 0, counts), [0, 0]);
                 assert_eq!(looks(&scopes, 1, counts), [0, 1]);
                 assert_eq!(looks(&scopes, usize::MAX, counts), [1, 1]);
+                assert!(scopes.find_job(usize::MAX, 2).is_none());
+                assert_eq!(looks(&scopes, 0, counts), [0, 0], "they are of a job below");
                 let hidden = scopes.hide();
                 assert_eq!(looks(&scopes, usize::MAX, counts), [0, 0]);
                 drop(hidden);

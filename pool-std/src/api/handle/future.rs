@@ -285,7 +285,7 @@ where
         while !self.state().is_done() {
             // Liveness: the thread that wakes the future, or ends it, rings. If that came before
             // the signal was left, this thread sees it, and rings itself.
-            driver::wait(|signal| {
+            driver::wait_for_job(|signal| {
                 *lock(&self.kind.joiner) = Some(signal);
                 if self.kind.state.is_queued() || self.state().is_done() {
                     self.kind.ring_joiner();

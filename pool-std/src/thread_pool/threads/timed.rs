@@ -2,7 +2,7 @@
 
 use std::{sync::PoisonError, thread};
 
-use super::{Running, Threads, lock};
+use super::{Threads, lock};
 use crate::{blocking::handlers::ThreadHandlers, limit::Limit, platform::WorkerThread};
 
 impl Threads {
@@ -39,10 +39,11 @@ impl Threads {
     /// Whether every thread of the pool has stopped, and the system threads that we started have
     /// run their destructors.
     fn have_threads_ended(&self) -> bool {
-        let has_ended = |running: &Running| running.threads == 0 && running.joining == 0;
-        has_ended(&lock(&self.running))
-            && lock(&self.handles)
-                .iter()
-                .all(thread::JoinHandle::is_finished)
+        // Both locks, since a handle is in the list or counted as being joined.
+        let handles = lock(&self.handles);
+        let running = lock(&self.running);
+        running.threads == 0
+            && running.joining == 0
+            && handles.iter().all(thread::JoinHandle::is_finished)
     }
 }

@@ -252,3 +252,28 @@ fn an_adopted_thread_shuts_its_pool_down_in_time_or_not() {
     });
     on_new_thread.join().unwrap();
 }
+
+/// A worker of another pool that waits runs jobs, which may wait for the same pool.
+#[test]
+fn waits_of_a_worker_for_the_end_of_another_pool_may_be_nested() {
+    thread_local!(static SLOW: Cell<Option<Slow>> = const { Cell::new(None) });
+
+    let ended = Arc::new(AtomicUsize::new(0));
+    let waited_for = pool(2);
+    waited_for.broadcast(|_| SLOW.set(Some(Slow(ended.clone()))));
+    let handle = waited_for.handle();
+    let other = pool(1);
+    let results: Vec<_> = (0..3)
+        .map(|_| {
+            let (handle, ended) = (handle.clone(), ended.clone());
+            other.spawn_handle(move || {
+                handle.wait_until_stopped().unwrap();
+                ended.load(SeqCst)
+            })
+        })
+        .collect();
+    waited_for.shutdown().unwrap();
+    for result in results {
+        assert_eq!(result.join().unwrap(), 2);
+    }
+}

@@ -231,3 +231,104 @@ fn wait_for_a_job_of_the_scope() -> Result<(), mpsc::RecvTimeoutError> {
         receiver.recv_timeout(LIMIT)
     })
 }
+
+/// Spawns a job in a scope on another thread.
+fn spawn_elsewhere<'scope>(scope: &pool_std::Scope<'scope>, job: impl FnOnce() + Send + 'scope) {
+    thread::scope(|threads| _ = threads.spawn(|| scope.spawn(|_| job())));
+}
+
+/// The wait for a handle of a detached job, in a job of the scope, is not one for the scope.
+#[test]
+fn a_wait_in_a_job_leaves_the_other_jobs_of_its_scope_alone() {
+    in_each_call(&pool(1), || {
+        let [is_held, began_below] = [(); 2].map(|()| AtomicBool::new(false));
+        pool_std::scope(|scope| {
+            spawn_elsewhere(scope, || {
+                is_held.store(true, SeqCst);
+                pool_std::spawn_handle(|| ()).join().unwrap();
+                is_held.store(false, SeqCst);
+            });
+            spawn_elsewhere(scope, || {
+                _ = began_below.fetch_or(is_held.load(SeqCst), SeqCst)
+            });
+        });
+        assert!(!began_below.into_inner());
+    });
+}
+
+/// Neither is a broadcast in the body, nor a wait for what is not a job.
+#[test]
+fn other_waits_in_the_body_leave_the_jobs_of_the_scope_alone() {
+    let other = pool(1);
+    in_each_call(&pool(1), || {
+        let [is_held, began_below] = [(); 2].map(|()| AtomicBool::new(false));
+        pool_std::scope(|scope| {
+            is_held.store(true, SeqCst);
+            spawn_elsewhere(scope, || {
+                _ = began_below.fetch_or(is_held.load(SeqCst), SeqCst)
+            });
+            pool_std::broadcast(|_| ());
+            other.install(|| thread::sleep(Duration::from_millis(5)));
+            pool_std::driver::wait(|signal| other.spawn(|| signal.set()));
+            is_held.store(false, SeqCst);
+        });
+        assert!(!began_below.into_inner());
+    });
+}
+
+/// No worker takes the stand-ins meanwhile, and the pool ends although some are left.
+#[test]
+fn what_is_left_of_many_jobs_does_not_keep_an_adopted_pool() {
+    let run = || {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .use_current_thread()
+            .isolation(Isolation::Subtree)
+            .build()
+            .unwrap();
+        let jobs_run = AtomicUsize::new(0);
+        pool_std::scope(|scope| {
+            for _ in 0..100 {
+                spawn_elsewhere(scope, || _ = jobs_run.fetch_add(1, SeqCst));
+            }
+        });
+        assert_eq!(jobs_run.into_inner(), 100);
+        assert_eq!(pool.shutdown_timeout(LIMIT), Ok(()));
+    };
+    thread::spawn(run).join().unwrap();
+}
+
+/// A scope that ends without a wait leaves no call behind, which would say that there is work.
+#[test]
+fn a_deadlock_after_a_scope_that_others_have_ended_is_reported() {
+    let (report, reports) = mpsc::channel();
+    let (end, ended) = mpsc::channel();
+    let ended = Mutex::new(ended);
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .guests(false)
+        .deadlock_handler(move |_| report.send(()).unwrap())
+        .build()
+        .unwrap();
+    let own = pool.install(|| {
+        isolate(|| {
+            let has_run = AtomicBool::new(false);
+            pool_std::scope(|scope| {
+                spawn_elsewhere(scope, || has_run.store(true, SeqCst));
+                wait_for(&has_run);
+                // The other worker counts the job as done.
+                thread::sleep(CHANCE);
+            });
+        });
+        pool_std::current_thread_index().unwrap()
+    });
+    pool.spawn_broadcast(move |context| {
+        if context.index() != own {
+            let blocked = pool_std::mark_blocked("the end of the test").unwrap();
+            ended.lock().unwrap().recv().unwrap();
+            blocked.mark_unblocked().unwrap();
+        }
+    });
+    reports.recv_timeout(LIMIT).expect("it is reported");
+    end.send(()).unwrap();
+}
