@@ -5,6 +5,12 @@ use super::*;
 /// How long a job may take to be run.
 const LIMIT: Duration = Duration::from_secs(20);
 
+/// Only a pool with this protocol has guests, whose calls are isolated.
+fn pool(workers: usize) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(workers);
+    builder.sleep(SleepKind::Jec).build().unwrap()
+}
+
 /// Opens a scope in an isolated call: from this thread, or on a worker.
 fn in_each_call(pool: &ThreadPool, test: impl Fn() + Sync) {
     pool.call(&test);
