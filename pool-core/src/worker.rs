@@ -7,7 +7,6 @@ use sleep_core::WorkerIndex;
 
 use crate::{
     fifo::JobFifo,
-    isolation::Isolation,
     job::JobRef,
     managed::Managed,
     metrics::{Event, Observer as _},
@@ -31,6 +30,7 @@ mod shield;
 #[cfg(test)]
 mod tests;
 mod wait;
+mod yielding;
 
 use lineage::Found;
 use open_scopes::OpenScopes;
@@ -438,72 +438,6 @@ impl<P: Platform> WorkerThread<P> {
             // SAFETY: 1. the queue gave it to us alone.
             unsafe { self.run(job) };
         }
-    }
-
-    /// Runs one job of this worker's own, if there is one, in an isolated job too: a thread that
-    /// yields asks for it. Returns whether there is one.
-    pub fn yield_local(&self) -> bool {
-        self.run_any(|| self.take_local_job().map(Found::own))
-    }
-
-    /// Runs one job from anywhere in the pool, if there is one, in an isolated job too: a thread
-    /// that yields asks for it. Returns whether there is one.
-    pub fn yield_now(&self) -> bool {
-        self.run_any(|| {
-            let found = self.find_work();
-            if found.is_none() {
-                self.run_maintenance();
-            }
-            found
-        })
-    }
-
-    /// Runs the job that a search finds, whatever this worker may run while it waits.
-    fn run_any(&self, find: impl Fn() -> Option<Found>) -> bool {
-        if self.isolation() == Isolation::Anything {
-            return self.run_one(find());
-        }
-        // The newest job first, as in any other yield. The older ones are of outer waits.
-        let own = self.take_job_from(self.begin.get()).map(Found::own);
-        if own.is_some() {
-            return self.run_one(own);
-        }
-        let mut is_run = false;
-        self.borrow_isolated(|| is_run = self.run_one(find()));
-        is_run
-    }
-
-    /// Runs one job of this worker's own, for a thread that waits in a way of its own. In an
-    /// isolated job, only one that it has pushed, or that a thread outside has spawned in one of
-    /// its scopes, or that this worker alone may run. Returns whether there is one.
-    pub fn help_local(&self) -> bool {
-        match self.isolation() {
-            Isolation::Anything => self.yield_local(),
-            isolation => self.help_isolated(isolation),
-        }
-    }
-
-    /// Runs one job from anywhere in the pool, for a thread that waits in a way of its own. In an
-    /// isolated job, as [`help_local`](Self::help_local). Returns whether there is one.
-    pub fn help(&self) -> bool {
-        match self.isolation() {
-            Isolation::Anything => self.yield_now(),
-            isolation => self.help_isolated(isolation),
-        }
-    }
-
-    fn help_isolated(&self, isolation: Isolation) -> bool {
-        let own = self.take_job_from(self.begin.get()).map(Found::own);
-        if own.is_some() {
-            return self.run_one(own);
-        }
-        if let Some(job) = self.take_outside_job(OutsideScopes::All) {
-            return self.run_one(Some(Found::own(job)));
-        }
-        let job = self.take_inbox_job();
-        // SAFETY: 1. the queue gave it to us alone.
-        job.inspect(|&job| unsafe { self.run_lone_job(job, isolation) })
-            .is_some()
     }
 
     /// Runs a job, if there is one. Returns whether there is.

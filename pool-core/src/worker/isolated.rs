@@ -22,7 +22,6 @@ use crate::{
     metrics::{Event, Observer as _, SearchEnd},
     platform::Platform,
     primitive::{AtomicBool, AtomicU8, Ordering, fence},
-    queue::JobQueue as _,
     registry::Registry,
     unwind::no_unwind,
     worker::{
@@ -406,8 +405,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
         let lone_sleep = worker.shared().lone_sleep();
         let is_guest = worker.is_guest();
         lone_sleep.begin(is_guest);
-        let has_job = !worker.shared().inbox().is_empty() || lone_sleep.is_called();
-        if has_job || !latch.fall_asleep() {
+        if worker.shared().has_lone_jobs() || !latch.fall_asleep() {
             // A waker that was faster leaves a token, with which the next park returns early.
             lone_sleep.cancel();
             return;

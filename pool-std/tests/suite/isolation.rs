@@ -337,18 +337,24 @@ fn a_worker_in_isolation_joins_what_its_job_has_spawned() {
     thread::spawn(run).join().unwrap();
 }
 
-/// The second worker waits for a job that the first one, which sleeps in isolation, may not run.
-#[test]
-fn a_deadlock_beside_a_wait_in_isolation_is_reported() {
+/// Returns a pool of two workers, and what receives its reports of deadlocks.
+fn reporting_pool() -> (ThreadPool, mpsc::Receiver<()>) {
     let (report, reports) = mpsc::channel();
-    let (end, ended) = mpsc::channel();
-    let ended = Mutex::new(ended);
     let pool = ThreadPoolBuilder::new()
         .num_threads(2)
         .guests(false)
         .deadlock_handler(move |_| report.send(()).unwrap())
         .build()
         .unwrap();
+    (pool, reports)
+}
+
+/// The second worker waits for a job that the first one, which sleeps in isolation, may not run.
+#[test]
+fn a_deadlock_beside_a_wait_in_isolation_is_reported() {
+    let (end, ended) = mpsc::channel();
+    let ended = Mutex::new(ended);
+    let (pool, reports) = reporting_pool();
     let is_stolen = AtomicBool::new(false);
     thread::scope(|threads| {
         threads.spawn(|| {

@@ -307,15 +307,9 @@ fn what_is_left_of_many_jobs_does_not_keep_an_adopted_pool() {
 /// A scope that ends without a wait leaves no call behind, which would say that there is work.
 #[test]
 fn a_deadlock_after_a_scope_that_others_have_ended_is_reported() {
-    let (report, reports) = mpsc::channel();
     let (end, ended) = mpsc::channel();
     let ended = Mutex::new(ended);
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(2)
-        .guests(false)
-        .deadlock_handler(move |_| report.send(()).unwrap())
-        .build()
-        .unwrap();
+    let (pool, reports) = reporting_pool();
     let own = pool.install(|| {
         isolate(|| {
             let has_run = AtomicBool::new(false);

@@ -1,0 +1,78 @@
+//! Running one job between two steps of what a worker does: in a yield, and in a wait that polls.
+//!
+//! They differ in an isolated job. A thread that yields asks for a job, and gets any one. A thread
+//! that waits gets what it might run in any other wait.
+
+use crate::{
+    isolation::Isolation,
+    platform::Platform,
+    worker::{OutsideScopes, WorkerThread, lineage::Found},
+};
+
+impl<P: Platform> WorkerThread<P> {
+    /// Runs one job of this worker's own, if there is one, in an isolated job too: a thread that
+    /// yields asks for it. Returns whether there is one.
+    pub fn yield_local(&self) -> bool {
+        self.run_any(|| self.take_local_job().map(Found::own))
+    }
+
+    /// Runs one job from anywhere in the pool, if there is one, in an isolated job too: a thread
+    /// that yields asks for it. Returns whether there is one.
+    pub fn yield_now(&self) -> bool {
+        self.run_any(|| {
+            let found = self.find_work();
+            if found.is_none() {
+                self.run_maintenance();
+            }
+            found
+        })
+    }
+
+    /// Runs the job that a search finds, whatever this worker may run while it waits.
+    fn run_any(&self, find: impl Fn() -> Option<Found>) -> bool {
+        if self.isolation() == Isolation::Anything {
+            return self.run_one(find());
+        }
+        // The newest job first, as in any other yield. The older ones are of outer waits.
+        let own = self.take_job_from(self.begin.get()).map(Found::own);
+        if own.is_some() {
+            return self.run_one(own);
+        }
+        let mut is_run = false;
+        self.borrow_isolated(|| is_run = self.run_one(find()));
+        is_run
+    }
+
+    /// Runs one job of this worker's own, for a thread that waits in a way of its own. In an
+    /// isolated job, only one that it has pushed, or that a thread outside has spawned in one of
+    /// its scopes, or that this worker alone may run. Returns whether there is one.
+    pub fn help_local(&self) -> bool {
+        match self.isolation() {
+            Isolation::Anything => self.yield_local(),
+            isolation => self.help_isolated(isolation),
+        }
+    }
+
+    /// Runs one job from anywhere in the pool, for a thread that waits in a way of its own. In an
+    /// isolated job, as [`help_local`](Self::help_local). Returns whether there is one.
+    pub fn help(&self) -> bool {
+        match self.isolation() {
+            Isolation::Anything => self.yield_now(),
+            isolation => self.help_isolated(isolation),
+        }
+    }
+
+    fn help_isolated(&self, isolation: Isolation) -> bool {
+        let own = self.take_job_from(self.begin.get()).map(Found::own);
+        if own.is_some() {
+            return self.run_one(own);
+        }
+        if let Some(job) = self.take_outside_job(OutsideScopes::All) {
+            return self.run_one(Some(Found::own(job)));
+        }
+        let job = self.take_inbox_job();
+        // SAFETY: 1. the queue gave it to us alone.
+        job.inspect(|&job| unsafe { self.run_lone_job(job, isolation) })
+            .is_some()
+    }
+}
