@@ -2,25 +2,22 @@
 
 use core::{fmt, mem::MaybeUninit};
 
-use crossbeam_utils::CachePadded;
 use sleep_core::WorkerIndex;
 
 use crate::{
     isolation::Isolation,
     job::{JobRef, discard_panic},
-    latch::{CountLatch, Latch},
     platform::Platform,
     primitive::{AtomicBool, AtomicU8, Ordering, UnsafeCell},
     registry::Registry,
-    unwind::no_unwind,
     worker::{OutsideScopes, WorkerThread},
 };
 
-mod prepaid;
+mod pending;
 #[cfg(test)]
 mod tests;
 
-use prepaid::Prepaid;
+use pending::PendingJobs;
 
 /// The part of a scope that does not depend on where its jobs are kept: it counts them, keeps the
 /// first panic, and ends when all are done.
@@ -37,9 +34,7 @@ use prepaid::Prepaid;
 /// }
 /// ```
 pub struct ScopeCore<'w, P: Platform> {
-    /// On cache lines of its own: the other workers write it.
-    pending: CachePadded<CountLatch<'w, P>>,
-    prepaid: Prepaid,
+    pending: PendingJobs<'w, P>,
     panic: FirstPanic<P>,
     is_completed: AtomicBool,
 }
@@ -49,8 +44,7 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     /// any.
     pub fn new(owner: Option<&'w WorkerThread<P>>, registry: &Registry<P>) -> Self {
         Self {
-            pending: CachePadded::new(CountLatch::new(owner, registry)),
-            prepaid: Prepaid::new(owner, registry),
+            pending: PendingJobs::new(owner, registry),
             panic: FirstPanic::new(),
             is_completed: AtomicBool::new(false),
         }
@@ -76,10 +70,7 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         let is_completed = self.is_completed.swap(true, Ordering::Relaxed);
         assert!(!is_completed, "a scope is completed once");
         let result = self.catch(body);
-        // The scope's frame must not be left while jobs are pending.
-        let left = no_unwind(|| owner.map_or(0, |owner| self.prepaid.close(owner, &self.pending)));
-        // The job that a new latch counts is the body, which has ended.
-        self.pending.remove_and_wait(left + 1, owner, outside);
+        self.pending.end(owner, outside);
         if let Some(panic) = self.panic.take() {
             drop(result);
             P::resume_unwind(panic);
@@ -132,7 +123,7 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     /// Adds this many jobs, as [`add_job`](Self::add_job) does one.
     #[inline]
     pub fn add_jobs(&self, worker: Option<&WorkerThread<P>>, count: usize) {
-        self.prepaid.add(worker, count, &self.pending);
+        self.pending.add(worker, count);
     }
 
     /// Runs a closure, the body of the scope or of a job. Keeps its panic.
@@ -148,12 +139,7 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
 
     /// Whether jobs are pending, the body not included. For the thread that runs the body.
     pub fn has_pending_jobs(&self) -> bool {
-        self.pending_jobs() > 1
-    }
-
-    /// Returns about how many jobs are pending, the body included.
-    fn pending_jobs(&self) -> usize {
-        self.pending.pending().saturating_sub(self.prepaid.left())
+        self.pending.count() > 1
     }
 
     /// Whether the body or a job has panicked so far.
@@ -171,24 +157,16 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     ///    this is the only call for it.
     /// 2. A worker of the scope's pool calls it, or a thread that keeps that pool alive meanwhile.
     pub unsafe fn job_done(this: *const Self) {
-        // SAFETY: 1. the scope waits, and so lives, until its latch is set for us, or if this
-        // thread is its worker until we return to its frame; 2. this is the only call for
-        // the job, whose count is still in the latch unless it was taken over; 3. is
-        // obligation 2.
-        unsafe {
-            if !(*this).prepaid.take_over::<P>() {
-                // The reference ends here: only the pointer goes on.
-                let pending: &CountLatch<'_, P> = &(*this).pending;
-                Latch::set(core::ptr::from_ref(pending));
-            }
-        }
+        // SAFETY: 1. the scope waits, and so lives, until this job is removed; this is the only
+        // call for it; 2. is obligation 2.
+        unsafe { PendingJobs::remove(&raw const (*this).pending) };
     }
 }
 
 impl<P: Platform> fmt::Debug for ScopeCore<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScopeCore")
-            .field("pending_jobs", &self.pending_jobs())
+            .field("pending_jobs", &self.pending.count())
             .finish_non_exhaustive()
     }
 }

@@ -117,18 +117,18 @@ fn the_worker_of_a_scope_leaves_the_latch_alone() {
         let jobs: Vec<_> = (0..4).map(|_| Counting::new(&runs, Some(&scope))).collect();
         scope.complete(Some(worker), || {
             jobs[0].post(worker);
-            let counted = scope.pending.pending();
+            let counted = scope.pending.counted();
             assert!(counted > 2, "counts are prepaid");
-            assert_eq!(scope.pending_jobs(), 2, "a job and the body");
+            assert_eq!(scope.pending.count(), 2, "a job and the body");
             jobs[1].post(worker);
             while worker.yield_local() {}
             for job in &jobs[2..] {
                 job.post(worker);
             }
-            assert_eq!(scope.pending.pending(), counted);
-            assert_eq!(scope.pending_jobs(), 3);
+            assert_eq!(scope.pending.counted(), counted);
+            assert_eq!(scope.pending.count(), 3);
         });
-        assert_eq!((scope.pending.pending(), runs.into_inner()), (0, 4));
+        assert_eq!((scope.pending.counted(), runs.into_inner()), (0, 4));
     });
 }
 
@@ -149,10 +149,10 @@ fn counts_that_are_taken_over_are_limited() {
                 unsafe { worker.post(JobRef::new(&job)) };
                 assert!(worker.yield_local());
             }
-            assert_eq!(scope.pending_jobs(), 1, "the body");
-            assert!(scope.pending.pending() < 20);
+            assert_eq!(scope.pending.count(), 1, "the body");
+            assert!(scope.pending.counted() < 20);
         });
-        assert_eq!((scope.pending.pending(), runs.into_inner()), (0, 100));
+        assert_eq!((scope.pending.counted(), runs.into_inner()), (0, 100));
     });
 }
 
@@ -163,7 +163,7 @@ fn too_many_jobs_at_once_are_refused() {
         let scope = ScopeCore::new(Some(worker), worker.registry());
         let add = || scope.add_jobs(Some(worker), usize::MAX);
         assert!(catch_unwind(AssertUnwindSafe(add)).is_err());
-        assert_eq!(scope.pending_jobs(), 1, "the body");
+        assert_eq!(scope.pending.count(), 1, "the body");
         scope.complete(Some(worker), || ());
     });
 }
