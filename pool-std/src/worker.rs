@@ -182,6 +182,7 @@ impl fmt::Debug for Worker<'_> {
 /// Returns the worker of this thread, if the thread is a worker of this pool.
 ///
 /// The reference must not outlive the caller's stay on the worker.
+#[inline]
 pub(crate) fn current_worker_of(registry: &Registry) -> Option<&WorkerThread> {
     // SAFETY: 1. a caller borrows the registry in a frame of its own, above those of the worker,
     // and does not lend the worker meanwhile.
